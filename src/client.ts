@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import type { Backtest, Comparison, Grid } from './backtest/result.js'
 import { version } from './built.js'
+import type { OwnFields } from './client/own-fields.js'
 import { Questions } from './client/questions.js'
 import { InvalidParameter, NotFound, remedy } from './errors.js'
 import { BUILT_IN, type FieldSet } from './fields/index.js'
@@ -56,7 +57,7 @@ abstract class Studies extends Questions {
   #trials: Promise<Trials | null> | null = null
 
   /** What followed events, against what follows any bar: returns, an average path, intervals and tests. */
-  async study(params: StudyParams, ways: StudyWays = {}): Promise<EventStudy> {
+  async study(params: StudyParams, ways: StudyWays = {}): Promise<EventStudy & OwnFields> {
     const { parseStudy } = await import('./params/studies.js')
     const { eventStudy } = await import('./study/event-study.js')
     const query = parseStudy(params, this.known)
@@ -64,7 +65,7 @@ abstract class Studies extends Questions {
   }
 
   /** Events traded by rules: trades, equity and their statistics. */
-  async backtest(params: BacktestParams, ways: StudyWays = {}): Promise<Backtest> {
+  async backtest(params: BacktestParams, ways: StudyWays = {}): Promise<Backtest & OwnFields> {
     const { parseBacktest } = await import('./params/backtest.js')
     const { backtest } = await import('./backtest/backtest.js')
     const { strategy, run } = parseBacktest(params, { tier: this.tier, fields: this.known })
@@ -72,7 +73,7 @@ abstract class Studies extends Questions {
   }
 
   /** Every combination of some values of a strategy: `{ …, vary: { hold: [5, 10, 20] } }`; whether the best of them is real. */
-  async grid(params: GridParams, ways: StudyWays = {}): Promise<Grid> {
+  async grid(params: GridParams, ways: StudyWays = {}): Promise<Grid & OwnFields> {
     const { parseGrid } = await import('./params/grid.js')
     const { grid } = await import('./backtest/grid.js')
     const query = parseGrid(params, { tier: this.tier, fields: this.known })
@@ -80,7 +81,7 @@ abstract class Studies extends Questions {
   }
 
   /** Strategies side by side over the days that all have: statistics, years, correlations, differences of Sharpe ratios. */
-  async compare(params: CompareParams, ways: StudyWays = {}): Promise<Comparison> {
+  async compare(params: CompareParams, ways: StudyWays = {}): Promise<Comparison & OwnFields> {
     const { parseCompare } = await import('./params/compare.js')
     const { compare } = await import('./backtest/compare.js')
     const query = parseCompare(params, { tier: this.tier, fields: this.known })
@@ -88,7 +89,7 @@ abstract class Studies extends Questions {
   }
 
   /** Every field, band and window at once, with p-values corrected for so many looks. */
-  async sweep(params: SweepParams, ways: StudyWays = {}): Promise<Sweep> {
+  async sweep(params: SweepParams, ways: StudyWays = {}): Promise<Sweep & OwnFields> {
     const { parseSweep } = await import('./params/studies.js')
     const { sweep } = await import('./sweep/sweep.js')
     const query = parseSweep(params, this.known)
@@ -117,11 +118,11 @@ abstract class Studies extends Questions {
   async #ask<Found extends { warnings: string[] }>(
     ways: StudyWays,
     work: (market: PricedSource, ways: StudyWays & { trials: Trials | null }) => Promise<Found>,
-  ): Promise<Found> {
+  ): Promise<Found & OwnFields> {
     checkOptions('ways', ways, { step: checkFunction })
     const { counted } = await import('./study/trials.js')
     const market = await this.#prices()
-    return counted(await this.#ledger(), trials => work(market, { ...ways, trials }))
+    return this.stating(await counted(await this.#ledger(), trials => work(market, { ...ways, trials })))
   }
 
   /** A refusal is not kept: another time there may be an answer. */
@@ -331,20 +332,21 @@ export class BandsClient extends Studies {
   }
 
   /** Why a bar has the band that it has; the newest bar unless a date is given. */
-  async explain(params: ExplainParams): Promise<Explanation> {
-    return explain(this.#local, parseExplain(params, this.known))
+  async explain(params: ExplainParams): Promise<Explanation & OwnFields> {
+    return this.stating(await explain(this.#local, parseExplain(params, this.known)))
   }
 
   /**
    * The tickers of which a condition holds on their last bar, or became true on one of the last `since` bars; all that are
    * loaded unless some are named. With `tally` also what followed such onsets, beside any bar.
    */
-  async screen(params: ScreenParams): Promise<Screen> {
+  async screen(params: ScreenParams): Promise<Screen & OwnFields> {
     const { tickers, ...others } = objectOf('params', params)
     const { date, ...query } = parseScreen(others, this.known)
     const names = listOf('tickers', tickers ?? []).map(ticker => tickerValue('ticker', textOf('ticker', ticker)))
     const asked = names.length > 0 ? names : await this.#local.withBars()
-    return screen(date === undefined ? this.#local : this.#local.on(date), { ...query, tickers: asked })
+    const local = date === undefined ? this.#local : this.#local.on(date)
+    return this.stating(await screen(local, { ...query, tickers: asked }))
   }
 
   /** Every event with returns and percentiles, whatever the age; Pro. Rows come as they are read. */

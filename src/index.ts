@@ -15,6 +15,7 @@
  */
 
 export type { Backtest, Comparison, Grid } from './backtest/result.js'
+export type { OwnFields } from './client/own-fields.js'
 export type { Noted } from './client/questions.js'
 export {
   type BandsClient,
@@ -87,5 +88,6 @@ export type { Damage, TickerEntry } from './store/store.js'
 export type { EventStudy } from './study/result.js'
 export type { Sweep } from './sweep/result.js'
 export type { Now } from './tally/now.js'
+export type { PoolEvent, PoolEvents } from './tally/pool-events.js'
 export type { Tally, TallyGrouping } from './tally/tally.js'
 export type { Transitions } from './tally/transitions.js'

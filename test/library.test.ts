@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { openBands } from '../src/client.js'
 import { InvalidParameter, NotFound, TierRestricted } from '../src/errors.js'
 import { openImporter } from '../src/open.js'
+import type { PoolEvents } from '../src/tally/pool-events.js'
 import { Database } from './support/database.js'
 import { csv, fileOf, imported, simulatedRows } from './support/imports.js'
 import { temporaryFolder } from './support/store.js'
@@ -16,6 +17,11 @@ describe('the library', () => {
     const pool = { tickers: ['one', 'TWO'], field: 'rsi_zone' }
     const cases: [unknown, string][] = [
       [await bands.events({ ticker: 'one', field: 'rsi_zone', limit: 3 }), 'events ONE rsi_zone --limit 3'],
+      [specified(await bands.poolEvents({ ...pool, limit: 4 })), 'events ONE,TWO rsi_zone --limit 4'],
+      [
+        specified(await bands.poolEvents({ ...pool, tickers: ['ONE'], limit: 4 })),
+        'events rsi_zone --tickers ONE --limit 4',
+      ],
       [await bands.tally({ ...pool, by: 'ticker' }), 'tally ONE,TWO rsi_zone --by ticker'],
       [await bands.transitions(pool), 'transitions ONE,TWO rsi_zone'],
       [await bands.now({ tickers: ['TWO'], timeframe: 'weekly' }), 'now TWO --timeframe weekly'],
@@ -31,6 +37,11 @@ describe('the library', () => {
       expect({ notes: [], ...printed }, command).toEqual({ notes: [], ...(answer as object) })
     }
   })
+
+  /** As the command line has them without --returns. */
+  function specified({ events, ...found }: PoolEvents): object {
+    return { ...found, events: events.map(({ returns, percentiles, missing, ...event }) => event) }
+  }
 
   it('exports rows as they are read', async () => {
     const bands = await openBands({ db: await filled() })
@@ -54,6 +65,9 @@ describe('the library', () => {
     await expect(bands.tally({ tickers: ['ONE'], field: 'rsi_zone' })).rejects.toThrow(TierRestricted)
     await expect(bands.events({ ticker: 'NONE', field: 'rsi_zone' })).rejects.toThrow(NotFound)
     await expect(bands.events({ ticker: 'ONE', field: 'rsi' })).rejects.toThrow(InvalidParameter)
+    await expect(bands.poolEvents({ tickers: ['ONE'], field: 'rsi_zone', limit: 101 })).rejects.toThrow('1 to 100')
+    await expect(bands.poolEvents({ tickers: [], field: 'rsi_zone' })).rejects.toThrow('ticker')
+    await expect(bands.poolEvents({ tickers: ['ONE', 'NONE'], field: 'rsi_zone' })).rejects.toThrow(NotFound)
     await expect(bands.tally({ tickers: [], field: 'rsi_zone' })).rejects.toThrow(InvalidParameter)
     await bands.close()
     await expect(openBands({ asOf: 'yesterday' })).rejects.toMatchObject({ code: 'invalid_parameter', param: 'as_of' })

@@ -78,6 +78,7 @@ function questionsOf(client: () => BandsClient | RemoteClient, of: string): Call
     events: [{ ...ONE, band: ['oversold'], limit: 3, after: '2023-01-01', timeframe: 'daily' }],
     oversold: [{ limit: 5, min_severity: 'oversold', asset_class: 'stock' }],
     history: [{ ...ONE, band: 'oversold', context_ticker: 'SIM0002', context_field: 'macd_state' }],
+    poolEvents: [{ ...POOL, band: 'oversold', limit: 3 }],
     tally: [{ ...POOL, by: 'band', before: '2024-01-01' }],
     transitions: [POOL],
     now: [{ tickers: ['SIM0001'], fields: ['rsi_zone'], timeframe: 'weekly' }],

@@ -154,9 +154,20 @@ async function ofArgument(line: Line, command: Command, word: string): Promise<r
 
 /** Values of an option; of one that takes several, also behind a comma. */
 async function ofOption(line: Line, spec: OptionSpec, word: string): Promise<readonly Candidate[]> {
+  if (longName(spec) === '--vary') return varied(word)
   const start = spec[2] === 'repeatable' ? word.lastIndexOf(',') + 1 : 0
   const found = startingWith(word.slice(start), await valuesOf(line, spec, word.slice(start)))
   return before(word.slice(0, start), found)
+}
+
+/** The key that stands before its values, which are anybody's choice. */
+async function varied(word: string): Promise<readonly Candidate[]> {
+  if (word.includes('=')) return []
+  const { VARIED } = await import('../params/grid.js')
+  return startingWith(
+    word,
+    VARIED.map(key => [`${key.replaceAll('_', '-')}=`] as const),
+  )
 }
 
 async function valuesOf(line: Line, spec: OptionSpec, word: string): Promise<readonly Candidate[]> {

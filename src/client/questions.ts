@@ -14,19 +14,29 @@ import {
   type OversoldParams,
   OWN_EVENTS,
   OWN_OVERSOLD,
+  type PoolEventsParams,
   type PoolParams,
   type TransitionsParams,
 } from '../params/parameters.js'
-import { parseEvents, parseHistory, parseOversold, parsePool, parseTransitions } from '../params/parse.js'
+import {
+  parseEvents,
+  parseHistory,
+  parseOversold,
+  parsePool,
+  parsePoolEvents,
+  parseTransitions,
+} from '../params/parse.js'
 import { type ParamsOf, readParams } from '../params/row.js'
 import { textOf, wordValue } from '../params/values.js'
 import { eventHistory, type FieldInfo, type Source } from '../source.js'
 import { type Now, now } from '../tally/now.js'
+import { type PoolEvents, poolEvents } from '../tally/pool-events.js'
 import { TALLY_GROUPINGS, type Tally, type TallyGrouping, tally } from '../tally/tally.js'
 import { type Transitions, transitionsOf } from '../tally/transitions.js'
+import { definitionsIn, type OwnFields } from './own-fields.js'
 
 /** What must be said of an answer and has no place in it: why it is empty, in sentences; usually none. */
-export interface Noted {
+export interface Noted extends OwnFields {
   notes: string[]
 }
 
@@ -51,7 +61,18 @@ export abstract class Questions {
   async events(params: EventsParams): Promise<EventsPage & Noted> {
     const query = parseEvents(params, this.withholds ? ASKED_EVENTS : OWN_EVENTS, this.known)
     const page = await this.#bands.events(query)
-    return { ...page, notes: page.total_occurrences > 0 ? [] : await this.#whyNone(query) }
+    return this.stating({ ...page, notes: page.total_occurrences > 0 ? [] : await this.#whyNone(query) })
+  }
+
+  /**
+   * The newest events of several tickers, newest first, on one date by ticker; `limit` is how many of all of them. Of
+   * a database they have raw returns and percentiles.
+   */
+  async poolEvents(params: PoolEventsParams): Promise<PoolEvents & Noted> {
+    const query = parsePoolEvents(params, this.withholds ? ASKED_EVENTS : OWN_EVENTS, this.known)
+    const found = await poolEvents(this.#bands, query)
+    const { notes } = await this.#noted(query, { ...found, events: found.total_occurrences })
+    return this.stating({ ...found, notes })
   }
 
   /** `GET /v1/scan/oversold`: which tickers are oversold; `limit` as above, 20 unless given. */
@@ -68,7 +89,7 @@ export abstract class Questions {
   async history(params: HistoryParams): Promise<EventHistory & Noted> {
     const query = parseHistory(params, this.known)
     const history = await eventHistory(this.#bands, query)
-    return { ...history, notes: history.events.length > 0 ? [] : await this.#whyNone(query) }
+    return this.stating({ ...history, notes: history.events.length > 0 ? [] : await this.#whyNone(query) })
   }
 
   /** How often each performance followed, and what a database knows of returns, beside what usually follows; by band unless one is given. */
@@ -76,21 +97,21 @@ export abstract class Questions {
     const { by, ...others } = objectOf('params', params)
     const pool = parsePool(others, this.known)
     const grouped = by === undefined ? pool : { ...pool, by: wordValue('by', textOf('by', by), TALLY_GROUPINGS) }
-    return this.#noted(pool, await tally(this.#bands, grouped))
+    return this.stating(await this.#noted(pool, await tally(this.#bands, grouped)))
   }
 
   /** Which band follows which, and how long each lasts, in bars; with a context also by the band that it was in. */
   async transitions(params: TransitionsParams): Promise<Transitions & Noted> {
     const pool = parseTransitions(params, this.known)
-    return this.#noted(pool, await transitionsOf(this.#bands, pool))
+    return this.stating(await this.#noted(pool, await transitionsOf(this.#bands, pool)))
   }
 
   /** The present band of fields, since when, and how long such stays last; all fields of the tier unless some are named. */
-  async now(params: ParamsOf<typeof NOW>): Promise<Now> {
+  async now(params: ParamsOf<typeof NOW>): Promise<Now & OwnFields> {
     const { tickers, fields, timeframe, ...filter } = readParams(NOW, params, this.known)
     const asked = fields ?? (await this.#granted(tickers, timeframe)).map(field => field.name)
     const skip = fields === undefined ? await this.#bands.lacking?.() : undefined
-    return now(this.#bands, { tickers, fields: asked, timeframe, skip, ...filter })
+    return this.stating(await now(this.#bands, { tickers, fields: asked, timeframe, skip, ...filter }))
   }
 
   /** The 21 band fields with tier and vocabulary. */
@@ -100,6 +121,12 @@ export abstract class Questions {
 
   async close(): Promise<void> {
     await this.#bands.close()
+  }
+
+  /** An answer with the hashes of the definitions that it stands on, where some are of the user's own fields. */
+  protected stating<Answer extends object>(answer: Answer): Answer & OwnFields {
+    const own = definitionsIn(answer, this.known)
+    return own === null ? answer : { ...answer, own_fields: own }
   }
 
   /** Whether limits are those of the specification: at a tier, and at a server. */

@@ -137,6 +137,9 @@ const FIXED = ['name', 'timeframe', 'benchmark', 'rf', 'before', 'after', 'field
 
 const KEYS: readonly Leaf[] = LEAVES.filter(({ param }) => !FIXED.includes(param))
 
+/** What can be varied, by the names that options have. */
+export const VARIED: readonly string[] = KEYS.flatMap(({ param, node }) => ('kind' in node ? [param] : []))
+
 /** A strategy file has the last part of a place as its key; an option has a name of its own. */
 function keyOf(written: string): string {
   const name = written.trim().replaceAll('-', '_')

@@ -123,6 +123,9 @@ type Distributed<Params, Names extends string> = Params extends unknown ? Omit<P
 /** The same of several tickers, counted together. */
 export type PoolParams = Distributed<HistoryParams, 'ticker'> & { tickers: readonly string[] }
 
+/** The newest of several tickers. */
+export type PoolEventsParams = Distributed<EventsParams, 'ticker'> & { tickers: readonly string[] }
+
 /** Transitions are of every band. */
 export type TransitionsParams = Distributed<PoolParams, 'band' | 'context_band'>
 

@@ -5,7 +5,7 @@ import type { OversoldQuery } from '../model/oversold.js'
 import { listOf, objectOf } from './arguments.js'
 import { apart, inOne, inOneWithBand } from './context.js'
 import { ASKED_EVENTS, EVENTS, EXPLAIN, OVERSOLD, type OWN_EVENTS, type OWN_OVERSOLD } from './parameters.js'
-import { readParams, type Table, type Written } from './row.js'
+import { readParams, type Table, unknownParameter, type Written } from './row.js'
 import { textOf, tickerValue } from './values.js'
 import { inPlaceOfField, lagged, type ReadWhen, withField } from './when.js'
 
@@ -36,6 +36,15 @@ export function parsePool(written: object, fields: FieldSet = BUILT_IN): PoolQue
   const { tickers, ...params } = objectOf('params', written)
   const names = listOf('tickers', tickers).map(ticker => tickerValue('ticker', textOf('ticker', ticker)))
   return { tickers: names, ...entering(inOne(readParams(POOL, withField(params, fields), fields)), fields) }
+}
+
+/** The newest events of several tickers. @param table as for one of them */
+export function parsePoolEvents(written: object, table: EventsTable, fields: FieldSet = BUILT_IN) {
+  const { tickers, ...params } = objectOf('params', written)
+  if ('ticker' in params) throw unknownParameter('ticker', ['tickers'])
+  const names = listOf('tickers', tickers).map(ticker => tickerValue('ticker', textOf('ticker', ticker)))
+  const { ticker: _first, ...query } = parseEvents({ ...params, ticker: names[0] }, table, fields)
+  return { ...query, tickers: names }
 }
 
 /** The same of every change of a field: a condition stands in its place. */

@@ -121,6 +121,34 @@ test('own fields count in the ledger of trials, and anew when their definition c
   expect((await looked(other.path)).ledger).toBeGreaterThan(first.cells)
 })
 
+test('bands fields --json tells the hash of each, and of the specified ones none', async () => {
+  const { fields } = await found('fields')
+  const hashes = fields.flatMap(({ field, hash }: { field: string; hash?: string }) => (hash ? [[field, hash]] : []))
+  expect(Object.fromEntries(hashes)).toEqual(HASHES)
+})
+
+test('programs are told of the same definitions as whoever asks for JSON', async () => {
+  const bands = await openBands({ db: DB.BANDS_DB, fields: TEXT, ledger: false })
+  const aapl = { tickers: ['AAPL'] }
+  const dips = { ...aapl, field: 'dip', band: 'shallow', horizon: [5], reps: 99, resamples: 99 }
+  const cases = [
+    [await bands.events({ ticker: 'AAPL', field: 'my_rsi' }), MINE],
+    [await bands.events({ ticker: 'AAPL', field: 'rsi_zone', when: 'dip = none' }), BOTH],
+    [await bands.events({ ticker: 'AAPL', field: 'rsi_zone' }), undefined],
+    [await bands.poolEvents({ ...aapl, when: 'my_rsi enters oversold' }), MINE],
+    [await bands.tally({ ...aapl, field: 'dip' }), BOTH],
+    [await bands.now({ ...aapl, fields: ['my_rsi'] }), MINE],
+    [await bands.explain({ ticker: 'AAPL', field: 'dip' }), BOTH],
+    [await bands.screen({ condition: 'dip = none' }), BOTH],
+    [await bands.study(dips), BOTH],
+    [await bands.sweep({ ...aapl, fields: ['my_rsi'], horizon: [5], reps: 99, resamples: 99 }), MINE],
+    [await bands.backtest({ ...aapl, field: 'rsi_zone', band: 'oversold', exit_when: 'dip = none', reps: 99 }), BOTH],
+  ] as const
+  await bands.close()
+  for (const [answer, definitions] of cases)
+    expect((answer as { own_fields?: object }).own_fields, JSON.stringify(answer).slice(0, 80)).toEqual(definitions)
+})
+
 describe('a field of rules', () => {
   it('names its own definition and those that it stands on', async () => {
     for (const line of [
@@ -294,7 +322,7 @@ describe('in a program', () => {
       try {
         const own = await bands.events({ ticker: 'AAPL', field: 'my_rsi', band: 'oversold', limit: 'all' })
         const specified = await bands.events({ ticker: 'AAPL', field: 'rsi_zone', band: 'oversold', limit: 'all' })
-        expect(own).toEqual({ ...specified, field: 'my_rsi' })
+        expect(own).toEqual({ ...specified, field: 'my_rsi', own_fields: MINE })
         expect((await bands.tally({ tickers: ['AAPL', 'GSPC'], field: 'my_rsi', band: 'oversold' })).events).toBe(33)
         expect((await bands.explain({ ticker: 'AAPL', field: 'my_rsi' })).rule).toContain('rsi(close, 14)')
       } finally {

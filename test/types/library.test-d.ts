@@ -8,6 +8,8 @@ import type {
   EventStudy,
   EventsPage,
   EventsParams,
+  Noted,
+  OwnFields,
   Performance,
   RemoteClient,
   StudyParams,
@@ -31,7 +33,7 @@ it('a search needs a ticker and a field, spelled as in the specification', () =>
 })
 
 it('a page holds events with a duration that may be null and an aftermath that may be null', () => {
-  expectTypeOf<BandsClient['events']>().returns.resolves.toEqualTypeOf<EventsPage & { notes: string[] }>()
+  expectTypeOf<BandsClient['events']>().returns.resolves.toEqualTypeOf<EventsPage & Noted>()
   expectTypeOf<EventsPage['events'][number]>().toEqualTypeOf<BandEvent>()
   expectTypeOf<BandEvent['duration_days']>().toEqualTypeOf<number | null | undefined>()
   expectTypeOf<NonNullable<BandEvent['aftermath']>[string]>().toEqualTypeOf<{ performance: Performance } | null>()
@@ -43,8 +45,8 @@ it('a study needs tickers and a field, and answers the same of a database and of
   expectTypeOf<{ tickers: string[]; field: string; hold: 20; side: 'short' }>().toExtend<BacktestParams>()
   expectTypeOf<{ side: 'both' }>().not.toExtend<BacktestParams>()
   expectTypeOf<'duration'>().not.toExtend<keyof StudyParams>()
-  expectTypeOf<BandsClient['study']>().returns.resolves.toEqualTypeOf<EventStudy>()
-  expectTypeOf<RemoteClient['backtest']>().returns.resolves.toEqualTypeOf<Backtest>()
+  expectTypeOf<BandsClient['study']>().returns.resolves.toEqualTypeOf<EventStudy & OwnFields>()
+  expectTypeOf<RemoteClient['backtest']>().returns.resolves.toEqualTypeOf<Backtest & OwnFields>()
   expectTypeOf<BandsClient['sweep']>().parameter(0).toEqualTypeOf<SweepParams>()
-  expectTypeOf<RemoteClient['sweep']>().returns.resolves.toEqualTypeOf<Sweep>()
+  expectTypeOf<RemoteClient['sweep']>().returns.resolves.toEqualTypeOf<Sweep & OwnFields>()
 })

@@ -64,7 +64,10 @@ async function checkFields(context: Context, given: Given, file: string): Promis
 }
 
 function fieldsAnswer({ all }: FieldSet): Answer {
-  const rows = all.map(({ name, tier, needs, bands, summary }) => ({ field: name, tier, needs, bands, summary }))
+  const rows = all.map(({ name, tier, needs, bands, summary, hash }) => ({
+    ...{ field: name, tier, needs, bands, summary },
+    ...(hash === undefined ? {} : { hash }),
+  }))
   const vocabularies = rows.map(row => ({ ...row, bands: row.bands.join(' ') }))
   const columns = [column('field'), column('tier'), column('needs'), column('bands')]
   const table = tableOf<(typeof vocabularies)[number]>('Fields', columns, vocabularies)
@@ -176,6 +179,8 @@ _bands() {
   if [[ $files && \${#COMPREPLY[@]} == 0 ]]; then
     compopt -o default 2>/dev/null || COMPREPLY=($(compgen -f -- "$2"))
   fi
+  # A key is not done before its value.
+  if [[ \${COMPREPLY[0]} == *= ]]; then compopt -o nospace 2>/dev/null; fi
 }
 complete -F _bands bands
 `,
