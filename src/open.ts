@@ -32,6 +32,7 @@ import type { PullReport, PullRequest } from './remote/pull-plan.js'
 import type { Remote, RemoteOptions } from './remote/remote.js'
 import type { Service } from './server/answers.js'
 import type { Lists, ReadLists, ReadTrials, Trials } from './source.js'
+import type { CopyOptions, CopyReport } from './store/copy.js'
 import { freePlaceOf, openStore } from './store/opening.js'
 import { sourceWords } from './store/pages.js'
 import type { Files } from './store/sqlite/backup.js'
@@ -179,6 +180,31 @@ async function writing<T>(
   } catch (error) {
     await store.close()
     throw error
+  }
+}
+
+/**
+ * Copies a database into another one, each a file or in PostgreSQL, and says how much of what. Throws NotFound without the
+ * first, Busy where another process writes into the second, and as copyStore does.
+ */
+export async function copyDatabase(
+  from: DatabaseChoice,
+  to: DatabaseChoice,
+  { wait = false, ...options }: CopyOptions & { wait?: boolean },
+): Promise<CopyReport> {
+  const { copyStore } = await import('./store/copy.js')
+  const path = await settled(databasePath(from))
+  if (!(await isDatabaseThere(from))) throw new NotFound(`there is no database at ${path}.`)
+  const source = await openForReading(from)
+  try {
+    return await writing({ ...to, wait }, async (target, writer) => {
+      await takePlace(target, writer, { wait })
+      const report = await copyStore(source, target, options).finally(() => target.unlock(writer))
+      await target.close()
+      return report
+    })
+  } finally {
+    await source.close()
   }
 }
 

@@ -46,6 +46,7 @@ const ROWS: readonly Row[] = [
   ['verify', 'check that the database holds what was written', () => import('./commands/data.js')],
   ['backup', 'copy data, accounts, trials and lists as one checked file', () => import('./commands/backup.js')],
   ['restore', 'put a backup in the place of what there is', () => import('./commands/backup.js')],
+  ['store copy', 'copy the data between a file and PostgreSQL', () => import('./commands/store.js')],
   ['rebuild', 'derive all events again from bars and facts', () => import('./commands/data.js')],
   ['remove', 'take a ticker out of the database', () => import('./commands/data.js')],
   ['rename', 'give a ticker another name', () => import('./commands/data.js')],
@@ -83,6 +84,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   scan: 'which tickers stand out',
   watch: 'lists of tickers, to be asked about by name',
   check: 'whether what is shown could have been known',
+  store: 'where the data lie',
   accounts: 'who may ask a server, and what they used',
   keys: 'what they show a server to be known',
 }

@@ -18,7 +18,7 @@ Ask       events  tally  now  transitions  explain  show  facts  export
 Market    screen  changes  scan  watch
 Test      study  backtest  compare  sweep  trials  check
 Data      import  import-facts  pull  simulate  rename  remove  rebuild
-Keep      verify  backup  restore  unlock
+Keep      verify  backup  restore  store  unlock
 Find out  fields  tickers  status  schema  doctor  demo  completion
 Servers   serve  accounts  keys  login  logout  config
 

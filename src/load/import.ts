@@ -9,7 +9,7 @@ import { FACT_KINDS, type FactKind, type FactSource, securityOf } from '../model
 import { checkDay, checkFunction } from '../params/arguments.js'
 import { textOf, tickerValue } from '../params/values.js'
 import { digest } from '../store/codec.js'
-import { type Store, type TickerEntry, takePlace, UNDERIVED, type Writer } from '../store/store.js'
+import { checkCopied, type Store, type TickerEntry, takePlace, UNDERIVED, type Writer } from '../store/store.js'
 import { type Change, type Choices, cutBars, renamed, type TakenBars, takeBars } from './bars.js'
 import { derived, deriveGroups, type Kept, together } from './derive.js'
 import { soundSheets, type TakenFacts, takeFacts } from './facts.js'
@@ -123,6 +123,12 @@ export class Importer {
     { wait = false, threads }: { wait?: boolean; threads?: number | undefined } = {},
   ): Promise<Importer> {
     await takePlace(store, writer, { wait })
+    try {
+      checkCopied(store.location, await store.definitions())
+    } catch (error) {
+      await store.unlock(writer)
+      throw error
+    }
     const importer = new Importer(async () => store, read, writer, threads)
     importer.#store = store
     return importer

@@ -10,7 +10,14 @@ import { securityOf } from '../model/facts.js'
 import { barsKnownBy, head, recordIn, type Series } from '../model/series.js'
 import type { Tier, Timeframe } from '../model/terms.js'
 import { first } from '../source.js'
-import { type Recorded, type RecordedSeries, type Store, type TickerEntry, UNDERIVED } from '../store/store.js'
+import {
+  checkCopied,
+  type Recorded,
+  type RecordedSeries,
+  type Store,
+  type TickerEntry,
+  UNDERIVED,
+} from '../store/store.js'
 import { entitle, type Plan, planOf } from '../tiers.js'
 import type { AskedSeries } from './derived.js'
 import type { Sectors } from './sectors.js'
@@ -314,6 +321,7 @@ export class Cache {
   async #checkDefinitions(): Promise<void> {
     if (this.#sound) return
     const made = await this.store.definitions()
+    checkCopied(this.store.location, made)
     if (made === UNDERIVED) {
       throw new StorageError(`${this.store.location} has bars whose events are not made yet; a rebuild makes them`, {
         remedy: remedy('rebuild'),

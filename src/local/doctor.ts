@@ -7,7 +7,7 @@ import { openStore } from '../store/opening.js'
 import { isOnReadOnlySystem } from '../store/sqlite/connection.js'
 import { DRIVER_MAJOR, driverRemedy, installedDriver } from '../store/sqlite/driver.js'
 import { type Inspection, inspect, sqliteVersion } from '../store/sqlite/inspect.js'
-import { UNDERIVED } from '../store/store.js'
+import { isCopyOf, UNDERIVED } from '../store/store.js'
 import { Behind } from './cache.js'
 import { knownTickers } from './known.js'
 import { odditiesOf, oddityLines } from './oddities.js'
@@ -222,9 +222,7 @@ function keptChecks(found: Omit<Inspection, 'journal' | 'faults'>, patience: Wor
     schema === newestSchema
       ? ok('schema', `${schema}, the newest`)
       : warn('schema', `${schema}, the newest is ${newestSchema}`, 'the next import brings it up to date'),
-    definitions === DEFINITIONS_VERSION || definitions === ''
-      ? ok('definitions', definitions || 'nothing derived yet')
-      : fail('definitions', notOurs(definitions), [remedy('rebuild')]),
+    definitionsCheck(definitions),
     importsCheck(new Behind(found.unsettled)),
     writerCheck(found, patience),
   ]
@@ -243,9 +241,19 @@ function importsCheck({ steps, files }: Behind): Check {
   return warn('imports', what, mend)
 }
 
-function notOurs(definitions: string): string {
-  if (definitions === UNDERIVED) return 'the events of its bars are not made yet'
-  return `made with ${definitions}, this bands uses ${DEFINITIONS_VERSION}`
+function definitionsCheck(definitions: string): Check {
+  if (definitions === DEFINITIONS_VERSION || definitions === '')
+    return ok('definitions', definitions || 'nothing derived yet')
+  const from = isCopyOf(definitions)
+  if (from !== null) {
+    const mend = sentence`wait for it; if none is running, the same ${remedy('store copy')} again goes on`
+    return warn('definitions', `a copy of ${from} is not through`, mend)
+  }
+  const isMade = definitions !== UNDERIVED
+  const what = isMade
+    ? `made with ${definitions}, this bands uses ${DEFINITIONS_VERSION}`
+    : 'the events of its bars are not made yet'
+  return fail('definitions', what, [remedy('rebuild')])
 }
 
 /** A copy in memory, which answers where the folder is read-only, has no WAL. */

@@ -4,7 +4,7 @@ import type { LoadedTicker, Status, TickerStatus } from '../local/status.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../model/facts.js'
 import type { PulledTicker } from '../remote/beside.js'
 import type { Trial, TrialKind } from '../source.js'
-import { UNDERIVED } from '../store/store.js'
+import { isCopyOf, UNDERIVED } from '../store/store.js'
 import { type Column, column, type Described, type Paragraph, type Part, type Table, tableOf } from './description.js'
 import { count, ratio, whole, words } from './numbers.js'
 import { fileText } from './words.js'
@@ -143,10 +143,13 @@ function statusNotes({
 }: Status): string[] {
   // A database that nothing was derived in yet, such as one whose first import was stopped, has no definitions.
   const old = found.definitions_current ? '' : ': of another version, run bands rebuild'
+  const part = isCopyOf(found.definitions)
   const made =
-    found.definitions === UNDERIVED
-      ? 'events not made yet: run bands rebuild'
-      : `definitions ${found.definitions}${old}`
+    part !== null
+      ? `a part of a copy of ${part}: run the same bands store copy again`
+      : found.definitions === UNDERIVED
+        ? 'events not made yet: run bands rebuild'
+        : `definitions ${found.definitions}${old}`
   const definitions = found.definitions === '' ? [] : [made]
   const [gap] = tickers
     .flatMap(({ ticker, gaps }) => gaps.map(found => ({ ticker, ...found })))

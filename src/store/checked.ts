@@ -19,7 +19,6 @@ import {
   type Part,
   type SeriesName,
   type SeriesRow,
-  type SheetRow,
   seriesHash,
   sheetHash,
 } from './content.js'
@@ -31,6 +30,7 @@ import {
   type Recorded,
   type RecordedSeries,
   type SeriesQuery,
+  type SheetRow,
   type Store,
 } from './store.js'
 

@@ -1,9 +1,8 @@
 import { remedy } from '../errors.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
-import type { FactKind } from '../model/facts.js'
 import type { Timeframe } from '../model/terms.js'
 import { digest } from './codec.js'
-import type { Damage, PackedPart, SeriesSummary, TickerEntry, TickerSummary } from './store.js'
+import type { Damage, PackedPart, SeriesSummary, SheetRow, TickerEntry, TickerSummary } from './store.js'
 
 /**
  * How a store tells that it holds what was written, which a database does not: in SQLite about one flipped bit in ten
@@ -154,14 +153,6 @@ interface MarksText {
   stretches: [string, string][]
 }
 
-/** One kind of a ticker's facts as they are kept. */
-export interface SheetRow {
-  ticker: string
-  kind: FactKind
-  records: number
-  sheet: string
-}
-
 export function sheetHash({ ticker, kind, records, sheet }: SheetRow): string {
   return contentHash({ ticker, kind, records, sheet })
 }
@@ -185,6 +176,17 @@ export function lostRows(schema = ''): string {
 
 export function strangeRows(schema = ''): string {
   return `SELECT * FROM (${presentRows(schema)}) present EXCEPT SELECT ticker, what FROM ${schema}listed ORDER BY ticker, what`
+}
+
+/**
+ * All that there is of tickers with the hash of what it holds, and how much that is: bars, events, or records.
+ * @param series the rows of that table with their tickers @param schema of the others, with a dot; none unless given
+ */
+export function contentsIn(series: string, schema = ''): string {
+  return `SELECT ticker, 'bars' AS what, hash, bars AS amount FROM ${schema}tickers
+    UNION ALL SELECT ticker, timeframe, hash, events FROM (${series}) of_tickers
+    UNION ALL SELECT ticker, kind, hash, records FROM ${schema}facts
+    UNION ALL SELECT ticker, 'pulled ' || timeframe || ' ' || field, hash, events FROM ${schema}pulled`
 }
 
 /** What is wrong with a ticker in words that follow it, and what mends it. */

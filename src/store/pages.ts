@@ -38,6 +38,15 @@ export interface KeptEntry extends SeriesKey, PulledSource {
   total_occurrences: number
 }
 
+/** A row of `pulled` as it lies in the database: what is said of a series, and its pages. */
+export interface PulledRow extends KeptEntry {
+  /** as_of, or the day of the pull. */
+  known: string
+  hash: string
+  /** JSON of `kept` and `coming`, compressed. */
+  pages: Buffer
+}
+
 /** A pull of several series from its begin to its end, however often it is stopped in between. */
 export interface PullRun {
   id: string

@@ -2,19 +2,10 @@ import type { SeriesKey } from '../model/event.js'
 import { damaged, type Place } from './checked.js'
 import { digest } from './codec.js'
 import { DAMAGE, missing } from './content.js'
-import { isMixed, type KeptEntry, type KeptSeries, knownDate } from './pages.js'
+import { isMixed, type KeptSeries, knownDate, type PulledRow } from './pages.js'
 import type { Damage } from './store.js'
 
 /** Pages of a series as they are kept: one row, whatever the database. */
-
-/** A row of `pulled` as it lies in the database: what is said of a series, and its pages. */
-export interface PulledRow extends KeptEntry {
-  /** as_of, or the day of the pull. */
-  known: string
-  hash: string
-  /** JSON of `kept` and `coming`, compressed. */
-  pages: Buffer
-}
 
 /** What is said of a series without its pages, as the columns are named. */
 export const SAID = [

@@ -9,8 +9,8 @@ import {
   type Security,
   securityOf,
 } from '../model/facts.js'
-import { type EntryRow, entryHash, type Hashed, type SheetRow, sheetHash } from './content.js'
-import type { TickerSheet } from './store.js'
+import { type EntryRow, entryHash, type Hashed, sheetHash } from './content.js'
+import type { SheetRow, TickerSheet } from './store.js'
 
 /** Facts of a ticker as they are kept: one text a kind. */
 

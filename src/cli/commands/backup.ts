@@ -20,7 +20,8 @@ const KEEP = { keep: open(integerOf(1, 10_000), 'in a folder: how many backups o
 
 /** What looks after a database that is no file does it better. */
 function refusePostgres({ choice }: Context, what: string): void {
-  if (postgresUrl(choice) !== null) throw notAFile(what, 'pg_dump, pg_basebackup and pgBackRest are made for that')
+  if (postgresUrl(choice) !== null)
+    throw notAFile(what, 'pg_dump, pg_basebackup and pgBackRest are made for that (docs/scale-out.md)')
 }
 
 const backup: Command = {

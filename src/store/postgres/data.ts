@@ -10,6 +10,7 @@ import type { PageStore } from '../pages.js'
 import type {
   BarBySeries,
   Batch,
+  Content,
   Damage,
   Footprint,
   PackedTail,
@@ -17,6 +18,7 @@ import type {
   RecordedSeries,
   SeriesQuery,
   Store,
+  TickerCopy,
   TickerEntry,
   TickerSummary,
   Writer,
@@ -28,10 +30,12 @@ import { WritingPlace } from './place.js'
 import {
   allSeries,
   barChunks,
+  contentRows,
   ENTRIES,
   entryRow,
   entryRows,
   findSeries,
+  foundTickers,
   type Reading,
   securityRows,
   sheetRows,
@@ -203,6 +207,15 @@ class PostgresStore implements Store {
     return row?.hash ?? null
   }
 
+  contents(): Promise<Content[]> {
+    return contentRows(this.#reading())
+  }
+
+  async copies(tickers: readonly string[]): Promise<TickerCopy[]> {
+    const { copyOf } = await import('../copies.js')
+    return this.#atOnce(async db => (await foundTickers(db, tickers)).map(found => copyOf(this, found)))
+  }
+
   async atOneMoment<T>(work: () => Promise<T>): Promise<T> {
     return this.#atOnce(async (_db, session) => {
       // Who works on what was read may take its time before it reads on.
@@ -217,8 +230,8 @@ class PostgresStore implements Store {
   }
 
   async write(batch: Batch, definitions: string): Promise<void> {
-    const { removed = [], amendments = [], sheets = [], unpulled = [], unsettled } = batch
-    const { packedOf, putAmendment, putRecords, putSheet } = await import('./write.js')
+    const { removed = [], copies = [], amendments = [], sheets = [], unpulled = [], unsettled } = batch
+    const { packedOf, putAmendment, putCopies, putRecords, putSheet } = await import('./write.js')
     const { checkNotPulled, removePulled } = await import('./pages.js')
     // All that is to be thought of is thought of before others have to wait.
     const records = Array.from(batch.records ?? [], packedOf)
@@ -227,10 +240,11 @@ class PostgresStore implements Store {
       const db = this.#reading(session)
       await setMeta(session, 'definitions', definitions)
       if (unsettled !== undefined) await setMeta(session, 'unsettled', JSON.stringify(unsettled))
-      for (const ticker of removed) await remove(session, ticker)
+      for (const ticker of [...removed, ...copies.map(({ ticker }) => ticker)]) await remove(session, ticker)
       for (const ticker of unpulled) await removePulled(session, ticker)
       const names = records.map(({ entry }) => entry.ticker)
       if (names.length > 0) await checkNotPulled(this.location, session, names)
+      await putCopies(session, copies)
       await putRecords(session, records)
       for (const amendment of amended) await putAmendment(db, amendment)
       // Last, because a security's asset class is told with its ticker too.

@@ -1,8 +1,8 @@
 import { StorageError } from '../../errors.js'
 import { type Day, parseDay } from '../../model/day.js'
 import type { SeriesKey } from '../../model/event.js'
-import type { KeptEntry, KeptSeries, PageStore, PullRun } from '../pages.js'
-import { listName, PULLED_COLUMNS, type PulledRow, pulledIn, pulledRowOf, SAID } from '../pulled.js'
+import type { KeptEntry, KeptSeries, PageStore, PulledRow, PullRun } from '../pages.js'
+import { listName, PULLED_COLUMNS, pulledIn, pulledRowOf, SAID } from '../pulled.js'
 import type { Queries } from './connection.js'
 import type { Reading } from './read.js'
 
@@ -74,15 +74,7 @@ export class PostgresPages implements PageStore {
       ])
       if (other.length > 0) await removePulled(session, ticker)
       await session.query(`DELETE FROM bands_data.pulled WHERE ${OF_SERIES}`, [ticker, timeframe, field])
-      const row = pulledRowOf(series)
-      await session.query(
-        INTO_PULLED,
-        PULLED_COLUMNS.map(column => row[column]),
-      )
-      await session.query('INSERT INTO bands_data.listed VALUES ($1, $2) ON CONFLICT DO NOTHING', [
-        ticker,
-        listName(series),
-      ])
+      await insertPulled(session, pulledRowOf(series))
     })
   }
 
@@ -101,6 +93,18 @@ export class PostgresPages implements PageStore {
   #all<Row>(sql: string, ...values: string[]): Promise<Row[]> {
     return this.#store.reading().query<Row>(sql, values)
   }
+}
+
+/** Puts a row where none is. */
+export async function insertPulled(session: Queries, row: PulledRow): Promise<void> {
+  await session.query(
+    INTO_PULLED,
+    PULLED_COLUMNS.map(column => row[column]),
+  )
+  await session.query('INSERT INTO bands_data.listed VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+    row.ticker,
+    listName(row),
+  ])
 }
 
 /** Takes out all that was pulled of a ticker. */

@@ -10,23 +10,27 @@ import {
   damaged,
   endOf,
   type FoundSeries,
+  type KeptTicker,
   type PartRow,
 } from '../checked.js'
 import { chunkOf } from '../codec.js'
 import {
+  contentsIn,
   DAMAGE,
   type DerivedPart,
   ENTRY_COLUMNS,
   type EntryRow,
   type Hashed,
   hashesIn,
+  type Listed,
   missing,
   type Part,
   SERIES_COLUMNS,
   type SeriesRow,
-  type SheetRow,
 } from '../content.js'
-import type { BarBySeries, PackedTail } from '../store.js'
+import type { FoundTicker } from '../copies.js'
+import type { PulledRow } from '../pages.js'
+import type { BarBySeries, Content, PackedTail, SheetRow } from '../store.js'
 import type { Queries } from './connection.js'
 
 /**
@@ -249,18 +253,46 @@ export async function securityRows(db: Reading): Promise<SheetRow[]> {
 
 const WHOLE = `SELECT ${entryOfAsked} AS entry, ${seriesOfAsked("'daily'")} AS daily, ${seriesOfAsked("'weekly'")} AS weekly,
     days.names AS daily_names, days.columns AS daily_columns, weeks.names AS weekly_names, weeks.columns AS weekly_columns
-  FROM (SELECT $1::text AS ticker) asked
-  ${chunksOfAsked('days', "timeframe = 'daily'")} ${chunksOfAsked('weeks', "timeframe = 'weekly'")}`
+  FROM unnest($1::text[]) WITH ORDINALITY AS asked (ticker, place)
+  ${chunksOfAsked('days', "timeframe = 'daily'")} ${chunksOfAsked('weeks', "timeframe = 'weekly'")} ORDER BY place`
 
-/** All that is kept of a ticker with bars. Nothing is checked. */
-export async function wholeTicker(db: Queries, ticker: string) {
-  const [row] = await db.query<TailRow>(WHOLE, [ticker])
-  const rows = Object.fromEntries(
-    TIMEFRAME_NAMES.map(name => [name, partRows(row![`${name}_names`], row![`${name}_columns`])]),
-  )
-  return {
-    entry: row!.entry!,
-    series: (timeframe: Timeframe) => row![timeframe] ?? undefined,
-    chunks: (timeframe: Timeframe, part: Part) => ofPart(rows[timeframe]!, part),
-  }
+/** All that is kept of some tickers, in their order; null: there are no bars of one. Nothing is checked. */
+export async function wholeTickers(db: Queries, tickers: readonly string[]): Promise<(KeptTicker | null)[]> {
+  return (await db.query<Omit<TailRow, 'isListed'>>(WHOLE, [tickers])).map(row => {
+    const { entry } = row
+    if (entry === null) return null
+    const rows = Object.fromEntries(
+      TIMEFRAME_NAMES.map(name => [name, partRows(row[`${name}_names`], row[`${name}_columns`])]),
+    )
+    return {
+      entry,
+      series: timeframe => row[timeframe] ?? undefined,
+      chunks: (timeframe, part) => ofPart(rows[timeframe]!, part),
+    }
+  })
+}
+
+/** What lies in the tables of some tickers, in their order. */
+export async function foundTickers(db: Queries, tickers: readonly string[]): Promise<FoundTicker[]> {
+  const kept = await wholeTickers(db, tickers)
+  const of = async <Row extends { ticker: string }>(table: string): Promise<Row[]> =>
+    db.query<Row>(`SELECT * FROM bands_data.${table} WHERE ticker = ANY ($1)`, [tickers])
+  const [sheets, pulled, listed] = [
+    await of<Hashed<SheetRow>>('facts'),
+    await of<PulledRow>('pulled'),
+    await of<Listed>('listed'),
+  ]
+  return tickers.map((ticker, i) => ({
+    ticker,
+    bars: kept[i]!,
+    sheets: sheets.filter(row => row.ticker === ticker),
+    pulled: pulled.filter(row => row.ticker === ticker),
+    listed: listed.filter(row => row.ticker === ticker).map(({ what }) => what),
+  }))
+}
+
+const CONTENTS = contentsIn('SELECT ticker, timeframe, hash, events FROM bands_data.series', 'bands_data.')
+
+export function contentRows(db: Queries): Promise<Content[]> {
+  return db.query<Content>(CONTENTS)
 }

@@ -1,9 +1,10 @@
 import { TIMEFRAME_NAMES } from '../../model/terms.js'
 import { checkedSheet, damagesIn, tickerDamages } from '../checked.js'
-import { type Hashed, type Listed, lostRows, missing, type SheetRow, strangeRows, unlisted } from '../content.js'
-import { type PulledRow, pulledDamages } from '../pulled.js'
-import { type Damage, UNDERIVED } from '../store.js'
-import { type Reading, wholeTicker } from './read.js'
+import { type Hashed, type Listed, lostRows, missing, strangeRows, unlisted } from '../content.js'
+import type { PulledRow } from '../pages.js'
+import { pulledDamages } from '../pulled.js'
+import { type Damage, type SheetRow, UNDERIVED } from '../store.js'
+import { type Reading, wholeTickers } from './read.js'
 
 /**
  * Reads all that there is as questions do, and looks whether it is all that was written; in one transaction, a ticker at a
@@ -14,7 +15,7 @@ export async function verifyContent(db: Reading): Promise<Damage[]> {
   const [made] = await db.query<{ value: string }>("SELECT value FROM bands_data.meta WHERE key = 'definitions'")
   const derived = made?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
   for (const { ticker } of await db.query<Named>('SELECT ticker FROM bands_data.tickers ORDER BY ticker'))
-    damages.push(...tickerDamages(db, await wholeTicker(db, ticker), derived))
+    damages.push(...tickerDamages(db, (await wholeTickers(db, [ticker]))[0]!, derived))
   for (const { ticker } of await db.query<Named>('SELECT DISTINCT ticker FROM bands_data.facts ORDER BY ticker')) {
     const rows = await db.query<Hashed<SheetRow>>('SELECT * FROM bands_data.facts WHERE ticker = $1 ORDER BY kind', [
       ticker,

@@ -2,8 +2,9 @@ import type { Timeframe } from '../../model/terms.js'
 import { type EntryRow, entryHash, entryRowOf, type Hashed, hashesOf, type SeriesRow, seriesHash } from '../content.js'
 import { amended, pack, unpacking } from '../packed.js'
 import { entryBeside, sheetRowOf } from '../sheets.js'
-import type { Amendment, PackedPart, PackedRecord, TickerRecord, TickerSheet } from '../store.js'
+import type { Amendment, PackedPart, PackedRecord, SheetRow, TickerCopy, TickerRecord, TickerSheet } from '../store.js'
 import type { Queries } from './connection.js'
+import { insertPulled } from './pages.js'
 import { entryRow, eventRows, type Reading } from './read.js'
 
 /**
@@ -196,13 +197,7 @@ export async function putSheet(db: Reading, given: TickerSheet): Promise<void> {
     await db.query('DELETE FROM bands_data.listed WHERE ticker = $1 AND what = $2', [ticker, kind])
     return
   }
-  const row = sheetRowOf(given)
-  const values = [ticker, kind, row.records, row.hash, row.sheet]
-  await db.query(
-    'INSERT INTO bands_data.facts (ticker, kind, records, hash, sheet) VALUES ($1, $2, $3, $4, $5)',
-    values,
-  )
-  await list(db, ticker, kind)
+  await insertSheet(db, sheetRowOf(given))
   if (kind !== 'securities') return
   const entry: Hashed<EntryRow> | undefined = await entryRow(db, ticker)
   if (entry === undefined) return
@@ -212,6 +207,27 @@ export async function putSheet(db: Reading, given: TickerSheet): Promise<void> {
     assetClass,
     hash,
   ])
+}
+
+async function insertSheet(db: Queries, { ticker, kind, records, hash, sheet }: Hashed<SheetRow>): Promise<void> {
+  const values = [ticker, kind, records, hash, sheet]
+  await db.query(
+    'INSERT INTO bands_data.facts (ticker, kind, records, hash, sheet) VALUES ($1, $2, $3, $4, $5)',
+    values,
+  )
+  await list(db, ticker, kind)
+}
+
+/** Puts tickers where nothing is of them, as they lie in another store. */
+export async function putCopies(db: Queries, copies: readonly TickerCopy[]): Promise<void> {
+  await putRecords(
+    db,
+    copies.flatMap(({ record }) => record ?? []),
+  )
+  for (const { sheets, pulled } of copies) {
+    for (const row of sheets) await insertSheet(db, row)
+    for (const row of pulled) await insertPulled(db, row)
+  }
 }
 
 /** Says in the list that there is something of a ticker. */

@@ -10,6 +10,7 @@ import type { PageStore } from '../pages.js'
 import type {
   BarBySeries,
   Batch,
+  Content,
   Damage,
   Footprint,
   PackedTail,
@@ -17,6 +18,7 @@ import type {
   RecordedSeries,
   SeriesQuery,
   Store,
+  TickerCopy,
   TickerEntry,
   TickerSummary,
   Writer,
@@ -25,7 +27,18 @@ import { type Notice, openForReading, openForWriting, Session } from './connecti
 import { schemaOf } from './migrations.js'
 import { removePulled, SqlitePages } from './pages.js'
 import { inPlace, WritingPlace } from './place.js'
-import { allSeries, barChunks, entryRow, entryRows, findSeries, securityRows, sheetRows, tailOf } from './read.js'
+import {
+  allSeries,
+  barChunks,
+  contentRows,
+  entryRow,
+  entryRows,
+  findSeries,
+  foundTicker,
+  securityRows,
+  sheetRows,
+  tailOf,
+} from './read.js'
 import { DATA, MIGRATIONS, TICKERS, type TickerRow } from './schema.js'
 
 // A question loads neither what writes nor what verifies.
@@ -200,18 +213,28 @@ class SqliteStore implements Store {
     return this.#db.get<{ hash: string }>(STAMP, timeframe, ticker)?.hash ?? null
   }
 
+  async contents(): Promise<Content[]> {
+    return contentRows(this.#db)
+  }
+
+  async copies(tickers: readonly string[]): Promise<TickerCopy[]> {
+    const { copyOf } = await import('../copies.js')
+    return this.#db.reading(() => tickers.map(ticker => copyOf(this, foundTicker(this.#db, ticker))))
+  }
+
   atOneMoment<T>(work: () => Promise<T>): Promise<T> {
     return this.#db.readingOn(work)
   }
 
   async write(batch: Batch, definitions: string): Promise<void> {
-    const { removed = [], records = [], amendments = [], sheets = [], unpulled = [], unsettled } = batch
-    const { putAmendment, putRecord, putSheet } = await import('./write.js')
+    const { removed = [], copies = [], records = [], amendments = [], sheets = [], unpulled = [], unsettled } = batch
+    const { putAmendment, putCopy, putRecord, putSheet } = await import('./write.js')
     this.#db.transaction(() => {
       this.#setMeta('definitions', definitions)
       if (unsettled !== undefined) this.#setMeta('unsettled', JSON.stringify(unsettled))
-      for (const ticker of removed) this.#remove(ticker)
+      for (const ticker of [...removed, ...copies.map(({ ticker }) => ticker)]) this.#remove(ticker)
       for (const ticker of unpulled) removePulled(this.#db, ticker)
+      for (const copy of copies) putCopy(this.#db, copy)
       for (const record of records) putRecord(this.#db, record)
       for (const amendment of amendments) putAmendment(this.#db, amendment)
       // Last, because a security's asset class is told with its ticker too.

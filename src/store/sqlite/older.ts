@@ -10,10 +10,9 @@ import {
   entryHash,
   presentRows,
   type SeriesName,
-  type SheetRow,
   sheetHash,
 } from '../content.js'
-import { UNDERIVED } from '../store.js'
+import { type SheetRow, UNDERIVED } from '../store.js'
 import type { Connection } from './migrations.js'
 
 /**

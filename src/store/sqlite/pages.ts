@@ -1,7 +1,7 @@
 import { type Day, parseDay } from '../../model/day.js'
 import type { BandEvent, PulledSource, SeriesKey } from '../../model/event.js'
-import type { KeptEntry, KeptPage, KeptSeries, PageStore, PullRun } from '../pages.js'
-import { listName, PULLED_COLUMNS, type PulledRow, pulledIn, pulledRowOf, SAID } from '../pulled.js'
+import type { KeptEntry, KeptPage, KeptSeries, PageStore, PulledRow, PullRun } from '../pages.js'
+import { listName, PULLED_COLUMNS, pulledIn, pulledRowOf, SAID } from '../pulled.js'
 import type { Session } from './connection.js'
 import type { Connection } from './migrations.js'
 
@@ -50,8 +50,7 @@ export class SqlitePages implements PageStore {
       const { ticker, url } = series
       const other = this.#db.get('SELECT 1 FROM pulled WHERE ticker = ? AND url <> ?', ticker, url)
       if (other !== undefined) removePulled(this.#db, ticker)
-      this.#db.run(INTO_PULLED, ...valuesOf(series))
-      this.#db.run('INSERT OR IGNORE INTO listed (ticker, what) VALUES (?, ?)', ticker, listName(series))
+      putPulled(this.#db, pulledRowOf(series))
     })
   }
 
@@ -66,6 +65,12 @@ export class SqlitePages implements PageStore {
   }
 }
 
+/** Puts a row in place of what it was. To be called inside a transaction. */
+export function putPulled(db: Session, row: PulledRow): void {
+  db.run(INTO_PULLED, ...valuesOf(row))
+  db.run('INSERT OR IGNORE INTO listed (ticker, what) VALUES (?, ?)', row.ticker, listName(row))
+}
+
 /** Takes out all that was pulled of a ticker. To be called inside a transaction. */
 export function removePulled(db: Session, ticker: string): void {
   db.run('DELETE FROM pulled WHERE ticker = ?', ticker)
@@ -73,8 +78,7 @@ export function removePulled(db: Session, ticker: string): void {
 }
 
 /** In the order of PULLED_COLUMNS. */
-function valuesOf(series: KeptSeries): (string | number | Buffer | null)[] {
-  const row = pulledRowOf(series)
+function valuesOf(row: PulledRow): (string | number | Buffer | null)[] {
   return PULLED_COLUMNS.map(column => row[column])
 }
 
@@ -105,7 +109,7 @@ export function takeOverPulled(db: Connection): void {
   // One by one: those of a market do not fit into the memory together.
   for (const { ticker, timeframe, field } of keys) {
     const series = seriesOf(whole.get(ticker, timeframe, field) as OldRow)
-    update.run(...valuesOf(series), ticker, timeframe, field)
+    update.run(...valuesOf(pulledRowOf(series)), ticker, timeframe, field)
   }
 }
 

@@ -10,22 +10,26 @@ import {
   damaged,
   endOf,
   type FoundSeries,
+  type KeptTicker,
   type PartRow,
 } from '../checked.js'
 import { chunkOf } from '../codec.js'
 import {
   type ChunkList,
+  contentsIn,
   DAMAGE,
   type DerivedPart,
   type Hashed,
   hashesIn,
+  type Listed,
   missing,
   type Part,
   SERIES_COLUMNS,
   type SeriesRow,
-  type SheetRow,
 } from '../content.js'
-import type { BarBySeries, PackedEnd, PackedTail } from '../store.js'
+import type { FoundTicker } from '../copies.js'
+import type { PulledRow } from '../pages.js'
+import type { BarBySeries, Content, PackedEnd, PackedTail, SheetRow } from '../store.js'
 import type { Session } from './connection.js'
 import { TICKERS, type TickerRow } from './schema.js'
 
@@ -123,6 +127,34 @@ export function findSeries(
 
 function placesOf(values: readonly unknown[]): string {
   return values.map(() => '?').join()
+}
+
+/** What is kept of a ticker with bars. Nothing is checked. */
+export function keptTicker(db: Session, entry: TickerRow): KeptTicker {
+  return {
+    entry,
+    series: timeframe => foundSeries(db, entry, timeframe),
+    chunks: (timeframe, part) => chunkRows(db, entry, timeframe, part),
+  }
+}
+
+/** What lies in the tables of a ticker. */
+export function foundTicker(db: Session, ticker: string): FoundTicker {
+  const entry = db.get<TickerRow>(`${TICKERS} WHERE ticker = ?`, ticker)
+  const of = <Row>(table: string): Row[] => db.all<Row>(`SELECT * FROM ${table} WHERE ticker = ?`, ticker)
+  return {
+    ticker,
+    bars: entry === undefined ? null : keptTicker(db, entry),
+    sheets: of<Hashed<SheetRow>>('facts'),
+    pulled: of<PulledRow>('pulled'),
+    listed: of<Listed>('listed').map(({ what }) => what),
+  }
+}
+
+const CONTENTS = contentsIn(`SELECT ticker, timeframe, series.hash, events FROM series JOIN tickers ON id = ticker_id`)
+
+export function contentRows(db: Session): Content[] {
+  return db.all<Content>(CONTENTS)
 }
 
 /** What is stored of a ticker before some bars, with its events from others on. */

@@ -1,26 +1,18 @@
 import type { Discrepancy } from '../../accounts/accounts.js'
 import { parseIdentity } from '../../accounts/key.js'
-import { TIER_NAMES, TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../model/terms.js'
+import { TIER_NAMES, TIMEFRAME_NAMES, type Tier } from '../../model/terms.js'
 import { folded } from '../account-rows.js'
-import { type ChunkRow, checkedSheet, damagesIn, tickerDamages } from '../checked.js'
-import {
-  type Hashed,
-  type Listed,
-  lostRows,
-  missing,
-  type Part,
-  type SheetRow,
-  strangeRows,
-  unlisted,
-} from '../content.js'
-import { type PulledRow, pulledDamages } from '../pulled.js'
-import { type Damage, UNDERIVED } from '../store.js'
+import { checkedSheet, damagesIn, tickerDamages } from '../checked.js'
+import { type Hashed, type Listed, lostRows, missing, strangeRows, unlisted } from '../content.js'
+import type { PulledRow } from '../pages.js'
+import { pulledDamages } from '../pulled.js'
+import { type Damage, type SheetRow, UNDERIVED } from '../store.js'
 import { ACCOUNTS } from './accounts.js'
 import { reconciled } from './charging.js'
 import { checkWasRead, faultOf, openForReading, Session } from './connection.js'
 import { LISTS, STRANGE_LISTS } from './lists.js'
 import type { DatabaseKind } from './migrations.js'
-import { chunkRows, foundSeries, SHEETS } from './read.js'
+import { keptTicker, SHEETS } from './read.js'
 import { DATA, TICKERS, type TickerRow } from './schema.js'
 import { TRIALS } from './trials.js'
 
@@ -29,11 +21,8 @@ export function verifySession(db: Session): Damage[] {
   const damages = structureOf(db)
   damages.push(...listDamages(db))
   const derived = db.get<{ value: string }>(DEFINITIONS)?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
-  for (const entry of db.all<TickerRow>(`${TICKERS} ORDER BY ticker`)) {
-    const series = (timeframe: Timeframe): ReturnType<typeof foundSeries> => foundSeries(db, entry, timeframe)
-    const chunks = (timeframe: Timeframe, part: Part): ChunkRow[] => chunkRows(db, entry, timeframe, part)
-    damages.push(...tickerDamages(db, { entry, series, chunks }, derived))
-  }
+  for (const entry of db.all<TickerRow>(`${TICKERS} ORDER BY ticker`))
+    damages.push(...tickerDamages(db, keptTicker(db, entry), derived))
   for (const row of db.all<Hashed<SheetRow>>(`${SHEETS} ORDER BY ticker, kind`))
     damages.push(...damagesIn(() => checkedSheet(db, row)))
   // One by one: those of a market do not fit into the memory together.

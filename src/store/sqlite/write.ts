@@ -1,9 +1,10 @@
 import type { Timeframe } from '../../model/terms.js'
-import { type EntryRow, entryHash, entryRowOf, hashesOf, type SeriesRow, seriesHash } from '../content.js'
+import { type EntryRow, entryHash, entryRowOf, type Hashed, hashesOf, type SeriesRow, seriesHash } from '../content.js'
 import { amended, pack, unpacking } from '../packed.js'
 import { entryBeside, sheetRowOf } from '../sheets.js'
-import type { Amendment, PackedPart, PackedRecord, TickerRecord, TickerSheet } from '../store.js'
+import type { Amendment, PackedPart, PackedRecord, SheetRow, TickerCopy, TickerRecord, TickerSheet } from '../store.js'
 import type { Session } from './connection.js'
+import { putPulled } from './pages.js'
 import { chunkRows, entryRow, type Numbered, seriesRow } from './read.js'
 
 /**
@@ -86,15 +87,25 @@ export function putSheet(db: Session, { ticker, kind, sheet }: TickerSheet): voi
     db.run('DELETE FROM listed WHERE ticker = ? AND what = ?', ticker, kind)
     return
   }
-  const row = sheetRowOf({ ticker, kind, sheet })
-  const values = [ticker, kind, row.records, row.hash, row.sheet]
-  db.run('INSERT INTO facts (ticker, kind, records, hash, sheet) VALUES (?, ?, ?, ?, ?)', ...values)
-  list(db, ticker, kind)
+  insertSheet(db, sheetRowOf({ ticker, kind, sheet }))
   if (kind !== 'securities') return
   const entry = entryRow(db, ticker)
   if (entry === undefined) return
   const { assetClass, hash } = entryBeside(entry, { ticker, kind, sheet })
   db.run('UPDATE tickers SET asset_class = ?, hash = ? WHERE id = ?', assetClass, hash, entry.id)
+}
+
+function insertSheet(db: Session, { ticker, kind, records, hash, sheet }: Hashed<SheetRow>): void {
+  const values = [ticker, kind, records, hash, sheet]
+  db.run('INSERT INTO facts (ticker, kind, records, hash, sheet) VALUES (?, ?, ?, ?, ?)', ...values)
+  list(db, ticker, kind)
+}
+
+/** Puts a ticker where nothing is of it, as it lies in another store. */
+export function putCopy(db: Session, { record, sheets, pulled }: TickerCopy): void {
+  if (record !== null) putRecord(db, record)
+  for (const row of sheets) insertSheet(db, row)
+  for (const row of pulled) putPulled(db, row)
 }
 
 /** Its number, which stays what it is. */
