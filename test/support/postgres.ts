@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -46,6 +46,8 @@ export interface ClusterOptions {
   fsync?: boolean
   /** What else postgresql.conf would say. */
   settings?: Settings
+  /** A folder that a base backup was made into, from which it recovers as the settings say; taken over by it. */
+  backup?: string
 }
 
 /** A PostgreSQL of its own in a new folder, on a free port of loopback; whoever comes from there is let in as `bands`. */
@@ -63,11 +65,15 @@ export class Cluster {
     this.#guard = guarded(folder)
   }
 
-  static async begin({ fsync = true, settings = {} }: ClusterOptions = {}): Promise<Cluster> {
+  static async begin({ fsync = true, settings = {}, backup }: ClusterOptions = {}): Promise<Cluster> {
     template ??= makeTemplate()
     const cluster = new Cluster(ownFolder('bands-postgres-'), { fsync: fsync ? 'on' : 'off', ...settings })
     try {
-      await run('cp', ['-R', await template, cluster.data])
+      if (backup === undefined) await run('cp', ['-R', await template, cluster.data])
+      else {
+        await run('mv', [backup, cluster.data])
+        await run('touch', [join(cluster.data, 'recovery.signal')])
+      }
       await cluster.start()
     } catch (error) {
       await cluster.end()
@@ -90,6 +96,21 @@ export class Cluster {
     const name = `test_${++this.#made}`
     await this.sql(`CREATE DATABASE ${name} TEMPLATE ${template}`)
     return this.url(name)
+  }
+
+  /** Has it copied while it runs, as whoever looks after it does every night. @returns the folder of the copy */
+  async baseBackup(): Promise<string> {
+    const folder = join(this.folder, `backup-${++this.#made}`)
+    await run(program('pg_basebackup'), ['-D', folder, '-d', this.url(), '--checkpoint=fast', '--no-sync'])
+    return folder
+  }
+
+  /** A new folder that it may write into, gone with it. */
+  ownFolder(name: string): string {
+    const folder = join(this.folder, name)
+    mkdirSync(folder)
+    own(folder)
+    return folder
   }
 
   /** What a statement prints as its owner: a line a row, columns apart by |. */
