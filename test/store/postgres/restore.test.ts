@@ -43,7 +43,11 @@ describePostgres('a database of PostgreSQL that was lost', () => {
 
   it('comes back as it was at a point in time from a base backup and the log, with the accounts beside it', async () => {
     const primary = await Cluster.begin({
-      settings: { archive_mode: 'on', archive_command: 'cp %p ../archive/%f', archive_timeout: 60 },
+      settings: {
+        archive_mode: 'on',
+        archive_command: 'test ! -f ../archive/%f && cp %p ../archive/%f',
+        archive_timeout: 60,
+      },
     })
     onTestFinished(() => primary.end())
     const archive = primary.ownFolder('archive')
