@@ -25,7 +25,7 @@ export const command: Command = {
   examples: [
     'bands sweep --all',
     'bands sweep AAPL GSPC --fields rsi_zone,trend_direction --horizon 5,20',
-    "bands sweep --all --when 'rsi_zone enters oversold and trend_direction = uptrend'",
+    "bands sweep --all --when 'rsi_zone = oversold for 5'",
     'bands sweep AAPL --context GSPC:trend_direction --split 2017-01-01 --json',
   ],
   notes: [
