@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Pool, PoolClient, QueryConfig } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import type { PoolState } from '../../accounts/accounts.js'
 import { BandsError, Busy, ConfigError, StorageError } from '../../errors.js'
 import type { Address } from './address.js'
@@ -95,7 +95,7 @@ export class Database implements Queries {
 
   /** A function by itself: whoever needs no more of this takes that. */
   readonly query = <T = unknown>(text: string, values: readonly unknown[] = []): Promise<T[]> =>
-    this.#lent(client => rowsOf<T>(client, { text, values: [...values] }))
+    this.#lent(client => rowsOf<T>(this.location, client, text, values))
 
   /**
    * All or nothing; done again from its start where others got in the way, so that it must do nothing else. Throws Busy
@@ -104,7 +104,9 @@ export class Database implements Queries {
   async transaction<T>(work: (session: Queries) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#lent(client => inTransaction(client, work, { statement: this.#statement, ...options }))
+        return await this.#lent(client =>
+          inTransaction(this.location, client, work, { statement: this.#statement, ...options }),
+        )
       } catch (error) {
         if (attempt === TRIES || !isConflict(error)) throw error
       }
@@ -145,29 +147,32 @@ export class Database implements Queries {
       return await work(client)
     } catch (error) {
       // What the database itself has answered leaves the connection as it was, and so does what bands refuses.
-      broken ||= !(error instanceof BandsError || isAnswer(codeOf(error)))
-      throw translated(this.location, error)
+      broken ||= !(isAnswer(codeOf(error)) || (error instanceof BandsError && error.cause === undefined))
+      throw error
     } finally {
       client.release(broken)
     }
   }
 }
 
-/** All or nothing, once, on a connection that is one's own. Throws what the driver throws. */
+/** All or nothing, once, on a connection that is one's own. What the work throws by itself is thrown as it is. */
 export async function inTransaction<T>(
+  location: string,
   client: PoolClient,
   work: (session: Queries) => Promise<T>,
   { snapshot = false, lock = LOCK_MS, statement = STATEMENT_MS }: TransactionOptions = {},
 ): Promise<T> {
   // In one message: a transaction that sets its limits costs no more than one that does not.
-  await client.query(
+  const query = <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
+    rowsOf<Row>(location, client, text, values)
+  await query(
     `BEGIN${snapshot ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : ''};
      SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock};
      SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`,
   )
   try {
-    const result = await work({ query: (text, values = []) => rowsOf(client, { text, values: [...values] }) })
-    await client.query('COMMIT')
+    const result = await work({ query })
+    await query('COMMIT')
     return result
   } catch (error) {
     // Where the connection is gone, so is the transaction.
@@ -176,8 +181,13 @@ export async function inTransaction<T>(
   }
 }
 
-async function rowsOf<T>(client: PoolClient, config: QueryConfig): Promise<T[]> {
-  return (await client.query(config)).rows as T[]
+async function rowsOf<T>(location: string, client: PoolClient, text: string, values: readonly unknown[]): Promise<T[]> {
+  try {
+    // Without values several statements may go in one message.
+    return (await client.query({ text, values: [...values] })).rows as T[]
+  } catch (error) {
+    throw translated(location, error)
+  }
 }
 
 const INT8 = 20

@@ -288,19 +288,7 @@ class PostgresStore implements Store {
   /** Several reads of one state, whatever is written meanwhile. */
   async #atOnce<T>(work: (db: Reading, session: Queries) => Promise<T>): Promise<T> {
     if (this.#moment !== null) return work(this.#reading(), this.#moment)
-    // What goes wrong in the work is none of the database's, and is thrown as it is.
-    const done = await this.#database.transaction(
-      async session => {
-        try {
-          return { result: await work(this.#reading(session), session) }
-        } catch (error) {
-          return { error }
-        }
-      },
-      { snapshot: true },
-    )
-    if ('error' in done) throw done.error
-    return done.result
+    return this.#database.transaction(session => work(this.#reading(session), session), { snapshot: true })
   }
 
   /** All or nothing; one after the other, since each begins with the same row, as others are to see that something was written. */

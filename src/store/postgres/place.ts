@@ -62,7 +62,7 @@ export class WritingPlace {
     const options = { statement: STATEMENT_MS }
     const held = this.#held
     if (held === null) return this.#database.transaction(work, options)
-    return held.run(client => inTransaction(client, work, options))
+    return inTransaction(this.#database.location, held.client, work, options)
   }
 
   async #locked(): Promise<Session> {
@@ -95,12 +95,12 @@ const HOLDER = `SELECT writer.pid, host, started FROM bands_data.writer JOIN pg_
 /** A connection that is kept. One that has broken off is not made anew: what it held is gone. */
 class Session {
   readonly #location: string
-  readonly #client: PoolClient
+  readonly client: PoolClient
   readonly #end: () => Promise<void>
 
   private constructor(location: string, client: PoolClient, end: () => Promise<void>) {
     this.#location = location
-    this.#client = client
+    this.client = client
     this.#end = end
   }
 
@@ -120,9 +120,10 @@ class Session {
     })
   }
 
+  /** Nothing but statements: whatever is thrown was thrown by the driver. */
   async run<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     try {
-      return await work(this.#client)
+      return await work(this.client)
     } catch (error) {
       throw translated(this.#location, error)
     }
@@ -130,7 +131,7 @@ class Session {
 
   /** The lock is given back before: who asks next must not find it taken by a connection that is being closed. */
   async close(): Promise<void> {
-    await this.#client.query('SELECT pg_advisory_unlock_all()').catch(() => {})
+    await this.client.query('SELECT pg_advisory_unlock_all()').catch(() => {})
     await this.#end().catch((error: unknown) => {
       // It has broken off by itself.
       if (!(error instanceof StorageError)) throw error
