@@ -9,6 +9,7 @@ import type { Importer } from './load/import.js'
 import { Local } from './local/local.js'
 import type { Status } from './local/status.js'
 import { type Day, dayAt } from './model/day.js'
+import type { SeriesKey } from './model/event.js'
 import type { Tier } from './model/terms.js'
 import { accountsUrl, charging, openAccountsAt } from './open/accounts.js'
 import {
@@ -377,7 +378,11 @@ export function composed(
     return new KeptPages(pages, { tier, asOf, unknown: ticker => local.unknown(ticker) })
   }
   const hasBars = async (ticker: string): Promise<boolean> => (await store.ticker(ticker)) !== null
-  return { local, bands: new Beside({ own: local, hasBars, pages, kept }) }
+  const asking = (query: SeriesKey) => {
+    const own = local.asking(query)
+    return { own, pages: own.store.pages }
+  }
+  return { local, bands: new Beside({ own: local, hasBars, pages, kept, asking }) }
 }
 
 function dayBy(now: Clock | undefined): (() => Day) | undefined {

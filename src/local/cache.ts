@@ -183,7 +183,7 @@ export class Cache {
 
   /** As they are stored; with a condition among the fields made when they are asked for. */
   async *#series(query: AskedSeries): AsyncGenerator<RecordedSeries | null> {
-    if (query.fields.every(name => this.#isRecorded(name))) return yield* this.store.series(query)
+    if (query.fields.every(name => this.isRecorded(name))) return yield* this.store.series(query)
     // Most questions have no condition; they are not to load what makes its events.
     const { derivedSeries } = await import('./derived.js')
     yield* derivedSeries(this, query)
@@ -204,7 +204,7 @@ export class Cache {
   /** The same, whatever the day. */
   async recorded(ticker: string, timeframe: Timeframe, field: string, lag?: number): Promise<Recorded> {
     await this.#checkDefinitions()
-    const recorded = this.#isRecorded(field)
+    const recorded = this.isRecorded(field)
       ? await this.store.recorded(ticker, timeframe, field)
       : await this.#derived({ tickers: [ticker], timeframe, fields: [field], outcomes: true, lag })
     if (recorded === null) throw await this.unknown(ticker)
@@ -233,7 +233,7 @@ export class Cache {
     return this.fieldSet.named(name) ?? conditionField(name, this.fieldSet)
   }
 
-  #isRecorded(name: string): boolean {
+  protected isRecorded(name: string): boolean {
     return isRecorded(this.field(name))
   }
 

@@ -1,4 +1,7 @@
+import type { Day } from '../model/day.js'
+import type { SeriesKey } from '../model/event.js'
 import type { FieldRecord } from '../model/series.js'
+import type { SeriesName } from './content.js'
 import type { PageStore } from './pages.js'
 import type { Recorded, Store } from './store.js'
 
@@ -21,16 +24,37 @@ const MOST_BYTES = 256 * 1024 * 1024
  * through it, it need not hear.
  */
 export function remembering(store: Store, most = MOST_BYTES): Store {
-  const look = onceAQuestion(() => store.version())
-  const own: Partial<Store> = {
-    recorded: remembered(store, look, most),
+  const memory = {
+    recorded: remembered(store, most),
     // Where bars of days to come are stored it takes reading some.
-    newestDay: lastRemembered(store, look, upTo => store.newestDay(upTo)),
-    tickers: lastRemembered(store, look, () => store.tickers()),
-    securities: lastRemembered(store, look, () => store.securities()),
-    pages: rememberingPages(store.pages, look),
+    newestDay: lastRemembered(store, (one, upTo?: Day) => one.newestDay(upTo)),
+    tickers: lastRemembered(store, one => one.tickers()),
+    securities: lastRemembered(store, one => one.securities()),
+    has: rememberingPages(),
   }
-  return lent(store, own)
+  /** With the same memory, whoever looks. */
+  const through = (one: Store, look: Look, asked: NonNullable<Store['asked']>): Store =>
+    lent<Store>(one, {
+      recorded: (...of) => memory.recorded.read(one, look, ...of),
+      newestDay: upTo => memory.newestDay(one, look, upTo),
+      tickers: () => memory.tickers(one, look),
+      securities: () => memory.securities(one, look),
+      pages: lent(one.pages, { has: ticker => memory.has(one.pages, look, ticker) }),
+      asked,
+    })
+  const look = onceAQuestion(() => store.version())
+  const all: Store = through(store, look, series => {
+    const isKept = series !== undefined && memory.recorded.has(series)
+    const one = store.asked?.(isKept ? undefined : series)
+    if (one === undefined) return all
+    const asked: Store = through(
+      one,
+      () => one.version(),
+      () => asked,
+    )
+    return asked
+  })
+  return all
 }
 
 /** A thing with some of its parts in another way. */
@@ -62,9 +86,9 @@ function onceAQuestion(version: Look): Look {
 const MOMENT = 0.01
 
 /** Of which tickers there are pages: every question asks that first. */
-function rememberingPages(pages: PageStore, look: Look): PageStore {
+function rememberingPages(): (pages: PageStore, look: Look, ticker: string) => Promise<boolean> {
   let known = { version: '', tickers: new Map<string, boolean>() }
-  const has = async (ticker: string): Promise<boolean> => {
+  return async (pages, look, ticker) => {
     const version = await look()
     if (known.version !== version || known.tickers.size >= MOST_NAMES) known = { version, tickers: new Map() }
     const before = known.tickers.get(ticker)
@@ -74,7 +98,6 @@ function rememberingPages(pages: PageStore, look: Look): PageStore {
     tickers.set(ticker, found)
     return found
   }
-  return lent(pages, { has })
 }
 
 const MOST_NAMES = 100_000
@@ -82,14 +105,13 @@ const MOST_NAMES = 100_000
 /** What was read last, or is being read, until something was written or something else is asked for. */
 function lastRemembered<Asked, Found>(
   store: Store,
-  look: Look,
-  read: (asked?: Asked) => Promise<Found>,
-): (asked?: Asked) => Promise<Found> {
+  read: (one: Store, asked?: Asked) => Promise<Found>,
+): (one: Store, look: Look, asked?: Asked) => Promise<Found> {
   let known: { version: string; asked: Asked | undefined; found: Promise<Found> } | null = null
-  return async asked => {
+  return async (one, look, asked) => {
     const version = await look()
     if (known?.version === version && known.asked === asked) return known.found
-    const reading = { version, asked, found: read(asked) }
+    const reading = { version, asked, found: read(one, asked) }
     known = reading
     let isOfVersion = false
     try {
@@ -102,7 +124,13 @@ function lastRemembered<Asked, Found>(
   }
 }
 
-function remembered(store: Store, look: Look, most: number): Store['recorded'] {
+/** What is kept of a series is told with the look of who asks. */
+interface Remembered {
+  read(one: Store, look: Look, ...asked: Parameters<Store['recorded']>): ReturnType<Store['recorded']>
+  has(series: SeriesKey): boolean
+}
+
+function remembered(store: Store, most: number): Remembered {
   const kept = new Map<string, Kept>()
   let bytes = 0
 
@@ -135,7 +163,7 @@ function remembered(store: Store, look: Look, most: number): Store['recorded'] {
   /** null: it is not kept, or is no longer as it was */
   const recall = async (version: string, ...asked: Parameters<Store['recorded']>): Promise<Recorded | null> => {
     const [ticker, timeframe, field] = asked
-    const name = `${timeframe} ${ticker}`
+    const name = nameOf({ ticker, timeframe })
     const series = kept.get(name)
     const record = series?.fields.get(field)
     if (series === undefined || record === undefined) return null
@@ -157,18 +185,23 @@ function remembered(store: Store, look: Look, most: number): Store['recorded'] {
     return { ...series.shared, field: record }
   }
 
-  return async (...asked) => {
+  const read: Remembered['read'] = async (one, look, ...asked) => {
     const version = await look()
     const recalled = await recall(version, ...asked)
     if (recalled !== null) return recalled
     const [ticker, timeframe, field] = asked
-    const found = await store.recorded(...asked)
-    const stamp = await store.stamp(ticker, timeframe)
+    const found = await one.recorded(...asked)
+    const stamp = await one.stamp(ticker, timeframe)
     // What was read while something was written may be older than what is kept, or newer: it is not kept.
-    if (found !== null && stamp !== null && (await store.version()) === version)
-      keep(`${timeframe} ${ticker}`, field, found, stamp, version)
+    if (found !== null && stamp !== null && (await one.version()) === version)
+      keep(nameOf({ ticker, timeframe }), field, found, stamp, version)
     return found
   }
+  return { read, has: series => kept.get(nameOf(series))?.fields.has(series.field) === true }
+}
+
+function nameOf({ ticker, timeframe }: SeriesName): string {
+  return `${timeframe} ${ticker}`
 }
 
 function sharedBytes({ calendar, outcomes }: Kept['shared']): number {

@@ -1,5 +1,6 @@
 import { Busy, parameter, type Remedy, remedy, StorageError, sentence } from '../errors.js'
 import type { Day } from '../model/day.js'
+import type { SeriesKey } from '../model/event.js'
 import type { FactKind, FactSheet, FactSheets, Security } from '../model/facts.js'
 import type { BarMarks } from '../model/neighbours.js'
 import type {
@@ -366,6 +367,11 @@ export interface Store {
   contents(): Promise<Content[]>
   /** All that there is of some tickers, in their order. */
   copies(tickers: readonly string[]): Promise<TickerCopy[]>
+  /**
+   * The same as one question sees it: what that asks of the whole store is looked at once, and the series that it will read
+   * comes with that look. Absent where to look costs next to nothing.
+   */
+  asked?(series?: SeriesKey): Store
   /** Has everything that is read by some work be of one moment, whatever is written meanwhile; one at a time. */
   atOneMoment<T>(work: () => Promise<T>): Promise<T>
   /** All or none; stamps the store with the definitions. */

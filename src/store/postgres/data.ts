@@ -5,7 +5,7 @@ import type { Series } from '../../model/series.js'
 import type { Timeframe } from '../../model/terms.js'
 import { fewAtFirst, isSoundEntry, newestUpTo, oneField, partsFor, recordedIn } from '../checked.js'
 import { decodePrices } from '../codec.js'
-import { type EntryRow, entryOf, type Hashed, marksIn, summaryOf } from '../content.js'
+import { type EntryRow, entryOf, type Hashed, marksIn, type SeriesName, summaryOf } from '../content.js'
 import type { PageStore } from '../pages.js'
 import type {
   BarBySeries,
@@ -24,6 +24,7 @@ import type {
   Writer,
 } from '../store.js'
 import { addressOf } from './address.js'
+import { inOneQuestion } from './asked.js'
 import { Database, type Queries } from './connection.js'
 import { PostgresPages } from './pages.js'
 import { WritingPlace } from './place.js'
@@ -31,11 +32,11 @@ import {
   allSeries,
   barChunks,
   contentRows,
-  ENTRIES,
   entryRow,
   entryRows,
   findSeries,
   foundTickers,
+  NEWEST,
   type Reading,
   securityRows,
   sheetRows,
@@ -132,7 +133,7 @@ class PostgresStore implements Store {
     const db = this.#reading()
     let newest: Day | null = null
     for (let skipped = 0; ; skipped++) {
-      const [row] = await db.query<Hashed<EntryRow>>(NEWEST, [skipped])
+      const [row] = await db.query<Hashed<EntryRow>>(`${NEWEST} LIMIT 1 OFFSET $1`, [skipped])
       if (row === undefined) return newest
       const isSound = isSoundEntry(row)
       const last = isSound ? parseDay(row.last)! : await this.#lastBar(row.ticker)
@@ -214,6 +215,10 @@ class PostgresStore implements Store {
   async copies(tickers: readonly string[]): Promise<TickerCopy[]> {
     const { copyOf } = await import('../copies.js')
     return this.#atOnce(async db => (await foundTickers(db, tickers)).map(found => copyOf(this, found)))
+  }
+
+  asked(series?: SeriesName): Store {
+    return inOneQuestion(this, () => this.#reading(), series)
   }
 
   async atOneMoment<T>(work: () => Promise<T>): Promise<T> {
@@ -316,7 +321,6 @@ class PostgresStore implements Store {
   }
 }
 
-const NEWEST = `${ENTRIES} ORDER BY last_date DESC, ticker DESC LIMIT 1 OFFSET $1`
 const STAMP = `SELECT series.hash FROM bands_data.tickers
   JOIN bands_data.series ON series.ticker = tickers.ticker AND timeframe = $2 WHERE tickers.ticker = $1`
 

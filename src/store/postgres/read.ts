@@ -50,6 +50,7 @@ type Series = Hashed<SeriesRow>
 export const ENTRIES = `SELECT hash, chunks, ${ENTRY_COLUMNS} FROM bands_data.tickers`
 const SERIES = `SELECT ${SERIES_COLUMNS}, hash FROM bands_data.series`
 const IS_LISTED = "EXISTS (SELECT FROM bands_data.listed WHERE listed.ticker = asked.ticker AND what = 'bars')"
+export const NEWEST = `${ENTRIES} ORDER BY last_date DESC, ticker DESC`
 const UNSETTLED = "(SELECT value FROM bands_data.meta WHERE key = 'unsettled')"
 
 const entryOfAsked = `(SELECT row_to_json(found) FROM (${ENTRIES} WHERE tickers.ticker = asked.ticker) found)`
@@ -81,10 +82,14 @@ function ofPart(rows: readonly PartRow[], part: Part): ChunkRow[] {
   return rows.filter(row => row.part === part)
 }
 
-const FOUND = `SELECT asked.ticker, ${entryOfAsked} AS entry, ${seriesOfAsked('$2')} AS series,
-    ${IS_LISTED} AS "isListed", kept.names, kept.columns, ${UNSETTLED} AS unsettled
+function found(more = ''): string {
+  return `SELECT asked.ticker, ${entryOfAsked} AS entry, ${seriesOfAsked('$2')} AS series,
+    ${IS_LISTED} AS "isListed", kept.names, kept.columns, ${UNSETTLED} AS unsettled${more}
   FROM unnest($1::text[]) WITH ORDINALITY AS asked (ticker, place)
   ${chunksOfAsked('kept', 'timeframe = $2 AND part = ANY ($3)')} ORDER BY place`
+}
+
+const FOUND = found()
 
 interface FoundRow {
   ticker: string
@@ -96,20 +101,65 @@ interface FoundRow {
   unsettled: string | null
 }
 
+/** What was read of a series, and what waited for an import then. */
+type Found = FoundSeries & { unsettled: readonly string[] }
+
 /** What there is of the series of some tickers, in their order. Nothing is checked. */
 export async function findSeries(
   db: Queries,
   tickers: readonly string[],
   timeframe: Timeframe,
   parts: readonly DerivedPart[],
-): Promise<(FoundSeries & { unsettled: readonly string[] })[]> {
+): Promise<Found[]> {
   const rows = await db.query<FoundRow>(FOUND, [tickers, timeframe, parts])
-  return rows.map(({ ticker, entry, series, isListed, names, columns, unsettled }) => ({
+  return rows.map(row => foundIn(row, timeframe))
+}
+
+function foundIn(
+  { ticker, entry, series, isListed, names, columns, unsettled }: FoundRow,
+  timeframe: Timeframe,
+): Found {
+  return {
     ...{ ticker, timeframe, isListed },
     ...{ entry: entry ?? undefined, series: series ?? undefined },
     chunks: partRows(names, columns),
     unsettled: unsettledIn(unsettled),
-  }))
+  }
+}
+
+/** What a question asks of the whole store. */
+export interface Look {
+  version: string
+  definitions: string | null
+  unsettled: string | null
+  /** That of the newest bar, which may be damaged; null: there is none. */
+  newest: Entry | null
+  /** Whether there are pulled events of any ticker. */
+  anyPulled: boolean
+}
+
+const ofMeta = (key: string): string => `(SELECT value FROM bands_data.meta WHERE key = '${key}')`
+
+const LOOK = `${ofMeta('version')} AS version, ${ofMeta('definitions')} AS definitions,
+  (SELECT row_to_json(found) FROM (${NEWEST} LIMIT 1) found) AS newest,
+  EXISTS (SELECT FROM bands_data.pulled) AS "anyPulled"`
+
+export async function lookAt(db: Queries): Promise<Look> {
+  const [look] = await db.query<Look>(`SELECT ${LOOK}, ${UNSETTLED} AS unsettled`)
+  return look!
+}
+
+const FOUND_LOOKING = found(`, ${LOOK}`)
+
+/** What there is of a series, and of the whole store at the same moment. Nothing is checked. */
+export async function findLooking(
+  db: Queries,
+  ticker: string,
+  timeframe: Timeframe,
+  parts: readonly DerivedPart[],
+): Promise<{ found: Found; look: Look }> {
+  const [row] = await db.query<FoundRow & Look>(FOUND_LOOKING, [[ticker], timeframe, parts])
+  return { found: foundIn(row!, timeframe), look: row! }
 }
 
 export function unsettledIn(kept: string | null | undefined): readonly string[] {
