@@ -24,7 +24,7 @@ import {
   sampleOf,
   tradeStatistics,
 } from './statistics.js'
-import { fieldsOf, lived, type Member, membersOf, type Taken } from './trade.js'
+import { lived, lookedOn, type Member, membersOf, type Taken } from './trade.js'
 import { checkShares, warningsOfOne } from './warnings.js'
 
 interface CompareWays {
@@ -83,7 +83,8 @@ export async function compare(
   const sample = best === null ? null : sampleOf(told[best]!.statistics.sharpe, returns[best]!, barsAYear)
   return {
     schema: 'bands.comparison/1',
-    ...standsOn(strategies),
+    tickers: [...new Set(strategies.flatMap(({ tickers }) => tickers))].sort(),
+    ...lookedOn(strategies),
     timeframe: strategies[0]!.timeframe,
     first: dateOf(days[0]),
     last: dateOf(days.at(-1)),
@@ -111,19 +112,6 @@ const ASSUMED = [
   'difference of Sharpe ratios: the common days redrawn together in blocks (stationary bootstrap, Politis and Romano 1994), so that what the strategies have in common stays in common; expanded percentiles (Hesterberg 2015)',
   'survivorship: tickers are those in the store',
 ]
-
-/** All tickers, fields and second tickers that the strategies look at, each once. */
-function standsOn(strategies: readonly Strategy[]): Pick<Comparison, 'tickers' | 'fields' | 'contexts'> {
-  const contexts = new Map<string, Comparison['contexts'][number]>()
-  for (const { context } of strategies.map(({ entry }) => entry))
-    if (context !== null)
-      contexts.set(`${context.ticker} ${context.field}`, { ticker: context.ticker, field: context.field })
-  return {
-    tickers: [...new Set(strategies.flatMap(({ tickers }) => tickers))].sort(),
-    fields: [...new Set(strategies.flatMap(fieldsOf))].sort(),
-    contexts: [...contexts.keys()].sort().map(name => contexts.get(name)!),
-  }
-}
 
 function rivalsOf(traded: readonly Traded[]): Rival[] {
   const calendars = traded.map(({ simulation }) => simulation.days)

@@ -17,7 +17,7 @@ import { deflated } from './looks.js'
 import { portfolioCalendar, simulate } from './portfolio.js'
 import type { EquityStatistics, Grid, GridCell, Neighbours, Validation } from './result.js'
 import { sampleOf } from './statistics.js'
-import { fieldsOf, membersOf } from './trade.js'
+import { lookedOn, membersOf } from './trade.js'
 import { foldsOf, validate } from './validation.js'
 import { A_WEEK, checkShares, namesOf, ofChoices, SAME_CLOSE, warningsOfOne } from './warnings.js'
 import { costsInWords, FILLS_IN_WORDS } from './words.js'
@@ -108,16 +108,6 @@ export async function grid(
     ]),
     reasons: 'reason' in overfitting ? { pbo: overfitting.reason } : {},
   }
-}
-
-/** Each once, in the order of their names. */
-function lookedOn(strategies: readonly Strategy[]): Pick<Grid, 'fields' | 'contexts'> {
-  const fields = new Set(strategies.flatMap(fieldsOf))
-  const contexts = new Map<string, Grid['contexts'][number]>()
-  for (const { context } of strategies.map(({ entry }) => entry))
-    if (context !== null)
-      contexts.set(`${context.ticker} ${context.field}`, { ticker: context.ticker, field: context.field })
-  return { fields: [...fields].sort(), contexts: [...contexts.keys()].sort().map(name => contexts.get(name)!) }
 }
 
 type Ask = (tasks: Parameters<typeof lookedAt>[1]) => Promise<CellResult[]>

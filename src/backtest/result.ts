@@ -255,17 +255,22 @@ export interface Validation {
   test: { statistics: EquityStatistics; trade_statistics: TradeStatistics } | null
 }
 
+/** What strategies look at: fields of their tickers, and of others beside them. */
+export interface LookedOn {
+  fields: string[]
+  contexts: { ticker: string; field: string }[]
+  /** How many bars earlier conditions look at the tickers that they name, ascending; 0 of all of them without it. */
+  lags?: number[]
+}
+
 /** `bands backtest … --vary`: every combination of some values of a strategy, and whether the best of them is real. */
-export interface Grid {
+export interface Grid extends LookedOn {
   schema: 'bands.grid/1'
   /** What is varied; keys as the parameters of a backtest, values as they were written. */
   axes: { key: string; values: string[] }[]
   /** What the cells are compared by. */
   statistic: GridStatistic
   tickers: string[]
-  /** What its strategies look at: fields of the tickers, and of others beside them. */
-  fields: string[]
-  contexts: { ticker: string; field: string }[]
   timeframe: Timeframe
   first: string | null
   last: string | null
@@ -307,12 +312,9 @@ export interface Neighbours {
 }
 
 /** `bands compare`: strategies side by side over the days that all of them have. */
-export interface Comparison {
+export interface Comparison extends LookedOn {
   schema: 'bands.comparison/1'
   tickers: string[]
-  /** What the strategies look at: fields of their tickers, and of others beside them. */
-  fields: string[]
-  contexts: { ticker: string; field: string }[]
   timeframe: Timeframe
   first: string | null
   last: string | null

@@ -15,6 +15,7 @@ import {
 } from '../params/strategy.js'
 import type { BarStates, MarketBars, PricedSource, States } from '../source.js'
 import { type ContextBands, contextBandsOf, eligibleBars, rangeOf, type Signals, signalsIn } from '../study/signals.js'
+import type { LookedOn } from './result.js'
 
 type ExitKind = 'hold' | ExitEvent['why'] | 'stop' | 'target' | 'trailing' | 'delisted' | 'data_end' | 'open'
 
@@ -396,6 +397,20 @@ function withEnds(members: readonly Member[]): Member[] {
 export function fieldsOf({ entry, exit, rank }: Pick<Strategy, 'entry' | 'exit' | 'rank'>): string[] {
   const all = [...conditionsOf({ entry, exit }), rankFieldOf(rank)]
   return [...new Set(all.filter(name => name !== undefined))]
+}
+
+/** What strategies look at, each once, in order. */
+export function lookedOn(strategies: readonly Strategy[]): LookedOn {
+  const lags = [...new Set(strategies.map(({ lag = 0 }) => lag))].sort((a, b) => a - b)
+  const contexts = new Map<string, LookedOn['contexts'][number]>()
+  for (const { context } of strategies.map(({ entry }) => entry))
+    if (context !== null)
+      contexts.set(`${context.ticker} ${context.field}`, { ticker: context.ticker, field: context.field })
+  return {
+    fields: [...new Set(strategies.flatMap(fieldsOf))].sort(),
+    contexts: [...contexts.keys()].sort().map(name => contexts.get(name)!),
+    ...(lags.at(-1)! > 0 && { lags }),
+  }
 }
 
 /** undefined: there is no rank, or it is no field. */

@@ -137,7 +137,7 @@ export const SWEEP_CONTEXT = {
     [],
     'tell cells apart by the band of a second ticker, too: GSPC:trend_direction',
   ),
-  context_lag: maybe(LAG, '1: as of its bar before the date of the event; 0 unless given'),
+  ...LAGGED_SIGNALS,
 } as const satisfies Table
 
 const PARTS = ['context_ticker', 'context_field', 'context_band'] as const
@@ -248,8 +248,18 @@ export function laggedSignals<Bands>(read: ReadLagged<Bands>, fields: FieldSet) 
 
 export const LAGGED_THINGS = 'a context, or a condition that names another ticker'
 
-/** Those of a sweep. */
-export function laggedContexts({ context, context_lag: lag }: Read<typeof SWEEP_CONTEXT>) {
-  if (lag !== null && context.length === 0) throw noneLagged('a context')
-  return context.map(one => ({ ...one, lag: lag ?? 0 }))
+/** The same of the cells of a sweep. */
+export function laggedCells(
+  contexts: Read<typeof SWEEP_CONTEXT>['context'],
+  asked: number | undefined,
+  conditions: readonly (string | undefined)[],
+  fields: FieldSet,
+) {
+  const isNamed = namesTicker(conditions, fields)
+  if (asked !== undefined && contexts.length === 0 && !isNamed) throw noneLagged(LAGGED_THINGS)
+  const lag = contexts.length === 0 ? 0 : LAG.parse('context_lag', asked ?? 0)
+  return {
+    contexts: contexts.map(one => ({ ...one, lag })),
+    ...(isNamed && asked !== undefined && asked > 0 && { lag: asked }),
+  }
 }

@@ -4,7 +4,7 @@ import { TRUE, TRUTHS } from '../language/as-field.js'
 import { STABILITIES } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import { listOf, objectOf, withoutNulls } from './arguments.js'
-import { CONTEXT_PART, laggedContexts, laggedSignals, SIGNALS_CONTEXT, SWEEP_CONTEXT, withContext } from './context.js'
+import { CONTEXT_PART, laggedCells, laggedSignals, SIGNALS_CONTEXT, SWEEP_CONTEXT, withContext } from './context.js'
 import { DATE, FLAG, integersOf, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figures.js'
 import { ASKED_BANDS, ASKED_FIELD, BANDS, CONDITION, FIELD, integerOf, oneOf, TICKER } from './kinds.js'
 import { type FieldOrCondition, TIMEFRAME_ROW } from './parameters.js'
@@ -310,6 +310,8 @@ export interface SweepQuery
   /** Windows in bars, ascending. */
   horizons: readonly number[]
   contexts: readonly SweepContext[]
+  /** How many bars earlier conditions look at the tickers that they name; 0 unless there. */
+  lag?: number
   /** Shifts drawn where more than 2,000 are possible. */
   reps: number | 'all'
 }
@@ -325,12 +327,13 @@ export function parseSweep(given: object, known: FieldSet = BUILT_IN): SweepQuer
   const { tickers, ...params } = objectOf('params', given)
   const written = withoutNulls(params)
   onlyOne(written, ['split', 'walk_forward', 'cv', 'cpcv'])
-  const { horizon, context, context_lag, ...read } = readParams(SWEEP, written, known)
+  const { horizon, context, context_lag: lag, ...read } = readParams(SWEEP, written, known)
+  const cells = cellsAsked(read, 'fields' in written, known)
   return {
-    ...cellsAsked(read, 'fields' in written, known),
+    ...cells,
     tickers: tickersValue(tickers),
     horizons: horizon ?? [...TIMEFRAMES[read.timeframe].windows],
-    contexts: laggedContexts({ context, context_lag }),
+    ...laggedCells(context, lag, [...cells.fields, read.when], known),
   }
 }
 

@@ -47,11 +47,33 @@ export async function inputsOf(
 
 function inputsNamed(found: Reported): Inputs {
   const { tickers, timeframe } = found
-  if ('fields' in found) return { tickers, timeframe, fields: found.fields, beside: found.contexts }
-  if (found.schema === 'bands.study/1')
-    return { tickers, timeframe, fields: [found.field], beside: besides(found.context, found.benchmark) }
-  const { entry, benchmark } = found.strategy
-  return { tickers, timeframe, fields: fieldsOf(found.strategy), beside: besides(entry.context, benchmark) }
+  if (found.schema === 'bands.sweep/1') {
+    const { fields, contexts, when, lag } = found
+    return { tickers, timeframe, fields: withCondition(fields, when), lags: [lag ?? 0], beside: contexts }
+  }
+  if ('fields' in found) return { tickers, timeframe, fields: found.fields, lags: found.lags, beside: found.contexts }
+  if (found.schema === 'bands.study/1') {
+    const { field, when, lag, context, benchmark } = found
+    return {
+      tickers,
+      timeframe,
+      fields: withCondition([field], when),
+      lags: [lag ?? 0],
+      beside: besides(context, benchmark),
+    }
+  }
+  const { entry, benchmark, lag = 0 } = found.strategy
+  return {
+    tickers,
+    timeframe,
+    fields: fieldsOf(found.strategy),
+    lags: [lag],
+    beside: besides(entry.context, benchmark),
+  }
+}
+
+function withCondition(fields: readonly string[], when: string | undefined): readonly string[] {
+  return when === undefined ? fields : [...fields, when]
 }
 
 function besides(context: { ticker: string; field: string } | null, benchmark: string | null): Inputs['beside'] & {} {
@@ -125,6 +147,8 @@ interface Inputs {
   tickers: readonly string[]
   fields: readonly string[]
   timeframe: Timeframe
+  /** How many bars earlier conditions among the fields look at the tickers that they name; 0 alone unless given. */
+  lags?: readonly number[] | undefined
   /** Contexts and benchmarks: other tickers, of which a field is looked at, or (null) the prices alone. */
   beside?: readonly { ticker: string; field: string | null }[]
 }
@@ -135,13 +159,17 @@ interface Inputs {
  */
 export async function hashOfInputs(
   source: PricedSource,
-  { tickers, fields, timeframe, beside = [] }: Inputs,
+  { tickers, fields, timeframe, lags = [0], beside = [] }: Inputs,
 ): Promise<string> {
   const hash = createHash('sha256')
   const ordered = { tickers: [...tickers].sort(), fields: [...fields].sort(), timeframe }
-  for await (const { prices, states } of source.states(ordered)) {
-    hash.update(barBytes(prices))
-    for (const one of states) hash.update(stateBytes(one))
+  for (const lag of lags) {
+    // Questions without one have the hash that they had before there were any.
+    if (lag > 0) hash.update(`lag ${lag}`)
+    for await (const { prices, states } of source.states({ ...ordered, lag })) {
+      hash.update(barBytes(prices))
+      for (const one of states) hash.update(stateBytes(one))
+    }
   }
   const named = new Map(beside.map(other => [`${other.ticker} ${other.field}`, other]))
   for (const name of [...named.keys()].sort()) {

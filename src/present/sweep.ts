@@ -1,3 +1,4 @@
+import { lagInWords } from '../language/as-field.js'
 import { tooFewEvents } from '../study/result.js'
 import { ADJUSTMENTS, type Sweep } from '../sweep/result.js'
 import { sweepAnswer } from './answer.js'
@@ -53,15 +54,16 @@ export function describeSweep(sweep: Sweep, { limit = 20 }: { limit?: number } =
   }
 }
 
-function questionOf({ tickers, fields, when, tried }: Sweep): string {
+function questionOf({ tickers, fields, when, lag, tried }: Sweep): string {
   const combinations = count(tried.cells, 'combination')
-  return `Which of ${combinations} of ${listed(fields, 2, 'fields')}${when === undefined ? '' : `, when ${when},`} was followed by unusual returns of ${listed(tickers, 3)}?`
+  const held = [...(when === undefined ? [] : [`when ${when}`]), ...lagInWords(lag)].map(words => `, ${words}`)
+  return `Which of ${combinations} of ${listed(fields, 2, 'fields')}${held.length === 0 ? '' : `${held.join('')},`} was followed by unusual returns of ${listed(tickers, 3)}?`
 }
 
 function headingOf(sweep: Sweep): string[] {
-  const { tickers, timeframe, fields, when } = sweep
+  const { tickers, timeframe, fields, when, lag } = sweep
   const what = fields.length <= 2 ? fields.join(', ') : count(fields.length, 'field')
-  const held = when === undefined ? [] : [`when ${when}`]
+  const held = [...(when === undefined ? [] : [`when ${when}`]), ...lagInWords(lag)]
   return [`${whoText(tickers)}  ${what}  ${timeframe}`, ...held, ...rangeTexts(sweep)]
 }
 

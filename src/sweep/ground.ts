@@ -248,7 +248,7 @@ interface BookField {
 /** Ascending by ticker, each once, so that the order in which they were named cannot matter. */
 export async function booksOf(source: PricedSource, query: SweepQuery, pace: Pace): Promise<Book[]> {
   const tickers = [...new Set(query.tickers)].sort()
-  const { fields, timeframe, when } = query
+  const { fields, timeframe, when, lag } = query
   const contexts = await contextsOf(source, query)
   const columns = new MarketColumns()
   const books: Book[] = []
@@ -256,6 +256,7 @@ export async function booksOf(source: PricedSource, query: SweepQuery, pace: Pac
     tickers,
     fields: when === undefined ? fields : [...fields, when],
     timeframe,
+    lag,
   })) {
     books.push(bookOf(found, query, contexts, columns))
     await pace.turn(() => `reading ${found.prices.ticker}, ${books.length} of ${tickers.length}`)
@@ -321,7 +322,7 @@ export interface Key {
 
 type Asked = Pick<
   KnownSweep,
-  'fields' | 'bands' | 'when' | 'contexts' | 'prev_band' | 'timeframe' | 'after' | 'before' | 'vocabularies'
+  'fields' | 'bands' | 'when' | 'lag' | 'contexts' | 'prev_band' | 'timeframe' | 'after' | 'before' | 'vocabularies'
 >
 
 /** Every combination of one field's bands, with those left and those of a context where they are told apart. */
@@ -350,12 +351,14 @@ export function windowName(horizon: number, { timeframe }: Pick<SweepQuery, 'tim
 
 /** A condition as an event study asks for it. */
 export function filterOf({ field, band, prev_band, context }: Condition, query: Asked): EventFilter {
-  const { timeframe, after, before, when } = query
+  const { timeframe, after, before, when, lag } = query
   const name = query.fields[field]!
   const bands = vocabulary(query, name)
   const where = context === null ? null : query.contexts[context.which]!
   return {
-    ...{ ...ANY_EVENT, field: name, timeframe, after, before, ...(when === undefined ? {} : { when }) },
+    ...{ ...ANY_EVENT, field: name, timeframe, after, before },
+    ...(when === undefined ? {} : { when }),
+    ...(lag === undefined ? {} : { lag }),
     bands: [bands[band]!],
     prev_bands: prev_band === null ? null : [bands[prev_band]!],
     context: where && { ...where, bands: [vocabulary(query, where.field)[context!.band]!] },

@@ -13,6 +13,8 @@ export interface Sweep extends Sampling {
   bands?: string[]
   /** The condition that held on the bars of the events. */
   when?: string
+  /** How many bars earlier conditions looked at the tickers that they name; 0 without it. */
+  lag?: number
   horizons: number[]
   contexts: { ticker: string; field: string; lag: 0 | 1 }[]
   by: 'pool' | 'ticker'

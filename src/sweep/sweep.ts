@@ -102,7 +102,7 @@ function familyOf(found: readonly Found[], ledger: Ledger | null, { family }: Sw
 }
 
 function headOf({ books, timeline, query }: Scene, asOf: number | null) {
-  const { timeframe, fields, bands, when, horizons, contexts, by, prev_band, adjust, family } = query
+  const { timeframe, fields, bands, when, lag, horizons, contexts, by, prev_band, adjust, family } = query
   const { days, end } = timeline
   return {
     schema: 'bands.sweep/1' as const,
@@ -111,6 +111,7 @@ function headOf({ books, timeline, query }: Scene, asOf: number | null) {
     fields: [...fields],
     ...(bands === undefined ? {} : { bands: [...bands] }),
     ...(when === undefined ? {} : { when }),
+    ...(lag === undefined ? {} : { lag }),
     horizons: [...horizons],
     contexts: contexts.map(context => ({ ...context })),
     by,

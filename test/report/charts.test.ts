@@ -1,14 +1,19 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
+import { backtest } from '../../src/backtest/backtest.js'
+import { grid } from '../../src/backtest/grid.js'
 import { formatDay } from '../../src/model/day.js'
 import { UNDEFINED } from '../../src/model/series.js'
 import { openSample } from '../../src/open.js'
+import { parseBacktest } from '../../src/params/backtest.js'
+import { parseGrid } from '../../src/params/grid.js'
+import { parseStudy, parseSweep } from '../../src/params/studies.js'
 import { roundSteps } from '../../src/present/chart.js'
 import { eventPrice, tradedPrice } from '../../src/present/charts.js'
 import { tableOf } from '../../src/present/description.js'
 import { cellsTable } from '../../src/present/long-tables.js'
 import { listed } from '../../src/present/numbers.js'
-import { CHARTED_TICKERS, chartedTickers, hashOfInputs, priceCharts } from '../../src/present/prices.js'
+import { CHARTED_TICKERS, chartedTickers, hashOfInputs, inputsOf, priceCharts } from '../../src/present/prices.js'
 import {
   airy,
   dateLabel,
@@ -23,6 +28,8 @@ import {
 } from '../../src/report/scale.js'
 import { filtered, ordered } from '../../src/report/table.js'
 import { count, gain, price, probability } from '../../src/report/values.js'
+import { eventStudy } from '../../src/study/event-study.js'
+import { sweep } from '../../src/sweep/sweep.js'
 import { madeBacktest } from '../support/results/backtest.js'
 import { madePrices } from '../support/results/prices.js'
 import { madeSweep } from '../support/results/sweep.js'
@@ -256,6 +263,38 @@ describe('the hash of the inputs', () => {
     const hashes = await Promise.all([of([]), of([context]), of([benchmark]), of([context, benchmark])])
     expect(new Set(hashes).size).toBe(4)
     expect(await of([benchmark, context, benchmark])).toBe(hashes[3])
+  })
+
+  it('knows how many bars earlier a condition looks at another ticker, and stays as it was without that', async () => {
+    const fields = ['GSPC:rsi_zone = oversold']
+    const of = (lags?: number[]) => hashOfInputs(market, { tickers: ['AAPL'], fields, timeframe: 'daily', lags })
+    const hashes = await Promise.all([of(), of([1]), of([2]), of([0, 1])])
+    expect(new Set(hashes).size).toBe(4)
+    expect(await of([0])).toBe(hashes[0])
+    // Also where no field knows the difference, so that each question has a hash of its own.
+    const alike = (lag: number) =>
+      hashOfInputs(market, { tickers: ['AAPL'], fields: ['rsi_zone'], timeframe: 'daily', lags: [lag] })
+    expect(await alike(1)).not.toBe(await alike(0))
+  })
+
+  it('is that of the lag of each result', async () => {
+    const when = 'GSPC:rsi_zone = oversold'
+    const asked = { tickers: ['AAPL'], when, reps: 99, resamples: 99 }
+    const strategy = { tickers: ['AAPL'], entry: { when }, exit: { hold: 5 } }
+    const results = async (lag: { context_lag?: number }) => {
+      const traded = parseBacktest({ strategy, reps: 99, ...lag }, { tier: null })
+      return [
+        await eventStudy(market, parseStudy({ ...asked, ...lag })),
+        await eventStudy(market, parseStudy({ ...asked, field: 'rsi_zone', ...lag })),
+        await sweep(market, parseSweep({ ...asked, ...lag })),
+        await sweep(market, parseSweep({ ...asked, fields: ['rsi_zone'], ...lag })),
+        await backtest(market, traded.strategy, traded.run),
+        await grid(market, parseGrid({ strategy, vary: ['hold=5,10'], ...lag }, { tier: null })),
+      ]
+    }
+    const [without, earlier] = [await results({}), await results({ context_lag: 1 })]
+    for (const [i, found] of without.entries())
+      expect((await inputsOf(market, found)).inputs).not.toBe((await inputsOf(market, earlier[i]!)).inputs)
   })
 
   it('differs with tickers, fields and what is known by the as-of day', async () => {
