@@ -1,10 +1,10 @@
 import { counted } from '../errors.js'
+import { lagInWords } from '../language/as-field.js'
 import { rankedBy, readRank } from '../language/rank.js'
 import { type Distance, percent, plain } from '../params/figures.js'
 import {
   type Costs,
   type Exit,
-  eventsFilter,
   type Fill,
   placesUnlessGiven,
   type RunOptions,
@@ -19,12 +19,13 @@ import { filterWords, tickerWords } from '../study/words.js'
  * `long rsi_zone = oversold at next-open; hold 20; 10 bp a side; at most 1 position; SPY`.
  */
 export function inWords(strategy: Strategy): string {
-  const { side, entry, timeframe, fill, exit, overlap, tickers } = strategy
+  const { side, entry, timeframe, fill, exit, overlap, tickers, lag } = strategy
   return [
-    `${side} ${timeframe === 'daily' ? '' : `${timeframe} `}${filterWords(eventsFilter(strategy)).join(' ')} at ${fill}`,
+    `${side} ${timeframe === 'daily' ? '' : `${timeframe} `}${filterWords({ ...entry, timeframe }).join(' ')} at ${fill}`,
     entry.after === null ? '' : `after ${entry.after}`,
     entry.before === null ? '' : `before ${entry.before}`,
     exitsInWords(strategy),
+    ...lagInWords(lag),
     overlap === 'skip' || (overlap === 'extend' && exit.hold === null) ? '' : `overlap ${overlap}`,
     ...givenCosts(strategy),
     ...givenPortfolio(strategy),
@@ -78,9 +79,16 @@ export function differences(strategies: readonly Strategy[]): string[] {
   const keys = [...new Set(all.flatMap(leaves => [...leaves.keys()]))]
   const told = keys.filter(key => new Set(all.map(leaves => leaves.get(key))).size > 1)
   return strategies.map((strategy, i) => {
-    const parts = told.map(key => `${key.split('.').at(-1)!.replaceAll('_', ' ')} ${all[i]!.get(key) ?? 'none'}`)
+    const parts = told.map(key => leafInWords(key, all[i]!.get(key)))
     return parts.length === 0 ? inWords(strategy) : parts.join(', ')
   })
+}
+
+/** Without the section that it stands in. That of conditions, for the whole strategy, is no lag of the context. */
+function leafInWords(key: string, text = 'none'): string {
+  if (key === 'lag') return lagInWords(text === 'none' ? undefined : Number(text))[0] ?? 'other tickers on the same day'
+  const name = key === 'entry.context.lag' ? 'context lag' : key.split('.').at(-1)!.replaceAll('_', ' ')
+  return `${name} ${text}`
 }
 
 /** What a run was asked for that a strategy file does not hold, so that it alone does not make the run again; or null. */

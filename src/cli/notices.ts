@@ -1,3 +1,4 @@
+import { isCondition, lagInWords } from '../language/as-field.js'
 import type { HistoryQuery, PoolQuery } from '../model/event.js'
 import { emptyNote, emptyPoolNote, type PoolAnswer } from '../present/empty.js'
 import type { Source } from '../source.js'
@@ -28,16 +29,24 @@ export async function noticeNoEventOfAny(
 
 /** The same of a study. */
 export async function noticeEmptyStudy(context: Context, source: Source, found: EventStudy): Promise<void> {
-  const { tickers, field, bands, first, last, after, before, first_bar, last_bar } = found
+  const { tickers, field, bands, when, lag, first, last, after, before, first_bar, last_bar } = found
   if (context.config.quiet) return
   const one = tickers.length === 1
   const who = one ? tickers[0]! : `none of ${tickers.length} tickers`
-  const what = bands === null ? `changed its ${field}` : `became ${bands.join(' or ')}`
-  const lack = await whyNoFactsOfAny(source, tickers, field)
+  const became = `became ${bands?.join(' or ')}`
+  const what = [
+    bands === null ? `changed its ${field}` : became,
+    ...(when === undefined ? [] : [`when ${when}`, ...lagInWords(lag)]),
+  ].join(' ')
+  const never = isCondition(field)
+    ? `${[field, ...lagInWords(lag)].join(', ')} ${one ? 'never ' : ''}${bands === null ? 'changed' : became} of ${who}`
+    : `${who} ${one ? 'never ' : ''}${what}`
+  const lack =
+    (await whyNoFactsOfAny(source, tickers, field)) ?? (when && (await whyNoFactsOfAny(source, tickers, when)))
   const why =
     first === null
       ? `there is no bar with a band of ${field}${after === null && before === null ? '' : ` in the dates asked for; the bars go from ${first_bar} to ${last_bar}`}`
-      : `${who} ${one ? 'never ' : ''}${what} as it was asked for, from ${first} to ${last}`
+      : `${never} as it was asked for, from ${first} to ${last}`
   await context.notice(`No event: ${lack ?? why}.`)
 }
 

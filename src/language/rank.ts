@@ -1,6 +1,7 @@
 import { InvalidParameter, invalid, parameter, sentence, shown, suggest } from '../errors.js'
 import { type Series, UNDEFINED } from '../model/series.js'
 import { valuesOf } from './arithmetic.js'
+import { parseCondition } from './condition.js'
 import { type Expression, PRICES, parseExpression, partsOf, printExpression } from './expression.js'
 import { fieldsMeant, type Vocabulary } from './vocabulary.js'
 
@@ -24,9 +25,13 @@ export function parseRank(param: string, text: string, fields: Vocabulary): Rank
     const suggestions = near.map(name => `${word.minus}${name}`)
     throw invalid('not_allowed', { param, value: text, allowed: ALLOWED, suggestions })
   }
+  if (isCondition(text, fields)) {
+    const words = sentence`${parameter(param)} ${shown(text)} is a condition, and ranks nothing by itself: define a field of your own by it, and name that.`
+    throw new InvalidParameter(words, { param, value: text, allowed: ALLOWED })
+  }
   const field = text.match(/[a-z]\w*/gi)?.find(name => fields.named(name) !== undefined)
   if (field !== undefined) {
-    const words = sentence`${parameter(param)} ${shown(text)}: the field ${field} ranks alone, and not within an expression or a condition.`
+    const words = sentence`${parameter(param)} ${shown(text)}: the field ${field} ranks alone, and not within an expression.`
     throw new InvalidParameter(words, { param, value: text, allowed: ALLOWED, suggestions: [field] })
   }
   const rank = readRank(text, param)
@@ -40,6 +45,16 @@ export function parseRank(param: string, text: string, fields: Vocabulary): Rank
 function wordIn(text: string): { minus: '' | '-'; name: string } | null {
   const [, minus, name] = /^\s*(-?)\s*([a-z]\w*)\s*$/i.exec(text) ?? []
   return name === undefined ? null : { minus: minus === '-' ? '-' : '', name }
+}
+
+function isCondition(text: string, fields: Vocabulary): boolean {
+  try {
+    parseCondition(text, fields)
+    return true
+  } catch (refusal) {
+    if (refusal instanceof InvalidParameter) return false
+    throw refusal
+  }
 }
 
 function isPrice(word: string): boolean {

@@ -21,12 +21,16 @@ export function strategyOf(
       return work()
     } catch (refusal) {
       if (!(refusal instanceof InvalidParameter) || placeOf === undefined) throw refusal
-      const { value, line, column } = refusal.offence
+      const { value, line, column, allowed, suggestions = [] } = refusal.offence
       const path = refusal.param.split('.')
       // Of a condition the word itself.
       const isWithin = inText !== undefined && line !== undefined && column !== undefined
       const place = isWithin ? inText(path)(line, column) : placeOf(path, part, value)
-      throw new BadData(place, refusal.message.replace(/\.$/, ''), { cause: refusal })
+      // The sentence of a list of what is allowed has the nearest already.
+      const meant = refusal.fault === 'not_allowed' && typeof allowed === 'string' ? didYouMean(suggestions) : ''
+      throw new BadData(place, meant === '' ? refusal.message.replace(/\.$/, '') : refusal.message + meant, {
+        cause: refusal,
+      })
     }
   }
   // A misspelt key first: what it was meant for is missing because of it.

@@ -1,30 +1,31 @@
 import type { Backtest } from '../backtest/result.js'
 import { costsInWords, positionsInWords, rankInWords } from '../backtest/words.js'
-import { isCondition } from '../language/as-field.js'
+import { isCondition, lagInWords } from '../language/as-field.js'
 import type { Distance } from '../params/figures.js'
-import { eventsFilter, type Strategy } from '../params/strategy.js'
+import type { Strategy } from '../params/strategy.js'
 import { count, either, listed, percentage } from './numbers.js'
 import { conditionTexts, fromText, narrowed, rangeTexts, whoText } from './words.js'
 
 /** The rules of a strategy as a sentence. */
 export function questionOf(found: Backtest): string {
-  const { side, entry, exit } = found.strategy
+  const { side, entry, exit, lag } = found.strategy
   const verb = side === 'long' ? 'Buying' : 'Selling short'
   const weekly = found.timeframe === 'weekly' ? ', on weekly bars' : ''
   const entered = becomesText(entry, 'changes band', either)
   const ends = exitTexts(exit)
   const left = ends.length === 0 ? 'at the last bar' : either(ends)
-  return `${verb} ${listed(found.tickers)} when ${entered}${narrowed(eventsFilter(found.strategy))}; out ${left}${weekly}`
+  return `${verb} ${listed(found.tickers)} when ${entered}${narrowed(entry)}; out ${[left + weekly, ...lagInWords(lag)].join('; ')}`
 }
 
 /** The same in phrases. */
 export function headingOf(found: Backtest): string[] {
-  const { name, side, entry } = found.strategy
+  const { name, side, entry, lag } = found.strategy
   const event = becomesText(entry, 'changes', bands => bands.join(' or '))
   return [
     ...(typeof name === 'string' ? [name] : []),
     `${whoText(found.tickers)}  ${side} when ${event}${fromText(entry)}  ${found.timeframe}`,
-    ...conditionTexts(eventsFilter(found.strategy)),
+    ...conditionTexts(entry),
+    ...lagInWords(lag),
     ...rangeTexts(found),
   ]
 }

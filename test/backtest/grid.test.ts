@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { backtest } from '../../src/backtest/backtest.js'
 import { grid, neighboursAt } from '../../src/backtest/grid.js'
 import type { Grid } from '../../src/backtest/result.js'
+import { differences, inWords } from '../../src/backtest/words.js'
 import { InvalidParameter, worded } from '../../src/errors.js'
 import { combinations, parseGrid } from '../../src/params/grid.js'
 import { describeGrid, gridRecords } from '../../src/present/grid.js'
@@ -104,6 +105,21 @@ describe('a grid', () => {
     const asked = { tickers: ['A', 'B'], when: 'A:rsi_zone enters neutral', hold: 3 }
     const query = parseGrid({ ...asked, vary: ['context_lag=0,1,2'] }, { tier: null })
     expect(query.strategies.map(({ lag }) => lag)).toEqual([undefined, 1, 2])
+    expect(differences(query.strategies)).toEqual([
+      'other tickers on the same day',
+      'other tickers a bar before',
+      'other tickers 2 bars before',
+    ])
+  })
+
+  it('tells the lag of all conditions beside the rules, whichever of them names another ticker', () => {
+    const lagged = { tickers: ['A', 'B'], field: 'rsi_zone', exit_when: 'A:rsi_zone = neutral', context_lag: 2 }
+    const { strategies } = parseGrid({ ...lagged, vary: ['hold=3,4'] }, { tier: null })
+    expect(strategies.slice(0, 1).map(inWords)).toEqual([
+      'long rsi_zone = any at next-open; hold 3, when A:rsi_zone = neutral; other tickers 2 bars before; A, B',
+    ])
+    const context = parseGrid({ ...ASKED, context: 'B:rsi_zone=neutral', vary: ['context_lag=0,1'] }, { tier: null })
+    expect(differences(context.strategies)).toEqual(['context lag 0', 'context lag 1'])
   })
 
   it('compares by the statistic that it is asked for', async () => {

@@ -113,7 +113,7 @@ describe('the trial ledger', () => {
     ],
     ['long macd_state = any at next-open; hold 10; rank -rsi(close, 2); T1, T2', { rank: ' - RSI(close,2)' }],
     [
-      'long T1:rsi_zone = neutral other tickers 2 bars before at next-open; hold 10; T1, T2',
+      'long T1:rsi_zone = neutral at next-open; hold 10; other tickers 2 bars before; T1, T2',
       { entry: { when: 'T1:rsi_zone = neutral' }, lag: 2 },
     ],
     [

@@ -85,6 +85,12 @@ describe('bands study', () => {
     expect(await told(`study AAPL rsi_zone --band deep_oversold --after 2018-05-01`)).toBe(
       'No event: AAPL never became deep_oversold as it was asked for, from 2018-05-02 to 2018-05-11. ',
     )
+    expect(await told('study AAPL rsi_zone --band oversold --when rsi_zone=overbought')).toContain(
+      'No event: AAPL never became oversold when rsi_zone = overbought as it was asked for, from ',
+    )
+    expect(await told('study AAPL --when rsi_zone=deep_oversold --after 2018-05-01')).toBe(
+      'No event: rsi_zone = deep_oversold never became true of AAPL as it was asked for, from 2018-05-02 to 2018-05-11. ',
+    )
     expect(await told('study AAPL valuation_zone')).toContain('No event: valuation_zone stands on dated facts')
     expect((await ask('study AAPL valuation_zone --fail-empty')).code).toBe(3)
   })
@@ -215,10 +221,12 @@ describe('bands sweep --when', () => {
   })
 
   test.each([
-    ['study AAPL', ''],
-    ['study AAPL rsi_zone --band neutral_high', '--fields rsi_zone'],
-  ])('has the cells of %s, and is the same look to the ledger', async (study, fields) => {
-    const more = `--horizon 5,20 --min-events 5 --resamples 99 ${WHEN}`
+    ['study AAPL', '', ''],
+    ['study AAPL rsi_zone --band neutral_high', '--fields rsi_zone', ''],
+    ['study AAPL', '', '--context-lag 3'],
+    ['study AAPL rsi_zone --band neutral_high', '--fields rsi_zone', '--context-lag 3'],
+  ])('has the cells of %s, and is the same look to the ledger %s %s', async (study, fields, lag) => {
+    const more = `--horizon 5,20 --min-events 5 --resamples 99 ${WHEN} ${lag}`
     const looks = async (): Promise<number> => (await json<{ cells: number }>('trials')).cells
     const { cells } = await json<Sweep>(`sweep AAPL ${fields} ${more}`)
     const noted = await looks()
@@ -410,6 +418,14 @@ test.each([
   ['sweep AAPL --adjust bonferoni', '--adjust "bonferoni" is not one of bh, by, holm, none'],
   ['sweep AAPL --split 2016-01-01 --cv k=3', 'choose one'],
   ['sweep AAPL --cpcv n=2,k=2', 'fewer test groups'],
+  [
+    'sweep AAPL --context-lag 1',
+    '--context-lag is for a context, or a condition that names another ticker, and none is given.',
+  ],
+  [
+    'sweep AAPL --context GSPC:rsi_zone --context-lag 2',
+    '--context-lag 2 is not an integer from 0 to 1: a context is as of',
+  ],
   ['sweep AAPL --pbo-blocks 7', 'an even number'],
 ])('bands %s is refused with one clear sentence', async (line, sentence) => {
   const ran = await ask(line)

@@ -72,7 +72,7 @@ describe('a rank', () => {
   })
 
   it.each([
-    ['rsi_zone = oversold', 'the field rsi_zone ranks alone, and not within an expression or a condition'],
+    ['rsi_zone = oversold', 'is a condition, and ranks nothing by itself: define a field of your own by it'],
     ['rsi_zone + close', 'the field rsi_zone ranks alone'],
     ['3 * 4', 'is the same of every signal'],
     ['rsi(close)', 'column 10'],
