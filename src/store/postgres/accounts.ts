@@ -39,6 +39,8 @@ import { prepareSchema } from './steps.js'
 /** How long a batch of charges is sent again whose fate is not known, and the longest sleep between, in milliseconds. */
 const PATIENCE = 5_000
 const LONGEST_SLEEP = 200
+/** How long the answer to one batch is waited for: longer than the database waits for an account, and no minute. */
+const CHARGE_MS = 12_000
 const MOST_NAMES = 100_000
 
 export interface OpenPostgresAccounts {
@@ -171,7 +173,7 @@ export class PostgresAccounts implements Accounts {
     for (let again = false, longest = 10; ; again = true, longest = Math.min(2 * longest, LONGEST_SLEEP)) {
       try {
         const names = await this.#namesOf(charges)
-        const charged = await this.#db.query<ChargedRow>(CHARGE, valuesOf(charges, names, again))
+        const charged = await this.#db.query<ChargedRow>(CHARGE, valuesOf(charges, names, again), CHARGE_MS)
         this.#failed = false
         return charged.map(({ outcome, day, hour }) => ({ outcome, used: { day, hour } }))
       } catch (error) {
@@ -229,7 +231,7 @@ export class PostgresAccounts implements Accounts {
       if (this.#names.size > MOST_NAMES) this.#names.clear()
       const sql = 'SELECT id, account FROM bands_accounts.accounts WHERE id = ANY ($1)'
       const wanted = [...new Set([...unknown, ...charges.map(({ account }) => account)])]
-      const found = await this.#db.query<{ id: number; account: string }>(sql, [wanted])
+      const found = await this.#db.query<{ id: number; account: string }>(sql, [wanted], CHARGE_MS)
       for (const { id, account } of found) this.#names.set(id, account)
     }
     return charges.map(({ account }) => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Pool, PoolClient } from 'pg'
+import type { Pool, PoolClient, QueryConfig } from 'pg'
 import type { PoolState } from '../../accounts/accounts.js'
 import { BandsError, Busy, ConfigError, StorageError } from '../../errors.js'
 import type { Address } from './address.js'
@@ -69,8 +69,7 @@ export class Database implements Queries {
       types,
       max: most,
       keepAlive: true,
-      // A last resort where nothing comes back at all; the transaction's own limit is told by the database.
-      query_timeout: statement + 5_000,
+      query_timeout: cutOff(statement),
       allowExitOnIdle: true,
     })
     // A connection that breaks off says so to whoever asks by it next, and where nobody is using it, another is made. The
@@ -93,9 +92,12 @@ export class Database implements Queries {
     return { total: totalCount, idle: idleCount, waiting: waitingCount }
   }
 
-  /** A function by itself: whoever needs no more of this takes that. */
-  readonly query = <T = unknown>(text: string, values: readonly unknown[] = []): Promise<T[]> =>
-    this.#lent(client => rowsOf<T>(this.location, client, text, values))
+  /**
+   * A function by itself: whoever needs no more of this takes that.
+   * @param within milliseconds an answer comes, or is waited for no longer; as long as any statement may take unless given
+   */
+  readonly query = <T = unknown>(text: string, values: readonly unknown[] = [], within?: number): Promise<T[]> =>
+    this.#lent(client => rowsOf<T>(this.location, client, { text, values: [...values], query_timeout: within }))
 
   /**
    * All or nothing; done again from its start where others got in the way, so that it must do nothing else. Throws Busy
@@ -164,7 +166,7 @@ export async function inTransaction<T>(
 ): Promise<T> {
   // In one message: a transaction that sets its limits costs no more than one that does not.
   const query = <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
-    rowsOf<Row>(location, client, text, values)
+    rowsOf<Row>(location, client, { text, values: [...values], query_timeout: cutOff(statement) })
   await query(
     `BEGIN${snapshot ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : ''};
      SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock};
@@ -181,10 +183,19 @@ export async function inTransaction<T>(
   }
 }
 
-async function rowsOf<T>(location: string, client: PoolClient, text: string, values: readonly unknown[]): Promise<T[]> {
+/** A last resort where nothing comes back at all: the limit itself is told by the database. */
+function cutOff(statement: number): number {
+  return statement + 5_000
+}
+
+/** A statement, and how long its answer is waited for; as long as the pool says unless given. */
+interface Asked extends QueryConfig {
+  query_timeout: number | undefined
+}
+
+async function rowsOf<T>(location: string, client: PoolClient, asked: Asked): Promise<T[]> {
   try {
-    // Without values several statements may go in one message.
-    return (await client.query({ text, values: [...values] })).rows as T[]
+    return (await client.query(asked)).rows as T[]
   } catch (error) {
     throw translated(location, error)
   }

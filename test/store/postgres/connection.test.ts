@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { type BandsError, Busy, ConfigError, InvalidParameter, StorageError } from '../../../src/errors.js'
 import { addressOf, isPostgresUrl } from '../../../src/store/postgres/address.js'
 import { Database, type DatabaseOptions } from '../../../src/store/postgres/connection.js'
+import { provenInFull } from '../../support/full.js'
 import { clusterForAll, describePostgres } from '../../support/postgres.js'
 import { temporaryFolder } from '../../support/store.js'
 
@@ -159,6 +160,24 @@ describePostgres('a database of PostgreSQL', () => {
     return database
   }
   const fresh = async (options: DatabaseOptions = {}) => opened(await cluster.current.createDatabase(), options)
+
+  it('waits for an answer no longer than it is told to, and asks by another connection then', async () => {
+    const database = await fresh()
+    const silent = database.query('SELECT pg_sleep(20)', [], 200)
+    await expect(silent).rejects.toMatchObject({
+      code: new Busy('').code,
+      message: expect.stringContaining('does not answer'),
+    })
+    expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
+  })
+
+  // What cuts off a shorter limit comes after five seconds.
+  provenInFull('lets a transaction take longer than other statements may, where that is said', async () => {
+    const database = await fresh({ statement: 100 })
+    await expect(database.query('SELECT 1 AS one')).resolves.toEqual([{ one: 1 }])
+    const long = database.transaction(({ query }) => query('SELECT 2 AS two FROM pg_sleep(5.5)'), { statement: 60_000 })
+    await expect(long).resolves.toEqual([{ two: 2 }])
+  })
 
   it('gives whole numbers as numbers, bytes as bytes, and refuses a number that would be rounded', async () => {
     const database = await fresh()
