@@ -11,8 +11,12 @@ const PLACES = 0x62616e64
 
 const LOCK = `${PLACES}, 'bands_data.writer'::regclass::oid::int`
 
-/** Ends the session of a machine that has fallen silent within two minutes; otherwise it would have the place for hours. */
-const KEEPALIVES = 'SET tcp_keepalives_idle = 60; SET tcp_keepalives_interval = 15; SET tcp_keepalives_count = 4'
+/**
+ * Ends the session of a machine that has fallen silent within two minutes; otherwise it would have the place for hours.
+ * One that thinks between two batches keeps it, however soon the database ends idle sessions.
+ */
+const SETTINGS = `SET tcp_keepalives_idle = 60; SET tcp_keepalives_interval = 15; SET tcp_keepalives_count = 4;
+  SET idle_session_timeout = 0`
 
 /**
  * Who may write: one at a time.
@@ -24,6 +28,7 @@ const KEEPALIVES = 'SET tcp_keepalives_idle = 60; SET tcp_keepalives_interval = 
 export class WritingPlace {
   readonly #database: Database
   #held: Session | null = null
+  #writer: Writer | null = null
 
   constructor(database: Database) {
     this.#database = database
@@ -32,6 +37,7 @@ export class WritingPlace {
   /** Throws Busy naming the holder. */
   async take({ pid, host, started }: Writer): Promise<void> {
     this.#held ??= await this.#locked()
+    this.#writer = { pid, host, started }
     await this.#held.run(client =>
       client.query(
         `INSERT INTO bands_data.writer VALUES (1, pg_backend_pid(), $1, $2, $3) ON CONFLICT (place)
@@ -62,14 +68,36 @@ export class WritingPlace {
     const options = { statement: STATEMENT_MS }
     const held = this.#held
     if (held === null) return this.#database.transaction(work, options)
-    return inTransaction(this.#database.location, held.client, work, options)
+    return inTransaction(
+      this.#database.location,
+      held.client,
+      async session => {
+        await this.#checkOwn(session)
+        return work(session)
+      },
+      options,
+    )
+  }
+
+  /**
+   * A pooler may lend another connection for this transaction than for the lock, or the same to another who writes, for
+   * whom the lock is free then.
+   */
+  async #checkOwn({ query }: Queries): Promise<void> {
+    const { pid, host, started } = this.#writer!
+    const [found] = await query<{ own: boolean }>(IS_OWN, [pid, host, started])
+    if (found!.own) return
+    const { location } = this.#database
+    throw new StorageError(
+      `${location} has lost the writing place: an import needs a connection of its own, and not one lent for a transaction`,
+    )
   }
 
   async #locked(): Promise<Session> {
     const session = await Session.begin(this.#database)
     try {
       const locked = await session.run(async client => {
-        await client.query(KEEPALIVES)
+        await client.query(SETTINGS)
         return client.query<{ got: boolean }>(`SELECT pg_try_advisory_lock(${LOCK}) AS got`)
       })
       if (locked.rows[0]!.got) return session
@@ -91,6 +119,13 @@ export async function holderIn(db: Queries): Promise<Writer | null> {
 const HOLDER = `SELECT writer.pid, host, started FROM bands_data.writer JOIN pg_locks ON pg_locks.pid = session
   WHERE locktype = 'advisory' AND granted AND classid = ${PLACES} AND objid = 'bands_data.writer'::regclass::oid
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+
+/** Whether this very session has the lock, and is the one that was noted by a writer. */
+const IS_OWN = `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = pg_backend_pid()
+    AND classid = ${PLACES} AND objid = 'bands_data.writer'::regclass::oid
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+  AND EXISTS (SELECT FROM bands_data.writer WHERE session = pg_backend_pid() AND pid = $1 AND host = $2 AND started = $3)
+  AS own`
 
 /** A connection that is kept. One that has broken off is not made anew: what it held is gone. */
 class Session {
