@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { StorageError } from '../../errors.js'
 import { type Day, parseDay } from '../../model/day.js'
 import type { FactKind, FactSheets, Security } from '../../model/facts.js'
@@ -95,8 +96,8 @@ class PostgresStore implements Store {
   readonly pages: PageStore
   readonly #database: Database
   readonly #place: WritingPlace | null
-  /** The transaction that all is read in, while there is one. */
-  #moment: Queries | null = null
+  /** The transaction that all is read in by whoever was called in it; others read beside it. */
+  readonly #moment = new AsyncLocalStorage<Queries>()
 
   constructor(database: Database, address: string, place: WritingPlace | null) {
     this.location = database.location
@@ -225,12 +226,7 @@ class PostgresStore implements Store {
     return this.#atOnce(async (_db, session) => {
       // Who works on what was read may take its time before it reads on.
       await session.query('SET LOCAL idle_in_transaction_session_timeout = 0')
-      this.#moment = session
-      try {
-        return await work()
-      } finally {
-        this.#moment = null
-      }
+      return this.#moment.run(session, work)
     })
   }
 
@@ -286,13 +282,14 @@ class PostgresStore implements Store {
     await this.#database.close()
   }
 
-  #reading(session: Queries = this.#moment ?? this.#database): Reading {
+  #reading(session: Queries = this.#moment.getStore() ?? this.#database): Reading {
     return { location: this.location, query: (text, values) => session.query(text, values) }
   }
 
   /** Several reads of one state, whatever is written meanwhile. */
   async #atOnce<T>(work: (db: Reading, session: Queries) => Promise<T>): Promise<T> {
-    if (this.#moment !== null) return work(this.#reading(), this.#moment)
+    const moment = this.#moment.getStore()
+    if (moment !== undefined) return work(this.#reading(), moment)
     return this.#database.transaction(session => work(this.#reading(session), session), { snapshot: true })
   }
 

@@ -1,8 +1,11 @@
+import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { openBands } from '../../../src/client.js'
+import { StorageError } from '../../../src/errors.js'
 import { DEFINITIONS_VERSION } from '../../../src/model/definitions.js'
 import { openPostgres } from '../../../src/store/postgres/data.js'
+import type { Store } from '../../../src/store/store.js'
 import { damageContract, WORLD } from '../../contracts/damage.js'
 import { rememberedContract } from '../../contracts/remembered.js'
 import { pulledSeries, simulatedRecord, storeContract } from '../../contracts/store.js'
@@ -73,6 +76,77 @@ describePostgres('the data store on PostgreSQL', () => {
       await writer.remove('SIM0001')
       await expect(asked('SIM0001')).rejects.toThrow('no bars for "SIM0001"')
     })
+  })
+
+  describe('a writing place', () => {
+    const writer = { pid: 17, host: 'here', started: '2026-01-02T03:04:05Z' }
+    const taken = async () => {
+      const url = await cluster.current.createDatabase()
+      const name = new URL(url).pathname.slice(1)
+      await cluster.current.sql(`ALTER DATABASE ${name} SET idle_session_timeout = 100`)
+      const store = await openPostgres(url, { readonly: false })
+      onTestFinished(() => store.close())
+      await store.lock(writer)
+      return { store, name }
+    }
+    const write = (store: Store) => store.write({ records: [simulatedRecord(1)] }, DEFINITIONS_VERSION)
+
+    it('is kept by who thinks for longer than the database lets a session be idle', async () => {
+      const { store } = await taken()
+      await setTimeout(500)
+      await write(store)
+      expect(await store.tickers()).toHaveLength(1)
+    })
+
+    it('is lost where another took it by the same session, as through a pooler', async () => {
+      const { store, name } = await taken()
+      await write(store)
+      await cluster.current.sql('UPDATE bands_data.writer SET pid = 18', name)
+      await expect(write(store)).rejects.toThrow('needs a connection of its own')
+      await cluster.current.sql('UPDATE bands_data.writer SET pid = 17', name)
+      await write(store)
+      await cluster.current.sql('UPDATE bands_data.writer SET session = session + 1', name)
+      await expect(write(store)).rejects.toThrow('needs a connection of its own')
+    })
+  })
+
+  it('reads at two moments at once, each of its own', async () => {
+    const url = await cluster.current.createDatabase()
+    const store = await openPostgres(url, { readonly: false })
+    onTestFinished(() => store.close())
+    await store.write({ records: [simulatedRecord(1)] }, DEFINITIONS_VERSION)
+    const count = async () => (await store.tickers()).length
+    const seen = await store.atOneMoment(async () => {
+      const before = await count()
+      const within = await store.atOneMoment(count)
+      return [before, within, await count()]
+    })
+    expect(seen).toEqual([1, 1, 1])
+    let written = () => {}
+    const isWritten = new Promise<void>(resolve => (written = resolve))
+    let begun = () => {}
+    const hasBegun = new Promise<void>(resolve => (begun = resolve))
+    const older = store.atOneMoment(async () => {
+      const before = await count()
+      begun()
+      await isWritten
+      return [before, await count()]
+    })
+    await hasBegun
+    await store.write({ records: [simulatedRecord(2)] }, DEFINITIONS_VERSION)
+    expect([await store.atOneMoment(count), await count()]).toEqual([2, 2])
+    written()
+    expect(await older).toEqual([1, 1])
+  })
+
+  it('says in words of bands what the database refuses, at one moment as anywhere', async () => {
+    const url = await cluster.current.createDatabase()
+    const store = await openPostgres(url, { readonly: false })
+    onTestFinished(() => store.close())
+    await cluster.current.sql('DROP TABLE bands_data.series', new URL(url).pathname.slice(1))
+    await expect(store.summaries()).rejects.toBeInstanceOf(StorageError)
+    await expect(store.verify()).rejects.toBeInstanceOf(StorageError)
+    await expect(store.atOneMoment(() => store.summaries())).rejects.toBeInstanceOf(StorageError)
   })
 
   it('throws what goes wrong in the work as it is, and goes on', async () => {
