@@ -1,5 +1,5 @@
 import { counted, InvalidParameter, parameter, sentence, whole } from '../errors.js'
-import { rankedBy, readRank } from '../language/rank.js'
+import { comparesLevels, rankedBy, readRank } from '../language/rank.js'
 import { formatDay, parseDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
 import type { RunOptions, Strategy } from '../params/strategy.js'
@@ -145,7 +145,7 @@ function ofPlaces(
   const lots = shuffle
     ? `drawn by seed ${strategy.seed}: another seed takes others, see how far results differ`
     : `taken in order of ticker: ${firstOf(trades, members)}; shuffle draws them by seed: see how far results differ`
-  const which = ranking === null ? lots : `taken by rank: the ${ranking.first} ${ranking.by} first`
+  const left = `${whole(without)} of ${counted(signals.total, 'signal')} found no place`
   return [
     [
       'partial',
@@ -156,24 +156,38 @@ function ofPlaces(
     [
       'partial',
       without >= signals.total * MANY && without > 0,
-      `${whole(without)} of ${counted(signals.total, 'signal')} found no place, ${which}`,
+      ranking === null ? `${left}, ${lots}` : `${left}${chosenByRank(ranking)}`,
     ],
-    ...ofRanks(strategy, ranking),
+    ...ofRanks(strategy, members, ranking),
     ['partial', 'no_size' in signals.skipped, `some signals bought nothing: ${whole_shares ? NO_SHARE : NO_SIZE}`],
   ]
 }
 
+/** Of signals that found no place; on days on which none did there was nothing to choose. */
+function chosenByRank({ by, first, contested_days: days }: Traded['ranking'] & {}): string {
+  return days === 0 ? '' : `; on ${counted(days, 'day')} the rank chose which: the ${first} ${by} first`
+}
+
+const LEVELS =
+  'the rank compares levels of prices or volume, which later splits and dividends change: use a ratio such as close / sma(close, 200)'
+
 /** Where a rank decided nothing, or less than it seems to. */
-function ofRanks({ portfolio, seed }: Strategy, ranking: Traded['ranking']): Condition[] {
-  if (ranking === null) return []
+function ofRanks(
+  { portfolio, seed, rank }: Strategy,
+  members: readonly Member[],
+  ranking: Traded['ranking'],
+): Condition[] {
+  if (ranking === null || rank === undefined) return []
   const { by, contested_days: contested, tied_days: tied, without_rank: without } = ranking
+  const read = readRank(rank)
   const ties = portfolio.shuffle ? `seed ${seed}` : 'the order of tickers'
   return [
-    ['settings', contested === 0, 'the rank decided nothing: on no day were there more signals than places'],
+    ['settings', contested === 0, 'the rank decided nothing: on no day did several signals compete for a free place'],
+    ['flattering', members.some(({ prices, signals }) => comparesLevels(read, prices.series, signals.bars)), LEVELS],
     [
       'partial',
       tied > 0,
-      `on ${whole(tied)} of ${counted(contested, 'day')} with more signals than places equal ranks left it to ${ties} which were traded`,
+      `on ${whole(tied)} of ${counted(contested, 'day')} signals of equal rank competed for a place: ${ties} decided`,
     ],
     [
       'partial',

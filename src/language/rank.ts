@@ -7,7 +7,8 @@ import { fieldsMeant, type Vocabulary } from './vocabulary.js'
 
 /**
  * What signals are ranked by on their own bars: a band field, whose bands rank in the order of its vocabulary, or an
- * expression. The highest comes first; a minus before it turns that round. As an expression it has no word that looks ahead.
+ * expression. The highest comes first; a minus before it turns that round. As an expression it has no word that looks ahead;
+ * what prices were adjusted by later shows in levels alone (`comparesLevels`).
  */
 export interface Rank {
   isLowestFirst: boolean
@@ -87,6 +88,28 @@ export function rankedBy({ of }: Rank): string {
 export function rankValues({ of }: Rank, series: Series, codes: Uint8Array | null): Float64Array {
   if (of.is === 'expression') return valuesOf(of.expression, series)
   return Float64Array.from(codes!, code => (code === UNDEFINED ? Number.NaN : code))
+}
+
+/**
+ * Whether an expression has other values on some bars where a split came later: one that moves with the level of prices or
+ * of volume, by which tickers cannot be compared as it was known then.
+ */
+export function comparesLevels({ of }: Rank, series: Series, bars: Int32Array): boolean {
+  if (of.is === 'field') return false
+  const { open, high, low, close, volume } = series
+  const times = (column: Float64Array, factor: number): Float64Array => column.map(value => value * factor)
+  const split = {
+    ...series,
+    ...{ open: times(open, 2), high: times(high, 2), low: times(low, 2), close: times(close, 2) },
+    volume: times(volume, 1 / 2),
+  }
+  const [before, after] = [valuesOf(of.expression, series), valuesOf(of.expression, split)]
+  return bars.some(bar => !isAbout(before[bar]!, after[bar]!))
+}
+
+/** Up to what arithmetic rounds. */
+function isAbout(a: number, b: number): boolean {
+  return Object.is(a, b) || Math.abs(a - b) <= 1e-12 + 1e-9 * Math.max(Math.abs(a), Math.abs(b))
 }
 
 /** How two values compare, the one that comes first before: a missing one last, equal ones alike. */

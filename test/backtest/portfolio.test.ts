@@ -69,7 +69,9 @@ describe('places', () => {
       expect(found.ranking).toEqual({
         ...{ by: 'trend_direction', first: 'lowest', contested_days: 1, tied_days: 0, without_rank: 0 },
       })
-      expect(found.warnings).toContain('2 of 3 signals found no place, taken by rank: the lowest trend_direction first')
+      expect(found.warnings).toContain(
+        '2 of 3 signals found no place; on 1 day the rank chose which: the lowest trend_direction first',
+      )
     })
 
     it('go to the highest value of an expression on the bar of the signal', async () => {
@@ -85,7 +87,7 @@ describe('places', () => {
       expect(found.trades.map(({ ticker }) => ticker)).toEqual(['B'])
       expect(found.ranking).toMatchObject({ contested_days: 1, tied_days: 1, without_rank: 1 })
       expect(found.warnings).toContain(
-        'on 1 of 1 day with more signals than places equal ranks left it to the order of tickers which were traded',
+        'on 1 of 1 day signals of equal rank competed for a place: the order of tickers decided',
       )
       expect(found.warnings).toContain('1 signal had no trend_direction on its bar yet, and came last')
     })
@@ -99,10 +101,21 @@ describe('places', () => {
       expect([...seen].sort()).toEqual(['B', 'C'])
     })
 
+    it('are told to compare levels where a later split would have changed their order', async () => {
+      const told = async (rank: string): Promise<boolean> =>
+        (await run(three(), { rank })).warnings.some(text => text.startsWith('the rank compares levels'))
+      for (const rank of ['close', '-close', 'close - 5']) expect(await told(rank), rank).toBe(true)
+      for (const rank of ['close / open', '-ago(close, 1) / close', 'trend_direction']) {
+        expect(await told(rank), rank).toBe(false)
+      }
+    })
+
     it('change nothing where there are enough, which is told', async () => {
       const found = await run(three(), { rank: 'close', portfolio: { max_positions: 3 } })
       expect(found.trades.length).toBe(3)
-      expect(found.warnings).toContain('the rank decided nothing: on no day were there more signals than places')
+      expect(found.warnings).toContain(
+        'the rank decided nothing: on no day did several signals compete for a free place',
+      )
     })
   })
 

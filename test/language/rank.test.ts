@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidParameter } from '../../src/errors.js'
 import { BUILT_IN } from '../../src/fields/index.js'
-import { byRank, parseRank, printRank, rankedBy, rankValues, readRank } from '../../src/language/rank.js'
+import {
+  byRank,
+  comparesLevels,
+  parseRank,
+  printRank,
+  rankedBy,
+  rankValues,
+  readRank,
+} from '../../src/language/rank.js'
 import { Random } from '../../src/statistics/random.js'
 import { randomBars, SHAPES } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
@@ -60,6 +68,24 @@ describe('a rank', () => {
       Array.from({ length: 19 }, (_, t) => t),
       Array.from({ length: 19 }, (_, t) => t),
     ])
+  })
+
+  it.each([
+    ['-close', true],
+    ['volume', true],
+    ['atr(14)', true],
+    ['close - sma(close, 20)', true],
+    ['close / sma(close, 20)', false],
+    ['volume / sma(volume, 20)', false],
+    ['atr(14) / close', false],
+    ['rsi(close, 14)', false],
+    ['close * volume', false],
+    ['rsi_zone', false],
+  ])('by %s compares levels that a later split changes: %s', (text, expected) => {
+    const series = seriesOf(randomBars(3, { ...SHAPES.plain!, length: 60 }))
+    expect(comparesLevels(readRank(text), series, Int32Array.of(40, 50, 59))).toBe(expected)
+    // Bars on which it has no value yet differ in nothing.
+    if (text === 'close - sma(close, 20)') expect(comparesLevels(readRank(text), series, Int32Array.of(5))).toBe(false)
   })
 
   it.each([
