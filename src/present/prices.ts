@@ -164,7 +164,6 @@ export async function hashOfInputs(
   const hash = createHash('sha256')
   const ordered = { tickers: [...tickers].sort(), fields: [...fields].sort(), timeframe }
   for (const lag of lags) {
-    // Questions without one have the hash that they had before there were any.
     if (lag > 0) hash.update(`lag ${lag}`)
     for await (const { prices, states } of source.states({ ...ordered, lag })) {
       hash.update(barBytes(prices))
@@ -184,7 +183,7 @@ export async function hashOfInputs(
 
 function barBytes({ ticker, series, adjustment, delisting }: MarketBars): Buffer {
   const head = JSON.stringify([ticker, series.timeframe, adjustment, delisting, series.days.length])
-  const columns = [series.days, series.open, series.high, series.low, series.close]
+  const columns = [series.days, series.open, series.high, series.low, series.close, series.volume]
   return Buffer.concat([Buffer.from(head), ...columns.map(bytes)])
 }
 

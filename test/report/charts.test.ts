@@ -28,8 +28,12 @@ import {
 } from '../../src/report/scale.js'
 import { filtered, ordered } from '../../src/report/table.js'
 import { count, gain, price, probability } from '../../src/report/values.js'
+import type { PricedSource } from '../../src/source.js'
 import { eventStudy } from '../../src/study/event-study.js'
 import { sweep } from '../../src/sweep/sweep.js'
+import { seriesMarket } from '../backtest/support/made-market.js'
+import { randomBars, SHAPES } from '../support/bars.js'
+import { seriesOf } from '../support/convert.js'
 import { madeBacktest } from '../support/results/backtest.js'
 import { madePrices } from '../support/results/prices.js'
 import { madeSweep } from '../support/results/sweep.js'
@@ -244,7 +248,7 @@ describe('the prices to draw', () => {
 })
 
 describe('the hash of the inputs', () => {
-  const hash = (tickers: readonly string[], fields = ['rsi_zone'], as = market): Promise<string> =>
+  const hash = (tickers: readonly string[], fields = ['rsi_zone'], as: PricedSource = market): Promise<string> =>
     hashOfInputs(as, { tickers, fields, timeframe: 'daily' })
 
   it('knows neither the order of tickers nor that of fields', async () => {
@@ -275,6 +279,17 @@ describe('the hash of the inputs', () => {
     const alike = (lag: number) =>
       hashOfInputs(market, { tickers: ['AAPL'], fields: ['rsi_zone'], timeframe: 'daily', lags: [lag] })
     expect(await alike(1)).not.toBe(await alike(0))
+  })
+
+  it('knows the volume, and the condition beside a field', async () => {
+    const series = seriesOf(randomBars(3, { ...SHAPES.plain!, length: 60 }))
+    const of = (volume: Float64Array) => hash(['A'], ['rsi_zone'], seriesMarket({ A: { ...series, volume } }))
+    expect(await of(series.volume)).not.toBe(await of(series.volume.map(value => value + 1)))
+    const study = async (more: object) => {
+      const asked = { tickers: ['AAPL'], field: 'rsi_zone', reps: 99, resamples: 99, ...more }
+      return (await inputsOf(market, await eventStudy(market, parseStudy(asked)))).inputs
+    }
+    expect(await study({ when: 'GSPC:rsi_zone = oversold' })).not.toBe(await study({}))
   })
 
   it('is that of the lag of each result', async () => {
