@@ -16,7 +16,8 @@ export const LAG: Kind<0 | 1, Text> = {
   parse: (param, written) => (integerValue(param, written, 0, 1, LAG_WHY) === 1 ? 1 : 0),
 }
 
-const LAG_WHY = ': a context is as of its bar on the date of the event, or of the one before'
+const LAG_WHY =
+  ': a context is as of its bar on the date of the event, or of the one before; conditions look further back without a context, those of a strategy file by its lag'
 
 /** A day that stays text. */
 export const DATE: Kind<string, string> = {

@@ -21,7 +21,7 @@ export const LAGGED = {
 export const LAGGED_SIGNALS = {
   context_lag: open(
     LAG,
-    'look at the context, or at tickers that a condition names, so many of their bars earlier, such as 1 for a market that closes later; 0 unless given, of a context 0 or 1',
+    'for markets that close later: 1 looks at the last bar of the context before the date of the event, and N at tickers that a condition names N of their own bars earlier; 0 unless given',
   ),
 } as const satisfies Table
 

@@ -400,6 +400,10 @@ test.each([
     'study AAPL rsi_zone --context GSPC:rsi_zone --context-lag 2',
     '--context-lag 2 is not an integer from 0 to 1: a context is as of',
   ],
+  [
+    'backtest AAPL rsi_zone --hold 5 --context GSPC:rsi_zone --when GSPC:rsi_zone=neutral --context-lag 5',
+    'or of the one before; conditions look further back without a context',
+  ],
   ['study AAPL rsi_zone --duration 5', 'study would look ahead'],
   ['study AAPL rsi_zone --path 5', '--path "5" is not bars from'],
   ['study AAPL rsi_zone --abnormal markt', 'Did you mean "market"?'],
