@@ -294,6 +294,9 @@ export class Busy extends BandsError {
   }
 }
 
+/** The same where that is all there is to it, so that it can be waited for. */
+export class PlaceTaken extends Busy {}
+
 function at(place: Place): string {
   const { file, line, column } = place
   return [file, line, column].filter(part => part !== undefined).join(':')

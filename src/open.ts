@@ -19,6 +19,7 @@ import {
   type DatabaseChoice,
   databasePath,
   filesOf,
+  forThreads,
   isDatabaseThere,
   namedDatabase,
   openForReading,
@@ -83,7 +84,15 @@ export async function openLocal({
   ...choice
 }: OpenOptions = {}): Promise<Opened> {
   const path = await settled(databasePath(choice))
-  const view = { tier, asOf, now, fields, threads, remembered: await rememberedUpTo(cacheBytes) }
+  const view = {
+    tier,
+    asOf,
+    now,
+    fields,
+    threads,
+    env: forThreads(choice),
+    remembered: await rememberedUpTo(cacheBytes),
+  }
   if (namedDatabase(choice) !== null) {
     if (postgresUrl(choice) !== null || existsSync(path)) return opened(await openForReading(choice), path, view)
     throw new NotFound(`there is no database at ${path}; an import makes one.`, [], {
@@ -343,6 +352,8 @@ export async function verifyBeside(choice: AccountsChoice = {}): Promise<Verifie
 
 /** As which tier, day and time a database is seen, with which fields, and by how many. */
 interface Seen extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'fields' | 'threads'> {
+  /** What threads open the store with. */
+  env?: DatabaseChoice['env'] | undefined
   /** A store that remembers what was asked of another. */
   remembered?: ((store: Store) => Store) | undefined
 }
@@ -350,10 +361,10 @@ interface Seen extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'fields' | 't
 function opened(
   store: Store,
   path: string,
-  { tier = null, asOf = null, now, fields, threads, remembered }: Seen,
+  { tier = null, asOf = null, now, fields, threads, env, remembered }: Seen,
   sample = false,
 ): Opened {
-  return { ...composed(remembered?.(store) ?? store, tier, asOf, { now, fields, threads }), path, sample }
+  return { ...composed(remembered?.(store) ?? store, tier, asOf, { now, fields, threads, env }), path, sample }
 }
 
 /** A store as one caller sees it: the engine over its bars, and beside it the pages of other tickers. */
@@ -361,7 +372,7 @@ export function composed(
   store: Store,
   tier: Tier | null,
   asOf: Day | null,
-  { now, fields, threads }: Pick<Seen, 'now' | 'fields' | 'threads'> = {},
+  { now, fields, threads, env }: Pick<Seen, 'now' | 'fields' | 'threads' | 'env'> = {},
 ): Pick<Opened, 'local' | 'bands'> {
   const { pages } = store
   const elsewhere = {
@@ -372,7 +383,7 @@ export function composed(
       return first === undefined ? null : sourceWords(first)
     },
   }
-  const local = new Local(store, tier, asOf, { elsewhere, now: dayBy(now), fields, threads })
+  const local = new Local(store, tier, asOf, { elsewhere, now: dayBy(now), fields, threads, env })
   const kept = async () => {
     const { KeptPages } = await import('./remote/kept.js')
     return new KeptPages(pages, { tier, asOf, unknown: ticker => local.unknown(ticker) })
@@ -439,7 +450,7 @@ export async function openService({
   const derived = remembering(store)
   const checkPlace = postgresUrl(choice) === null ? inItsPlace(store.location) : () => {}
   const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayBy(now) })
-  const data: ScanData = { address: store.address }
+  const data: ScanData = { address: store.address, env: forThreads(choice) }
   const threads = new Threads<ScanTask, string>('scan', data, MOST_THREADS)
   const today = (): Promise<Day> => bands('pro').today()
   const service: Service = {

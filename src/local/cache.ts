@@ -42,6 +42,8 @@ export interface CacheWays {
   fields?: FieldSet | undefined
   /** How many threads may answer of many tickers; as many as the machine has cores unless given. */
   threads?: number | undefined
+  /** What they open the store with; the environment of this process unless given. */
+  env?: Readonly<Record<string, string | undefined>> | undefined
 }
 
 /** What a question is asked of, and which events match. */
@@ -75,6 +77,7 @@ export class Cache {
   /** null: everything that the bars show */
   readonly asOf: Day | null
   readonly threads: number | undefined
+  readonly env: CacheWays['env']
   /** What can be asked for. */
   readonly fieldSet: FieldSet
   readonly #clock: (() => Day) | null
@@ -83,12 +86,13 @@ export class Cache {
   #sound = false
 
   constructor(store: Store, tier: Tier | null, asOf: Day | null, ways: CacheWays = {}) {
-    const { clock = null, now = utcToday, elsewhere = null, fields = BUILT_IN, threads } = ways
+    const { clock = null, now = utcToday, elsewhere = null, fields = BUILT_IN, threads, env } = ways
     this.ways = ways
     this.store = store
     this.tier = tier
     this.asOf = asOf
     this.threads = threads
+    this.env = env
     this.fieldSet = fields
     this.#clock = clock
     this.#now = now

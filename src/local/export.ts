@@ -58,6 +58,7 @@ export interface TextBlock {
 /** Where a thread finds what is exported, and how its rows are told apart. */
 export interface ExportData {
   address: string
+  env: Cache['env']
   tier: Tier | null
   today: Day
   filter: ExportFilter
@@ -78,7 +79,10 @@ export async function* exportEventBlocks(
   const blocks = inOrder(
     {
       job: 'export',
-      data: (): ExportData => ({ address: cache.store.address, tier: cache.tier, today, filter, between }),
+      data: (): ExportData => {
+        const { store, env, tier } = cache
+        return { address: store.address, env, tier, today, filter, between }
+      },
       tasks: tickers,
       // A thread knows the specified fields alone.
       ms: when === null && fields.every(isRecorded) ? tickers.length * MS_A_TICKER : 0,

@@ -3,7 +3,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { objectOf } from '../params/arguments.js'
 import { fileValue, textOf } from '../params/values.js'
 import { isStoreThere, openStore } from '../store/opening.js'
-import { addressOf, isPostgresUrl } from '../store/postgres/address.js'
+import { addressOf, isPostgresUrl, variablesOf } from '../store/postgres/address.js'
 import type { Files } from '../store/sqlite/backup.js'
 import type { Store } from '../store/store.js'
 
@@ -52,6 +52,11 @@ export function postgresUrl(choice: DatabaseChoice = {}): string | null {
 export function addressed(choice: DatabaseChoice, readonly: boolean): Parameters<typeof openStore> {
   const [param] = namedDatabase(choice) ?? []
   return [postgresUrl(choice) ?? databasePath(choice), { readonly, notice: choice.notice, param, env: choice.env }]
+}
+
+/** With what of the given environment threads open it, too. Held in memory alone: there may be a password in it. */
+export function forThreads(choice: DatabaseChoice): DatabaseChoice['env'] {
+  return choice.env && postgresUrl(choice) !== null ? variablesOf(choice.env) : undefined
 }
 
 export function openForReading(choice: DatabaseChoice): Promise<Store> {

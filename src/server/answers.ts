@@ -183,19 +183,19 @@ export class Answers {
     const version = await this.#version()
     if (version !== this.#seen) this.#begin(version)
     const { tier } = asker
-    const answer = await this.#take(`${tier} ${question.normal}`, question)
+    const answer = await this.#take(`${tier} ${question.normal}`, question, version)
     if (answer !== undefined) return { answer, kept: true }
-    const whole = await this.#take(`${tier} ${question.whole}`, question)
+    const whole = await this.#take(`${tier} ${question.whole}`, question, version)
     if (whole !== undefined) return { answer: this.#part(tier, whole, question), kept: true }
     await asker.check()
-    const found = await (question.isHeavy ? this.#inTurn(asker, question) : this.#atOnce(tier, question))
+    const found = await (question.isHeavy ? this.#inTurn(asker, question, version) : this.#atOnce(tier, question))
     return { answer: this.#part(tier, found, question), kept: false }
   }
 
-  async #take(name: string, question: Question): Promise<Answer | undefined> {
+  /** @param version of the data as who asks has seen it: another may have seen an older one since, told by a slower reply */
+  async #take(name: string, question: Question, version: string): Promise<Answer | undefined> {
     const kept = this.#kept.get(name)
     if (kept === undefined) return undefined
-    const version = this.#seen
     if (kept.version !== version) {
       const stamp = await question.stamp(this.#service)
       if (stamp === null || stamp !== kept.stamp || (await this.#service.version()) !== version) return undefined
@@ -231,12 +231,12 @@ export class Answers {
     return found
   }
 
-  async #inTurn(asker: Asker & { tier: Tier }, question: Question): Promise<Answer> {
+  async #inTurn(asker: Asker & { tier: Tier }, question: Question, version: string): Promise<Answer> {
     const { tier } = asker
     const name = `${tier} ${question.whole}`
     // Nobody waits for the refusal of a question that is wrong.
     await question.isAnswerable(this.#service, tier)
-    const kept = await this.#take(name, question)
+    const kept = await this.#take(name, question, version)
     if (kept !== undefined) return kept
     const known = this.#jobs.get(name)
     const job = known?.isOver === false ? known : new Job(signal => this.#find(tier, question, signal))

@@ -158,18 +158,23 @@ export class Questions {
 
 /**
  * Who asks, and what they have used. Both are looked up once, and again when anything in the accounts was changed from
- * elsewhere; what this server charges it hears of. Limits are not checked here, but where charges are written.
+ * elsewhere; what this server charges it hears of, and what others charge it asks for. Limits are not checked here, but where
+ * charges are written.
  */
 class Callers {
   readonly #accounts: Accounts
   readonly #version: () => Promise<string>
   /** By the hash of the key: no key is kept, and how long a look-up takes tells nothing about one. */
   readonly #keys = new Map<string, KeyEntry>()
-  readonly #used = new Map<number, { used: Used; hour: number }>()
+  readonly #used = new Map<number, { used: Used; hour: number; at: number }>()
+  /** For how long, in milliseconds, it holds what an account has used. */
+  readonly #holds: number
   #seen = ''
 
   constructor(accounts: Accounts) {
     this.#accounts = accounts
+    // What can be reached over a network others may charge, too.
+    this.#holds = accounts.pool === undefined ? Number.POSITIVE_INFINITY : TOLD_MS
     this.#version = oncePerTurn(() => accounts.version())
   }
 
@@ -187,7 +192,7 @@ class Callers {
   async used(account: number, now: number): Promise<Used> {
     await this.#heed()
     const known = this.#used.get(account)
-    if (known?.hour === hourStart(now)) return known.used
+    if (known?.hour === hourStart(now) && Math.abs(now - known.at) < this.#holds) return known.used
     const used = await this.#accounts.used(account, now)
     this.charged(account, used, now)
     return used
@@ -196,7 +201,7 @@ class Callers {
   /** What an account had used after a charge at a moment. */
   charged(account: number, used: Used, at: number): void {
     if (this.#used.size >= MOST_KNOWN) this.#used.clear()
-    this.#used.set(account, { used, hour: hourStart(at) })
+    this.#used.set(account, { used, hour: hourStart(at), at })
   }
 
   async #look(token: string, name: string, now: number): Promise<KeyEntry | null> {
@@ -217,6 +222,9 @@ class Callers {
     this.#used.clear()
   }
 }
+
+/** How old the credits may be that are told of an account which other servers charge, in milliseconds. */
+const TOLD_MS = 1_000
 
 /** Keys, and accounts, that are kept in memory. */
 const MOST_KNOWN = 10_000

@@ -5,6 +5,7 @@ import { redacted } from '../accounts/key.js'
 import {
   BandsError,
   Busy,
+  ConfigError,
   type ErrorCode,
   InvalidParameter,
   MethodNotAllowed,
@@ -360,7 +361,8 @@ export function tooLarge({ headBytes }: Limits): Malformed {
 function reported(thrown: unknown): BandsError | null {
   if (thrown instanceof Busy)
     return new Unavailable('The data is being changed, or cannot be reached just now; try again in a moment.')
-  if (thrown instanceof StorageError)
+  // A database that lets nobody in, as after its password was changed, is set right while the server runs.
+  if (thrown instanceof StorageError || thrown instanceof ConfigError)
     return new Unavailable('The data cannot be read or written at the moment; try again later.')
   return thrown instanceof BandsError ? thrown : null
 }

@@ -1,4 +1,4 @@
-import { Busy, parameter, type Remedy, remedy, StorageError, sentence } from '../errors.js'
+import { Busy, PlaceTaken, parameter, type Remedy, remedy, StorageError, sentence } from '../errors.js'
 import type { Day } from '../model/day.js'
 import type { SeriesKey } from '../model/event.js'
 import type { FactKind, FactSheet, FactSheets, Security } from '../model/facts.js'
@@ -398,20 +398,25 @@ export function takePlace(store: Store, writer: Writer, { wait = false } = {}): 
 /** What is said to the second who wants to write. @param holder undefined: it has not said who it is */
 export function placeTaken(location: string, holder: Writer | undefined): Busy {
   const by = holder === undefined ? 'another process' : writerWords(holder)
-  return new Busy(sentence`${location} is being written by ${by}; try again later, or wait (${parameter('wait')})`)
+  return new PlaceTaken(
+    sentence`${location} is being written by ${by}; try again later, or wait (${parameter('wait')})`,
+  )
 }
 
 export function writerWords({ pid, host, started }: Writer): string {
   return `process ${pid} on ${host} since ${started}`
 }
 
-/** Does what the writing place is needed for. Throws Busy naming the holder, or where that is waited for tries until it is free. */
+/**
+ * Does what the writing place is needed for. Throws Busy naming the holder, or where that is waited for tries until it is
+ * free; a database that is away is not waited for, as nobody says when it is back.
+ */
 export async function whenFree<T>(work: () => T | Promise<T>, wait: boolean): Promise<T> {
   for (;;) {
     try {
       return await work()
     } catch (error) {
-      if (!(wait && error instanceof Busy)) throw error
+      if (!(wait && error instanceof PlaceTaken)) throw error
       await new Promise(resolve => setTimeout(resolve, AGAIN))
     }
   }

@@ -4,9 +4,9 @@ import { openStore } from '../store/opening.js'
 import type { Handler } from '../threads.js'
 
 /** Exports the events of a ticker as text. */
-export function begin({ address, tier, today, filter, between }: ExportData): Handler {
+export function begin({ address, env, tier, today, filter, between }: ExportData): Handler {
   const opening = async (): Promise<Cache> =>
-    new Cache(await openStore(address, { readonly: true }), tier, null, { clock: () => today })
+    new Cache(await openStore(address, { readonly: true, env }), tier, null, { clock: () => today })
   let cache: Promise<Cache> | undefined
   return {
     async answer(ticker: string) {

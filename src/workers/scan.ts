@@ -21,13 +21,15 @@ export interface ScanTask {
 /** Where the thread finds the data. */
 export interface ScanData {
   address: string
+  /** What a connection is made with; the environment of this process unless given. */
+  env?: Readonly<Record<string, string | undefined>> | undefined
 }
 
 /** Kept decoded in this thread: the matches of a scan, which the next one may have too. */
 const MOST_BYTES = 64 * 1024 * 1024
 
 /** Makes scans: each looks at every ticker, which would hold up whoever else is answered. */
-export function begin({ address }: ScanData): Handler {
+export function begin({ address, env }: ScanData): Handler {
   // Where cores are scarce, those who ask for little come first. Of a thread alone only here; elsewhere of the whole process.
   if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   let store: Store | null = null
@@ -35,7 +37,7 @@ export function begin({ address }: ScanData): Handler {
   return {
     async answer({ tier, query, today }: ScanTask, signal) {
       try {
-        store ??= remembering(await openStore(address, { readonly: true }), MOST_BYTES)
+        store ??= remembering(await openStore(address, { readonly: true, env }), MOST_BYTES)
         const cache = new Cache(store, tier, null, { clock: () => today })
         const found = await store.atOneMoment(() => oversold(cache, query, { recent, signal }))
         return { result: JSON.stringify(found) }

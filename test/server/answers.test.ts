@@ -110,6 +110,27 @@ it('keeps, and computes once, what stands on nothing that was written meanwhile'
   expect((await answers.find('pro', stamped, free)).kept).toBe(false)
 })
 
+it('gives to who has seen the new version nothing of an older one, though that is told again by a slow reply', async () => {
+  const { state, service, question } = counted()
+  const answers = answersOf(service, 1e6)
+  await answers.find('pro', question('/a', { a: 1 }), free)
+  await turn()
+  const replies: ((version: string) => void)[] = []
+  service.version = () => new Promise(resolve => replies.push(resolve))
+  const slow = answers.find('pro', question('/b', { b: 1 }), free)
+  await turn()
+  const quick = answers.find('pro', question('/a', { a: 2 }), free)
+  await turn()
+  // Asked later and answered before, by another connection.
+  const [old, young] = replies
+  state.version = '2'
+  service.version = async () => state.version
+  young!('2')
+  old!('1')
+  expect((await quick).answer.body).toBe('{"a":2}')
+  await slow
+})
+
 it('keeps no refusal', async () => {
   const { service, question } = counted()
   const answers = answersOf(service, 1e6)

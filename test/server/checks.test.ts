@@ -2,7 +2,7 @@ import { closeSync, copyFileSync, ftruncateSync, openSync, renameSync, writeFile
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeKey } from '../../src/accounts/key.js'
-import { Busy, StorageError } from '../../src/errors.js'
+import { Busy, ConfigError, StorageError } from '../../src/errors.js'
 import { type Day, formatDay, parseDay } from '../../src/model/day.js'
 import { openLocal } from '../../src/open.js'
 import { parseOversold } from '../../src/params/parse.js'
@@ -301,7 +301,11 @@ describe.each(ERROR_SHAPES)('errors that are %s', errors => {
   })
 
   it('tell no path of this machine when its data cannot be read', async () => {
-    for (const raised of [new StorageError('cannot read /secret/bands.db'), new Busy('/secret/bands.db is busy')]) {
+    for (const raised of [
+      new StorageError('cannot read /secret/bands.db'),
+      new Busy('/secret/bands.db is busy'),
+      new ConfigError('postgres://secret/bands does not let one in'),
+    ]) {
       fault = raised
       const answer = await shaped.get(`${QUESTION}&after=2024-01-01`, await shaped.key('free'))
       expect([answer.status, answer.headers['retry-after']]).toEqual([503, '5'])

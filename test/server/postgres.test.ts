@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { typed } from '../cli/support/run.js'
 import { clusterForAll, describePostgres } from '../support/postgres.js'
@@ -14,8 +16,8 @@ describePostgres('accounts in PostgreSQL', () => {
   })
   afterAll(() => ground.remove())
 
-  const server = async (accounts: string): Promise<Served> => {
-    const served = await serve(ground, { accounts })
+  const server = async (accounts: string, now = Date.now): Promise<Served> => {
+    const served = await serve(ground, { accounts, now })
     onTestFinished(() => served.stop())
     return served
   }
@@ -30,6 +32,46 @@ describePostgres('accounts in PostgreSQL', () => {
     await other.accounts.revoke(identity, new Date().toISOString())
     expect((await one.get(QUESTION, key)).status).toBe(401)
     expect(await one.accounts.used(id, Date.now())).toMatchObject({ day: 3 })
+  })
+
+  it('are told to be used as other servers charged them, with answers that cost nothing too', async () => {
+    const url = await cluster.current.createDatabase()
+    let now = Date.UTC(2024, 6, 1, 12)
+    const [one, other] = [await server(url, () => now), await server(url, () => now)]
+    const { key } = await one.account('team', 'free')
+    const first = await other.get(QUESTION, key)
+    await one.get(QUESTION, key)
+    now += 1_000
+    const again = await other.get(QUESTION, key, { 'If-None-Match': first.headers.etag! })
+    expect([again.status, again.headers['x-requests-used']]).toEqual([304, '2'])
+    await one.get(QUESTION, key)
+    now += 1_000
+    const missing = await other.get('/v1/events?ticker=NOSUCH&field=rsi_zone', key)
+    expect([missing.status, missing.headers['x-requests-used']]).toEqual([404, '3'])
+  })
+
+  it('that let nobody in any more make answers wait, until they do again', async () => {
+    const { current } = cluster
+    const own = await server(await current.createDatabase())
+    const key = await own.key('pro')
+    const rules = join(current.data, 'pg_hba.conf')
+    const before = readFileSync(rules, 'utf8')
+    const restore = async () => {
+      writeFileSync(rules, before)
+      await current.sql('SELECT pg_reload_conf()')
+    }
+    onTestFinished(restore)
+    // As after a failover to a machine with other rules. Connections that there are stay, so it is started again.
+    await current.stop()
+    writeFileSync(rules, 'host postgres all 127.0.0.1/32 trust\n')
+    await current.start()
+    for (const path of [QUESTION, '/readyz']) {
+      const answer = await own.get(path, key)
+      expect([answer.status, answer.headers['retry-after']], path).toEqual([503, '5'])
+    }
+    await restore()
+    await expect.poll(async () => (await own.get('/readyz')).status).toBe(200)
+    expect((await own.get(QUESTION, key)).status).toBe(200)
   })
 
   it('are told by /metrics as connections, and a file has none', async () => {

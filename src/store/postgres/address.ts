@@ -64,6 +64,17 @@ const SETTINGS = {
   service: 'PGSERVICE',
 } as const
 
+/** All variables of these that are read here, and where files are looked for. */
+const VARIABLES = [
+  ...Object.values(SETTINGS),
+  ...['PGPASSFILE', 'PGSERVICEFILE', 'PGSYSCONFDIR', 'HOME', 'USER', 'APPDATA'],
+]
+
+/** What of an environment matters to a connection, for a thread that makes one. It may hold a password. */
+export function variablesOf(env: Env): Env {
+  return Object.fromEntries(VARIABLES.filter(name => env[name] !== undefined).map(name => [name, env[name]]))
+}
+
 type Setting = keyof typeof SETTINGS
 type Settings = Partial<Record<Setting, string>>
 
@@ -71,11 +82,18 @@ const isSetting = (name: string): name is Setting => Object.hasOwn(SETTINGS, nam
 /** Those that a URL may have behind its question mark. */
 const IN_URL = Object.keys(SETTINGS).filter(name => name !== 'password')
 
+/** A sign of user and password before one of user and host. A password may have further signs that should be escaped. */
+const WITH_PASSWORD = /^[^/?]*\/\/[^/?]*(:|%3a)[^@]*@/i
+
+/** One whose @ stands among its settings, so that what stands before it is a port. */
+const WITH_SETTINGS = /^[^/?]*\/\/([^/?@:]*@)?([^/?@:]*|\[[^/?@\]]*\])(:\d{1,5})?(\/[^?@]*)?\?[a-z_]+=/i
+
 const FORM = 'a URL such as postgres://user@host:5432/database'
 
 function settingsIn(param: string, text: string): Settings {
   // Looked for first, and in the text: a password with a sign that should be escaped makes a URL that cannot be read.
-  if (/^[^/?]*\/\/[^/?@]*(:|%3a)[^@]*@/i.test(text) || /[?&](ssl)?password=/i.test(text)) throw withPassword(param)
+  const isHeld = WITH_PASSWORD.test(text) && !WITH_SETTINGS.test(text)
+  if (isHeld || /[?&](ssl)?password=/i.test(text)) throw withPassword(param)
   if (!/^postgres(ql)?:\/\//i.test(text)) throw notOneOf(param)
   let url: URL
   try {
@@ -83,6 +101,9 @@ function settingsIn(param: string, text: string): Settings {
   } catch {
     throw notOneOf(param)
   }
+  // However it was read: what would go unheeded here stays in the list of processes all the same.
+  if (url.password !== '') throw withPassword(param)
+  if (url.hash !== '') throw notOneOf(param)
   const found: Settings = {}
   const put = (name: Setting, value: string): void => {
     if (value !== '') found[name] = value

@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Options, Statement } from 'better-sqlite3'
-import { Busy, StorageError } from '../../errors.js'
+import { PlaceTaken, StorageError } from '../../errors.js'
 import { compiledModule, driver, driverFailure } from './driver.js'
 import { type Connection, copyNotice, type DatabaseKind, migrate, removeDatabase, schemaOf } from './migrations.js'
 import { isAlive, processTable } from './processes.js'
@@ -414,7 +414,7 @@ export function translated(location: string, cause: unknown, mend: string): unkn
   if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return cause
   const message = (cause as Error).message
   if (code.startsWith('SQLITE_BUSY'))
-    return new Busy(`${location} is busy: another process is writing; try again`, { cause })
+    return new PlaceTaken(`${location} is busy: another process is writing; try again`, { cause })
   if (code.startsWith('SQLITE_FULL'))
     return new StorageError(`${location}: the disk is full; nothing was changed`, { cause })
   if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB')

@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, existsSync, openSync, realpathSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { Busy, parameter, remedy, sentence } from '../../errors.js'
+import { type Busy, PlaceTaken, parameter, remedy, sentence } from '../../errors.js'
 import { placeTaken, type Writer, writerWords } from '../store.js'
 import { A_MOMENT, connect, type Session, translated } from './connection.js'
 import { type Connection, schemaOf } from './migrations.js'
@@ -106,7 +106,7 @@ function checkFree(path: string, holder: Holder | undefined, isFreed = false): v
 
 /** Of another machine, or of a bands that took no lock. */
 function unreachable(path: string, holder: Writer): Busy {
-  return new Busy(
+  return new PlaceTaken(
     sentence`${path} is being written by ${writerWords(holder)}; try again later, wait (${parameter('wait')}), or free it if that process is gone for good`,
     { remedy: remedy('unlock', [], { db: path }) },
   )

@@ -63,9 +63,25 @@ describe('the address of a database of PostgreSQL', () => {
     })
   })
 
+  it('may have an @ in what it sets, also behind a port', () => {
+    const file = join(temporaryFolder(), 'services')
+    writeFileSync(file, '[a@b]\nuser=ann\n')
+    for (const host of ['h', 'me@h', '[::1]', ''])
+      for (const port of ['', ':5432'].slice(0, host === '' ? 1 : 2)) {
+        const url = `postgres://${host}${port}/db?service=a@b`
+        expect(addressOf('db', url, { PGSERVICEFILE: file }).config, url).toMatchObject({
+          ...{ port: 5432, database: 'db', user: host === 'me@h' ? 'me' : 'ann' },
+        })
+      }
+  })
+
   it.each([
     `postgres://ann:${SECRET}@h/d`,
     `postgres://ann:${SECRET}@[h/d`,
+    `postgres://me@srv:${SECRET}@h/d`,
+    `postgres://me@srv:${SECRET.replace('-', '/')}@h/d`,
+    `postgres://me@srv%3A${SECRET}@h/d`,
+    `postgres://me@a@b:${SECRET}@h:5432/d?sslmode=require`,
     `postgres://ann:${SECRET.replace('-', '@')}@h/d`,
     `postgres://ann:${SECRET.replace('-', '?')}@h/d`,
     `postgres://ann:${SECRET.replace('-', '/')}@h/d`,
@@ -85,6 +101,7 @@ describe('the address of a database of PostgreSQL', () => {
   it.each([
     ['postgres:/h/d', 'accounts cannot be read as a URL such as postgres://user@host:5432/database.'],
     ['postgres://h:port/d', 'accounts cannot be read as a URL such as postgres://user@host:5432/database.'],
+    ['postgres://h/d#more', 'accounts cannot be read as a URL such as postgres://user@host:5432/database.'],
     ['postgres://h/%zz', 'accounts cannot be read as a URL such as postgres://user@host:5432/database.'],
     ['postgres://h/d?options=-csearch_path', 'accounts sets something that is not known; it may set host, port, user,'],
     ['postgres://h1,h2/d', 'accounts names several hosts;'],
