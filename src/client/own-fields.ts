@@ -1,5 +1,6 @@
 import type { FieldSet } from '../fields/index.js'
 import { isRuled } from '../language/as-field.js'
+import { readRank } from '../language/rank.js'
 import { fieldRead } from '../params/values.js'
 
 /** What an answer says of a user's own fields. */
@@ -26,14 +27,19 @@ function addTo(used: Map<string, string>, name: string, fields: FieldSet): void 
   if (isRuled(field)) for (const subject of field.subjects) addTo(used, subject.field, fields)
 }
 
+/** What ranks signals may be an expression as well; a minus before it is no part of the name. */
+function addRanking(names: Set<string>, rank: string): void {
+  const { of } = readRank(rank)
+  if (of.is === 'field') names.add(of.field)
+}
+
 /** Every name in a document, each once: of a whole market there are rows and rows of the same. */
 function namesIn(document: object): Set<string> {
   const names = new Set<string>()
   const walk = (value: unknown, key: string): void => {
     if (typeof value === 'string') {
       if (NAMING.includes(key) || key === 'fields') names.add(value)
-      // What ranks signals may be an expression as well.
-      else if (key === 'rank' && /^\w+$/.test(value)) names.add(value)
+      else if (key === 'rank') addRanking(names, value)
     } else if (Array.isArray(value)) for (const one of value) walk(one, key)
     else if (typeof value === 'object' && value !== null)
       for (const [name, inner] of Object.entries(value)) walk(inner, name)

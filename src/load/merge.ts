@@ -179,9 +179,13 @@ function shortestPair(origins: readonly Origin[]): number | null {
   return found
 }
 
+/** The first and the last import by their times: that of older bars may be the later one, as a correction is. */
 function joined(one: Origin, next: Origin): Origin {
+  const bringers = [one, next].flatMap(origin => [origin.begun ?? origin, origin]).map(bringerOf)
+  const first = bringers.reduce((a, b) => (b.importedAt < a.importedAt ? b : a))
+  const last = bringers.reduce((a, b) => (b.importedAt < a.importedAt ? a : b))
   const jump = one.jump === undefined ? {} : { jump: one.jump }
-  return { ...bringerOf(next), bars: one.bars + next.bars, begun: one.begun ?? bringerOf(one), ...jump }
+  return { ...last, bars: one.bars + next.bars, begun: first, ...jump }
 }
 
 function bringerOf({ source, format, importedAt }: Bringer): Bringer {

@@ -12,6 +12,7 @@ import {
 } from '../language/condition.js'
 import { formatDay, parseDay } from '../model/day.js'
 import type { EventHistory, HistoricEvent, HistoryQuery, SeriesKey } from '../model/event.js'
+import { knownDate } from '../store/pages.js'
 import { entitle, tierOfRange } from '../tiers.js'
 
 /**
@@ -104,7 +105,8 @@ function checkReach(
   { ticker, field, events: told, as_of, source }: EventHistory,
   refused: (why: Words) => InvalidParameter,
 ): void {
-  const [first, upTo] = [told[0]?.date, source?.as_of ?? as_of]
+  // Pages that were kept tell nothing after their pull, of whatever day they are asked.
+  const [first, upTo] = [told[0]?.date, source === undefined ? as_of : knownDate(source)]
   const [from, to] = [events[0]?.date, events.at(-1)?.date]
   if (from === undefined || to === undefined) return
   const what = `${ticker} ${field}`

@@ -40,7 +40,7 @@ export type Bringer = Pick<TickerEntry, 'source' | 'format' | 'importedAt'>
 /** Bars in a row that one file brought. */
 export interface Origin extends Bringer {
   bars: number
-  /** Where several imports brought them, one after the other, which are no longer told apart: the first. */
+  /** Where several imports brought them, which are no longer told apart: the first of these in time; it itself is the last. */
   begun?: Bringer
   /** They are this many times the bars before them, which no trading explains and the user has accepted. */
   jump?: number

@@ -131,6 +131,7 @@ test('programs are told of the same definitions as whoever asks for JSON', async
   const bands = await openBands({ db: DB.BANDS_DB, fields: TEXT, ledger: false })
   const aapl = { tickers: ['AAPL'] }
   const dips = { ...aapl, field: 'dip', band: 'shallow', horizon: [5], reps: 99, resamples: 99 }
+  const bought = { ...aapl, field: 'rsi_zone', band: 'oversold', hold: 5, reps: 99 } as const
   const cases = [
     [await bands.events({ ticker: 'AAPL', field: 'my_rsi' }), MINE],
     [await bands.events({ ticker: 'AAPL', field: 'rsi_zone', when: 'dip = none' }), BOTH],
@@ -143,6 +144,10 @@ test('programs are told of the same definitions as whoever asks for JSON', async
     [await bands.study(dips), BOTH],
     [await bands.sweep({ ...aapl, fields: ['my_rsi'], horizon: [5], reps: 99, resamples: 99 }), MINE],
     [await bands.backtest({ ...aapl, field: 'rsi_zone', band: 'oversold', exit_when: 'dip = none', reps: 99 }), BOTH],
+    [await bands.backtest({ ...bought, rank: 'my_rsi' }), MINE],
+    [await bands.backtest({ ...bought, rank: '-my_rsi' }), MINE],
+    [await bands.backtest({ ...bought, rank: ' - dip' }), BOTH],
+    [await bands.backtest({ ...bought, rank: '-rsi(close, 14)' }), undefined],
   ] as const
   await bands.close()
   for (const [answer, definitions] of cases)
@@ -155,6 +160,7 @@ describe('a field of rules', () => {
       'events AAPL dip --band deep',
       "events AAPL rsi_zone --when 'dip = none'",
       'tally AAPL dip --band shallow',
+      'backtest AAPL rsi_zone --band oversold --hold 5 --rank -dip',
     ])
       expect((await found(line)).own_fields, line).toEqual(BOTH)
   })

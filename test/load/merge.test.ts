@@ -75,12 +75,17 @@ it('merging is what it is day by day: the bar that comes in wins, what was paid 
   }
 })
 
+/** When the import of a day was. */
+function timeOf(day: number): string {
+  return new Date(Date.UTC(2025, 0, 1 + day)).toISOString()
+}
+
 it('of many ranges neighbours become one, which tells its first and last import; a history, jumps and the newest stay', () => {
   const random = new Random(11)
   for (let draw = 0; draw < 100; draw++) {
     const jumps = draw % 3
     // As a year of updates makes them, each after those that are kept of the ones before.
-    let kept: Origin[] = [{ source: '0', format: 'csv', importedAt: 'day 0', bars: 1000 }]
+    let kept: Origin[] = [{ source: '0', format: 'csv', importedAt: timeOf(0), bars: 1000 }]
     const brought = [1000]
     const jumped = new Set<number>()
     for (let day = 1; day <= 250; day++) {
@@ -89,14 +94,14 @@ it('of many ranges neighbours become one, which tells its first and last import;
       brought.push(1 + random.below(2))
       kept = fewer([
         ...kept,
-        { source: `${day}`, format: 'csv', importedAt: `day ${day}`, bars: brought[day]!, ...jump },
+        { source: `${day}`, format: 'csv', importedAt: timeOf(day), bars: brought[day]!, ...jump },
       ])
     }
     let day = 0
     for (const [i, { source, importedAt, bars, begun, jump }] of kept.entries()) {
       const last = Number(source)
-      expect(begun).toEqual(last === day ? undefined : { source: `${day}`, format: 'csv', importedAt: `day ${day}` })
-      expect(importedAt).toBe(`day ${last}`)
+      expect(begun).toEqual(last === day ? undefined : { source: `${day}`, format: 'csv', importedAt: timeOf(day) })
+      expect(importedAt).toBe(timeOf(last))
       expect(bars).toBe(brought.slice(day, last + 1).reduce((sum, own) => sum + own, 0))
       expect(jump !== undefined).toBe(jumped.has(day))
       if ((i === 0 && jumped.size === 0) || i >= kept.length - 4) expect(last).toBe(day)
@@ -105,5 +110,51 @@ it('of many ranges neighbours become one, which tells its first and last import;
     expect(day).toBe(251)
     // Between jumps there is nothing to join.
     expect(kept.length).toBeLessThanOrEqual(Math.max(16, jumped.size + 5))
+  }
+})
+
+it('a range of several imports tells their first and last in time, wherever a correction of old bars lies', () => {
+  const brought = (day: number, bars = 1): Origin => ({
+    source: `${day}`,
+    format: 'csv',
+    importedAt: timeOf(day),
+    bars,
+  })
+  const [CORRECTION, DAYS] = [40, 30]
+  // The whole history and the newest four are not joined, and of the others those of the fewest bars are.
+  const others = (): Origin[] => Array.from({ length: DAYS }, (_, day) => brought(1 + day, day < 9 ? 1 : 100))
+  const corrected = (places: readonly number[]): Origin[] => {
+    const days = others()
+    places.forEach((place, i) => {
+      days[place] = brought(CORRECTION + i)
+    })
+    return fewer([brought(0, 1000), ...days])
+  }
+  const tell = ({ importedAt, begun }: Origin): [string, string] => [begun?.importedAt ?? importedAt, importedAt]
+  for (const places of [[], [0], [4], [8], [0, 8], [8, 0], [0, 4, 8]]) {
+    // Bar by bar as each was brought.
+    const each = others().map((_, place) => {
+      const nth = places.indexOf(place)
+      return nth < 0 ? 1 + place : CORRECTION + nth
+    })
+    const days = [0, ...each].flatMap((day, at) =>
+      Array.from({ length: at === 0 ? 1000 : at <= 9 ? 1 : 100 }, () => day),
+    )
+    const kept = corrected(places)
+    expect(kept).toHaveLength(16)
+    let from = 0
+    let joined = 0
+    for (const origin of kept) {
+      const own = days.slice(from, from + origin.bars)
+      const [first, last] = [Math.min(...own), Math.max(...own)]
+      expect(tell(origin), `corrected at ${places.join()}`).toEqual([timeOf(first), timeOf(last)])
+      expect([origin.begun?.source ?? origin.source, origin.source]).toEqual([`${first}`, `${last}`])
+      if (origin.begun !== undefined) joined++
+      from += origin.bars
+    }
+    expect(from).toBe(days.length)
+    expect(joined).toBeGreaterThan(0)
+    const newest = places.length === 0 ? DAYS : CORRECTION + places.length - 1
+    expect(kept.map(({ importedAt }) => importedAt)).toContain(timeOf(newest))
   }
 })

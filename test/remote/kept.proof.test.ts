@@ -161,6 +161,31 @@ describe('pulled events', () => {
     expect(await asked(own!, 'trend_direction != neutral for 2')).toContain('"date"')
   })
 
+  it.each([
+    ['does not tell its day', null, null],
+    ['does not tell its day, asked as of a later one', null, '2024-07-31'],
+    ['tells its day', '2024-01-31', null],
+    ['tells its day, asked as of a later one', '2024-01-31', '2024-07-31'],
+  ])('know no band after the pull of what a condition names, of a server that %s', async (_what, earlier, asOf) => {
+    const store = emptyStore()
+    const series = { ticker: 'SIM0002', timeframe: 'daily', field: 'trend_direction' } as const
+    const [pulled, now] = ['2024-01-31T10:00:00.000Z', '2024-06-28T10:00:00.000Z']
+    await pulledIn(store).put(
+      await copied(serverOf('pro', '2024-01-31'), series, { as_of: earlier, pulled_at: pulled }),
+    )
+    const as_of = earlier === null ? null : '2024-06-28'
+    await pulledIn(store).put(await copied(serverOf(), RSI, { as_of, pulled_at: now }))
+    const query = { ...WHOLE, when: 'SIM0002:trend_direction = uptrend', after: parseDay('2023-06-01')! }
+    await expect(callerOf(store, 'pro', asOf).events(query)).rejects.toMatchObject({
+      code: 'invalid_parameter',
+      message: expect.stringContaining('SIM0002 trend_direction is told up to 2024-01-31, and an event is of 2024-0'),
+    })
+    const before = parseDay('2024-02-01')!
+    const found = await callerOf(store, 'pro', asOf).events({ ...query, before })
+    expect(found).toEqual(await serverOf().events({ ...query, before }))
+    expect(found.total_occurrences).toBeGreaterThan(0)
+  })
+
   it('answer beside bars of another ticker as one server with bars of both, a context from the same of the two', async () => {
     const store = await storeWith(SIMULATED.slice(0, 1))
     await copyAll(serverOf(), TICKERS.slice(1), store)
