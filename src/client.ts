@@ -360,7 +360,7 @@ export class BandsClient extends Studies {
   }
 
   /** Every daily bar; Pro. */
-  exportBars(filter: Pick<ExportFilter, 'tickers'> = {}): AsyncGenerator<ExportedBar> {
+  exportBars(filter: Pick<ExportFilter, 'tickers' | 'after' | 'before'> = {}): AsyncGenerator<ExportedBar> {
     return exportBars(this.#local, filter)
   }
 

@@ -190,8 +190,10 @@ export async function* exportBars(
   filter: Pick<ExportFilter, 'tickers' | 'after' | 'before'> = {},
 ): AsyncGenerator<ExportedBar> {
   entitleExport(cache.tier)
+  // First, because it refuses what is no filter.
+  const tickers = await chosenTickers(cache, filter)
   const isDay = daysOf(filter)
-  for (const ticker of await chosenTickers(cache, filter)) {
+  for (const ticker of tickers) {
     const series = await cache.series(ticker, 'daily')
     for (const [t, day] of series.days.entries())
       if (isDay(day)) yield { ticker, date: formatDay(day), ...barOf(series, t) }
