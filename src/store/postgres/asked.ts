@@ -41,6 +41,7 @@ export function inOneQuestion(store: Store, reading: () => Reading, series?: Ser
     unsettled: async () => unsettledIn((await seen()).unsettled),
     async newestDay(upTo = Number.POSITIVE_INFINITY) {
       const { newest } = await seen()
+      if (newest === undefined) return store.newestDay(upTo)
       if (newest === null) return null
       const last = isSoundEntry(newest) ? parseDay(newest.last) : null
       return last !== null && last <= upTo ? last : store.newestDay(upTo)
@@ -54,7 +55,7 @@ export function inOneQuestion(store: Store, reading: () => Reading, series?: Ser
       const known = await read.get(nameOf({ ticker, timeframe }))
       return known === undefined ? store.stamp(ticker, timeframe) : (known.found.series?.hash ?? null)
     },
-    pages: lent(store.pages, { has: async ticker => (await seen()).anyPulled && store.pages.has(ticker) }),
+    pages: lent(store.pages, { has: async ticker => (await seen()).anyPulled !== false && store.pages.has(ticker) }),
   })
   return asked
 }

@@ -127,29 +127,30 @@ function foundIn(
   }
 }
 
-/** What a question asks of the whole store. */
+/** What a question asks of the whole store; the last two come with a series, and are remembered by who remembers that. */
 export interface Look {
   version: string
   definitions: string | null
   unsettled: string | null
   /** That of the newest bar, which may be damaged; null: there is none. */
-  newest: Entry | null
+  newest?: Entry | null
   /** Whether there are pulled events of any ticker. */
-  anyPulled: boolean
+  anyPulled?: boolean
 }
 
 const ofMeta = (key: string): string => `(SELECT value FROM bands_data.meta WHERE key = '${key}')`
 
-const LOOK = `${ofMeta('version')} AS version, ${ofMeta('definitions')} AS definitions,
-  (SELECT row_to_json(found) FROM (${NEWEST} LIMIT 1) found) AS newest,
-  EXISTS (SELECT FROM bands_data.pulled) AS "anyPulled"`
+const LOOK = `${ofMeta('version')} AS version, ${ofMeta('definitions')} AS definitions`
 
 export async function lookAt(db: Queries): Promise<Look> {
   const [look] = await db.query<Look>(`SELECT ${LOOK}, ${UNSETTLED} AS unsettled`)
   return look!
 }
 
-const FOUND_LOOKING = found(`, ${LOOK}`)
+const WIDE_LOOK = `${LOOK}, (SELECT row_to_json(found) FROM (${NEWEST} LIMIT 1) found) AS newest,
+  EXISTS (SELECT FROM bands_data.pulled) AS "anyPulled"`
+
+const FOUND_LOOKING = found(`, ${WIDE_LOOK}`)
 
 /** What there is of a series, and of the whole store at the same moment. Nothing is checked. */
 export async function findLooking(
