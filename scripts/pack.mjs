@@ -104,7 +104,9 @@ async function packsOf(dist, texts) {
     length,
     ways: loaded.map(set => (set.has(name) ? 0 : 1)).join(''),
   }))
-  chunks.sort((a, b) => (a.ways < b.ways ? -1 : a.ways > b.ways ? 1 : 0))
+  // So are small ones that none loads: a large one between them would end their pack.
+  const bySize = (a, b) => (isUsed(a.ways) ? 0 : a.length - b.length)
+  chunks.sort((a, b) => (a.ways < b.ways ? -1 : a.ways > b.ways ? 1 : bySize(a, b)))
   const packs = new Map()
   let last = null
   for (const { name, length, ways } of chunks) {
