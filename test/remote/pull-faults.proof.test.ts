@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { BUILT_IN } from '../../src/fields/index.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { BandEvent, EventsQuery, SeriesKey } from '../../src/model/event.js'
@@ -14,6 +14,8 @@ import { draws } from '../support/full.js'
 import { pulledIn } from '../support/pulled.js'
 import { pick } from '../support/random-facts.js'
 import { clock, emptyStore, keys, killedAt, openMarket, pull, RSI, Source, toldBy } from './pull-source.js'
+
+beforeEach(clock.reset)
 
 let market: Store
 /** One of the same tickers with other prices. */

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { BUILT_IN } from '../../src/fields/index.js'
 import type { BandEvent } from '../../src/model/event.js'
 import { TIMEFRAMES } from '../../src/model/terms.js'
@@ -24,6 +24,8 @@ import {
 
 const TICKERS = ['SIM0001', 'SIM0002', 'SIM0003']
 const LAST = '2024-06-28'
+
+beforeEach(clock.reset)
 
 let market: Store
 beforeAll(async () => {
