@@ -189,6 +189,11 @@ export function contentsIn(series: string, schema = ''): string {
     UNION ALL SELECT ticker, 'pulled ' || timeframe || ' ' || field, hash, events FROM ${schema}pulled`
 }
 
+/** What an import has yet to record anew, as it is kept. */
+export function unsettledIn(kept: string | null | undefined): readonly string[] {
+  return kept == null ? [] : (JSON.parse(kept) as string[])
+}
+
 /** What is wrong with a ticker in words that follow it, and what mends it. */
 export const DAMAGE = {
   entry: (ticker: string): Damage => ({

@@ -9,9 +9,10 @@ import { InvalidParameter, worded } from '../../src/errors.js'
 import { parseBacktest } from '../../src/params/backtest.js'
 import { type CompareParams, parseCompare } from '../../src/params/compare.js'
 import { comparisonRecords, describeComparison } from '../../src/present/comparison.js'
-import type { Trial, TrialKind, Trials } from '../../src/source.js'
+import type { Trials } from '../../src/source.js'
 import { expandedTail } from '../../src/statistics/bootstrap.js'
 import { Random } from '../../src/statistics/random.js'
+import { ledger } from './support/ledger.js'
 import { type MadeBar, type MadeTicker, madeMarket } from './support/made-market.js'
 
 /** Two tickers, the second of which begins 100 days later; bands that change by lot. */
@@ -192,15 +193,8 @@ describe('strategies side by side', () => {
   })
 
   it('are looks, each noted in the ledger', async () => {
-    const kept = new Map<string, Trial>()
-    const trials: Trials = {
-      note: async (_: TrialKind, all) => {
-        for (const trial of all) kept.set(trial.hash, trial)
-        return { ofKind: kept.size, all: kept.size }
-      },
-      of: async () => [...kept.values()],
-      close: async () => {},
-    }
+    const trials = ledger()
+    const { kept } = trials
     const found = await run([LONG, SHORT, LATE], {}, trials)
     expect(kept.size).toBe(3)
     expect(found.trials).toMatchObject({ run: 3, n: 3, ledger: 3 })

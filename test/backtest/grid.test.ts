@@ -7,8 +7,9 @@ import { differences, inWords } from '../../src/backtest/words.js'
 import { InvalidParameter, worded } from '../../src/errors.js'
 import { combinations, parseGrid } from '../../src/params/grid.js'
 import { describeGrid, gridRecords } from '../../src/present/grid.js'
-import type { PricedSource, Trial, TrialKind, Trials } from '../../src/source.js'
+import type { PricedSource, Trials } from '../../src/source.js'
 import { pbo } from '../../src/statistics/selection.js'
+import { ledger } from './support/ledger.js'
 import { type MadeBar, madeMarket } from './support/made-market.js'
 import { noiseMarket } from './support/noise.js'
 
@@ -58,15 +59,8 @@ describe('a grid', () => {
   })
 
   it('deflates the Sharpe ratio of the best by all of its cells, each of which is a trial of the ledger', async () => {
-    const kept = new Map<string, Trial>()
-    const trials: Trials = {
-      note: async (_: TrialKind, all) => {
-        for (const trial of all) kept.set(trial.hash, trial)
-        return { ofKind: kept.size, all: kept.size }
-      },
-      of: async () => [...kept.values()],
-      close: async () => {},
-    }
+    const trials = ledger()
+    const { kept } = trials
     const found = await run({}, trials)
     expect(kept.size).toBe(12)
     expect(found.trials).toMatchObject({ run: 12, n: 12, ledger: 12, family: 'run' })

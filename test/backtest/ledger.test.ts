@@ -5,31 +5,18 @@ import type { Backtest } from '../../src/backtest/result.js'
 import type { RunOptions } from '../../src/params/strategy.js'
 import { strategyOf } from '../../src/params/strategy-file.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
-import type { Trial, Trials } from '../../src/source.js'
+import type { Trials } from '../../src/source.js'
 import { variance } from '../../src/statistics/moments.js'
 import { deflatedSharpe } from '../../src/statistics/sharpe.js'
 import { loadPrices } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { onBars } from '../support/source.js'
+import { ledger } from './support/ledger.js'
 import { flat, madeMarket, PLAIN, seriesMarket, strategyWith } from './support/made-market.js'
 
 const SIMULATED = [...simulatedTickers({ count: 2, bars: 700, seed: 8, end: 17_000 })]
 const MARKET = seriesMarket(Object.fromEntries(SIMULATED.map(({ ticker, bars }) => [ticker, bars])))
 const LEAST = { tickers: SIMULATED.map(({ ticker }) => ticker), entry: { field: 'macd_state' }, exit: { hold: 10 } }
-
-/** Keeps what it is told. */
-function ledger(): Trials & { kept: Map<string, Trial> } {
-  const kept = new Map<string, Trial>()
-  return {
-    kept,
-    note: async (_, trials) => {
-      for (const trial of trials) if (!kept.has(trial.hash)) kept.set(trial.hash, trial)
-      return { ofKind: kept.size, all: kept.size }
-    },
-    of: async () => [...kept.values()],
-    close: async () => {},
-  }
-}
 
 function look(
   trials: Trials | null,

@@ -1,9 +1,9 @@
 import { parseDay } from '../../model/day.js'
 import { isSoundEntry, oneField, partsFor, recordedIn } from '../checked.js'
-import type { SeriesName } from '../content.js'
+import { type SeriesName, unsettledIn } from '../content.js'
 import { lent } from '../remembered.js'
 import type { Store } from '../store.js'
-import { findLooking, type Look, lookAt, type Reading, unsettledIn } from './read.js'
+import { findLooking, type Look, lookAt, type Reading } from './read.js'
 
 type Looking = Awaited<ReturnType<typeof findLooking>>
 

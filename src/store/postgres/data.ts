@@ -6,7 +6,7 @@ import type { Series } from '../../model/series.js'
 import type { Timeframe } from '../../model/terms.js'
 import { fewAtFirst, isSoundEntry, newestUpTo, oneField, partsFor, recordedIn } from '../checked.js'
 import { decodePrices } from '../codec.js'
-import { type EntryRow, entryOf, type Hashed, marksIn, type SeriesName, summaryOf } from '../content.js'
+import { type EntryRow, entryOf, type Hashed, marksIn, type SeriesName, summaryOf, unsettledIn } from '../content.js'
 import type { PageStore } from '../pages.js'
 import type {
   BarBySeries,
@@ -42,7 +42,6 @@ import {
   securityRows,
   sheetRows,
   tailOf,
-  unsettledIn,
 } from './read.js'
 import { dataSchema, OF_TICKERS, prepareData, STEPS, sizeOf } from './schema.js'
 

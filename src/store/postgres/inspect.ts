@@ -1,8 +1,8 @@
+import { unsettledIn } from '../content.js'
 import type { Inspection } from '../sqlite/inspect.js'
 import { addressOf } from './address.js'
 import { Database } from './connection.js'
 import { holderIn } from './place.js'
-import { unsettledIn } from './read.js'
 import { dataSchema, STEPS, sizeOf } from './schema.js'
 
 /** A database as it is, with or without tables of bands; what a file has beyond that is none here. */

@@ -27,6 +27,7 @@ import {
   type Part,
   SERIES_COLUMNS,
   type SeriesRow,
+  unsettledIn,
 } from '../content.js'
 import type { FoundTicker } from '../copies.js'
 import type { PulledRow } from '../pages.js'
@@ -161,10 +162,6 @@ export async function findLooking(
 ): Promise<{ found: Found; look: Look }> {
   const [row] = await db.query<FoundRow & Look>(FOUND_LOOKING, [[ticker], timeframe, parts])
   return { found: foundIn(row!, timeframe), look: row! }
-}
-
-export function unsettledIn(kept: string | null | undefined): readonly string[] {
-  return kept == null ? [] : (JSON.parse(kept) as string[])
 }
 
 const ENTRY = `SELECT ${entryOfAsked} AS entry, ${IS_LISTED} AS "isListed" FROM (SELECT $1::text AS ticker) asked`

@@ -5,7 +5,7 @@ import type { Series } from '../../model/series.js'
 import type { Timeframe } from '../../model/terms.js'
 import { fewAtFirst, isSoundEntry, newestUpTo, oneField, partsFor, recordedIn } from '../checked.js'
 import { decodePrices } from '../codec.js'
-import { entryOf, marksIn, summaryOf } from '../content.js'
+import { entryOf, marksIn, summaryOf, unsettledIn } from '../content.js'
 import type { PageStore } from '../pages.js'
 import type {
   BarBySeries,
@@ -282,8 +282,7 @@ class SqliteStore implements Store {
   }
 
   #unsettled(): readonly string[] {
-    const kept = this.#meta('unsettled')
-    return kept === undefined ? [] : (JSON.parse(kept) as string[])
+    return unsettledIn(this.#meta('unsettled'))
   }
 
   #meta(key: string): string | undefined {

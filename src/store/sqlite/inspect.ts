@@ -1,3 +1,4 @@
+import { unsettledIn } from '../content.js'
 import type { Writer } from '../store.js'
 import { checkWasRead, openForReading, openInMemory, translated } from './connection.js'
 import { schemaOf } from './migrations.js'
@@ -53,7 +54,7 @@ export function inspect(path: string): Inspection {
       faults,
       definitions: row<{ value: string }>("SELECT value FROM meta WHERE key = 'definitions'")?.value ?? '',
       tickers: row<{ count: number }>(`SELECT count(*) AS count FROM ${tickers}`)?.count ?? 0,
-      unsettled: JSON.parse(row<{ value: string }>(UNSETTLED)?.value ?? '[]') as string[],
+      unsettled: unsettledIn(row<{ value: string }>(UNSETTLED)?.value),
       writer: writer === undefined ? null : writerOf(path, writer),
     }
   } catch (cause) {
