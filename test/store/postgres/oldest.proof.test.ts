@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest'
+import { openPostgresAccounts } from '../../../src/store/postgres/accounts.js'
+import { addressOf } from '../../../src/store/postgres/address.js'
+import { openPostgres } from '../../../src/store/postgres/data.js'
+import { accountsContract } from '../../contracts/accounts.js'
+import { rememberedContract } from '../../contracts/remembered.js'
+import { storeContract } from '../../contracts/store.js'
+import { FULL } from '../../support/full.js'
+import { clusterForAll, describeOldestPostgres } from '../../support/postgres.js'
+
+describeOldestPostgres('the oldest PostgreSQL that is promised', () => {
+  const cluster = clusterForAll({ fsync: false, oldest: true })
+
+  it('is 14', async () => {
+    expect(await cluster.current.sql("SELECT current_setting('server_version')")).toEqual([
+      expect.stringMatching(/^14\./),
+    ])
+  })
+
+  // Of the same as of the installed version the quick run shows nothing new.
+  if (!FULL) return
+
+  storeContract('postgres 14', async () => {
+    const url = await cluster.current.createDatabase()
+    const open = () => openPostgres(url, { readonly: false })
+    return { store: await open(), again: open }
+  })
+
+  rememberedContract('postgres 14', async () => {
+    const url = await cluster.current.createDatabase()
+    return readonly => openPostgres(url, { readonly })
+  })
+
+  accountsContract('postgres 14', async () => {
+    const address = addressOf('accounts', await cluster.current.createDatabase(), {})
+    return { accounts: await openPostgresAccounts(address, { make: true }), again: () => openPostgresAccounts(address) }
+  })
+})
