@@ -59,9 +59,7 @@ export class Machines {
 
   private constructor(ports: ReadonlyMap<string, number>) {
     this.#ports = ports
-    const words = ['-c', GUARD, 'guard', this.folder]
-    this.#guard = spawn('sh', words, { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
-    this.#guard.unref()
+    this.#guard = guardOf(this.folder)
   }
 
   /** Settles once there is a primary, and a standby that has all that is acknowledged. */
@@ -139,9 +137,7 @@ export class Machines {
 
   /** Ends all of it, and has its folder taken away. */
   async end(): Promise<void> {
-    const ended = once(this.#guard, 'exit')
-    this.#guard.stdin!.end()
-    await ended
+    await dismissed(this.#guard)
   }
 
   async #until<T>(found: (members: Member[]) => T | undefined | Promise<T | undefined>): Promise<T> {
@@ -219,7 +215,7 @@ const PORTS = [2379, 2380, 5432, 8008]
 /** The files that the page shows, by their names. */
 const FILES = documented('etcd.yml', 'patroni.yml', 'haproxy.cfg')
 
-function documented<Name extends string>(...names: Name[]): Record<Name, string> {
+export function documented<Name extends string>(...names: Name[]): Record<Name, string> {
   const page = readFileSync(fileURLToPath(new URL('../../docs/scale-out.md', import.meta.url)), 'utf8')
   const blocks = [...page.matchAll(/^```\w+ (\S+)\n(.*?)^```$/gms)].map(([, name, text]) => [name, text] as const)
   const found = Object.fromEntries(blocks) as Record<Name, string>
@@ -244,6 +240,20 @@ function processesIn(folder: string): number[] {
     : []
 }
 
+/** Outlives this process, however that ends, by as long as it takes to end what lives in a folder and take that away. */
+export function guardOf(folder: string): ChildProcess {
+  const guard = spawn('sh', ['-c', GUARD, 'guard', folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
+  guard.unref()
+  return guard
+}
+
+/** Has a guard do at once what it is there for. */
+export async function dismissed(guard: ChildProcess): Promise<void> {
+  const ended = once(guard, 'exit')
+  guard.stdin!.end()
+  await ended
+}
+
 /** Reads until whoever started it is gone, then ends what lives in the folder and takes that away. */
 const GUARD = `trap '' INT TERM HUP
   cat >/dev/null
@@ -254,7 +264,8 @@ const GUARD = `trap '' INT TERM HUP
   done
   rm -rf "$1"`
 
-function pathOf(name: Program): string | null {
+/** Where a program lies; null: nowhere. */
+export function pathOf(name: string): string | null {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/bin']
   return folders.map(folder => join(folder, name)).find(path => existsSync(path)) ?? null
 }

@@ -118,19 +118,40 @@ export class Database implements Queries {
   }
 
   /**
-   * One connection for as long as the work takes, for what belongs to a session: an advisory lock, LISTEN. Not through a
-   * pooler that lends connections for one transaction. It is closed afterwards, and with it goes what was set or held.
+   * One connection for as long as the work takes, for what belongs to a session: an advisory lock, LISTEN. It is closed
+   * afterwards, and with it goes what was set or held. Throws ConfigError through a pooler that would lend it to others.
    * @param lost is called when it breaks off before
    */
   async session<T>(work: (client: PoolClient) => Promise<T>, lost: (error: Error) => void = () => {}): Promise<T> {
     return this.#lent(async client => {
       client.on('error', lost)
       try {
+        await this.#checkKept(client)
         return await work(client)
       } finally {
         client.off('error', lost)
       }
     }, true)
+  }
+
+  /**
+   * A pooler makes up the number that it tells a session by, where the database tells its own. What lies behind is asked by
+   * turns with another connection: where one is lent for a transaction, that gets what this has just given back, or this
+   * gets another then.
+   */
+  async #checkKept(client: PoolClient): Promise<void> {
+    const asked = { text: 'SELECT pg_backend_pid() AS pid', values: [], query_timeout: LOCK_MS }
+    const behind = async (): Promise<number> => (await rowsOf<{ pid: number }>(this.location, client, asked))[0]!.pid
+    const pid = await behind()
+    if (pid === (client as { processID?: number }).processID) return
+    for (let i = 0; i < TRIES; i++) {
+      // A pooler that has none left for another has kept this one.
+      const [other] = await this.query<{ pid: number }>(asked.text, [], LOCK_MS).catch(() => [])
+      if (other?.pid !== pid && (await behind()) === pid) continue
+      throw new ConfigError(
+        `${this.location} is a pooler that lends a connection for one transaction, and an import needs one of its own: PostgreSQL itself, or pool_mode=session`,
+      )
+    }
   }
 
   async close(): Promise<void> {
@@ -233,14 +254,29 @@ export function translated(location: string, error: unknown): BandsError {
   // To several addresses of one name nothing is said but the code.
   const message = (error instanceof Error ? error.message : String(error)) || code
   const options = { cause: error }
-  const [, sentence, Kind] = KINDS.find(([form]) => form.test(code || message)) ?? [null, message, StorageError]
+  const told = code === OF_POOLER ? `${code} ${message}` : code || message
+  const [, sentence, Kind] = KINDS.find(([form]) => form.test(told)) ?? [null, message, StorageError]
   return new Kind(`${location} ${typeof sentence === 'function' ? sentence(message) : sentence}`.trim(), options)
 }
 
 type Kind = typeof Busy | typeof ConfigError | typeof StorageError
 
+/** PgBouncer has this one code for all that it says itself. */
+const OF_POOLER = '08P01'
+
 /** What a code, or a message where there is none, stands for. What passes is Busy: try later. */
 const KINDS: readonly [form: RegExp, sentence: string | ((message: string) => string), kind: Kind][] = [
+  [
+    /^08P01 transaction blocks not allowed/,
+    'is a pooler that lends a connection for one statement, and this takes a transaction: pool_mode must be transaction or session',
+    ConfigError,
+  ],
+  [/^08P01 unsupported startup/, message => `has ${message}; its ignore_startup_parameters may name that`, ConfigError],
+  [
+    /^08P01 .*(authentication failed|no such (user|database))/,
+    message => `does not let one in: ${message}`,
+    ConfigError,
+  ],
   [/^(28000|28P01)$/, message => `does not let one in: ${message}`, ConfigError],
   [
     /password must be a (non-empty )?string/,
