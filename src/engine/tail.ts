@@ -97,14 +97,9 @@ function prolonged(
   while (kept > 0 && recorded.bars[kept - 1]! >= since) kept--
   const inForce = kept > 0 ? recorded.bands[kept - 1]! : earlier === 0 ? initialBand : codes[since - 1]!
   if (inForce === UNDEFINED) return null
+  // Mostly nothing changes.
+  if (kept === recorded.bars.length && !reaches(recorded.gaps, since) && isOn(codes, since, inForce)) return recorded
   const added = changesFrom(codes, since, inForce)
-  if (
-    kept === recorded.bars.length &&
-    added.bars.length === 0 &&
-    added.gaps.length === 0 &&
-    !reaches(recorded.gaps, since)
-  )
-    return recorded
   const bars = new Int32Array(kept + added.bars.length)
   bars.set(recorded.bars.subarray(0, kept))
   bars.set(added.bars, kept)
@@ -133,4 +128,10 @@ function gapsJoined(recorded: Int32Array, added: Int32Array, since: number): Int
 /** Whether the last run without a band lies, or ends, beyond a bar. */
 function reaches(gaps: Int32Array, bar: number): boolean {
   return gaps.length > 0 && gaps.at(-1)! > bar
+}
+
+/** Whether the codes of all bars from one on are the same. */
+function isOn(codes: Uint8Array, from: number, code: number): boolean {
+  for (let t = from; t < codes.length; t++) if (codes[t] !== code) return false
+  return true
 }

@@ -1,3 +1,4 @@
+import { countUpTo } from '../model/day.js'
 import {
   emptySeries,
   type FieldColumns,
@@ -5,7 +6,6 @@ import {
   type FieldTail,
   forwardReturns,
   type Outcomes,
-  recordsIn,
   type Series,
 } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
@@ -140,53 +140,69 @@ export function decodeOutcomes(timeframe: Timeframe, chunks: readonly Buffer[]):
  * of the fields, apart by spaces. A run that goes on in the next chunk is cut there.
  */
 export function encodeEvents(fields: ReadonlyMap<string, FieldRecord>, bars: number, first = 0): Buffer[] {
-  const named = [...fields].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, record]) => ({ name, record }))
+  const names = [...fields.keys()].sort()
+  const records = names.map(name => fields.get(name)!)
   const chunks: Buffer[] = []
-  const places = named.map(({ record }) => ({ event: 0, gap: 0, record }))
-  for (let from = first * CHUNK; from < bars; from += CHUNK) {
-    const to = Math.min(from + CHUNK, bars)
-    const parts = places.map(place => partOf(place, from, to))
-    const there = parts.flatMap((part, i) =>
-      part.bars.length + part.gaps.length > 0 ? [{ ...part, name: named[i]!.name }] : [],
-    )
-    const counts = there.flatMap(({ bars, gaps }) => [bars.length, gaps.length / 2])
-    chunks.push(
-      joined([
-        Int32Array.of(there.length, ...counts),
-        ...there.map(part => part.bars),
-        ...there.map(part => part.gaps),
-        ...(['bands', 'flips', 'stability'] as const).flatMap(column => there.map(part => part[column])),
-        Buffer.from(there.map(({ name }) => name).join(' ')),
-      ]),
-    )
-  }
+  // By field: its next event, and its next run.
+  const next = { event: new Int32Array(names.length), run: new Int32Array(names.length) }
+  for (let from = first * CHUNK; from < bars; from += CHUNK)
+    chunks.push(encodeChunk(names, records, next, from, Math.min(from + CHUNK, bars)))
   return chunks
 }
 
-/** What of a record lies on some bars; `event` and `gap` go on to the first that comes after them. */
-function partOf(
-  place: { event: number; gap: number; record: FieldRecord },
+/** Number by number: a column cut out and copied for each of some twenty fields costs several times as much. */
+function encodeChunk(
+  names: readonly string[],
+  records: readonly FieldRecord[],
+  next: { event: Int32Array; run: Int32Array },
   from: number,
   to: number,
-): Omit<FieldRecord, 'initialBar' | 'initialBand'> {
-  const { bars, gaps, bands, flips, stability } = place.record
-  while (place.event < bars.length && bars[place.event]! < from) place.event++
-  const begin = place.event
-  while (place.event < bars.length && bars[place.event]! < to) place.event++
-  const runs: number[] = []
-  for (; place.gap < gaps.length && gaps[place.gap]! < to; place.gap += 2) {
-    const end = gaps[place.gap + 1]!
-    if (end > from) runs.push(Math.max(gaps[place.gap]!, from), Math.min(end, to))
-    if (end > to) break
+): Buffer {
+  const there: { record: FieldRecord; event: number; events: number; run: number; runs: number }[] = []
+  let text = ''
+  let [allEvents, allRuns] = [0, 0]
+  for (let f = 0; f < records.length; f++) {
+    const record = records[f]!
+    const event = countUpTo(record.bars, from - 1, next.event[f])
+    let end = event
+    while (end < record.bars.length && record.bars[end]! < to) end++
+    next.event[f] = end
+    let run = next.run[f]!
+    while (run < record.gaps.length && record.gaps[run + 1]! <= from) run += 2
+    let endOfRuns = run
+    while (endOfRuns < record.gaps.length && record.gaps[endOfRuns]! < to) endOfRuns += 2
+    // The last may go on in the next chunk.
+    next.run[f] = Math.max(run, endOfRuns - 2)
+    const [events, runs] = [end - event, (endOfRuns - run) / 2]
+    if (events + runs === 0) continue
+    there.push({ record, event, events, run, runs })
+    text += text === '' ? names[f] : ` ${names[f]}`
+    allEvents += events
+    allRuns += runs
   }
-  const own = <C extends Column>(column: C): C => column.subarray(begin, place.event) as C
-  return {
-    bars: own(bars),
-    gaps: Int32Array.from(runs),
-    bands: own(bands),
-    flips: own(flips),
-    stability: own(stability),
+  const ofBars = 1 + 2 * there.length
+  const ofBytes = 4 * (ofBars + allEvents + 2 * allRuns)
+  const chunk = Buffer.from(new ArrayBuffer(ofBytes + 3 * allEvents + Buffer.byteLength(text)))
+  const numbers = new Int32Array(chunk.buffer, 0, ofBytes >> 2)
+  numbers[0] = there.length
+  let [bar, limit, byte] = [ofBars, ofBars + allEvents, ofBytes]
+  for (let i = 0; i < there.length; i++) {
+    const { record, event, events, run, runs } = there[i]!
+    numbers[1 + 2 * i] = events
+    numbers[2 + 2 * i] = runs
+    for (let e = event; e < event + events; e++, byte++) {
+      numbers[bar++] = record.bars[e]!
+      chunk[byte] = record.bands[e]!
+      chunk[byte + allEvents] = record.flips[e]!
+      chunk[byte + 2 * allEvents] = record.stability[e]!
+    }
+    for (let g = run; g < run + 2 * runs; g += 2) {
+      numbers[limit++] = Math.max(record.gaps[g]!, from)
+      numbers[limit++] = Math.min(record.gaps[g + 1]!, to)
+    }
   }
+  chunk.write(text, ofBytes + 3 * allEvents)
+  return chunk
 }
 
 /**
@@ -323,18 +339,19 @@ class Decoding {
 
   /** By field those that were found, which are taken for the last. */
   tails(): Map<string, FieldTail> {
-    const { names, first } = this.#columns
-    const records = recordsIn(this.#all())
-    return new Map(
-      names.map((name, f) => {
-        const record = records.get(name)!
-        const found = this.#next[f]! - first[f]!
-        const own = <C extends Column>(column: C): C => column.subarray(0, found) as C
-        const { bars, bands, flips, stability } = record
-        const events = { bars: own(bars), bands: own(bands), flips: own(flips), stability: own(stability) }
-        return [name, { ...record, ...events, earlier: bars.length - found }]
-      }),
-    )
+    const { names, first, initialBar, initialBand, bars, bands, flips, stability } = this.#columns
+    const tails = new Map<string, FieldTail>()
+    for (let f = 0; f < names.length; f++) {
+      const [from, to] = [first[f]!, this.#next[f]!]
+      const gaps = this.#gaps[f]
+      tails.set(names[f]!, {
+        ...{ initialBar: initialBar[f]!, initialBand: initialBand[f]!, gaps: gaps ? Int32Array.from(gaps) : NO_GAPS },
+        ...{ bars: bars.subarray(from, to), bands: bands.subarray(from, to) },
+        ...{ flips: flips.subarray(from, to), stability: stability.subarray(from, to) },
+        earlier: first[f + 1]! - to,
+      })
+    }
+    return tails
   }
 
   #all(): FieldColumns {

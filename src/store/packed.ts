@@ -150,14 +150,16 @@ function countsOf(
   records: ReadonlyMap<string, FieldRecord | FieldTail>,
   bars: number,
 ): Pick<SeriesRow, 'events' | 'eventsOnLast' | 'fields'> {
-  const named = [...records].sort(([a], [b]) => (a < b ? -1 : 1))
-  const count = (of: (record: FieldRecord) => number): number => named.reduce((sum, [, record]) => sum + of(record), 0)
-  const heads = named.map(([name, record]) => [name, [record.initialBar, record.initialBand, eventsOf(record)]])
-  return {
-    events: count(eventsOf),
-    eventsOnLast: count(record => (record.bars.at(-1) === bars - 1 ? 1 : 0)),
-    fields: JSON.stringify(Object.fromEntries(heads)),
+  const heads: Record<string, [initialBar: number, initialBand: number, events: number]> = {}
+  let [events, eventsOnLast] = [0, 0]
+  for (const name of [...records.keys()].sort()) {
+    const record = records.get(name)!
+    const own = eventsOf(record)
+    heads[name] = [record.initialBar, record.initialBand, own]
+    events += own
+    if (record.bars[record.bars.length - 1] === bars - 1) eventsOnLast++
   }
+  return { events, eventsOnLast, fields: JSON.stringify(heads) }
 }
 
 function eventsOf(record: FieldRecord | FieldTail): number {

@@ -92,6 +92,8 @@ export interface AcceptedJump {
 
 /** The accepted jumps between the bars of a ticker. @param days of all of them */
 export function jumpsOf(entry: TickerEntry, days: Int32Array): AcceptedJump[] {
+  // Of most there are none, which is found out without placing them.
+  if (!entry.origins?.some(({ jump }) => jump !== undefined)) return []
   return originsOf(entry).flatMap(({ from, jump }) =>
     jump === undefined ? [] : [{ from: days[from - 1]!, day: days[from]!, factor: jump }],
   )
