@@ -15,8 +15,7 @@
  */
 
 export type { Backtest, Comparison, Grid } from './backtest/result.js'
-export type { OwnFields } from './client/own-fields.js'
-export type { Noted } from './client/questions.js'
+export type { Noted, OwnFields } from './client/questions.js'
 export {
   type BandsClient,
   type BandsOptions,

@@ -8,14 +8,25 @@ import { daysAt, rangeOf, signalsOf } from '../study/signals.js'
 import { checkFamily } from '../study/trials.js'
 import { contextReach } from '../study/words.js'
 import { benchmarkOf, buyAndHold, heldAlone, heldInPart, type Judged, randomEntry } from './comparison.js'
-import { averageExposure, curveOf, deepestFalls, equityPoints, monthlyReturns, yearsOf } from './equity.js'
 import { deflated, type Look, lookOf } from './looks.js'
-import { monteCarlo } from './monte-carlo.js'
 import { portfolioCalendar, type Simulation, simulate } from './portfolio.js'
 import type { Backtest, Benchmark, Trade } from './result.js'
-import { barsAYearOf, closedOf, equityStatistics, returnsOf, sampleOf, tradeStatistics } from './statistics.js'
+import {
+  averageExposure,
+  barsAYearOf,
+  closedOf,
+  curveOf,
+  deepestFalls,
+  equityPoints,
+  equityStatistics,
+  monthlyReturns,
+  returnsOf,
+  sampleOf,
+  tradeStatistics,
+  yearsOf,
+} from './statistics.js'
 import { type Lived, lived, type Member, membersOf, type Taken, worthOf } from './trade.js'
-import { type Ready, validate } from './validation.js'
+import { monteCarlo, type Ready, validate } from './validation.js'
 import { checkShares, signalsFound, warningsOf } from './warnings.js'
 import { costsInWords, exitsInWords, FILLS_IN_WORDS, placesInWords, rankInWords } from './words.js'
 

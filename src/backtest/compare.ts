@@ -10,7 +10,6 @@ import { freeRate, sharpe } from '../statistics/sharpe.js'
 import { type Gravity, gravestFirst, type Warning } from '../study/gravity.js'
 import { checkFamily } from '../study/trials.js'
 import { sharedPlaces } from './comparison.js'
-import { curveOf, yearsOf } from './equity.js'
 import { deflated, lookOf } from './looks.js'
 import { portfolioCalendar, type Simulation, simulate } from './portfolio.js'
 import type { Comparison, SharpeDifference } from './result.js'
@@ -18,11 +17,13 @@ import {
   barsAYearOf,
   type Curve,
   closedOf,
+  curveOf,
   effectiveBarsAYear,
   equityStatistics,
   returnsOf,
   sampleOf,
   tradeStatistics,
+  yearsOf,
 } from './statistics.js'
 import { lived, lookedOn, type Member, membersOf, type Taken } from './trade.js'
 import { checkShares, warningsOfOne } from './warnings.js'

@@ -8,10 +8,9 @@ import { automaticLag, neweyWestAlpha, type RatioError, ratioError, regression }
 import { freeRate } from '../statistics/sharpe.js'
 import { shiftsOf, tooShort } from '../statistics/shift.js'
 import { daysAt, placesIn, unionCalendar } from '../study/signals.js'
-import { yearsOf } from './equity.js'
 import type { Backtest, Benchmark } from './result.js'
 import { bought, fractionOf } from './sizing.js'
-import { type Curve, effectiveBarsAYear, equityStatistics, returnsOf } from './statistics.js'
+import { type Curve, effectiveBarsAYear, equityStatistics, returnsOf, yearsOf } from './statistics.js'
 import {
   type ExitEvent,
   entryBar,

@@ -1,5 +1,7 @@
 import { worded } from '../errors.js'
 import type { AnyField, FieldSet } from '../fields/index.js'
+import { isRuled } from '../language/as-field.js'
+import { readRank } from '../language/rank.js'
 import { formatDay } from '../model/day.js'
 import type { EventHistory, EventsPage, HistoryQuery, PoolQuery } from '../model/event.js'
 import type { OversoldPage } from '../model/oversold.js'
@@ -27,13 +29,12 @@ import {
   parseTransitions,
 } from '../params/parse.js'
 import { type ParamsOf, readParams } from '../params/row.js'
-import { textOf, wordValue } from '../params/values.js'
+import { fieldRead, textOf, wordValue } from '../params/values.js'
 import { eventHistory, type FieldInfo, type Source } from '../source.js'
 import { type Now, now } from '../tally/now.js'
 import { type PoolEvents, poolEvents } from '../tally/pool-events.js'
 import { TALLY_GROUPINGS, type Tally, type TallyGrouping, tally } from '../tally/tally.js'
 import { type Transitions, transitionsOf } from '../tally/transitions.js'
-import { definitionsIn, type OwnFields } from './own-fields.js'
 
 /** What must be said of an answer and has no place in it: why it is empty, in sentences; usually none. */
 export interface Noted extends OwnFields {
@@ -159,4 +160,49 @@ export abstract class Questions {
     const { fields, waiting } = await this.#bands.granted(first, timeframe)
     return [...fields, ...waiting]
   }
+}
+
+/** What an answer says of a user's own fields. */
+export interface OwnFields {
+  /** The hash of each definition that it stands on, by the name of the field; absent where there are none. */
+  own_fields?: Record<string, string>
+}
+
+/** The keys by which answers name a field, or a condition in its place. */
+const NAMING = ['field', 'when', 'condition']
+
+/** The definitions that an answer stands on: of the fields that it names, and of those below them; null without any. */
+function definitionsIn(answer: object, fields: FieldSet): Record<string, string> | null {
+  if (fields.all.every(({ hash }) => hash === undefined)) return null
+  const used = new Map<string, string>()
+  for (const name of namesIn(answer)) addTo(used, name, fields)
+  return used.size === 0 ? null : Object.fromEntries(used)
+}
+
+function addTo(used: Map<string, string>, name: string, fields: FieldSet): void {
+  const field = fieldRead(name, fields)
+  if (field === undefined || used.has(name)) return
+  if (field.hash !== undefined) used.set(name, field.hash)
+  if (isRuled(field)) for (const subject of field.subjects) addTo(used, subject.field, fields)
+}
+
+/** What ranks signals may be an expression as well; a minus before it is no part of the name. */
+function addRanking(names: Set<string>, rank: string): void {
+  const { of } = readRank(rank)
+  if (of.is === 'field') names.add(of.field)
+}
+
+/** Every name in a document, each once: of a whole market there are rows and rows of the same. */
+function namesIn(document: object): Set<string> {
+  const names = new Set<string>()
+  const walk = (value: unknown, key: string): void => {
+    if (typeof value === 'string') {
+      if (NAMING.includes(key) || key === 'fields') names.add(value)
+      else if (key === 'rank') addRanking(names, value)
+    } else if (Array.isArray(value)) for (const one of value) walk(one, key)
+    else if (typeof value === 'object' && value !== null)
+      for (const [name, inner] of Object.entries(value)) walk(inner, name)
+  }
+  walk(document, '')
+  return names
 }

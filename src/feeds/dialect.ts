@@ -4,12 +4,13 @@ import { FORMATS, type Format, type Hints } from './feed.js'
 import { spells, vendorOrder } from './layout.js'
 import { isDated, refuseHeaderless } from './refusals.js'
 import { type Cut, splitLine } from './row.js'
-import { type Calendar, givenCalendar } from './time-zone.js'
 import {
+  type Calendar,
   DATE_FORMATS,
   type DateFormat,
   DateReader,
   type Decimal,
+  givenCalendar,
   guessDateFormat,
   isNullWord,
   readNumber,

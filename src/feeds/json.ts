@@ -1,16 +1,26 @@
+import * as z from 'zod'
 import { BadData, type Place } from '../errors.js'
 import { Collector, type Places } from './bars.js'
 import { checkHints, undatable } from './dialect.js'
 import type { FactsResult, ReadOptions, ReadResult } from './feed.js'
-import type { JsonTable } from './json-tables.js'
-import { type JsonText, readJsonText } from './json-text.js'
-import { tableIn } from './json-vendors.js'
+import {
+  barColumns,
+  type JsonTable,
+  joined,
+  listsIn,
+  listTable,
+  rowsTable,
+  symbolOf,
+  tableOfShape,
+  wordsOfOthers,
+} from './json-tables.js'
+import { isObject, type JsonText, type Names, type Path, readJsonText, shaped } from './json-text.js'
 import { givenTicker, ROLES, type Role, tickerOfFile } from './layout.js'
 import { adjustmentOf, latestBar, PriceRows, severalTickers } from './price-rows.js'
+import { refuseJson, refuseUnfinished } from './refusals.js'
 import { Row } from './row.js'
 import type { Source } from './source.js'
-import { type Calendar, calendarOf } from './time-zone.js'
-import { type DateFormat, DateReader, guessDateFormat } from './values.js'
+import { type Calendar, calendarOf, type DateFormat, DateReader, guessDateFormat, shown } from './values.js'
 
 /** Reads a JSON document, or JSON a line, as a whole: facts, or bars whose rows are judged like those of a table. */
 export async function readJson(source: Source, options: ReadOptions): Promise<ReadResult | FactsResult> {
@@ -121,4 +131,169 @@ function placesIn(text: JsonText, table: JsonTable, ticker: string | null, dates
       return { ...place, reason, text: JSON.stringify(values) }
     },
   }
+}
+
+/** Finds the bars in a document; throws BadData that says what it is when there are none. */
+function tableIn(file: string, root: unknown): JsonTable {
+  const table = (isObject(root) ? vendorTable(file, root) : null) ?? tableOfShape(file, root)
+  if (table === null) throw refuseJson(file, root)
+  return isObject(root) ? { ...table, words: { ...table.words, ...pageWords(root) } } : table
+}
+
+/** The bars of a vendor's envelope, each told by a key of its own; null for other documents. */
+function vendorTable(file: string, root: Names): JsonTable | null {
+  if ('chart' in root) return yahooTable(file, root)
+  const series = Object.keys(root).find(key => key.includes('Time Series'))
+  if (series !== undefined) return alphaTable(file, root, series)
+  if (isObject(root.result)) return krakenTable(file, root.result)
+  for (const key of ['dataset_data', 'dataset', 'datatable'])
+    if (isObject(root[key])) return dataLinkTable(file, key, root[key])
+  if (isObject(root.bars)) return alpacaTable(file, root.bars)
+  return polygonTable(file, root)
+}
+
+/** Vendors give long answers in pages, and say where the next one is. */
+function pageWords(root: Names): Record<string, string> {
+  const meta = isObject(root.meta) ? root.meta : {}
+  const next = [root.next_page_token, root.next_url, meta.next_cursor_id].find(mark => typeof mark === 'string')
+  return next === undefined || next === '' ? {} : { pages: 'more follow, which are not in this file' }
+}
+
+/** Shapes of the vendors' envelopes. The values inside are judged one by one, with their places, like those of a row. */
+const Values = z.array(z.unknown())
+const Quote = z.object({ open: Values, high: Values, low: Values, close: Values, volume: Values.optional() })
+const Result = z.object({
+  meta: z.object({
+    symbol: z.string(),
+    exchangeTimezoneName: z.string().optional(),
+    dataGranularity: z.string().optional(),
+  }),
+  timestamp: Values,
+  indicators: z.object({
+    quote: z.array(Quote).min(1),
+    adjclose: z.array(z.object({ adjclose: Values.optional() })).optional(),
+  }),
+})
+const Chart = z.object({ chart: z.object({ result: z.array(Result).length(1) }) })
+const Failed = z.object({ chart: z.object({ error: z.object({ description: z.string() }) }) })
+const Daily = z.record(z.string(), z.record(z.string(), z.unknown()))
+const Meta = z.object({ 'Meta Data': z.record(z.string(), z.unknown()) })
+
+/** A chart of Yahoo: columns beside a list of epochs. */
+function yahooTable(file: string, root: Names): JsonTable {
+  const failed = Failed.safeParse(root).data?.chart.error.description
+  if (failed !== undefined)
+    throw new BadData({ file }, `there are no bars in it, only a message of Yahoo: ${shown(failed)}`)
+  const { meta, timestamp, indicators } = shaped(file, Chart, root, 'a chart of Yahoo').chart.result[0]!
+  const { dataGranularity: step = '1d', exchangeTimezoneName: zone = 'UTC', symbol } = meta
+  if (step !== '1d') throw new BadData({ file }, `these are bars of ${step}; only daily bars are imported`)
+  const adjusted = indicators.adjclose?.[0]?.adjclose
+  const lists: [name: string, path: Path, values: unknown[]][] = [
+    ['date', ['timestamp'], timestamp],
+    ...Object.entries(indicators.quote[0]!).map(
+      ([name, values]) => [name, ['indicators', 'quote', 0, name], values] as [string, Path, unknown[]],
+    ),
+  ]
+  if (adjusted !== undefined) lists.push(['adj_close', ['indicators', 'adjclose', 0, 'adjclose'], adjusted])
+  return {
+    format: 'yahoo chart json',
+    symbol,
+    columns: Object.fromEntries(lists.map(([name], column) => [name, column])),
+    rows: timestamp.length,
+    value: (row, column) => lists[column]![2][row],
+    path: (row, column = 0) => ['chart', 'result', 0, ...lists[column]![1], row],
+    zone,
+    stamped: true,
+  }
+}
+
+/** A daily time series of Alpha Vantage: an object of bars by date. */
+function alphaTable(file: string, root: Names, series: string): JsonTable {
+  const span = /weekly|monthly|intraday|\d+min/i.exec(series)?.[0]
+  if (span !== undefined) {
+    const what = /weekly|monthly/i.test(span) ? `${span.toLowerCase()} bars` : 'intraday bars'
+    throw new BadData({ file }, `these are ${what} (${shown(series)}); only daily bars are imported`)
+  }
+  const meta = Meta.safeParse(root).data?.['Meta Data'] ?? {}
+  const bars = Object.entries(shaped(file, Daily, root[series], 'a daily series of Alpha Vantage'))
+  const names = ['date', ...new Set(bars.flatMap(([, bar]) => Object.keys(bar)))]
+  const columns = barColumns(file, names)
+  if (columns === null)
+    throw new BadData({ file }, `its bars lack open, high, low or close (${names.slice(1).join(', ')})`)
+  const symbol = meta['2. Symbol'] ?? meta['2. Digital Currency Code']
+  return {
+    format: 'alpha vantage json',
+    symbol: typeof symbol === 'string' ? symbol : null,
+    columns,
+    rows: bars.length,
+    value: (row, column) => (column === 0 ? bars[row]![0] : bars[row]![1][names[column]!]),
+    path: (row, column = 0) => [series, bars[row]![0], ...(column === 0 ? [] : [names[column]!])],
+    keyed: true,
+  }
+}
+
+/**
+ * Candles of Kraken: a list under the name of the pair, and the time of the last one that is over. What comes after that is
+ * still being traded, and left out.
+ */
+function krakenTable(file: string, result: Names): JsonTable | null {
+  const [found] = Object.entries(result).filter(([, list]) => Array.isArray(list))
+  if (found === undefined) return null
+  const [pair, list] = found as [string, unknown[]]
+  const table = listTable(file, list, ['result', pair])
+  if (table === null) return null
+  const { last } = result
+  const over =
+    typeof last === 'number' ? list.findLastIndex(row => Array.isArray(row) && row[0] <= last) + 1 : list.length
+  if (over === 0) throw refuseUnfinished(file)
+  const words = over < list.length ? { unfinished: `the last of ${list.length} candles, which is left out` } : {}
+  return { ...table, symbol: pair, rows: over, words }
+}
+
+/** Data of Nasdaq Data Link, once Quandl: rows, and the names of their columns beside them. */
+function dataLinkTable(file: string, key: string, data: Names): JsonTable {
+  const names = data.column_names ?? (Array.isArray(data.columns) ? data.columns.map(nameOf) : undefined)
+  const { column_names, data: rows } = shaped(file, Dataset, { ...data, column_names: names }, DATA_LINK, [key])
+  const table = rowsTable(file, column_names, rows, [key, 'data'])
+  if (table === null)
+    throw new BadData(
+      { file },
+      `${DATA_LINK} without open, high, low and close (its columns are ${column_names.join(', ')})`,
+    )
+  const symbol = typeof data.dataset_code === 'string' ? data.dataset_code : null
+  return { ...table, format: 'nasdaq data link', symbol }
+}
+
+const DATA_LINK = 'data of Nasdaq Data Link'
+const Dataset = z.object({ column_names: z.array(z.string()), data: Values })
+
+function nameOf(column: unknown): unknown {
+  return isObject(column) ? column.name : column
+}
+
+/** Bars of Alpaca: a list for each symbol. */
+function alpacaTable(file: string, bars: Names): JsonTable | null {
+  const lists = listsIn(file, bars, ['bars'])
+  const [first] = lists
+  if (first === undefined) return null
+  const words = wordsOfOthers(file, bars, lists)
+  const table = lists.length > 1 ? joined(file, lists) : { ...first.table, symbol: first.key }
+  return { ...table, format: 'alpaca', words }
+}
+
+/**
+ * Polygon, now Massive, stamps bars of stocks by the time in New York, those of crypto and currencies by UTC, whose
+ * tickers it marks; a day of a whole market names the ticker of each bar.
+ */
+function polygonTable(file: string, root: Names): JsonTable | null {
+  const table = listTable(file, root.results, ['results'])
+  if (table?.format !== 'json rows') return null
+  const { columns, value } = table
+  const symbol = columns.ticker === undefined ? symbolOf(root) : String(value(0, columns.ticker))
+  const zone = symbol !== null && /^[XC]:/.test(symbol) ? 'UTC' : 'America/New_York'
+  const unmarked = (row: number, column: number) => {
+    const cell = value(row, column)
+    return column === columns.ticker && typeof cell === 'string' ? cell.replace(/^[XC]:/, '') : cell
+  }
+  return { ...table, format: 'polygon', symbol, zone, value: unmarked }
 }

@@ -1,6 +1,5 @@
 import { TOLERANCE } from '../indicators/rank.js'
-import { termReadings, valuesOf } from '../language/arithmetic.js'
-import { type Expression, printExpression, warmUpOf } from '../language/expression.js'
+import { type Expression, printExpression, termReadings, valuesOf, warmUpOf } from '../language/expression.js'
 import { UNDEFINED } from '../model/series.js'
 import { cutsInWords, type Field } from './field.js'
 

@@ -1,3 +1,5 @@
+import { compare } from './rank.js'
+
 /** The memory that `transient` lends to columns, and how much of it is in use. */
 let memory = new Float64Array()
 let used = 0
@@ -44,4 +46,51 @@ export function negated(values: Float64Array): Float64Array {
   const turned = column(values.length)
   for (let t = 0; t < turned.length; t++) turned[t] = -values[t]!
   return turned
+}
+
+/** The greatest of the last `length` values; NaN for the first `length - 1`. No value is NaN. */
+export function highest(values: Float64Array, length: number): Float64Array {
+  return extreme(values, length, 1)
+}
+
+/** The least of the last `length` values; NaN for the first `length - 1`. No value is NaN. */
+export function lowest(values: Float64Array, length: number): Float64Array {
+  return extreme(values, length, -1)
+}
+
+/** Of the values in a window only those count that no later one outdoes: the bars of these wait in a queue (Lemire 2006). */
+function extreme(values: Float64Array, length: number, side: 1 | -1): Float64Array {
+  const found = undefinedColumn(values.length)
+  const queue = new Int32Array(values.length)
+  let first = 0
+  let beyond = 0
+  for (let t = 0; t < values.length; t++) {
+    while (beyond > first && (values[t]! - values[queue[beyond - 1]!]!) * side >= 0) beyond--
+    queue[beyond++] = t
+    if (queue[first]! <= t - length) first++
+    if (t >= length - 1) found[t] = values[queue[first]!]!
+  }
+  return found
+}
+
+/**
+ * Where the close stands between the lowest low and the highest high of the last `length` bars (George Lane's %K), 0..100
+ * for a close within its bar's range; 50 where these are equal. NaN for the first `length - 1`.
+ */
+export function stochastic(high: Float64Array, low: Float64Array, close: Float64Array, length: number): Float64Array {
+  const top = highest(high, length)
+  const bottom = lowest(low, length)
+  const places = column(close.length)
+  for (let t = 0; t < places.length; t++) {
+    const [from, to] = [bottom[t]!, top[t]!]
+    places[t] = Number.isNaN(to) ? to : compare(to, from) === 0 ? 50 : (100 * (close[t]! - from)) / (to - from)
+  }
+  return places
+}
+
+/** The values of `bars` bars earlier; NaN for the first `bars`. */
+export function ago(values: Float64Array, bars: number): Float64Array {
+  const before = undefinedColumn(values.length)
+  if (bars < values.length) before.set(values.subarray(0, values.length - bars), bars)
+  return before
 }

@@ -1,9 +1,8 @@
 import { ema, slope, sma, wilder } from '../indicators/averages.js'
-import { column, undefinedColumn } from '../indicators/columns.js'
+import { ago, column, highest, lowest, stochastic, undefinedColumn } from '../indicators/columns.js'
 import { atr, natr, rsi } from '../indicators/oscillators.js'
 import { percentile, rollingRanks } from '../indicators/rank.js'
 import { volumeRatio } from '../indicators/volume.js'
-import { ago, highest, lowest, stochastic } from '../indicators/windows.js'
 import type { Series } from '../model/series.js'
 
 /**

@@ -1,8 +1,7 @@
 import { InvalidParameter, invalid, parameter, sentence, shown, suggest } from '../errors.js'
 import { type Series, UNDEFINED } from '../model/series.js'
-import { valuesOf } from './arithmetic.js'
 import { parseCondition } from './condition.js'
-import { type Expression, PRICES, parseExpression, partsOf, printExpression } from './expression.js'
+import { type Expression, PRICES, parseExpression, partsOf, printExpression, valuesOf } from './expression.js'
 import { fieldsMeant, type Vocabulary } from './vocabulary.js'
 
 /**

@@ -16,10 +16,9 @@ import {
   type Tile,
 } from './description.js'
 import { count, listed, probability, ratio, returnText, UNKNOWN, whole } from './numbers.js'
-import { statisticsOf } from './performance.js'
+import { statisticsOf, yearsTable } from './performance.js'
 import type { Records } from './records.js'
 import { originFacts, rangeTexts, readingSection, whoText } from './words.js'
-import { yearsTable } from './years.js'
 
 /** Strategies side by side. */
 export function describeComparison(found: Comparison): Description {

@@ -30,8 +30,16 @@ import {
 } from '../source.js'
 import { entitle, entitleAftermath, eventsPage, grantedFields, PLANS, tierOfRange } from '../tiers.js'
 import { AS_OF, EVENTS_PATH, NOTE, OVERSOLD_PATH } from '../wire/format.js'
-import { type Answer, type Credits, creditsOf, headerText, tierOfCredits } from './answer.js'
-import { checkedEvents, checkedOversold, type Told } from './check.js'
+import {
+  type Answer,
+  type Credits,
+  checkedEvents,
+  checkedOversold,
+  creditsOf,
+  headerText,
+  type Told,
+  tierOfCredits,
+} from './answer.js'
 import { PAGE, refuseCondition } from './pages.js'
 import { type Named, Transport, type TransportOptions } from './transport.js'
 import { conditionTold, eventsUnder, isUnderCondition, type UnderCondition } from './under-condition.js'

@@ -22,9 +22,8 @@ import {
   windowName,
 } from './ground.js'
 import { adjusted, byEvidence, cellCount, type Scene } from './look.js'
-import { lookAll } from './parts.js'
 import { ADJUSTMENTS, checkCells, type KnownSweep, type Sweep } from './result.js'
-import { CHOSEN_BELOW, validationOf } from './validation.js'
+import { CHOSEN_BELOW, lookAll, validationOf } from './validation.js'
 
 export type { SweepContext, SweepQuery } from '../params/studies.js'
 

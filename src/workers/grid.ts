@@ -1,4 +1,4 @@
-import { type CellTask, cellLooker, type GridData } from '../backtest/grid-cells.js'
+import { type CellTask, cellLooker, type GridData } from '../backtest/grid.js'
 import type { Handler } from '../threads.js'
 
 /** Trades combinations of a grid. */

@@ -1,4 +1,4 @@
-import { looker, type SweepData, type SweepTask } from '../sweep/parts.js'
+import { looker, type SweepData, type SweepTask } from '../sweep/validation.js'
 import type { Handler } from '../threads.js'
 
 /** Looks at a part of the cells of a sweep. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { backtest } from '../../src/backtest/backtest.js'
-import { monteCarlo } from '../../src/backtest/monte-carlo.js'
 import type { Curve } from '../../src/backtest/statistics.js'
+import { monteCarlo } from '../../src/backtest/validation.js'
 import { describeBacktest } from '../../src/present/backtest.js'
 import { expandedTail } from '../../src/statistics/bootstrap.js'
 import { Random } from '../../src/statistics/random.js'

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { LogLines } from '../../src/cli/log-lines.js'
+import { LogLines } from '../../src/cli/commands/serve.js'
 import { ClosedPipe, type Stream } from '../../src/cli/world.js'
 import { BIN, type Lent, scratch, typed } from './support/run.js'
 

@@ -3,8 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { inOrder, movingRanks, plainRanks, type Ranks, type Subset } from '../../src/indicators/rank.js'
-import { kernelRanks } from '../../src/indicators/rank-kernel.js'
+import { inOrder, kernelRanks, movingRanks, plainRanks, type Ranks, type Subset } from '../../src/indicators/rank.js'
 import { draws, FULL } from '../support/full.js'
 
 const pathOf = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))

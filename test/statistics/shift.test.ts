@@ -4,8 +4,7 @@ import { mean } from '../../src/statistics/moments.js'
 import { Random } from '../../src/statistics/random.js'
 import { neweyWest } from '../../src/statistics/robust.js'
 import { jointShift, type ShiftMember, type ShiftOptions, shiftsOf } from '../../src/statistics/shift.js'
-import { compiledKernel } from '../../src/statistics/shift-kernel.js'
-import { studentisedShift } from '../../src/statistics/studentised-shift.js'
+import { compiledKernel, studentisedShift } from '../../src/statistics/studentised-shift.js'
 
 describe('the joint circular shift', () => {
   it('is what its definition says, ticker by ticker and shift by shift', () => {
