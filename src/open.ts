@@ -465,9 +465,11 @@ export async function openService({
       await (await import('./local/oversold.js')).checkOversold(bands(tier), query)
     },
     accounts,
+    ...(store.engine && { engine: store.engine }),
     version: async () => `${await store.version()} ${clock?.() ?? ''}`,
     stamp: series => bands('pro').stamp(series),
     today,
+    newestDay: () => derived.newestDay(),
     async check() {
       checkPlace()
       await readSomething(store, derived)

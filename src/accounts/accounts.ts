@@ -104,6 +104,8 @@ export interface PoolState {
   total: number
   idle: number
   waiting: number
+  /** How long questions have waited for one, all together, in seconds. */
+  waited: number
 }
 
 /**

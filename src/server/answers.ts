@@ -10,6 +10,7 @@ import { parametersOf, parseEvents, parseOversold } from '../params/parse.js'
 import { emptyNote } from '../present/empty.js'
 import { emptyScanNote } from '../present/events.js'
 import type { Source } from '../source.js'
+import type { Engine } from '../store/store.js'
 import { entitle, eventsCost, OVERSOLD_COST } from '../tiers.js'
 import { EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
 import { Coded } from './encoding.js'
@@ -31,12 +32,16 @@ export interface Service {
   /** Scans that are made at once. */
   readonly scansAtOnce: number
   accounts: Accounts
+  /** What the data are asked through; a file has none. */
+  readonly engine?: Engine
   /** Changes whenever an answer may. */
   version(): Promise<string>
   /** Changes whenever answers about these series may. */
   stamp(series: readonly SeriesKey[]): Promise<string>
   /** The day that ranges count back from. */
   today(): Promise<Day>
+  /** Of the newest bar of all; null where there is none. */
+  newestDay(): Promise<Day | null>
   /** Throws when the data cannot be read. */
   check(): Promise<void>
   close(): Promise<void>

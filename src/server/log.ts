@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { Server } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { Accounts } from '../accounts/accounts.js'
+import type { PoolState } from '../accounts/accounts.js'
 import { redacted } from '../accounts/key.js'
+import type { Day } from '../model/day.js'
 import { TIER_NAMES } from '../model/terms.js'
+import type { Engine } from '../store/store.js'
 import { LOG_LEVELS, type LogLevel, type ServerOptions } from './options.js'
 
 /** What the log says of a request. */
@@ -79,6 +81,13 @@ const LONGEST = 500
 /** Where a path that nobody serves is counted: whoever tries paths must not be able to make labels. */
 const UNKNOWN_ROUTE = 'unknown'
 
+/** What is seen of the data. */
+interface DataSeen {
+  version(): Promise<string>
+  newestDay(): Promise<Day | null>
+  engine?: Engine
+}
+
 interface MetricsOptions {
   version: string
   /** The paths that are served; all others are counted as one. */
@@ -121,7 +130,7 @@ export class Metrics {
     buckets: DURATIONS,
     registers: this.#registers,
   })
-  #looks: (() => void)[] = []
+  #looks: (() => void | Promise<void>)[] = []
   readonly #connections = this.#gauge('bands_connections_open', 'Connections that are open.')
 
   constructor({ version, routes }: MetricsOptions) {
@@ -148,14 +157,44 @@ export class Metrics {
     this.#looks.push(() => gauge.set(waiting()))
   }
 
-  /** Tells of the connections to a database that accounts lie in; of a file there are none. */
-  watchPool(accounts: Pick<Accounts, 'pool'>): void {
-    if (accounts.pool === undefined) return
-    const help = 'Connections to the database of the accounts: in use, idle; questions that wait for one.'
-    const gauge = this.#gauge('bands_accounts_connections', help, ['state'])
+  /** Tells of the connections to a database that accounts or data lie in; of a file there are none. */
+  watchPool(what: 'accounts' | 'data', pool: () => PoolState | undefined): void {
+    if (pool() === undefined) return
+    const help = `Connections to the database of the ${what}: in use, idle; questions that wait for one.`
+    const gauge = this.#gauge(`bands_${what}_connections`, help, ['state'])
+    const waits = `Seconds that questions have waited for a connection to the database of the ${what}.`
+    const waiting = this.#counter(`bands_${what}_connection_wait_seconds_total`, waits, [])
     this.#looks.push(() => {
-      const { total, idle, waiting } = accounts.pool!
-      for (const [state, count] of Object.entries({ used: total - idle, idle, waiting })) gauge.set({ state }, count)
+      const { total, idle, waiting: queued, waited } = pool()!
+      for (const [state, count] of Object.entries({ used: total - idle, idle, waiting: queued }))
+        gauge.set({ state }, count)
+      waiting.reset()
+      waiting.inc(waited)
+    })
+  }
+
+  /** Tells of which moment the data are that are asked, and of a standby how far behind it is. */
+  watchData({ version, newestDay, engine }: DataSeen): void {
+    const up = this.#gauge('bands_data_up', 'Whether the data could be looked at: 1, or 0.')
+    const day = this.#gauge('bands_data_newest_day_timestamp_seconds', 'The day of the newest bar, at 0:00 UTC.')
+    const since = this.#gauge(
+      'bands_data_version_timestamp_seconds',
+      'When this version of the data was first seen here.',
+    )
+    const lag =
+      engine && this.#gauge('bands_data_replication_lag_seconds', 'How far a standby is behind; of a primary 0.')
+    let seen = ''
+    this.#looks.push(async () => {
+      try {
+        const [now, newest, behind] = [await version(), await newestDay(), await engine?.lag()]
+        if (now !== seen) since.set(Date.now() / 1000)
+        seen = now
+        if (newest !== null) day.set(newest * 86_400)
+        lag?.set(behind ?? 0)
+        up.set(1)
+      } catch {
+        up.set(0)
+      }
     })
   }
 
@@ -173,7 +212,7 @@ export class Metrics {
 
   /** All of it, and what the process tells of itself, in the exposition format of Prometheus. */
   async text(): Promise<string> {
-    for (const look of this.#looks) look()
+    await Promise.all(this.#looks.map(look => look()))
     return Registry.merge([...this.#registers, processMetrics()]).metrics()
   }
 

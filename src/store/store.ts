@@ -1,3 +1,4 @@
+import type { PoolState } from '../accounts/accounts.js'
 import { Busy, PlaceTaken, parameter, type Remedy, remedy, StorageError, sentence } from '../errors.js'
 import type { Day } from '../model/day.js'
 import type { SeriesKey } from '../model/event.js'
@@ -328,9 +329,21 @@ export interface Footprint {
  * database over a network answers as well as a file: one call a question, one call a written batch. Whoever reads is given
  * what was written, or a StorageError that names what is damaged.
  */
+/** A database over a network, as whoever looks after it wants to see it. */
+export interface Engine {
+  readonly pool: PoolState
+  /**
+   * Of a standby: for how many seconds it may lack what the primary has; 0 where it has all that it was sent, and is being
+   * sent more. null: it is none
+   */
+  lag(): Promise<number | null>
+}
+
 export interface Store {
   /** Where it lives, for messages. */
   readonly location: string
+  /** What it is asked through; a file has none. */
+  readonly engine?: Engine
   /** By which it is opened once more, in a thread; without a password. */
   readonly address: string
   /** Stays the same as long as nobody else writes; of what is written through this very store it need not tell. */

@@ -58,6 +58,8 @@ export interface ClusterOptions {
   settings?: Settings
   /** A folder that a base backup was made into, from which it recovers as the settings say; taken over by it. */
   backup?: string
+  /** Another that it is to be a standby of, as it streams. */
+  follows?: Cluster
   /** Of the oldest version that is promised, and not of the one that is installed. */
   oldest?: boolean
 }
@@ -79,14 +81,22 @@ export class Cluster {
     this.#guard = guarded(folder)
   }
 
-  static async begin({ fsync = true, settings = {}, backup, oldest = false }: ClusterOptions = {}): Promise<Cluster> {
+  static async begin({
+    fsync = true,
+    settings = {},
+    backup,
+    follows,
+    oldest = false,
+  }: ClusterOptions = {}): Promise<Cluster> {
     const { programs, empty } = await (oldest ? oldestTemplate() : template())
-    const cluster = new Cluster(ownFolder('bands-postgres-'), { fsync: fsync ? 'on' : 'off', ...settings }, programs)
+    const own = { fsync: fsync ? 'on' : 'off', ...(follows && { primary_conninfo: follows.url() }), ...settings }
+    const cluster = new Cluster(ownFolder('bands-postgres-'), own, programs)
     try {
-      if (backup === undefined) await run('cp', ['-R', empty, cluster.data])
+      const copied = follows === undefined ? backup : await follows.baseBackup()
+      if (copied === undefined) await run('cp', ['-R', empty, cluster.data])
       else {
-        await run('mv', [backup, cluster.data])
-        await run('touch', [join(cluster.data, 'recovery.signal')])
+        await run('mv', [copied, cluster.data])
+        await run('touch', [join(cluster.data, follows === undefined ? 'recovery.signal' : 'standby.signal')])
       }
       await cluster.start()
     } catch (error) {

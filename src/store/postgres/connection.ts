@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, PoolClient, QueryConfig } from 'pg'
 import type { PoolState } from '../../accounts/accounts.js'
 import { BandsError, Busy, ConfigError, StorageError } from '../../errors.js'
+import type { Engine } from '../store.js'
 import type { Address } from './address.js'
 
 /** The oldest version that has all that is used here. */
@@ -42,10 +43,11 @@ export interface TransactionOptions {
  * statement has a name, so that a pooler which lends a connection for one transaction may stand between (T13); for the
  * same reason nothing is set for longer than that, but in a session().
  */
-export class Database implements Queries {
+export class Database implements Queries, Engine {
   readonly location: string
   readonly #pool: Pool
   readonly #statement: number
+  #waited = 0
 
   private constructor(pool: Pool, location: string, statement: number) {
     this.#pool = pool
@@ -89,7 +91,12 @@ export class Database implements Queries {
 
   get pool(): PoolState {
     const { totalCount, idleCount, waitingCount } = this.#pool
-    return { total: totalCount, idle: idleCount, waiting: waitingCount }
+    return { total: totalCount, idle: idleCount, waiting: waitingCount, waited: this.#waited }
+  }
+
+  async lag(): Promise<number | null> {
+    const [found] = await this.query<{ lag: number | null }>(LAG, [], LOCK_MS)
+    return found!.lag
   }
 
   /**
@@ -160,10 +167,13 @@ export class Database implements Queries {
 
   async #lent<T>(work: (client: PoolClient) => Promise<T>, closed = false): Promise<T> {
     let client: PoolClient
+    const asked = performance.now()
     try {
       client = await this.#pool.connect()
     } catch (error) {
       throw translated(this.location, error)
+    } finally {
+      this.#waited += (performance.now() - asked) / 1000
     }
     let broken = closed
     try {
@@ -221,6 +231,16 @@ async function rowsOf<T>(location: string, client: PoolClient, asked: Asked): Pr
     throw translated(location, error)
   }
 }
+
+/**
+ * A standby that is cut off has replayed all that it received, and knows of no lag: then the time of the last transaction
+ * tells. Whether anything sends is told to every user, what that is is not.
+ */
+const LAG = `SELECT CASE
+    WHEN NOT pg_is_in_recovery() THEN NULL
+    WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() AND EXISTS (SELECT FROM pg_stat_wal_receiver) THEN 0
+    ELSE extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())
+  END::float8 AS lag`
 
 const INT8 = 20
 

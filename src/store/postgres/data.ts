@@ -13,6 +13,7 @@ import type {
   Batch,
   Content,
   Damage,
+  Engine,
   Footprint,
   PackedTail,
   Recorded,
@@ -104,6 +105,10 @@ class PostgresStore implements Store {
     this.#database = database
     this.#place = place
     this.pages = new PostgresPages({ reading: () => this.#reading(), writing: work => this.#writing(work) })
+  }
+
+  get engine(): Engine {
+    return this.#database
   }
 
   async version(): Promise<string> {
