@@ -177,7 +177,10 @@ export interface Work<Task, Result> {
   ms: number
   /** Tasks that each thread has before it, or has done for who comes to them later; 2 unless given. */
   ahead?: number
-  /** Whether to make the tasks and to take what they give keeps this thread busy, too: then it counts as one of them. */
+  /**
+   * Whether to make the tasks and to take what they give keeps this thread busy, too: then it counts as one of them, and
+   * does a task where it would wait.
+   */
   isBusyHere?: boolean
   /** A task as a thread gets it, and what of it goes there; as it is unless given. */
   sent?(task: Task): Moved<Task>
@@ -185,6 +188,22 @@ export interface Work<Task, Result> {
   here(task: Task): Result | Promise<Result>
   /** Another than that of the jobs. */
   program?: string | undefined
+}
+
+/** A task that somebody does. */
+interface Begun<Result> {
+  found: Promise<Result>
+  isDone: boolean
+}
+
+function begin<Result>(found: Promise<Result>): Begun<Result> {
+  const begun = { found, isDone: false }
+  const done = (): void => {
+    begun.isDone = true
+  }
+  // Whether it failed is asked in its turn.
+  found.then(done, done)
+  return begun
 }
 
 /** Milliseconds of work below which the start of threads would take longer than they save. */
@@ -210,16 +229,21 @@ export async function* inOrder<Task, Result>(
   }
   const pool = new Threads<Task, Result>(job, data(), size, program)
   try {
-    const begun: Promise<Result>[] = []
+    const most = ahead * size
+    const begun: Begun<Result>[] = []
     for await (const task of tasks) {
-      if (begun.length === ahead * size) yield await begun.shift()!
+      // What threads have sent comes in now, and no sooner.
+      if (isBusyHere && begun.length >= most) await new Promise(setImmediate)
+      if (isBusyHere && begun.length >= most && begun.length < 2 * most && !begun[0]!.isDone) {
+        // Instead of waiting.
+        begun.push(begin((async () => here(task))()))
+        continue
+      }
+      if (begun.length >= most) yield await begun.shift()!.found
       const { task: own, transfer } = sent(task)
-      const found = pool.run(own, undefined, transfer)
-      // Whether it failed is asked in its turn.
-      found.catch(() => {})
-      begun.push(found)
+      begun.push(begin(pool.run(own, undefined, transfer)))
     }
-    for (const found of begun) yield await found
+    for (const { found } of begun) yield await found
   } finally {
     await pool.close()
   }
