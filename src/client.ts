@@ -21,9 +21,8 @@ import {
   type WholeStatus,
 } from './open.js'
 import { type Checks, checkFunction, checkOptions, listOf, objectOf } from './params/arguments.js'
-import type { CompareParams } from './params/compare.js'
 import type { OwnField } from './params/fields-file.js'
-import type { GridParams } from './params/grid.js'
+import type { CompareParams, GridParams } from './params/grid.js'
 import { THREADS } from './params/kinds.js'
 import { type ExplainParams, FACTS } from './params/parameters.js'
 import { parseExplain } from './params/parse.js'
@@ -81,7 +80,7 @@ abstract class Studies extends Questions {
 
   /** Strategies side by side over the days that all have: statistics, years, correlations, differences of Sharpe ratios. */
   async compare(params: CompareParams, ways: StudyWays = {}): Promise<Comparison & OwnFields> {
-    const { parseCompare } = await import('./params/compare.js')
+    const { parseCompare } = await import('./params/grid.js')
     const { compare } = await import('./backtest/compare.js')
     const query = parseCompare(params, { tier: this.tier, fields: this.known })
     return this.#ask(ways, (market, all) => compare(market, query, all))

@@ -32,7 +32,7 @@ import { type ParamsOf, readParams } from '../params/row.js'
 import { fieldRead, textOf, wordValue } from '../params/values.js'
 import { eventHistory, type FieldInfo, type Source } from '../source.js'
 import { type Now, now } from '../tally/now.js'
-import { type PoolEvents, poolEvents } from '../tally/pool-events.js'
+import { type PoolEvents, poolEvents } from '../tally/pool.js'
 import { TALLY_GROUPINGS, type Tally, type TallyGrouping, tally } from '../tally/tally.js'
 import { type Transitions, transitionsOf } from '../tally/transitions.js'
 

@@ -1,7 +1,14 @@
 import { BadData, type Place, parameter, sentence, type Words } from '../errors.js'
 import { type Day, formatDay, weekdayOf } from '../model/day.js'
-import { DAILY, gapBetween, jumpBetween, middleSpacing, usualGap } from '../model/neighbours.js'
-import type { Adjustment, Series } from '../model/series.js'
+import {
+  type Adjustment,
+  DAILY,
+  gapBetween,
+  jumpBetween,
+  middleSpacing,
+  type Series,
+  usualGap,
+} from '../model/series.js'
 import type { ReadResult, Rejected, TickerBars, Warning, WarningKind } from './feed.js'
 import { type Bar, GrowingBars, type Order } from './growing-bars.js'
 import type { Role } from './layout.js'

@@ -1,7 +1,6 @@
 import { countBelow, countUpTo, type Day } from '../model/day.js'
 import type { Split } from '../model/facts.js'
-import { gapBetween, isJump, jumpBetween, usualGap } from '../model/neighbours.js'
-import type { Adjustment, Series } from '../model/series.js'
+import { type Adjustment, gapBetween, isJump, jumpBetween, type Series, usualGap } from '../model/series.js'
 import { median, sum } from '../statistics/moments.js'
 import type { AcceptedJump } from '../store/store.js'
 

@@ -9,8 +9,7 @@ import { DRIVER_MAJOR, driverRemedy, installedDriver } from '../store/sqlite/dri
 import { type Inspection, inspect, sqliteVersion } from '../store/sqlite/inspect.js'
 import { isCopyOf, UNDERIVED } from '../store/store.js'
 import { Behind } from './cache.js'
-import { knownTickers } from './known.js'
-import { odditiesOf, oddityLines } from './oddities.js'
+import { knownTickers, odditiesOf, oddityLines } from './known.js'
 
 export interface Check {
   name: string

@@ -1,7 +1,8 @@
+import { remedy, type Sentence, sentence } from '../errors.js'
 import { BUILT_IN } from '../fields/index.js'
-import { countBelow, countUpTo, type Day } from '../model/day.js'
-import { type BarMarks, marksOf } from '../model/neighbours.js'
-import { barsKnownBy, head, recordsIn } from '../model/series.js'
+import { countBelow, countUpTo, type Day, formatDay } from '../model/day.js'
+import type { Security } from '../model/facts.js'
+import { type BarMarks, barsKnownBy, head, marksOf, recordsIn } from '../model/series.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
 import {
   type Bringer,
@@ -117,12 +118,130 @@ async function counts(
 }
 
 /** A step from one bar to the next that no trading made, and the user has accepted. */
-export interface KnownJump {
+interface KnownJump {
   day: Day
   /** The bars from the day on are so many times those before. */
   factor: number
 }
 
-export function jumpsIn({ origins }: KnownBars): KnownJump[] {
+function jumpsIn({ origins }: KnownBars): KnownJump[] {
   return origins.flatMap(({ first, jump }) => (jump === undefined ? [] : [{ day: first, factor: jump }]))
+}
+
+/** What is odd about stored bars, stays until somebody does something about it, and is shown until then. */
+
+const KINDS = ['accepted_jump', 'outside_range', 'to_come', 'far_behind', 'far_beyond'] as const
+
+export interface StoredOddity {
+  /**
+   * `accepted_jump`: bars on two scales. `outside_range`: bars that open or close outside their high and low. `to_come`: bars later than tomorrow, which do not count. `far_behind`,
+   * `far_beyond`: the last bar lies more than 30 days before or after that of the middle one of all tickers; before it is
+   * no cause where the ticker is known to be delisted.
+   */
+  kind: (typeof KINDS)[number]
+  ticker: string
+  /** Of the jump, or of the last such bar. */
+  date: string
+  /** How many times the bars before the jump those from it on are; null of what is no jump. */
+  factor: number | null
+  /** How many bars lie outside their range; null of other kinds. */
+  bars: number | null
+}
+
+/** A ticker's last bars are far from those of the others when more days lie between. */
+const FAR = 30
+
+/** What is seen of a ticker on a day. */
+interface Seen {
+  ticker: string
+  /** null where all of its bars are to come. */
+  last: Day | null
+  /** The last of its bars to come. */
+  toCome: Day | null
+  jumps: readonly KnownJump[]
+  /** Days of the bars that open or close outside their high and low. */
+  outside: readonly Day[]
+}
+
+/**
+ * @param tickers as they were known on the day up to which bars count
+ * @param lastDay the last day that can have a bar; null where what comes after that day is not to be shown
+ */
+export function odditiesOf(
+  tickers: Awaited<ReturnType<typeof knownTickers>>,
+  securities: ReadonlyMap<string, Security>,
+  lastDay: Day | null,
+): StoredOddity[] {
+  const seen = tickers.flatMap(({ entry, known }) => seenOf(entry, known, lastDay))
+  const found = [...seen.flatMap(alone), ...beside(seen, ticker => securities.get(ticker)?.delisted !== undefined)]
+  return KINDS.flatMap(kind => found.filter(oddity => oddity.kind === kind))
+}
+
+/** Nothing of a ticker without bars by then. */
+function seenOf({ ticker, last }: TickerEntry, known: KnownBars | null, lastDay: Day | null): Seen[] {
+  const toCome = lastDay !== null && last > lastDay ? last : null
+  if (known === null) return toCome === null ? [] : [{ ticker, last: null, toCome, jumps: [], outside: [] }]
+  const { origins, marks } = known
+  return [{ ticker, last: origins.at(-1)!.last, toCome, jumps: jumpsIn(known), outside: marks.outside }]
+}
+
+function alone({ ticker, toCome, jumps, outside }: Seen): StoredOddity[] {
+  const found = jumps.map(({ day, factor }): StoredOddity => {
+    return { kind: 'accepted_jump', ticker, date: formatDay(day), factor, bars: null }
+  })
+  const last = outside.at(-1)
+  if (last !== undefined)
+    found.push({ kind: 'outside_range', ticker, date: formatDay(last), factor: null, bars: outside.length })
+  if (toCome !== null) found.push({ kind: 'to_come', ticker, date: formatDay(toCome), factor: null, bars: null })
+  return found
+}
+
+function beside(seen: readonly Seen[], isDelisted: (ticker: string) => boolean): StoredOddity[] {
+  const lasts = Int32Array.from(seen.flatMap(({ last }) => last ?? [])).sort()
+  const middle = lasts[lasts.length >> 1] ?? 0
+  return seen.flatMap(({ ticker, last }): StoredOddity[] => {
+    if (last === null) return []
+    const far = { ticker, date: formatDay(last), factor: null, bars: null }
+    if (last > middle + FAR) return [{ kind: 'far_beyond', ...far }]
+    return last < middle - FAR && !isDelisted(ticker) ? [{ kind: 'far_behind', ...far }] : []
+  })
+}
+
+/** Oddities as people read them, a line a kind: what it is, and what to do about it. */
+export function oddityLines(
+  oddities: readonly StoredOddity[],
+): { kind: StoredOddity['kind']; what: string; mend: Sentence }[] {
+  return KINDS.flatMap(kind => {
+    const found = oddities.filter(oddity => oddity.kind === kind)
+    const [first] = found
+    if (first === undefined) return []
+    const named = found.slice(0, NAMED).map(shown).join(', ')
+    const more = found.length > NAMED ? ` and ${found.length - NAMED} more` : ''
+    return [{ kind, what: `${TITLES[kind]}: ${named}${more}`, mend: MENDS[kind](first) }]
+  })
+}
+
+const NAMED = 3
+
+const TITLES: Readonly<Record<StoredOddity['kind'], string>> = {
+  accepted_jump: 'accepted jumps',
+  outside_range: 'bars that open or close outside their high and low',
+  to_come: 'bars to come, which do not count',
+  far_behind: `last bars more than ${FAR} days before those of most tickers`,
+  far_beyond: `last bars more than ${FAR} days after those of most tickers`,
+}
+
+function shown({ kind, ticker, date, factor, bars }: StoredOddity): string {
+  if (bars !== null) return `${ticker} ${bars === 1 ? 'one' : bars}, ${bars === 1 ? 'on' : 'the last on'} ${date}`
+  if (factor !== null) return `${ticker} times ${Number(factor.toPrecision(6))} on ${date}`
+  return kind === 'to_come' ? `${ticker} up to ${date}` : `${ticker} ${date}`
+}
+
+const MENDS: Readonly<Record<StoredOddity['kind'], (first: StoredOddity) => Sentence>> = {
+  accepted_jump: () => sentence`import the whole history of each in one file`,
+  outside_range: () => sentence`compare them with another source; an import of other values replaces them`,
+  to_come: ({ ticker }) => sentence`${remedy('remove', [ticker], { after: 'DATE' })} takes them out`,
+  far_behind: () => sentence`import newer bars, or the day on which it was delisted (${remedy('import-facts')})`,
+  far_beyond: ({ ticker }) =>
+    sentence`look at its dates; ${remedy('remove', [ticker], { after: 'DATE' })} takes bars out`,
 }

@@ -3,8 +3,16 @@ import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import type { Adjustment, AssetClass } from '../model/series.js'
 import type { TickerEntry } from '../store/store.js'
 import { Behind, type Cache } from './cache.js'
-import { begunBy, type KnownBars, type KnownOrigin, knownTickers, type SourceFile, sourceFile } from './known.js'
-import { odditiesOf, type StoredOddity } from './oddities.js'
+import {
+  begunBy,
+  type KnownBars,
+  type KnownOrigin,
+  knownTickers,
+  odditiesOf,
+  type SourceFile,
+  type StoredOddity,
+  sourceFile,
+} from './known.js'
 
 /** What is loaded, and how fresh it is. */
 export interface Status {

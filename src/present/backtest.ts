@@ -41,8 +41,7 @@ import {
   yearsSection,
   yearsTrend,
 } from './performance.js'
-import { assumedText, headingOf, questionOf } from './strategy.js'
-import { SKIPPED, signalsSection, tradesSection } from './trades.js'
+import { assumedText, headingOf, questionOf, SKIPPED, signalsSection, tradesSection } from './trades.js'
 import { originFacts, readingSection } from './words.js'
 
 /** What became of money that followed the rules, beside what holding made of it. */

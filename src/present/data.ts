@@ -1,5 +1,5 @@
 import type { KnownFact, KnownFacts } from '../local/facts.js'
-import { oddityLines } from '../local/oddities.js'
+import { oddityLines } from '../local/known.js'
 import type { LoadedTicker, Status, TickerStatus } from '../local/status.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../model/facts.js'
 import type { PulledTicker } from '../remote/beside.js'

@@ -4,7 +4,7 @@ import type { OversoldMatch, OversoldPage, OversoldQuery } from '../model/overso
 import { PERFORMANCES, type Performance } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import type { NewestEvents } from '../source.js'
-import type { PoolEvent, PoolEvents, PoolEventsQuery } from '../tally/pool-events.js'
+import type { PoolEvent, PoolEvents, PoolEventsQuery } from '../tally/pool.js'
 import { OVERSOLD_KEYS } from '../tiers.js'
 import { type Column, column, type Described, type Tone, tableOf } from './description.js'
 import { UNKNOWN, whole } from './numbers.js'

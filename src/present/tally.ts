@@ -1,3 +1,4 @@
+import type { BandCount, BandCounts, FieldCounts } from '../local/band-counts.js'
 import { PERFORMANCES } from '../model/series.js'
 import type { ReturnFigures } from '../tally/base.js'
 import type { FieldState, Now } from '../tally/now.js'
@@ -5,7 +6,7 @@ import type { Tally, TallyWindow } from '../tally/tally.js'
 import { WHOLE_RANGE } from '../tiers.js'
 import { type Column, column, type Described, type Part, tableOf } from './description.js'
 import { signTone } from './events.js'
-import { count } from './numbers.js'
+import { count, share } from './numbers.js'
 import { SIGNS, stateText, whoText } from './words.js'
 
 /** What followed, counted: two tables, and for machines a row for every group and window. */
@@ -184,3 +185,50 @@ function staysColumn(range: string | null): Column<FieldState> {
   const isWhole = range === WHOLE_RANGE
   return { title: 'Stays', kind: 'count', spare: 5, of: ({ completed_stays: { n } }) => (isWhole ? n : n || null) }
 }
+
+/** How often each band of some fields occurred; for machines a row a band. */
+export function describeBandCounts(found: BandCounts): Described {
+  const { timeframe, tickers, fields } = found
+  return {
+    document: found,
+    columns: [
+      ...['field', 'hash', 'timeframe', 'tickers', 'band', 'bars', 'share', 'events'],
+      ...['by_ticker_least', 'by_ticker_median', 'by_ticker_most'],
+    ],
+    rows: fields.flatMap(({ field, hash, bands }) => bands.map(band => ({ field, hash, timeframe, tickers, ...band }))),
+    paragraphs: fields.map(field => ({
+      heading: [field.field, timeframe, count(tickers, 'ticker'), withoutBand(field)],
+      parts: [{ table: tableOf(field.field, BAND_COUNTS, field.bands) }],
+    })),
+  }
+}
+
+function withoutBand({ bars, undefined: none }: FieldCounts): string {
+  return bars === 0 ? 'no bars' : `${share(none / bars)} of ${count(bars, 'bar')} without a band`
+}
+
+const BAND_COUNTS: readonly Column<BandCount>[] = [
+  column('band'),
+  { title: 'Share', kind: 'share', of: ({ share }) => share },
+  { title: '', kind: 'text', of: ({ share }) => '#'.repeat(Math.round((share ?? 0) * WIDEST)) || null },
+  column('bars', 'count', { spare: 2 }),
+  column('events', 'count', { spare: 1 }),
+  {
+    title: 'Least',
+    kind: 'share',
+    spare: 4,
+    hint: 'share of the ticker that has fewest',
+    of: row => row.by_ticker.least,
+  },
+  {
+    title: 'Median',
+    kind: 'share',
+    spare: 3,
+    hint: 'share of the ticker in the middle',
+    of: row => row.by_ticker.median,
+  },
+  { title: 'Most', kind: 'share', spare: 4, hint: 'share of the ticker that has most', of: row => row.by_ticker.most },
+]
+
+/** Signs of a band that every bar has. */
+const WIDEST = 30

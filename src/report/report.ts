@@ -17,8 +17,7 @@ import { GLOSSARY } from '../present/glossary.js'
 import { whole as count, words } from '../present/numbers.js'
 import { describeWithPrices, inputsOf, type Reported } from '../present/prices.js'
 import type { PricedSource } from '../source.js'
-import { figure } from './chart.js'
-import { forest, monthsTable, stacked } from './strips.js'
+import { figure, forest, monthsTable, stacked } from './chart.js'
 import { CLASSES, table } from './table.js'
 
 /**

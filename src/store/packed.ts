@@ -1,6 +1,12 @@
 import { formatDay } from '../model/day.js'
-import { marksOf } from '../model/neighbours.js'
-import type { FieldRecord, FieldTail, Series, SeriesRecord, SeriesTail } from '../model/series.js'
+import {
+  type FieldRecord,
+  type FieldTail,
+  marksOf,
+  type Series,
+  type SeriesRecord,
+  type SeriesTail,
+} from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import { type ChunkRow, type Place, recordsOf } from './checked.js'
 import {

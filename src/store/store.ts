@@ -3,10 +3,10 @@ import { Busy, PlaceTaken, parameter, type Remedy, remedy, StorageError, sentenc
 import type { Day } from '../model/day.js'
 import type { SeriesKey } from '../model/event.js'
 import type { FactKind, FactSheet, FactSheets, Security } from '../model/facts.js'
-import type { BarMarks } from '../model/neighbours.js'
 import type {
   Adjustment,
   AssetClass,
+  BarMarks,
   FieldColumns,
   FieldRecord,
   Outcomes,

@@ -8,9 +8,8 @@ import { type GTestMember, gTestShift, overlap } from '../statistics/counts.js'
 import { deviation, pooledQuantile, type Weighted } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import type { ShiftOptions } from '../statistics/shift.js'
-import { Alike, isRun } from './columns.js'
 import { LEAST_UNITS, type Spread, type StudyWindow, spreadBeside } from './result.js'
-import { daysAt, placesIn, unionCalendar } from './signals.js'
+import { Alike, daysAt, isRun, placesIn, unionCalendar } from './signals.js'
 
 /** The events of one or several tickers over one horizon, held against any bar of the same tickers. */
 export interface Cell {

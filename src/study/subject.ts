@@ -2,11 +2,11 @@ import type { Series } from '../model/series.js'
 import { ANY_EVENT, type StudyQuery } from '../params/studies.js'
 import type { MarketBars, PricedSource, States } from '../source.js'
 import { excursions } from './cell.js'
-import { MarketColumns } from './columns.js'
 import {
   contextBandsOf,
   daysAt,
   eligibleBars,
+  MarketColumns,
   type Range,
   rangeOf,
   type Signals,

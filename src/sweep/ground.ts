@@ -8,12 +8,12 @@ import type { BarStates, MarketBars, PricedSource } from '../source.js'
 import { type BarRange, cpcv, type Fold, kFolds, purge, rollingFolds } from '../statistics/folds.js'
 import { Random } from '../statistics/random.js'
 import { gains, type MemberBars, memberBars, placesAmong } from '../study/cell.js'
-import { MarketColumns } from '../study/columns.js'
 import {
   contextOn,
   daysAt,
   eligibleBars,
   forwardReturns,
+  MarketColumns,
   placesIn,
   rangeOf,
   signalsIn,

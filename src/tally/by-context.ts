@@ -1,7 +1,7 @@
 import { andersonGoodman, type ChiSquare } from '../statistics/counts.js'
 import { countOf, logRank } from '../statistics/survival.js'
 import { type Change, type Stay, spellsOf } from './dwell.js'
-import { byVocabulary } from './scope.js'
+import { byVocabulary } from './pool.js'
 
 /** Does it matter which band the context is in? */
 export interface ContextTests {

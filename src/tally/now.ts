@@ -5,7 +5,7 @@ import { dateIn, type Stays, UNTOLD } from '../model/stays.js'
 import type { Timeframe } from '../model/terms.js'
 import { type Source, vocabulariesOf } from '../source.js'
 import { quantile } from '../statistics/moments.js'
-import { type Answered, scopeOf, type TallyWays, tickersInOrder } from './scope.js'
+import { type Answered, scopeOf, type TallyWays, tickersInOrder } from './pool.js'
 
 export interface NowQuery {
   /** Each counts once, whatever the order. */

@@ -21,7 +21,7 @@ import {
   theoreticalBase,
   tickerBase,
 } from './base.js'
-import { type Answered, byVocabulary, ordersOf, type Scope, scopeOf, type TallyWays, tickersInOrder } from './scope.js'
+import { type Answered, byVocabulary, ordersOf, type Scope, scopeOf, type TallyWays, tickersInOrder } from './pool.js'
 
 /** Which events of which tickers to count; each ticker counts once, whatever the order. */
 export interface TallyQuery extends PoolQuery {

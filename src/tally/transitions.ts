@@ -5,7 +5,7 @@ import type { Source } from '../source.js'
 import { type CausedSpell, countOf, cumulativeIncidence, stepAt } from '../statistics/survival.js'
 import type { ContextTests } from './by-context.js'
 import { type Change, type Dwell, dwell, Gathered, type Stay } from './dwell.js'
-import { type Answered, byVocabulary, ordersOf, type Scope, scopeOf, type TallyWays, tickersInOrder } from './scope.js'
+import { type Answered, byVocabulary, ordersOf, type Scope, scopeOf, type TallyWays, tickersInOrder } from './pool.js'
 
 /** Each ticker counts once, whatever the order. The context splits, and leaves its band open. */
 export type TransitionsQuery = Pick<PoolQuery, 'tickers' | 'field' | 'timeframe' | 'after' | 'before'> & {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { GRAVITY, gravestFirst, type Warning } from '../../src/study/gravity.js'
+import { GRAVITY, gravestFirst, type Warning } from '../../src/study/result.js'
 
 const warnings = fc.array(
   fc.tuple(fc.constantFrom(...GRAVITY), fc.option(fc.string({ minLength: 1 }), { nil: null })),

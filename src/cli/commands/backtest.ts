@@ -1,14 +1,16 @@
 import { backtest } from '../../backtest/backtest.js'
+import { compare } from '../../backtest/compare.js'
 import { grid } from '../../backtest/grid.js'
 import { besideStrategy } from '../../backtest/words.js'
 import { InvalidParameter, parameter, sentence } from '../../errors.js'
 import type { FieldSet } from '../../fields/index.js'
 import { type BacktestWays, parseBacktest } from '../../params/backtest.js'
-import { GRID, type GridQuery, parseGrid } from '../../params/grid.js'
+import { COMPARE, GRID, type GridQuery, parseCompare, parseGrid, SHARED } from '../../params/grid.js'
 import { optionsOf, type Written } from '../../params/row.js'
 import { BACKTEST, COSTS, type RunOptions, type Strategy } from '../../params/strategy.js'
 import { documentOf, printStrategy } from '../../params/strategy-file.js'
 import { describeBacktest } from '../../present/backtest.js'
+import { comparisonRecords, describeComparison } from '../../present/comparison.js'
 import { describeGrid, gridRecords } from '../../present/grid.js'
 import { yearly, yearRecords } from '../../present/performance.js'
 import { equityRecords, tradeRecords } from '../../present/records.js'
@@ -19,12 +21,11 @@ import type { Config } from '../config.js'
 import type { Context } from '../context.js'
 import { describedResult } from '../draw/described.js'
 import type { Given } from '../given.js'
-import { POOLED } from '../options.js'
-import { isNoSignal, SIGNAL_OPTIONS, tickersAndField, under } from '../questions.js'
+import { isNoSignal, POOLED, SIGNAL_OPTIONS, tickersAndField, under } from '../options.js'
 import { filesOf, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 import { allNamed, isPooled, textOf } from '../tickers.js'
 
-export const command: Command = {
+const backtestCommand: Command = {
   arguments: [
     [
       '[WHAT...]',
@@ -205,3 +206,46 @@ async function printConfig(context: Context, strategy: Strategy, run: RunOptions
 function isFile(word: string): boolean {
   return /\.(ya?ml|json)$/i.test(word)
 }
+
+const compareCommand: Command = {
+  arguments: [['[STRATEGY...]', 'two strategy files or more (.yaml, .json)', ['FILE']]],
+  options: [
+    ...under('In all strategies, whatever their files say', POOLED),
+    ...optionsOf(SHARED),
+    ...optionsOf(COMPARE),
+    ['--wide', 'every statistic, of the trades, too', 'once', 'What is shown and written'],
+    ['--years <FILE>', 'write what each year brought: .csv, .ndjson or .json'],
+    ['--report <FILE>', 'write a page that needs nothing else: .html'],
+  ],
+  examples: [
+    'bands compare dip.yaml trend.yaml',
+    'bands compare dip.yaml trend.yaml --tickers AAPL,GSPC --report compare.html',
+    'bands compare *.yaml --after 2013-01-01 --csv',
+  ],
+  notes: [
+    'Strategies are compared over the days that all of them have. A difference of Sharpe ratios whose interval has 0 in it tells nothing of which is better.',
+    'bands backtest … --print-config prints the strategy file of a run. Each strategy is noted in the ledger of trials.',
+  ],
+  async run(context, given) {
+    const files = await filesOf(given, { years: 'table', report: 'page' })
+    const names = given.rest(0)
+    const market = await studyMarket(context)
+    const strategies = await Promise.all(names.map(textOf))
+    const tickers = isPooled(given) ? { tickers: await allNamed(context, given, [], () => market.withBars()) } : {}
+    const options = given.params([...Object.keys(SHARED), ...Object.keys(COMPARE)])
+    const query = parseCompare(
+      { ...options, ...tickers, strategies, names },
+      { tier: context.config.tier, fields: context.fields },
+    )
+    const found = await withTrials(context, trials =>
+      compare(market, query, { trials, step: text => context.step(text) }),
+    )
+    await context.show(
+      describedResult(describeComparison(found), comparisonRecords(found), { wide: given.flag('wide') }),
+    )
+    if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(found.strategies))
+    if (files.report !== undefined) await writeReport(context, files.report, market, found)
+  },
+}
+
+export const commands = { backtest: backtestCommand, compare: compareCommand }

@@ -9,9 +9,9 @@ import { forceUnlock, openLists, openListsForReading, statusOf, verifyBeside } f
 import { DAY, integerOf, oneOf } from '../../params/kinds.js'
 import { open, given as optional, optionsOf } from '../../params/row.js'
 import { tickerValue } from '../../params/values.js'
-import { describeFacts, describeStatus, describeTickers } from '../../present/data.js'
+import { describeFacts, describeStatus, describeTickers, describeTrials } from '../../present/data.js'
 import { count } from '../../present/numbers.js'
-import type { Lists } from '../../source.js'
+import type { Lists, TrialKind } from '../../source.js'
 import { faultOf } from '../../store/sqlite/connection.js'
 import type { Damage } from '../../store/store.js'
 import type { Command } from '../command.js'
@@ -21,6 +21,7 @@ import { described } from '../draw/described.js'
 import { tableOf } from '../draw/table.js'
 import { TICKER } from '../options.js'
 import { oneRow } from '../output.js'
+import { ledger } from '../research.js'
 import { ACCOUNTS_FILE, hasAccountsElsewhere } from './accounts.js'
 
 /** What is loaded, whether it is whole, and how it goes again. */
@@ -256,4 +257,25 @@ const unlock: Command = {
   },
 }
 
-export const commands = { tickers, status, facts, verify, rebuild, remove, rename, unlock }
+const KINDS = ['cell', 'strategy'] as const satisfies readonly TrialKind[]
+
+const TRIALS = {
+  kind: open(oneOf(KINDS, 'WHAT'), `only ${KINDS.join(' or ')}`),
+  limit: optional(integerOf(1, 1_000_000), 20, 'how many of the newest'),
+}
+
+const trials: Command = {
+  options: optionsOf(TRIALS),
+  examples: ['bands trials', 'bands trials --kind strategy --json'],
+  notes: [
+    'A cell is a band of a field over a window (study, sweep), a strategy is what backtest trades. Every distinct one that was looked at is noted once, with the range of the data, in a file beside the database. So many looks are what a best result has to be deflated by (--family ledger). Nothing is noted of the bundled sample.',
+  ],
+  async run(context, given) {
+    const { kind, limit } = given.read(TRIALS)
+    const kinds = kind === undefined ? KINDS : [kind]
+    const found = await ledger(context, kinds)
+    await context.show(described(describeTrials(found, kinds, limit)))
+  },
+}
+
+export const commands = { tickers, status, facts, verify, rebuild, remove, rename, unlock, trials }

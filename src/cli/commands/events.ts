@@ -7,9 +7,8 @@ import type { Command } from '../command.js'
 import { eventWords, pasted } from '../command-line.js'
 import type { Context } from '../context.js'
 import type { Given } from '../given.js'
-import { allUnlessLimited, eventsQuery, isWithinLimit, POOLED } from '../options.js'
+import { allUnlessLimited, askedPlace, eventsQuery, isWithinLimit, POOL_ARGUMENTS, POOLED } from '../options.js'
 import { json } from '../output.js'
-import { askedPlace, POOL_ARGUMENTS } from '../questions.js'
 import { isPooled } from '../tickers.js'
 
 export const command: Command = {
@@ -65,7 +64,7 @@ async function pool(
   const { ticker: _ticker, ...asked } = await eventsQuery(context, given, { ticker: tickers[0]!, ...place })
   const query = { ...allUnlessLimited(context, given, asked), tickers }
   const [{ poolEvents }, { describePoolEvents }, { described }] = await Promise.all([
-    import('../../tally/pool-events.js'),
+    import('../../tally/pool.js'),
     import('../../present/events.js'),
     import('../draw/described.js'),
   ])

@@ -1,20 +1,29 @@
-import { InvalidParameter } from '../../errors.js'
+import { ConfigError, InvalidParameter } from '../../errors.js'
 import type { Local } from '../../local/local.js'
-import { optionsOf } from '../../params/row.js'
-import { parseScreen, SCREEN } from '../../params/screen.js'
-import { checkLook, describeScreen } from '../../present/screen.js'
-import { type Screen, screen, subjectsNamed } from '../../screen/screen.js'
+import { openLists } from '../../open.js'
+import { type OptionSpec, optionsOf } from '../../params/row.js'
+import { CHANGES, parseChanges, parseScreen, SCREEN } from '../../params/screen.js'
+import { checkLook, describeChanges, describeScreen } from '../../present/screen.js'
+import { webhookUrl } from '../../remote/webhook.js'
+import { type Changed, changes, questionOf, type Screen, screen, subjectsNamed } from '../../screen/screen.js'
+import type { Lists } from '../../source.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { described } from '../draw/described.js'
 import type { Given } from '../given.js'
 import { POOLED } from '../options.js'
-import { marketTickers } from '../tickers.js'
-import { WEBHOOK, webhookOf } from '../webhook.js'
+import { marketTickers, textOf } from '../tickers.js'
 
 const { condition: _condition, ...OPTIONS } = SCREEN
 
-export const command: Command = {
+/** An answer posted to a server of the user's own. */
+const WEBHOOK: readonly OptionSpec[] = [
+  ['--webhook <URL>', 'post the answer there as JSON, signed: X-Bands-Signature', 'once', 'Webhook'],
+  ['--webhook-secret-file <FILE>', 'what it is signed with; BANDS_WEBHOOK_SECRET unless given'],
+  ['--allow-private', 'the webhook may be on this machine or in a private network'],
+]
+
+const screenCommand: Command = {
   arguments: [
     ['<CONDITION>', 'what must hold: "rsi_zone in (oversold, deep_oversold) and GSPC:trend_direction = uptrend"'],
   ],
@@ -105,3 +114,110 @@ async function tellEmpty(context: Context, { scanned, stale, as_of, within }: Sc
         : `${fresh} of ${scanned} tickers had a bar in the week before ${as_of}`
   await context.notice(`No match: ${who}, and ${what}.`)
 }
+
+const changesCommand: Command = {
+  options: [...optionsOf(CHANGES), ...POOLED, ...WEBHOOK, ['--fail-empty', 'exit with 3 when nothing changed']],
+  examples: [
+    'bands changes',
+    'bands changes --since 2018-05-01 --fields rsi_zone,macd_state',
+    'bands changes --since last --watch tech --ndjson',
+  ],
+  notes: [
+    'Without --since: what became final on the newest day. --since last goes on where the same list (--watch NAME, or none) was last asked, ticker by ticker, so that a late bar is not lost; it moves on once the answer is written out, with --webhook once it was received.',
+    'Each question that is narrowed in another way, by --fields or by --when, has its own last. A ticker that is new to it begins where the question was last told.',
+  ],
+  async run(context, given) {
+    const local = await context.local()
+    const post = await webhookOf(context, given)
+    const asked = parseChanges(given.params(Object.keys(CHANGES)), local.fieldSet)
+    const tickers = await marketTickers(context, given, local)
+    const newest = (await local.today()) - 1
+    const granted = new Set((await local.granted()).fields.map(({ name }) => name))
+    const fields = given.value('fields') === undefined ? asked.fields.filter(name => granted.has(name)) : asked.fields
+    const query = { ...asked, fields, tickers }
+    const ways = { step: (text: () => string) => context.step(text) }
+    if (asked.since !== 'last')
+      return tellChanges(
+        { context, given, post },
+        await changes(local, { ...query, since: asked.since ?? newest }, ways),
+        tickers.length,
+      )
+    const question = questionOf({ ...asked, lists: given.list('watch') }, local.fieldSet.names)
+    await withLists(context, async lists => {
+      const marks = await lists.seen(question)
+      const changed = await changes(local, { ...query, since: newest, marks }, ways)
+      await tellChanges({ context, given, post }, changed, tickers.length)
+      await lists.see(question, changed.marks)
+    })
+  },
+}
+
+async function withLists(context: Context, ask: (lists: Lists) => Promise<void>): Promise<void> {
+  const lists = await openLists(context.choice)
+  try {
+    await ask(lists)
+  } finally {
+    await lists.close()
+  }
+}
+
+/** Posts and shows what was found; throws where either is not done to the end. */
+async function tellChanges(
+  { context, given, post }: { context: Context; given: Given; post: Post },
+  { found }: Changed,
+  tickers: number,
+): Promise<void> {
+  await post(found)
+  await context.show(described(describeChanges(found, tickers)))
+  if (found.changes.length > 0) return
+  if (!context.config.quiet) {
+    const since = found.since === 'last' ? 'since the last time' : `on a bar that became final after ${found.since}`
+    await context.notice(`No change: no field of ${tickers} tickers entered another band ${since}.`)
+  }
+  if (given.flag('fail-empty')) context.outcome = 3
+}
+
+const SECRET = 'BANDS_WEBHOOK_SECRET'
+
+/** Posts an answer; what there is to be said of it goes to stderr. */
+type Post = (document: object) => Promise<void>
+
+/**
+ * Where --webhook says that answers are posted; without it, nowhere. Throws InvalidParameter, ConfigError without a secret;
+ * what it gives throws Upstream when an answer is not received.
+ */
+async function webhookOf(context: Context, given: Given): Promise<Post> {
+  const text = given.text('webhook')
+  if (text === undefined) {
+    refuseAlone(given)
+    return async () => {}
+  }
+  const allowPrivate = given.flag('allow-private')
+  const url = webhookUrl('webhook', text, { allowPrivate })
+  const secret = await secretOf(context, given)
+  const { timeout, retries } = context.config
+  return async document => {
+    const { post } = await import('../../remote/webhook.js')
+    const status = await post(document, { url, secret, allowPrivate, timeoutMs: timeout * 1000, retries })
+    await context.remark(`posted to ${url.origin}, which answered ${status}.`)
+  }
+}
+
+function refuseAlone(given: Given): void {
+  const alone = ['webhook-secret-file', 'allow-private'].find(name => given.value(name) !== undefined)
+  if (alone === undefined) return
+  throw new InvalidParameter(`--${alone} is for --webhook URL, and none is given.`, {
+    param: alone.replaceAll('-', '_'),
+  })
+}
+
+async function secretOf(context: Context, given: Given): Promise<string> {
+  const file = given.text('webhook-secret-file')
+  const secret = file === undefined ? context.world.env[SECRET] : (await textOf(file)).trim()
+  if (secret !== undefined && secret !== '') return secret
+  throw new ConfigError(
+    `a webhook is signed, and there is no secret: set ${SECRET}, or give --webhook-secret-file FILE.`,
+  )
+}
+
+export const commands = { screen: screenCommand, changes: changesCommand }

@@ -1,21 +1,35 @@
 import { SHOWN_BARS, type Timeline, timeline } from '../../local/timeline.js'
 import type { PoolQuery } from '../../model/event.js'
-import { FILTERS } from '../../params/parameters.js'
+import { EXPLAIN, FILTERS } from '../../params/parameters.js'
+import { parseExplain } from '../../params/parse.js'
 import { optionsOf } from '../../params/row.js'
 import { integerValue } from '../../params/values.js'
+import { WHEN } from '../../params/when.js'
+import { describeExplanation } from '../../present/explain.js'
 import { count } from '../../present/numbers.js'
 import { whoText } from '../../present/words.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { drawingWidth, drawMultiples, drawTimeline } from '../draw/chart.js'
+import { described } from '../draw/described.js'
 import type { Paint } from '../draw/text.js'
+import type { Given } from '../given.js'
 import { noticeNoEvent } from '../notices.js'
-import { historyQuery, POOLED } from '../options.js'
+import {
+  askedPlace,
+  checkOrder,
+  FIELD,
+  historyQuery,
+  POOL_ARGUMENTS,
+  POOLED,
+  place,
+  TICKER,
+  TIMEFRAME,
+} from '../options.js'
 import type { Answer } from '../output.js'
-import { askedPlace, POOL_ARGUMENTS } from '../questions.js'
 import { isPooled } from '../tickers.js'
 
-export const command: Command = {
+const showCommand: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
     ...optionsOf(FILTERS),
@@ -121,3 +135,28 @@ function timelineAnswer(found: Timeline, style: Style): Answer {
     },
   }
 }
+
+const explainCommand: Command = {
+  arguments: [TICKER, FIELD, ['[DATE]', 'the bar to explain, YYYY-MM-DD; the newest unless given']],
+  options: [TIMEFRAME, ...optionsOf(WHEN)],
+  examples: [
+    'bands explain AAPL rsi_zone 2018-02-08',
+    'bands explain AAPL macd_state --timeframe weekly --json',
+    "bands explain AAPL --when 'rsi_zone = oversold and GSPC:rsi_zone != oversold'",
+  ],
+  async run(context, given) {
+    checkOrder(context, given.argument(0)!, given.argument(1))
+    const query = parseExplain({ ...given.params(Object.keys(EXPLAIN)), ...placeAndDate(given) }, context.fields)
+    const { explain } = await import('../../local/explain.js')
+    await context.show(described(describeExplanation(await explain(await context.local(), query))))
+  },
+}
+
+/** Where a condition stands in place of the field, the date comes next. */
+function placeAndDate(given: Given): { ticker: string; field?: string; date?: string | undefined } {
+  const [ticker, second, third] = [given.argument(0)!, given.argument(1), given.argument(2)]
+  const isDate = given.text('when') !== undefined && third === undefined && /^\d/.test(second ?? '')
+  return isDate ? { ticker, date: second } : { ...place(given, 'explain'), date: third }
+}
+
+export const commands = { show: showCommand, explain: explainCommand }

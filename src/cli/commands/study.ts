@@ -7,8 +7,7 @@ import type { Command } from '../command.js'
 import { longName } from '../command-line.js'
 import { describedResult } from '../draw/described.js'
 import { noticeEmptyStudy } from '../notices.js'
-import { POOLED } from '../options.js'
-import { isNoSignal, POOL_ARGUMENTS, SIGNAL_OPTIONS, tickersAndField, under } from '../questions.js'
+import { isNoSignal, POOL_ARGUMENTS, POOLED, SIGNAL_OPTIONS, tickersAndField, under } from '../options.js'
 import { filesOf, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 
 export const command: Command = {

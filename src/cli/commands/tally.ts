@@ -1,20 +1,33 @@
+import { InvalidParameter, quoted } from '../../errors.js'
+import { formatDay, parseDay } from '../../model/day.js'
+import type { Timeframe } from '../../model/terms.js'
 import { oneOf } from '../../params/kinds.js'
-import { FILTERS } from '../../params/parameters.js'
+import { FILTERS, NOW } from '../../params/parameters.js'
+import { parseTransitions } from '../../params/parse.js'
 import { open, optionsOf } from '../../params/row.js'
-import { describeTally } from '../../present/tally.js'
+import { fieldValue, timeframeValue } from '../../params/values.js'
+import { WHEN } from '../../params/when.js'
+import { count } from '../../present/numbers.js'
+import { describeNow, describeTally } from '../../present/tally.js'
+import { describeTransitions } from '../../present/transitions.js'
+import type { Source } from '../../source.js'
+import { type Now, now } from '../../tally/now.js'
 import { TALLY_GROUPINGS, type Tally, tally } from '../../tally/tally.js'
+import { transitionsOf } from '../../tally/transitions.js'
 import type { Command } from '../command.js'
 import { eventWords, pasted } from '../command-line.js'
+import type { Context } from '../context.js'
 import { described } from '../draw/described.js'
-import { noticeNoEvent, noticeNoEventOfAny } from '../notices.js'
-import { POOLED } from '../options.js'
-import { POOL_ARGUMENTS, pooledQuery } from '../questions.js'
+import type { Given } from '../given.js'
+import { noticeNoEvent, noticeNoEventOfAny, whyNoFactsOfAny } from '../notices.js'
+import { POOL_ARGUMENTS, POOLED, pooledQuery, TIMEFRAME } from '../options.js'
+import { allNamed, everyTicker, thereOf, usualTickers } from '../tickers.js'
 
 const GROUPED = {
   by: open(oneOf(TALLY_GROUPINGS, 'WHAT'), `split by ${TALLY_GROUPINGS.join(', ')}; by band unless --band is given`),
 }
 
-export const command: Command = {
+const tallyCommand: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
     ...optionsOf(FILTERS),
@@ -54,3 +67,138 @@ function tallyHints({ field, timeframe, tickers, band, when, groups }: Tally): s
   }
   return hints
 }
+
+const { band, since, changed } = NOW
+/** Which of the present bands are told. */
+const FILTER = { band, since, changed }
+
+const nowCommand: Command = {
+  arguments: [['[TICKER...]', 'tickers, @FILE, or - for standard input; all that are loaded unless given']],
+  options: [
+    ['--field <FIELDS>', 'only these fields; all that have a band unless given', 'repeatable'],
+    TIMEFRAME,
+    ...optionsOf(FILTER),
+    ...POOLED,
+    ['--fail-empty', 'exit with 3 when nothing is in such a band'],
+  ],
+  examples: [
+    'bands now AAPL',
+    'bands now --field rsi_zone --timeframe weekly',
+    'bands now AAPL GSPC --as-of 2018-02-08 --csv',
+    'bands now --field rsi_zone --band oversold,deep_oversold',
+    'bands now --changed',
+  ],
+  async run(context, given) {
+    const fields = given.list('field').map(name => fieldValue('field', name, context.fields).name)
+    const timeframe = timeframeValue('timeframe', given.text('timeframe') ?? 'daily')
+    const filter = given.read(FILTER)
+    const words = given.rest(0)
+    const isNamed = words.length > 0 || given.value('tickers') !== undefined || given.value('watch') !== undefined
+    const every = (): Promise<readonly string[]> => everyTicker(context, 'bands now A B')
+    const usual = isNamed || given.flag('all') ? [] : await usualTickers(context)
+    const named = isNamed ? await allNamed(context, given, words, every) : usual
+    const bands = await context.bands()
+    const listed = named.length > 0 ? named : await every()
+    const chosen = fields.length > 0 ? fields : await allFields(context, bands, listed[0]!, timeframe)
+    const tickers = named.length > 0 ? listed : await thereOf(context, listed, { fields: chosen, timeframe })
+    const skip = named.length > 0 && fields.length > 0 ? undefined : await bands.lacking?.()
+    const query = { tickers, fields: chosen, timeframe, skip, ...filter }
+    const found = await now(bands, query, { step: text => context.step(text) })
+    // Nobody asked for a line about each field that, say, a fund cannot have.
+    await context.show(described(describeNow(found, { unknown: fields.length > 0 })))
+    if (found.states.length === 0) {
+      await context.remark(`Nothing: none of ${count(tickers.length, 'ticker')} is in a band as it was asked for.`)
+      if (given.flag('fail-empty')) context.outcome = 3
+      return
+    }
+    // Of a filter's answer what is missing is missing for another reason.
+    if (filter.band === undefined && filter.since === undefined && !filter.changed)
+      await tellLacks(context, bands, fields, found)
+    await tellOld(context, bands, found)
+  },
+}
+
+/** Calendar days that holidays explain; a ticker that is older than that has no present to speak of. */
+const STALE = 10
+
+/** All fields of the tier; without those of facts while they wait for an import, for which the others need not wait. */
+async function allFields(context: Context, source: Source, ticker: string, timeframe: Timeframe): Promise<string[]> {
+  const { fields, waiting } = await source.granted(ticker, timeframe)
+  if (waiting.length > 0)
+    await context.remark('fundamental fields are left out: an import of facts is not finished (bands status).')
+  return fields.map(field => field.name)
+}
+
+/** Which of the fields that were asked for can have no band. */
+async function tellLacks(context: Context, source: Source, fields: readonly string[], { states }: Now): Promise<void> {
+  if (context.config.quiet) return
+  for (const field of new Set(fields)) {
+    const own = states.filter(state => state.field === field)
+    if (own.some(state => state.band !== null)) continue
+    const tickers = own.map(state => state.ticker)
+    const lack = await whyNoFactsOfAny(source, tickers, field)
+    if (lack !== null) await context.notice(`${lack}.`)
+  }
+}
+
+/** Which tickers have stopped before the others. */
+async function tellOld(context: Context, source: Source, { states, as_of }: Now): Promise<void> {
+  if (context.config.quiet || as_of === null) return
+  const asked = [...new Set(states.map(state => state.ticker))]
+  const limit = parseDay(as_of)! - STALE
+  const old = (await source.known(asked)).filter(({ last }) => last < limit)
+  if (old.length === 0) return
+  const named = old.slice(0, 5).map(({ ticker, last }) => `${ticker} ${formatDay(last)}`)
+  const more = old.length > named.length ? ` and ${old.length - named.length} more (bands status)` : ''
+  await context.notice(`not up to ${as_of}, and told as of the newest bar: ${named.join(', ')}${more}`)
+}
+
+const transitionsCommand: Command = {
+  arguments: POOL_ARGUMENTS,
+  options: [
+    ...optionsOf(FILTERS, ['timeframe', 'before', 'after']),
+    ...optionsOf(WHEN),
+    [
+      '--context <T:F>',
+      'compare by the band that a second ticker was in: GSPC:trend_direction; short for the two below',
+    ],
+    ...optionsOf(FILTERS, ['context_ticker', 'context_field']),
+    ...POOLED,
+  ],
+  examples: [
+    'bands transitions AAPL rsi_zone',
+    'bands transitions AAPL,GSPC macd_state --timeframe weekly --json',
+    'bands transitions AAPL rsi_zone --context GSPC:trend_direction',
+    'bands transitions rsi_zone --all --csv',
+  ],
+  async run(context, given) {
+    checkContext(given)
+    const query = await pooledQuery(context, given, 'transitions', parseTransitions)
+    const found = await transitionsOf(await context.bands(), query, { step: text => context.step(text) })
+    await context.show(described(describeTransitions(found)))
+    const [only, second] = found.tickers
+    if (found.events > 0) return
+    if (second === undefined) await noticeNoEvent(context, await context.bands(), { ...query, ticker: only! })
+    else await noticeNoEventOfAny(context, await context.bands(), query, found)
+  },
+}
+
+/** Said here in its own words, because a search may name a band of the context, too. */
+function checkContext(given: Given): void {
+  const short = given.text('context')
+  if (short !== undefined && /:.*=/.test(short))
+    throw new InvalidParameter(
+      `context ${quoted(short)} names a band, and all of them are compared: write T:F alone.`,
+      {
+        param: 'context',
+        value: short,
+      },
+    )
+  const names = ['context-ticker', 'context-field'] as const
+  const [missing, other] = names.filter(name => given.text(name) === undefined)
+  if (missing === undefined || other !== undefined) return
+  const there = names.find(name => name !== missing)!
+  throw new InvalidParameter(`--${missing} is missing beside --${there}.`, { param: missing.replace('-', '_') })
+}
+
+export const commands = { tally: tallyCommand, now: nowCommand, transitions: transitionsCommand }
