@@ -1,11 +1,10 @@
 import { availableParallelism } from 'node:os'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { FULL, NO_TEST_FILES, TEST_FILES } from './test/support/full.js'
 
-/** How much is proven: see test/support/full.ts. */
-const TIMES = Number(process.env.BANDS_FULL ?? 0)
 /** Far away: a test that hangs is found, and one on a loaded machine is not taken for one. */
-const PATIENCE = 600_000 * Math.max(1, TIMES)
+const PATIENCE = 600_000 * Math.max(1, Number(process.env.BANDS_FULL ?? 0))
 
 /** Proofs take longest, the longest of them in these rooms, so that they begin first: no core is left alone with one at the end. */
 const LONGEST = ['/test/levels/', '/test/store/']
@@ -20,9 +19,11 @@ class ProofsFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    // How much is proven: see test/support/full.ts.
+    include: TEST_FILES,
+    exclude: [...configDefaults.exclude, ...NO_TEST_FILES],
     // The quick run leaves types to `npm run typecheck`, which reads the same file.
-    typecheck: { enabled: TIMES >= 1, include: ['test/types/*.test-d.ts'] },
+    typecheck: { enabled: FULL, include: ['test/types/*.test-d.ts'] },
     // By itself vitest leaves one core idle, which is half of a machine with two; one more than there are cores, because
     // tests of processes and of waits leave theirs idle, too.
     maxWorkers: availableParallelism() + 1,

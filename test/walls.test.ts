@@ -1,12 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { EVENTS, OVERSOLD } from '../src/params/parameters.js'
 import { BACKTEST } from '../src/params/strategy.js'
 import { STUDY, SWEEP } from '../src/params/studies.js'
+import { LEFT_OUT, SMOKES } from './support/full.js'
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url))
+const TEST = fileURLToPath(new URL('../test', import.meta.url))
 const ARCHITECTURE = fileURLToPath(new URL('../ARCHITECTURE.md', import.meta.url))
 
 /** The floors of the house, from the ground up. A room may import rooms of lower floors, and nothing else. */
@@ -175,6 +177,25 @@ it('looks no field up by a global name where a set of fields is lent', () => {
   const allowed = (file: string): boolean =>
     [roomOf(file), name(file).replace(/\.ts$/, '')].some(place => KNOW_ALL_FIELDS.includes(place))
   expect(FILES.filter(file => knows(file) && !allowed(file)).map(name)).toEqual([])
+})
+
+/** What no test imports, as it is reached through others: escapes, paths of what is built, the program of a thread. */
+const THROUGH_OTHERS = ['html', 'built', 'workers']
+
+it('leaves no room out of the quick run, and leaves out what is there', () => {
+  const tests = filesBelow(TEST).map(file => `test/${relative(TEST, file).split(sep).join('/')}`)
+  const isLeftOut = (path: string): boolean =>
+    Object.keys(LEFT_OUT).some(left => path === left || (left.endsWith('/**') && path.startsWith(left.slice(0, -2)))) ||
+    (path.endsWith('.proof.test.ts') && !SMOKES.includes(path))
+  for (const smoke of SMOKES) expect(tests).toContain(smoke)
+  for (const [left, noticing] of Object.entries(LEFT_OUT)) {
+    expect(tests.filter(isLeftOut).join(' '), left).toContain(left.replace('**', ''))
+    for (const path of noticing) expect([tests.includes(path), isLeftOut(path)], path).toEqual([true, false])
+  }
+  const quick = tests.filter(path => path.endsWith('.test.ts') && !isLeftOut(path))
+  const sources = quick.map(path => readFileSync(path, 'utf8')).join('\n')
+  const untouched = FLOORS.flat().filter(room => !new RegExp(`/src/${room}(/|\\.js')`).test(sources))
+  expect(untouched).toEqual(THROUGH_OTHERS)
 })
 
 function floorOf(room: string): number {

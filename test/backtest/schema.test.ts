@@ -8,6 +8,7 @@ import { STABILITIES } from '../../src/model/series.js'
 import type { Distance } from '../../src/params/figures.js'
 import type { Strategy } from '../../src/params/strategy.js'
 import { printStrategy, readYaml, strategyOf } from '../../src/params/strategy-file.js'
+import { notInQuick } from '../support/full.js'
 
 const LEAST = 'tickers: [SPY]\nentry: {field: rsi_zone, bands: [oversold]}\nexit: {hold: 20}\n'
 
@@ -65,7 +66,7 @@ describe('a strategy file', () => {
     expect(readStrategy(json, 'a.json')).toEqual(readStrategy(LEAST, 'a.yaml'))
   })
 
-  it('is read as the same strategy again after it was printed', () => {
+  notInQuick('is read as the same strategy again after it was printed', () => {
     fc.assert(
       fc.property(strategies(), strategy => {
         expect(readStrategy(printStrategy(strategy), 'printed.yaml')).toEqual(strategy)

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { notInQuick } from '../support/full.js'
 import { BARS, expectEnd, type Lent, type Ran, scratch, typed } from './support/run.js'
 
 const folder = scratch()
@@ -187,7 +188,7 @@ describe('--webhook', () => {
     expect(headers['content-type']).toBe('application/json')
   })
 
-  it('tries again after a 503 under the same name, and moves last on only after a 2xx', async () => {
+  notInQuick('tries again after a 503 under the same name, and moves last on only after a 2xx', async () => {
     const line = `changes --since last --watch none --json --retries 1 --allow-private --webhook ${url}`
     await ask('watch add none AAPL')
     await ask('changes --since last --watch none --as-of 2018-05-08')

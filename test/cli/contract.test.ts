@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CATALOGUE } from '../../src/cli/catalogue.js'
 import { TOP_HELP } from '../../src/cli/help.js'
 import { parseWords } from '../../src/cli/program.js'
+import { notInQuick } from '../support/full.js'
 import { BARS, type Lent, type Ran, scratch, typed, wordsOf } from './support/run.js'
 
 const folder = scratch()
@@ -186,7 +187,7 @@ describe.each(CATALOGUE.map(entry => [entry.name, entry] as const))('bands %s', 
     if (!changing.includes(name) && !line.includes('{')) expect(before.out).toBe(ran.out)
   })
 
-  test('writes JSON that parses, without colour, on a terminal that is told to be coloured', async () => {
+  notInQuick('writes JSON that parses, without colour, on a terminal that is told to be coloured', async () => {
     await prepared(name)
     const ran = await ask(`${line} --json`, { terminal: 80, env: { FORCE_COLOR: '1' } })
     expect(ran.out).not.toContain('\u001b')

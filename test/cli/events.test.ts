@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { notInQuick } from '../support/full.js'
 import { BARS, bundledBars, typed, unpainted } from './support/run.js'
 
 const { folder, ask } = bundledBars()
@@ -206,7 +207,7 @@ describe('the sample', () => {
     expect(ran.err).toBe('sample data, 10 tickers to 2018-05-11; load your own: bands import FILE.csv\n')
   })
 
-  test('answers the demo even when there is a database, and for a machine leaves no file', async () => {
+  notInQuick('answers the demo even when there is a database, and for a machine leaves no file', async () => {
     const db = folder.file('other.db')
     await ask(`simulate 1 --bars 60 --load --db ${db}`)
     const shown = JSON.parse((await ask(`demo --json --db ${db}`)).out)

@@ -5,6 +5,7 @@ import { FIELDS } from '../../src/fields/index.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../src/model/facts.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
+import { notInQuick } from '../support/full.js'
 import { BARS, expectEnd, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
 const folder = scratch()
@@ -349,7 +350,7 @@ describe('a simulated sector', () => {
     expect((await world(`import ${folder.file('simulated.csv')} ${facts}`, 'imported')).code).toBe(0)
   })
 
-  test('answers the same from its files as loaded at once', async () => {
+  notInQuick('answers the same from its files as loaded at once', async () => {
     expect(readdirSync(facts)).toContain('reports.csv')
     for (const line of ['export events --csv', 'now SIM0001 --csv', 'tally pe_vs_sector --all --csv'])
       expect((await world(line, 'imported')).out, line).toBe((await world(line)).out)
@@ -366,7 +367,7 @@ describe('a simulated sector', () => {
     )
   })
 
-  test('is the same after a rebuild', async () => {
+  notInQuick('is the same after a rebuild', async () => {
     const before = (await world('export events --csv', 'imported')).out
     expect((await world('rebuild', 'imported')).code).toBe(0)
     expect((await world('export events --csv', 'imported')).out).toBe(before)

@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { strToU8, zipSync } from 'fflate'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { TickerStatus } from '../../src/local/status.js'
+import { notInQuick } from '../support/full.js'
 import { BARS, BIN, expectEnd, type Lent, type Ran, scratch, shell, typed } from './support/run.js'
 
 const folder = scratch()
@@ -71,32 +72,35 @@ describe('bands import', () => {
     expect(await explained('2018-05-04')).toContain(`prices from ${old} (`)
   })
 
-  test('keeps of a daily file what joined the others lately, and before that from which file to which', async () => {
-    const [header, ...rows] = readFileSync(`${BARS}/AAPL.csv`, 'utf8').trimEnd().split('\n')
-    const old = write('old.csv', [header, ...rows.slice(0, -30), ''].join('\n'))
-    const days = rows.slice(-30).map(row => {
-      const [date] = row.split(',')
-      return { date: date!, file: write(`${date}.csv`, `${header}\n${row}\n`) }
-    })
-    const files = [old, ...days.map(({ file }) => file)]
-    expect((await ask(`import ${files.join(' ')} --ticker AAPL`)).code).toBe(0)
-    const { sources } = JSON.parse((await ask('status --json')).out).tickers[0] as Pick<TickerStatus, 'sources'>
-    expect(sources.length).toBe(16)
-    expect(sources[0]).toMatchObject({ source: old, bars: 1230 })
-    expect(sources.slice(-4).map(({ source, bars }) => ({ source, bars }))).toEqual(
-      days.slice(-4).map(({ file }) => ({ source: file, bars: 1 })),
-    )
-    for (const { source, begun, first, last } of sources.slice(1)) {
-      expect([begun?.source ?? source, source]).toEqual(
-        [first, last].map(day => days.find(({ date }) => date === day)!.file),
+  notInQuick(
+    'keeps of a daily file what joined the others lately, and before that from which file to which',
+    async () => {
+      const [header, ...rows] = readFileSync(`${BARS}/AAPL.csv`, 'utf8').trimEnd().split('\n')
+      const old = write('old.csv', [header, ...rows.slice(0, -30), ''].join('\n'))
+      const days = rows.slice(-30).map(row => {
+        const [date] = row.split(',')
+        return { date: date!, file: write(`${date}.csv`, `${header}\n${row}\n`) }
+      })
+      const files = [old, ...days.map(({ file }) => file)]
+      expect((await ask(`import ${files.join(' ')} --ticker AAPL`)).code).toBe(0)
+      const { sources } = JSON.parse((await ask('status --json')).out).tickers[0] as Pick<TickerStatus, 'sources'>
+      expect(sources.length).toBe(16)
+      expect(sources[0]).toMatchObject({ source: old, bars: 1230 })
+      expect(sources.slice(-4).map(({ source, bars }) => ({ source, bars }))).toEqual(
+        days.slice(-4).map(({ file }) => ({ source: file, bars: 1 })),
       )
-    }
-    const { source, begun, bars, first, last } = sources.find(range => range.begun !== undefined)!
-    expect((await ask(`explain AAPL rsi_zone ${first}`)).out).toContain(
-      `prices from ${begun!.source} to ${source} (${bars} of 1,260 daily bars, ${first} to ${last}), imported `,
-    )
-    expect((await ask('verify --deep')).code).toBe(0)
-  })
+      for (const { source, begun, first, last } of sources.slice(1)) {
+        expect([begun?.source ?? source, source]).toEqual(
+          [first, last].map(day => days.find(({ date }) => date === day)!.file),
+        )
+      }
+      const { source, begun, bars, first, last } = sources.find(range => range.begun !== undefined)!
+      expect((await ask(`explain AAPL rsi_zone ${first}`)).out).toContain(
+        `prices from ${begun!.source} to ${source} (${bars} of 1,260 daily bars, ${first} to ${last}), imported `,
+      )
+      expect((await ask('verify --deep')).code).toBe(0)
+    },
+  )
 
   test('reads standard input, compressed files and folders', async () => {
     expect((await ask('import - --ticker ONE', { stdin: GOOD })).code).toBe(0)

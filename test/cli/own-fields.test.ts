@@ -4,6 +4,7 @@ import { describe, expect, it, test } from 'vitest'
 import { openBands } from '../../src/client.js'
 import { BadData, InvalidParameter } from '../../src/errors.js'
 import { ownFieldSet } from '../../src/params/fields-file.js'
+import { notInQuick } from '../support/full.js'
 import { serveFile } from '../support/serve.js'
 import { bundledBars, expectEnd, expectRefusal, type Ran, run, unpainted, wordsOf } from './support/run.js'
 
@@ -109,7 +110,7 @@ function withoutTrials(document: object): object {
   )
 }
 
-test('own fields count in the ledger of trials, and anew when their definition changes', async () => {
+notInQuick('own fields count in the ledger of trials, and anew when their definition changes', async () => {
   const db = { BANDS_DB: folder.file('counted.db') }
   copyFileSync(folder.file('bands.db'), db.BANDS_DB)
   const looked = async (file: string) =>
@@ -127,7 +128,7 @@ test('bands fields --json tells the hash of each, and of the specified ones none
   expect(Object.fromEntries(hashes)).toEqual(HASHES)
 })
 
-test('programs are told of the same definitions as whoever asks for JSON', async () => {
+notInQuick('programs are told of the same definitions as whoever asks for JSON', async () => {
   const bands = await openBands({ db: DB.BANDS_DB, fields: TEXT, ledger: false })
   const aapl = { tickers: ['AAPL'] }
   const dips = { ...aapl, field: 'dip', band: 'shallow', horizon: [5], reps: 99, resamples: 99 }

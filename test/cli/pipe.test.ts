@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { FULL } from '../support/full.js'
+import { FULL, notInQuick } from '../support/full.js'
 import { BARS, BIN, type Ran, scratch, shell } from './support/run.js'
 
 const folder = scratch()
@@ -35,7 +35,7 @@ describe('the built program in a shell', () => {
     expect((await sh('bands events ZZZZ rsi_zone --json')).code).toBe(3)
   })
 
-  test('hands megabytes through a pipe to the last byte, in every text format', async () => {
+  notInQuick('hands megabytes through a pipe to the last byte, in every text format', async () => {
     for (const format of ['ndjson', 'csv', 'json']) {
       const file = folder.file(`all.${format}`)
       const direct = await sh(`bands ${some} --output ${format} > "${file}"`)
@@ -46,7 +46,7 @@ describe('the built program in a shell', () => {
     }
   })
 
-  test('imports every file to the end, though nobody reads what it tells', async () => {
+  notInQuick('imports every file to the end, though nobody reads what it tells', async () => {
     const db = folder.file('unread.db')
     await sh(`bands simulate 8 --bars 400 --facts "${folder.file('facts')}" > "${folder.file('simulated.csv')}"`)
     const files = `"${folder.file('simulated.csv')}" "${folder.file('facts')}"`
@@ -74,7 +74,7 @@ describe('the built program in a shell', () => {
     expect(refused.err.replace(/\s+/g, ' ')).toMatch(/the disk is full\. 6 $/)
   })
 
-  test('waits for a slow reader', async () => {
+  notInQuick('waits for a slow reader', async () => {
     const slow = await sh(`set -o pipefail; bands ${some} --csv | (sleep 0.4; cat) | wc -c`)
     expect(slow.code).toBe(0)
     expect(Number(slow.out)).toBe(statSync(folder.file('all.csv')).size)
@@ -97,7 +97,7 @@ describe('the built program in a shell', () => {
     expect((await sh('bands events AAPL rsi_zone --json 2>&- | wc -l')).out.trim()).toBe('1')
   })
 
-  test.each([
+  notInQuick.each([
     ['INT', 130],
     ['TERM', 143],
   ])('is ended by SIG%s with %d', async (signal, code) => {
@@ -106,7 +106,7 @@ describe('the built program in a shell', () => {
     expect((await sh(line)).out).toContain(`${code}\n`)
   })
 
-  test('is ended by a signal while it waits for standard input', async () => {
+  notInQuick('is ended by a signal while it waits for standard input', async () => {
     // A pipe that is open at both ends here: nothing comes, and it does not end, however slow this machine is.
     const pipe = `mkfifo "${folder.file('silent')}"; exec 3<> "${folder.file('silent')}"`
     const line = 'set -m; "$NODE" "$BIN" import - <&3 & sleep 0.7; kill -TERM $!; wait $!; echo $?'
@@ -123,7 +123,7 @@ describe('the built program in a shell', () => {
     expect(readdirSync(home)).toEqual([])
   })
 
-  test('gives the same bytes twice', async () => {
+  notInQuick('gives the same bytes twice', async () => {
     for (const line of [
       'events AAPL rsi_zone',
       'explain AAPL macd_state --json',

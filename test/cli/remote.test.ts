@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Tier } from '../../src/model/terms.js'
 import { GOOD_PAGE, good, json, nobody, reset, scripted, silence, type Turn, text } from '../remote/upstream.js'
+import { firstInQuick, notInQuick } from '../support/full.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { expectEnd, expectRefusal, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
@@ -284,15 +285,9 @@ describe('a fault of a server', () => {
   const refusal = (status: number, error: string, more: object = {}): Turn =>
     json({ error, message: 'No.', ...more }, status)
   const FAULTS: [string, Turn | null, number][] = [
-    ['nobody there', null, 7],
-    ['resets', reset, 7],
-    ['silence', silence, 7],
     ['HTML', text('<h1>', 200, { 'content-type': 'text/html' }), 7],
     ['nothing', text(''), 7],
     ['another page', json({ ...GOOD_PAGE, ticker: 'XYZ' }), 7],
-    ['500', text('', 500), 7],
-    ['502', text('<h1>', 502, { 'content-type': 'text/html' }), 7],
-    ['503', text('', 503), 8],
     ['503 for an hour', text('', 503, { 'retry-after': '3600' }), 8],
     ['429', refusal(429, 'rate_limit_exceeded', { reset: '2199-01-01T00:00:00Z' }), 8],
     ['429 with an absurd wait', json({}, 429, { 'retry-after': '9'.repeat(30) }), 8],
@@ -302,9 +297,16 @@ describe('a fault of a server', () => {
     ['403', refusal(403, 'tier_restricted', { upgrade_url: 'https://x.example' }), 4],
     ['404', refusal(404, 'not_found'), 3],
     ['404 with HTML', text('<h1>', 404, { 'content-type': 'text/html' }), 7],
+    // These are asked about again.
+    ['nobody there', null, 7],
+    ['resets', reset, 7],
+    ['silence', silence, 7],
+    ['500', text('', 500), 7],
+    ['502', text('<h1>', 502, { 'content-type': 'text/html' }), 7],
+    ['503', text('', 503), 8],
   ]
 
-  test.each(FAULTS)(
+  test.each(firstInQuick(FAULTS, 12))(
     '%s: one sentence, the right code, nothing on stdout, nothing kept, no key',
     async (_, turn, code) => {
       const home = scratch()
@@ -350,7 +352,7 @@ describe('a fault of a server', () => {
     expect(upstream.arrivals.length).toBeLessThanOrEqual(8)
   })
 
-  test('is asked about again as often as --retries says', async () => {
+  notInQuick('is asked about again as often as --retries says', async () => {
     const upstream = await scripted(reset, reset, good)
     const env = { BANDS_REMOTE: upstream.url, BANDS_API_KEY: KEY }
     expect((await typed('events ABC rsi_zone --retries 1', { env })).code).toBe(7)

@@ -7,6 +7,7 @@ import { probability } from '../../src/present/numbers.js'
 import { type EventStudy, spreadOf } from '../../src/study/result.js'
 import type { Sweep } from '../../src/sweep/result.js'
 import { Database } from '../support/database.js'
+import { notInQuick } from '../support/full.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { bundledBars } from './support/run.js'
 
@@ -40,7 +41,7 @@ describe('bands study', () => {
     expect(text).not.toContain('Newey-West')
   })
 
-  test('gives the same bytes in whatever order and words the same is asked', async () => {
+  notInQuick('gives the same bytes in whatever order and words the same is asked', async () => {
     const ran = (await ask(`${STUDY} --json`)).out
     expect((await ask(`study GSPC AAPL rsi_zone --band oversold ${FAST} --json`)).out).toBe(ran)
     expect((await ask(`study rsi_zone --tickers GSPC --tickers AAPL --band oversold ${FAST} --json`)).out).toBe(ran)
@@ -135,7 +136,7 @@ describe('the windows of a study', () => {
     )
   })
 
-  test('of several tickers count their stretches of dates beside', async () => {
+  notInQuick('of several tickers count their stretches of dates beside', async () => {
     const pool = `study AAPL,GSPC rsi_zone --band oversold ${MORE}`
     const { windows } = await json<EventStudy>(pool)
     const [head, ...rows] = rowsOf(await wide(pool))
@@ -144,7 +145,7 @@ describe('the windows of a study', () => {
     expect(rowsOf(await wide(line))[0]).not.toContain('DATES')
   })
 
-  test('stand against the bars in the same context, too', async () => {
+  notInQuick('stand against the bars in the same context, too', async () => {
     const asked = `study AAPL rsi_zone --context GSPC:trend_direction=uptrend,strong_uptrend ${MORE}`
     const { windows } = await json<EventStudy>(asked)
     const text = await wide(asked)
@@ -179,7 +180,7 @@ describe('the windows of a study', () => {
 })
 
 describe('bands sweep', () => {
-  test('says first how many combinations were tried, and cuts the table alone', async () => {
+  notInQuick('says first how many combinations were tried, and cuts the table alone', async () => {
     const found = await json<Sweep>(SWEEP)
     const text = await table(`${SWEEP} --limit 2`)
     expect(text).toContain(`${found.tried.cells} combinations tried, ${found.tried.tested} with enough events`)
@@ -190,7 +191,7 @@ describe('bands sweep', () => {
     expect(text).toMatch(/Is the best of \d+ real\?/)
   })
 
-  test('tells cells apart by ticker, band left and context', async () => {
+  notInQuick('tells cells apart by ticker, band left and context', async () => {
     const line = `sweep --all --fields rsi_zone --horizon 5 --by ticker --prev-band --context GSPC:trend_direction ${FAST}`
     const { cells } = await json<Sweep>(line)
     expect(new Set(cells.map(cell => cell.ticker))).toEqual(new Set(['AAPL', 'GSPC']))
@@ -279,7 +280,7 @@ test('a sweep of nothing says so, and shows no cell', async () => {
 })
 
 describe('bands trials', () => {
-  test('counts each distinct look once', async () => {
+  notInQuick('counts each distinct look once', async () => {
     const count = async (): Promise<number> => (await json<{ cells: number }>('trials')).cells
     await ask(`study GSPC macd_state --horizon 7 ${FAST}`)
     const before = await count()
@@ -289,26 +290,29 @@ describe('bands trials', () => {
     expect(await count()).toBe(before + 2)
   })
 
-  test('that cannot be written cost no answer, which says so; that cannot be opened are said to be missing', async () => {
-    const of = (file: string) => ({ env: { BANDS_DB: folder.file(file) } })
-    cpSync(folder.file('bands.db'), folder.file('full.db'))
-    await (await openTrials({ db: folder.file('full.db') }))!.close()
-    const db = new Database(folder.file('full.trials.db'))
-    db.exec("CREATE TRIGGER full BEFORE INSERT ON trials BEGIN SELECT RAISE(ABORT, 'no room'); END")
-    db.close()
-    for (const line of [STUDY, BACKTEST, SWEEP]) {
-      const found = await json<EventStudy | Backtest | Sweep>(line, of('full.db'))
-      expect(found.warnings.at(-1)).toMatch(/^this run is not noted in the ledger of trials: .*no room/)
-    }
-    cpSync(folder.file('bands.db'), folder.file('odd.db'))
-    writeFileSync(folder.file('odd.trials.db'), 'no database at all, but a text of some length')
-    const studied = await ask(`${STUDY} --json`, of('odd.db'))
-    expect(studied.code).toBe(0)
-    expect(studied.err).toContain('this run is not counted among the trials')
-    const listed = await ask('trials', of('odd.db'))
-    expect([listed.code, listed.out]).toEqual([6, ''])
-    expect(listed.err).not.toContain('this run')
-  })
+  notInQuick(
+    'that cannot be written cost no answer, which says so; that cannot be opened are said to be missing',
+    async () => {
+      const of = (file: string) => ({ env: { BANDS_DB: folder.file(file) } })
+      cpSync(folder.file('bands.db'), folder.file('full.db'))
+      await (await openTrials({ db: folder.file('full.db') }))!.close()
+      const db = new Database(folder.file('full.trials.db'))
+      db.exec("CREATE TRIGGER full BEFORE INSERT ON trials BEGIN SELECT RAISE(ABORT, 'no room'); END")
+      db.close()
+      for (const line of [STUDY, BACKTEST, SWEEP]) {
+        const found = await json<EventStudy | Backtest | Sweep>(line, of('full.db'))
+        expect(found.warnings.at(-1)).toMatch(/^this run is not noted in the ledger of trials: .*no room/)
+      }
+      cpSync(folder.file('bands.db'), folder.file('odd.db'))
+      writeFileSync(folder.file('odd.trials.db'), 'no database at all, but a text of some length')
+      const studied = await ask(`${STUDY} --json`, of('odd.db'))
+      expect(studied.code).toBe(0)
+      expect(studied.err).toContain('this run is not counted among the trials')
+      const listed = await ask('trials', of('odd.db'))
+      expect([listed.code, listed.out]).toEqual([6, ''])
+      expect(listed.err).not.toContain('this run')
+    },
+  )
 
   test('are only read, and are none before the first look', async () => {
     cpSync(folder.file('bands.db'), folder.file('new.db'))
@@ -318,7 +322,7 @@ describe('bands trials', () => {
     expect(existsSync(folder.file('new.trials.db'))).toBe(false)
   })
 
-  test('names its kinds, and tells apart strategies that read alike', async () => {
+  notInQuick('names its kinds, and tells apart strategies that read alike', async () => {
     for (const costs of [5, 6]) await ask(`${BACKTEST} --costs-bps ${costs}`)
     const trials = (await openTrials({ db: folder.file('bands.db') }))!
     await trials.note(
@@ -477,7 +481,7 @@ describe('at a server', () => {
   })
   const env = (db = ground.db): Record<string, string> => ({ BANDS_API_KEY: key, HOME: folder.path, BANDS_DB: db })
 
-  test('a study takes events from there and prices from here, and finds the same', async () => {
+  notInQuick('a study takes events from there and prices from here, and finds the same', async () => {
     const line = `study SIM0001 SIM0002 rsi_zone --band oversold --after 2022-06-01 ${FAST}`
     const near = await json<EventStudy>(line, { env: env() })
     const far = await json<EventStudy>(`${line} --remote ${server.url}`, { env: env() })

@@ -7,6 +7,7 @@ import { openLocal } from '../../src/open.js'
 import type { OversoldParams } from '../../src/params/parameters.js'
 import { parseOversold } from '../../src/params/parse.js'
 import { OVERSOLD_KEYS } from '../../src/tiers.js'
+import { notInQuick } from '../support/full.js'
 import { type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
 const folder = scratch()
@@ -103,7 +104,7 @@ describe('bands scan oversold', () => {
     expect((await ask(`--date ${DAY} --limit 9`)).err).toBe('')
   })
 
-  test('shows a tier no more matches than a key gets, in every form', async () => {
+  notInQuick('shows a tier no more matches than a key gets, in every form', async () => {
     const falling = Array.from({ length: 110 }, (_, i) =>
       Array.from({ length: 31 }, (_, day) => {
         const close = 200 - day

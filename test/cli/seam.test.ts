@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { notInQuick } from '../support/full.js'
 import { simulatedRows } from '../support/imports.js'
 import { type Ran, scratch, typed } from './support/run.js'
 
@@ -78,7 +79,7 @@ describe('a night’s file of 505 tickers', () => {
     return write('night.csv', rows, header)
   }
 
-  test('is loaded but for the one that has split, and says so', async () => {
+  notInQuick('is loaded but for the one that has split, and says so', async () => {
     await load()
     const { code, err } = await ask(`import ${night()}`)
     expect(code).toBe(5)
@@ -89,7 +90,7 @@ describe('a night’s file of 505 tickers', () => {
     expect(late.map(({ ticker }: { ticker: string }) => ticker)).toEqual(['T200'])
   })
 
-  test('tells which one as data', async () => {
+  notInQuick('tells which one as data', async () => {
     await load()
     const refused = { ticker: 'T200', reason: 'split', factor: 0.25, date: ROWS[20]!.slice(0, 10) }
     const { files } = await documentOf(`import ${night()}`)
@@ -99,7 +100,7 @@ describe('a night’s file of 505 tickers', () => {
     expect(line).toMatchObject({ refused: 'split', factor: 0.25, note: expect.stringContaining('--rescale') })
   })
 
-  test('goes in whole with --accept-jump', async () => {
+  notInQuick('goes in whole with --accept-jump', async () => {
     await load()
     expect((await ask(`import ${night()} --accept-jump`)).code).toBe(0)
   })

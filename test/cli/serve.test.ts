@@ -7,6 +7,7 @@ import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LogLines } from '../../src/cli/commands/serve.js'
 import { ClosedPipe, type Stream } from '../../src/cli/world.js'
+import { notInQuick } from '../support/full.js'
 import { BIN, type Lent, scratch, typed } from './support/run.js'
 
 const folder = scratch()
@@ -223,7 +224,7 @@ describe('the built program', () => {
     expect(await ended).toEqual([0, null])
   })
 
-  test('opens its log anew at SIGHUP, and goes on serving', async () => {
+  notInQuick('opens its log anew at SIGHUP, and goes on serving', async () => {
     const [path, moved] = [folder.file('serve.log'), folder.file('serve.log.1')]
     const { child, url, ended } = await started(`--log-file ${path}`)
     const asked = async (name: string) => (await fetch(`${url}/healthz?${name}`)).status

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { notInQuick } from '../support/full.js'
 import { BARS, bundledBars, unpainted } from './support/run.js'
 
 const { folder, ask, table } = bundledBars()
@@ -134,7 +135,7 @@ describe('bands transitions', () => {
     expect(text).toMatch(/^B oversold +10 /m)
   })
 
-  test('tells how sure the median is, where stays go, and what follows bar by bar', async () => {
+  notInQuick('tells how sure the median is, where stays go, and what follows bar by bar', async () => {
     for (const row of await rows('transitions AAPL rsi_zone')) {
       const same = (await rows('transitions AAPL rsi_zone')).filter(({ from }) => from === row.from)
       if (row.from_per_bar === '') continue

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { firstInQuick } from '../support/full.js'
 import { BARS, scratch, typed, unpainted } from './support/run.js'
 
 const folder = scratch()
@@ -66,7 +67,7 @@ const LINES = [
   'check recursion AAPL --fields rsi_zone',
 ]
 
-describe.each([40, 80])('on a terminal of %d columns', width => {
+describe.each(firstInQuick([40, 80]))('on a terminal of %d columns', width => {
   test.each(LINES)('no line of bands %s is longer', async line => {
     const ran = await typed(line, { env, terminal: width })
     expect(ran.code).toBe(0)

@@ -14,6 +14,7 @@ import {
 } from '../../src/accounts/accounts.js'
 import { InvalidParameter, NotFound } from '../../src/errors.js'
 import { Random } from '../../src/statistics/random.js'
+import { firstInQuick } from '../support/full.js'
 
 /** A moment in the middle of a UTC hour and day. */
 export const NOON = Date.UTC(2026, 2, 24, 12, 30)
@@ -294,37 +295,40 @@ export function accountsContract(
       expect(await accounts.charge([])).toEqual([])
     })
 
-    it.each([1, 2, 3, 4])('become what books kept by hand say, in whatever order they come (seed %i)', async seed => {
-      const { accounts, again } = await make()
-      const random = new Random(seed)
-      const pick = <T>(items: readonly T[]): T => items[random.word() % items.length]!
-      const names = ['alice', 'bob', 'carol']
-      const owners = await Promise.all(names.map(owner => accounts.create(owner, 'free', iso(NOON))))
-      const connections = [accounts, await again()]
-      const books = new Books()
-      let now = NOON
-      for (let round = 0; round < 150; round++) {
-        now += pick([0, 1, 60_000, 20 * 60_000, HOUR_MS, 5 * HOUR_MS])
-        const batch = Array.from({ length: 1 + (random.word() % 6) }, () =>
-          chargeOf(pick(owners), {
-            credits: pick([1, 1, 2]),
-            idempotency: pick([null, sha256(`name ${random.word() % 12}`)]),
-            question: sha256(`question ${random.word() % 2}`),
-            answer: sha256(`answer ${random.word() % 2}`),
-            limits: pick([
-              { day: 12, hour: 4 },
-              { day: 30, hour: 20 },
-            ]),
-            at: now,
-          }),
-        )
-        const expected = batch.map(charge => books.charge(charge))
-        expect(await pick(connections).charge(batch)).toEqual(expected)
-        for (const { id } of owners) expect(await pick(connections).used(id, now)).toEqual(books.used(id, now))
-      }
-      for (const { id } of owners) expect(await accounts.usage(id, NOON)).toEqual(books.usage(id))
-      expect(await accounts.reconcile()).toEqual({ ...books.total(), discrepancies: [] })
-    })
+    it.each(firstInQuick([1, 2, 3, 4]))(
+      'become what books kept by hand say, in whatever order they come (seed %i)',
+      async seed => {
+        const { accounts, again } = await make()
+        const random = new Random(seed)
+        const pick = <T>(items: readonly T[]): T => items[random.word() % items.length]!
+        const names = ['alice', 'bob', 'carol']
+        const owners = await Promise.all(names.map(owner => accounts.create(owner, 'free', iso(NOON))))
+        const connections = [accounts, await again()]
+        const books = new Books()
+        let now = NOON
+        for (let round = 0; round < 150; round++) {
+          now += pick([0, 1, 60_000, 20 * 60_000, HOUR_MS, 5 * HOUR_MS])
+          const batch = Array.from({ length: 1 + (random.word() % 6) }, () =>
+            chargeOf(pick(owners), {
+              credits: pick([1, 1, 2]),
+              idempotency: pick([null, sha256(`name ${random.word() % 12}`)]),
+              question: sha256(`question ${random.word() % 2}`),
+              answer: sha256(`answer ${random.word() % 2}`),
+              limits: pick([
+                { day: 12, hour: 4 },
+                { day: 30, hour: 20 },
+              ]),
+              at: now,
+            }),
+          )
+          const expected = batch.map(charge => books.charge(charge))
+          expect(await pick(connections).charge(batch)).toEqual(expected)
+          for (const { id } of owners) expect(await pick(connections).used(id, now)).toEqual(books.used(id, now))
+        }
+        for (const { id } of owners) expect(await accounts.usage(id, NOON)).toEqual(books.usage(id))
+        expect(await accounts.reconcile()).toEqual({ ...books.total(), discrepancies: [] })
+      },
+    )
   })
 }
 

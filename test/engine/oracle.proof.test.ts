@@ -13,7 +13,7 @@ import {
   SHARED,
   universeTickers,
 } from '../support/bars.js'
-import { draws, FULL, NIGHT } from '../support/full.js'
+import { draws, FULL, NIGHT, notInQuick } from '../support/full.js'
 import { dayAfter } from '../support/oracle/bars.js'
 import { type Company, FUNDAMENTALS, oracleFundamentals } from '../support/oracle/facts.js'
 import type { Bar } from '../support/oracle/index.js'
@@ -77,7 +77,7 @@ describe.skipIf(SHARED === null)(`every event of real bars equals the oracle's${
     },
   )
 
-  it('the shortest tickers of the universe', () => {
+  notInQuick('the shortest tickers of the universe', () => {
     const shortest = universeTickers()!
       .map(ticker => ({ ticker, bars: loadUniverse(ticker)! }))
       .sort((a, b) => a.bars.length - b.bars.length)

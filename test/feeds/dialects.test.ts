@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BadData, worded } from '../../src/errors.js'
 import type { ReadOptions } from '../../src/feeds/feed.js'
+import { notInQuick } from '../support/full.js'
 import { only, read, readBars, readFacts, refusal, refused, rowsOf, written } from './files.js'
 
 const NAMES = ['date', 'open', 'high', 'low', 'close', 'volume']
@@ -463,7 +464,7 @@ describe('a file that was cut off', () => {
   const rows = ROWS.map(row => [...row.slice(0, 5), '4787699'].join(','))
   const cut = (count: number): string => `${HEADER}\n${rows.slice(0, -1).join('\n')}\n${rows.at(-1)!.slice(0, count)}`
 
-  it('is refused wherever its last row was cut', async () => {
+  notInQuick('is refused wherever its last row was cut', async () => {
     const length = rows.at(-1)!.length
     for (let count = 1; count < length; count++)
       expect(await refusal('X.csv', cut(count)), cut(count).slice(-50)).toMatch(

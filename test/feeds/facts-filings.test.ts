@@ -4,6 +4,7 @@ import { reportsOfFilings } from '../../src/feeds/facts/sec.js'
 import type { FiledFact } from '../../src/feeds/facts/sec-ledger.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import { SHARED } from '../support/bars.js'
+import { notInQuick } from '../support/full.js'
 
 /** What filings state, by the words for it here. */
 const CONCEPTS: Record<string, [concept: string, unit: string]> = {
@@ -312,7 +313,7 @@ describe.skipIf(SHARED === null)('the filings of five companies (needs ../shared
     expect(book('NVDA', '2010-05-02')).toBeNull()
   })
 
-  it('say the same up to a date, whatever is filed later', () => {
+  notInQuick('say the same up to a date, whatever is filed later', () => {
     for (const [ticker, facts] of companies) {
       const all = reports.get(ticker)!
       for (const cut of ['2010-06-30', '2014-08-01', '2020-11-30', '2022-03-20', '2024-09-30'].map(day)) {

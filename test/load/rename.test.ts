@@ -6,6 +6,7 @@ import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import { type SimulatedTicker, simulatedTickers } from '../../src/simulate/simulate.js'
 import { originsOf, type Store } from '../../src/store/store.js'
 import { pulledSeries } from '../contracts/store.js'
+import { notInQuick } from '../support/full.js'
 import { pulledIn } from '../support/pulled.js'
 import { emptyImporter, sourced } from '../support/store.js'
 
@@ -43,7 +44,7 @@ async function everything(store: Store): Promise<unknown> {
 }
 
 describe('a ticker that is renamed', () => {
-  it('is what it were had it always had that name, and its sector is as before', async () => {
+  notInQuick('is what it were had it always had that name, and its sector is as before', async () => {
     const before = await loaded(SEVEN)
     expect(await before.rename('SIM0002', 'META')).toBe(true)
     const named = SEVEN.map(one =>

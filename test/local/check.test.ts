@@ -11,6 +11,7 @@ import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { Random } from '../../src/statistics/random.js'
 import { loadPrices } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
+import { notInQuick } from '../support/full.js'
 import { pick } from '../support/random-facts.js'
 import { cacheOf, emptyImporter, loadedStore, openedForAll, recordOf, sourced } from '../support/store.js'
 
@@ -42,30 +43,33 @@ describe('the look-ahead check', () => {
     }
   })
 
-  it('finds nothing where figures as filed meet bars that are adjusted for a later split, or are not', async () => {
-    const random = new Random(2)
-    const importer = await emptyImporter()
-    await importer.put(SIMULATED.map(sourced))
-    const split = (ticker: string) => {
-      const ex_date = parseDay('2022-06-01')! + random.below(500)
-      return { ticker, kind: 'splits' as const, records: [{ ex_date, ratio: pick(random, [2, 3, 7, 0.1]) }] }
-    }
-    const facts = SIMULATED.flatMap(({ ticker, facts }) => [
-      split(ticker),
-      ...facts.map(part =>
-        part.kind === 'reports'
-          ? { ...part, records: part.records.map(record => ({ ...record, basis: 'filed' as const })) }
-          : part,
-      ),
-    ])
-    await importer.putFacts(facts, { file: 'facts', format: 'made' })
-    const split21 = new Cache(importer.store, 'pro', null)
-    for (const timeframe of TIMEFRAME_NAMES) {
-      const found = await checkLookahead(split21, { ...WHOLE, timeframe, cuts: 12 })
-      expect(found.differences).toEqual([])
-    }
-    await importer.close()
-  })
+  notInQuick(
+    'finds nothing where figures as filed meet bars that are adjusted for a later split, or are not',
+    async () => {
+      const random = new Random(2)
+      const importer = await emptyImporter()
+      await importer.put(SIMULATED.map(sourced))
+      const split = (ticker: string) => {
+        const ex_date = parseDay('2022-06-01')! + random.below(500)
+        return { ticker, kind: 'splits' as const, records: [{ ex_date, ratio: pick(random, [2, 3, 7, 0.1]) }] }
+      }
+      const facts = SIMULATED.flatMap(({ ticker, facts }) => [
+        split(ticker),
+        ...facts.map(part =>
+          part.kind === 'reports'
+            ? { ...part, records: part.records.map(record => ({ ...record, basis: 'filed' as const })) }
+            : part,
+        ),
+      ])
+      await importer.putFacts(facts, { file: 'facts', format: 'made' })
+      const split21 = new Cache(importer.store, 'pro', null)
+      for (const timeframe of TIMEFRAME_NAMES) {
+        const found = await checkLookahead(split21, { ...WHOLE, timeframe, cuts: 12 })
+        expect(found.differences).toEqual([])
+      }
+      await importer.close()
+    },
+  )
 
   const rsi = BUILT_IN.named('rsi_zone')!
   it.each<[string, Field['classify']]>([

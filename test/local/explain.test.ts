@@ -9,10 +9,11 @@ import { TIMEFRAMES } from '../../src/model/terms.js'
 import { series as seriesOfCloses } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { drained } from '../support/drain.js'
+import { notInQuick } from '../support/full.js'
 import { cacheOf, fixture } from '../support/store.js'
 
 describe('an explanation', () => {
-  it('agrees with every label of the events that it explains, daily and weekly', async () => {
+  notInQuick('agrees with every label of the events that it explains, daily and weekly', async () => {
     const cache = await simulated()
     const events = await drained(exportEvents(cache))
     for (const event of events.filter((_, i) => i % 23 === 0)) expectAgreement(await explained(cache, event), event)
@@ -22,25 +23,28 @@ describe('an explanation', () => {
     }
   })
 
-  it('agrees with the exported series on the band of any bar, and with the events on the band in force', async () => {
-    const cache = await simulated()
-    const rows = (await drained(exportSeries(cache))).filter((_, i) => i % 97 === 0)
-    const events = await drained(exportEvents(cache))
-    for (const { ticker, timeframe, date, ...row } of rows) {
-      for (const { name } of TECHNICAL_FIELDS) {
-        const query = { ticker, field: name, timeframe, date } as Placed
-        const found = await explained(cache, query)
-        expect(found.band, `${name} ${date}`).toBe(row[name])
-        expect(found.undefined_because === null, `${name} ${date}`).toBe(found.band !== null)
-        const own = events.filter(event => event.field === name && event.timeframe === timeframe)
-        const before = own.findLast(event => event.date <= String(date))
-        if (before !== undefined)
-          expect(found).toMatchObject({ in_force: before.band, entered: before.date, initial: false })
-        else expect(found.entered === null || found.initial).toBe(true)
-        expect(found.event !== null).toBe(before?.date === date)
+  notInQuick(
+    'agrees with the exported series on the band of any bar, and with the events on the band in force',
+    async () => {
+      const cache = await simulated()
+      const rows = (await drained(exportSeries(cache))).filter((_, i) => i % 97 === 0)
+      const events = await drained(exportEvents(cache))
+      for (const { ticker, timeframe, date, ...row } of rows) {
+        for (const { name } of TECHNICAL_FIELDS) {
+          const query = { ticker, field: name, timeframe, date } as Placed
+          const found = await explained(cache, query)
+          expect(found.band, `${name} ${date}`).toBe(row[name])
+          expect(found.undefined_because === null, `${name} ${date}`).toBe(found.band !== null)
+          const own = events.filter(event => event.field === name && event.timeframe === timeframe)
+          const before = own.findLast(event => event.date <= String(date))
+          if (before !== undefined)
+            expect(found).toMatchObject({ in_force: before.band, entered: before.date, initial: false })
+          else expect(found.entered === null || found.initial).toBe(true)
+          expect(found.event !== null).toBe(before?.date === date)
+        }
       }
-    }
-  })
+    },
+  )
 
   it('takes the newest final bar unless a date is given, and says when that date has no bar', async () => {
     const cache = await simulated()

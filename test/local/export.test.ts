@@ -19,6 +19,7 @@ import { simulatedTicker } from '../../src/simulate/simulate.js'
 import { expectSame, type Shown } from '../engine/drawn.js'
 import { barsOf, seriesOf } from '../support/convert.js'
 import { drained, Kept } from '../support/drain.js'
+import { firstInQuick, notInQuick } from '../support/full.js'
 import {
   type Bar,
   bands as bandsOf,
@@ -47,9 +48,12 @@ describe('exported events', () => {
     }
   })
 
-  it.each([null, '2017-08-15', '2017-08-19'])('of simulated bars are the oracle’s, as of %s too', async asOf => {
-    await expectOracleEvents(barsOf(simulatedTicker(1, SIMULATED).bars), asOf ?? undefined)
-  })
+  it.each(firstInQuick([null, '2017-08-15', '2017-08-19']))(
+    'of simulated bars are the oracle’s, as of %s too',
+    async asOf => {
+      await expectOracleEvents(barsOf(simulatedTicker(1, SIMULATED).bars), asOf ?? undefined)
+    },
+  )
 
   it('have the keys of the specification in its order, then exact returns and percentiles', async () => {
     const [daily] = await drained(exportEvents(await simulated(1), { timeframes: ['daily'] }))
@@ -87,7 +91,7 @@ describe('exported events', () => {
 })
 
 describe('exported series', () => {
-  it.each([null, '2017-08-15'])('of simulated bars are the oracle’s, as of %s too', async asOf => {
+  it.each(firstInQuick([null, '2017-08-15']))('of simulated bars are the oracle’s, as of %s too', async asOf => {
     await expectOracleSeries(barsOf(simulatedTicker(4, { ...SIMULATED, bars: 700 }).bars), asOf ?? undefined)
   })
 
@@ -140,7 +144,7 @@ describe('every export', () => {
     })
   })
 
-  it('says the same in NDJSON, CSV and Parquet', async () => {
+  notInQuick('says the same in NDJSON, CSV and Parquet', async () => {
     const cache = await simulated(1)
     const events = await drained(exportEvents(cache))
     const columns = eventColumns()

@@ -16,6 +16,7 @@ import { grantedFields, PLANS } from '../../src/tiers.js'
 import { randomBars, SHAPES } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { drained } from '../support/drain.js'
+import { notInQuick } from '../support/full.js'
 import { copied, pulledIn } from '../support/pulled.js'
 import { barsIn, statesIn } from '../support/source.js'
 import { cacheOf, loadedStore, openedForAll, temporaryFolder } from '../support/store.js'
@@ -69,7 +70,7 @@ describe('the market of what is loaded', () => {
     },
   )
 
-  it('as of a day is the market of bars that end there, sectors and all', async () => {
+  notInQuick('as of a day is the market of bars that end there, sectors and all', async () => {
     const day = parseDay('2021-03-10')!
     const market = marketOf({ asOf: day })
     const whole = marketOf()

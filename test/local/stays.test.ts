@@ -15,7 +15,7 @@ import { grantedFields } from '../../src/tiers.js'
 import { randomBars, SHAPES } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { drained } from '../support/drain.js'
-import { draws } from '../support/full.js'
+import { draws, notInQuick } from '../support/full.js'
 import { barsIn, statesIn } from '../support/source.js'
 import { loadedStore, openedForAll } from '../support/store.js'
 
@@ -100,7 +100,7 @@ describe('the stays of many tickers and fields', () => {
     }
   })
 
-  it('tell the last bar, the band on it, and when the bars of transitions were final', async () => {
+  notInQuick('tell the last bar, the band on it, and when the bars of transitions were final', async () => {
     let gaps = 0
     for (const asOf of [END, END - 40, END - 41, END - 42, END - 400]) {
       for (const timeframe of TIMEFRAME_NAMES) {

@@ -4,6 +4,7 @@ import type { Backtest } from '../../src/backtest/result.js'
 import { backtestAnswer, studyAnswer, sweepAnswer } from '../../src/present/answer.js'
 import type { EventStudy, StudyWindow } from '../../src/study/result.js'
 import type { Sweep, SweepCell } from '../../src/sweep/result.js'
+import { notInQuick } from '../support/full.js'
 import { madeBacktest } from '../support/results/backtest.js'
 import { madePrices } from '../support/results/prices.js'
 import { madeStudy } from '../support/results/study.js'
@@ -98,7 +99,7 @@ describe('the answer of a study', () => {
     expect(studyAnswer(calm)).toMatch(/could be luck: p \.003; in calm times/)
   })
 
-  it('never finds what any of the tests does not', async () => {
+  notInQuick('never finds what any of the tests does not', async () => {
     const p = fc.double({ min: 0, max: 1, noNaN: true }).map(p => p ** 3)
     const change = fc.double({ min: -0.1, max: 0.1, noNaN: true })
     const seen = fc.record({ diff: change, p, low: change, high: change, cases: fc.integer({ min: 5, max: 40 }) })

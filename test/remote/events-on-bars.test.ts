@@ -13,6 +13,7 @@ import { eventsOnBars } from '../../src/remote/events-on-bars.js'
 import type { PricedSource, Source } from '../../src/source.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { grantedFields, PLANS } from '../../src/tiers.js'
+import { firstInQuick } from '../support/full.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { barsIn, signalsFor, sourceOf, statesIn } from '../support/source.js'
 import { temporaryFolder } from '../support/store.js'
@@ -57,7 +58,7 @@ function filterOf(
 }
 
 describe('bands and events of a real server, on the same bars here', () => {
-  it.each(['plus', 'pro'] as const)(
+  it.each(firstInQuick(['plus', 'pro'] as const))(
     'with a %s key give the signals that the local engine gives as that tier',
     async tier => {
       const told = eventsOnBars(await remoteAs(tier), await pricesHere())

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { BandsError } from '../../src/errors.js'
 import { PERFORMANCES } from '../../src/model/series.js'
 import type { Remote } from '../../src/remote/remote.js'
+import { firstInQuick } from '../support/full.js'
 import {
   asJson,
   drip,
@@ -265,14 +266,16 @@ describe('a page that is not the one asked for', () => {
 })
 
 describe('a question ends within its deadline', () => {
-  it.each<[string, Turn]>([
-    ['silence', silence],
-    ['headers that drip', drip('HTTP/1.1 200 OK\r\nx: ', 'x')],
-    ['headers that go on', drip('HTTP/1.1 200 OK\r\n', 'x: y\r\n')],
-    ['a body that drips', drip(`${OK_JSON}content-length: 1000000\r\n\r\n`, ' ')],
-    ['chunks that drip', drip(CHUNKED, '1\r\n \r\n')],
-    ['interim answers without an end', drip('', 'HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n')],
-  ])('%s', async (_, fault) => {
+  it.each<[string, Turn]>(
+    firstInQuick<[string, Turn]>([
+      ['silence', silence],
+      ['headers that drip', drip('HTTP/1.1 200 OK\r\nx: ', 'x')],
+      ['headers that go on', drip('HTTP/1.1 200 OK\r\n', 'x: y\r\n')],
+      ['a body that drips', drip(`${OK_JSON}content-length: 1000000\r\n\r\n`, ' ')],
+      ['chunks that drip', drip(CHUNKED, '1\r\n \r\n')],
+      ['interim answers without an end', drip('', 'HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n')],
+    ]),
+  )('%s', async (_, fault) => {
     const upstream = await scripted(fault)
     const error = await refused(remoteTo(upstream, { timeoutMs: 700 }))
     expect([error.code, error.message]).toEqual(['upstream', `${upstream.url} did not answer within 0.7 s.`])

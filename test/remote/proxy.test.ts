@@ -8,6 +8,7 @@ import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openBands, openRemote, type RemoteClient, type RemoteClientOptions } from '../../src/index.js'
 import { Remote } from '../../src/remote/remote.js'
+import { notInQuick } from '../support/full.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { temporaryFolder } from '../support/store.js'
 import { GOOD_PAGE, good, nobody, QUESTION, raw, scripted } from './upstream.js'
@@ -167,7 +168,7 @@ async function client(options: Partial<RemoteClientOptions> = {}): Promise<Remot
 }
 
 describe('openRemote', () => {
-  it('asks a server what openBands asks a database', async () => {
+  notInQuick('asks a server what openBands asks a database', async () => {
     const [far, near] = [await client(), await openBands({ db: ground.db, tier: 'plus' })]
     onTestFinished(() => near.close())
     const params = { ticker: 'sim0001', field: 'rsi_zone', limit: '7' }

@@ -10,6 +10,7 @@ import { eventHistory } from '../../src/source.js'
 import { now } from '../../src/tally/now.js'
 import { type Tally, tally } from '../../src/tally/tally.js'
 import { transitionsOf } from '../../src/tally/transitions.js'
+import { notInQuick } from '../support/full.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { eventsBefore, json, pageOf, type Scripted, scripted, type Turn } from './upstream.js'
 
@@ -38,7 +39,7 @@ describe('before a real server', () => {
     return local
   }
 
-  it('tells the band of an open context as the local engine does, whatever the band', async () => {
+  notInQuick('tells the band of an open context as the local engine does, whatever the band', async () => {
     const [remote, local] = [await remoteAs('plus'), await localAs('plus')]
     for (const field of ['rsi_zone', 'macd_state'])
       for (const band of [undefined, 'oversold']) {
@@ -197,7 +198,7 @@ describe('pages', () => {
     )
   })
 
-  it('without an end come to one', async () => {
+  notInQuick('without an end come to one', async () => {
     const endless: Turn = (response, request, socket) => {
       const before = new URL(request.url!, 'http://x').searchParams.get('before')
       const day = before === null ? 900_000 : Date.parse(before) / 86_400_000

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { EventStudy } from '../../src/study/result.js'
+import { notInQuick } from '../support/full.js'
 import { ABOUT } from '../support/results/about.js'
 import { madeBacktest, madeStrategy } from '../support/results/backtest.js'
 import { madePrices } from '../support/results/prices.js'
@@ -128,18 +129,21 @@ describe('what a page leaves out', () => {
     expect(shell(made())).not.toMatch(/ d="[^"]*(?:NaN|Infinity|undefined)/)
   })
 
-  it('is rows beyond 250, tickers beyond 6, and of long lists what makes it greater than 1.5 MB, which it says', () => {
-    const whole = universeReport()
-    const page = shell(whole)
-    expect(page).toMatch(/Here are the newest 250 of \d,?\d+ rows; --occurrences FILE has all\./)
-    const { events, occurrences } = resultIn(whole) as EventStudy
-    const said = /without the first ([\d,]+) of ([\d,]+) occurrences \(--occurrences FILE has all\)/.exec(page)!
-    const [left, all] = said.slice(1).map(number => Number(number.replace(',', '')))
-    expect([all, occurrences.length]).toEqual([events, events - left!])
-    expect(Buffer.byteLength(whole)).toBeLessThan(1_500_000)
-    expect(page).toContain('499 others are in the numbers alone')
-    expect(count(page, /class="chart" id="price-/g)).toBe(6)
-  })
+  notInQuick(
+    'is rows beyond 250, tickers beyond 6, and of long lists what makes it greater than 1.5 MB, which it says',
+    () => {
+      const whole = universeReport()
+      const page = shell(whole)
+      expect(page).toMatch(/Here are the newest 250 of \d,?\d+ rows; --occurrences FILE has all\./)
+      const { events, occurrences } = resultIn(whole) as EventStudy
+      const said = /without the first ([\d,]+) of ([\d,]+) occurrences \(--occurrences FILE has all\)/.exec(page)!
+      const [left, all] = said.slice(1).map(number => Number(number.replace(',', '')))
+      expect([all, occurrences.length]).toEqual([events, events - left!])
+      expect(Buffer.byteLength(whole)).toBeLessThan(1_500_000)
+      expect(page).toContain('499 others are in the numbers alone')
+      expect(count(page, /class="chart" id="price-/g)).toBe(6)
+    },
+  )
 })
 
 /** The page without its data, style and script. */

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { parseDay } from '../../src/model/day.js'
 import { openAccounts } from '../../src/open.js'
 import type { Service } from '../../src/server/answers.js'
+import { notInQuick } from '../support/full.js'
 import { ask, authorization, serve, serveFile, withCharges } from '../support/serve.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
@@ -102,7 +103,7 @@ describe('an answer', () => {
 })
 
 describe('a limit', () => {
-  it('of a thousand is spent to exactly a thousand by 64 clients at once', async () => {
+  notInQuick('of a thousand is spent to exactly a thousand by 64 clients at once', async () => {
     const { id, key } = await server.account('quota', 'pro')
     commits.length = 0
     const statuses: number[] = []
@@ -132,7 +133,7 @@ describe('a limit', () => {
     await other.stop()
   })
 
-  it('tells when there are new credits: of the hour, and of the day once that is spent too', async () => {
+  notInQuick('tells when there are new credits: of the hour, and of the day once that is spent too', async () => {
     now = NOON + 10 * 60_000 + 1
     const key = await server.key('plus')
     await spend(key, 99)

@@ -9,6 +9,7 @@ import { parseOversold } from '../../src/params/parse.js'
 import type { Service } from '../../src/server/answers.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { ERROR_SHAPES } from '../../src/wire/format.js'
+import { notInQuick } from '../support/full.js'
 import { copyAll } from '../support/pulled.js'
 import { ask, authorization, type Served, serve, serveFile, simulatedGround, spend } from '../support/serve.js'
 import { smallDisk } from '../support/store.js'
@@ -173,7 +174,7 @@ describe('paths and methods', () => {
     await open.stop()
   })
 
-  it('hands on nothing that another server told', async () => {
+  notInQuick('hands on nothing that another server told', async () => {
     const own = await simulatedGround({ count: 1 })
     const elsewhere = await simulatedGround({ count: 2, seed: 8 })
     const { local } = await openLocal({ db: elsewhere.db })
@@ -446,7 +447,7 @@ describe('an answer', () => {
     expect(Object.keys(JSON.parse(text))).toEqual(['matches', 'total_scanned', 'match_count', 'data_status'])
   })
 
-  it('of a scan has as many matches as are asked for, whichever limit was asked for before', async () => {
+  notInQuick('of a scan has as many matches as are asked for, whichever limit was asked for before', async () => {
     const pro = server.service.bands('pro')
     const scanOf = (date: Day, limit: number) => parseOversold({ date: formatDay(date), limit })
     let date = parseDay('2024-06-28')!

@@ -7,6 +7,7 @@ import type { Service } from '../../src/server/answers.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import type { Source } from '../../src/source.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
+import { notInQuick } from '../support/full.js'
 import { type ServeLent, serve, serveFile, simulatedGround, spend } from '../support/serve.js'
 import { sourced } from '../support/store.js'
 
@@ -64,7 +65,7 @@ it('computes one answer for all spellings of a question, and for all limits of a
   expect(computed).toEqual(['events', 'oversold'])
 })
 
-it('computes nothing for who has no credits, however often and in whatever words they ask', async () => {
+notInQuick('computes nothing for who has no credits, however often and in whatever words they ask', async () => {
   const { server, computed, spent } = await noted()
   const key = await spent('free', 100)
   const scans = Array.from({ length: 150 }, (_, i) => `/v1/scan/oversold?${'&'.repeat(i)}`)

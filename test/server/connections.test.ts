@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { Connections, networkOf } from '../../src/server/connections.js'
 import { type Limits, LIMITS as USUAL_LIMITS } from '../../src/server/options.js'
 import { ERROR_SHAPES } from '../../src/wire/format.js'
+import { notInQuick } from '../support/full.js'
 import {
   ask,
   authorization,
@@ -139,12 +140,12 @@ describe('slow callers', () => {
     if (text !== '') expect(answerIn(text).status).toBe(408)
   })
 
-  it('are hung up on between two requests', async () => {
+  notInQuick('are hung up on between two requests', async () => {
     const { text } = await sendBytes(server.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
     expect(text).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  it('are hung up on when they do not take their answers', async () => {
+  notInQuick('are hung up on when they do not take their answers', async () => {
     const socket = connect(server.port, '127.0.0.1')
     socket.on('error', () => {})
     socket.pause()
@@ -373,7 +374,7 @@ describe.skipIf(!OPENSSL)('over TLS', () => {
     expect(refused).toBe(true)
   })
 
-  it('hangs up on who speaks plain HTTP, and on who does not shake hands', async () => {
+  notInQuick('hangs up on who speaks plain HTTP, and on who does not shake hands', async () => {
     expect((await sendBytes(secure.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')).text).not.toMatch(/200 OK/)
     await sendBytes(secure.port, '')
     expect((await sendBytes(secure.port, '\x16\x03\x01\x02\x00\x01')).text).not.toContain('HTTP')

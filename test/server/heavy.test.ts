@@ -1,6 +1,7 @@
 import { Agent } from 'node:http'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Service } from '../../src/server/answers.js'
+import { notInQuick } from '../support/full.js'
 import { ask, authorization, latch, type Served, type ServeLent, serve, serveFile, spend } from '../support/serve.js'
 
 const SCAN = '/v1/scan/oversold'
@@ -65,7 +66,7 @@ async function taken(server: { url: string }): Promise<void> {
 
 const nameOf = (i: number): string => SCANS[i]!.replace(/.*severity=(.*)&sort_by=/, '$1 ')
 
-it('answers a customer while someone without credits asks for one scan after the other', async () => {
+notInQuick('answers a customer while someone without credits asks for one scan after the other', async () => {
   const server = await serve(ground, { now: () => NOON })
   onTestFinished(() => server.stop())
   const poor = await server.account('without credits', 'free')
@@ -168,7 +169,7 @@ it('computes nothing for who has spent the last credit while waiting', async () 
   expect(begun).toEqual([nameOf(0)])
 })
 
-it('does not take an answer that is worked on for an idle connection', async () => {
+notInQuick('does not take an answer that is worked on for an idle connection', async () => {
   const { server, scan, letGo } = await slow({ limits: { connectionTimeout: 50 } })
   const scanned = scan(0, await server.key('pro'))
   setTimeout(letGo, 300)

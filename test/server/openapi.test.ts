@@ -38,6 +38,7 @@ import { entitle, grantedFields, OVERSOLD_KEYS, PLANS } from '../../src/tiers.js
 import { ERROR_SHAPES, errorBody, NOTE } from '../../src/wire/format.js'
 import { errorSchemas } from '../../src/wire/schemas.js'
 import { Documented } from '../support/documented.js'
+import { draws, notInQuick } from '../support/full.js'
 import {
   ask,
   authorization,
@@ -70,7 +71,7 @@ describe('the document', () => {
     }
   })
 
-  it('has no schema that is not a valid one of 2020-12', () => {
+  notInQuick('has no schema that is not a valid one of 2020-12', () => {
     for (const document of DOCUMENTS) {
       const documented = new Documented(document)
       for (const schema of schemasOf(document)) expect(() => documented.faults(schema, null)).not.toThrow()
@@ -163,7 +164,7 @@ describe('the schema of a parameter', () => {
           const expected = isRead(name, parameter, text)
           expect(documented.accepts(schema, asDocumented(schema, text)), JSON.stringify(text)).toBe(expected)
         }),
-        { numRuns: 1500 },
+        { numRuns: draws(1500) },
       )
     })
   }
@@ -179,7 +180,7 @@ describe('the schema of a parameter', () => {
         const expected = !refuses(() => requestName(['Idempotency-Key', text]))
         expect(documented.accepts(schema, text), JSON.stringify(text)).toBe(expected)
       }),
-      { numRuns: 1500 },
+      { numRuns: draws(1500) },
     )
   })
 

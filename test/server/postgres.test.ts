@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { parse } from 'yaml'
 import { typed } from '../cli/support/run.js'
+import { notInQuick } from '../support/full.js'
 import { documented } from '../support/patroni.js'
 import { Cluster, clusterForAll, describePostgres } from '../support/postgres.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
@@ -52,7 +53,7 @@ describePostgres('accounts in PostgreSQL', () => {
     expect([missing.status, missing.headers['x-requests-used']]).toEqual([404, '3'])
   })
 
-  it('that let nobody in any more make answers wait, until they do again', async () => {
+  notInQuick('that let nobody in any more make answers wait, until they do again', async () => {
     const { current } = cluster
     const own = await server(await current.createDatabase())
     const key = await own.key('pro')
@@ -82,23 +83,26 @@ describePostgres('accounts in PostgreSQL', () => {
     expect((await (await serve(ground)).get('/metrics')).text).not.toContain('bands_accounts_connections')
   })
 
-  it('that are away make answers wait, with when to ask again, and are charged once they are back', async () => {
-    const own = await server(await cluster.current.createDatabase())
-    const key = await own.key('pro')
-    expect((await own.get(QUESTION, key)).status).toBe(200)
-    await cluster.current.stop()
-    for (const path of [QUESTION, '/readyz']) {
-      const answer = await own.get(path, key)
-      expect(answer.status, path).toBe(503)
-      expect(answer.headers['retry-after'], path).toBe('5')
-      expect(answer.text).not.toContain('127.0.0.1')
-    }
-    expect((await own.get('/healthz')).status).toBe(200)
-    await cluster.current.start()
-    expect((await own.get(QUESTION, key)).status).toBe(200)
-    expect((await own.get('/readyz')).status).toBe(200)
-    expect(await own.accounts.reconcile()).toMatchObject({ rows: 2, discrepancies: [] })
-  })
+  notInQuick(
+    'that are away make answers wait, with when to ask again, and are charged once they are back',
+    async () => {
+      const own = await server(await cluster.current.createDatabase())
+      const key = await own.key('pro')
+      expect((await own.get(QUESTION, key)).status).toBe(200)
+      await cluster.current.stop()
+      for (const path of [QUESTION, '/readyz']) {
+        const answer = await own.get(path, key)
+        expect(answer.status, path).toBe(503)
+        expect(answer.headers['retry-after'], path).toBe('5')
+        expect(answer.text).not.toContain('127.0.0.1')
+      }
+      expect((await own.get('/healthz')).status).toBe(200)
+      await cluster.current.start()
+      expect((await own.get(QUESTION, key)).status).toBe(200)
+      expect((await own.get('/readyz')).status).toBe(200)
+      expect(await own.accounts.reconcile()).toMatchObject({ rows: 2, discrepancies: [] })
+    },
+  )
 
   it('are kept by the same commands as those in a file', async () => {
     const url = await cluster.current.createDatabase()
@@ -157,11 +161,12 @@ describePostgres('accounts in PostgreSQL', () => {
 describePostgres('data in PostgreSQL', () => {
   const cluster = clusterForAll({ fsync: false })
 
-  it('are told by /metrics with their age, and how far a standby is behind the primary', async () => {
+  notInQuick('are told by /metrics with their age, and how far a standby is behind the primary', async () => {
     const primary = cluster.current
     const url = await primary.createDatabase()
+    const env = { HOME: temporaryFolder() }
     const imported = async (bars: number): Promise<void> =>
-      void expect((await typed(`simulate 2 --bars ${bars} --seed 3 --load --json --db ${url}`)).code).toBe(0)
+      void expect((await typed(`simulate 2 --bars ${bars} --seed 3 --load --json --db ${url}`, { env })).code).toBe(0)
     await imported(300)
     const standby = await Cluster.begin({ fsync: false, follows: primary, settings: { wal_receiver_timeout: '1s' } })
     onTestFinished(() => standby.end())

@@ -14,6 +14,7 @@ import {
   stepAt,
   survivalErrors,
 } from '../../src/statistics/survival.js'
+import { notInQuick } from '../support/full.js'
 
 /** Remission of leukaemia patients, weeks, with 6-MP and with placebo (Freireich et al. 1963). */
 const TREATED = spells('6 6 6 6+ 7 9+ 10 10+ 11+ 13 16 17+ 19+ 20+ 22 23 25+ 32+ 32+ 34+ 35+')
@@ -107,7 +108,7 @@ describe('the log-rank test', () => {
     expect(logRank([spells('5'), spells('5')])).toEqual({ reason: 'every end was that of the last spell at risk' })
   })
 
-  it('rejects a twentieth of groups that end alike, and finds one that ends later', () => {
+  notInQuick('rejects a twentieth of groups that end alike, and finds one that ends later', () => {
     const share = (later: number): number => {
       let rejected = 0
       for (let run = 0; run < 400; run++) {

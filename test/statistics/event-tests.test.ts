@@ -17,6 +17,7 @@ import {
   ranksOf,
 } from '../../src/statistics/event-tests.js'
 import { Random } from '../../src/statistics/random.js'
+import { notInQuick } from '../support/full.js'
 import { madeEvents } from './support/made-events.js'
 import { golden } from './support/numpy.js'
 
@@ -92,7 +93,7 @@ describe('event tests', () => {
     expect([...ranksOf(Float64Array.of(3, 1, 3, 2, 3))]).toEqual([4, 1, 4, 2, 4])
   })
 
-  it('reject a twentieth of samples without any abnormal return', () => {
+  notInQuick('reject a twentieth of samples without any abnormal return', () => {
     const runs = 400
     const rejected = rejections(runs, run => sample(run, 40, 0))
     for (const [name, count] of Object.entries(rejected)) {

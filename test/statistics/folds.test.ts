@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type BarRange, cpcv, kFolds, purge, rollingFolds } from '../../src/statistics/folds.js'
 import { Random } from '../../src/statistics/random.js'
+import { notInQuick } from '../support/full.js'
 
 describe('walk-forward folds', () => {
   it('roll or stay anchored, and end with the last bar', () => {
@@ -98,7 +99,7 @@ describe('purging', () => {
     expect(purge(events, [{ from: 10, to: 15 }], 4)).toEqual([0])
   })
 
-  it('leaves no training window that meets a tested one with its embargo', () => {
+  notInQuick('leaves no training window that meets a tested one with its embargo', () => {
     const random = new Random(2)
     for (let run = 0; run < 100; run++) {
       const [h, embargo] = [random.below(20), random.below(10)]

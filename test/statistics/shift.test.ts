@@ -5,6 +5,7 @@ import { Random } from '../../src/statistics/random.js'
 import { neweyWest } from '../../src/statistics/robust.js'
 import { jointShift, type ShiftMember, type ShiftOptions, shiftsOf } from '../../src/statistics/shift.js'
 import { compiledKernel, studentisedShift } from '../../src/statistics/studentised-shift.js'
+import { notInQuick } from '../support/full.js'
 
 describe('the joint circular shift', () => {
   it('is what its definition says, ticker by ticker and shift by shift', () => {
@@ -111,7 +112,7 @@ describe('the studentised joint shift', () => {
     }
   })
 
-  it('does so where every day has events, more than are summed up at once', () => {
+  notInQuick('does so where every day has events, more than are summed up at once', () => {
     const every = (seed: number): ShiftMember => {
       const one = member(new Random(seed), 1100, 1)
       return { ...one, events: Int32Array.from(one.places.keys()).filter(place => place % 2 === seed % 2) }

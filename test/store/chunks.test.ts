@@ -5,6 +5,7 @@ import { entries, transitions } from '../../src/engine/record.js'
 import { bandsByBar, emptySeries, type FieldRecord, recordsIn, type Series, UNDEFINED } from '../../src/model/series.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../../src/model/terms.js'
 import * as codec from '../../src/store/codec.js'
+import { notInQuick } from '../support/full.js'
 
 /** Some hundred bars of a timeframe, and the bands of some fields on each of them. */
 interface World {
@@ -78,7 +79,7 @@ function chunksOf({ timeframe, series, codes }: World, bars: number, first = 0):
 }
 
 describe('chunks', () => {
-  it('give back what was cut into them', () => {
+  notInQuick('give back what was cut into them', () => {
     fc.assert(
       fc.property(worlds, ({ timeframe, series, codes }) => {
         const { length } = series.days

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { openForReading, openForWriting } from '../../src/store/sqlite/connection.js'
 import { schemaOf } from '../../src/store/sqlite/migrations.js'
 import { Database } from '../support/database.js'
+import { notInQuick } from '../support/full.js'
 import { bundled, started } from '../support/processes.js'
 import { smallDisk, temporaryFolder } from '../support/store.js'
 import { NOTES, oldNotes } from './notes.js'
@@ -110,29 +111,32 @@ describe('without room for the copy', () => {
   })
 })
 
-it('a run that is killed while it copies or repacks leaves the file as it was, and the next does it again', async () => {
-  const folder = temporaryFolder()
-  const program = await bundled('test/store/migrating-process.ts', folder)
-  for (const [name, waitsFor] of [
-    ['copying.db', '.before-schema-3.partial'],
-    ['repacking.db', '.before-schema-3'],
-  ] as const) {
-    const path = join(folder, name)
-    oldNotes(path, 10_000)
-    const before = contentOf(path)
-    const run = started(program, [path, '60000'])
-    while (!existsSync(path + waitsFor)) await sleep(1)
-    run.child.kill('SIGKILL')
-    expect(await run.ended).toBeNull()
-    expect([schemaAt(path), contentOf(path)], name).toEqual([2, before])
-    const again = started(program, [path, '0'])
-    expect(await again.ended).toBe(0)
-    expect(again.lines(), name).toEqual([expect.stringContaining(`kept as ${path}.before-schema-3, which`)])
-    expect(contentOf(`${path}.before-schema-3`)).toEqual(before)
-    expect(schemaAt(path)).toBe(4)
-    expect(filesBeside(path)).toEqual([`${name}.before-schema-3`])
-  }
-})
+notInQuick(
+  'a run that is killed while it copies or repacks leaves the file as it was, and the next does it again',
+  async () => {
+    const folder = temporaryFolder()
+    const program = await bundled('test/store/migrating-process.ts', folder)
+    for (const [name, waitsFor] of [
+      ['copying.db', '.before-schema-3.partial'],
+      ['repacking.db', '.before-schema-3'],
+    ] as const) {
+      const path = join(folder, name)
+      oldNotes(path, 10_000)
+      const before = contentOf(path)
+      const run = started(program, [path, '60000'])
+      while (!existsSync(path + waitsFor)) await sleep(1)
+      run.child.kill('SIGKILL')
+      expect(await run.ended).toBeNull()
+      expect([schemaAt(path), contentOf(path)], name).toEqual([2, before])
+      const again = started(program, [path, '0'])
+      expect(await again.ended).toBe(0)
+      expect(again.lines(), name).toEqual([expect.stringContaining(`kept as ${path}.before-schema-3, which`)])
+      expect(contentOf(`${path}.before-schema-3`)).toEqual(before)
+      expect(schemaAt(path)).toBe(4)
+      expect(filesBeside(path)).toEqual([`${name}.before-schema-3`])
+    }
+  },
+)
 
 /** Files whose names begin with that of a database, without those of SQLite. */
 function filesBeside(path: string): string[] {

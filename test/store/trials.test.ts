@@ -6,6 +6,7 @@ import type { Trial, Trials } from '../../src/source.js'
 import { openForWriting } from '../../src/store/sqlite/connection.js'
 import { openSqliteTrials, openSqliteTrialsForReading, TRIALS } from '../../src/store/sqlite/trials.js'
 import { Database } from '../support/database.js'
+import { notInQuick } from '../support/full.js'
 import { bundled, started } from '../support/processes.js'
 import { simulatedGround } from '../support/serve.js'
 import { temporaryFolder } from '../support/store.js'
@@ -108,7 +109,7 @@ describe('the trial ledger', () => {
     expect(new Set(found.map(({ hash }) => hash)).size).toBe(800)
   })
 
-  it('takes a hundred thousand trials of one run', async () => {
+  notInQuick('takes a hundred thousand trials of one run', async () => {
     const trials = ledgerIn(temporaryFolder())
     const many = Array.from({ length: 100_000 }, (_, n) => trial(n))
     expect(await trials.note('cell', many)).toEqual({ ofKind: 100_000, all: 100_000 })

@@ -5,6 +5,7 @@ import { cellOf, memberBars, placesAmong, sharingDays } from '../../src/study/ce
 import { daysAt, MarketColumns, placesIn } from '../../src/study/signals.js'
 import { randomEntry } from '../../src/study/tests.js'
 import { shared } from '../../src/threads.js'
+import { notInQuick } from '../support/full.js'
 
 const ascending = fc
   .uniqueArray(fc.integer({ min: -5, max: 60 }), { maxLength: 40 })
@@ -31,7 +32,7 @@ describe('columns of a market', () => {
     )
   })
 
-  it('are copies, of more than one piece of memory', () => {
+  notInQuick('are copies, of more than one piece of memory', () => {
     const market = new MarketColumns()
     const columns = Array.from({ length: 9 }, (_, i) => Float64Array.from({ length: 40_000 }, (_, t) => i * t))
     const kept = columns.map(one => market.floats(one))

@@ -15,6 +15,7 @@ import type { Store } from '../../src/store/store.js'
 import { eligibleBars, forwardReturns, lostOf, placesIn, unionCalendar } from '../../src/study/signals.js'
 import { randomBars } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
+import { notInQuick } from '../support/full.js'
 import { pick } from '../support/random-facts.js'
 import { barsIn, baseIn, signalsFor, sourceOf, statesIn } from '../support/source.js'
 import { loadedStore } from '../support/store.js'
@@ -62,37 +63,40 @@ async function seen(ticker: string, filter: EventFilter, from = market): Promise
 }
 
 describe('signals', () => {
-  it('are the events that a search of the same tier finds, one filter after the other, for 400 random filters', async () => {
-    const random = new Random(3)
-    let found = 0
-    for (let run = 0; run < 400; run++) {
-      const filter = randomFilter(random)
-      const { field, timeframe, context } = filter
-      const ticker = pick(random, NAMES)
-      const history = await eventHistory(local, {
-        ...{ ticker, field, timeframe },
-        ...boundsOf(filter),
-        ...(context === null ? {} : { context: { ticker: context.ticker, field: context.field } }),
-      })
-      const has = (allowed: readonly unknown[] | null, value: unknown): boolean => allowed?.includes(value) ?? true
-      const expected = history.events
-        .filter(event => has(filter.bands, event.band) && has(filter.prev_bands, event.prev_band))
-        .filter(event => has(filter.stability, event.stability_at_entry))
-        .filter(event => event.flips_recent_at_entry! <= (filter.max_flips ?? 99))
-        .filter(event => has(context?.bands ?? null, event.context_band))
-        .map(event => ({
-          date: event.date,
-          band: event.band,
-          prev_band: event.prev_band,
-          stability: event.stability_at_entry,
-          flips: event.flips_recent_at_entry,
-          context: context === null ? undefined : event.context_band,
-        }))
-      found += expected.length
-      expect(await seen(ticker, filter), JSON.stringify(filter)).toEqual(expected)
-    }
-    expect(found).toBeGreaterThan(4_000)
-  })
+  notInQuick(
+    'are the events that a search of the same tier finds, one filter after the other, for 400 random filters',
+    async () => {
+      const random = new Random(3)
+      let found = 0
+      for (let run = 0; run < 400; run++) {
+        const filter = randomFilter(random)
+        const { field, timeframe, context } = filter
+        const ticker = pick(random, NAMES)
+        const history = await eventHistory(local, {
+          ...{ ticker, field, timeframe },
+          ...boundsOf(filter),
+          ...(context === null ? {} : { context: { ticker: context.ticker, field: context.field } }),
+        })
+        const has = (allowed: readonly unknown[] | null, value: unknown): boolean => allowed?.includes(value) ?? true
+        const expected = history.events
+          .filter(event => has(filter.bands, event.band) && has(filter.prev_bands, event.prev_band))
+          .filter(event => has(filter.stability, event.stability_at_entry))
+          .filter(event => event.flips_recent_at_entry! <= (filter.max_flips ?? 99))
+          .filter(event => has(context?.bands ?? null, event.context_band))
+          .map(event => ({
+            date: event.date,
+            band: event.band,
+            prev_band: event.prev_band,
+            stability: event.stability_at_entry,
+            flips: event.flips_recent_at_entry,
+            context: context === null ? undefined : event.context_band,
+          }))
+        found += expected.length
+        expect(await seen(ticker, filter), JSON.stringify(filter)).toEqual(expected)
+      }
+      expect(found).toBeGreaterThan(4_000)
+    },
+  )
 
   it('in the context of their own band are exactly the events into it, and a bar earlier those out of it', async () => {
     for (const band of BUILT_IN.named('rsi_zone')!.bands) {

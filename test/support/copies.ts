@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import { expect } from 'vitest'
 import { FIELDS } from '../../src/fields/index.js'
 import { recordsIn } from '../../src/model/series.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
@@ -30,4 +32,11 @@ export async function everythingIn(store: Store) {
     contents: (await store.contents()).map(content => JSON.stringify(content)).sort(),
     damages: await store.verify(),
   }
+}
+
+type Everything = Awaited<ReturnType<typeof everythingIn>>
+
+/** That one store answers what another does. To look for where they differ takes seconds: it is done where they do. */
+export function expectAlike(found: Everything, wanted: Everything): void {
+  if (!isDeepStrictEqual(found, wanted)) expect(found).toEqual(wanted)
 }

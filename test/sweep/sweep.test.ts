@@ -20,6 +20,7 @@ import { adjusted, Resamples } from '../../src/sweep/look.js'
 import type { BestOfMany, SweepCell } from '../../src/sweep/result.js'
 import { type SweepQuery, sweep } from '../../src/sweep/sweep.js'
 import { codesWith, marketOf, queryOf, randomWalks } from '../study/support/study-market.js'
+import { notInQuick } from '../support/full.js'
 import { barsIn, statesIn } from '../support/source.js'
 import { asked, madeMarket } from './support/market.js'
 
@@ -277,7 +278,7 @@ describe('a sweep', () => {
     expect(warnings.join()).toMatch(/p below \.05 fall in calm times.*: made = high; 5d/)
   })
 
-  it('tells how far it is, and lets the event loop turn', async () => {
+  notInQuick('tells how far it is, and lets the event loop turn', async () => {
     let [turns, told] = [0, 0]
     const timer = setInterval(() => turns++, 1)
     // More work than a turn is long, however fast the machine.

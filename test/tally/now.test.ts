@@ -2,12 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { InvalidParameter, NotFound, TierRestricted } from '../../src/errors.js'
 import { TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import { now } from '../../src/tally/now.js'
+import { notInQuick } from '../support/full.js'
 import { figuresOf, local, NAMES, oracleFinds } from './pool.js'
 
 const FIELD_NAMES = TECHNICAL_FIELDS.map(field => field.name)
 
 describe('now', () => {
-  it("tells the last of the oracle's events, the bars since, and how long such stays lasted", async () => {
+  notInQuick("tells the last of the oracle's events, the bars since, and how long such stays lasted", async () => {
     const bands = await local()
     const { states } = await now(bands, { tickers: NAMES, fields: ['rsi_zone'], timeframe: 'daily' })
     const found = oracleFinds('rsi_zone', 'daily')

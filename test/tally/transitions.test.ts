@@ -16,6 +16,7 @@ import {
   transitionMatrix,
   transitionsOf,
 } from '../../src/tally/transitions.js'
+import { notInQuick } from '../support/full.js'
 import { local, NAMES, oracleBands, oracleFinds } from './pool.js'
 
 const RSI = BUILT_IN.named('rsi_zone')!.bands
@@ -116,7 +117,7 @@ describe('transitions', () => {
 
 describe('what follows a bar', () => {
   for (const timeframe of TIMEFRAME_NAMES) {
-    it(`is counted bar by bar from the first event on, ${timeframe}`, async () => {
+    notInQuick(`is counted bar by bar from the first event on, ${timeframe}`, async () => {
       const bands = await local()
       const { per_bar } = await transitionsOf(bands, { ...DAILY, timeframe })
       const events = oracleFinds('rsi_zone', timeframe)

@@ -16,7 +16,8 @@ describePostgres('threads', () => {
   beforeAll(async () => {
     const { current } = cluster
     const url = await current.createDatabase()
-    expect(await typed(`simulate 8 --bars 300 --seed 5 --load --db ${url}`)).toMatchObject({ code: 0 })
+    const env = { HOME: current.ownFolder('home') }
+    expect(await typed(`simulate 8 --bars 300 --seed 5 --load --db ${url}`, { env })).toMatchObject({ code: 0 })
     await current.sql(`CREATE ROLE ann LOGIN SUPERUSER PASSWORD '${SECRET}'`)
     const rules = join(current.data, 'pg_hba.conf')
     writeFileSync(rules, `host all ann 127.0.0.1/32 scram-sha-256\n${readFileSync(rules, 'utf8')}`)
