@@ -48,8 +48,6 @@ export interface OpenPostgresAccounts {
   make?: boolean
   /** What else makes them. */
   made?: Remedy
-  /** Connections at most: a server asks with few, as one batch of charges is written at a time. */
-  most?: number
   /** Of the tables that grow, by account, when they are made. */
   partitions?: number
 }
@@ -57,9 +55,9 @@ export interface OpenPostgresAccounts {
 /** Accounts in a database of PostgreSQL. Throws NotFound where there are none and none are to be made, and as Database.open. */
 export async function openPostgresAccounts(
   address: Address,
-  { make = false, made, most = 4, partitions = 0 }: OpenPostgresAccounts = {},
+  { make = false, made, partitions = 0 }: OpenPostgresAccounts = {},
 ): Promise<PostgresAccounts> {
-  const database = await Database.open(address, { most })
+  const database = await Database.open(address)
   try {
     await prepareSchema(database, { ...booksIn(partitions), ...(made && { made }) }, { make })
     return new PostgresAccounts(database)

@@ -9,7 +9,12 @@ export interface Address {
   /** For messages: `postgres://host:port/database`, without a user, a password or what else was given. */
   location: string
   config: ClientConfig
+  /** Connections that are made at most by each of those who ask by themselves. */
+  most: number
 }
+
+/** One who imports keeps a connection, and reads by another. */
+const [FEWEST, USUAL, MOST] = [2, 4, 100]
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -45,10 +50,11 @@ export function addressOf(param: string, text: string, env: Env = process.env): 
     application_name: settings.application_name ?? 'bands',
     connectionTimeoutMillis: seconds * 1000,
   }
-  return { config, location: locationOf(host, port, database) }
+  const most = number(settings, 'connections', USUAL, MOST, FEWEST)
+  return { config, location: locationOf(host, port, database), most }
 }
 
-/** What can be set, by the names that PostgreSQL's own programs have for it, with their variables. */
+/** What can be set, by the names that PostgreSQL's own programs have for it, with their variables; the last is of bands. */
 const SETTINGS = {
   host: 'PGHOST',
   port: 'PGPORT',
@@ -62,6 +68,7 @@ const SETTINGS = {
   sslcert: 'PGSSLCERT',
   sslkey: 'PGSSLKEY',
   service: 'PGSERVICE',
+  connections: 'BANDS_CONNECTIONS',
 } as const
 
 /** All variables of these that are read here, and where files are looked for. */
@@ -223,13 +230,13 @@ function isMeant(part: string, value: string): boolean {
   return part === '*' || part === (value.startsWith('/') ? 'localhost' : value)
 }
 
-/** A number that was set, from 1 to a greatest. */
-function number(settings: Settings, name: Setting, otherwise: number, most: number): number {
+/** A number that was set, from a least to a greatest. */
+function number(settings: Settings, name: Setting, otherwise: number, most: number, least = 1): number {
   const text = settings[name]
   if (text === undefined) return otherwise
   const value = /^\d{1,6}$/.test(text) ? Number(text) : 0
-  if (value >= 1 && value <= most) return value
-  throw new ConfigError(`${name} of the connection to PostgreSQL must be an integer from 1 to ${most}`)
+  if (value >= least && value <= most) return value
+  throw new ConfigError(`${name} of the connection to PostgreSQL must be an integer from ${least} to ${most}`)
 }
 
 const MODES = ['disable', 'require', 'verify-ca', 'verify-full']

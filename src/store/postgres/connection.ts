@@ -17,7 +17,7 @@ const IDLE_MS = 60_000
 const TRIES = 8
 
 export interface DatabaseOptions {
-  /** Connections at most. */
+  /** Connections at most; as the address says unless given. */
   most?: number
   /** How long a statement may take, in milliseconds. */
   statement?: number
@@ -57,8 +57,8 @@ export class Database implements Queries, Engine {
 
   /** Throws Busy where it cannot be reached, ConfigError where one is not let in, StorageError for one that is too old. */
   static async open(
-    { config, location }: Address,
-    { most = 4, statement = STATEMENT_MS }: DatabaseOptions = {},
+    { config, location, most: usual }: Address,
+    { most = usual, statement = STATEMENT_MS }: DatabaseOptions = {},
   ): Promise<Database> {
     // Loaded here: who has a file does not wait for it.
     const { default: pg } = await import('pg')

@@ -196,6 +196,19 @@ describePostgres('a database of PostgreSQL', () => {
     await expect(long).resolves.toEqual([{ two: 2 }])
   })
 
+  it('makes as many connections as its address says, and the others wait', async () => {
+    const url = `${cluster.current.url()}?connections=2`
+    const database = await opened(url)
+    await Promise.all(Array.from({ length: 6 }, () => database.query('SELECT pg_sleep(0.05)')))
+    expect(database.pool).toMatchObject({ total: 2, idle: 2, waiting: 0 })
+    expect(database.pool.waited).toBeGreaterThan(0.1)
+    expect(addressOf('db', 'postgres://h/d', { BANDS_CONNECTIONS: '9' }).most).toBe(9)
+    for (const connections of ['1', '101', 'x'])
+      expect(() => addressOf('db', `postgres://h/d?connections=${connections}`, {})).toThrow(
+        'connections of the connection to PostgreSQL must be an integer from 2 to 100',
+      )
+  })
+
   it('gives whole numbers as numbers, bytes as bytes, and refuses a number that would be rounded', async () => {
     const database = await fresh()
     const [row] = await database.query(`SELECT $1::int8 AS n, $2::bytea AS b, NULL::int8 AS none`, [
