@@ -253,6 +253,8 @@ function tlsOf(settings: Settings, host: string): ClientConfig['ssl'] {
       `sslmode ${quoted(sslmode)} is not one of ${MODES.join(', ')}.${didYouMean(suggest(sslmode, MODES))}`,
     )
   if (sslmode === 'disable' || host.startsWith('/')) return false
+  if ((sslcert === undefined) !== (sslkey === undefined))
+    throw new ConfigError('sslcert and sslkey of the connection to PostgreSQL go together: a certificate and its key')
   const certificates = {
     ...(sslrootcert !== undefined && sslrootcert !== 'system' && { ca: textOf(sslrootcert) }),
     ...(sslcert !== undefined && { cert: textOf(sslcert) }),

@@ -305,7 +305,15 @@ const KINDS: readonly [form: RegExp, sentence: string | ((message: string) => st
   ],
   [/does not support SSL/, 'has no encryption; what else would do is sslmode=disable', ConfigError],
   [
-    /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_|ERR_OSSL)/,
+    /^ERR_TLS_CERT_ALTNAME_INVALID$/,
+    message => `has a certificate of another name: ${message}; the URL must name it as the certificate does`,
+    ConfigError,
+  ],
+  [/^CERT_HAS_EXPIRED$/, 'has a certificate that has expired', ConfigError],
+  [/^ERR_OSSL_/, message => `cannot be asked with these files of sslcert and sslkey: ${message}`, ConfigError],
+  [/^ERR_SSL_\w+_ALERT_/, message => `does not take the certificate of sslcert: ${message}`, ConfigError],
+  [
+    /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_)/,
     message => `has a certificate that is not trusted: ${message}; sslrootcert names the root to be trusted`,
     ConfigError,
   ],
