@@ -13,6 +13,7 @@ const OWN = fileURLToPath(import.meta.url)
 const ACCOUNTS = 80
 const [ROUNDS, SECONDS] = [5, 2]
 const NODES = 3
+let bundles = 0
 
 /** At batches as they come under little load, and under much. */
 export const charges = [64, 256, 512].map(batch => ({
@@ -27,7 +28,7 @@ export const charges = [64, 256, 512].map(batch => ({
 }))
 
 /** A database that may be written to: the accounts in it stay. */
-function onPostgres() {
+export function onPostgres() {
   const url = process.env.BENCH_POSTGRES
   if (url === undefined) throw new Skipped('BENCH_POSTGRES names no database of PostgreSQL (postgres://…)')
   return url
@@ -68,16 +69,21 @@ async function node([root, place, batch, seconds]) {
 }
 
 async function opened(root, place) {
+  const { openAccounts } = await bundled(root, `export { openAccounts } from './src/open.js'`)
+  return openAccounts({ ...(place.endsWith('.db') ? { db: place } : { accounts: place }), env: {}, make: true })
+}
+
+/** What a module of a build's sources gives, in this process. */
+export async function bundled(root, contents) {
   const { build } = createRequire(join(root, 'package.json'))('esbuild')
-  const outfile = join(FOLDER, `charges-${process.pid}.cjs`)
-  const contents = `export { openAccounts } from './src/open.js'`
+  const outfile = join(FOLDER, `bundled-${process.pid}-${++bundles}.cjs`)
   const define = { 'import.meta.url': 'bandsFileUrl' }
   const banner = { js: `const bandsFileUrl = ${JSON.stringify(pathToFileURL(join(root, 'dist', 'charges.js')).href)}` }
   const form = { bundle: true, format: 'cjs', platform: 'node', target: 'node20', mainFields: ['module', 'main'] }
   await build({ ...form, stdin: { contents, resolveDir: root }, outfile, define, banner, logLevel: 'error' })
-  const { openAccounts } = createRequire(import.meta.url)(outfile)
+  const found = createRequire(import.meta.url)(outfile)
   rmSync(outfile)
-  return openAccounts({ ...(place.endsWith('.db') ? { db: place } : { accounts: place }), env: {}, make: true })
+  return found
 }
 
 /** Whoever of several nodes is first makes it. */
