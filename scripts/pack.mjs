@@ -12,8 +12,8 @@ const LOADER = 'packs.js'
 /** A pack of less takes in what the next commands load: a package of some hundred files is what people expect. */
 const SMALL = 32_768
 /** What none of the commands below loads: chunks from here on are packs of their own, others are put together up to that. */
-const LARGE = 40_960
-const FULL = 131_072
+const LARGE = 65_536
+const FULL = 163_840
 const EVENTS = ['AAPL', 'rsi_zone', '--band', 'oversold']
 
 const WAYS = [

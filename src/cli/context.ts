@@ -243,6 +243,11 @@ export class Context extends Sources {
     this.argv = argv
   }
 
+  /** Whether it is done for the queue, where nobody finds a file that is written beside the answer. */
+  get isOfQueue(): boolean {
+    return false
+  }
+
   get out(): Stream {
     return this.world.out
   }

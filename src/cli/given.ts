@@ -38,6 +38,12 @@ export class Given {
     return this.text(option) ?? (this.flag(option) || undefined)
   }
 
+  /** What was typed for some options, of which another of these can be made. */
+  kept(options: readonly string[]): Record<string, unknown> {
+    const names = options.map(camelCased)
+    return Object.fromEntries(names.flatMap(name => (name in this.#options ? [[name, this.#options[name]]] : [])))
+  }
+
   /** Options as typed, by the names that parameters have. */
   params(names: readonly string[]): Record<string, unknown> {
     const entries = names.map(name => [name, this.value(name.replaceAll('_', '-'))])

@@ -20,7 +20,7 @@ Test      study  backtest  compare  sweep  trials  check
 Data      import  import-facts  pull  simulate  rename  remove  rebuild
 Keep      verify  backup  restore  store  unlock
 Find out  fields  tickers  status  schema  doctor  demo  completion
-Servers   serve  accounts  keys  login  logout  config
+Servers   serve  work  accounts  keys  login  logout  config
 
 --json, --csv, --as-of DATE, --tier TIER, --db FILE, --remote URL and more go
 with every command: bands help options. bands COMMAND --help has the others.

@@ -106,21 +106,33 @@ export class Importer {
   readonly #read: ReadFile
   readonly #writer: Writer
   readonly #threads: number | undefined
+  readonly #settles: boolean
   readonly #run = new Run()
 
-  private constructor(open: () => Promise<Store>, read: ReadFile, writer: Writer, threads: number | undefined) {
+  private constructor(
+    open: () => Promise<Store>,
+    read: ReadFile,
+    writer: Writer,
+    threads: number | undefined,
+    settles = true,
+  ) {
     this.#open = open
     this.#read = read
     this.#writer = writer
     this.#threads = threads
+    this.#settles = settles
   }
 
-  /** Takes the store's one writing place. Throws Busy naming the holder, or with `wait` stays until it is free. @internal */
+  /**
+   * Takes the store's one writing place. Throws Busy naming the holder, or with `wait` stays until it is free.
+   * @param settles whether it records what is behind; otherwise that is left to another
+   * @internal
+   */
   static async begin(
     store: Store,
     read: ReadFile,
     writer: Writer,
-    { wait = false, threads }: { wait?: boolean; threads?: number | undefined } = {},
+    { wait = false, threads, settles }: { wait?: boolean; threads?: number | undefined; settles?: boolean } = {},
   ): Promise<Importer> {
     await takePlace(store, writer, { wait })
     try {
@@ -129,7 +141,7 @@ export class Importer {
       await store.unlock(writer)
       throw error
     }
-    const importer = new Importer(async () => store, read, writer, threads)
+    const importer = new Importer(async () => store, read, writer, threads, settles)
     importer.#store = store
     return importer
   }
@@ -447,6 +459,7 @@ export class Importer {
 
   /** Records anew what is behind, a step a transaction. */
   async #settle({ onProgress }: Pick<ImportOptions, 'onProgress'>): Promise<void> {
+    if (!this.#settles) return
     const behind = await Behind.in(this.store)
     if (behind.none) return
     const { settlements } = await import('./settle.js')

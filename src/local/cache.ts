@@ -420,6 +420,25 @@ export class Behind {
   }
 }
 
+/**
+ * What is behind where several write at once: of what stands there, without what one of them has settled and with what it
+ * has added to what it knew. Of files it says how far it is with its own; that others are no longer gone on with where
+ * they were stopped, which only matters to who was stopped, it leaves to these.
+ */
+export function behindTogether(known: readonly string[], own: readonly string[], there: readonly string[]): string[] {
+  const [before, after, now] = [known, own, there].map(keys => new Behind(keys))
+  const isOwn = ({ file, since }: PartLoaded): boolean => {
+    return !after!.files.some(part => part.file === file && part.since === since && part.content === '')
+  }
+  const mine = after!.files.filter(({ content }) => content !== '')
+  const gone = [...before!.files.filter(isOwn), ...mine]
+  const others = now!.files.filter(part => !gone.some(({ file, since }) => part.file === file && part.since === since))
+  const waiting = new Set(now!.waiting)
+  for (const key of before!.waiting) if (!after!.waiting.includes(key)) waiting.delete(key)
+  for (const key of after!.waiting) if (!before!.waiting.includes(key)) waiting.add(key)
+  return [...[...waiting].sort(), ...[...others, ...mine].map(part => FILE + JSON.stringify(part))]
+}
+
 const TICKER = 'ticker '
 const SECTOR = 'sector '
 const FILE = 'file '

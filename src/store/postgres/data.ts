@@ -29,7 +29,7 @@ import { addressOf } from './address.js'
 import { inOneQuestion } from './asked.js'
 import { Database, type Queries } from './connection.js'
 import { PostgresPages } from './pages.js'
-import { WritingPlace } from './place.js'
+import { type Place, WritingPlace } from './place.js'
 import {
   allSeries,
   barChunks,
@@ -54,6 +54,8 @@ interface PostgresOptions {
   /** What the URL was given as. */
   param?: string | undefined
   env?: Readonly<Record<string, string | undefined>> | undefined
+  /** In what place it is written; that of one writer at a time unless given. */
+  place?: Place | undefined
 }
 
 /** How long a statement that reads may take, in milliseconds: a verification reads all there is of a ticker, a list all tickers. */
@@ -65,12 +67,12 @@ const STATEMENT_MS = 300_000
  */
 export async function openPostgres(
   url: string,
-  { readonly, param = 'db', env = process.env }: PostgresOptions,
+  { readonly, param = 'db', env = process.env, place }: PostgresOptions,
 ): Promise<Store> {
   const database = await Database.open(addressOf(param, url, env), { statement: STATEMENT_MS })
   try {
     await prepareData(database, { make: !readonly })
-    return new PostgresStore(database, url, readonly ? null : new WritingPlace(database))
+    return new PostgresStore(database, url, readonly ? null : (place ?? new WritingPlace(database)))
   } catch (error) {
     await database.close()
     throw error
@@ -80,7 +82,7 @@ export async function openPostgres(
 /** Whether a database has the tables. Throws as the opening does. */
 export async function hasTables(
   url: string,
-  { param = 'db', env = process.env }: Omit<PostgresOptions, 'readonly'>,
+  { param = 'db', env = process.env }: Omit<PostgresOptions, 'readonly' | 'place'>,
 ): Promise<boolean> {
   const database = await Database.open(addressOf(param, url, env))
   try {
@@ -95,11 +97,11 @@ class PostgresStore implements Store {
   readonly address: string
   readonly pages: PageStore
   readonly #database: Database
-  readonly #place: WritingPlace | null
+  readonly #place: Place | null
   /** The transaction that all is read in by whoever was called in it; others read beside it. */
   readonly #moment = new AsyncLocalStorage<Queries>()
 
-  constructor(database: Database, address: string, place: WritingPlace | null) {
+  constructor(database: Database, address: string, place: Place | null) {
     this.location = database.location
     this.address = address
     this.#database = database
@@ -305,7 +307,7 @@ class PostgresStore implements Store {
     })
   }
 
-  #writable(): WritingPlace {
+  #writable(): Place {
     if (this.#place === null) throw new StorageError(`${this.location} was opened for questions alone`)
     return this.#place
   }

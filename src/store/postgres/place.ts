@@ -4,12 +4,12 @@ import { placeTaken, type Writer } from '../store.js'
 import { type Database, inTransaction, type Queries, translated } from './connection.js'
 
 /** How long a statement of a writer may take, in milliseconds: a batch of an import is large, and so is what it replaces. */
-const STATEMENT_MS = 600_000
+export const STATEMENT_MS = 600_000
 
 /** Writing places have this number among the locks of a database; beside it stands that of the table. */
 const PLACES = 0x62616e64
 
-const LOCK = `${PLACES}, 'bands_data.writer'::regclass::oid::int`
+export const PLACE_LOCK = `${PLACES}, 'bands_data.writer'::regclass::oid::int`
 
 /**
  * Ends the session of a machine that has fallen silent within two minutes; otherwise it would have the place for hours.
@@ -18,6 +18,18 @@ const LOCK = `${PLACES}, 'bands_data.writer'::regclass::oid::int`
 const SETTINGS = `SET tcp_keepalives_idle = 60; SET tcp_keepalives_interval = 15; SET tcp_keepalives_count = 4;
   SET idle_session_timeout = 0`
 
+/** Who is allowed to write, and in which session; a job of the queue has a place of another kind. */
+export interface Place {
+  take(writer: Writer): Promise<void>
+  leave(writer: Writer): Promise<void>
+  close(): Promise<void>
+  transaction<T>(work: (session: Queries) => Promise<T>): Promise<T>
+}
+
+/** Says who it is. */
+export const NOTE = `INSERT INTO bands_data.writer VALUES (1, pg_backend_pid(), $1, $2, $3) ON CONFLICT (place)
+  DO UPDATE SET session = excluded.session, pid = excluded.pid, host = excluded.host, started = excluded.started`
+
 /**
  * Who may write: one at a time.
  *  1. An advisory lock of a session. It goes with the session, and that with its process, however that ends.
@@ -25,7 +37,7 @@ const SETTINGS = `SET tcp_keepalives_idle = 60; SET tcp_keepalives_interval = 15
  * Whoever has the place writes in the session that holds it: with the lock goes the transaction, and nothing is written
  * after another has begun.
  */
-export class WritingPlace {
+export class WritingPlace implements Place {
   readonly #database: Database
   #held: Session | null = null
   #writer: Writer | null = null
@@ -38,13 +50,7 @@ export class WritingPlace {
   async take({ pid, host, started }: Writer): Promise<void> {
     this.#held ??= await this.#locked()
     this.#writer = { pid, host, started }
-    await this.#held.run(client =>
-      client.query(
-        `INSERT INTO bands_data.writer VALUES (1, pg_backend_pid(), $1, $2, $3) ON CONFLICT (place)
-          DO UPDATE SET session = excluded.session, pid = excluded.pid, host = excluded.host, started = excluded.started`,
-        [pid, host, started],
-      ),
-    )
+    await this.#held.run(client => client.query(NOTE, [pid, host, started]))
   }
 
   async leave({ pid, host, started }: Writer): Promise<void> {
@@ -98,7 +104,7 @@ export class WritingPlace {
     try {
       const locked = await session.run(async client => {
         await client.query(SETTINGS)
-        return client.query<{ got: boolean }>(`SELECT pg_try_advisory_lock(${LOCK}) AS got`)
+        return client.query<{ got: boolean }>(`SELECT pg_try_advisory_lock(${PLACE_LOCK}) AS got`)
       })
       if (locked.rows[0]!.got) return session
       throw placeTaken(this.#database.location, (await holderIn(this.#database)) ?? undefined)
@@ -128,7 +134,7 @@ const IS_OWN = `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' 
   AS own`
 
 /** A connection that is kept. One that has broken off is not made anew: what it held is gone. */
-class Session {
+export class Session {
   readonly #location: string
   readonly client: PoolClient
   readonly #end: () => Promise<void>

@@ -1,0 +1,268 @@
+import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Busy, InvalidParameter, NotFound, remedy, sentence } from '../../errors.js'
+import { openQueue } from '../../open/queue.js'
+import { integerOf, oneOf } from '../../params/kinds.js'
+import { open, given as optional, optionsOf } from '../../params/row.js'
+import { count } from '../../present/numbers.js'
+import { JOB_STATES, type Job, type Queue } from '../../store/postgres/queue.js'
+import type { Command } from '../command.js'
+import type { Context } from '../context.js'
+import { tableOf } from '../draw/table.js'
+import { oneRow } from '../output.js'
+import { type Ended, perform } from '../perform.js'
+import { jobRow, shortened, wordsOf } from '../queued.js'
+
+/** Work that waits in the database, and who does it. */
+
+/** How often one that has nothing to do looks for work, and every one for jobs whose worker is gone, in milliseconds. */
+const LOOK = 1_000
+const LOOK_AFTER = 5_000
+
+/** The longest that a timer may take, in milliseconds: a job that is under way may go on. */
+const LONGEST = 2 ** 31 - 1
+
+const WORKER = {
+  jobs: optional(integerOf(1, 16), 1, 'how many are done at once, each with threads of its own; 1 unless given'),
+}
+
+const run: Command = {
+  options: [...optionsOf(WORKER), ['--until-empty', 'end when nothing waits any more, with 5 where a job has failed']],
+  examples: ['bands work --db postgres://db/bands', 'bands work --until-empty --db postgres://db/bands'],
+  notes: [
+    "Does what was put into the queue with --queue (import, import-facts, rebuild, sweep), one job after the other, on any number of machines at once; a job's file must be there under the same path.",
+    'Ctrl-C or SIGTERM: it ends after the job that is under way; a second one ends it at once, and that job is given back.',
+  ],
+  async run(context, given) {
+    context.refuseRemote()
+    const { jobs } = given.read(WORKER)
+    const queue = await openQueue(context.choice, { make: true, sessions: jobs })
+    const worker = new Worker(context, queue, given.flag('until-empty'))
+    const forget = context.world.onStop(() => worker.stop(), LONGEST)
+    try {
+      await context.remark(`doing the work that waits at ${queue.location}`)
+      await worker.work(jobs)
+    } finally {
+      forget()
+      await queue.close()
+    }
+    const { done, failed, given_back } = worker
+    const notes = [`${count(done, 'job')} done, ${failed} failed, ${given_back} given back`]
+    await context.show(oneRow({ schema: 'bands.work/1', queue: queue.location, done, failed, given_back }, { notes }))
+    if (failed > 0) context.outcome = 5
+  },
+}
+
+class Worker {
+  done = 0
+  failed = 0
+  given_back = 0
+  readonly #context: Context
+  readonly #queue: Queue
+  readonly #untilEmpty: boolean
+  readonly #stop = new AbortController()
+  readonly #who = { pid: process.pid, host: hostname(), started: new Date().toISOString() }
+
+  constructor(context: Context, queue: Queue, untilEmpty: boolean) {
+    this.#context = context
+    this.#queue = queue
+    this.#untilEmpty = untilEmpty
+  }
+
+  stop(): void {
+    this.#stop.abort()
+  }
+
+  /** @param jobs how many at once */
+  async work(jobs: number): Promise<void> {
+    const after = new AbortController()
+    const looking = this.#lookAfter(after.signal)
+    try {
+      await Promise.all(Array.from({ length: jobs }, () => this.#oneByOne()))
+    } finally {
+      after.abort()
+      await looking
+    }
+  }
+
+  async #oneByOne(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      const found = await this.#whileThere(() => this.#next())
+      if (found === 'none') return
+      if (found !== 'done') await this.#pause(LOOK, this.#stop.signal)
+    }
+  }
+
+  /** Does the next job; `none`: there will be none. */
+  async #next(): Promise<'done' | 'nothing' | 'none'> {
+    const job = await this.#queue.take(this.#who)
+    if (job === null) return this.#untilEmpty && (await this.#queue.counts()).waiting === 0 ? 'none' : 'nothing'
+    const what = `${shortened(job.id)}  ${wordsOf(job.task)}`
+    const began = performance.now()
+    try {
+      const ended = await perform(this.#context, job, this.#who)
+      await this.#told(ended, `${what}  ${((performance.now() - began) / 1000).toFixed(1)} s`)
+    } finally {
+      await job.close()
+    }
+    return 'done'
+  }
+
+  async #told({ how, error }: Ended, what: string): Promise<void> {
+    if (how === 'done') this.done++
+    else if (how === 'failed') this.failed++
+    else if (how === 'given back') this.given_back++
+    await this.#context.remark(`${how}: ${what}${error === null ? '' : `: ${error}`}`)
+  }
+
+  /** Gives back what workers had that are gone. */
+  async #lookAfter(ended: AbortSignal): Promise<void> {
+    while (!ended.aborted) {
+      const lost = await this.#whileThere(() => this.#queue.giveBack())
+      if (lost !== null && lost > 0)
+        await this.#context.remark(`${count(lost, 'job')} of workers that are gone given back`)
+      await this.#pause(LOOK_AFTER, ended)
+    }
+  }
+
+  /** null where the database is away, or too busy: that passes. */
+  async #whileThere<T>(work: () => Promise<T>): Promise<T | null> {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof Busy)) throw error
+      await this.#context.remark(`${error.message}; trying again`)
+      return null
+    }
+  }
+
+  #pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+    return sleep(milliseconds, undefined, { signal }).catch(() => {})
+  }
+}
+
+const LIST = {
+  state: open(oneOf(JOB_STATES, 'STATE'), 'waiting, running, done, failed or cancelled; all unless given'),
+  limit: optional(integerOf(1, 100_000), 50, 'how many, the newest first; 50 unless given'),
+}
+
+const list: Command = {
+  options: optionsOf(LIST),
+  examples: ['bands work list --db postgres://db/bands', 'bands work list --state failed --db postgres://db/bands'],
+  notes: ['What ended is kept for 30 days.'],
+  async run(context, given) {
+    const { jobs, counts, location } = await queueOf(context, async queue => ({
+      jobs: await queue.jobs(given.read(LIST)),
+      counts: await queue.counts(),
+      location: queue.location,
+    }))
+    const rows = jobs.map(jobRow)
+    await context.show({
+      document: () => ({ schema: 'bands.work-list/1', queue: location, counts, jobs: rows }),
+      columns: COLUMNS,
+      rows: () => rows,
+      blocks: () => [
+        {
+          table: tableOf(jobs, [
+            ['ID', ({ id }) => shortened(id)],
+            ['STATE', ({ state }) => state],
+            ['SINCE', since],
+            ['TRIES', ({ tries }) => tries, 2],
+            ['WORKER', ({ worker }) => worker && `${worker.pid} on ${worker.host}`, 1],
+            [{ title: 'JOB', wraps: true }, ({ task, error }) => wordsOf(task) + (error === null ? '' : `: ${error}`)],
+          ]),
+          notes: [
+            Object.entries(counts)
+              .map(([state, jobs]) => `${jobs} ${state}`)
+              .join(', '),
+          ],
+        },
+      ],
+    })
+  },
+}
+
+/** Of a row for machines, in their order. */
+const COLUMNS: readonly (keyof ReturnType<typeof jobRow>)[] = [
+  ...(['id', 'state', 'job', 'put', 'begun', 'ended', 'tries'] as const),
+  ...(['host', 'pid', 'worker_started', 'error'] as const),
+]
+
+/** When it came to be in its state. */
+function since({ state, put, begun, ended }: Job): string {
+  const at = ended ?? (state === 'running' ? begun : put) ?? put
+  return at.toISOString().slice(0, 19).replace('T', ' ')
+}
+
+/** Lends the queue. Throws NotFound where there is none. */
+async function queueOf<T>(context: Context, work: (queue: Queue) => Promise<T>): Promise<T> {
+  context.refuseRemote()
+  const queue = await openQueue(context.choice)
+  try {
+    return await work(queue)
+  } finally {
+    await queue.close()
+  }
+}
+
+const ID = ['<ID>', 'a job, or how its name begins (bands work list)'] as const
+
+const retry: Command = {
+  arguments: [ID],
+  examples: ['bands work retry 5f0c21ab --db postgres://db/bands'],
+  run: (context, given) => change(context, given.argument(0)!, 'waits again', (queue, job) => queue.retry(job)),
+}
+
+const cancel: Command = {
+  arguments: [ID],
+  examples: ['bands work cancel 5f0c21ab --db postgres://db/bands'],
+  notes: [
+    'One that is under way loses its connection, and writes nothing more; what it has written stays, and is whole by itself. bands work retry has it done after all.',
+  ],
+  run: (context, given) => change(context, given.argument(0)!, 'is cancelled', (queue, job) => queue.cancel(job)),
+}
+
+async function change(
+  context: Context,
+  name: string,
+  verb: string,
+  change: (queue: Queue, job: Job) => Promise<boolean>,
+): Promise<void> {
+  const job = await queueOf(context, async queue => {
+    const found = await queue.job(name)
+    if (await change(queue, found)) return queue.job(found.id)
+    throw new InvalidParameter(`job ${shortened(found.id)} is ${found.state}, and stays so.`, {
+      param: 'id',
+      value: name,
+    })
+  })
+  await context.show(
+    oneRow({ schema: 'bands.work-job/1', ...jobRow(job) }, { notes: [`job ${shortened(job.id)} ${verb}`] }),
+  )
+}
+
+const result: Command = {
+  arguments: [ID],
+  examples: ['bands work result 5f0c21ab --db postgres://db/bands'],
+  outputs: ['json'],
+  notes: ['The answer of the command as one JSON document, as --json would have printed it.'],
+  async run(context, given) {
+    const { job, answer } = await queueOf(context, async queue => {
+      const job = await queue.job(given.argument(0)!)
+      return { job, answer: await queue.answer(job) }
+    })
+    if (answer === null || answer === '') {
+      const words = sentence`job ${shortened(job.id)} is ${job.state} and has no answer${job.error === null ? '' : `: ${job.error}`}.`
+      throw new NotFound(words, [], { remedy: remedy('work list') })
+    }
+    await context.out.write(answer)
+  },
+}
+
+export const commands = {
+  'work run': run,
+  'work list': list,
+  'work retry': retry,
+  'work cancel': cancel,
+  'work result': result,
+}
