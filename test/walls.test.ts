@@ -89,7 +89,7 @@ it('has files that are chapters: none too long to be read at one sitting', () =>
 })
 
 /** Many of a kind, each with a rule of its own, or compiled: one file each, however short. */
-const ONE_EACH = /^(fields|indicators|cli\/commands)\/|\.wasm\.ts$/
+const ONE_EACH = /^(indicators|cli\/commands)\/|\.wasm\.ts$/
 /** What others import it for is all that there is of it. */
 const FACES: Readonly<Record<string, string>> = {
   'index.ts': 'what a program may import',

@@ -35,10 +35,10 @@ export interface Field<Band extends string = BandName> {
   readings(panel: Panel, t: number): Reading[]
 }
 
-/** One code per bar; the rule gives UNDEFINED where an input is undefined. */
-export function codes(length: number, rule: (t: number) => number): Uint8Array {
-  const out = new Uint8Array(length)
-  for (let t = 0; t < length; t++) out[t] = rule(t)
+/** One code per bar from a bar on; the rule gives UNDEFINED where an input is undefined. */
+export function codes(length: number, from: number, rule: (t: number) => number): Uint8Array {
+  const out = new Uint8Array(length).fill(UNDEFINED, 0, from)
+  for (let t = from; t < length; t++) out[t] = rule(t)
   return out
 }
 
@@ -86,16 +86,26 @@ export function rankZones({ rank, size }: Ranks, cuts: readonly number[], from =
   return out
 }
 
-/** Codes that stand on facts; none on any bar without facts. */
-export function factCodes({ series, fundamentals }: Panel, classify: (known: Fundamentals) => Uint8Array): Uint8Array {
-  return fundamentals === null ? new Uint8Array(series.days.length).fill(UNDEFINED) : classify(fundamentals)
-}
-
-/** Readings that stand on facts; one that says so without facts. */
-export function factReadings({ fundamentals }: Panel, tell: (known: Fundamentals) => Reading[]): Reading[] {
-  return fundamentals === null
-    ? [reading('facts', undefined, 'none that count are known of this ticker')]
-    : tell(fundamentals)
+/** A field that stands on facts: without any it has no band on any bar, and says so. */
+export function factField(
+  field: Omit<Field, 'needs' | 'warmUp' | 'classify' | 'readings'> & {
+    /** `facts` unless given. */
+    needs?: 'sector'
+    /** None unless given. */
+    warmUp?: Field['warmUp']
+    classify(known: Fundamentals): Uint8Array
+    readings(known: Fundamentals, t: number): Reading[]
+  },
+): Field {
+  const none = [reading('facts', undefined, 'none that count are known of this ticker')]
+  return {
+    needs: 'facts',
+    warmUp: () => 0,
+    ...field,
+    classify: ({ series, fundamentals }) =>
+      fundamentals === null ? new Uint8Array(series.days.length).fill(UNDEFINED) : field.classify(fundamentals),
+    readings: ({ fundamentals }, t) => (fundamentals === null ? none : field.readings(fundamentals, t)),
+  }
 }
 
 export function reading(name: string, value: number | undefined, note?: string): Reading {

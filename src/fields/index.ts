@@ -1,26 +1,25 @@
 import { isRuled, type RuledField } from '../language/as-field.js'
+import {
+  earningsProximity,
+  earningsSurprise,
+  epsGrowthDirection,
+  growthZone,
+  revenueGrowthDirection,
+} from './earnings.js'
 import type { Field } from './field.js'
-import { analystConsensus } from './fundamental/analyst-consensus.js'
-import { analystConsensusDirection } from './fundamental/analyst-consensus-direction.js'
-import { earningsProximity } from './fundamental/earnings-proximity.js'
-import { earningsSurprise } from './fundamental/earnings-surprise.js'
-import { epsGrowthDirection } from './fundamental/eps-growth-direction.js'
-import { growthZone } from './fundamental/growth-zone.js'
-import { insiderActivityZone } from './fundamental/insider-activity-zone.js'
-import { netDirection } from './fundamental/net-direction.js'
-import { peVsHistorical } from './fundamental/pe-vs-historical.js'
-import { peVsSector } from './fundamental/pe-vs-sector.js'
-import { revenueGrowthDirection } from './fundamental/revenue-growth-direction.js'
-import { valuationZone } from './fundamental/valuation-zone.js'
-import { accumulationState } from './technical/accumulation-state.js'
-import { maAlignment } from './technical/ma-alignment.js'
-import { macdState } from './technical/macd-state.js'
-import { resistanceStatus } from './technical/resistance-status.js'
-import { rsiZone } from './technical/rsi-zone.js'
-import { supportStatus } from './technical/support-status.js'
-import { trendDirection } from './technical/trend-direction.js'
-import { volatilityRegime } from './technical/volatility-regime.js'
-import { volumeRatioBand } from './technical/volume-ratio-band.js'
+import { analystConsensus, analystConsensusDirection, insiderActivityZone, netDirection } from './people.js'
+import {
+  accumulationState,
+  maAlignment,
+  macdState,
+  resistanceStatus,
+  rsiZone,
+  supportStatus,
+  trendDirection,
+  volatilityRegime,
+  volumeRatioBand,
+} from './technical.js'
+import { peVsHistorical, peVsSector, valuationZone } from './valuation.js'
 
 /** The fields that are computed from bars, in the order of the specification. */
 export const TECHNICAL_FIELDS: readonly Field[] = [

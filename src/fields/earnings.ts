@@ -1,0 +1,179 @@
+import { compare } from '../indicators/rank.js'
+import { formatDay } from '../model/day.js'
+import { DEFINITIONS } from '../model/definitions.js'
+import type { EarningsResult } from '../model/facts.js'
+import { UNDEFINED } from '../model/series.js'
+import { codes, cutsInWords, factField, type Reading, reading, zoneBothWays, zones } from './field.js'
+import type { Fundamentals, GrowthRates } from './fundamentals.js'
+import { ofYear } from './quarters.js'
+import { areKnown, quarterReadings, sinceWhen } from './readings.js'
+
+/** What a company reports: how it grows, when it reports next, and whether the last report was what was expected. */
+
+const { growth, directions, surprise, proximity } = DEFINITIONS
+
+export const GROWTH_BANDS = ['shrinking', 'slowing', 'stable', 'moderate_growth', 'high_growth'] as const
+
+export const growthZone = factField({
+  name: 'growth_zone',
+  tier: 'plus',
+  bands: GROWTH_BANDS,
+  summary: 'revenue of four quarters against the four before',
+  rule: `revenue of the newest four quarters / that of the four before (which must be positive) - 1; ${cutsInWords(GROWTH_BANDS, growth.cuts)}`,
+  classify: known => zones(known.growth, growth.cuts, 1),
+  readings: (known, t) => {
+    const parts = quarterReadings(known, t, 'revenue', [0, 1, 2, 3, 4, 5, 6, 7])
+    if (!areKnown(parts)) return parts
+    const chain = known.quarters.at(t)
+    const before = ofYear(chain, 'revenue', 4)
+    return [
+      ...parts,
+      reading('revenue_ttm', ofYear(chain, 'revenue')),
+      reading('revenue_ttm_before', before),
+      reading('growth', known.growth[t], before > 0 ? undefined : 'revenue_ttm_before must be above 0'),
+    ]
+  },
+})
+
+const DIRECTIONS = ['deteriorating', 'decelerating', 'steady', 'accelerating'] as const
+const [DETERIORATING, DECELERATING, STEADY, ACCELERATING] = [0, 1, 2, 3]
+
+export const revenueGrowthDirection = factField({
+  name: 'revenue_growth_direction',
+  tier: 'pro',
+  bands: DIRECTIONS,
+  summary: 'whether revenue growth quickens',
+  rule: `g = revenue of the newest quarter / that of four quarters earlier (positive) - 1; h = the same one quarter before; ${directionInWords(directions.revenue)}`,
+  classify: known => directionOf(known.revenueGrowth, directions.revenue),
+  readings: (known, t) => directionReadings(known, t, 'revenue', known.revenueGrowth, 'above 0'),
+})
+
+export const epsGrowthDirection = factField({
+  name: 'eps_growth_direction',
+  tier: 'pro',
+  bands: DIRECTIONS,
+  summary: 'whether earnings growth quickens',
+  rule: `g = (diluted EPS of the newest quarter - that of four quarters earlier) / the size of the latter (at least ${directions.leastEps}); h = the same one quarter before; ${directionInWords(directions.eps)}`,
+  classify: known => directionOf(known.epsGrowth, directions.eps),
+  readings: (known, t) =>
+    directionReadings(known, t, 'eps', known.epsGrowth, `at least ${directions.leastEps} away from 0`),
+})
+
+/** One code per bar: the growth rate against that of one quarter before; a step either way is a change. */
+function directionOf({ now, before }: GrowthRates, step: number): Uint8Array {
+  return codes(now.length, 0, t => {
+    const rate = now[t]!
+    const change = rate - before[t]!
+    if (Number.isNaN(change)) return UNDEFINED
+    if (compare(change, step, 1) >= 0) return ACCELERATING
+    if (compare(change, -step, 1) > 0) return STEADY
+    return rate < 0 ? DETERIORATING : DECELERATING
+  })
+}
+
+function directionInWords(step: number): string {
+  return `g - h ≥ ${step} accelerating; > -${step} steady; otherwise deteriorating when g < 0, else decelerating`
+}
+
+/** The four quarters compared, both growth rates and their difference; what is missing ends the list. */
+function directionReadings(
+  known: Fundamentals,
+  t: number,
+  figure: 'eps' | 'revenue',
+  { now, before }: GrowthRates,
+  needs: string,
+): Reading[] {
+  const parts = quarterReadings(known, t, figure, [0, 4, 1, 5])
+  if (!areKnown(parts)) return parts
+  const rate = (name: string, value: number, earlier: string): Reading =>
+    reading(name, value, Number.isNaN(value) ? `${earlier} must be ${needs}` : undefined)
+  const rates = [rate('g', now[t]!, `${figure}_q5`), rate('h', before[t]!, `${figure}_q6`)]
+  return areKnown(rates) ? [...parts, ...rates, reading('g_minus_h', now[t]! - before[t]!)] : [...parts, ...rates]
+}
+
+const PROXIMITY = ['within_days', 'this_week', 'this_month', 'next_month', 'not_soon'] as const
+
+export const earningsProximity = factField({
+  name: 'earnings_proximity',
+  tier: 'plus',
+  bands: PROXIMITY,
+  summary: 'days until the next earnings report',
+  rule: `days from the bar's date to the latest announced report date that has not passed; without one to the fourth latest report + ${proximity.cycle} days, if that is after the latest report and at most ${proximity.maxLate} days past; ${proximity.cuts.map((cut, i) => `≤ ${cut} ${PROXIMITY[i]}`).join(', ')}, else ${PROXIMITY[proximity.cuts.length]}`,
+  classify: ({ nextReports, series: { days } }) =>
+    codes(days.length, 0, t => {
+      const { date } = nextReports[t]!
+      return date === null ? UNDEFINED : nearness(date - days[t]!)
+    }),
+  readings: (known, t) => {
+    const next = known.nextReports[t]!
+    const reported = known.earnings.usable[t]!
+    const days = next.date === null ? undefined : next.date - known.series.days[t]!
+    return [reading('reports_known', reported), reading('days_until', days, nextReportNote(known, t))]
+  },
+})
+
+function nearness(days: number): number {
+  let band = 0
+  while (band < proximity.cuts.length && days > proximity.cuts[band]!) band++
+  return band
+}
+
+function nextReportNote(known: Fundamentals, t: number): string {
+  const { reports, cycle, maxLate } = proximity
+  const next = known.nextReports[t]!
+  if ('scheduled' in next) {
+    const { expected_date, known: announced } = next.scheduled
+    return `expected on ${formatDay(expected_date)}, ${sinceWhen(announced, null)}`
+  }
+  if (next.guess === null) return `no report is announced, and to guess from ${reports} past reports must be known`
+  const { timeline, usable } = known.earnings
+  const [first, latest] = [timeline.records[usable[t]! - reports]!, timeline.records[usable[t]! - 1]!]
+  const guess = `${cycle} days after the report of ${formatDay(first.report_date)}: ${formatDay(next.guess)}`
+  if (next.date !== null) return `none is announced; ${guess}`
+  const late = next.guess > latest.report_date
+  return `none is announced; ${guess} is ${late ? `more than ${maxLate} days past` : `not after the report of ${formatDay(latest.report_date)}`}`
+}
+
+export const earningsSurprise = factField({
+  name: 'earnings_surprise',
+  tier: 'pro',
+  bands: ['big_miss', 'missed', 'met', 'beat', 'big_beat'],
+  summary: 'the last report against the estimate',
+  rule: `s = (actual EPS - estimate) / the larger of |estimate| and ${surprise.leastEstimate}, of the latest report, at most ${surprise.maxAge} days old; ≥ ${surprise.big} big_beat, ≥ ${surprise.met} beat, ≤ -${surprise.big} big_miss, ≤ -${surprise.met} missed, else met`,
+  classify: ({ earnings: { timeline, usable }, series: { days } }) => {
+    const found = timeline.records.map(zoneOfReport)
+    return codes(days.length, 0, t => {
+      const place = usable[t]! - 1
+      const isOver = place < 0 || days[t]! - timeline.records[place]!.report_date > surprise.maxAge
+      return isOver ? UNDEFINED : found[place]!
+    })
+  },
+  readings: ({ earnings, series }, t) => {
+    const report = earnings.timeline.records[earnings.usable[t]! - 1]
+    if (report === undefined) return [reading('report_age', undefined, 'no earnings report is known yet')]
+    const of = `report of ${formatDay(report.report_date)}`
+    const age = series.days[t]! - report.report_date
+    if (age > surprise.maxAge)
+      return [reading('report_age', undefined, `the latest, the ${of}, is ${age} days old: over ${surprise.maxAge}`)]
+    const figure = (name: string, value: number | null): Reading =>
+      reading(name, value ?? undefined, value === null ? `the ${of} lacks it` : undefined)
+    const parts = [
+      reading('report_age', age, `days since the ${of}`),
+      figure('eps_estimate', report.eps_estimate),
+      figure('eps_actual', report.eps_actual),
+    ]
+    const found = surpriseOf(report)
+    return Number.isNaN(found) ? parts : [...parts, reading('surprise', found)]
+  },
+})
+
+function zoneOfReport(report: EarningsResult): number {
+  const found = surpriseOf(report)
+  return Number.isNaN(found) ? UNDEFINED : zoneBothWays(found, [surprise.met, surprise.big])
+}
+
+/** NaN when the report lacks a figure. */
+function surpriseOf({ eps_actual, eps_estimate }: EarningsResult): number {
+  if (eps_actual === null || eps_estimate === null) return Number.NaN
+  return (eps_actual - eps_estimate) / Math.max(Math.abs(eps_estimate), surprise.leastEstimate)
+}

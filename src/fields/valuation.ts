@@ -1,0 +1,159 @@
+import { undefinedColumn } from '../indicators/columns.js'
+import { percentile, type Ranks } from '../indicators/rank.js'
+import { DEFINITIONS } from '../model/definitions.js'
+import { type Series, tradedClose, UNDEFINED } from '../model/series.js'
+import { TIMEFRAMES } from '../model/terms.js'
+import { GROWTH_BANDS } from './earnings.js'
+import { codes, cutsInWords, type Field, factField, type Reading, rankZones, reading, zoneOf, zones } from './field.js'
+import type { Fundamentals } from './fundamentals.js'
+import { ofYear } from './quarters.js'
+import { areKnown, quarterReadings } from './readings.js'
+
+/** How dear a stock is: by all measures, against its own history, against its sector. */
+
+const { valuation, peers, growth } = DEFINITIONS
+
+/** From cheap to dear. */
+const BANDS = ['deep_value', 'undervalued', 'fair_value', 'overvalued', 'deeply_overvalued'] as const
+
+const YIELD_IN_WORDS = 'earnings yield E = diluted EPS of the newest four quarters / close (not adjusted for dividends)'
+
+/** A percentile of its own history is needed. */
+const afterHistory: Field['warmUp'] = ({ series }) => TIMEFRAMES[series.timeframe].minHistory - 1
+
+export const valuationZone = factField({
+  name: 'valuation_zone',
+  tier: 'plus',
+  needs: 'sector',
+  bands: BANDS,
+  summary: 'how dear the stock is, all measures together',
+  rule: `${YIELD_IN_WORDS}; mean of the percentiles that exist of: -E in its own history (needed), -E among itself and at least ${peers.least} peers of its sector, -(book value a share / close) in its own history; plus ${adjustmentsInWords()} by growth_zone; clipped to 0..100; ${cutsInWords(BANDS, valuation.cuts)}`,
+  warmUp: afterHistory,
+  classify: known => zones(scores(known), valuation.cuts, 1),
+  readings: (known, t) => {
+    const parts = yieldReadings(known, t)
+    if (!areKnown(parts)) return parts
+    const history = historyReading('history_pct', known.yieldRanks, known.series, t)
+    if (history.value === null) return [...parts, history]
+    // From here on a null is a measure that is left out of the mean.
+    const measures = [history, sectorReading(known, t), ...bookReadings(known, t)]
+    return [...parts, ...measures, growthReading(known, t), reading('score', scores(known)[t])]
+  },
+})
+
+/** 0..100 on every bar, NaN where undefined. */
+function scores({ yieldRanks, peers, bookRanks, growth }: Fundamentals): Float64Array {
+  const scores = undefinedColumn(growth.length)
+  const others = [peers.ranks, bookRanks]
+  for (let t = 0; t < scores.length; t++) {
+    if (yieldRanks.rank[t]! < 0) continue
+    let sum = percentile(yieldRanks.rank[t]!, yieldRanks.size[t]!)
+    let count = 1
+    for (let i = 0; i < others.length; i++) {
+      const { rank, size } = others[i]!
+      if (rank[t]! < 0) continue
+      sum += percentile(rank[t]!, size[t]!)
+      count++
+    }
+    scores[t] = Math.min(100, Math.max(0, sum / count + adjustment(growth[t]!)))
+  }
+  return scores
+}
+
+/** What growth makes up for; 0 where it is undefined. */
+function adjustment(rate: number): number {
+  return Number.isNaN(rate) ? 0 : valuation.growth[zoneOf(rate, growth.cuts)]!
+}
+
+function adjustmentsInWords(): string {
+  return valuation.growth.map((points, zone) => `${points} for ${GROWTH_BANDS[zone]}`).join(', ')
+}
+
+function sectorReading({ peers: { count, ranks }, hasSector }: Fundamentals, t: number): Reading {
+  const lack = hasSector ? `${count[t]} peers, at least ${peers.least} are needed` : 'it has no sector'
+  const note = ranks.rank[t]! < 0 ? `left out: ${lack}` : `among itself and ${count[t]} peers`
+  return reading('sector_pct', percentile(ranks.rank[t]!, ranks.size[t]!), note)
+}
+
+function bookReadings(known: Fundamentals, t: number): Reading[] {
+  const book = quarterReadings(known, t, 'bookValue', [0])
+  return areKnown(book) ? [...book, historyReading('book_pct', known.bookRanks, known.series, t)] : book
+}
+
+function growthReading(known: Fundamentals, t: number): Reading {
+  const rate = known.growth[t]!
+  const zone = Number.isNaN(rate) ? 'undefined' : GROWTH_BANDS[zoneOf(rate, growth.cuts)]
+  return reading('growth_points', adjustment(rate), `growth_zone is ${zone}`)
+}
+
+export const peVsHistorical = factField({
+  name: 'pe_vs_historical',
+  tier: 'pro',
+  bands: BANDS,
+  summary: 'earnings yield against its own history',
+  rule: `${YIELD_IN_WORDS}; rolling percentile of -E: ${cutsInWords(BANDS, valuation.historicalCuts)}`,
+  warmUp: afterHistory,
+  classify: known => rankZones(known.yieldRanks, valuation.historicalCuts),
+  readings: (known, t) => {
+    const parts = yieldReadings(known, t)
+    return areKnown(parts) ? [...parts, historyReading('history_pct', known.yieldRanks, known.series, t)] : parts
+  },
+})
+
+const peerCuts = [...peers.cuts].reverse()
+const LOSS = BANDS.indexOf('deeply_overvalued')
+
+export const peVsSector = factField({
+  name: 'pe_vs_sector',
+  tier: 'pro',
+  needs: 'sector',
+  bands: BANDS,
+  summary: 'earnings yield against the sector',
+  rule: `${YIELD_IN_WORDS}; m = median E of at least ${peers.least} other tickers of the sector, each at its last bar of the past ${peers.maxAge} days, which must be positive; E ≤ 0: deeply_overvalued; otherwise m/E: ${cutsInWords(BANDS, peerCuts)}`,
+  classify: ({ yield: yields, peers: { median } }) => codes(yields.length, 0, t => zoneOfYield(yields[t]!, median[t]!)),
+  readings: (known, t) => {
+    const parts = yieldReadings(known, t)
+    if (!areKnown(parts)) return parts
+    const count = known.peers.count[t]!
+    const own = known.yield[t]!
+    const median = known.peers.median[t]!
+    const lack = known.hasSector ? `of ${count} peers, at least ${peers.least} are needed` : 'it has no sector'
+    const found = [
+      ...parts,
+      reading('peers', count),
+      reading('peers_median', median, Number.isNaN(median) ? lack : undefined),
+    ]
+    if (Number.isNaN(median)) return found
+    if (!(median > 0)) return [...found, reading('median_to_own', undefined, 'peers_median must be above 0')]
+    return own > 0 ? [...found, reading('median_to_own', median / own)] : found
+  },
+})
+
+function zoneOfYield(own: number, median: number): number {
+  if (Number.isNaN(own) || !(median > 0)) return UNDEFINED
+  return own <= 0 ? LOSS : zoneOf(median / own, peerCuts)
+}
+
+/** The close and earnings that a yield is made of, and the yield; what is missing ends the list. */
+function yieldReadings(known: Fundamentals, t: number): Reading[] {
+  const parts = [closeReading(known.series, t), ...quarterReadings(known, t, 'eps', [0, 1, 2, 3])]
+  if (!areKnown(parts)) return parts
+  const earnings = reading('eps_ttm', ofYear(known.quarters.at(t), 'eps'), 'a share, of the four quarters')
+  return [...parts, earnings, reading('earnings_yield', known.yield[t])]
+}
+
+/** The close that figures a share are compared with. */
+function closeReading(series: Series, t: number): Reading {
+  const note = series.unadjustedClose === undefined ? undefined : 'not adjusted for dividends'
+  return reading('close', tradedClose(series)[t], note)
+}
+
+/** A rolling percentile with the size of its sample, or why there is none. */
+function historyReading(name: string, { rank, size }: Ranks, series: Series, t: number): Reading {
+  const { history, minHistory } = TIMEFRAMES[series.timeframe]
+  const note =
+    rank[t]! >= 0
+      ? `among ${size[t]} defined bars`
+      : `defined on ${size[t]} of the last ${history} bars, at least ${minHistory} are needed`
+  return reading(name, percentile(rank[t]!, size[t]!), note)
+}
