@@ -7,7 +7,8 @@ import { type Content, checkCopied, copiedInPart, Damaged, isCopyOf, type Store,
  *  1. All of the source is read at one moment. What the target has already, by its hashes, is not sent.
  *  2. Some tickers go in a transaction, as they are packed. From the first to the last of them the definitions of the
  *     target say that it is a part: nobody is answered from it.
- *  3. The target is read again and every hash computed; only then it gets the definitions of the source.
+ *  3. The target is read again and every hash computed; what is damaged there is sent once more. Only then it gets the
+ *     definitions of the source.
  * A copy that is stopped leaves whole tickers, and the same copy goes on.
  */
 
@@ -69,9 +70,10 @@ export function copyStore(from: Store, to: Store, options: CopyOptions = {}): Pr
       options,
     )
     options.onProgress?.({ stage: 'verifying', done: 0, of: source.tickers.size, bytes: 0 })
+    const mended = await mend(from, to, source, options)
     const hashes = await checkEqual(to, source)
     if (!isFinished(source, await stateOf(to))) await finish(to, source)
-    const sent = new Set(changed.map(([ticker]) => ticker))
+    const sent = new Set([...changed.map(([ticker]) => ticker), ...mended])
     const [copied, there] = [true, false].map(isSent =>
       amountsOf([...source.tickers].filter(([ticker]) => sent.has(ticker) === isSent)),
     )
@@ -149,10 +151,18 @@ async function send(
   }
 }
 
-/** How many hashes the target has computed again. Throws Damaged, StorageError where they are not those of the source. */
-async function checkEqual(to: Store, source: State): Promise<number> {
-  const [damage] = await to.verify()
+/** Sends again what the target has, by its hashes, but not as it was written. Throws Damaged where that does not help. */
+async function mend(from: Store, to: Store, source: State, options: CopyOptions): Promise<string[]> {
+  const found = await to.verify()
+  const damaged = [...new Set(found.map(({ ticker }) => ticker))].filter(ticker => source.tickers.has(ticker))
+  await send(from, to, [], damaged, options)
+  const [damage] = damaged.length === 0 ? found : await to.verify()
   if (damage !== undefined) throw new Damaged(to.location, damage)
+  return damaged
+}
+
+/** How many hashes the target has computed again. Throws StorageError where they are not those of the source. */
+async function checkEqual(to: Store, source: State): Promise<number> {
   const { tickers } = await stateOf(to)
   const other = [...source.tickers].find(([ticker, own]) => !isSame(own, tickers.get(ticker)))?.[0]
   if (other !== undefined || tickers.size !== source.tickers.size)

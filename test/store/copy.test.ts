@@ -11,7 +11,7 @@ import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { type CopyProgress, copyStore } from '../../src/store/copy.js'
 import { openStore } from '../../src/store/opening.js'
-import { type Store, UNDERIVED } from '../../src/store/store.js'
+import { type Store, takePlace, UNDERIVED } from '../../src/store/store.js'
 import { pulledSeries } from '../contracts/store.js'
 import { everythingIn, expectAlike } from '../support/copies.js'
 import { Database } from '../support/database.js'
@@ -160,6 +160,26 @@ const fullFile = async (): Promise<Place> => placeAt(await wholeFile())
 
 copiesBetween('a copy of a file into a file', fullFile, newFile)
 
+describe('a target', () => {
+  it.each([
+    `UPDATE chunks SET columns = x'00' WHERE part = 'outcomes' AND chunk = 0
+      AND ticker_id = (SELECT id FROM tickers WHERE ticker = 'SIM0004')`,
+    "UPDATE facts SET sheet = sheet || ' ' WHERE ticker = 'SIM0003'",
+    "UPDATE pulled SET as_of = NULL WHERE ticker = 'AAPL'",
+  ])('that is damaged by %s is mended by the same copy, and the rest is not sent', async sql => {
+    const path = await wholeFile()
+    const [source, place] = [await placeAt(path).open(true), placeAt(join(temporaryFolder(), 'bands.db'))]
+    const target = await place.open()
+    await copyStore(source, target)
+    const db = new Database(target.location)
+    expect(db.prepare(sql).run().changes).toBeGreaterThan(0)
+    db.close()
+    expect(new Set((await target.verify()).map(({ ticker }) => ticker)).size).toBe(1)
+    expect(await copyStore(source, target)).toMatchObject({ copied: { tickers: 1 }, there: { tickers: COUNT + 4 } })
+    expect(await everythingIn(target)).toEqual(await everythingIn(source))
+  })
+})
+
 describe('a source', () => {
   it.each([
     ["UPDATE chunks SET columns = x'00' WHERE part = 'outcomes' AND chunk = 0", 'GIVEN: its daily series is not'],
@@ -206,6 +226,22 @@ describePostgres('between a file and PostgreSQL', () => {
     })()
     return placeAt(await cluster.current.createDatabase(await template))
   }
+
+  it('waits for a writing place that is held up by a lock of the database, as for any other', async () => {
+    const url = await cluster.current.createDatabase()
+    const [name, writer] = [new URL(url).pathname.slice(1), { pid: 1, host: 'here', started: '2026-01-02' }]
+    await (await openStore(url, { readonly: false })).close()
+    await cluster.current.sql(`ALTER DATABASE ${name} SET lock_timeout = '20ms'`)
+    const store = await placeAt(url).open()
+    const held = cluster.current.sql('BEGIN; LOCK TABLE bands_data.writer; SELECT pg_sleep(1); COMMIT', name)
+    const isHeld =
+      "SELECT FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock' AND relation::regclass::text = 'bands_data.writer'"
+    while ((await cluster.current.sql(`SELECT 1 WHERE EXISTS (${isHeld})`, name)).length === 0);
+    await expect(takePlace(store, writer)).rejects.toThrow('is being written by another process')
+    await takePlace(store, writer, { wait: true })
+    await held
+    await store.unlock(writer)
+  })
 
   copiesBetween('a copy of a file into PostgreSQL', fullFile, newDatabase)
   copiesBetween('a copy of PostgreSQL into a file', fullDatabase, newFile)

@@ -15,7 +15,7 @@ import {
   type Reconciliation,
   type Used,
 } from '../../accounts/accounts.js'
-import { Busy, type Remedy, StorageError } from '../../errors.js'
+import { Busy, ConfigError, type Remedy, StorageError } from '../../errors.js'
 import type { Tier } from '../../model/terms.js'
 import {
   type AccountRow,
@@ -175,8 +175,10 @@ export class PostgresAccounts implements Accounts {
         this.#failed = false
         return charged.map(({ outcome, day, hour }) => ({ outcome, used: { day, hour } }))
       } catch (error) {
-        const isOver = !(error instanceof Busy) || performance.now() >= deadline
-        if (isOver) this.#failed ||= error instanceof Busy || error instanceof StorageError
+        if (!isOfStorage(error)) throw error
+        const isOver = !(again || error instanceof Busy) || performance.now() >= deadline
+        if (isOver) this.#failed = true
+        if (isOver && again && !(error instanceof Busy)) throw new Busy(error.message, { cause: error })
         if (isOver) throw error
       }
       await sleep(Math.random() * longest)
@@ -238,6 +240,11 @@ export class PostgresAccounts implements Accounts {
       return name
     })
   }
+}
+
+/** Whether it may pass, or be set right while a server runs. */
+function isOfStorage(error: unknown): error is Busy | ConfigError | StorageError {
+  return error instanceof Busy || error instanceof ConfigError || error instanceof StorageError
 }
 
 interface ChargedRow extends Used {

@@ -1,10 +1,13 @@
 import type { PoolClient } from 'pg'
 import { StorageError } from '../../errors.js'
 import { placeTaken, type Writer } from '../store.js'
-import { type Database, inTransaction, type Queries, translated } from './connection.js'
+import { codeOf, type Database, inTransaction, type Queries, translated } from './connection.js'
 
 /** How long a statement of a writer may take, in milliseconds: a batch of an import is large, and so is what it replaces. */
 export const STATEMENT_MS = 600_000
+
+/** SQLSTATE of a row or a table that another has locked. */
+const LOCKED = '55P03'
 
 /** Writing places have this number among the locks of a database; beside it stands that of the table. */
 const PLACES = 0x62616e64
@@ -50,7 +53,12 @@ export class WritingPlace implements Place {
   async take({ pid, host, started }: Writer): Promise<void> {
     this.#held ??= await this.#locked()
     this.#writer = { pid, host, started }
-    await this.#held.run(client => client.query(NOTE, [pid, host, started]))
+    // Whoever holds the row up, as the last writer does whose end is not through, is waited for as a writer is.
+    await this.#held
+      .run(client => client.query(NOTE, [pid, host, started]))
+      .catch(error => {
+        throw codeOf(error) === LOCKED ? placeTaken(this.#database.location, undefined) : error
+      })
   }
 
   async leave({ pid, host, started }: Writer): Promise<void> {

@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { DAY_MS } from '../../../src/accounts/accounts.js'
-import { Busy, NotFound, StorageError } from '../../../src/errors.js'
+import { Busy, ConfigError, NotFound, StorageError } from '../../../src/errors.js'
 import {
   type OpenPostgresAccounts,
   openPostgresAccounts,
@@ -170,6 +170,25 @@ describePostgres('accounts in PostgreSQL', () => {
     expect(await accounts.reconcile()).toEqual({ rows: 4, requests: 4, credits: 4, discrepancies: [] })
   })
 
+  it('waits for a database that lets nobody in once a charge may have been written, and charges that once', async () => {
+    const { url, alice, accounts, sql } = await withAlice()
+    await sql(`CREATE ROLE teller LOGIN SUPERUSER`)
+    const line = await lineTo(cluster.current.port)
+    const server = await kept(opened(url.replace('bands@', 'teller@').replace(/:\d+/, `:${line.port}`)))
+    await server.charge([chargeOf(alice)])
+    line.swallowNext()
+    await sql('ALTER ROLE teller NOLOGIN')
+    const charging = server.charge([chargeOf(alice)])
+    await line.refused()
+    await sql('ALTER ROLE teller LOGIN')
+    expect(await charging).toEqual([{ outcome: 'charged', used: { day: 2, hour: 2 } }])
+    expect(await accounts.reconcile()).toMatchObject({ rows: 2, discrepancies: [] })
+    // Before anything was sent it is a fault of the settings.
+    await sql('ALTER ROLE teller NOLOGIN')
+    const locked = url.replace('bands@', 'teller@')
+    await expect(opened(locked)).rejects.toThrow(ConfigError)
+  })
+
   it('says "try later" while the database is away, and charges again once it is back', async () => {
     const { accounts, alice } = await withAlice()
     await accounts.charge([chargeOf(alice)])
@@ -184,13 +203,17 @@ describePostgres('accounts in PostgreSQL', () => {
 })
 
 /** A line to a port on which the next answer can be swallowed: it breaks off when that comes, as a network does. */
-async function lineTo(port: number): Promise<{ port: number; swallowNext(): void; swallowed(): number }> {
+async function lineTo(
+  port: number,
+): Promise<{ port: number; swallowNext(): void; swallowed(): number; refused(): Promise<void> }> {
   let isArmed = false
   let count = 0
+  let told = (): void => {}
   const server = createServer((caller: Socket) => {
     const database = connect(port, '127.0.0.1')
     caller.pipe(database)
     database.on('data', bytes => {
+      if (bytes.includes('not permitted to log in')) told()
       if (!isArmed) return void caller.write(bytes)
       isArmed = false
       count += 1
@@ -213,5 +236,9 @@ async function lineTo(port: number): Promise<{ port: number; swallowNext(): void
       isArmed = true
     },
     swallowed: () => count,
+    refused: () =>
+      new Promise<void>(resolve => {
+        told = resolve
+      }),
   }
 }
