@@ -93,14 +93,13 @@ await write(
 )
 await write(`${DIST}/package.json`, '{ "type": "commonjs" }\n')
 
+const { default: library } = await import('../dist/index.js')
+const typed = declared.then(() => rollUp(join(DIST, 'types'), library))
 const { makeSample } = await import('./make-sample.mjs')
 await makeSample(`${DIST}/sample.db`)
 await writeManPages(DIST, JSON.parse(readFileSync('package.json', 'utf8')).version)
-await declared
-const { default: library } = await import('../dist/index.js')
-rollUp(join(DIST, 'types'), library)
 await pack(DIST, chunks)
-await schemas
+await Promise.all([typed, schemas])
 
 /**
  * A chunk as CommonJS. What chunks lend each other is written out plainly: esbuild would reach it through two getters,

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { isMainThread, Worker, workerData } from 'node:worker_threads'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
@@ -18,8 +19,21 @@ export async function declare(folder) {
   await promisify(execFile)(process.execPath, [TSC, '-p', 'tsconfig.build.json', '--outDir', folder], { cwd: ROOT })
 }
 
-/** Writes index.d.ts beside the `folder` of declarations, which goes. `library`: what it exports when it runs. */
+/**
+ * Writes index.d.ts beside the `folder` of declarations, which goes; in a thread, because it takes seconds in which others
+ * have something to do. `library`: what it exports when it runs.
+ */
 export function rollUp(folder, library) {
+  const fields = library.FIELDS.map(({ name, bands }) => ({ name, bands }))
+  const thread = new Worker(new URL(import.meta.url), {
+    workerData: { folder, exported: Object.keys(library), fields },
+  })
+  return new Promise((resolve, reject) => thread.once('error', reject).once('exit', resolve))
+}
+
+if (!isMainThread) write(workerData)
+
+function write({ folder, exported, fields }) {
   for (const name of readdirSync(folder, { recursive: true }).filter(name => name.endsWith('.d.ts'))) {
     const text = readFileSync(join(folder, name), 'utf8').replace(FOREIGN, '')
     writeFileSync(join(folder, name), /^client(\.d\.ts$|[\\/])/.test(name) ? withoutInsides(text) : text)
@@ -28,7 +42,7 @@ export function rollUp(folder, library) {
   const { generateDtsBundle } = createRequire(import.meta.url)('dts-bundle-generator')
   const entry = { filePath: join(folder, 'index.d.ts'), output: { noBanner: true, exportReferencedTypes: false } }
   const [types] = generateDtsBundle([entry], { preferredConfigPath: join(ROOT, 'tsconfig.build.json') })
-  writeFileSync(join(folder, '..', 'index.d.ts'), spelled(published(types, library), library.FIELDS))
+  writeFileSync(join(folder, '..', 'index.d.ts'), spelled(published(types, exported), fields))
   rmSync(folder, { recursive: true })
 }
 
@@ -39,10 +53,10 @@ function withoutInsides(text) {
 }
 
 /** Classes that are handed out but not exported are types. */
-function published(types, library) {
+function published(types, exported) {
   const handedOut = []
   const text = types.replace(/^export (declare class (\w+))/gm, (whole, declaration, name) => {
-    if (name in library) return whole
+    if (exported.includes(name)) return whole
     handedOut.push(name)
     return declaration
   })
