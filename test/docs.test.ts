@@ -6,6 +6,7 @@ import { main } from '../src/cli/main.js'
 import type { Stream, World } from '../src/cli/world.js'
 import { BUILT_IN } from '../src/fields/index.js'
 import { wordsOf } from './cli/support/run.js'
+import { notInQuick } from './support/full.js'
 import { commandsPage, fieldsPage } from './support/pages.js'
 
 /**
@@ -29,7 +30,10 @@ describe.each(PAGES)('%s', page => {
   }
 
   for (const session of sessions(text)) {
-    it(`shows what ${session.command} prints`, async () => {
+    // Studies take seconds; the README has one of each.
+    const shows =
+      page !== 'README.md' && /^bands (study|sweep|backtest|compare) /.test(session.command) ? notInQuick : it
+    shows(`shows what ${session.command} prints`, async () => {
       const printed = await typed(session.command, home)
       if (WRITE && !session.output.split('\n').includes(ELIDED)) written.set(session, printed)
       else expect(printed).toMatch(patternOf(session.output))

@@ -3,6 +3,7 @@ import { backtest } from '../../src/backtest/backtest.js'
 import type { Backtest } from '../../src/backtest/result.js'
 import { InvalidParameter, NotFound } from '../../src/errors.js'
 import type { PricedSource } from '../../src/source.js'
+import { notInQuick } from '../support/full.js'
 import { flat, type MadeBar, type MadeTicker, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
 
 const near = (value: number) => expect.closeTo(value, 12)
@@ -32,7 +33,7 @@ describe('places', () => {
     expect(equity.map(({ positions }) => positions)).toEqual([0, 0, 0, 2, 0, 0, 0, 0])
   })
 
-  it('are drawn by the seed with shuffle, each ticker as often as another', async () => {
+  notInQuick('are drawn by the seed with shuffle, each ticker as often as another', async () => {
     const counts: Record<string, number> = { A: 0, B: 0, C: 0 }
     for (let seed = 1; seed <= 300; seed++) {
       const { trades } = await run(three(), { seed, portfolio: { max_positions: 1, shuffle: true } })

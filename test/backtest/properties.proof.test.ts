@@ -4,6 +4,7 @@ import type { Backtest, Trade } from '../../src/backtest/result.js'
 import { formatDay } from '../../src/model/day.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { forwardReturns } from '../../src/study/signals.js'
+import { notInQuick } from '../support/full.js'
 import { barsIn } from '../support/source.js'
 import { flat, madeMarket, PLAIN, seriesMarket, strategyWith } from './support/made-market.js'
 
@@ -204,7 +205,7 @@ describe('B14: excursions and fills', () => {
 })
 
 describe('what became of the signals', () => {
-  it('adds up to all of them', async () => {
+  notInQuick('adds up to all of them', async () => {
     for (const overlap of ['skip', 'allow', 'extend'])
       await everyKind(
         ({ signals, trades, skipped }, what) => {

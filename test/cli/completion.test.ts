@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { BUILT_IN } from '../../src/fields/index.js'
+import { QUICK } from '../support/full.js'
 import { BARS, BIN, type Ran, run, scratch, typed } from './support/run.js'
 
 const folder = scratch()
@@ -158,7 +159,7 @@ describe('bands completion bash', () => {
   })
 
   // The pseudo-terminal of util-linux; that of other systems is asked for differently.
-  it.skipIf(!existsSync('/usr/bin/script') || process.platform !== 'linux')(
+  it.skipIf(QUICK || !existsSync('/usr/bin/script') || process.platform !== 'linux')(
     'works at the prompt, where names of files are left to bash',
     () => {
       const keys = [

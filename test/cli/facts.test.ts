@@ -5,7 +5,7 @@ import { FIELDS } from '../../src/fields/index.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../src/model/facts.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
-import { notInQuick } from '../support/full.js'
+import { firstInQuick, notInQuick } from '../support/full.js'
 import { BARS, expectEnd, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
 const folder = scratch()
@@ -57,7 +57,7 @@ const csvRows = (text: string): Record<string, string>[] => {
   return lines.map(values => Object.fromEntries(values.map((value, i) => [names[i]!, value])))
 }
 
-describe.each(['import-facts', 'import'])('bands %s', command => {
+describe.each(firstInQuick(['import-facts', 'import']))('bands %s', command => {
   test.each(FACT_KINDS)('takes a file of %s, and changes nothing the second time', async kind => {
     const file = write(`${kind}.csv`, tableOf(kind))
     const sheet = async () => (await document(`${command} ${file}`)).files[0].facts[0]

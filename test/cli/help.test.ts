@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it, test } from 'vitest'
 import { CATALOGUE } from '../../src/cli/catalogue.js'
 import { manual, textFor } from '../../src/cli/help.js'
 import { page, paged, type World } from '../../src/cli/world.js'
+import { QUICK } from '../support/full.js'
 import { ROOT } from './support/run.js'
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'bands-help-'))
@@ -37,7 +38,7 @@ describe('man pages', () => {
   })
 
   const groff = existsSync('/usr/bin/groff')
-  test.skipIf(!groff)('are set by groff without a warning, with options that can be copied', () => {
+  test.skipIf(QUICK || !groff)('are set by groff without a warning, with options that can be copied', () => {
     const files = readdirSync(folder).map(name => join(folder, name))
     const set = (file: string): string =>
       execFileSync('groff', ['-man', '-Tascii', '-ww', '-P-cbou', file], {

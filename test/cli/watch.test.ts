@@ -1,5 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { firstInQuick } from '../support/full.js'
 import { BARS, expectEnd, expectRefusal, type Lent, type Ran, scratch, typed } from './support/run.js'
 
 const folder = scratch()
@@ -83,13 +84,18 @@ describe('bands watch', () => {
     expect((await json('watch list')).lists.map(({ name }: { name: string }) => name)).toEqual(['dips', 'tech'])
   })
 
-  test.each([
-    'tally rsi_zone --band oversold',
-    'transitions rsi_zone',
-    'study rsi_zone --band oversold',
-    'sweep --fields rsi_zone --horizon 5',
-    'backtest rsi_zone --band oversold --hold 20',
-  ])('bands %s takes --watch where it takes --tickers', async line => {
+  test.each(
+    firstInQuick(
+      [
+        'tally rsi_zone --band oversold',
+        'transitions rsi_zone',
+        'backtest rsi_zone --band oversold --hold 20',
+        'study rsi_zone --band oversold',
+        'sweep --fields rsi_zone --horizon 5',
+      ],
+      3,
+    ),
+  )('bands %s takes --watch where it takes --tickers', async line => {
     const watched = await ask(`${line} --watch tech --json`)
     const named = await ask(`${line} --tickers AAPL,GSPC --json`)
     expect(watched.code, watched.err).toBe(0)

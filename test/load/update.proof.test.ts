@@ -10,7 +10,7 @@ import { type SimulatedTicker, simulatedTicker, simulatedTickers } from '../../s
 import { Random } from '../../src/statistics/random.js'
 import { CHUNK, decodeTail } from '../../src/store/codec.js'
 import { Database } from '../support/database.js'
-import { draws } from '../support/full.js'
+import { draws, notInQuick } from '../support/full.js'
 import { emptyImporter, temporaryFolder } from '../support/store.js'
 
 /** Every row of every table of a database. */
@@ -83,7 +83,7 @@ function drawnFacts(random: Random, { ticker, bars, facts }: SimulatedTicker): {
 }
 
 describe('a store after updates', () => {
-  it('holds what a rebuild gives, to the byte, in all tables', async () => {
+  notInQuick('holds what a rebuild gives, to the byte, in all tables', async () => {
     for (let draw = 0; draw < draws(60); draw++) {
       const random = new Random(100 + draw)
       const folder = temporaryFolder()

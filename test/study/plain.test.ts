@@ -5,6 +5,7 @@ import { eventStudy } from '../../src/study/event-study.js'
 import type { EventStudy, StudyWindow } from '../../src/study/result.js'
 import { loadPrices } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
+import { QUICK } from '../support/full.js'
 import { cacheOf } from '../support/store.js'
 import {
   average,
@@ -257,7 +258,7 @@ it('pools on a calendar that no ticker has whole', () => {
 const SPY = loadPrices('SPY')
 
 /** From the specification of studies: SPY 1999-11 to 2020-08, unadjusted, rsi_zone oversold, 20 bars, close to close. */
-it.skipIf(SPY === null)('finds the published figures of SPY oversold (needs ../shared)', async () => {
+it.skipIf(QUICK || SPY === null)('finds the published figures of SPY oversold (needs ../shared)', async () => {
   const local = await cacheOf([{ ticker: 'SPY', series: seriesOf(SPY!) }], { tier: null })
   const market = local
   const asked = queryOf({ tickers: ['SPY'], bands: ['oversold'], horizons: [20], reps: 'all' })

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { formatDay } from '../../src/model/day.js'
 import { booksOf, Pace, planOf, rangeMask, timelineOf, trainMask, windowEnds } from '../../src/sweep/ground.js'
 import { type SweepQuery, sweep } from '../../src/sweep/sweep.js'
+import { notInQuick } from '../support/full.js'
 import { asked, madeMarket } from './support/market.js'
 
 const MARKET = madeMarket({ seed: 8, tickers: 3, bars: 420, staggered: 35, chained: ['macd_state'], leaving: 0.2 })
@@ -29,7 +30,7 @@ const cuts: fc.Arbitrary<Partial<SweepQuery>> = fc.oneof(
 )
 
 describe('what is chosen on', () => {
-  it('has no window that meets a tested one, nor the embargo after it', () => {
+  notInQuick('has no window that meets a tested one, nor the embargo after it', () => {
     fc.assert(
       fc.property(cuts, fc.integer({ min: 1, max: 60 }), (cut, horizon) => {
         const plan = planOf(asked({ tickers: TICKERS, ...cut }), TIMELINE)!
