@@ -1,5 +1,5 @@
 import type { KnownFact, KnownFacts } from '../local/facts.js'
-import { oddityLines } from '../local/known.js'
+import { oddityLines, type StoredOddity } from '../local/known.js'
 import type { LoadedTicker, Status, TickerStatus } from '../local/status.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../model/facts.js'
 import type { PulledTicker } from '../remote/beside.js'
@@ -7,6 +7,7 @@ import type { Trial, TrialKind } from '../source.js'
 import { isCopyOf, UNDERIVED } from '../store/store.js'
 import { type Column, column, type Described, type Paragraph, type Part, type Table, tableOf } from './description.js'
 import { count, ratio, whole, words } from './numbers.js'
+import type { Records } from './records.js'
 import { fileText } from './words.js'
 
 /** The tickers that are loaded, and apart from them those that were pulled from servers. */
@@ -76,27 +77,30 @@ export function describeStatus(found: Status & { pulled: readonly PulledTicker[]
       ...['ticker', 'asset_class', 'prices', 'bars', 'weekly_bars', 'first', 'last', 'behind', 'events', 'gaps'],
       ...['source', 'format', 'imported_at', 'oddities', 'outside_range'],
     ],
-    rows: [
-      ...tickers.map(({ gaps, ...ticker }) => {
-        const oddities = found.oddities.filter(oddity => oddity.ticker === ticker.ticker)
-        const kinds = [...new Set(oddities.map(({ kind }) => kind))].join(' ')
-        const outside = oddities.find(({ kind }) => kind === 'outside_range')?.bars ?? 0
-        return { ...ticker, gaps: gaps.length, oddities: kinds, outside_range: outside }
-      }),
-      ...pulled.map(pulledRow),
-    ],
-    paragraphs: [
-      {
-        heading: [
-          database,
-          ...[count(tickers.length, 'ticker'), count(bars, 'bar'), count(events, 'event')],
-          first === null ? 'no bars' : `${first} to ${last}`,
-        ],
-        parts: [{ table: tableOf('Tickers', FRESH, tickers) }, { notes: statusNotes(found) }],
-      },
-      ...pulledParagraphs(pulled),
-    ],
+    get rows() {
+      return [...statusRows(found), ...pulled.map(pulledRow)]
+    },
+    get paragraphs() {
+      const heading = [
+        database,
+        ...[count(tickers.length, 'ticker'), count(bars, 'bar'), count(events, 'event')],
+        first === null ? 'no bars' : `${first} to ${last}`,
+      ]
+      const parts = [{ table: tableOf('Tickers', FRESH, tickers) }, { notes: statusNotes(found) }]
+      return [{ heading, parts }, ...pulledParagraphs(pulled)]
+    },
   }
+}
+
+function statusRows({ tickers, oddities }: Status): Records['rows'] {
+  const byTicker = new Map<string, StoredOddity[]>()
+  for (const oddity of oddities) byTicker.set(oddity.ticker, [...(byTicker.get(oddity.ticker) ?? []), oddity])
+  return tickers.map(({ gaps, ...ticker }) => {
+    const own = byTicker.get(ticker.ticker) ?? []
+    const kinds = [...new Set(own.map(({ kind }) => kind))].join(' ')
+    const outside = own.find(({ kind }) => kind === 'outside_range')?.bars ?? 0
+    return { ...ticker, gaps: gaps.length, oddities: kinds, outside_range: outside }
+  })
 }
 
 const FRESH: readonly Column<TickerStatus>[] = [

@@ -4,7 +4,7 @@ import type { ReturnFigures } from '../tally/base.js'
 import type { FieldState, Now } from '../tally/now.js'
 import type { Tally, TallyWindow } from '../tally/tally.js'
 import { WHOLE_RANGE } from '../tiers.js'
-import { type Column, column, type Described, type Part, tableOf } from './description.js'
+import { type Column, column, type Described, type Paragraph, type Part, tableOf } from './description.js'
 import { signTone } from './events.js'
 import { count, share } from './numbers.js'
 import { SIGNS, stateText, whoText } from './words.js'
@@ -129,40 +129,49 @@ function notesOf({ groups, warnings, events }: Tally): string[] {
  * @param unknown whether people are shown fields without a band, too
  */
 export function describeNow(found: Now, { unknown }: { unknown: boolean }): Described {
-  const { timeframe, as_of, query_range, states } = found
-  const known = states.filter(state => state.band !== null)
-  const seen = unknown || known.length === 0 ? states : known
-  const names = [...new Set(seen.map(state => state.ticker))]
-  const several = names.length > 1
-  const note = '* since the beginning of the data: no event entered it'
+  const { timeframe, as_of, states } = found
   return {
     document: found,
     columns: [
       ...['ticker', 'field', 'timeframe', 'as_of', 'band', 'since', 'bars', 'initial', 'prev_band'],
       ...['completed_stays_n', 'completed_stays_median', 'completed_stays_p90'],
     ],
-    rows: states.map(({ ticker, field, ...state }) => ({ ticker, field, timeframe, as_of, ...state })),
-    paragraphs: [
-      {
-        heading: [
-          `${whoText(names)}  ${timeframe}`,
-          `${query_range === WHOLE_RANGE ? 'all stays' : `stays of the last ${query_range ?? '?'}`}, in bars`,
-          ...(as_of === null ? [] : [`as of ${as_of}`]),
-        ],
-        parts: [
-          {
-            table: tableOf(
-              'Where every field stands',
-              [column('ticker', 'text', several ? {} : { on: 'pipe' }), ...STATE, staysColumn(query_range)],
-              seen,
-              several ? { grouped: true } : {},
-            ),
-          },
-          { on: 'screen', notes: seen.some(state => state.initial) ? [note] : [] },
-        ],
-      },
-    ],
+    // Of a whole market one form alone is asked for, and the others cost as much as the question.
+    get rows() {
+      return states.map(({ ticker, field, ...state }) => ({ ticker, field, timeframe, as_of, ...state }))
+    },
+    get paragraphs() {
+      return nowParagraphs(found, unknown)
+    },
   }
+}
+
+function nowParagraphs({ timeframe, as_of, query_range, states }: Now, unknown: boolean): Paragraph[] {
+  const known = states.filter(state => state.band !== null)
+  const seen = unknown || known.length === 0 ? states : known
+  const names = [...new Set(seen.map(state => state.ticker))]
+  const several = names.length > 1
+  const note = '* since the beginning of the data: no event entered it'
+  return [
+    {
+      heading: [
+        `${whoText(names)}  ${timeframe}`,
+        `${query_range === WHOLE_RANGE ? 'all stays' : `stays of the last ${query_range ?? '?'}`}, in bars`,
+        ...(as_of === null ? [] : [`as of ${as_of}`]),
+      ],
+      parts: [
+        {
+          table: tableOf(
+            'Where every field stands',
+            [column('ticker', 'text', several ? {} : { on: 'pipe' }), ...STATE, staysColumn(query_range)],
+            seen,
+            several ? { grouped: true } : {},
+          ),
+        },
+        { on: 'screen', notes: seen.some(state => state.initial) ? [note] : [] },
+      ],
+    },
+  ]
 }
 
 const STATE: readonly Column<FieldState>[] = [

@@ -47,16 +47,14 @@ interface Style {
 type Drawn = Style & Pick<Screen, 'words' | 'unicode'>
 
 /** A result in every form: described for people, as records and as a document for machines. */
-export function described(
-  { document, columns, rows, paragraphs, warnings = [] }: Described,
-  style: Style = {},
-): Answer {
+export function described(found: Described, style: Style = {}): Answer {
+  const { document, columns, warnings = [] } = found
   return {
     document: () => document,
     columns,
-    rows: () => rows,
+    rows: () => found.rows,
     blocks: screen => [
-      ...paragraphs.flatMap(paragraph =>
+      ...found.paragraphs.flatMap(paragraph =>
         paragraphBlocks(paragraph, screen, { ...style, words: screen.words, unicode: screen.unicode }),
       ),
       ...warningBlocks(warnings, screen, style),
