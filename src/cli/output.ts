@@ -41,7 +41,11 @@ export async function write(
   answer: Answer,
   { format, raw, out, screen }: { format: Format | null; raw: boolean; out: Stream; screen(): Promise<Screen> },
 ) {
-  if (format === 'json') return out.write(json(answer.document(), out.terminal))
+  if (format === 'json') {
+    for (const text of out.terminal ? [json(answer.document(), true)] : inPieces(answer.document()))
+      await out.write(text)
+    return
+  }
   if (format === 'ndjson' || format === 'csv') {
     const { writeAnswer } = await import('./formats.js')
     return writeAnswer(format, { columns: answer.columns, rows: answer.rows(), raw }, out)
@@ -54,6 +58,34 @@ export async function write(
 /** One document, one newline at its end; pretty where a person reads. */
 export function json(document: unknown, pretty: boolean): string {
   return `${JSON.stringify(document, null, pretty ? 2 : undefined)}\n`
+}
+
+/** A longer list of a document is written piece by piece: of a whole market it takes more room as text than as values. */
+const PIECE = 5_000
+
+/** The text of `json`, not pretty; long lists of a document are never there as one. */
+function* inPieces(document: unknown): Generator<string> {
+  if (typeof document !== 'object' || document === null || !Object.values(document).some(isLong)) {
+    yield json(document, false)
+    return
+  }
+  let text = '{'
+  for (const [name, value] of Object.entries(document)) {
+    const own = isLong(value) ? '[' : JSON.stringify(value)
+    if (own === undefined) continue
+    text += `${text.endsWith('{') ? '' : ','}${JSON.stringify(name)}:${own}`
+    if (!isLong(value)) continue
+    for (let from = 0; from < value.length; from += PIECE) {
+      yield from === 0 ? text : ','
+      yield JSON.stringify(value.slice(from, from + PIECE)).slice(1, -1)
+    }
+    text = ']'
+  }
+  yield `${text}}\n`
+}
+
+function isLong(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value) && value.length > PIECE
 }
 
 /** How an answer is written. */

@@ -4,6 +4,7 @@ import { drawBars, drawChart, drawLines, sparkline } from '../../src/cli/draw/ch
 import { fitted, laidOut, plainTable, type Screen, terminalTable } from '../../src/cli/draw/table.js'
 import { flow, UNPAINTED, wrap } from '../../src/cli/draw/text.js'
 import { csvValue, type Row, writeAnswer } from '../../src/cli/formats.js'
+import { write } from '../../src/cli/output.js'
 import { type ColourFlag, isColoured } from '../../src/cli/world.js'
 import { Kept } from '../support/drain.js'
 
@@ -84,6 +85,21 @@ describe('records', () => {
     )
     expect(await written('csv', ['a', 'b'], [])).toBe('a,b\n')
   })
+
+  test.each([0, 5_000, 5_001, 12_345])(
+    'become one JSON document, with a list of %i as with a short one',
+    async length => {
+      const document = { a: '{', list: Array.from({ length }, (_, i) => ({ i, '"': null })), none: undefined, b: [[]] }
+      const out = Object.assign(new Kept(), { terminal: false, columns: () => null })
+      const answer = { document: () => document, columns: [], rows: () => [], blocks: () => [] }
+      const screenNow = async () => screen(80)
+      await write(answer, { format: 'json', raw: false, out, screen: screenNow })
+      expect(out.text).toBe(`${JSON.stringify(document)}\n`)
+      const long = { first: document.list, ...document }
+      await write({ ...answer, document: () => long }, { format: 'json', raw: false, out, screen: screenNow })
+      expect(out.text).toBe(`${JSON.stringify(document)}\n${JSON.stringify(long)}\n`)
+    },
+  )
 
   test('become one JSON object a line', async () => {
     const lines = (await written('ndjson', [], rows)).split('\n')
