@@ -101,7 +101,7 @@ abstract class Studies extends Questions {
     const { reportOf } = await import('./report/report.js')
     const { command = '' } = options
     const about = { command, version: version(), source: this.source, as_of: found.as_of, tier: this.tier }
-    return reportOf(await this.#prices(), found, about)
+    return reportOf(() => this.#prices(), found, about)
   }
 
   override async close(): Promise<void> {

@@ -120,15 +120,15 @@ export async function writeTable(
   await context.remark(`wrote ${count(rows.length, thing)} to ${file}`)
 }
 
-/** The report of a result, as one page. */
+/** The report of a result, as one page. @param market null: asked for where the page has prices */
 export async function writeReport(
   context: Context,
   file: string,
-  market: PricedSource,
+  market: PricedSource | null,
   found: Reported,
 ): Promise<void> {
   const { reportOf } = await import('../report/report.js')
-  const page = await reportOf(market, found, aboutOf(context, found))
+  const page = await reportOf(async () => market ?? studyMarket(context), found, aboutOf(context, found))
   await intoFile(file, sink => sink.write(page))
   await context.remark(`wrote the report to ${file}`)
 }

@@ -4,8 +4,9 @@ import { holm } from '../statistics/selection.js'
 import { type EventStudy, LEAST_UNITS, type StudyWindow, spreadOf } from '../study/result.js'
 import { NOTHING_FOUND } from '../study/words.js'
 import type { Sweep, SweepCell } from '../sweep/result.js'
+import type { Tally } from '../tally/tally.js'
 import { cellText } from './long-tables.js'
-import { count, probability, returnRange, returnText, whole } from './numbers.js'
+import { count, probability, returnRange, returnText, shareText, whole } from './numbers.js'
 import { wholeWords } from './performance.js'
 
 /**
@@ -49,6 +50,29 @@ export function studyAnswer(study: EventStudy): string {
     .filter(one => one !== headline)
     .map(one => ` ${overText(one.window.horizon, study)} ${pointsText(one.window.diff)}; ${surenessText(one)}.`)
   return [first, ...more].join('')
+}
+
+/** Of a tally: the window in the middle, whatever came of it. It counts and tests nothing, which is said. */
+export function tallyAnswer({ groups, events, timeframe, tickers }: Tally): string {
+  if (events === 0) return 'No such event, so there is nothing to count.'
+  const [only, other] = groups
+  if (other !== undefined)
+    return `${count(events, 'event')} in ${count(groups.length, 'group')}; a tally tests none of them: bands study does.`
+  const window = middleOf(only!.windows.filter(({ n }) => n > 0))
+  if (window === undefined)
+    return `Nothing can be said yet: of ${count(events, 'event')} no window has ended and been ranked.`
+  const { n, gain, base } = window
+  // Windows that share no bar are counted among those without a rank, too.
+  const apart = Math.min(n, window.independent)
+  const usual = base.gain_share === null ? '' : `, beside ${shareText(base.gain_share)} after any ${UNITS[timeframe]}`
+  const cases = tickers.length > 1 ? `${independent(apart)} at most, because tickers move together` : independent(apart)
+  const luck = 'a tally does not test whether that is luck: bands study does'
+  return `Gains followed ${shareText(gain.share)} of ${count(n, 'event')} over ${overWindow(window.window, timeframe)}${usual}; ${cases}; ${luck}.`
+}
+
+/** `20 days` of `20d`. */
+function overWindow(window: string, timeframe: Timeframe): string {
+  return count(Number.parseInt(window, 10), UNITS[timeframe])
 }
 
 type TestedWindow = Evidence & { window: StudyWindow & { diff: number } }

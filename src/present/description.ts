@@ -299,6 +299,8 @@ export interface Estimates {
 export interface Stacks {
   id: string
   title: string
+  /** As of estimates. */
+  names: Estimates['names']
   of: readonly { label: string; note: string; counts: readonly number[]; isBase: boolean }[]
 }
 

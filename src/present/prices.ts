@@ -7,6 +7,7 @@ import type { Timeframe } from '../model/terms.js'
 import { first, type MarketBars, type PricedSource, type States } from '../source.js'
 import type { EventStudy } from '../study/result.js'
 import type { Sweep } from '../sweep/result.js'
+import type { Tally } from '../tally/tally.js'
 import { describeBacktest } from './backtest.js'
 import type { PriceChart } from './chart.js'
 import { describeComparison } from './comparison.js'
@@ -16,10 +17,13 @@ import { describeStudy } from './study.js'
 import { describeSweep } from './sweep.js'
 
 /** What has a page. */
-export type Reported = EventStudy | Backtest | Sweep | Grid | Comparison
+export type Reported = Priced | Tally
+
+/** What stands on prices; a tally stands on ranks that are stored. */
+export type Priced = EventStudy | Backtest | Sweep | Grid | Comparison
 
 /** A result with the prices around what happened: around the events, or the signals that were traded. */
-export async function describeWithPrices(market: PricedSource, found: Reported): Promise<Description> {
+export async function describeWithPrices(market: PricedSource, found: Priced): Promise<Description> {
   if (found.schema === 'bands.sweep/1') return describeSweep(found)
   if (found.schema === 'bands.grid/1') return describeGrid(found)
   if (found.schema === 'bands.comparison/1') return describeComparison(found)
@@ -36,7 +40,7 @@ export async function describeWithPrices(market: PricedSource, found: Reported):
  */
 export async function inputsOf(
   source: PricedSource,
-  found: Reported,
+  found: Priced,
 ): Promise<{ adjustment: string | null; inputs: string }> {
   const kinds = new Set<Adjustment>()
   for await (const { adjustment } of source.bars(found)) kinds.add(adjustment)
@@ -45,7 +49,7 @@ export async function inputsOf(
   return { adjustment, inputs: await hashOfInputs(source, inputsNamed(found)) }
 }
 
-function inputsNamed(found: Reported): Inputs {
+function inputsNamed(found: Priced): Inputs {
   const { tickers, timeframe } = found
   if (found.schema === 'bands.sweep/1') {
     const { fields, contexts, when, lag } = found

@@ -195,7 +195,7 @@ function aftermathSections(windows: readonly StudyWindow[]): Section[] {
       on: 'page',
       notes: ["Each return ranked against the ticker's own past: sharp is the worst or best 5%, flat the middle 20%."],
     },
-    { on: 'page', stacks: { id: 'stacked', title: 'Shares of the aftermath bands', of: stacks } },
+    { on: 'page', stacks: { id: 'stacked', title: 'Shares of the aftermath bands', names: 'short', of: stacks } },
     {
       table: tableOf('Counts after the events, with the share over that of any bar (lift)', columns, told, {
         whole: 'json',

@@ -1,41 +1,158 @@
+import { isCondition } from '../language/as-field.js'
 import type { BandCount, BandCounts, FieldCounts } from '../local/band-counts.js'
 import { PERFORMANCES } from '../model/series.js'
 import type { ReturnFigures } from '../tally/base.js'
 import type { FieldState, Now } from '../tally/now.js'
 import type { Tally, TallyWindow } from '../tally/tally.js'
 import { WHOLE_RANGE } from '../tiers.js'
-import { type Column, column, type Described, type Paragraph, type Part, tableOf } from './description.js'
+import { tallyAnswer } from './answer.js'
+import {
+  type Column,
+  column,
+  type Described,
+  type Description,
+  type Paragraph,
+  type Part,
+  type Stacks,
+  type Table,
+  type Tile,
+  tableOf,
+} from './description.js'
 import { signTone } from './events.js'
-import { count, share } from './numbers.js'
-import { SIGNS, stateText, whoText } from './words.js'
+import { count, either, listed, share, shareText, whole } from './numbers.js'
+import { readingSection, SIGNS, stateText, whoText } from './words.js'
 
 /** What followed, counted: two tables, and for machines a row for every group and window. */
 export function describeTally(found: Tally): Described {
   const { tickers, field, timeframe, band, by, groups } = found
   const ticker = tickers.length === 1 ? tickers[0]! : null
-  const lines = groups.flatMap(({ group, windows }) => windows.map(window => ({ group, ...window })))
   const about = { ticker, tickers: tickers.length, field, timeframe, band, by }
-  const name: Column<Line>[] = by === null ? [] : [{ title: by, kind: 'text', of: ({ group }) => group ?? '(none)' }]
-  const table = (caption: string, columns: readonly Column<Line>[]): Part => ({
-    table: tableOf(caption, [...name, ...columns], lines, by === null ? {} : { grouped: true }),
-  })
-  // Of a server: without prices the second table would hold nothing.
-  const isPriced = lines.some(({ base }) => base.kind !== 'theoretical')
-  const caption = 'Returns, beside those after any bar'
-  const returns = isPriced ? [{ heading: [caption], parts: [table(caption, RETURNS)] }] : []
+  const [counts, ...returns] = tablesOf(found)
   return {
     document: found,
     columns: COLUMNS,
-    rows: lines.map(line => ({ ...about, ...line })),
+    rows: linesOf(found).map(line => ({ ...about, ...line })),
     paragraphs: [
-      { heading: tallyHeading(found), parts: [table('How often each performance band followed', COUNTS)] },
-      ...returns,
+      { heading: tallyHeading(found), parts: [counts!] },
+      ...returns.map(part => ({ heading: [part.table.caption], parts: [part] })),
       ...(groups.length === 0 ? [] : [{ heading: [], parts: [{ notes: notesOf(found) }] }]),
     ],
   }
 }
 
+/** The page of a tally: what followed, drawn beside what follows any bar, and the tables of the terminal. */
+export function describeTallyPage(found: Tally): Description {
+  const { tickers, field, timeframe, groups, events, query_range } = found
+  const heading = tallyHeading(found)
+  const [counts, ...returns] = tablesOf(found)
+  const pictures = stacksOf(found)
+  return {
+    document: found,
+    kind: 'Tally',
+    question: questionOf(found),
+    answer: tallyAnswer(found),
+    heading,
+    assumed: [],
+    lead: pictures.slice(0, 1),
+    warnings: notesOf(found),
+    tiles: tilesOf(found),
+    facts: [
+      ['Tickers', listed(tickers)],
+      ['Asked', [field, ...(found.when === undefined ? [] : [`when ${found.when}`]), timeframe].join(', ')],
+      ['Range', `${query_range ?? 'none'}, ${count(events, 'event')}`],
+    ],
+    sections: [
+      { id: 'counts', title: 'Counts', parts: [counts!] },
+      ...(returns.length === 0 ? [] : [{ id: 'returns', title: 'Returns', parts: returns }]),
+      ...(groups.length < 2 || pictures.length < 2
+        ? []
+        : [{ id: 'windows', title: 'Over the other windows', short: 'Windows', parts: pictures.slice(1) }]),
+      readingSection('tally'),
+    ],
+    long: [{ key: 'groups', keep: 'first', whole: '--json' }],
+  }
+}
+
+function questionOf({ tickers, field, band, timeframe, context, when }: Tally): string {
+  const state = (of: { field: string; band: string | null }): string => stateText(of.field, of.band?.split(',') ?? null)
+  const beside =
+    context === null ? '' : `, ${context.band === null ? 'beside' : 'while'} ${context.ticker} ${state(context)}`
+  const narrowed = `${beside}${when === undefined ? '' : `, when ${when}`}${timeframe === 'weekly' ? ', weekly' : ''}`
+  if (band === null) return `What followed the events of ${field} of ${listed(tickers)}${narrowed}?`
+  if (isCondition(field))
+    return `What followed when it became ${either(band.split(','))} of ${listed(tickers)} that ${field}${narrowed}?`
+  return `What followed when ${listed(tickers)} entered ${either(band.split(','))}${narrowed} (${field})?`
+}
+
+/** Every window, so that nobody has chosen one; of several groups how many events each has. */
+function tilesOf({ groups, events, tickers }: Tally): Tile[] {
+  const all: Tile = { label: 'Events', value: whole(events), note: `of ${count(tickers.length, 'ticker')}` }
+  const [only, other] = groups
+  if (only === undefined || other !== undefined) return [all]
+  return [
+    all,
+    ...only.windows.map(({ window, n, gain, base, independent }): Tile => {
+      const usual = base.gain_share === null ? '' : `usual ${shareText(base.gain_share)}, `
+      const apart = `${usual}n ${whole(n)} (${whole(Math.min(n, independent))} independent)`
+      return { label: `Gains after ${window}`, value: shareText(gain.share), note: apart }
+    }),
+  ]
+}
+
+/** What followed, a bar of shares a row, each above that of any bar; of several groups a picture for each window, the middle one first. */
+function stacksOf(found: Tally): Part[] {
+  const { groups } = found
+  const picture = (id: string, title: string, rows: readonly (TallyWindow & { label: string })[]): Part => ({
+    stacks: {
+      id,
+      title,
+      names: found.groups.length > 1 ? 'long' : 'short',
+      of: rows
+        .filter(({ n }) => n > 0)
+        .flatMap(({ label, n, counts, base }): Stacks['of'][number][] => [
+          { label, note: `events, n ${whole(n)}`, counts: PERFORMANCES.map(name => counts[name]), isBase: false },
+          { label: '', note: 'any bar', counts: PERFORMANCES.map(name => base.shares[name] ?? 0), isBase: true },
+        ]),
+    },
+  })
+  const [only, other] = groups
+  if (only === undefined) return []
+  const named = (rows: readonly TallyWindow[]) => rows.map(row => ({ ...row, label: row.window }))
+  if (other === undefined) return [picture('followed', 'What followed', named(only.windows))]
+  const names = only.windows.map(({ window }) => window)
+  const middle = Math.floor((names.length - 1) / 2)
+  const order = [middle, ...names.keys()].filter((w, i) => i === 0 || w !== middle)
+  const most = groups.slice(0, MOST_DRAWN)
+  return order.map(w =>
+    picture(
+      `followed-${names[w]}`,
+      `What followed over ${names[w]}`,
+      most.map(({ group, windows }) => ({ ...windows[w]!, label: group ?? '(none)' })),
+    ),
+  )
+}
+
+/** Groups of which a page draws a picture; its tables have all. */
+const MOST_DRAWN = 30
+
 type Line = TallyWindow & { group: string | null }
+
+function linesOf({ groups }: Tally): Line[] {
+  return groups.flatMap(({ group, windows }) => windows.map(window => ({ group, ...window })))
+}
+
+/** How often each band followed; and the returns, but of a server, whose table would hold nothing. */
+function tablesOf(found: Tally): { table: Table }[] {
+  const { by } = found
+  const lines = linesOf(found)
+  const name: Column<Line>[] = by === null ? [] : [{ title: by, kind: 'text', of: ({ group }) => group ?? '(none)' }]
+  const table = (caption: string, columns: readonly Column<Line>[]) => ({
+    table: tableOf(caption, [...name, ...columns], lines, by === null ? {} : { grouped: true }),
+  })
+  const counts = table('How often each performance band followed', COUNTS)
+  const isPriced = lines.some(({ base }) => base.kind !== 'theoretical')
+  return isPriced ? [counts, table('Returns, beside those after any bar', RETURNS)] : [counts]
+}
 
 const FIGURES = ['n', 'hit_rate', 'mean', 'median', 'p10', 'p90']
 

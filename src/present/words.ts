@@ -116,7 +116,7 @@ const COMMON: [string, string][] = [
   ['The past', 'All bands are as they were known on each day. Even so this is one history, and it happened once.'],
 ]
 
-const OF: Record<'study' | 'backtest' | 'sweep' | 'grid' | 'comparison', [string, string][]> = {
+const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison', [string, string][]> = {
   study: [
     [
       'The difference, not the mean',
@@ -134,6 +134,17 @@ const OF: Record<'study' | 'backtest' | 'sweep' | 'grid' | 'comparison', [string
       'When not to',
       'Not to choose the best window from this page and trade it; not from grey rows; not when a warning above says that the bands or the bars were lacking.',
     ],
+  ],
+  tally: [
+    [
+      'Gain beside usual',
+      'Each return is ranked against its ticker’s own past: sharp is the worst or best 5%, flat the middle 20%. A market that rises has more gains than losses after any day, so the share of gains says nothing without the usual one beside it.',
+    ],
+    [
+      'Counted, not tested',
+      'The intervals take events for independent, which they seldom are. bands study asks the same question with tests that allow for overlap and for tickers that move together.',
+    ],
+    ['When not to', 'Not to choose the best of many windows and groups, of which some look good by luck.'],
   ],
   backtest: [
     [

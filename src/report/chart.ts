@@ -305,9 +305,14 @@ function percent(place: number): string {
 /** A narrower part has no room for its share. */
 const LEAST_TOLD = 7
 
+/** Of any bar of several tickers there are shares alone. */
+function stackTold(n: number, all: number): string {
+  return all > 1.5 ? `${n} of ${all}` : share(n, 1)
+}
+
 /** Shares of the seven aftermath bands, a bar a row, in percent of the width that the page has. Needs no script. */
-export function stacked({ id, title, of: stacks }: Stacks): Html {
-  return html`<ul class="forest short stacked" id="${id}" aria-label="${title}">
+export function stacked({ id, title, names, of: stacks }: Stacks): Html {
+  return html`<ul class="forest ${names} stacked" id="${id}" aria-label="${title}">
 ${stacks.map(stackedRow)}
 </ul>
 <ul class="legend">${PERFORMANCES.map((name, i) => html`<li><span class="swatch block out-${i}"></span>${words(name)}</li>`)}</ul>`
@@ -322,13 +327,13 @@ function stackedRow({ label, note, counts, isBase }: Stacks['of'][number]): Html
     x += wide
     return html`${
       wide > 0 &&
-      html`<rect class="out-${i}" x="${cut(from)}%" y="3" width="${cut(wide)}%" height="18"${isBase && html` opacity="0.5"`}><title>${words(PERFORMANCES[i]!)}: ${n} of ${all}</title></rect>${
+      html`<rect class="out-${i}" x="${cut(from)}%" y="3" width="${cut(wide)}%" height="18"${isBase && html` opacity="0.5"`}><title>${words(PERFORMANCES[i]!)}: ${stackTold(n, all)}</title></rect>${
         wide > LEAST_TOLD &&
         html`<text class="inside${!isBase && (i === 0 || i === 6) && ' end'}" x="${cut(from + wide / 2)}%" y="16" text-anchor="middle">${share(n / all, 0)}</text>`
       }`
     }`
   })
-  return html`<li><strong>${label}</strong><span class="note">${note}</span><svg class="strip" role="img" aria-label="${counts.map((n, i) => `${words(PERFORMANCES[i]!)} ${n}`).join(', ')}">${parts}</svg></li>`
+  return html`<li><strong>${label}</strong><span class="note">${note}</span><svg class="strip" role="img" aria-label="${counts.map((n, i) => `${words(PERFORMANCES[i]!)} ${all > 1.5 ? n : share(n, 1)}`).join(', ')}">${parts}</svg></li>`
 }
 
 function cut(value: number): number {

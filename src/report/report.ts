@@ -16,6 +16,7 @@ import {
 import { GLOSSARY } from '../present/glossary.js'
 import { whole as count, words } from '../present/numbers.js'
 import { describeWithPrices, inputsOf, type Reported } from '../present/prices.js'
+import { describeTallyPage } from '../present/tally.js'
 import type { PricedSource } from '../source.js'
 import { figure, forest, monthsTable, stacked } from './chart.js'
 import { CLASSES, table } from './table.js'
@@ -191,11 +192,13 @@ function originFacts(about: ReportAbout): Fact[] {
   return [
     ['Command line', about.command],
     ['As of', about.as_of ?? 'nothing is loaded'],
-    ['Prices', about.adjustment ?? 'adjustment differs between the tickers, or is not known'],
+    ...(about.inputs === null
+      ? []
+      : ([['Prices', about.adjustment ?? 'adjustment differs between the tickers, or is not known']] as const)),
     ['Source', about.source],
     ['Tier', about.tier ?? 'all that is loaded'],
     ['Program', `bands ${about.version}`],
-    ['Hash of inputs', about.inputs ?? 'not made'],
+    ...(about.inputs === null ? [] : ([['Hash of inputs', about.inputs]] as const)),
   ]
 }
 
@@ -234,18 +237,24 @@ function pageScript(): string {
   return builtText('report.js').replaceAll('</script', '<\\/script')
 }
 
-/** The page of a result, with its prices and with what it stands on. Throws InvalidParameter for what is no whole result. */
+/**
+ * The page of a result, with its prices and with what it stands on. Throws InvalidParameter for what is no whole result.
+ * @param market asked for where there are prices to read
+ */
 export async function reportOf(
-  market: PricedSource,
+  market: () => Promise<PricedSource>,
   found: Reported,
   about: Omit<ReportAbout, 'adjustment' | 'inputs'>,
 ): Promise<string> {
   try {
-    return report(await describeWithPrices(market, found), { ...about, ...(await inputsOf(market, found)) })
+    if (found.schema === 'bands.tally/1')
+      return report(describeTallyPage(found), { ...about, adjustment: null, inputs: null })
+    const prices = await market()
+    return report(await describeWithPrices(prices, found), { ...about, ...(await inputsOf(prices, found)) })
   } catch (cause) {
     if (!(cause instanceof TypeError || cause instanceof RangeError)) throw cause
     // Whether all of it is there is only seen where it is drawn.
-    const what = `found is no whole answer of study(), backtest(), grid(), compare() or sweep(): ${cause.message}.`
+    const what = `found is no whole answer of study(), tally(), backtest(), grid(), compare() or sweep(): ${cause.message}.`
     throw new InvalidParameter(what, { param: 'found' })
   }
 }
@@ -263,6 +272,6 @@ export interface ReportAbout {
   tier: string | null
   /** In words: `adjusted for splits and dividends`; null where the tickers differ or nobody knows. */
   adjustment: string | null
-  /** SHA-256 of prices and bands, as `hashOfInputs` gives it; null where it was not made. */
+  /** SHA-256 of prices and bands, as `hashOfInputs` gives it; null for a tally, which reads no prices. */
   inputs: string | null
 }

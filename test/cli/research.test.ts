@@ -455,6 +455,7 @@ test.each([
   ['study', STUDY],
   ['backtest', BACKTEST],
   ['sweep', SWEEP],
+  ['tally', 'tally AAPL rsi_zone --band oversold'],
 ])('bands %s writes a page that says how it was made', async (name, line) => {
   const file = folder.file(`${name}.html`)
   const ran = await ask(`${line} --report ${file}`)

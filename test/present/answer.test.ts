@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Backtest } from '../../src/backtest/result.js'
-import { backtestAnswer, studyAnswer, sweepAnswer } from '../../src/present/answer.js'
+import { backtestAnswer, studyAnswer, sweepAnswer, tallyAnswer } from '../../src/present/answer.js'
 import type { EventStudy, StudyWindow } from '../../src/study/result.js'
 import type { Sweep, SweepCell } from '../../src/sweep/result.js'
 import { notInQuick } from '../support/full.js'
@@ -9,6 +9,7 @@ import { madeBacktest } from '../support/results/backtest.js'
 import { madePrices } from '../support/results/prices.js'
 import { madeStudy } from '../support/results/study.js'
 import { madeSweep } from '../support/results/sweep.js'
+import { madeTally } from '../support/results/tally.js'
 
 const CHARTS = [madePrices({ bars: 900 })]
 
@@ -235,5 +236,20 @@ describe('the answer of a sweep', () => {
     const cells = madeSweep().cells.map(cell => ({ ...cell, p: null, q: null }))
     expect(sweepAnswer(madeSweep({ cells }))).toMatch(/^None of \d+ combinations has enough independent cases/)
     expect(sweepAnswer(madeSweep({}, []))).toBe('No such event, so there is nothing to compare.')
+  })
+})
+
+describe('the answer of a tally', () => {
+  it('sets gains beside what is usual, says on how many cases, and that nothing was tested', () => {
+    expect(tallyAnswer(madeTally())).toBe(
+      'Gains followed 43% of 100 events over 20 days, beside 38% after any day; 100 independent cases at most, because tickers move together; a tally does not test whether that is luck: bands study does.',
+    )
+  })
+
+  it('chooses none of several groups, and says where there is nothing', () => {
+    expect(tallyAnswer(madeTally(['oversold', 'overbought']))).toBe(
+      '200 events in 2 groups; a tally tests none of them: bands study does.',
+    )
+    expect(tallyAnswer({ ...madeTally(), events: 0, groups: [] })).toBe('No such event, so there is nothing to count.')
   })
 })

@@ -33,6 +33,7 @@ const tallyCommand: Command = {
     ...optionsOf(FILTERS),
     ...POOLED,
     ...optionsOf(GROUPED),
+    ['--report <FILE>', 'write a page that needs nothing else: .html'],
     ['--fail-empty', 'exit with 3 when no event matches'],
   ],
   examples: [
@@ -41,11 +42,16 @@ const tallyCommand: Command = {
     'bands tally rsi_zone --all --band oversold --by ticker --csv',
     'bands tally AAPL macd_state --context GSPC:trend_direction --by context',
     "bands tally --all --when 'rsi_zone = oversold and volume_ratio_band = high'",
+    'bands tally rsi_zone --all --band oversold --report oversold.html',
   ],
   async run(context, given) {
+    const page = given.text('report')
+    const research = page === undefined ? null : await import('../research.js')
+    await research?.filesOf(given, { report: 'page' })
     const query = { ...(await pooledQuery(context, given, 'tally')), ...given.read(GROUPED) }
     const found = await tally(await context.bands(), query, { step: text => context.step(text) })
     await context.show(described(describeTally(found)))
+    await research?.writeReport(context, page!, null, found)
     if (found.events > 0) return context.hint(...tallyHints(found))
     const [only, second] = found.tickers
     if (second === undefined) await noticeNoEvent(context, await context.bands(), { ...query, ticker: only! })

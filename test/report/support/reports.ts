@@ -3,6 +3,7 @@ import { describeBacktest } from '../../../src/present/backtest.js'
 import type { PriceChart } from '../../../src/present/chart.js'
 import { describeStudy } from '../../../src/present/study.js'
 import { describeSweep } from '../../../src/present/sweep.js'
+import { describeTallyPage } from '../../../src/present/tally.js'
 import { type ReportAbout, report } from '../../../src/report/report.js'
 import type { EventStudy } from '../../../src/study/result.js'
 import type { Sweep } from '../../../src/sweep/result.js'
@@ -11,6 +12,7 @@ import { madeBacktest } from '../../support/results/backtest.js'
 import { type MadeOptions, madePrices } from '../../support/results/prices.js'
 import { madeStudy } from '../../support/results/study.js'
 import { madeSweep } from '../../support/results/sweep.js'
+import { madeTally } from '../../support/results/tally.js'
 
 export function studyReport(study: EventStudy, charts: readonly PriceChart[], about: ReportAbout): string {
   return report(describeStudy(study, charts), about)
@@ -29,7 +31,11 @@ export const REPORTS: Readonly<Record<string, () => string>> = {
   study: () => madeStudyReport(),
   backtest: () => madeBacktestReport(),
   sweep: () => sweepReport(madeSweep(), ABOUT),
+  tally: () => report(describeTallyPage(madeTally()), TALLIED),
 }
+
+/** A tally reads no prices. */
+const TALLIED: ReportAbout = { ...ABOUT, adjustment: null, inputs: null }
 
 /** What there is hardly anything to tell of, or very much. */
 export const EXTREMES: Readonly<Record<string, () => string>> = {
@@ -50,6 +56,8 @@ export const EXTREMES: Readonly<Record<string, () => string>> = {
   },
   'a backtest without a trade': () => madeBacktestReport({ bars: 10 }),
   'a backtest without a bar': () => backtestReport(madeBacktest([]), [], ABOUT),
+  'a tally of several bands': () => report(describeTallyPage(madeTally(['oversold', 'deep_oversold'])), TALLIED),
+  'a tally of no group': () => report(describeTallyPage({ ...madeTally(), events: 0, groups: [] }), TALLIED),
   'a sweep without a cell': () => sweepReport(madeSweep({ tickers: [] }, []), ABOUT),
 }
 
