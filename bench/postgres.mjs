@@ -46,13 +46,13 @@ async function filled(build) {
   return url
 }
 
-async function emptied(build) {
+export async function emptied(build) {
   const client = await connected(build)
   await client.query('DROP SCHEMA IF EXISTS bands_data CASCADE')
   await client.end()
 }
 
-async function connected(build) {
+export async function connected(build) {
   const { Client } = createRequire(join(build.root, 'package.json'))('pg')
   const client = new Client({ connectionString: onPostgres() })
   await client.connect()
