@@ -183,6 +183,7 @@ export class Metrics {
     )
     const lag =
       engine && this.#gauge('bands_data_replication_lag_seconds', 'How far a standby is behind; of a primary 0.')
+    if (engine !== undefined) this.#watchQueue(engine)
     let seen = ''
     this.#looks.push(async () => {
       try {
@@ -195,6 +196,19 @@ export class Metrics {
       } catch {
         up.set(0)
       }
+    })
+  }
+
+  /** Tells how much work waits beside the data; nothing where that may not be seen, or cannot be. */
+  #watchQueue(engine: Engine): void {
+    const jobs = this.#gauge('bands_queue_jobs', 'Jobs that wait, are under way or have ended, of 30 days.', ['state'])
+    const help = 'For how long the job that waits longest could have been begun; 0 where none waits.'
+    const oldest = this.#gauge('bands_queue_oldest_waiting_seconds', help)
+    this.#looks.push(async () => {
+      const queued = await engine.queued().catch(() => null)
+      jobs.reset()
+      for (const [state, count] of Object.entries(queued?.jobs ?? {})) jobs.set({ state }, count)
+      oldest.set(queued?.oldest ?? 0)
     })
   }
 

@@ -337,7 +337,17 @@ export interface Engine {
    * sent more. null: it is none
    */
   lag(): Promise<number | null>
+  /** What of the work waits that is put into it; null: that may not be seen. */
+  queued(): Promise<Queued | null>
 }
+
+/** Jobs by their state, and for how many seconds the one that waits longest could have been begun. */
+export interface Queued {
+  jobs: Readonly<Record<JobState, number>>
+  oldest: number
+}
+
+export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled'
 
 export interface Store {
   /** Where it lives, for messages. */

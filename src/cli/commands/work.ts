@@ -76,13 +76,13 @@ class Worker {
   /** @param jobs how many at once */
   async work(jobs: number): Promise<void> {
     const after = new AbortController()
-    const looking = this.#lookAfter(after.signal)
-    try {
-      await Promise.all(Array.from({ length: jobs }, () => this.#oneByOne()))
-    } finally {
-      after.abort()
-      await looking
-    }
+    const looking = this.#lookAfter(after.signal).catch(error => {
+      this.stop()
+      throw error
+    })
+    const doing = Promise.all(Array.from({ length: jobs }, () => this.#oneByOne())).finally(() => after.abort())
+    // Whatever goes wrong, nothing is under way any more when it is told.
+    for (const ended of await Promise.allSettled([doing, looking])) if (ended.status === 'rejected') throw ended.reason
   }
 
   async #oneByOne(): Promise<void> {

@@ -43,7 +43,7 @@ export interface TransactionOptions {
  * statement has a name, so that a pooler which lends a connection for one transaction may stand between (T13); for the
  * same reason nothing is set for longer than that, but in a session().
  */
-export class Database implements Queries, Engine {
+export class Database implements Queries, Omit<Engine, 'queued'> {
   readonly location: string
   readonly #pool: Pool
   readonly #statement: number

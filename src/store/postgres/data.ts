@@ -8,6 +8,7 @@ import { fewAtFirst, isSoundEntry, newestUpTo, oneField, partsFor, recordedIn } 
 import { decodePrices } from '../codec.js'
 import { type EntryRow, entryOf, type Hashed, marksIn, type SeriesName, summaryOf, unsettledIn } from '../content.js'
 import type { PageStore } from '../pages.js'
+import { lent } from '../remembered.js'
 import type {
   BarBySeries,
   Batch,
@@ -110,7 +111,8 @@ class PostgresStore implements Store {
   }
 
   get engine(): Engine {
-    return this.#database
+    const queued = async () => (await import('./queue.js')).queuedIn(this.#database)
+    return lent<Engine>(this.#database as Database & Engine, { queued })
   }
 
   async version(): Promise<string> {

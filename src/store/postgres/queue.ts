@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import type PgBoss from 'pg-boss'
 import { BandsError, Busy, NotFound, quoted, remedy, StorageError } from '../../errors.js'
-import type { Writer } from '../store.js'
+import type { JobState, Queued, Writer } from '../store.js'
 import type { Address } from './address.js'
-import { Database, inTransaction, type Queries, type TransactionOptions, translated } from './connection.js'
+import { codeOf, Database, inTransaction, type Queries, type TransactionOptions, translated } from './connection.js'
 import { Session } from './place.js'
 
 /**
@@ -39,8 +39,6 @@ export interface Task {
   options: Record<string, unknown>
   globals: Record<string, unknown>
 }
-
-export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled'
 
 export interface Job {
   id: string
@@ -178,12 +176,7 @@ export class Queue {
 
   /** How many there are in each state. */
   async counts(): Promise<Record<JobState, number>> {
-    const rows = await this.#database.query<{ state: string; jobs: number }>(
-      `SELECT state, count(*) AS jobs FROM ${SCHEMA}.job WHERE name = '${QUEUE}' GROUP BY state`,
-    )
-    const counts = { waiting: 0, running: 0, done: 0, failed: 0, cancelled: 0 }
-    for (const { state, jobs } of rows) counts[stateOf(state)] += jobs
-    return counts
+    return (await countedIn(this.#database)).jobs
   }
 
   /** The one whose name begins so. Throws NotFound for none, and for several. */
@@ -225,6 +218,32 @@ export class Queue {
     await this.#database.close()
   }
 }
+
+async function countedIn({ query }: Queries): Promise<Queued> {
+  const rows = await query<{ state: string; jobs: number; oldest: number | null }>(
+    `SELECT state, count(*) AS jobs, extract(epoch FROM now() - min(start_after))::float8 AS oldest
+      FROM ${SCHEMA}.job WHERE name = '${QUEUE}' GROUP BY state`,
+  )
+  const jobs = { waiting: 0, running: 0, done: 0, failed: 0, cancelled: 0 }
+  for (const { state, jobs: counted } of rows) jobs[stateOf(state)] += counted
+  const waiting = rows.filter(({ state }) => stateOf(state) === 'waiting').map(({ oldest }) => oldest ?? 0)
+  return { jobs, oldest: Math.max(0, ...waiting) }
+}
+
+/** What waits in a database, with or without a queue; null for one who may not look. */
+export async function queuedIn(database: Queries): Promise<Queued | null> {
+  try {
+    return await countedIn(database)
+  } catch (error) {
+    if (codeOf(error) === NO_TABLE || codeOf(error) === NO_SCHEMA)
+      return { jobs: { waiting: 0, running: 0, done: 0, failed: 0, cancelled: 0 }, oldest: 0 }
+    if (codeOf(error) === FORBIDDEN) return null
+    throw error
+  }
+}
+
+/** SQLSTATE of what is not there, and of what one has no right to. */
+const [NO_TABLE, NO_SCHEMA, FORBIDDEN] = ['42P01', '3F000', '42501']
 
 /** A job, and the session that has it. */
 export class HeldJob {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type JobImporter, openForJob, openQueue } from '../../../src/open/queue.js'
+import { openPostgres } from '../../../src/store/postgres/data.js'
 import type { HeldJob, Queue } from '../../../src/store/postgres/queue.js'
 import { BARS, expectRefusal, type Lent, type Ran, typed } from '../../cli/support/run.js'
 import { clusterForAll, describePostgres } from '../../support/postgres.js'
@@ -177,6 +178,53 @@ describePostgres('a queue', () => {
     expect(await queue.counts()).toMatchObject({ waiting: 1, done: 0 })
     await queue.close()
     expect(await derivedIn(own)).toMatchObject({ tickers: [] })
+  })
+
+  it('writes nothing more of a job that is cancelled while it is under way', async () => {
+    const own = await cluster.current.createDatabase()
+    await typed(`import ${BARS}/AAPL.csv --queue --db ${own}`)
+    const queue = await openQueue({ db: own, env: {} }, { sessions: 1 })
+    const job = (await queue.take({ pid: process.pid, host: 'here', started: '' }))!
+    expect(await queue.jobs({ state: 'running', limit: 9 })).toMatchObject([
+      { id: job.id, tries: 1, worker: { host: 'here' } },
+    ])
+    expect(await queue.cancel(await queue.job(job.id.slice(0, 8)))).toBe(true)
+    await expect(job.transaction(tx => job.complete(tx, '{}'))).rejects.toThrow()
+    await job.close()
+    expect(await queue.giveBack()).toBe(0)
+    expect(await queue.counts()).toMatchObject({ cancelled: 1, running: 0, waiting: 0 })
+    await queue.close()
+  })
+
+  it('is counted for a server: what waits, nothing where there is none, and none for whoever may not look', async () => {
+    const [own, none] = [await cluster.current.createDatabase(), await cluster.current.createDatabase()]
+    await typed(`import ${BARS}/AAPL.csv --db ${own}`)
+    await typed(`import ${BARS}/AAPL.csv --db ${none}`)
+    await typed(`import ${BARS} --queue --db ${own}`)
+    const [name] = own.split('/').slice(-1)
+    await cluster.current.sql(
+      'CREATE ROLE asking LOGIN; GRANT USAGE ON SCHEMA bands_data TO asking; GRANT SELECT ON ALL TABLES IN SCHEMA bands_data TO asking',
+      name,
+    )
+    const queued = async (url: string) => {
+      const store = await openPostgres(url, { readonly: true })
+      return store.engine!.queued().finally(() => store.close())
+    }
+    expect(await queued(own)).toMatchObject({ jobs: { waiting: 2, running: 0, done: 0 }, oldest: expect.any(Number) })
+    expect(await queued(none)).toEqual({
+      jobs: { waiting: 0, running: 0, done: 0, failed: 0, cancelled: 0 },
+      oldest: 0,
+    })
+    const asking = own.replace('bands@', 'asking@')
+    expect(await queued(asking)).toBeNull()
+    expectRefusal(await typed(`work list --db ${asking}`), 6, 'does not let this user do that')
+    await cluster.current.sql(
+      'GRANT USAGE ON SCHEMA bands_queue TO asking; GRANT SELECT ON ALL TABLES IN SCHEMA bands_queue TO asking',
+      name,
+    )
+    expect(await queued(asking)).toMatchObject({ jobs: { waiting: 2 } })
+    expect((await typed(`work list --json --db ${asking}`)).code).toBe(0)
+    expectRefusal(await typed(`work --until-empty --db ${asking}`), 6, 'does not let this user do that')
   })
 
   it('ends with a signal, after the job that is under way', async () => {
