@@ -1,17 +1,17 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { FULL } from '../support/full.js'
 import { bundled } from '../support/processes.js'
 import { temporaryFolder } from '../support/store.js'
 import { faultsIn } from './faults/inject.js'
-import { begin, look, WORKS } from './faults/works.js'
+import { begin, broken, WORKS } from './faults/works.js'
 
 describe('a process that is killed at a write, a sync or a truncation', () => {
   const works = WORKS.filter(({ name }) => FULL || ['restore', 'schema step'].includes(name))
 
-  it.for(works)('has done $name or not, never half, and the next does it', async ({ name, prepare, run }, { skip }) => {
+  it.for(works)('has done $name or not, never half, and the next does it', async (work, { skip }) => {
     const folder = temporaryFolder()
     const faults = faultsIn(folder)
     if (typeof faults === 'string') return skip(faults)
@@ -19,29 +19,17 @@ describe('a process that is killed at a write, a sync or a truncation', () => {
     const [ready, at] = [join(folder, 'ready'), join(faults.below, 'at')]
     mkdirSync(ready)
     await begin(ready)
-    await prepare?.(ready)
-    const fresh = (): void => {
-      rmSync(at, { recursive: true, force: true })
-      cpSync(ready, at, { recursive: true })
-    }
-    fresh()
-    const before = (await look(at)).state
-    await run(at)
-    const after = (await look(at)).state
+    const { fresh, amiss } = await broken(work, ready, at)
     let killed = 0
     for (const kind of [1, 2, 4])
       for (let call = 1; call < 400; call = nextCall(kind, call)) {
         fresh()
         writeFileSync(faults.control, Buffer.from(Int32Array.of(kind, call, 1, 0, 0, 0, 0).buffer))
-        const { signal } = spawnSync(process.execPath, [program, name, at], { env: faults.env })
+        const { signal } = spawnSync(process.execPath, [program, work.name, at], { env: faults.env })
         if (signal !== 'SIGKILL') break
         killed++
         const where = `${['', 'write', 'sync', '', 'truncation'][kind]} ${call}`
-        const found = await look(at)
-        expect(found.wrong, where).toEqual([])
-        if (found.unsettled === 0) expect([before, after], where).toContain(found.state)
-        await run(at)
-        expect(await look(at), where).toMatchObject({ state: after, wrong: [], left: [] })
+        expect(await amiss('killed'), where).toEqual([])
       }
     expect(killed).toBeGreaterThan(0)
   })

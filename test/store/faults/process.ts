@@ -1,7 +1,6 @@
 import { cpSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { BandsError } from '../../../src/errors.js'
-import { begin, look, WORKS } from './works.js'
+import { begin, broken, WORKS } from './works.js'
 
 /**
  * Does each work again and again, while one system call after the other fails, and tells in lines of JSON what was found
@@ -42,25 +41,17 @@ async function main(): Promise<void> {
   await begin(base)
   const works = WORKS.filter(({ name }) => names === 'all' || names.split(',').includes(name))
   const counts = { runs: 0, failed: 0, refused: 0 }
-  for (const { name, prepare, run } of works) {
+  for (const work of works) {
     const ready = join(folder, 'ready')
     rmSync(ready, { recursive: true, force: true })
     cpSync(base, ready, { recursive: true })
-    await prepare?.(ready)
-    const fresh = (): void => {
-      rmSync(at, { recursive: true, force: true })
-      cpSync(ready, at, { recursive: true })
-    }
-    fresh()
-    const before = (await look(at)).state
-    await run(at)
-    const after = (await look(at)).state
+    const { fresh, amiss } = await broken(work, ready, at)
     for (const [i, kind] of KINDS.entries()) {
       for (const number of [1, 0]) {
         for (const first of placesUpTo(Number(most))) {
           fresh()
           arm(i + 1, first, number, number === 0 && kind === 'write' ? ENOSPC : EIO)
-          const error = await run(at).then(
+          const error = await work.run(at).then(
             () => null,
             (thrown: unknown) => thrown,
           )
@@ -69,35 +60,13 @@ async function main(): Promise<void> {
           counts.runs++
           counts.failed += failed
           if (error !== null) counts.refused++
-          const where = `${name}: ${kind} ${first}${number === 0 ? ' and all after it' : ''}`
-          if (error !== null && !(error instanceof BandsError))
-            tell({ where, amiss: `it is thrown as it comes: ${String((error as Error).stack ?? error)}` })
-          await check(where, at, { before, after, error, run })
+          const where = `${work.name}: ${kind} ${first}${number === 0 ? ' and all after it' : ''}`
+          for (const what of await amiss(error)) tell({ where, amiss: what })
         }
       }
     }
   }
   tell(counts)
-}
-
-async function check(
-  where: string,
-  at: string,
-  { before, after, error, run }: { before: string; after: string; error: unknown; run(at: string): Promise<void> },
-): Promise<void> {
-  try {
-    const found = await look(at)
-    if (found.wrong.length > 0) tell({ where, amiss: `it is damaged: ${found.wrong.join(', ')}` })
-    // What is behind is answered by nobody, and finished by the next.
-    if (![before, after].includes(found.state) && found.unsettled === 0) tell({ where, amiss: 'it is between' })
-    if (error === null && found.state !== after) tell({ where, amiss: 'it says that it is done, and is not' })
-    await run(at)
-    const again = await look(at)
-    if (again.state !== after || again.wrong.length > 0) tell({ where, amiss: 'done again it is not the same' })
-    if (again.left.length > 0) tell({ where, amiss: `done again it leaves ${again.left.join(', ')}` })
-  } catch (thrown) {
-    tell({ where, amiss: `with room and a sound disk it does not work again: ${String((thrown as Error).stack)}` })
-  }
 }
 
 /** The first ones, and then fewer and fewer of them, so many in all. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { BandsError } from '../../../src/errors.js'
 import { readFile } from '../../../src/feeds/read.js'
 import { Importer } from '../../../src/load/import.js'
 import { part } from '../../../src/model/series.js'
@@ -107,6 +108,50 @@ export const WORKS: readonly Work[] = [
     run: folder => restore(join(folder, 'bands.tar'), filesIn(folder), { replace: true }).then(() => undefined),
   },
 ]
+
+/** A work that is broken off again and again. */
+export interface Broken {
+  /** Puts what it begins with where it is done, in the place of what is there. */
+  fresh(): void
+  /**
+   * What is amiss once it was broken off, or has failed; after that it is done again.
+   * @param error what it threw, null where it ended well, or `killed`
+   */
+  amiss(error: unknown): Promise<string[]>
+}
+
+/** Makes a folder that has what every folder has `ready` for a work that is done in a copy of it, `at` another place. */
+export async function broken({ prepare, run }: Work, ready: string, at: string): Promise<Broken> {
+  await prepare?.(ready)
+  const fresh = (): void => {
+    rmSync(at, { recursive: true, force: true })
+    cpSync(ready, at, { recursive: true })
+  }
+  fresh()
+  const before = (await look(at)).state
+  await run(at)
+  const after = (await look(at)).state
+  const amiss = async (error: unknown): Promise<string[]> => {
+    const told: string[] = []
+    if (!(error === null || error === 'killed' || error instanceof BandsError))
+      told.push(`it is thrown as it comes: ${String((error as Error).stack ?? error)}`)
+    try {
+      const found = await look(at)
+      if (found.wrong.length > 0) told.push(`it is damaged: ${found.wrong.join(', ')}`)
+      // What is behind is answered by nobody, and finished by the next.
+      if (![before, after].includes(found.state) && found.unsettled === 0) told.push('it is between')
+      if (error === null && found.state !== after) told.push('it says that it is done, and is not')
+      await run(at)
+      const again = await look(at)
+      if (again.state !== after || again.wrong.length > 0) told.push('done again it is not the same')
+      if (again.left.length > 0) told.push(`done again it leaves ${again.left.join(', ')}`)
+    } catch (thrown) {
+      told.push(`with room and a sound disk it does not work again: ${String((thrown as Error).stack)}`)
+    }
+    return told
+  }
+  return { fresh, amiss }
+}
 
 /** What can be asked of a folder, as a digest, and what is wrong with it. */
 export interface Look {
