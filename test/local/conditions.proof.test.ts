@@ -3,7 +3,7 @@ import { exportEvents, exportSeries } from '../../src/local/export.js'
 import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
 import type { EventHistory } from '../../src/model/event.js'
-import { bandsByBar, head, part, UNDEFINED } from '../../src/model/series.js'
+import { bandsByBar, part, UNDEFINED } from '../../src/model/series.js'
 import { TIMEFRAMES as SPANS, TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import { parseHistory } from '../../src/params/parse.js'
 import { parseStudy } from '../../src/params/studies.js'
@@ -15,7 +15,7 @@ import { run } from '../cli/support/run.js'
 import { loadUniverse, universeTickers } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { drained } from '../support/drain.js'
-import { exported, LISTED, namesTicker, onsets, TECHNICAL } from '../support/exported-shelves.js'
+import { asOf, exported, LISTED, namesTicker, onsets, TECHNICAL } from '../support/exported-shelves.js'
 import { draws, FULL } from '../support/full.js'
 import { type Asked, truth } from '../support/oracle/conditions.js'
 import { randomClaim, TICKERS, TIMEFRAMES, written } from '../support/random-conditions.js'
@@ -173,14 +173,7 @@ describe('Q2: as of a day', () => {
   it('a condition has the events that it has on data cut at that day, and every later day shows the same of them', async () => {
     const local = new Local(store, null, null)
     for (const date of ['2017-12-29', '2018-01-04', '2018-02-10', '2018-04-02']) {
-      const day = parseDay(date)!
-      const cut = await storeOf(
-        LISTED.map(({ ticker, series }) => ({
-          ticker,
-          series: head(series, series.days.filter(one => one <= day).length),
-        })),
-      )
-      const [then, alone] = [new Local(store, null, day), new Local(cut, null, day)]
+      const [then, alone] = await asOf(store, date)
       for (let seed = 1; seed <= draws(200); seed++) {
         const random = new Random(new Random(seed).word())
         const text = written(randomClaim(random, TECHNICAL, 2), random)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { BUILT_IN, type FieldSet } from '../../src/fields/index.js'
 import { Panel } from '../../src/fields/panel.js'
 import { Local } from '../../src/local/local.js'
-import { formatDay, parseDay } from '../../src/model/day.js'
+import { formatDay } from '../../src/model/day.js'
 import { head, UNDEFINED } from '../../src/model/series.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../../src/model/terms.js'
 import { ownFieldSet } from '../../src/params/fields-file.js'
@@ -11,7 +11,7 @@ import { Random } from '../../src/statistics/random.js'
 import type { Store } from '../../src/store/store.js'
 import { loadUniverse, randomBars, SHAPES, universeTickers } from '../support/bars.js'
 import { barsOf, seriesOf } from '../support/convert.js'
-import { exported, LISTED, TECHNICAL } from '../support/exported-shelves.js'
+import { asOf, exported, LISTED, TECHNICAL } from '../support/exported-shelves.js'
 import { draws } from '../support/full.js'
 import { weeklyBars } from '../support/oracle/bars.js'
 import { type Claim, type Shelves, truth } from '../support/oracle/conditions.js'
@@ -272,13 +272,7 @@ describe('random own fields', () => {
   it('Q2, Q6: have as of a day the bands that they have on data cut at that day, and later bars change none of them', async () => {
     const whole = new Local(store, null, null)
     for (const date of ['2017-12-29', '2018-01-04', '2018-02-10']) {
-      const day = parseDay(date)!
-      const cut = await storeOf(
-        LISTED.map(({ ticker, series }) => ({
-          ticker,
-          series: head(series, series.days.filter(one => one <= day).length),
-        })),
-      )
+      const [earlier, alone] = await asOf(store, date)
       for (let seed = 1; seed <= draws(60); seed++) {
         const random = new Random(new Random(seed).word())
         const fields = randomFields(random)
@@ -288,8 +282,8 @@ describe('random own fields', () => {
         for (const ticker of TICKERS) {
           for (const timeframe of TIMEFRAME_NAMES) {
             const what = `${date}, seed ${seed}, ${ticker}, ${timeframe}: ${text}`
-            const then = await bandsOf(new Local(store, null, day).with(set), ticker, timeframe, names)
-            expect(then, what).toEqual(await bandsOf(new Local(cut, null, day).with(set), ticker, timeframe, names))
+            const then = await bandsOf(earlier.with(set), ticker, timeframe, names)
+            expect(then, what).toEqual(await bandsOf(alone.with(set), ticker, timeframe, names))
             const now = await bandsOf(whole.with(set), ticker, timeframe, names)
             for (const [f, bands] of then.entries()) expect(now[f]!.slice(0, bands.length), what).toEqual(bands)
           }

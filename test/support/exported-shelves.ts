@@ -1,12 +1,14 @@
 import { BUILT_IN } from '../../src/fields/index.js'
 import { exportSeries } from '../../src/local/export.js'
-import type { Local } from '../../src/local/local.js'
+import { Local } from '../../src/local/local.js'
 import { formatDay, parseDay, weekdayOf } from '../../src/model/day.js'
+import { head } from '../../src/model/series.js'
+import type { Store } from '../../src/store/store.js'
 import { randomBars, SHAPES } from './bars.js'
 import { seriesOf } from './convert.js'
 import type { Claim, Shelves } from './oracle/conditions.js'
 import { TICKERS } from './random-conditions.js'
-import type { TickerFixture } from './store.js'
+import { storeOf, type TickerFixture } from './store.js'
 
 /** Real tickers in a real store, and what its export shows of them, for the brute force of conditions. */
 
@@ -23,6 +25,14 @@ export const LISTED = [
   ticker: TICKERS[i]!,
   series: seriesOf(randomBars(100 + i, { ...SHAPES[shape]!, ...at })),
 }))
+
+/** A store that has them as of a day, and one that has no bar after it. */
+export async function asOf(store: Store, date: string): Promise<[then: Local, alone: Local]> {
+  const day = parseDay(date)!
+  const upTo = ({ days }: TickerFixture['series']): number => days.filter(one => one <= day).length
+  const cut = await storeOf(LISTED.map(({ ticker, series }) => ({ ticker, series: head(series, upTo(series)) })))
+  return [new Local(store, null, day), new Local(cut, null, day)]
+}
 
 /** What an export shows of each ticker, and the day on which each bar is final as the page has it. */
 export async function exported(local: Local, listed: readonly TickerFixture[] = LISTED): Promise<Shelves> {
