@@ -74,32 +74,42 @@ function chains(days: Int32Array, versions: Timeline<Report>, basis: SplitBasis)
   const out = new Array<Chain>(days.length)
   const usable = versions.counts(days)
   const latest = new Map<Day, Report>()
+  /** The periods of these, from the newest back. */
+  const ends: Day[] = []
   let counted = 0
   let inForce = 0
   let chain = NONE
   for (let t = 0; t < days.length; t++) {
     const splits = basis.inForce(days[t]!)
     if (usable[t] !== counted || splits !== inForce) {
-      for (; counted < usable[t]!; counted++)
-        latest.set(versions.records[counted]!.period_end, versions.records[counted]!)
+      for (; counted < usable[t]!; counted++) {
+        const report = versions.records[counted]!
+        if (!latest.has(report.period_end)) insert(ends, report.period_end)
+        latest.set(report.period_end, report)
+      }
       inForce = splits
-      chain = newestFirst(latest).map(report => quarterOf(report, basis.dividing(report, days[t]!)))
+      chain = newestFirst(ends, latest).map(report => quarterOf(report, basis.dividing(report, days[t]!)))
     }
     out[t] = chain
   }
   return out
 }
 
+/** Puts a period among later and earlier ones; it is nearly always the newest. */
+function insert(ends: Day[], end: Day): void {
+  const place = ends.findIndex(other => other < end)
+  ends.splice(place === -1 ? ends.length : place, 0, end)
+}
+
 /** The latest version of each period, from the newest period back to the first gap. */
-function newestFirst(latest: ReadonlyMap<Day, Report>): Report[] {
-  const ends = Int32Array.from(latest.keys()).sort().reverse()
+function newestFirst(ends: readonly Day[], latest: ReadonlyMap<Day, Report>): Report[] {
   let length = Math.min(1, ends.length)
   while (length < Math.min(ends.length, LONGEST)) {
     const gap = ends[length - 1]! - ends[length]!
     if (gap < leastGap || gap > mostGap) break
     length++
   }
-  return Array.from(ends.subarray(0, length), end => latest.get(end)!)
+  return ends.slice(0, length).map(end => latest.get(end)!)
 }
 
 function quarterOf(report: Report, splits: readonly Split[]): Quarter {

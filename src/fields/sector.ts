@@ -50,12 +50,21 @@ export class Sector {
     const key = date * 1_000_000 + known
     let yields = this.#snapshots.get(key)
     if (yields === undefined) {
-      yields = Float64Array.from(this.#members, member => standing(member, date, known))
-        .filter(value => !Number.isNaN(value))
-        .sort()
+      yields = this.#standings(date, known).sort()
       this.#snapshots.set(key, yields)
     }
     return yields
+  }
+
+  /** In a loop: of every date of a sector, `from` and `filter` take several times as long. */
+  #standings(date: Day, known: Day): Float64Array {
+    const found = new Float64Array(this.#members.length)
+    let count = 0
+    for (let i = 0; i < found.length; i++) {
+      const value = standing(this.#members[i]!, date, known)
+      if (!Number.isNaN(value)) found[count++] = value
+    }
+    return found.subarray(0, count)
   }
 }
 
