@@ -47,6 +47,7 @@ const ROWS: readonly Row[] = [
   ['backup', 'copy data, accounts, trials and lists as one checked file', () => import('./commands/backup.js')],
   ['restore', 'put a backup in the place of what there is', () => import('./commands/backup.js')],
   ['store copy', 'copy the data between a file and PostgreSQL', () => import('./commands/backup.js')],
+  ['store layout', 'how tables in PostgreSQL are cut, or make them so', () => import('./commands/backup.js')],
   ['rebuild', 'derive all events again from bars and facts', () => import('./commands/data.js')],
   ['remove', 'take a ticker out of the database', () => import('./commands/data.js')],
   ['rename', 'give a ticker another name', () => import('./commands/data.js')],

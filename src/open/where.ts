@@ -1,9 +1,11 @@
 import { userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
+import { InvalidParameter } from '../errors.js'
 import { objectOf } from '../params/arguments.js'
 import { fileValue, textOf } from '../params/values.js'
 import { isStoreThere, openStore } from '../store/opening.js'
 import { addressOf, isPostgresUrl, variablesOf } from '../store/postgres/address.js'
+import type { Layout } from '../store/postgres/shards.js'
 import type { Files } from '../store/sqlite/backup.js'
 import type { Store } from '../store/store.js'
 
@@ -66,6 +68,26 @@ export function openForReading(choice: DatabaseChoice): Promise<Store> {
 /** Whether there is a database, with or without something in it. Throws as the opening does. */
 export function isDatabaseThere(choice: DatabaseChoice = {}): Promise<boolean> {
   return isStoreThere(...addressed(choice, true))
+}
+
+/**
+ * How the tables of a database are laid out: in how many partitions, and on which servers where they lie on others. With a
+ * layout they are made. Throws InvalidParameter for a file and for servers that cannot be shards, NotFound where there are
+ * none and none are to be made, StorageError where there are some already.
+ */
+export async function layoutOf(choice: DatabaseChoice, layout?: Layout): Promise<Layout> {
+  const [url, param] = [postgresUrl(choice), namedDatabase(choice)?.[0]]
+  if (url === null && layout !== undefined)
+    throw new InvalidParameter('a layout is for a database in PostgreSQL, and this one is a file.', {
+      param: 'db',
+      allowed: 'postgres://user@host:5432/database',
+    })
+  if (url === null) {
+    await (await openForReading(choice)).close()
+    return { partitions: 1, shards: [] }
+  }
+  const { laidOut } = await import('../store/postgres/data.js')
+  return laidOut(url, { param, env: choice.env, layout })
 }
 
 /** Where a user's data are, unless another place is named. */

@@ -102,6 +102,7 @@ const LINES: Readonly<Record<string, string>> = {
   status: 'status',
   verify: 'verify',
   'store copy': `store copy --to ${folder.file('copied.db')} --replace`,
+  'store layout': 'store layout',
   rebuild: 'rebuild',
   remove: 'remove SIM0001',
   rename: 'rename SIM0001 NEW',

@@ -1,10 +1,10 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { InvalidParameter, parameter, sentence } from '../../errors.js'
-import { databasePath, filesOf, postgresUrl } from '../../open/where.js'
+import { databasePath, filesOf, layoutOf, postgresUrl } from '../../open/where.js'
 import { copyDatabase, settledFilesOf } from '../../open.js'
-import { DATABASE, integerOf } from '../../params/kinds.js'
-import { needed, open, optionsOf } from '../../params/row.js'
+import { DATABASE, integerOf, WORDS } from '../../params/kinds.js'
+import { itemsOf, needed, open, optionsOf } from '../../params/row.js'
 import { fileValue } from '../../params/values.js'
 import { count, whole } from '../../present/numbers.js'
 import type { Amounts, CopyProgress } from '../../store/copy.js'
@@ -152,6 +152,44 @@ const copy: Command = {
   },
 }
 
+const LAYOUT = {
+  partitions: open(integerOf(1, 1024), 'make the tables, cut into so many partitions on this server'),
+  shards: open(WORDS, 'make them with one partition on each of these foreign servers', { takes: 'NAMES' }),
+}
+
+const layout: Command = {
+  options: optionsOf(LAYOUT),
+  examples: [
+    'bands store layout --partitions 8 --db postgres://bands@db.example/bands',
+    'bands store layout --shards s1,s2,s3 --db postgres://bands@db.example/bands',
+  ],
+  notes: [
+    'In PostgreSQL the tables may be cut by the ticker into hash partitions, on one server or on several. That is chosen when they are made; bands store copy moves data into another layout.',
+    'Shards are databases on other servers, with whole tables (--partitions 1) and nothing in them, that CREATE SERVER has made known (postgres_fdw); docs/scale-out.md has the statements.',
+  ],
+  async run(context, given) {
+    context.refuseRemote()
+    const { partitions, shards } = given.read(LAYOUT)
+    if (partitions !== undefined && shards !== undefined)
+      throw new InvalidParameter(sentence`${parameter('partitions')} and ${parameter('shards')} exclude each other.`, {
+        param: 'shards',
+      })
+    const names = shards === undefined ? [] : itemsOf('shards', shards)
+    const isAsked = partitions !== undefined || shards !== undefined
+    const asked = { partitions: partitions ?? names.length, shards: names }
+    const found = await layoutOf(context.choice, isAsked ? asked : undefined)
+    const database = databasePath(context.choice)
+    const on = found.shards.length === 0 ? '' : `, on ${found.shards.join(', ')}`
+    const what = found.partitions === 1 && on === '' ? 'whole tables' : `${count(found.partitions, 'partition')}${on}`
+    await context.show(
+      oneRow(
+        { schema: 'bands.store-layout/1', database, partitions: found.partitions, shards: found.shards.join(' ') },
+        { notes: [`${database}: ${what}${isAsked ? ', made now, with nothing in them' : ''}`] },
+      ),
+    )
+  },
+}
+
 /** One row, as CSV has it. */
 function flat(copied: Amounts, there: Amounts): Record<string, number> {
   const before = Object.entries(there).map(([what, amount]) => [`${what}_there`, amount])
@@ -170,4 +208,4 @@ function progressText({ stage, done, of, bytes }: CopyProgress): string {
   return stage === 'verifying' ? `verifying  ${of} tickers` : `copying  ${done}/${of} tickers  ${megabytes(bytes)}`
 }
 
-export const commands = { backup, restore, 'store copy': copy }
+export const commands = { backup, restore, 'store copy': copy, 'store layout': layout }

@@ -1,4 +1,5 @@
 import { parseDay } from '../../model/day.js'
+import { TIMEFRAME_NAMES } from '../../model/terms.js'
 import { isSoundEntry, oneField, partsFor, recordedIn } from '../checked.js'
 import { type SeriesName, unsettledIn } from '../content.js'
 import { lent } from '../remembered.js'
@@ -34,6 +35,16 @@ export function inOneQuestion(store: Store, reading: () => Reading, series?: Ser
     return look
   }
 
+  /** As far as was read: of a ticker with bars nothing is pulled. */
+  const hasBars = async (ticker: string): Promise<boolean> => {
+    await seen()
+    for (const timeframe of TIMEFRAME_NAMES) {
+      const known = await read.get(nameOf({ ticker, timeframe }))
+      if (known?.found.entry !== undefined) return true
+    }
+    return false
+  }
+
   const asked: Store = lent<Store>(store, {
     asked: () => asked,
     version: async () => (await seen()).version,
@@ -55,7 +66,7 @@ export function inOneQuestion(store: Store, reading: () => Reading, series?: Ser
       const known = await read.get(nameOf({ ticker, timeframe }))
       return known === undefined ? store.stamp(ticker, timeframe) : (known.found.series?.hash ?? null)
     },
-    pages: lent(store.pages, { has: async ticker => (await seen()).anyPulled !== false && store.pages.has(ticker) }),
+    pages: lent(store.pages, { has: async ticker => !(await hasBars(ticker)) && store.pages.has(ticker) }),
   })
   return asked
 }

@@ -325,6 +325,7 @@ const KINDS: readonly [form: RegExp, sentence: string | ((message: string) => st
   [/^(55P03|57014|40001|40P01)$/, 'is held up by others who write to it', Busy],
   [/^57P/, 'is being started or stopped', Busy],
   [/^(XX|58)/, message => `is damaged or cannot be read: ${message}`, StorageError],
+  [/^0800[136]$/, message => `cannot reach one of its shards: ${message}`, Busy],
   [/^(08|25P03|E[A-Z_]+$)/, message => `cannot be reached: ${message}`, Busy],
   [/terminated|timeout|not queryable|SSL connection/i, 'does not answer, or has broken off', Busy],
 ]

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { randomUUID } from 'node:crypto'
 import { StorageError } from '../../errors.js'
 import { type Day, parseDay } from '../../model/day.js'
 import type { FactKind, FactSheets, Security } from '../../model/facts.js'
@@ -44,8 +45,10 @@ import {
   securityRows,
   sheetRows,
   tailOf,
+  VERSION,
 } from './read.js'
 import { dataSchema, OF_TICKERS, prepareData, STEPS, sizeOf } from './schema.js'
+import type { Announced, Layout } from './shards.js'
 
 // A question loads neither what writes nor what verifies.
 
@@ -93,12 +96,33 @@ export async function hasTables(
   }
 }
 
+/** How the tables lie; or makes them so. Throws as the opening does, and StorageError where they are to be made and are there. */
+export async function laidOut(
+  url: string,
+  {
+    param = 'db',
+    env = process.env,
+    layout,
+  }: Omit<PostgresOptions, 'readonly' | 'place'> & { layout?: Layout | undefined },
+): Promise<Layout> {
+  const database = await Database.open(addressOf(param, url, env), { statement: STATEMENT_MS })
+  try {
+    const { layOut, layoutIn } = await import('./shards.js')
+    if (layout === undefined) await prepareData(database, { make: false })
+    else await layOut(database, layout)
+    return await layoutIn(database)
+  } finally {
+    await database.close()
+  }
+}
+
 class PostgresStore implements Store {
   readonly location: string
   readonly address: string
   readonly pages: PageStore
   readonly #database: Database
   readonly #place: Place | null
+  #parts: readonly string[] | null = null
   /** The transaction that all is read in by whoever was called in it; others read beside it. */
   readonly #moment = new AsyncLocalStorage<Queries>()
 
@@ -107,7 +131,7 @@ class PostgresStore implements Store {
     this.address = address
     this.#database = database
     this.#place = place
-    this.pages = new PostgresPages({ reading: () => this.#reading(), writing: work => this.#writing(work) })
+    this.pages = new PostgresPages({ reading: () => this.#reading(), writing: work => this.#writing({}, [], work) })
   }
 
   get engine(): Engine {
@@ -116,7 +140,8 @@ class PostgresStore implements Store {
   }
 
   async version(): Promise<string> {
-    return (await this.#meta('version'))!
+    const [row] = await this.#reading().query<{ version: string }>(`SELECT ${VERSION} AS version`)
+    return row!.version
   }
 
   async definitions(): Promise<string> {
@@ -245,11 +270,18 @@ class PostgresStore implements Store {
     // All that is to be thought of is thought of before others have to wait.
     const records = Array.from(batch.records ?? [], packedOf)
     const [amended, replaced] = [[...amendments], [...sheets]]
-    await this.#writing(async session => {
+    const whole = [...records, ...copies.flatMap(({ record }) => record ?? [])]
+    const put = new Set([...whole.map(({ entry }) => entry.ticker), ...replaced.map(({ ticker }) => ticker)])
+    const spread = (await this.#elsewhere()).length > 0
+    // What goes from one server as it comes to another, goes once it has come.
+    const later = spread ? removed.filter(ticker => put.size > 0 && !put.has(ticker)) : []
+    const first = removed.filter(ticker => !later.includes(ticker))
+    const touched = [...first, ...copies.map(({ ticker }) => ticker), ...put]
+    await this.#writing({ definitions, unsettled, records: whole }, touched, async session => {
       const db = this.#reading(session)
       await setMeta(session, 'definitions', definitions)
       if (unsettled !== undefined) await setMeta(session, 'unsettled', JSON.stringify(unsettled))
-      for (const ticker of [...removed, ...copies.map(({ ticker }) => ticker)]) await remove(session, ticker)
+      for (const ticker of [...first, ...copies.map(({ ticker }) => ticker)]) await remove(session, ticker)
       for (const ticker of unpulled) await removePulled(session, ticker)
       const names = records.map(({ entry }) => entry.ticker)
       if (names.length > 0) await checkNotPulled(this.location, session, names)
@@ -259,10 +291,11 @@ class PostgresStore implements Store {
       // Last, because a security's asset class is told with its ticker too.
       for (const sheet of replaced) await putSheet(db, sheet)
     })
+    for (const ticker of later) await this.remove(ticker)
   }
 
   remove(ticker: string, unsettled?: readonly string[]): Promise<boolean> {
-    return this.#writing(async session => {
+    return this.#writing({ unsettled }, [ticker], async session => {
       if (unsettled !== undefined) await setMeta(session, 'unsettled', JSON.stringify(unsettled))
       return remove(session, ticker)
     })
@@ -278,7 +311,16 @@ class PostgresStore implements Store {
   }
 
   async lock(writer: Writer): Promise<void> {
-    await this.#writable().take(writer)
+    const place = this.#writable()
+    await place.take(writer)
+    if (!place.isAlone || (await this.#elsewhere()).length === 0) return
+    const { makeGood } = await import('./shards.js')
+    try {
+      await this.#database.transaction(makeGood)
+    } catch (error) {
+      await place.leave(writer)
+      throw error
+    }
   }
 
   async unlock(writer: Writer): Promise<void> {
@@ -298,15 +340,41 @@ class PostgresStore implements Store {
   async #atOnce<T>(work: (db: Reading, session: Queries) => Promise<T>): Promise<T> {
     const moment = this.#moment.getStore()
     if (moment !== undefined) return work(this.#reading(), moment)
-    return this.#database.transaction(session => work(this.#reading(session), session), { snapshot: true })
+    const parts = await this.#elsewhere()
+    const { beginMoment } = await import('./shards.js')
+    const begun = async (session: Queries): Promise<T> => {
+      await beginMoment(session, parts)
+      return work(this.#reading(session), session)
+    }
+    return this.#database.transaction(begun, { snapshot: true })
   }
 
-  /** All or nothing; one after the other, since each begins with the same row, as others are to see that something was written. */
-  #writing<T>(work: (session: Queries) => Promise<T>): Promise<T> {
-    return this.#writable().transaction(async session => {
+  /**
+   * All or nothing; one after the other, since each begins with the same row, as others are to see that something was
+   * written. Over several servers, each by itself is all or nothing.
+   * @param tickers whose entries it may change
+   */
+  async #writing<T>(before: Announced, tickers: string[], work: (session: Queries) => Promise<T>): Promise<T> {
+    const place = this.#writable()
+    const isSpread = (await this.#elsewhere()).length > 0
+    const { announce, endWriting, settleDays } = await import('./shards.js')
+    const mark = randomUUID()
+    // By itself, whatever else a place writes with the work.
+    if (isSpread) await this.#database.transaction(session => announce(session, mark, before), { lock: STATEMENT_MS })
+    return place.transaction(async session => {
       await session.query("UPDATE bands_data.meta SET value = gen_random_uuid() WHERE key = 'version'")
-      return work(session)
+      const result = await work(session)
+      if (isSpread) await settleDays(session, tickers)
+      if (isSpread) await endWriting(session, mark)
+      return result
     })
+  }
+
+  /** Partitions on other servers, one for each of them; that never changes. */
+  async #elsewhere(): Promise<readonly string[]> {
+    const { partsElsewhere } = await import('./shards.js')
+    this.#parts ??= await partsElsewhere(this.#database)
+    return this.#parts
   }
 
   #writable(): Place {

@@ -23,6 +23,8 @@ const SETTINGS = `SET tcp_keepalives_idle = 60; SET tcp_keepalives_interval = 15
 
 /** Who is allowed to write, and in which session; a job of the queue has a place of another kind. */
 export interface Place {
+  /** Whether nobody else writes. */
+  readonly isAlone: boolean
   take(writer: Writer): Promise<void>
   leave(writer: Writer): Promise<void>
   close(): Promise<void>
@@ -41,6 +43,7 @@ export const NOTE = `INSERT INTO bands_data.writer VALUES (1, pg_backend_pid(), 
  * after another has begun.
  */
 export class WritingPlace implements Place {
+  readonly isAlone = true
   readonly #database: Database
   #held: Session | null = null
   #writer: Writer | null = null

@@ -38,6 +38,9 @@ import type { Queries } from './connection.js'
  * Rows for whoever asks, changes or verifies them, of one moment each: what belongs together comes in one statement.
  * Chunks come one after another in one value, with their names beside it. Each throws Damaged for a row that is not what
  * was written, and for one that is missing, unless it says otherwise.
+ *
+ * Each table is held against the tickers that are asked for by itself, and not against another table: partitions that have
+ * none of them are left out before any is touched, and one on another server is sent the whole condition.
  */
 
 /** Who is asked, and where that is, for messages. */
@@ -49,23 +52,31 @@ type Entry = Hashed<EntryRow>
 type Series = Hashed<SeriesRow>
 
 export const ENTRIES = `SELECT hash, chunks, ${ENTRY_COLUMNS} FROM bands_data.tickers`
-const SERIES = `SELECT ${SERIES_COLUMNS}, hash FROM bands_data.series`
-const IS_LISTED = "EXISTS (SELECT FROM bands_data.listed WHERE listed.ticker = asked.ticker AND what = 'bars')"
-export const NEWEST = `${ENTRIES} ORDER BY last_date DESC, ticker DESC`
+const SERIES = `SELECT ticker, ${SERIES_COLUMNS}, hash FROM bands_data.series`
+/** Those of the days, which lie where no dead shard hides them. */
+export const NEWEST = `SELECT hash, chunks, ${ENTRY_COLUMNS} FROM bands_data.days ORDER BY last_date DESC, ticker DESC`
 const UNSETTLED = "(SELECT value FROM bands_data.meta WHERE key = 'unsettled')"
 
-const entryOfAsked = `(SELECT row_to_json(found) FROM (${ENTRIES} WHERE tickers.ticker = asked.ticker) found)`
+const ASKED = 'ticker = ANY ($1)'
 
-function seriesOfAsked(timeframe: string): string {
-  return `(SELECT row_to_json(found) FROM (${SERIES} WHERE series.ticker = asked.ticker AND timeframe = ${timeframe}) found)`
+/** The tickers that are asked for, in their order; to what is joined to them, each by its ticker. */
+const FROM_ASKED = 'FROM unnest($1::text[]) WITH ORDINALITY AS asked (ticker, place)'
+const IN_ORDER = 'ORDER BY asked.place'
+
+const WITH_ENTRY = `LEFT JOIN (${ENTRIES} WHERE ${ASKED}) entry ON entry.ticker = asked.ticker`
+const WITH_LISTED = `LEFT JOIN (SELECT ticker FROM bands_data.listed WHERE ${ASKED} AND what = 'bars') listed
+  ON listed.ticker = asked.ticker`
+const ENTRY_IS_LISTED = 'row_to_json(entry) AS entry, listed.ticker IS NOT NULL AS "isListed"'
+
+function withSeries(as: string, timeframe: string): string {
+  return `LEFT JOIN (${SERIES} WHERE ${ASKED} AND timeframe = ${timeframe}) ${as} ON ${as}.ticker = asked.ticker`
 }
 
-/** Joined to a ticker that is asked for: some of its chunks. */
-function chunksOfAsked(as: string, which: string): string {
-  return `LEFT JOIN LATERAL (
-    SELECT string_agg(part || ' ' || chunk || ' ' || octet_length(columns), ',' ORDER BY part, chunk) AS names,
+function withChunks(as: string, which: string): string {
+  return `LEFT JOIN (
+    SELECT ticker, string_agg(part || ' ' || chunk || ' ' || octet_length(columns), ',' ORDER BY part, chunk) AS names,
       string_agg(columns, ''::bytea ORDER BY part, chunk) AS columns
-    FROM bands_data.chunks WHERE chunks.ticker = asked.ticker AND ${which}) ${as} ON true`
+    FROM bands_data.chunks WHERE ${ASKED} AND ${which} GROUP BY ticker) ${as} ON ${as}.ticker = asked.ticker`
 }
 
 /** Takes the chunks apart. */
@@ -84,10 +95,10 @@ function ofPart(rows: readonly PartRow[], part: Part): ChunkRow[] {
 }
 
 function found(more = ''): string {
-  return `SELECT asked.ticker, ${entryOfAsked} AS entry, ${seriesOfAsked('$2')} AS series,
-    ${IS_LISTED} AS "isListed", kept.names, kept.columns, ${UNSETTLED} AS unsettled${more}
-  FROM unnest($1::text[]) WITH ORDINALITY AS asked (ticker, place)
-  ${chunksOfAsked('kept', 'timeframe = $2 AND part = ANY ($3)')} ORDER BY place`
+  return `SELECT asked.ticker, ${ENTRY_IS_LISTED}, row_to_json(series) AS series, kept.names, kept.columns,
+    ${UNSETTLED} AS unsettled${more}
+  ${FROM_ASKED} ${WITH_ENTRY} ${WITH_LISTED} ${withSeries('series', '$2')}
+  ${withChunks('kept', 'timeframe = $2 AND part = ANY ($3)')} ${IN_ORDER}`
 }
 
 const FOUND = found()
@@ -128,28 +139,29 @@ function foundIn(
   }
 }
 
-/** What a question asks of the whole store; the last two come with a series, and are remembered by who remembers that. */
+/** What a question asks of the whole store; the last comes with a series, and is remembered by who remembers that. */
 export interface Look {
   version: string
   definitions: string | null
   unsettled: string | null
   /** That of the newest bar, which may be damaged; null: there is none. */
   newest?: Entry | null
-  /** Whether there are pulled events of any ticker. */
-  anyPulled?: boolean
 }
 
 const ofMeta = (key: string): string => `(SELECT value FROM bands_data.meta WHERE key = '${key}')`
 
-const LOOK = `${ofMeta('version')} AS version, ${ofMeta('definitions')} AS definitions`
+/** Of what is being written over several servers: another one each time, so that nobody keeps what is read meanwhile. */
+export const VERSION = `CASE WHEN EXISTS (SELECT FROM bands_data.meta WHERE key LIKE 'writing %')
+  THEN gen_random_uuid()::text ELSE ${ofMeta('version')} END`
+
+const LOOK = `${VERSION} AS version, ${ofMeta('definitions')} AS definitions`
 
 export async function lookAt(db: Queries): Promise<Look> {
   const [look] = await db.query<Look>(`SELECT ${LOOK}, ${UNSETTLED} AS unsettled`)
   return look!
 }
 
-const WIDE_LOOK = `${LOOK}, (SELECT row_to_json(found) FROM (${NEWEST} LIMIT 1) found) AS newest,
-  EXISTS (SELECT FROM bands_data.pulled) AS "anyPulled"`
+const WIDE_LOOK = `${LOOK}, (SELECT row_to_json(found) FROM (${NEWEST} LIMIT 1) found) AS newest`
 
 const FOUND_LOOKING = found(`, ${WIDE_LOOK}`)
 
@@ -164,11 +176,11 @@ export async function findLooking(
   return { found: foundIn(row!, timeframe), look: row! }
 }
 
-const ENTRY = `SELECT ${entryOfAsked} AS entry, ${IS_LISTED} AS "isListed" FROM (SELECT $1::text AS ticker) asked`
+const ENTRY = `SELECT ${ENTRY_IS_LISTED} ${FROM_ASKED} ${WITH_ENTRY} ${WITH_LISTED}`
 
 /** undefined: unknown ticker */
 export async function entryRow(db: Reading, ticker: string): Promise<Entry | undefined> {
-  const [row] = await db.query<Pick<FoundRow, 'entry' | 'isListed'>>(ENTRY, [ticker])
+  const [row] = await db.query<Pick<FoundRow, 'entry' | 'isListed'>>(ENTRY, [[ticker]])
   return entryIn(db, ticker, row!)
 }
 
@@ -190,9 +202,8 @@ export async function entryRows(db: Reading): Promise<Entry[]> {
   return rows.map(({ listed: _listed, ...row }) => checkedEntry(db, row))
 }
 
-const BARS = `SELECT ${entryOfAsked} AS entry, ${IS_LISTED} AS "isListed", kept.names, kept.columns
-  FROM (SELECT $1::text AS ticker) asked
-  ${chunksOfAsked('kept', "timeframe = 'daily' AND part IN ('prices', 'unadjusted')")}`
+const BARS = `SELECT ${ENTRY_IS_LISTED}, kept.names, kept.columns ${FROM_ASKED} ${WITH_ENTRY} ${WITH_LISTED}
+  ${withChunks('kept', "timeframe = 'daily' AND part IN ('prices', 'unadjusted')")}`
 
 /** The chunks of a ticker's bars; undefined: unknown ticker. @param isTrusted looks away from what is said of the ticker */
 export async function barChunks(
@@ -200,7 +211,7 @@ export async function barChunks(
   ticker: string,
   isTrusted = false,
 ): Promise<{ prices: Buffer[]; unadjusted: Buffer[] | null } | undefined> {
-  const [row] = await db.query<Omit<FoundRow, 'series'>>(BARS, [ticker])
+  const [row] = await db.query<Omit<FoundRow, 'series'>>(BARS, [[ticker]])
   const entry = isTrusted ? row!.entry : entryIn(db, ticker, row!)
   if (entry == null) return undefined
   const { prices = '', unadjusted } = hashesIn(entry)
@@ -216,11 +227,13 @@ export async function barChunks(
 const ofEnd = (timeframe: Timeframe, first: string): string =>
   `timeframe = '${timeframe}' AND part IN ('events', 'outcomes') AND chunk >= ${first}`
 
-const TAIL = `SELECT ${entryOfAsked} AS entry, ${IS_LISTED} AS "isListed",
-    ${seriesOfAsked("'daily'")} AS daily, ${seriesOfAsked("'weekly'")} AS weekly,
-    days.names AS daily_names, days.columns AS daily_columns, weeks.names AS weekly_names, weeks.columns AS weekly_columns
-  FROM (SELECT $1::text AS ticker) asked
-  ${chunksOfAsked('days', ofEnd('daily', '$2'))} ${chunksOfAsked('weeks', ofEnd('weekly', '$3'))}`
+const BOTH_SERIES = `row_to_json(daily) AS daily, row_to_json(weekly) AS weekly,
+    days.names AS daily_names, days.columns AS daily_columns, weeks.names AS weekly_names, weeks.columns AS weekly_columns`
+
+const WITH_BOTH = `${WITH_ENTRY} ${withSeries('daily', "'daily'")} ${withSeries('weekly', "'weekly'")}`
+
+const TAIL = `SELECT ${ENTRY_IS_LISTED}, ${BOTH_SERIES} ${FROM_ASKED} ${WITH_BOTH} ${WITH_LISTED}
+  ${withChunks('days', ofEnd('daily', '$2'))} ${withChunks('weeks', ofEnd('weekly', '$3'))}`
 
 interface TailRow extends Pick<FoundRow, 'entry' | 'isListed'> {
   daily: Series | null
@@ -238,7 +251,7 @@ export async function tailOf(
   since: BarBySeries,
   from: BarBySeries,
 ): Promise<PackedTail | null> {
-  const [row] = await db.query<TailRow>(TAIL, [ticker, chunkOf(from.daily), chunkOf(from.weekly)])
+  const [row] = await db.query<TailRow>(TAIL, [[ticker], chunkOf(from.daily), chunkOf(from.weekly)])
   const entry = entryIn(db, ticker, row!)
   if (entry === undefined) return null
   const end = (timeframe: Timeframe): PackedTail['daily'] => {
@@ -248,9 +261,9 @@ export async function tailOf(
   return { since, hashes: entry.chunks, daily: end('daily'), weekly: end('weekly') }
 }
 
-const EVENTS = `SELECT ${entryOfAsked} AS entry, ${IS_LISTED} AS "isListed", ${seriesOfAsked('$2')} AS series,
-    kept.names, kept.columns
-  FROM (SELECT $1::text AS ticker) asked ${chunksOfAsked('kept', "timeframe = $2 AND part = 'events'")}`
+const EVENTS = `SELECT ${ENTRY_IS_LISTED}, row_to_json(series) AS series, kept.names, kept.columns
+  ${FROM_ASKED} ${WITH_ENTRY} ${WITH_LISTED} ${withSeries('series', '$2')}
+  ${withChunks('kept', "timeframe = $2 AND part = 'events'")}`
 
 /** A series and its events, to be changed; undefined: unknown ticker */
 export async function eventRows(
@@ -258,7 +271,7 @@ export async function eventRows(
   ticker: string,
   timeframe: Timeframe,
 ): Promise<{ series: SeriesRow; chunks: ChunkRow[] } | undefined> {
-  const [row] = await db.query<FoundRow>(EVENTS, [ticker, timeframe])
+  const [row] = await db.query<FoundRow>(EVENTS, [[ticker], timeframe])
   if (entryIn(db, ticker, row!) === undefined) return undefined
   const series = checkedSeries(db, { ticker, timeframe }, row!.series ?? undefined)
   return { series, chunks: partRows(row!.names, row!.columns) }
@@ -299,10 +312,8 @@ export async function securityRows(db: Reading): Promise<SheetRow[]> {
   return (await db.query<Hashed<SheetRow>>(SECURITIES)).map(row => checkedSheet(db, row))
 }
 
-const WHOLE = `SELECT ${entryOfAsked} AS entry, ${seriesOfAsked("'daily'")} AS daily, ${seriesOfAsked("'weekly'")} AS weekly,
-    days.names AS daily_names, days.columns AS daily_columns, weeks.names AS weekly_names, weeks.columns AS weekly_columns
-  FROM unnest($1::text[]) WITH ORDINALITY AS asked (ticker, place)
-  ${chunksOfAsked('days', "timeframe = 'daily'")} ${chunksOfAsked('weeks', "timeframe = 'weekly'")} ORDER BY place`
+const WHOLE = `SELECT row_to_json(entry) AS entry, ${BOTH_SERIES} ${FROM_ASKED} ${WITH_BOTH}
+  ${withChunks('days', "timeframe = 'daily'")} ${withChunks('weeks', "timeframe = 'weekly'")} ${IN_ORDER}`
 
 /** All that is kept of some tickers, in their order; null: there are no bars of one. Nothing is checked. */
 export async function wholeTickers(db: Queries, tickers: readonly string[]): Promise<(KeptTicker | null)[]> {

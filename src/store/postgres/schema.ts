@@ -105,6 +105,8 @@ export const STEPS: readonly string[] = [
     PRIMARY KEY (ticker, what)
   );
   `,
+  // What a question asks of all tickers: where these lie on other servers, it is a table beside them (shards.ts).
+  'CREATE VIEW bands_data.days AS SELECT * FROM bands_data.tickers',
 ]
 
 /** The tables that have rows of tickers. */
@@ -119,9 +121,12 @@ const DATA: SchemaKind = {
 }
 
 /** Throws NotFound where there are no tables and none are to be made, and StorageError for those of a newer bands. */
-export async function prepareData(database: Database, { make }: { make: boolean }): Promise<void> {
+export async function prepareData(
+  database: Database,
+  { make, laidOut }: { make: boolean; laidOut?: SchemaKind['laidOut'] },
+): Promise<void> {
   if (make) await checkEncoding(database)
-  await prepareSchema(database, DATA, { make })
+  await prepareSchema(database, { ...DATA, ...(laidOut && { laidOut }) }, { make })
 }
 
 /** How many steps its tables have taken; null: there are none. */

@@ -9,6 +9,8 @@ export interface SchemaKind {
   made: Remedy
   /** Steps are never edited once released. Each may be many statements; all that are lacking are taken in one transaction. */
   steps: readonly string[]
+  /** What is done to tables that were just made, and are empty, in the same transaction. */
+  laidOut?: (session: Queries) => Promise<void>
 }
 
 /**
@@ -53,6 +55,7 @@ async function takeSteps({ query }: Queries, location: string, kind: SchemaKind)
     await query(step)
     await query(`INSERT INTO ${kind.schema}.steps (step) VALUES ($1)`, [i + 1])
   }
+  if (found === null && kind.laidOut !== undefined) await kind.laidOut({ query })
 }
 
 /** null: there are no such tables */

@@ -1,17 +1,18 @@
 import { TIMEFRAME_NAMES } from '../../model/terms.js'
 import { checkedSheet, damagesIn, tickerDamages } from '../checked.js'
-import { type Hashed, type Listed, lostRows, missing, strangeRows, unlisted } from '../content.js'
+import { DAMAGE, type Hashed, type Listed, lostRows, missing, strangeRows, unlisted } from '../content.js'
 import type { PulledRow } from '../pages.js'
 import { pulledDamages } from '../pulled.js'
 import { type Damage, type SheetRow, UNDERIVED } from '../store.js'
 import { type Reading, wholeTickers } from './read.js'
+import { isCutOff, partsElsewhere } from './shards.js'
 
 /**
  * Reads all that there is as questions do, and looks whether it is all that was written; in one transaction, a ticker at a
  * time. Whether pages of the database's own files are as they were written, its checksums tell while it reads them.
  */
 export async function verifyContent(db: Reading): Promise<Damage[]> {
-  const damages = [...(await strays(db)), ...(await listDamages(db))]
+  const damages = [...(await strays(db)), ...(await listDamages(db)), ...(await dayDamages(db))]
   const [made] = await db.query<{ value: string }>("SELECT value FROM bands_data.meta WHERE key = 'definitions'")
   const derived = made?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
   for (const { ticker } of await db.query<Named>('SELECT ticker FROM bands_data.tickers ORDER BY ticker'))
@@ -46,6 +47,15 @@ async function strays(db: Reading): Promise<Damage[]> {
     if (found.length > 0) damages.push({ ticker: '', what: `rows of ${table} belong to none of tickers`, mend: null })
   }
   return damages
+}
+
+/** Where it is said beside the shards what they have, and that is not so; where a write was cut off it cannot be, yet. */
+async function dayDamages(db: Reading): Promise<Damage[]> {
+  if ((await partsElsewhere(db)).length === 0 || (await isCutOff(db))) return []
+  const lacking = 'SELECT ticker FROM (SELECT * FROM bands_data.tickers EXCEPT SELECT * FROM bands_data.days) lacking'
+  const strange = "SELECT ticker FROM bands_data.days EXCEPT SELECT ticker FROM bands_data.listed WHERE what = 'bars'"
+  const [one, other] = [await db.query<Named>(`${lacking} ORDER BY ticker`), await db.query<Named>(strange)]
+  return [...one.map(({ ticker }) => DAMAGE.entry(ticker)), ...other.map(({ ticker }) => unlisted(ticker, 'bars'))]
 }
 
 /** Where the list and the tables say different things. */

@@ -62,10 +62,9 @@ function partsOf(record: PackedRecord): Part[] {
   return all
 }
 
-const CUT = `DELETE FROM bands_data.chunks USING unnest($1::text[], $2::text[], $3::text[], $4::int[])
-    AS gone (ticker, timeframe, part, first)
-  WHERE chunks.ticker = gone.ticker AND chunks.timeframe = gone.timeframe AND chunks.part = gone.part
-    AND chunks.chunk >= gone.first`
+/** By an expression over a chunk's own columns and no join: a partition on another server takes it as a whole. */
+const CUT = `DELETE FROM bands_data.chunks WHERE ticker = ANY ($1)
+  AND chunk >= ($3::int[])[array_position($2::text[], ticker || ' ' || timeframe || ' ' || part)]`
 
 /** Cut out of one value: an array of as many would be sent as text, twice as long. */
 const PUT_CHUNKS = `INSERT INTO bands_data.chunks (ticker, timeframe, part, chunk, columns)
@@ -74,9 +73,11 @@ const PUT_CHUNKS = `INSERT INTO bands_data.chunks (ticker, timeframe, part, chun
     AS cut (ticker, timeframe, part, chunk, first, bytes)`
 
 async function putParts(db: Queries, parts: readonly Part[]): Promise<void> {
-  const column = <K extends 'ticker' | 'timeframe' | 'part' | 'first'>(name: K): Part[K][] =>
-    parts.map(part => part[name])
-  await db.query(CUT, [column('ticker'), column('timeframe'), column('part'), column('first')])
+  await db.query(CUT, [
+    [...new Set(parts.map(({ ticker }) => ticker))],
+    parts.map(({ ticker, timeframe, part }) => `${ticker} ${timeframe} ${part}`),
+    parts.map(({ first }) => first),
+  ])
   let chunks: Chunk[] = []
   let bytes = 0
   for (const { ticker, timeframe, part, first, chunks: own } of parts) {
@@ -124,6 +125,14 @@ const ENTRY_NAMES = {
   hash: 'text',
 } as const
 
+/** Has days that are newer than what is said of their tickers count beforehand. */
+export async function putDays(db: Queries, records: readonly PackedRecord[]): Promise<void> {
+  const rows = records.map(({ entry, bars }) => entryValues(entryRowOf(entry, bars)))
+  const names = Object.keys(ENTRY_NAMES).map(name => `${name} = excluded.${name}`)
+  const later = `ON CONFLICT (ticker) DO UPDATE SET ${names.join(', ')} WHERE days.last_date < excluded.last_date`
+  await insert(db, 'days', ENTRY_NAMES, rows, later)
+}
+
 function entryValues(row: EntryRow): Value[] {
   const { ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks } = row
   return [ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks, entryHash(row)]
@@ -148,11 +157,12 @@ interface NamedSeries {
   row: SeriesRow
 }
 
+/** @param series each of the tickers in each of the timeframes, such as one of one */
 async function putSeries(db: Queries, series: readonly NamedSeries[]): Promise<void> {
-  await db.query(
-    'DELETE FROM bands_data.series USING unnest($1::text[], $2::text[]) AS gone (ticker, timeframe) WHERE series.ticker = gone.ticker AND series.timeframe = gone.timeframe',
-    [series.map(({ ticker }) => ticker), series.map(({ timeframe }) => timeframe)],
-  )
+  await db.query('DELETE FROM bands_data.series WHERE ticker = ANY ($1) AND timeframe = ANY ($2)', [
+    [...new Set(series.map(({ ticker }) => ticker))],
+    [...new Set(series.map(({ timeframe }) => timeframe))],
+  ])
   const values = series.map(({ ticker, timeframe, row }) => {
     const { bars, final, events, eventsOnLast, fields, marks, chunks } = row
     const hash = seriesHash({ ticker, timeframe }, row)
@@ -169,12 +179,13 @@ async function insert(
   table: string,
   columns: Readonly<Record<string, 'text' | 'int'>>,
   rows: readonly (readonly Value[])[],
+  otherwise = '',
 ): Promise<void> {
   const names = Object.keys(columns)
   const lists = Object.values(columns).map((type, i) => `$${i + 1}::${type}[]`)
   const values = names.map((_name, i) => rows.map(row => row[i]))
   await db.query(
-    `INSERT INTO bands_data.${table} (${names.join(', ')}) SELECT * FROM unnest(${lists.join(', ')})`,
+    `INSERT INTO bands_data.${table} (${names.join(', ')}) SELECT * FROM unnest(${lists.join(', ')}) ${otherwise}`,
     values,
   )
 }

@@ -12,13 +12,35 @@ import { BIN } from '../../cli/support/run.js'
 import { draws, provenInFull } from '../../support/full.js'
 import { type Cluster, clusterForAll, describePostgres } from '../../support/postgres.js'
 import { pick } from '../../support/random-facts.js'
+import { shardsForAll } from '../../support/shards.js'
 
 const [FILES, TICKERS, BARS] = [6, 12, 500]
-/** What is killed: the whole server, the process behind one connection, or who imports. */
-const VICTIMS = ['server', 'connection', 'importer'] as const
+/** What is killed: the whole server, the process behind one connection, who imports, or one of the shards. */
+type Victim = 'server' | 'connection' | 'importer' | 'shard'
+
+/** Where it is imported into. */
+interface Target {
+  front: Cluster
+  shards: readonly Cluster[]
+  createDatabase(): Promise<string>
+}
 
 describePostgres('an import that a kill -9 interrupts', () => {
   const cluster = clusterForAll()
+  const target = (): Target => ({
+    front: cluster.current,
+    shards: [],
+    createDatabase: () => cluster.current.createDatabase(),
+  })
+  interrupted(target, ['server', 'connection', 'importer'])
+})
+
+describePostgres('an import into three shards that a kill -9 interrupts', () => {
+  const clusters = shardsForAll()
+  interrupted(() => clusters.current, ['server', 'connection', 'importer', 'shard', 'shard'])
+})
+
+function interrupted(target: () => Target, victims: readonly Victim[]): void {
   const folder = mkdtempSync(join(tmpdir(), 'bands-'))
   const files = { first: [] as string[], next: [] as string[] }
   let expected = ''
@@ -45,7 +67,7 @@ describePostgres('an import that a kill -9 interrupts', () => {
     async () => {
       const random = new Random(7)
       for (let round = 0; round < rounds; round++) {
-        const url = await cluster.current.createDatabase()
+        const url = await target().createDatabase()
         for (const [names, bars] of [
           [files.first, BARS - 20],
           [files.next, BARS],
@@ -53,7 +75,7 @@ describePostgres('an import that a kill -9 interrupts', () => {
           const run = bands(['import', ...names, '--ndjson', '--db', url])
           while (run.lines().length === 0 && run.child.exitCode === null) await sleep(5)
           await sleep(random.below(1_500))
-          await kill(cluster.current, pick(random, VICTIMS), run.child.pid!)
+          await kill(target(), pick(random, victims), run.child.pid!, random)
           const code = await run.ended
           expect([0, 8, null], run.said()).toContain(code)
           await untilItAnswers(url)
@@ -73,7 +95,7 @@ describePostgres('an import that a kill -9 interrupts', () => {
     writeFileSync(path, [...barsToCsv(tickers)].join(''))
     return path
   }
-})
+}
 
 function simulated(index: number): SimulatedTicker {
   return simulatedTicker(index, { count: 1, bars: BARS, seed: 11, end: 17_000 })
@@ -102,13 +124,14 @@ function bands(words: readonly string[]) {
   }
 }
 
-async function kill(cluster: Cluster, victim: (typeof VICTIMS)[number], importer: number): Promise<void> {
+async function kill({ front, shards }: Target, victim: Victim, importer: number, random: Random): Promise<void> {
   if (victim === 'importer') return void process.kill(importer, 'SIGKILL')
-  if (victim === 'server') {
-    await cluster.kill()
-    return cluster.start()
+  const server = victim === 'shard' ? pick(random, shards) : front
+  if (victim !== 'connection') {
+    await server.kill()
+    return server.start()
   }
-  const [pid] = await cluster.sql("SELECT pid FROM pg_stat_activity WHERE application_name = 'bands' ORDER BY random()")
+  const [pid] = await front.sql("SELECT pid FROM pg_stat_activity WHERE application_name = 'bands' ORDER BY random()")
   // None where the import has come to its end.
   if (pid !== undefined) process.kill(Number(pid), 'SIGKILL')
 }

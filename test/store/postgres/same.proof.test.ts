@@ -15,6 +15,7 @@ import { draws } from '../../support/full.js'
 import { clusterForAll, describeOldestPostgres, describePostgres } from '../../support/postgres.js'
 import { chance, pick } from '../../support/random-facts.js'
 import { randomEventsQuery, randomOversoldQuery } from '../../support/random-queries.js'
+import { shardsForAll } from '../../support/shards.js'
 import { importerOf, loadedInto, openedForAll, sourced } from '../../support/store.js'
 
 const SEED = 97
@@ -26,18 +27,35 @@ const ASKED = {
   last: parseDay('2024-06-28')!,
 }
 
-describePostgres('a file and a database of PostgreSQL, filled with the same', () => answerAlike(250))
-describeOldestPostgres('a file and a database of PostgreSQL 14, filled with the same', () => answerAlike(100, true))
+describePostgres('a file and a database of PostgreSQL, filled with the same', () => answerAlike(250, onOne()))
+describeOldestPostgres('a file and a database of PostgreSQL 14, filled with the same', () =>
+  answerAlike(100, onOne(true)),
+)
+describePostgres('a file and three shards of a database of PostgreSQL, filled with the same', () =>
+  answerAlike(250, onShards()),
+)
 
-function answerAlike(all: number, oldest = false): void {
+function onOne(oldest = false): Made {
   const cluster = clusterForAll({ fsync: false, oldest })
+  return () => cluster.current.createDatabase()
+}
+
+function onShards(): Made {
+  const clusters = shardsForAll({ fsync: false })
+  return () => clusters.current.createDatabase()
+}
+
+/** Makes a database that is empty. @returns its address */
+type Made = () => Promise<string>
+
+function answerAlike(all: number, made: Made): void {
   let [here, there]: Store[] = []
   openedForAll(async folder => {
     here = await filled(openSqlite(join(folder, 'bands.db'), { readonly: false }))
     return here
   })
   beforeAll(async () => {
-    there = await filled(await openPostgres(await cluster.current.createDatabase(), { readonly: false }))
+    there = await filled(await openPostgres(await made(), { readonly: false }))
   })
   afterAll(() => there?.close())
 
