@@ -166,7 +166,8 @@ describe('a broken config.json', () => {
     for (const line of COMMANDS) {
       const { code, out, err } = await ask(line)
       expect([line, code, out]).toEqual([line, 6, ''])
-      expect(err).toMatch(new RegExp(`^error: ${file}:1:\\d+: `))
+      // Wherever its lines are broken: a path may be long.
+      expect(err.replace(/\s+/g, ' ')).toMatch(new RegExp(`^error: ${file}:1:\\d+: `))
     }
     // It is left as it is, for who wrote it to mend.
     expect((await ask('config set costs_bps 1')).code).toBe(6)
@@ -176,11 +177,11 @@ describe('a broken config.json', () => {
   test('that cannot be read is told, too', async () => {
     const { ask, file, at } = user()
     mkdirSync(file)
-    expect((await ask('tickers')).err).toContain(`cannot read ${file}`)
+    expect((await ask('tickers')).err.replace(/\s+/g, ' ')).toContain(`cannot read ${file}`)
     rmSync(file, { recursive: true })
     symlinkSync(file, file)
     const { code, err } = await ask('tickers')
-    expect([code, err]).toEqual([6, expect.stringContaining(`cannot read ${file}`)])
+    expect([code, err.replace(/\s+/g, ' ')]).toEqual([6, expect.stringContaining(`cannot read ${file}`)])
     expect(readdirSync(at)).toEqual(['config.json'])
   })
 

@@ -221,7 +221,7 @@ describe('the sample', () => {
     const { out, err } = await typed(`demo --report ${file}`, { terminal: 80 })
     for (const line of ['$ bands events AAPL', '$ bands tally AAPL', '$ bands study GSPC']) expect(out).toContain(line)
     expect(readFileSync(file, 'utf8')).toContain('<svg')
-    expect(err).toContain(`wrote the report to ${file}`)
+    expect(err.replace(/\s+/g, ' ')).toContain(`wrote the report to ${file}`)
     expect(unpainted(err)).toMatch(
       /three things to try:\n +bands now SIM0001\n +bands sweep .*\n +bands import FILE.csv\n/,
     )
