@@ -36,17 +36,17 @@ export class Prices {
 
   async bars(ticker: string, timeframe: Timeframe): Promise<MarketBars> {
     entitleAftermath(this.#cache.tier)
-    return this.#asked(ticker, timeframe, kept => this.#prices(kept, ticker, timeframe))
+    return this.#asked(ticker, timeframe, (kept, today) => this.#prices(kept, ticker, timeframe, today))
   }
 
   async states(ticker: string, { fields, timeframe, lag }: Omit<StatesQuery, 'tickers'>): Promise<BarStates> {
     for (const field of fields) entitle({ field }, this.#cache.tier, this.#cache.fieldSet)
     entitleAftermath(this.#cache.tier)
-    return this.#asked(ticker, timeframe, async kept => {
-      const prices = await this.#prices(kept, ticker, timeframe)
+    return this.#asked(ticker, timeframe, async (kept, today) => {
+      const prices = await this.#prices(kept, ticker, timeframe, today)
       const states: States[] = []
       for (const name of fields)
-        states.push(await kept(`states ${name} ${lag}`, () => this.#readStates(kept, prices, name, lag)))
+        states.push(await kept(`states ${name} ${lag}`, () => this.#readStates(kept, prices, { name, lag, today })))
       return { prices, states }
     })
   }
@@ -55,41 +55,49 @@ export class Prices {
     return this.#delistings.remarks
   }
 
-  /** A refusal is not kept: another question may be answered. */
-  async #asked<Found>(ticker: string, timeframe: Timeframe, ask: (kept: Once) => Promise<Found>): Promise<Found> {
-    const name = `${timeframe} ${ticker} ${await this.#cache.today()}`
+  /** A refusal is not kept: another question may be answered. The day is asked for once a ticker: a store looks for it. */
+  async #asked<Found>(
+    ticker: string,
+    timeframe: Timeframe,
+    ask: (kept: Once, today: Day) => Promise<Found>,
+  ): Promise<Found> {
+    const today = await this.#cache.today()
+    const name = `${timeframe} ${ticker} ${today}`
     const kept = this.#kept.get(name) ?? once()
     this.#kept.delete(name)
     this.#kept.set(name, kept)
     const [oldest] = this.#kept.keys()
     if (this.#kept.size > MOST_KEPT) this.#kept.delete(oldest!)
     try {
-      return await ask(kept)
+      return await ask(kept, today)
     } catch (error) {
       this.#kept.delete(name)
       throw error
     }
   }
 
-  #prices(kept: Once, ticker: string, timeframe: Timeframe): Promise<MarketBars> {
+  #prices(kept: Once, ticker: string, timeframe: Timeframe, today: Day): Promise<MarketBars> {
     return kept('prices', async () => {
       const cache = this.#cache
       const entry = await cache.entry(ticker)
-      const today = await cache.today()
       const known = (series: Series): Series => head(series, barsKnownBy(series, today))
       const daily = await cache.whole(entry, 'daily')
       return {
         ticker,
         assetClass: entry.assetClass,
         adjustment: entry.prices,
-        series: known(await cache.whole(entry, timeframe)),
+        series: known(timeframe === 'daily' ? daily : await cache.whole(entry, timeframe)),
         barsAYear: barsAYear(timeframe, known(daily), entry.assetClass),
-        delisting: await this.#delistings.of(ticker, daily),
+        delisting: await this.#delistings.of(ticker, daily, today),
       }
     })
   }
 
-  async #readStates(kept: Once, { ticker, series }: MarketBars, name: string, lag?: number): Promise<States> {
+  async #readStates(
+    kept: Once,
+    { ticker, series }: MarketBars,
+    { name, lag, today }: { name: string; lag?: number | undefined; today: Day },
+  ): Promise<States> {
     const { timeframe } = series
     const field = this.#cache.field(name)
     const view = await this.#cache.view(ticker, timeframe, name, lag)
@@ -100,7 +108,7 @@ export class Prices {
         )
     if (view.bars !== series.days.length || view.days.length !== codes.length)
       throw new Busy(`${ticker} was imported anew while it was being read; try again`)
-    const from = countUpTo(view.days, planOf(this.#cache.tier).rangeStart(await this.#cache.today()))
+    const from = countUpTo(view.days, planOf(this.#cache.tier).rangeStart(today))
     return statesOf(view, name, codes.subarray(0, view.bars), Math.min(from, view.bars))
   }
 }
@@ -145,10 +153,10 @@ class Delistings {
    *
    * @param daily all bars that are kept
    */
-  async of(ticker: string, daily: Pick<Series, 'days' | 'close'>): Promise<MarketBars['delisting']> {
+  async of(ticker: string, daily: Pick<Series, 'days' | 'close'>, today: Day): Promise<MarketBars['delisting']> {
     this.#securities ??= this.#cache.store.securities()
     const { delisted, delisting_price, delisting_return } = (await this.#securities).get(ticker) ?? {}
-    if (delisted === undefined || delisted > (await this.#cache.today())) return null
+    if (delisted === undefined || delisted > today) return null
     const doubt = doubtOf(delisted, daily.days.at(-1)!)
     if (doubt !== null) return this.#refused(ticker, delisted, doubt)
     if (delisting_price !== undefined) return { day: delisted, price: delisting_price }

@@ -43,10 +43,9 @@ export async function inputsOf(
   found: Priced,
 ): Promise<{ adjustment: string | null; inputs: string }> {
   const kinds = new Set<Adjustment>()
-  for await (const { adjustment } of source.bars(found)) kinds.add(adjustment)
+  const inputs = await hashOfInputs(source, inputsNamed(found), kinds)
   const [only, other] = kinds
-  const adjustment = only === undefined || other !== undefined ? null : ADJUSTMENTS[only]
-  return { adjustment, inputs: await hashOfInputs(source, inputsNamed(found)) }
+  return { adjustment: only === undefined || other !== undefined ? null : ADJUSTMENTS[only], inputs }
 }
 
 function inputsNamed(found: Priced): Inputs {
@@ -160,16 +159,19 @@ interface Inputs {
 /**
  * SHA-256 of all that an answer stands on: the bars of the tickers and the bands of the fields on them, as known on the
  * as-of day. Two answers with one hash and one command line are the same answer.
+ * @param kinds filled with how the bars of the tickers are adjusted: all of them are read only once
  */
 export async function hashOfInputs(
   source: PricedSource,
   { tickers, fields, timeframe, lags = [0], beside = [] }: Inputs,
+  kinds = new Set<Adjustment>(),
 ): Promise<string> {
   const hash = createHash('sha256')
   const ordered = { tickers: [...tickers].sort(), fields: [...fields].sort(), timeframe }
   for (const lag of lags) {
     if (lag > 0) hash.update(`lag ${lag}`)
     for await (const { prices, states } of source.states({ ...ordered, lag })) {
+      kinds.add(prices.adjustment)
       hash.update(barBytes(prices))
       for (const one of states) hash.update(stateBytes(one))
     }

@@ -331,7 +331,8 @@ function basePoint(subjects: readonly Subject[], bar: number): number | null {
   let sum = 0
   let weights = 0
   for (const { prices, eligible, signals } of subjects) {
-    const weight = signals.bars.reduce((n, event) => n + (Number.isNaN(movedTo(prices, event, bar)) ? 0 : 1), 0)
+    let weight = 0
+    for (const event of signals.bars) if (!Number.isNaN(movedTo(prices, event, bar))) weight++
     if (weight === 0) continue
     sum += weight * meanMove(prices, eligible, bar)
     weights += weight

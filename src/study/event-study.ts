@@ -5,12 +5,20 @@ import { TIMEFRAMES } from '../model/terms.js'
 import type { StudyQuery } from '../params/studies.js'
 import { fieldOf, type PricedSource, type Trials, tickerBars } from '../source.js'
 import { inOrder, shared } from '../threads.js'
-import { modelledEvents, pathOf } from './abnormal.js'
-import { type EventStudy, gravestFirst, type Occurrence, type StudyWindow, samplingOf, type Warning } from './result.js'
+import { modelledEvents } from './abnormal.js'
+import {
+  type EventStudy,
+  gravestFirst,
+  type Occurrence,
+  type PathPoint,
+  type StudyWindow,
+  samplingOf,
+  type Warning,
+} from './result.js'
 import { daysAt, forwardReturns, type Range, rangeOf } from './signals.js'
 import { extremesAfter, type Subject, subjectsOf } from './subject.js'
 import { type CellSpec, cellTrial } from './trials.js'
-import { type Material, studyWindow } from './window.js'
+import { type Cell, type Material, type StudyPart, studyPart } from './window.js'
 import { assumptionsOf, hintsOf, warningsOf } from './words.js'
 
 export type { StudyQuery } from '../params/studies.js'
@@ -31,15 +39,13 @@ export async function eventStudy(source: PricedSource, query: StudyQuery, ways: 
   const { step = () => {}, trials = null } = ways
   const material = await materialOf(source, query, step)
   const { subjects } = material
-  const cells = await cellsOf(material, step, source.threads)
+  const { path, cells } = await partsOf(material, step, source.threads)
   const windows = cells.map(({ window }) => window)
   const range = rangeOf(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
   const noted = await trials?.note(
     'cell',
     cells.map(cell => trialOf(query, range, cell)),
   )
-  step(() => 'study  path')
-  const path = pathOf(subjects, material.modelled, query)
   const found: EventStudy = {
     ...headOf(material, range),
     trials: { run: windows.length, ledger: noted?.ofKind ?? null },
@@ -85,33 +91,36 @@ async function materialOf(
   return shared({ query, subjects, benchmark: held, contextDays, modelled, fromPrices, asOf })
 }
 
-type Cell = ReturnType<typeof studyWindow>
-
-/** The cell of each horizon. */
-async function cellsOf(
-  material: Material,
-  step: NonNullable<StudyWays['step']>,
-  threads: number | undefined,
-): Promise<Cell[]> {
+/** The path and the cell of each horizon, wherever each is made. */
+async function partsOf(material: Material, step: NonNullable<StudyWays['step']>, threads: number | undefined) {
   const { horizons } = material.query
+  // The path first, which takes longest: threads that begin with it end together with the others.
+  const parts: StudyPart[] = ['path', ...horizons]
   const cells: Cell[] = []
-  const tell = (): void => step(() => `study  ${horizons[cells.length]} bars  ${cells.length + 1}/${horizons.length}`)
+  let path: PathPoint[] = []
+  let done = 0
+  const tell = (): void => step(() => `study  ${partText(parts[done]!)}  ${done + 1}/${parts.length}`)
   const found = inOrder(
     {
       job: 'study',
       data: () => material,
-      tasks: horizons,
-      ms: (horizons.length * material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)) / BARS_A_MS,
-      here: horizon => studyWindow(material, horizon),
+      tasks: parts,
+      ms: (parts.length * material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)) / BARS_A_MS,
+      here: part => studyPart(material, part),
     },
     threads,
   )
   tell()
-  for await (const cell of found) {
-    cells.push(cell)
-    if (cells.length < horizons.length) tell()
+  for await (const part of found) {
+    if ('path' in part) path = part.path
+    else cells.push(part)
+    if (++done < parts.length) tell()
   }
-  return cells
+  return { path, cells }
+}
+
+function partText(part: StudyPart): string {
+  return part === 'path' ? part : `${part} bars`
 }
 
 /** So many bars of a base take about a millisecond, with all tests. */

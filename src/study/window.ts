@@ -4,7 +4,7 @@ import { TIMEFRAMES } from '../model/terms.js'
 import type { StudyQuery } from '../params/studies.js'
 import { wilson } from '../statistics/counts.js'
 import { deviation, mean, quantile } from '../statistics/moments.js'
-import { abnormalOver, heldPositions, type ModelledEvent } from './abnormal.js'
+import { abnormalOver, heldPositions, type ModelledEvent, pathOf } from './abnormal.js'
 import { portfolioSharpe } from './calendar-time.js'
 import {
   aftermathTally,
@@ -20,7 +20,7 @@ import {
   streamOf,
   stretches,
 } from './cell.js'
-import { type StudyWindow, tooFew } from './result.js'
+import { type PathPoint, type StudyWindow, tooFew } from './result.js'
 import { forwardReturns, lostOf } from './signals.js'
 import { extremesAfter, type Subject } from './subject.js'
 import { intervalsOf, randomEntries, testsOf } from './tests.js'
@@ -39,8 +39,18 @@ export interface Material {
   asOf: Day | null
 }
 
+/** A horizon, or the path around the events: what can be made beside the others. */
+export type StudyPart = number | 'path'
+
+export type Cell = ReturnType<typeof studyWindow>
+
+export function studyPart(material: Material, part: StudyPart): Cell | { path: PathPoint[] } {
+  if (part !== 'path') return studyWindow(material, part)
+  return { path: pathOf(material.subjects, material.modelled, material.query) }
+}
+
 /** One cell, and the Sharpe ratio of the portfolio that holds its events. */
-export function studyWindow(material: Material, horizon: number): { window: StudyWindow; sharpe: number | null } {
+function studyWindow(material: Material, horizon: number): { window: StudyWindow; sharpe: number | null } {
   const { query } = material
   const subjects = material.subjects.filter(({ signals }) => signals.bars.length > 0)
   const room = new Float64Array(subjects.reduce((sum, { eligible }) => sum + eligible.length, 0))

@@ -1,7 +1,7 @@
-import { type Material, studyWindow } from '../study/window.js'
+import { type Material, type StudyPart, studyPart } from '../study/window.js'
 import type { Handler } from '../threads.js'
 
-/** Studies a window. */
+/** Studies a window, or draws the path. */
 export function begin(material: Material): Handler {
-  return { answer: (horizon: number) => ({ result: studyWindow(material, horizon) }) }
+  return { answer: (part: StudyPart) => ({ result: studyPart(material, part) }) }
 }
