@@ -79,7 +79,10 @@ function withCondition(fields: readonly string[], when: string | undefined): rea
   return when === undefined ? fields : [...fields, when]
 }
 
-function besides(context: { ticker: string; field: string } | null, benchmark: string | null): Inputs['beside'] & {} {
+function besides(
+  context: { ticker: string; field: string; lag?: number } | null,
+  benchmark: string | null,
+): Inputs['beside'] & {} {
   return [...(context === null ? [] : [context]), ...(benchmark === null ? [] : [{ ticker: benchmark, field: null }])]
 }
 
@@ -152,8 +155,11 @@ interface Inputs {
   timeframe: Timeframe
   /** How many bars earlier conditions among the fields look at the tickers that they name; 0 alone unless given. */
   lags?: readonly number[] | undefined
-  /** Contexts and benchmarks: other tickers, of which a field is looked at, or (null) the prices alone. */
-  beside?: readonly { ticker: string; field: string | null }[]
+  /**
+   * Contexts, with how many bars earlier they are looked at, and benchmarks: other tickers, of which a field is looked at, or
+   * (null) the prices alone.
+   */
+  beside?: readonly { ticker: string; field: string | null; lag?: number }[]
 }
 
 /**
@@ -176,7 +182,9 @@ export async function hashOfInputs(
       for (const one of states) hash.update(stateBytes(one))
     }
   }
-  const named = new Map(beside.map(other => [`${other.ticker} ${other.field}`, other]))
+  const nameOf = ({ ticker, field, lag = 0 }: (typeof beside)[number]): string =>
+    `${ticker} ${field}${lag > 0 ? ` lag ${lag}` : ''}`
+  const named = new Map(beside.map(other => [nameOf(other), other]))
   for (const name of [...named.keys()].sort()) {
     const { ticker, field } = named.get(name)!
     const asked = { tickers: [ticker], fields: field === null ? [] : [field], timeframe }

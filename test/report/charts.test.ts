@@ -258,7 +258,7 @@ describe('the hash of the inputs', () => {
   })
 
   it('knows contexts and benchmarks, whichever is named first', async () => {
-    const of = (beside: { ticker: string; field: string | null }[]) =>
+    const of = (beside: { ticker: string; field: string | null; lag?: number }[]) =>
       hashOfInputs(market, { tickers: ['AAPL'], fields: ['rsi_zone'], timeframe: 'daily', beside })
     const [context, benchmark] = [
       { ticker: 'GSPC', field: 'trend_direction' },
@@ -267,6 +267,9 @@ describe('the hash of the inputs', () => {
     const hashes = await Promise.all([of([]), of([context]), of([benchmark]), of([context, benchmark])])
     expect(new Set(hashes).size).toBe(4)
     expect(await of([benchmark, context, benchmark])).toBe(hashes[3])
+    // A bar earlier is another question; on the same bar it is the one that it always was.
+    expect(new Set([...hashes, await of([{ ...context, lag: 1 }])]).size).toBe(5)
+    expect(await of([{ ...context, lag: 0 }])).toBe(hashes[1])
   })
 
   it('knows how many bars earlier a condition looks at another ticker, and stays as it was without that', async () => {
