@@ -6,6 +6,7 @@ import { builtPath } from './built.js'
 import { ConfigError, NotFound, remedy } from './errors.js'
 import type { FieldSet } from './fields/index.js'
 import type { Importer } from './load/import.js'
+import type { DerivedMemory } from './local/derived.js'
 import { Local } from './local/local.js'
 import type { Status } from './local/status.js'
 import { type Day, dayAt } from './model/day.js'
@@ -84,15 +85,7 @@ export async function openLocal({
   ...choice
 }: OpenOptions = {}): Promise<Opened> {
   const path = await settled(databasePath(choice))
-  const view = {
-    tier,
-    asOf,
-    now,
-    fields,
-    threads,
-    env: forThreads(choice),
-    remembered: await rememberedUpTo(cacheBytes),
-  }
+  const view = { tier, asOf, now, fields, threads, env: forThreads(choice), ...(await rememberedUpTo(cacheBytes)) }
   if (namedDatabase(choice) !== null) {
     if (postgresUrl(choice) !== null || existsSync(path)) return opened(await openForReading(choice), path, view)
     throw new NotFound(`there is no database at ${path}; an import makes one.`, [], {
@@ -110,11 +103,14 @@ export async function openLocal({
 /** What a program that asks again and again keeps: some 700 series of five years, with the fields that were asked for. */
 export const CACHE_BYTES = 64 * 1024 * 1024
 
-/** A command asks one question. */
-async function rememberedUpTo(bytes: number): Promise<Seen['remembered']> {
-  if (bytes === 0) return undefined
-  const { remembering } = await import('./store/remembered.js')
-  return store => remembering(store, bytes)
+/** A command asks one question. Records that were made for one have a quarter beside what is read. */
+async function rememberedUpTo(bytes: number): Promise<Pick<Seen, 'remembered' | 'derived'>> {
+  if (bytes === 0) return {}
+  const [{ remembering }, { DerivedMemory }] = await Promise.all([
+    import('./store/remembered.js'),
+    import('./local/derived.js'),
+  ])
+  return { remembered: store => remembering(store, bytes), derived: new DerivedMemory(bytes / 4) }
 }
 
 /** The bundled sample, whatever the user has. */
@@ -356,15 +352,17 @@ interface Seen extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'fields' | 't
   env?: DatabaseChoice['env'] | undefined
   /** A store that remembers what was asked of another. */
   remembered?: ((store: Store) => Store) | undefined
+  /** What keeps records that were made for a question. */
+  derived?: DerivedMemory | undefined
 }
 
 function opened(
   store: Store,
   path: string,
-  { tier = null, asOf = null, now, fields, threads, env, remembered }: Seen,
+  { tier = null, asOf = null, now, fields, threads, env, remembered, derived }: Seen,
   sample = false,
 ): Opened {
-  return { ...composed(remembered?.(store) ?? store, tier, asOf, { now, fields, threads, env }), path, sample }
+  return { ...composed(remembered?.(store) ?? store, tier, asOf, { now, fields, threads, env, derived }), path, sample }
 }
 
 /** A store as one caller sees it: the engine over its bars, and beside it the pages of other tickers. */
@@ -372,7 +370,7 @@ export function composed(
   store: Store,
   tier: Tier | null,
   asOf: Day | null,
-  { now, fields, threads, env }: Pick<Seen, 'now' | 'fields' | 'threads' | 'env'> = {},
+  { now, fields, threads, env, derived }: Omit<Seen, 'tier' | 'asOf' | 'remembered'> = {},
 ): Pick<Opened, 'local' | 'bands'> {
   const { pages } = store
   const elsewhere = {
@@ -383,7 +381,7 @@ export function composed(
       return first === undefined ? null : sourceWords(first)
     },
   }
-  const local = new Local(store, tier, asOf, { elsewhere, now: dayBy(now), fields, threads, env })
+  const local = new Local(store, tier, asOf, { elsewhere, now: dayBy(now), fields, threads, env, derived })
   const kept = async () => {
     const { KeptPages } = await import('./remote/kept.js')
     return new KeptPages(pages, { tier, asOf, unknown: ticker => local.unknown(ticker) })

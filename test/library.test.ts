@@ -99,6 +99,25 @@ describe('the library', () => {
       await expect(openBands({ cacheBytes })).rejects.toMatchObject({ code: 'invalid_parameter', param: 'cacheBytes' })
   })
 
+  it('makes what a condition and an own field need once, and anew when anything was written or fields are others', async () => {
+    const db = await filled()
+    const fields = (cut: number) => [{ field: 'mine', of: 'rsi(close, 2)', cuts: [cut], bands: ['low', 'high'] }]
+    const asked = { ticker: 'ONE', field: 'rsi_zone = oversold and mine = low', limit: 3 }
+    const [keeping, reading] = [
+      await openBands({ db, fields: fields(90) }),
+      await openBands({ db, cacheBytes: 0, fields: fields(90) }),
+    ]
+    const before = await keeping.events(asked)
+    expect(before.events.length).toBeGreaterThan(0)
+    expect(await reading.events(asked)).toEqual(before)
+    const other = await openBands({ db, fields: fields(1) })
+    expect(await other.events(asked)).not.toEqual(before)
+    written(db, "UPDATE chunks SET columns = zeroblob(length(columns)) WHERE part = 'events'")
+    await expect(reading.events(asked)).rejects.toThrow('is damaged')
+    await expect(keeping.events(asked)).rejects.toThrow('is damaged')
+    await Promise.all([keeping.close(), reading.close(), other.close()])
+  })
+
   it('lends no list that it keeps', async () => {
     const bands = await openBands({ db: await filled() })
     const [first] = await bands.tickers()

@@ -19,7 +19,7 @@ import {
   UNDERIVED,
 } from '../store/store.js'
 import { entitle, type Plan, planOf } from '../tiers.js'
-import type { AskedSeries } from './derived.js'
+import type { AskedSeries, DerivedMemory } from './derived.js'
 import type { Sectors } from './sectors.js'
 import { type Asides, search, sectorKey, type View, viewOf, viewOfBars } from './view.js'
 
@@ -40,6 +40,8 @@ export interface CacheWays {
   elsewhere?: Elsewhere | null
   /** What can be asked for; the specified fields unless given. */
   fields?: FieldSet | undefined
+  /** What keeps the records of fields that are made when they are asked for; nothing does unless given. */
+  derived?: DerivedMemory | undefined
   /** How many threads may answer of many tickers; as many as the machine has cores unless given. */
   threads?: number | undefined
   /** What they open the store with; the environment of this process unless given. */
@@ -216,7 +218,13 @@ export class Cache {
     return recorded
   }
 
-  async #derived(query: AskedSeries): Promise<Recorded | null> {
+  #derived(query: AskedSeries): Promise<Recorded | null> {
+    const name = JSON.stringify([query.timeframe, query.tickers, query.fields, query.lag])
+    const make = (): Promise<Recorded | null> => this.#derivedAnew(query)
+    return this.ways.derived?.of(this.store, this.fieldSet, name, make) ?? make()
+  }
+
+  async #derivedAnew(query: AskedSeries): Promise<Recorded | null> {
     const found = await first(this.#series(query))
     if (found === null) return null
     const { outcomes, fields, ...series } = found

@@ -1,6 +1,6 @@
 import { barsAt, entries, transitions } from '../engine/record.js'
 import { Busy, type NotFound } from '../errors.js'
-import { type AnyField, isRecorded } from '../fields/index.js'
+import { type AnyField, type FieldSet, isRecorded } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
 import { codesByRules, isConditionField, isRuled, type RuledField } from '../language/as-field.js'
 import { printSubject, type Subject } from '../language/condition.js'
@@ -17,7 +17,7 @@ import {
 } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import { first } from '../source.js'
-import type { RecordedSeries, SeriesQuery, Store } from '../store/store.js'
+import type { Recorded, RecordedSeries, SeriesQuery, Store } from '../store/store.js'
 
 /** What knows the fields, and reads. */
 interface Asked {
@@ -75,6 +75,69 @@ export async function* derivedSeries(cache: Asked, query: AskedSeries): AsyncGen
   } finally {
     await others?.return?.()
   }
+}
+
+/**
+ * Records that were made for earlier questions, with all that is told of their series, up to a number of bytes and until
+ * anything is written: a condition may name any ticker. What is asked with other fields is made anew, because names of a
+ * user's own may mean something else among them.
+ */
+export class DerivedMemory {
+  readonly #most: number
+  /** By name, the one that was asked for last at the end. */
+  readonly #kept = new Map<string, { found: Recorded; bytes: number }>()
+  #of: { version: string; fields: FieldSet } | null = null
+  #bytes = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** @param make reads as much of the store as it takes; what was written meanwhile is not kept */
+  async of(
+    store: Store,
+    fields: FieldSet,
+    name: string,
+    make: () => Promise<Recorded | null>,
+  ): Promise<Recorded | null> {
+    const version = await store.version()
+    if (this.#of?.version !== version || this.#of.fields !== fields) this.#forget({ version, fields })
+    const known = this.#kept.get(name)
+    if (known !== undefined) {
+      this.#kept.delete(name)
+      this.#kept.set(name, known)
+      return { ...known.found }
+    }
+    const of = this.#of
+    const found = await make()
+    if (found !== null && (await store.version()) === version && this.#of === of) this.#keep(name, found)
+    return found
+  }
+
+  #forget(of: { version: string; fields: FieldSet }): void {
+    this.#of = of
+    this.#kept.clear()
+    this.#bytes = 0
+  }
+
+  #keep(name: string, found: Recorded): void {
+    const bytes = bytesOf(found)
+    if (bytes > this.#most || this.#kept.has(name)) return
+    this.#kept.set(name, { found: { ...found }, bytes })
+    this.#bytes += bytes
+    for (const [oldest, { bytes }] of this.#kept) {
+      if (this.#bytes <= this.#most) break
+      this.#kept.delete(oldest)
+      this.#bytes -= bytes
+    }
+  }
+}
+
+/** Of all columns, about. */
+function bytesOf({ calendar, outcomes, field }: Recorded): number {
+  const columns = [calendar.days, calendar.known, ...outcomes.returns, ...outcomes.ranks]
+  const record = field === null ? 0 : field.bars.byteLength + field.gaps.byteLength + 3 * field.bands.byteLength
+  return columns.reduce((sum, { byteLength }) => sum + byteLength, record + 1_500)
 }
 
 function seriesAt(cache: Asked, tickers: readonly string[], timeframe: Timeframe, { fields }: Need) {
