@@ -66,9 +66,10 @@ export type {
   ExportedEvent,
   ExportedSeriesBar,
   HistoricEvent,
+  OversoldMatch,
+  OversoldPage,
 } from './model/event.js'
 export type { FactKind, FactRecords } from './model/facts.js'
-export type { OversoldMatch, OversoldPage } from './model/oversold.js'
 export type { Adjustment, AssetClass, Series } from './model/series.js'
 export { PERFORMANCES, type Performance, STABILITIES, type Stability } from './model/series.js'
 export type { Tier, Timeframe } from './model/terms.js'

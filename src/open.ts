@@ -285,7 +285,7 @@ export async function checkPrivate(path: string): Promise<void> {
 export async function openTrials(choice: DatabaseChoice = {}): Promise<Trials | null> {
   const path = await besidePath('trials', choice)
   if (path === null) return null
-  const { openSqliteTrials } = await import('./store/sqlite/trials.js')
+  const { openSqliteTrials } = await import('./store/sqlite/lists.js')
   return openSqliteTrials(path, Date.now, choice.notice)
 }
 
@@ -297,7 +297,7 @@ export async function openTrialsForReading(choice: DatabaseChoice = {}): Promise
   const path = await besidePath('trials', choice)
   if (path === null) return null
   if (!existsSync(path)) return 'none'
-  const { openSqliteTrialsForReading } = await import('./store/sqlite/trials.js')
+  const { openSqliteTrialsForReading } = await import('./store/sqlite/lists.js')
   return openSqliteTrialsForReading(path)
 }
 

@@ -7,12 +7,12 @@ import type {
   EventsQuery,
   HistoricEvent,
   HistoryQuery,
+  OversoldPage,
+  OversoldQuery,
   SeriesKey,
 } from './model/event.js'
-import { eventHistoryOf, type History } from './model/history.js'
-import type { OversoldPage, OversoldQuery } from './model/oversold.js'
+import { eventHistoryOf, type History, type Stays } from './model/history.js'
 import type { Adjustment, AssetClass, Series } from './model/series.js'
-import type { Stays } from './model/stays.js'
 import type { Tier, Timeframe } from './model/terms.js'
 
 /**

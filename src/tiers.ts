@@ -2,8 +2,7 @@ import { type InvalidParameter, invalid, TierRestricted } from './errors.js'
 import type { AnyField, FieldSet } from './fields/index.js'
 import { conditionField, isRuled } from './language/as-field.js'
 import { type Day, formatDay, yearsBefore } from './model/day.js'
-import type { BandEvent, EventsPage, EventsQuery, HistoricEvent, HistoryQuery } from './model/event.js'
-import type { OversoldMatch } from './model/oversold.js'
+import type { BandEvent, EventsPage, EventsQuery, HistoricEvent, HistoryQuery, OversoldMatch } from './model/event.js'
 import { reaches, TIER_NAMES, type Tier } from './model/terms.js'
 
 /**

@@ -3,19 +3,37 @@ import type { GridStatistic } from '../params/grid.js'
 import type { Side, Strategy } from '../params/strategy.js'
 import type { Way } from '../params/studies.js'
 
-/** `bands backtest`: trades, equity and their statistics. Returns are fractions, dates YYYY-MM-DD, prices as loaded. */
-export interface Backtest {
-  schema: 'bands.backtest/1'
-  /** As `--print-config` prints it: the strategy file that makes the same run. */
-  strategy: Strategy
+/** What every answer about strategies says of what it stands on. */
+interface Ran {
   tickers: string[]
   timeframe: Timeframe
-  /** What is annualised by: 252, 365 or 52; of calendars that differ the bars that there are / the years that they take. */
-  bars_a_year: number
   first: string | null
   last: string | null
   as_of: string | null
+  /** What is annualised by: 252, 365 or 52; of calendars that differ the bars that there are / the years that they take. */
+  bars_a_year: number
   seed: number
+  /** How many looks there were, and what that leaves of the Sharpe ratio. */
+  trials: {
+    /** Distinct strategies of this run, and all that the ledger knows; null without one. */
+    run: number
+    ledger: number | null
+    family: 'run' | 'ledger'
+    /** What the deflated Sharpe ratio stands on: strategies of the family, and the variance of their ratios a bar. */
+    n: number
+    variance: number | null
+    deflated_sharpe: number | null
+    reason: string | null
+  }
+  assumptions: string[]
+  warnings: string[]
+}
+
+/** `bands backtest`: trades, equity and their statistics. Returns are fractions, dates YYYY-MM-DD, prices as loaded. */
+export interface Backtest extends Ran {
+  schema: 'bands.backtest/1'
+  /** As `--print-config` prints it: the strategy file that makes the same run. */
+  strategy: Strategy
   signals: {
     total: number
     /** Trades closed, and open at the last bar. */
@@ -62,23 +80,9 @@ export interface Backtest {
    * and how rare it is to lie as many of its own Newey-West errors above it as the strategy does.
    */
   random_entry: { draws: number; mean: number | null; p: number | null; reason: string | null }
-  /** How many looks there were, and what that leaves of the Sharpe ratio. */
-  trials: {
-    /** Distinct strategies of this run, and all that the ledger knows; null without one. */
-    run: number
-    ledger: number | null
-    family: 'run' | 'ledger'
-    /** What the deflated Sharpe ratio stands on: strategies of the family, and the variance of their ratios a bar. */
-    n: number
-    variance: number | null
-    deflated_sharpe: number | null
-    reason: string | null
-  }
   /** null unless it was asked for. */
   monte_carlo: MonteCarlo | null
   validation: Validation | null
-  assumptions: string[]
-  warnings: string[]
 }
 
 /** Statistics of an equity curve; formulas in statistics/. A null has its reason. */
@@ -263,34 +267,25 @@ export interface LookedOn {
   lags?: number[]
 }
 
-/** `bands backtest … --vary`: every combination of some values of a strategy, and whether the best of them is real. */
-export interface Grid extends LookedOn {
+/**
+ * `bands backtest … --vary`: every combination of some values of a strategy, and whether the best of them is real. Bars a
+ * year and trials are those of the best.
+ */
+export interface Grid extends Ran, LookedOn {
   schema: 'bands.grid/1'
   /** What is varied; keys as the parameters of a backtest, values as they were written. */
   axes: { key: string; values: string[] }[]
   /** What the cells are compared by. */
   statistic: GridStatistic
-  tickers: string[]
-  timeframe: Timeframe
-  first: string | null
-  last: string | null
-  as_of: string | null
-  /** Of the best. */
-  bars_a_year: number
-  seed: number
   /** Every combination, the last axis changing fastest. */
   cells: GridCell[]
   /** Its place among the cells, and the strategy file that makes it again; null where no cell has a value. */
   best: { cell: number; strategy: Strategy; neighbours: Neighbours } | null
   /** Correlation of the cells with the means of their neighbours; null of too few, or where nothing varies. */
   smoothness: number | null
-  /** Of the best. */
-  trials: Backtest['trials']
   /** How often the best of one half of the bars is not above the median of the other; null with its reason. */
   pbo: { probability: number; splits: number; blocks: number } | null
   validation: Validation | null
-  assumptions: string[]
-  warnings: string[]
   reasons: Record<string, string>
 }
 
@@ -312,15 +307,8 @@ export interface Neighbours {
 }
 
 /** `bands compare`: strategies side by side over the days that all of them have. */
-export interface Comparison extends LookedOn {
+export interface Comparison extends Ran, LookedOn {
   schema: 'bands.comparison/1'
-  tickers: string[]
-  timeframe: Timeframe
-  first: string | null
-  last: string | null
-  as_of: string | null
-  bars_a_year: number
-  seed: number
   strategies: ComparedStrategy[]
   /** The common days. */
   dates: string[]
@@ -330,9 +318,6 @@ export interface Comparison extends LookedOn {
   sharpe_differences: SharpeDifference[]
   /** That with the highest Sharpe ratio, which is deflated by how many were tried; null where none has one. */
   best: string | null
-  trials: Backtest['trials']
-  assumptions: string[]
-  warnings: string[]
 }
 
 /** A strategy over the common days. */

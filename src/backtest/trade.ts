@@ -1,4 +1,4 @@
-import { atr } from '../indicators/oscillators.js'
+import { atr } from '../indicators/averages.js'
 import { TRUE, TRUTHS } from '../language/as-field.js'
 import { rankValues, readRank } from '../language/rank.js'
 import { countUpTo } from '../model/day.js'

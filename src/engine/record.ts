@@ -1,7 +1,7 @@
 import type { Field } from '../fields/field.js'
+import type { SectorView } from '../fields/fundamentals.js'
 import { FIELDS } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
-import type { SectorView } from '../fields/sector.js'
 import { transient } from '../indicators/columns.js'
 import { isWeekend, mondayOf, weekFinalOn } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'

@@ -1,15 +1,13 @@
-import { slope, sma } from '../indicators/averages.js'
+import { atr, macd, natr, rsi, slope, sma } from '../indicators/averages.js'
 import { logarithms } from '../indicators/columns.js'
 import { type LevelRules, type Levels, resistance, support } from '../indicators/levels.js'
-import { atr, macd, natr, rsi } from '../indicators/oscillators.js'
 import { type Ranks, rollingRanks } from '../indicators/rank.js'
 import { accumulationSlope, volumeRatio } from '../indicators/volume.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { Facts } from '../model/facts.js'
 import type { Series } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
-import { Fundamentals, once } from './fundamentals.js'
-import type { SectorView } from './sector.js'
+import { Fundamentals, once, type SectorView } from './fundamentals.js'
 
 /**
  * The indicators of one series at the lengths of the definitions, each computed once, when it is first asked for.

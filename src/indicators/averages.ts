@@ -1,4 +1,5 @@
-import { undefinedColumn } from './columns.js'
+import { column, undefinedColumn } from './columns.js'
+import { compare } from './rank.js'
 
 /**
  * Simple moving average: the mean of the last `length` values; NaN for the first `length - 1`.
@@ -113,4 +114,109 @@ export function slope(values: Float64Array, length: number, from = 0): Float64Ar
 /** The sum of squared distances of `length` bar numbers from their mean, by which a moment becomes a slope. */
 export function squaresAround(length: number): number {
   return (length * (length * length - 1)) / 12
+}
+
+/**
+ * Relative strength index (Wilder 1978), 0..100: gains and losses between closes, each smoothed by Wilder from bar 1 on,
+ * as 100 · gain / (gain + loss). 50 where nothing ever moved. NaN for the first `length` bars.
+ */
+export function rsi(close: Float64Array, length: number): Float64Array {
+  const index = undefinedColumn(close.length)
+  let gain = 0
+  let loss = 0
+  for (let t = 1; t < close.length; t++) {
+    const change = close[t]! - close[t - 1]!
+    const up = Math.max(change, 0)
+    const down = Math.max(-change, 0)
+    // Up to bar `length` sums, there their means, from then on smoothed.
+    gain += t <= length ? up : (up - gain) / length
+    loss += t <= length ? down : (down - loss) / length
+    if (t < length) continue
+    if (t === length) {
+      gain /= length
+      loss /= length
+    }
+    const both = gain + loss
+    index[t] = both === 0 ? 50 : (100 * gain) / both
+  }
+  return index
+}
+
+/**
+ * Moving average convergence/divergence (Gerald Appel) in price units: fast EMA - slow EMA of the close, and the EMA of
+ * that difference as its signal line. NaN for the first `slow - 1` and `slow + signal - 2` bars.
+ */
+export function macd(
+  close: Float64Array,
+  lengths: { fast: number; slow: number; signal: number },
+): { macd: Float64Array; signal: Float64Array } {
+  const fast = ema(close, lengths.fast)
+  const slow = ema(close, lengths.slow)
+  const line = column(close.length)
+  for (let t = 0; t < line.length; t++) line[t] = fast[t]! - slow[t]!
+  return { macd: line, signal: ema(line, lengths.signal) }
+}
+
+interface StochasticRules {
+  /** Bars among whose lows and highs the close is placed. */
+  length: number
+  /** How many of these places are averaged. */
+  smoothing: number
+}
+
+/**
+ * Slow %K (George Lane, 1984): where the close stands between the lowest low and the highest high of the last `length`
+ * bars, 0..100, 50 where these are equal; then the mean of the last `smoothing` of it. A close outside of its own bar's
+ * range counts as at its edge. NaN for the first `length + smoothing - 2` bars.
+ */
+export function slowStochastic(
+  high: Float64Array,
+  low: Float64Array,
+  close: Float64Array,
+  { length, smoothing }: StochasticRules,
+): Float64Array {
+  const places = close.map((c, t) => (t < length - 1 ? Number.NaN : placeOf(c, high, low, t - length + 1, t)))
+  return places.map((_, t) => meanOf(places, t - smoothing + 1, t))
+}
+
+function placeOf(close: number, high: Float64Array, low: Float64Array, from: number, to: number): number {
+  let highest = high[from]!
+  let lowest = low[from]!
+  for (let t = from + 1; t <= to; t++) {
+    highest = Math.max(highest, high[t]!)
+    lowest = Math.min(lowest, low[t]!)
+  }
+  if (compare(highest, lowest) === 0) return 50
+  return Math.min(100, Math.max(0, (100 * (close - lowest)) / (highest - lowest)))
+}
+
+function meanOf(values: Float64Array, from: number, to: number): number {
+  let sum = 0
+  for (let t = from; t <= to; t++) sum += values[t] ?? Number.NaN
+  return sum / (to - from + 1)
+}
+
+/**
+ * True range (Wilder 1978) in price units: the largest of high - low, |high - previous close| and |low - previous close|.
+ * NaN on bar 0, which has no previous close.
+ */
+export function trueRange(high: Float64Array, low: Float64Array, close: Float64Array): Float64Array {
+  const range = undefinedColumn(close.length)
+  for (let t = 1; t < close.length; t++) {
+    const before = close[t - 1]!
+    range[t] = Math.max(high[t]! - low[t]!, Math.abs(high[t]! - before), Math.abs(low[t]! - before))
+  }
+  return range
+}
+
+/** Average true range: Wilder's smoothing of the true range. NaN for the first `length` bars. */
+export function atr(high: Float64Array, low: Float64Array, close: Float64Array, length: number): Float64Array {
+  return wilder(trueRange(high, low, close), length)
+}
+
+/** Average true range as a share of the close; NaN before bar `from`. */
+export function natr(atr: Float64Array, close: Float64Array, from = 0): Float64Array {
+  const shares = undefinedColumn(atr.length)
+  for (let t = Math.max(0, from); t < shares.length; t++) shares[t] = atr[t]! / close[t]!
+  return shares
 }

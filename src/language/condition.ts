@@ -358,8 +358,3 @@ export function subjectsOf(condition: Condition): Subject[] {
   }
   return [...subjects.values()]
 }
-
-/** Whether a condition looks at more than the band in force: what events alone do not tell. */
-export function needsBars(condition: Condition): boolean {
-  return testsOf(condition).some(test => test.is === 'change' || test.bars > 1)
-}

@@ -1,11 +1,17 @@
 import type { FieldSet } from '../fields/index.js'
 import { isCondition } from '../language/as-field.js'
 import { countBelow, type Day, formatDay } from '../model/day.js'
-import type { Baseline, EventsPage, EventsQuery, HistoryQuery, SeriesKey } from '../model/event.js'
-import { eventsOf, type History } from '../model/history.js'
-import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
+import type {
+  Baseline,
+  EventsPage,
+  EventsQuery,
+  HistoryQuery,
+  OversoldPage,
+  OversoldQuery,
+  SeriesKey,
+} from '../model/event.js'
+import { eventsOf, type History, type Stays } from '../model/history.js'
 import { bandsByBar, type FieldRecord, UNDEFINED } from '../model/series.js'
-import type { Stays } from '../model/stays.js'
 import { TIMEFRAMES, windowNames } from '../model/terms.js'
 import {
   type BarStates,

@@ -3,10 +3,9 @@ import { stabilityOf } from '../engine/record.js'
 import { zoneOf } from '../fields/field.js'
 import type { Panel } from '../fields/panel.js'
 import { rsiZone } from '../fields/technical.js'
-import { slowStochastic } from '../indicators/oscillators.js'
+import { slowStochastic } from '../indicators/averages.js'
 import { compare, zoneOfRank } from '../indicators/rank.js'
 import { countUpTo, type Day } from '../model/day.js'
-import type { Security } from '../model/facts.js'
 import {
   DISTANCES,
   type Distance,
@@ -17,7 +16,8 @@ import {
   SEVERITIES,
   VOLUME_CONTEXTS,
   type VolumeContext,
-} from '../model/oversold.js'
+} from '../model/event.js'
+import type { Security } from '../model/facts.js'
 import type { Stability } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import { first } from '../source.js'

@@ -8,14 +8,8 @@ import { rsiZone } from '../fields/technical.js'
 import { compare, rollingRanks } from '../indicators/rank.js'
 import { type Day, mondayOf } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
+import { MARKET_CAP_TIERS, type MarketCapTier, type OversoldQuery, SEVERITIES, type Severity } from '../model/event.js'
 import { factsKnownBy, factsOf, type Security } from '../model/facts.js'
-import {
-  MARKET_CAP_TIERS,
-  type MarketCapTier,
-  type OversoldQuery,
-  SEVERITIES,
-  type Severity,
-} from '../model/oversold.js'
 import { type AssetClass, barsKnownBy, head, type Series, type Transitions } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import { median } from '../statistics/moments.js'

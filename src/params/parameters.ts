@@ -1,5 +1,5 @@
+import { ASSET_CLASSES, MARKET_CAP_TIERS, OVERSOLD_ORDERS, SEVERITIES } from '../model/event.js'
 import { FACT_KINDS } from '../model/facts.js'
-import { ASSET_CLASSES, MARKET_CAP_TIERS, OVERSOLD_ORDERS, SEVERITIES } from '../model/oversold.js'
 import { CONTEXT, EVENTS_CONTEXT } from './context.js'
 import { FLAG, ONE_OF_FIELDS, several } from './figures.js'
 import {

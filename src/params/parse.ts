@@ -1,7 +1,6 @@
 import { InvalidParameter, quoted } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
-import type { EventsQuery, HistoryQuery, PoolQuery } from '../model/event.js'
-import type { OversoldQuery } from '../model/oversold.js'
+import type { EventsQuery, HistoryQuery, OversoldQuery, PoolQuery } from '../model/event.js'
 import { listOf, objectOf } from './arguments.js'
 import { apart, inOne, inOneWithBand } from './context.js'
 import { ASKED_EVENTS, EVENTS, EXPLAIN, OVERSOLD, type OWN_EVENTS, type OWN_OVERSOLD } from './parameters.js'

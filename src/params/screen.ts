@@ -47,8 +47,6 @@ export const CHANGES = {
   ...LAGGED,
 } as const satisfies Table
 
-export type ChangesParams = ParamsOf<typeof CHANGES> & { tickers?: readonly string[] }
-
 /** Throws InvalidParameter. */
 export function parseChanges(params: object, fields: FieldSet) {
   const { fields: names = fields.names, timeframe, since, ...read } = readParams(CHANGES, params, fields)

@@ -8,8 +8,10 @@ import {
   type Cell,
   cell,
   type Description,
+  type Heading,
   type Kind,
   type Part,
+  type Records,
   reasonsPart,
   type Section,
   type Table,
@@ -17,7 +19,6 @@ import {
 } from './description.js'
 import { count, listed, probability, ratio, returnText, UNKNOWN, whole } from './numbers.js'
 import { statisticsOf, yearsTable } from './performance.js'
-import type { Records } from './records.js'
 import { originFacts, rangeTexts, readingSection, whoText } from './words.js'
 
 /** Strategies side by side. */
@@ -146,12 +147,7 @@ function statisticsTable({ strategies, bars_a_year }: Comparison, isWhole: boole
     caption: `Statistics of the equity over ${count(first!.statistics.bars, 'bar')} that all have`,
     columns: [
       { title: '', kind: 'text' },
-      ...strategies.map(({ name }, i) => ({
-        title: name,
-        verbatim: true as const,
-        kind: 'return' as const,
-        ...(i === 0 ? {} : { spare: i }),
-      })),
+      ...byName(strategies, 'return'),
       { title: 'How it is made', kind: 'text', on: 'page' },
     ],
     rows: [
@@ -170,6 +166,11 @@ function statisticsTable({ strategies, bars_a_year }: Comparison, isWhole: boole
     ],
     whole: 'json',
   }
+}
+
+/** A column of each strategy, under its name; the last are left out first. */
+function byName(strategies: Comparison['strategies'], kind: Kind): Heading[] {
+  return strategies.map(({ name }, i) => ({ title: name, verbatim: true, kind, ...(i === 0 ? {} : { spare: i }) }))
 }
 
 function differencesSection(all: Comparison['sharpe_differences']): Section {
@@ -221,15 +222,7 @@ function correlationsSection({ strategies, correlations }: Comparison): Section 
       {
         table: {
           caption: 'Correlation of the returns of each bar',
-          columns: [
-            { title: '', kind: 'text' },
-            ...strategies.map(({ name }, i) => ({
-              title: name,
-              verbatim: true as const,
-              kind: 'ratio' as const,
-              ...(i === 0 ? {} : { spare: i }),
-            })),
-          ],
+          columns: [{ title: '', kind: 'text' }, ...byName(strategies, 'ratio')],
           rows: strategies.map(({ name }, row) => [
             cell('text', name),
             ...correlations[row]!.map(value => cell('ratio', value)),

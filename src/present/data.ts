@@ -5,9 +5,17 @@ import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../model/facts.js'
 import type { PulledTicker } from '../remote/beside.js'
 import type { Trial, TrialKind } from '../source.js'
 import { isCopyOf, UNDERIVED } from '../store/store.js'
-import { type Column, column, type Described, type Paragraph, type Part, type Table, tableOf } from './description.js'
+import {
+  type Column,
+  column,
+  type Described,
+  type Paragraph,
+  type Part,
+  type Records,
+  type Table,
+  tableOf,
+} from './description.js'
 import { count, ratio, whole, words } from './numbers.js'
-import type { Records } from './records.js'
 import { fileText } from './words.js'
 
 /** The tickers that are loaded, and apart from them those that were pulled from servers. */

@@ -1,7 +1,6 @@
 import type { Chart } from './chart.js'
 import { TERMS } from './glossary.js'
 import { words } from './numbers.js'
-import type { Records } from './records.js'
 
 /**
  * A result, described once: what is said of it, its tables and its charts, in the order in which they are read. The
@@ -43,6 +42,12 @@ export interface LongList {
 
 /** As many warnings are read at once: the rest lies behind a fold, or is asked for. */
 export const MOST_WARNINGS = 2
+
+/** A result for machines: one object a row, and which of its values are the columns of CSV, nested keys joined by `_`. */
+export interface Records {
+  columns: readonly string[]
+  rows: readonly Readonly<Record<string, unknown>>[]
+}
 
 /** An answer of the terminal, described once: as a document and as records for machines, and for people. */
 export interface Described extends Records {

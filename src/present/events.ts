@@ -1,6 +1,12 @@
 import { type Day, formatDay } from '../model/day.js'
-import type { EventsQuery, HistoricEvent, HistoryQuery } from '../model/event.js'
-import type { OversoldMatch, OversoldPage, OversoldQuery } from '../model/oversold.js'
+import type {
+  EventsQuery,
+  HistoricEvent,
+  HistoryQuery,
+  OversoldMatch,
+  OversoldPage,
+  OversoldQuery,
+} from '../model/event.js'
 import { PERFORMANCES, type Performance } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import type { NewestEvents } from '../source.js'

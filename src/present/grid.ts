@@ -12,6 +12,7 @@ import {
   type Description,
   type Kind,
   type Part,
+  type Records,
   type Section,
   type Table,
   type Tile,
@@ -20,7 +21,6 @@ import {
 import { EVERY } from './long-tables.js'
 import { count, listed, probability, ratio, returnText, shareText, UNKNOWN, whole, words } from './numbers.js'
 import { outOfSampleSections, validationSections } from './performance.js'
-import type { Records } from './records.js'
 import { originFacts, rangeTexts, readingSection, whoText } from './words.js'
 
 /** What a statistic is. */

@@ -5,6 +5,7 @@ import {
   cell,
   type Heading,
   type Kind,
+  type Records,
   reasonsPart,
   type Section,
   type Table,
@@ -13,7 +14,6 @@ import {
   tableOf,
 } from './description.js'
 import { count, percentage, ratio, returnRange, returnText, shareRange, shareText, whole } from './numbers.js'
-import type { Records } from './records.js'
 
 /** A row: what it is called, what it is, where it stands in a result, how it is made; `wide` ones are left out in short. */
 type Row<Of> = readonly [name: string, kind: Kind, key: Exclude<keyof Of, 'reasons'>, formula: string, on?: 'wide']

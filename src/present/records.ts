@@ -1,12 +1,7 @@
 import type { Backtest } from '../backtest/result.js'
 import type { EventStudy, StudyWindow } from '../study/result.js'
 import type { Sweep } from '../sweep/result.js'
-
-/** A result for machines: one object a row, and which of its values are the columns of CSV, nested keys joined by `_`. */
-export interface Records {
-  columns: readonly string[]
-  rows: readonly Readonly<Record<string, unknown>>[]
-}
+import type { Records } from './description.js'
 
 /** A row a window; tests and intervals by their names, so that each has a column of its own. */
 export function windowRecords(study: EventStudy): Records {

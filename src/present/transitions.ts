@@ -2,9 +2,16 @@ import { TIMEFRAMES, windowNames } from '../model/terms.js'
 import type { ContextTests } from '../tally/by-context.js'
 import type { Dwell } from '../tally/dwell.js'
 import type { Leaving, TransitionRow, Transitions } from '../tally/transitions.js'
-import { type Column, column, type Described, type Paragraph, type Table, tableOf } from './description.js'
+import {
+  type Column,
+  column,
+  type Described,
+  type Paragraph,
+  type Records,
+  type Table,
+  tableOf,
+} from './description.js'
 import { barsText, count, probability, ratio, UNKNOWN, whole } from './numbers.js'
-import type { Records } from './records.js'
 import { whoText } from './words.js'
 
 /**

@@ -14,8 +14,7 @@ import {
   Upstream,
 } from '../errors.js'
 import { formatDay } from '../model/day.js'
-import type { BandEvent, EventsPage, EventsQuery } from '../model/event.js'
-import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
+import type { BandEvent, EventsPage, EventsQuery, OversoldPage, OversoldQuery } from '../model/event.js'
 import { parseTicker, TIER_NAMES, type Tier } from '../model/terms.js'
 import { PLANS } from '../tiers.js'
 import type { CreditHeaders } from '../wire/format.js'

@@ -1,8 +1,6 @@
 import { InvalidParameter } from '../errors.js'
-import type { EventsPage, EventsQuery, HistoryQuery, SeriesKey } from '../model/event.js'
-import type { History } from '../model/history.js'
-import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
-import type { Stays } from '../model/stays.js'
+import type { EventsPage, EventsQuery, HistoryQuery, OversoldPage, OversoldQuery, SeriesKey } from '../model/event.js'
+import type { History, Stays } from '../model/history.js'
 import type { Timeframe } from '../model/terms.js'
 import {
   type FieldInfo,

@@ -11,8 +11,7 @@ import type {
   PulledSource,
   SeriesKey,
 } from '../model/event.js'
-import { type History, historyOf } from '../model/history.js'
-import { type Stays, staysOf } from '../model/stays.js'
+import { type History, historyOf, type Stays, staysOf } from '../model/history.js'
 import { reaches, type Tier } from '../model/terms.js'
 import { type HistoriesQuery, noneTold, type Source, type StaysQuery, type WhyEmpty } from '../source.js'
 import { isMixed, type KeptSeries, knownDate, type PageStore, sourceWords } from '../store/pages.js'

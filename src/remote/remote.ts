@@ -10,10 +10,10 @@ import type {
   EventsQuery,
   HistoricEvent,
   HistoryQuery,
+  OversoldPage,
+  OversoldQuery,
 } from '../model/event.js'
-import { type History, historyOf } from '../model/history.js'
-import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
-import { type Stays, staysOf } from '../model/stays.js'
+import { type History, historyOf, type Stays, staysOf } from '../model/history.js'
 import type { Tier, Timeframe } from '../model/terms.js'
 import { eventsSearch, oversoldSearch } from '../params/parse.js'
 import {

@@ -17,7 +17,7 @@ import {
   type Tick,
   widthOf,
 } from './scale.js'
-import { decimal, gain, gainRange, NONE, share } from './values.js'
+import { decimal, gain, gainRange, NONE, share } from './table.js'
 
 /** Room around what is drawn, for the words of the axes; the strip of bands lies along the foot. */
 const MARGINS = { left: 54, right: 18, top: 10, bottom: 24, stripe: 9 }

@@ -1,5 +1,5 @@
 import { type Bars, type Chart, roundSteps, type XUnit, type YUnit } from '../present/chart.js'
-import { count, decimal, gain, price, probability, share } from './values.js'
+import { count, decimal, gain, price, probability, share } from './table.js'
 
 /** Whether there is anything to draw. */
 export function isEmpty({ lines, bars, ribbons }: Chart): boolean {

@@ -1,7 +1,6 @@
 import { type BandsError, MethodNotAllowed, NotFound, Unauthorized, Unavailable } from '../errors.js'
 import { BUILT_IN } from '../fields/index.js'
-import type { BandEvent, EventsPage } from '../model/event.js'
-import type { OversoldMatch, OversoldPage } from '../model/oversold.js'
+import type { BandEvent, EventsPage, OversoldMatch, OversoldPage } from '../model/event.js'
 import type { Tier } from '../model/terms.js'
 import { entitle, OVERSOLD_KEYS, PLANS } from '../tiers.js'
 import {

@@ -22,11 +22,10 @@ import {
   type ReturnModel,
 } from '../statistics/event-tests.js'
 import { mean, quantile } from '../statistics/moments.js'
-import { type CalendarTime, calendarTime } from './calendar-time.js'
 import { equalUnits, independentUnits, type MemberBars, ratioOf, streamOf, type Unit } from './cell.js'
 import { type AbnormalReturns, LEAST_UNITS, type PathPoint, type TestResult, tooFew } from './result.js'
 import { daysAt, placesIn, unionCalendar } from './signals.js'
-import type { StudyPrices, Subject } from './subject.js'
+import { type CalendarTime, calendarTime, type StudyPrices, type Subject } from './subject.js'
 
 /** What events and window say once what the model expected is taken off, with the tests of the literature. */
 export function abnormalOver(

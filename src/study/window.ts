@@ -5,7 +5,6 @@ import type { StudyQuery } from '../params/studies.js'
 import { wilson } from '../statistics/counts.js'
 import { deviation, mean, quantile } from '../statistics/moments.js'
 import { abnormalOver, heldPositions, type ModelledEvent, pathOf } from './abnormal.js'
-import { portfolioSharpe } from './calendar-time.js'
 import {
   aftermathTally,
   type Base,
@@ -22,7 +21,7 @@ import {
 } from './cell.js'
 import { type PathPoint, type StudyWindow, tooFew } from './result.js'
 import { forwardReturns, lostOf } from './signals.js'
-import { extremesAfter, type Subject } from './subject.js'
+import { extremesAfter, portfolioSharpe, type Subject } from './subject.js'
 import { intervalsOf, randomEntries, testsOf } from './tests.js'
 
 /** What all windows of a study stand on. */

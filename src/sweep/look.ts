@@ -3,10 +3,10 @@ import { expandedTail, politisWhite, stationaryIndices } from '../statistics/boo
 import { quantile } from '../statistics/moments.js'
 import { effectiveBlocks, neweyWest } from '../statistics/robust.js'
 import { benjaminiHochberg, benjaminiYekutieli, type Column, holm } from '../statistics/selection.js'
-import { type CalendarTime, calendarTime, portfolioSharpe } from '../study/calendar-time.js'
 import { type Cell, cellOf, independentWindows, sharingDays, spreadOfCell } from '../study/cell.js'
 import { tooFew } from '../study/result.js'
 import { placesIn } from '../study/signals.js'
+import { type CalendarTime, calendarTime, portfolioSharpe } from '../study/subject.js'
 import { FEWEST_BLOCKS, shiftTest } from '../study/tests.js'
 import {
   type Book,

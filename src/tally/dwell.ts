@@ -1,4 +1,4 @@
-import { type Stays, UNTOLD } from '../model/stays.js'
+import { type Stays, UNTOLD } from '../model/history.js'
 import {
   type Counted,
   countOf,

@@ -1,7 +1,7 @@
 import { InvalidParameter, invalid, suggest } from '../errors.js'
 import { type Day, parseDay } from '../model/day.js'
+import { dateIn, type Stays, UNTOLD } from '../model/history.js'
 import { UNDEFINED } from '../model/series.js'
-import { dateIn, type Stays, UNTOLD } from '../model/stays.js'
 import type { Timeframe } from '../model/terms.js'
 import { type Source, vocabulariesOf } from '../source.js'
 import { quantile } from '../statistics/moments.js'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { parseDay } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
-import { DISTANCES, MARKET_CAP_TIERS, RARITIES, SEVERITIES, VOLUME_CONTEXTS } from '../model/oversold.js'
+import { DISTANCES, MARKET_CAP_TIERS, RARITIES, SEVERITIES, VOLUME_CONTEXTS } from '../model/event.js'
 import { PERFORMANCES, STABILITIES } from '../model/series.js'
 import { TIER_NAMES, TIMEFRAME_NAMES } from '../model/terms.js'
 import type { ErrorShape } from './format.js'

@@ -1,22 +1,36 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import type { CellTask, GridData } from '../backtest/grid.js'
 import { BandsError } from '../errors.js'
+import type { ExportData } from '../local/export.js'
+import type { Material, StudyPart } from '../study/window.js'
+import type { SweepData, SweepTask } from '../sweep/validation.js'
 import { type Done, type FromThread, type Handler, type Job, refusalOf, type Start, type ToThread } from '../threads.js'
+import type { ScanData } from './scan.js'
 
-/** The jobs, each loaded by the threads that it is for. */
-const JOBS: Readonly<Record<Job, () => Promise<{ begin(data: unknown): Handler }>>> = {
-  scan: () => import('./scan.js'),
-  export: () => import('./export.js'),
-  study: () => import('./study.js'),
-  sweep: () => import('./sweep.js'),
-  grid: () => import('./grid.js'),
-  derive: () => import('./derive.js'),
-  ledger: () => import('./ledger.js'),
+/** The jobs, each with what it needs, loaded by the threads that it is for. */
+const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
+  scan: async (data: ScanData) => (await import('./scan.js')).begin(data),
+  ledger: async (data: { path: string }) => (await import('./ledger.js')).begin(data),
+  export: async (data: ExportData) => (await import('./export.js')).begin(data),
+  derive: async () => (await import('./derive.js')).begin(),
+  study: async (material: Material) => {
+    const { studyPart } = await import('../study/window.js')
+    return { answer: (part: StudyPart) => ({ result: studyPart(material, part) }) }
+  },
+  sweep: async (data: SweepData) => {
+    const look = (await import('../sweep/validation.js')).looker(data)
+    return { answer: (task: SweepTask) => ({ result: [...look(task)] }) }
+  },
+  grid: async (data: GridData) => {
+    const look = (await import('../backtest/grid.js')).cellLooker(data)
+    return { answer: (task: CellTask) => ({ result: look(task) }) }
+  },
 }
 
 // The program of a thread: one job, a task at a time.
 const port = parentPort!
 const { job, data } = workerData as Start
-const handler = JOBS[job]().then(({ begin }) => begin(data))
+const handler = JOBS[job](data as never)
 const waiting = new Map<number, AbortController>()
 let working: Promise<void> = handler.then(() => {})
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Field } from '../../src/fields/field.js'
+import { Sector, type SectorView } from '../../src/fields/fundamentals.js'
 import { Panel } from '../../src/fields/panel.js'
-import { Sector, type SectorView } from '../../src/fields/sector.js'
 import type { Day } from '../../src/model/day.js'
 import { type Facts, NO_FACTS, usableFrom } from '../../src/model/facts.js'
 import { head, type Series, UNDEFINED } from '../../src/model/series.js'

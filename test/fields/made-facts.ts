@@ -1,6 +1,6 @@
+import type { SectorView } from '../../src/fields/fundamentals.js'
 import { BUILT_IN, type Field } from '../../src/fields/index.js'
 import { Panel } from '../../src/fields/panel.js'
-import type { SectorView } from '../../src/fields/sector.js'
 import { type Day, parseDay } from '../../src/model/day.js'
 import {
   type EarningsResult,

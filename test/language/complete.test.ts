@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { completeCondition, textsAfter } from '../../src/cli/complete.js'
 import { BUILT_IN } from '../../src/fields/index.js'
-import { completeCondition, textsAfter } from '../../src/language/complete.js'
 import { parseCondition } from '../../src/language/condition.js'
 import { Random } from '../../src/statistics/random.js'
 import { draws } from '../support/full.js'

@@ -4,7 +4,6 @@ import { BadData, InvalidParameter } from '../../src/errors.js'
 import { BUILT_IN } from '../../src/fields/index.js'
 import {
   type Condition,
-  needsBars,
   parseCondition,
   printCondition,
   printSubject,
@@ -82,13 +81,6 @@ describe('subjects', () => {
     const condition = parsed(`${first} and gspc:rsi_zone = neutral or rsi_zone = oversold`)
     expect(subjectsOf(condition).map(printSubject)).toEqual(['GSPC:rsi_zone', 'rsi_zone@weekly', 'rsi_zone'])
   })
-
-  it.each([
-    ['rsi_zone = oversold for 1', false],
-    ['rsi_zone = oversold for 2', true],
-    ['not rsi_zone in (oversold, neutral)', false],
-    ['rsi_zone = oversold and rsi_zone enters any', true],
-  ])('whether %j needs bars: %s', (text, needs) => expect(needsBars(parsed(text))).toBe(needs))
 })
 
 /** Text, column, a part of what is said to be allowed, what is suggested. */

@@ -2,6 +2,7 @@ import type { TickerFacts } from '../../src/feeds/feed.js'
 import { Cache } from '../../src/local/cache.js'
 import { oversold } from '../../src/local/oversold.js'
 import { parseDay } from '../../src/model/day.js'
+import type { OversoldPage } from '../../src/model/event.js'
 import {
   type EarningsResult,
   type Facts,
@@ -12,7 +13,6 @@ import {
   type Security,
   securityOf,
 } from '../../src/model/facts.js'
-import type { OversoldPage } from '../../src/model/oversold.js'
 import type { Tier } from '../../src/model/terms.js'
 import type { OversoldParams } from '../../src/params/parameters.js'
 import { parseOversold } from '../../src/params/parse.js'

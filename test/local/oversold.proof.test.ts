@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
-import { NO_FACTS } from '../../src/model/facts.js'
 import {
   DISTANCES,
   MARKET_CAP_TIERS,
@@ -10,7 +9,8 @@ import {
   RARITIES,
   SEVERITIES,
   VOLUME_CONTEXTS,
-} from '../../src/model/oversold.js'
+} from '../../src/model/event.js'
+import { NO_FACTS } from '../../src/model/facts.js'
 import { STABILITIES } from '../../src/model/series.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import type { OversoldParams } from '../../src/params/parameters.js'

@@ -26,8 +26,7 @@ import {
   thinned,
   widthOf,
 } from '../../src/report/scale.js'
-import { filtered, ordered } from '../../src/report/table.js'
-import { count, gain, price, probability } from '../../src/report/values.js'
+import { count, filtered, gain, ordered, price, probability } from '../../src/report/table.js'
 import type { PricedSource } from '../../src/source.js'
 import { eventStudy } from '../../src/study/event-study.js'
 import { sweep } from '../../src/sweep/sweep.js'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Trial, Trials } from '../../src/source.js'
-import { openSqliteTrials } from '../../src/store/sqlite/trials.js'
+import { openSqliteTrials } from '../../src/store/sqlite/lists.js'
 import { counted } from '../../src/study/trials.js'
 import { Database } from '../support/database.js'
 import { temporaryFolder } from '../support/store.js'

@@ -1,7 +1,7 @@
 import { weekly } from '../../src/engine/record.js'
+import { Sector } from '../../src/fields/fundamentals.js'
 import { FUNDAMENTAL_FIELDS } from '../../src/fields/index.js'
 import { Panel } from '../../src/fields/panel.js'
-import { Sector } from '../../src/fields/sector.js'
 import { formatDay } from '../../src/model/day.js'
 import type { Facts, Split } from '../../src/model/facts.js'
 import { type Series, UNDEFINED } from '../../src/model/series.js'

@@ -1,13 +1,13 @@
 import { BUILT_IN } from '../../src/fields/index.js'
 import type { Day } from '../../src/model/day.js'
-import type { EventsQuery } from '../../src/model/event.js'
 import {
   ASSET_CLASSES,
+  type EventsQuery,
   MARKET_CAP_TIERS,
   OVERSOLD_ORDERS,
   type OversoldQuery,
   SEVERITIES,
-} from '../../src/model/oversold.js'
+} from '../../src/model/event.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import type { Random } from '../../src/statistics/random.js'
 import { chance, pick } from './random-facts.js'

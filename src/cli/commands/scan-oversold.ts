@@ -1,5 +1,5 @@
 import { type Day, formatDay } from '../../model/day.js'
-import type { OversoldPage, OversoldQuery } from '../../model/oversold.js'
+import type { OversoldPage, OversoldQuery } from '../../model/event.js'
 import { MAX_LIMIT, OVERSOLD, OWN_OVERSOLD } from '../../params/parameters.js'
 import { parseOversold } from '../../params/parse.js'
 import { optionsOf } from '../../params/row.js'

@@ -12,6 +12,7 @@ import {
   MOST_WARNINGS,
   type Paragraph,
   type Part,
+  type Records,
   type Section,
   type Trend,
   type Value,
@@ -30,7 +31,6 @@ import {
   UNKNOWN,
   whole,
 } from '../../present/numbers.js'
-import type { Records } from '../../present/records.js'
 import { SIGNS } from '../../present/words.js'
 import type { Answer } from '../output.js'
 import { drawBars, drawChart, drawingWidth, sparkline } from './chart.js'

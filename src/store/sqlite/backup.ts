@@ -15,10 +15,9 @@ import {
 import { chunksOf, type Member, membersOf, notWhole, writeEnd, writeMember } from '../tar.js'
 import { ACCOUNTS } from './accounts.js'
 import { connect, openForReading, partialName, putInPlace, removeLeftovers, restoreNote, whyNot } from './connection.js'
-import { LISTS } from './lists.js'
+import { LISTS, TRIALS } from './lists.js'
 import { type Connection, type DatabaseKind, differenceOf, schemaOf, synced } from './migrations.js'
 import { DATA } from './schema.js'
-import { TRIALS } from './trials.js'
 import { damagesOf } from './verify.js'
 
 /**

@@ -10,11 +10,10 @@ import { type Damage, type SheetRow, UNDERIVED } from '../store.js'
 import { ACCOUNTS } from './accounts.js'
 import { reconciled } from './charging.js'
 import { checkWasRead, faultOf, openForReading, Session } from './connection.js'
-import { LISTS, STRANGE_LISTS } from './lists.js'
+import { LISTS, STRANGE_LISTS, TRIALS } from './lists.js'
 import type { DatabaseKind } from './migrations.js'
 import { keptTicker, SHEETS } from './read.js'
 import { DATA, TICKERS, type TickerRow } from './schema.js'
-import { TRIALS } from './trials.js'
 
 /** Reads all that there is as questions do, and looks whether it is all that was written. */
 export function verifySession(db: Session): Damage[] {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { weekly } from '../../../src/engine/record.js'
+import { Sector, type SectorMember } from '../../../src/fields/fundamentals.js'
 import { earningsYield, Quarters } from '../../../src/fields/quarters.js'
-import { Sector, type SectorMember } from '../../../src/fields/sector.js'
 import { formatDay } from '../../../src/model/day.js'
 import type { Report, Split } from '../../../src/model/facts.js'
 import type { Series } from '../../../src/model/series.js'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { SectorView } from '../../../src/fields/fundamentals.js'
 import { BUILT_IN } from '../../../src/fields/index.js'
 import { Panel } from '../../../src/fields/panel.js'
-import type { SectorView } from '../../../src/fields/sector.js'
 import type { Day } from '../../../src/model/day.js'
 import { DEFINITIONS } from '../../../src/model/definitions.js'
 import type { Facts, Report } from '../../../src/model/facts.js'
