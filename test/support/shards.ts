@@ -45,6 +45,11 @@ export class ShardedClusters {
     await this.front.sql(this.#placed(documented('shards.sql'), name), name)
     const url = asAdmin(this.front.url(name))
     await laidOut(url, { layout: { partitions: SHARDS.length, shards: SHARDS } })
+    // For tests that edit rows behind the back of the store.
+    await this.front.sql(
+      SHARDS.map(shard => `CREATE USER MAPPING FOR bands SERVER ${shard} OPTIONS (user 'bands_admin')`).join(';'),
+      name,
+    )
     return url
   }
 
