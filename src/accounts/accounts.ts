@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { invalid } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 
@@ -54,8 +55,8 @@ export interface Charge {
   at: number
 }
 
-/** What a thread that writes charges is asked: to write a batch, whether it can write, to let go of the file. */
-export type LedgerTask = readonly Charge[] | 'check' | 'close'
+/** What a thread that writes charges is asked: to write a batch, to roll up at a moment, whether it can write, to let go of the file. */
+export type LedgerTask = readonly Charge[] | number | 'check' | 'close'
 
 /** Credits used in the day and the hour of a moment. */
 export interface Used {
@@ -92,11 +93,22 @@ export interface Discrepancy {
   ledger: number
 }
 
+/** Of all that is kept. A day that was rolled up counts as the rows that it was made of. */
 export interface Reconciliation {
   rows: number
   requests: number
   credits: number
   discrepancies: Discrepancy[]
+}
+
+/** What one step of rolling the ledger up has done. */
+export interface RolledUp {
+  /** That became a part of their day. */
+  rows: number
+  /** Of accounts, that were older than what is kept. */
+  days: number
+  /** There is nothing left to do, or another one is doing it. */
+  isOver: boolean
 }
 
 /** How many connections there are, how many of them have nothing to do, and how many questions wait for one. */
@@ -146,6 +158,11 @@ export interface Accounts {
   usage(account: number, from: number): Promise<DayUsage[]>
   /** Adds the ledger up and holds it against the counters; of all accounts unless one is given. */
   reconcile(account?: number): Promise<Reconciliation>
+  /**
+   * A short step of rolling the ledger up, in one transaction; see keptFrom. As others may be at it, and as it may be stopped
+   * at any time, it adds to what it finds.
+   */
+  rollUp(at: number): Promise<RolledUp>
   /** Throws StorageError where a charge could not be written down: without room, and from a failed one on until one works. */
   check(): Promise<void>
   close(): Promise<void>
@@ -179,6 +196,40 @@ export const DAY_MS = 24 * HOUR_MS
 /** How long a request that its caller named may be asked again at no cost, as long as its answer is the same. */
 export const REPEAT_MS = 48 * HOUR_MS
 
+/** How many days before today have their usage told. */
+export const DAYS_KEPT = 400
+
 /** Start of the day or the hour of a moment; all in milliseconds since 1970. */
 export const dayStart = (at: number): number => at - (at % DAY_MS)
 export const hourStart = (at: number): number => at - (at % HOUR_MS)
+
+/**
+ * What is kept of the ledger at a moment. A row an answer, as long as it may be asked again at no cost; of a day that ended
+ * before that, what each account used in it, one row an account; of a day longer ago than DAYS_KEPT, nothing, nor in the
+ * counters. Credits of hours are kept as long as the rows that they are the sums of. All in milliseconds since 1970.
+ */
+export function keptFrom(at: number): { singleFrom: number; daysFrom: number } {
+  return { singleFrom: dayStart(at - REPEAT_MS), daysFrom: dayStart(at) - DAYS_KEPT * DAY_MS }
+}
+
+/** Between two steps, in milliseconds: whoever charges comes in between. */
+const BETWEEN = 20
+
+/**
+ * Rolls up what is to be at a moment, step by step, each on the disk once it is done. Throws AbortError once it is told to
+ * stop.
+ */
+export async function rollUpLedger(
+  accounts: Pick<Accounts, 'rollUp'>,
+  at: number,
+  signal?: AbortSignal,
+): Promise<Omit<RolledUp, 'isOver'>> {
+  const all = { rows: 0, days: 0 }
+  for (;;) {
+    const { rows, days, isOver } = await accounts.rollUp(at)
+    all.rows += rows
+    all.days += days
+    if (isOver) return all
+    await sleep(BETWEEN, undefined, { ...(signal && { signal }) })
+  }
+}

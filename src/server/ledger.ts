@@ -1,4 +1,4 @@
-import type { Accounts, Charge, Charged, LedgerTask } from '../accounts/accounts.js'
+import type { Accounts, Charge, Charged, LedgerTask, RolledUp } from '../accounts/accounts.js'
 import { lent } from '../store/remembered.js'
 import { Threads } from '../threads.js'
 
@@ -16,6 +16,9 @@ export async function chargedInThread(accounts: Accounts): Promise<Accounts> {
   return lent(accounts, {
     async charge(charges: readonly Charge[]): Promise<Charged[]> {
       return charges.length === 0 ? [] : ((await thread.run(charges)) as Charged[])
+    },
+    async rollUp(at: number): Promise<RolledUp> {
+      return (await thread.run(at)) as RolledUp
     },
     async check(): Promise<void> {
       await accounts.check()

@@ -9,6 +9,7 @@ import {
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { rollUpLedger } from '../accounts/accounts.js'
 import {
   ConfigError,
   MethodNotAllowed,
@@ -86,6 +87,8 @@ export async function startServer(service: Service, options: ServerOptions): Pro
   const port = await listen(server, settings)
   const url = urlOf(settings, port)
   log.add('info', { message: `listening at ${url}` })
+  const tidying = new AbortController()
+  const tidied = keepLedgerShort(service, settings.now, log, tidying.signal)
   return {
     url,
     port,
@@ -96,6 +99,7 @@ export async function startServer(service: Service, options: ServerOptions): Pro
     async stop() {
       requests.close()
       log.add('info', { message: 'stopping' })
+      tidying.abort()
       await Promise.race([requests.empty(), sleep(settings.limits.grace, undefined, { ref: false })])
       const closed = once(server, 'close')
       server.close()
@@ -103,7 +107,28 @@ export async function startServer(service: Service, options: ServerOptions): Pro
       connections.close()
       await closed
       await questions.meter.idle()
+      await tidied
     },
+  }
+}
+
+/** When a server first looks whether a day of the ledger can be rolled up, and how often from then on, in milliseconds. */
+const FIRST_LOOK = 60_000
+const NEXT_LOOK = 3_600_000
+
+/**
+ * Whichever of several servers on the same accounts looks first has it to do; the others find nothing. What goes wrong is
+ * logged, and done an hour later.
+ */
+async function keepLedgerShort({ accounts }: Service, now: () => number, log: Log, signal: AbortSignal): Promise<void> {
+  for (let wait = FIRST_LOOK; !signal.aborted; wait = NEXT_LOOK) {
+    try {
+      await sleep(wait, undefined, { ref: false, signal })
+      const { rows, days } = await rollUpLedger(accounts, now(), signal)
+      if (rows + days > 0) log.add('info', { message: `rolled up ${rows} rows of the ledger; ${days} old days went` })
+    } catch (error) {
+      if (!signal.aborted) log.add('error', { error: `the ledger was not rolled up: ${error}` })
+    }
   }
 }
 

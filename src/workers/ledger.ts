@@ -9,6 +9,7 @@ export function begin({ path }: { path: string }): Handler {
     async answer(task: LedgerTask) {
       if (task === 'check') return { result: await accounts.check() }
       if (task === 'close') return { result: await accounts.close() }
+      if (typeof task === 'number') return { result: await accounts.rollUp(task) }
       return { result: await accounts.charge(task.map(whole)) }
     },
   }

@@ -126,6 +126,7 @@ describe('bands accounts', () => {
   test.each([
     'accounts list',
     'accounts usage',
+    'accounts roll-up',
     'accounts set-tier alice pro',
     'accounts create bob --tier free',
     'keys list',
@@ -236,6 +237,15 @@ describe('bands accounts usage', () => {
     await accounts.close()
   })
 
+  test('says the same once the ledger is rolled up, which is done once', async () => {
+    const before = await told('accounts usage --days 400')
+    const proof = await told('accounts usage --reconcile')
+    expect((await ask('accounts roll-up')).out).toBe('rolled up: 1 row of the ledger; gone: 0 days of an account\n')
+    expect(await told('accounts roll-up')).toEqual({ schema: 'bands.roll-up/1', rows: 0, days: 0 })
+    expect(await told('accounts usage --days 400')).toEqual(before)
+    expect(await told('accounts usage --reconcile')).toEqual(proof)
+  })
+
   test('shows credits and requests by day, of all accounts or of one, newest first', async () => {
     expect((await ask('accounts usage')).out).toBe(
       [
@@ -308,7 +318,7 @@ describe('bands accounts usage', () => {
   test('refuses days that are none, and days of a proof', async () => {
     for (const days of ['0', '-1', '1e1', '0x10', 'many', '4000'])
       expect(await refused(`accounts usage --days=${days}`, 2)).toContain(
-        `--days "${days}" is not an integer from 1 to 3650`,
+        `--days "${days}" is not an integer from 1 to 400`,
       )
     expect(await refused('accounts usage --reconcile --days 3', 2)).toContain('--days does not go with --reconcile')
   })

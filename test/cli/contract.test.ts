@@ -119,6 +119,7 @@ const LINES: Readonly<Record<string, string>> = {
   'accounts list': 'accounts list',
   'accounts set-tier': 'accounts set-tier alice pro',
   'accounts usage': 'accounts usage --days 7',
+  'accounts roll-up': 'accounts roll-up',
   'keys create': 'keys create --account alice',
   'keys list': 'keys list --account alice',
   'keys revoke': 'keys revoke {key}',

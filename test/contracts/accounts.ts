@@ -6,10 +6,12 @@ import {
   type Charge,
   type Charged,
   DAY_MS,
+  DAYS_KEPT,
   type DayUsage,
   HOUR_MS,
   type NewKey,
   REPEAT_MS,
+  rollUpLedger,
   type Used,
 } from '../../src/accounts/accounts.js'
 import { InvalidParameter, NotFound } from '../../src/errors.js'
@@ -330,7 +332,77 @@ export function accountsContract(
       },
     )
   })
+
+  describe(`${name}: the ledger, rolled up by day,`, () => {
+    it.each([1, 2])('says what it said before of all that is promised, whoever does it (seed %i)', async seed => {
+      const { accounts, again } = await make()
+      const random = new Random(seed)
+      const owners = await Promise.all(['alice', 'bob'].map(owner => accounts.create(owner, 'free', iso(LONG_AGO))))
+      const connections = [accounts, await again()]
+      const books = new Books()
+      const limits = { day: 1e6, hour: 1e6 }
+      let at = LONG_AGO
+      for (let i = 0; i < 40; i++) {
+        at += random.word() % (3 * DAY_MS)
+        const batch = Array.from({ length: 1 + (random.word() % 20) }, (_, j) =>
+          chargeOf(owners[random.word() % 2]!, {
+            at,
+            limits,
+            credits: 1 + (random.word() % 2),
+            requestId: numbered(at, j),
+          }),
+        )
+        for (const charge of batch) books.charge(charge)
+        await accounts.charge(batch)
+        if (i % 10 !== 9) continue
+        const rolled = await Promise.all(connections.map(connection => rollUpLedger(connection, at)))
+        expect(rolled.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThan(0)
+        for (const { id } of owners) {
+          expect(await accounts.usage(id, 0)).toEqual(books.usage(id))
+          expect(await accounts.used(id, at)).toEqual(books.used(id, at))
+        }
+        expect(await accounts.reconcile()).toEqual({ ...books.total(), discrepancies: [] })
+        expect(await rollUpLedger(accounts, at)).toEqual({ rows: 0, days: 0 })
+      }
+    })
+
+    it('keeps single rows while a request may be asked again at no cost, and days for 400 of them', async () => {
+      const { accounts, alice } = await withAlice()
+      const limits = { day: 1e6, hour: 1e6 }
+      let last = 0
+      const charge = (at: number) =>
+        accounts.charge([
+          chargeOf(alice, { at, limits, requestId: numbered(at, ++last), idempotency: sha256(`${at}`) }),
+        ])
+      const days = [0, 1, 2, 3].map(day => LONG_AGO + day * DAY_MS)
+      for (const day of days) await charge(day + HOUR_MS)
+      // Up to the last moment of the third day all of the first may be asked again.
+      expect(await rollUpLedger(accounts, days[3]! - 1)).toEqual({ rows: 0, days: 0 })
+      expect(await rollUpLedger(accounts, days[3]!)).toEqual({ rows: 1, days: 0 })
+      expect((await charge(days[2]! + HOUR_MS))[0]!.outcome).toBe('repeated')
+      // What a server charges whose clock is late goes to its day all the same.
+      await charge(days[0]! + 5 * HOUR_MS)
+      expect(await accounts.reconcile()).toEqual({ rows: 5, requests: 5, credits: 5, discrepancies: [] })
+      expect(await rollUpLedger(accounts, days[3]!)).toEqual({ rows: 1, days: 0 })
+      expect(await accounts.usage(alice.id, days[0]!)).toHaveLength(4)
+      expect(await rollUpLedger(accounts, days[1]! + DAYS_KEPT * DAY_MS)).toEqual({ rows: 3, days: 1 })
+      expect((await accounts.usage(alice.id, 0)).map(({ date, requests }) => [date, requests])).toEqual([
+        ['2020-06-04', 1],
+        ['2020-06-03', 1],
+        ['2020-06-02', 1],
+      ])
+      expect(await accounts.reconcile()).toEqual({ rows: 3, requests: 3, credits: 3, discrepancies: [] })
+      expect(await rollUpLedger(accounts, days[3]! + (DAYS_KEPT + 1) * DAY_MS)).toEqual({ rows: 0, days: 3 })
+      expect(await accounts.reconcile()).toEqual({ rows: 0, requests: 0, credits: 0, discrepancies: [] })
+    })
+  })
 }
+
+/** Long ago by any clock: what a machine's own says is asked as well before something goes. */
+const LONG_AGO = Date.UTC(2020, 5, 1)
+
+/** Numbers of requests that sort by time, as those of a server do. */
+const numbered = (at: number, i: number): string => `${String(at).padStart(15, '0')}-${i}`
 
 /** Credits as one would keep them on paper: every charge that was granted in one list, added up anew for each question. */
 export class Books {

@@ -58,7 +58,15 @@ describe('the file of the accounts', () => {
     expect(db.pragma('synchronous', { simple: true })).toBe(2)
     const tables = db.pragma('table_list') as { name: string; strict: number }[]
     const own = tables.filter(table => !table.name.startsWith('sqlite_'))
-    expect(own.map(table => table.name).sort()).toEqual(['accounts', 'counters', 'keys', 'ledger', 'named', 'secrets'])
+    expect(own.map(table => table.name).sort()).toEqual([
+      'accounts',
+      'counters',
+      'days',
+      'keys',
+      'ledger',
+      'named',
+      'secrets',
+    ])
     for (const { name, strict } of own) expect(strict, name).toBe(1)
     db.close()
   })
@@ -202,6 +210,21 @@ describe('the ledger', () => {
     await accounts.charge(batch(NOON + 3 * DAY_MS))
     expect(names()).toBe(100)
   })
+})
+
+it('that is rolled up says the same after each step, wherever that is stopped', async () => {
+  const { accounts } = await withAlice()
+  const alice = await accounts.account('alice')
+  const [limits, later] = [{ day: 10_000, hour: 10_000 }, NOON + 4 * DAY_MS]
+  const numbered = (i: number) => ({ limits, at: NOON + i, requestId: String(i).padStart(6, '0') })
+  await accounts.charge(Array.from({ length: 1200 }, (_, i) => chargeOf(alice, numbered(i))))
+  const before = [await accounts.reconcile(), await accounts.usage(alice.id, 0)]
+  expect(before[0]).toMatchObject({ rows: 1200, discrepancies: [] })
+  for (const rows of [500, 500, 200]) {
+    expect(await accounts.rollUp(later)).toEqual({ rows, days: 0, isOver: false })
+    expect([await accounts.reconcile(), await accounts.usage(alice.id, 0)]).toEqual(before)
+  }
+  expect(await accounts.rollUp(later)).toEqual({ rows: 0, days: 0, isOver: true })
 })
 
 describe('beside another process that writes', () => {

@@ -1,4 +1,13 @@
-import { type Account, type Accounts, DAY_MS, type DayUsage, nameValue, stateOf } from '../../accounts/accounts.js'
+import {
+  type Account,
+  type Accounts,
+  DAY_MS,
+  DAYS_KEPT,
+  type DayUsage,
+  nameValue,
+  rollUpLedger,
+  stateOf,
+} from '../../accounts/accounts.js'
 import { InvalidParameter } from '../../errors.js'
 import { TIER_NAMES } from '../../model/terms.js'
 import { accountsUrl } from '../../open/accounts.js'
@@ -142,7 +151,7 @@ const setTier: Command = {
   },
 }
 
-const DAYS = { days: optional(integerOf(1, 3_650), 30, 'the last days in UTC, today among them') }
+const DAYS = { days: optional(integerOf(1, DAYS_KEPT), 30, 'the last days in UTC, today among them') }
 
 const usage: Command = {
   arguments: [['[NAME]', 'one account; all of them unless given']],
@@ -161,11 +170,26 @@ const usage: Command = {
   },
 }
 
+const rollUp: Command = {
+  examples: ['bands accounts roll-up', 'bands accounts roll-up --json'],
+  notes: [
+    `A row of the ledger is kept as long as its request may be asked again at no cost, 48 hours and until that day is over. Then each account has one row a day, and of what is older than ${DAYS_KEPT} days nothing is kept. No sum changes by that: bands accounts usage says the same before and after.`,
+    'A server does this by itself within the hour; several on the same accounts do it once. It may be stopped at any time, and charges go on meanwhile.',
+  ],
+  async run(context, given) {
+    const now = context.world.now().getTime()
+    const { rows, days } = await withAccounts(context, given, accounts => rollUpLedger(accounts, now))
+    const notes = [`rolled up: ${count(rows, 'row')} of the ledger; gone: ${count(days, 'day')} of an account`]
+    await context.show(oneRow({ schema: 'bands.roll-up/1', rows, days }, { notes }))
+  },
+}
+
 export const commands = aboutAccounts({
   'accounts create': create,
   'accounts list': list,
   'accounts set-tier': setTier,
   'accounts usage': usage,
+  'accounts roll-up': rollUp,
 })
 
 /** An account as every command shows it. */

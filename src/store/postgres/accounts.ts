@@ -10,9 +10,11 @@ import {
   HOUR_MS,
   hourStart,
   type KeyEntry,
+  keptFrom,
   type NewKey,
   type PoolState,
   type Reconciliation,
+  type RolledUp,
   type Used,
 } from '../../accounts/accounts.js'
 import { Busy, ConfigError, type Remedy, StorageError } from '../../errors.js'
@@ -171,9 +173,9 @@ export class PostgresAccounts implements Accounts {
     for (let again = false, longest = 10; ; again = true, longest = Math.min(2 * longest, LONGEST_SLEEP)) {
       try {
         const names = await this.#namesOf(charges)
-        const charged = await this.#db.query<ChargedRow>(CHARGE, valuesOf(charges, names, again), CHARGE_MS)
+        const rows = await this.#db.query<ChargedRow>(CHARGE, valuesOf(charges, names, again), CHARGE_MS)
         this.#failed = false
-        return charged.map(({ outcome, day, hour }) => ({ outcome, used: { day, hour } }))
+        return outcomesIn(rows, charges, names)
       } catch (error) {
         if (!isOfStorage(error)) throw error
         const isOver = !(again || error instanceof Busy) || performance.now() >= deadline
@@ -198,6 +200,13 @@ export class PostgresAccounts implements Accounts {
       return { ...total!, discrepancies: found.flatMap(discrepanciesIn) }
     }
     return this.#db.transaction(work, { snapshot: true, statement: LEDGER_MS })
+  }
+
+  /** One day, or what is too old. */
+  async rollUp(at: number): Promise<RolledUp> {
+    const { singleFrom, daysFrom } = keptFrom(at)
+    const work = ({ query }: Queries) => query<RolledUp>(ROLL_UP, [singleFrom, daysFrom])
+    return (await this.#db.transaction(work, { statement: LEDGER_MS }))[0]!
   }
 
   async check(): Promise<void> {
@@ -247,8 +256,54 @@ function isOfStorage(error: unknown): error is Busy | ConfigError | StorageError
   return error instanceof Busy || error instanceof ConfigError || error instanceof StorageError
 }
 
+/** What became of one charge; or, where `place` is null, what an account had used all of whose charges were granted. */
 interface ChargedRow extends Used {
+  place: number | null
+  owner: string
   outcome: Charged['outcome']
+}
+
+function outcomesIn(rows: readonly ChargedRow[], charges: readonly Charge[], names: readonly string[]): Charged[] {
+  const used = new Map<string, Used>()
+  const single = new Map<number, Charged>()
+  for (const { place, owner, outcome, day, hour } of rows)
+    if (place === null) used.set(owner, { day, hour })
+    else single.set(place - 1, { outcome, used: { day, hour } })
+  return charges.map(({ credits }, i) => {
+    const before = used.get(names[i]!)
+    if (before === undefined) return single.get(i)!
+    const now = { day: before.day + credits, hour: before.hour + credits }
+    used.set(names[i]!, now)
+    return { outcome: 'charged', used: now }
+  })
+}
+
+/** Charges of one account, as long as they can be granted together: all of one hour, under the same limits. */
+interface Sum {
+  credits: number
+  requests: number
+  hour: number
+  limits: Charge['limits']
+}
+
+/** Of accounts whose charges can be granted together; the others are left out, as are those with a name given twice. */
+function sumsOf(charges: readonly Charge[], names: readonly string[]): Map<string, Sum> {
+  const sums = new Map<string, Sum>()
+  const apart = new Set<string>()
+  const given = new Set<string>()
+  for (const [i, { credits, at, limits, idempotency }] of charges.entries()) {
+    const account = names[i]!
+    const sum = sums.get(account) ?? { credits: 0, requests: 0, hour: hourStart(at), limits }
+    sum.credits += credits
+    sum.requests += 1
+    sums.set(account, sum)
+    const isSame = sum.hour === hourStart(at) && sum.limits.day === limits.day && sum.limits.hour === limits.hour
+    const name = idempotency === null ? null : `${account} ${idempotency.toString('latin1')}`
+    if (!isSame || (name !== null && given.has(name))) apart.add(account)
+    if (name !== null) given.add(name)
+  }
+  for (const account of apart) sums.delete(account)
+  return sums
 }
 
 async function existing({ query }: Queries, name: string): Promise<AccountRow> {
@@ -284,6 +339,8 @@ async function insertKey({ query }: Queries, account: number, key: NewKey, besid
 
 /** One list a column. */
 function valuesOf(charges: readonly Charge[], names: readonly string[], again: boolean): unknown[] {
+  const sums = sumsOf(charges, names)
+  const of = (value: (sum: Sum) => number): number[] => Array.from(sums.values(), value)
   return [
     names,
     charges.map(({ key }) => key),
@@ -297,11 +354,17 @@ function valuesOf(charges: readonly Charge[], names: readonly string[], again: b
     charges.map(({ limits }) => limits.hour),
     charges.map(({ at }) => at),
     again,
+    [...sums.keys()],
+    of(({ credits }) => credits),
+    of(({ requests }) => requests),
+    of(({ hour }) => hour),
+    of(({ limits }) => limits.day),
+    of(({ limits }) => limits.hour),
   ]
 }
 
-const CHARGE = `SELECT outcome, day, hour
-  FROM bands_accounts.charge($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ORDER BY place`
+const CHARGE = `SELECT place, owner, outcome, day, hour FROM bands_accounts.charge(
+  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`
 
 const ACCOUNTS = 'SELECT id, name, tier, created FROM bands_accounts.accounts'
 
@@ -316,6 +379,8 @@ const KEY_BY_IDENTITY = `${KEYS} WHERE k.identity = $1`
 
 const INTO_KEYS = `INSERT INTO bands_accounts.keys (account, identity, hash, name, created, expires)
   SELECT account, $2, $3, $4, $5, $6 FROM bands_accounts.accounts WHERE id = $1`
+
+const ROLL_UP = 'SELECT rows, days, is_over AS "isOver" FROM bands_accounts.roll_up($1, $2)'
 
 const SECRET = "SELECT secret FROM bands_accounts.secrets WHERE use = 'tags'"
 
@@ -338,15 +403,25 @@ const LEDGER_MS = 3_600_000
 
 const CHOSEN = `($1::bigint IS NULL OR ${OF_ACCOUNT})`
 
-const TOTAL = `SELECT count(*) AS rows, count(DISTINCT (account, request)) AS requests,
-  coalesce(sum(credits), 0)::bigint AS credits FROM bands_accounts.ledger WHERE ${CHOSEN}`
+const TOTAL = `SELECT l.rows + d.requests AS rows, l.requests + d.requests AS requests, l.credits + d.credits AS credits
+  FROM (SELECT count(*) AS rows, count(DISTINCT (account, request)) AS requests,
+      coalesce(sum(credits), 0)::bigint AS credits FROM bands_accounts.ledger WHERE ${CHOSEN}) AS l,
+    (SELECT coalesce(sum(requests), 0)::bigint AS requests, coalesce(sum(credits), 0)::bigint AS credits
+      FROM bands_accounts.days WHERE ${CHOSEN}) AS d`
+
+/** Of a day that was rolled up no hours are known. */
+const ROLLED = (row: string): string => `${row}.period = 'hour' AND EXISTS (
+  SELECT FROM bands_accounts.days d WHERE d.account = ${row}.account AND d.start = ${row}.start - ${row}.start % ${DAY_MS})`
 
 const DISCREPANCIES = `WITH sums AS (
-    SELECT account, period, at - at % length AS start, sum(credits)::bigint AS credits, count(*) AS requests
-    FROM bands_accounts.ledger, (VALUES ('day', ${DAY_MS}), ('hour', ${HOUR_MS})) AS p(period, length)
-    WHERE ${CHOSEN} GROUP BY 1, 2, 3
+    SELECT account, period, start, sum(credits)::bigint AS credits, sum(requests)::bigint AS requests FROM (
+      SELECT account, period, at - at % length AS start, sum(credits) AS credits, count(*) AS requests
+      FROM bands_accounts.ledger, (VALUES ('day', ${DAY_MS}), ('hour', ${HOUR_MS})) AS p(period, length)
+      WHERE ${CHOSEN} GROUP BY 1, 2, 3
+      UNION ALL SELECT account, 'day', start, credits, requests FROM bands_accounts.days WHERE ${CHOSEN}
+    ) AS s WHERE NOT (${ROLLED('s')}) GROUP BY 1, 2, 3
   ), kept AS (
-    SELECT * FROM bands_accounts.counters WHERE ${CHOSEN}
+    SELECT * FROM bands_accounts.counters c WHERE ${CHOSEN} AND NOT (${ROLLED('c')})
   ), compared AS (
     SELECT account, period, start,
       coalesce(kept.credits, 0) AS counter_credits, coalesce(sums.credits, 0) AS ledger_credits,

@@ -9,6 +9,7 @@ import {
   type KeyEntry,
   type NewKey,
   type Reconciliation,
+  type RolledUp,
   type Used,
 } from '../../accounts/accounts.js'
 import { Busy, remedy, StorageError } from '../../errors.js'
@@ -25,7 +26,7 @@ import {
   keyWithHash,
   missing,
 } from '../account-rows.js'
-import { chargeAll, reconciled, usedIn } from './charging.js'
+import { chargeAll, reconciled, rollUp, usedIn } from './charging.js'
 import { hasLittleRoom, inItsPlace, type Notice, openForWriting, Session } from './connection.js'
 import type { DatabaseKind } from './migrations.js'
 
@@ -148,6 +149,10 @@ class SqliteAccounts implements Accounts {
 
   reconcile(account?: number): Promise<Reconciliation> {
     return this.#patiently(() => reconciled(this.#db, account ?? null))
+  }
+
+  rollUp(at: number): Promise<RolledUp> {
+    return this.#patiently(() => this.#transaction(() => rollUp(this.#db, at)))
   }
 
   check(): Promise<void> {
@@ -315,6 +320,16 @@ export const ACCOUNTS: DatabaseKind = {
 
     -- SHA-256 of what was answered; that of requests named before this step is not known, and equals none
     ALTER TABLE named ADD COLUMN answer BLOB NOT NULL DEFAULT x'';
+    `,
+    `
+    -- One row an account and a day whose rows of the ledger were added up and removed
+    CREATE TABLE days (
+      account INTEGER NOT NULL REFERENCES accounts (id),
+      start INTEGER NOT NULL,
+      credits INTEGER NOT NULL,
+      requests INTEGER NOT NULL,
+      PRIMARY KEY (account, start)
+    ) STRICT, WITHOUT ROWID;
     `,
   ],
 }

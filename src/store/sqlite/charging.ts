@@ -5,8 +5,10 @@ import {
   dayStart,
   HOUR_MS,
   hourStart,
+  keptFrom,
   REPEAT_MS,
   type Reconciliation,
+  type RolledUp,
   type Used,
 } from '../../accounts/accounts.js'
 import { type ComparedRow, discrepanciesIn } from '../account-rows.js'
@@ -132,23 +134,74 @@ function forgetExpired(db: Session, charges: readonly Charge[]): void {
 
 const FORGET = 'DELETE FROM named WHERE id IN (SELECT id FROM named ORDER BY id LIMIT 16) AND at <= ?'
 
+/**
+ * Rolls up the oldest rows that are to be, a few at a time, so that no charge waits long; where there are none left, what is
+ * older than what is kept goes. Must run inside a transaction that has the write lock.
+ */
+export function rollUp(db: Session, at: number): RolledUp {
+  const { singleFrom, daysFrom } = keptFrom(at)
+  const rows = db.all<Single>(OLDEST).filter(row => row.at < singleFrom)
+  const sums = new Map<string, { account: number; start: number; credits: number; requests: number }>()
+  for (const { request, account, credits, at } of rows) {
+    const start = dayStart(at)
+    const sum = sums.get(`${account} ${start}`) ?? { account, start, credits: 0, requests: 0 }
+    sums.set(`${account} ${start}`, { ...sum, credits: sum.credits + credits, requests: sum.requests + 1 })
+    db.run('DELETE FROM ledger WHERE request = ?', request)
+  }
+  for (const { account, start, credits, requests } of sums.values()) {
+    db.run(INTO_DAYS, account, start, credits, requests)
+    db.run(FORGET_HOURS, account, start, start + DAY_MS)
+  }
+  if (rows.length > 0) return { rows: rows.length, days: 0, isOver: false }
+  const days = db.run(FORGET_DAYS, daysFrom)
+  db.run(FORGET_COUNTERS, daysFrom)
+  return { rows: 0, days, isOver: true }
+}
+
+interface Single {
+  request: string
+  account: number
+  credits: number
+  at: number
+}
+
+/** Later ones have higher numbers; one that has not, of a clock that went wrong, comes to the front in its time. */
+const OLDEST = 'SELECT request, account, credits, at FROM ledger ORDER BY request LIMIT 500'
+const INTO_DAYS = `INSERT INTO days (account, start, credits, requests) VALUES (?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET credits = credits + excluded.credits, requests = requests + excluded.requests`
+// By account, as both tables are sorted: nothing else of them is read.
+const FORGET_DAYS = 'DELETE FROM days WHERE account IN (SELECT id FROM accounts) AND start < ?'
+const FORGET_COUNTERS = `DELETE FROM counters
+  WHERE account IN (SELECT id FROM accounts) AND period = 'day' AND start < ?`
+const FORGET_HOURS = "DELETE FROM counters WHERE account = ? AND period = 'hour' AND start >= ? AND start < ?"
+
 /** Adds the whole ledger up; a ledger of millions of rows takes seconds. */
 export function reconciled(db: Session, account: number | null): Reconciliation {
   // One state, whatever is charged meanwhile.
   return db.reading(() => {
-    const total = db.get<Omit<Reconciliation, 'discrepancies'>>(TOTAL, account, account)!
-    const found = db.all<ComparedRow>(DISCREPANCIES, account, account, account, account, account, account)
+    const total = db.get<Omit<Reconciliation, 'discrepancies'>>(TOTAL, ...Array(4).fill(account))!
+    const found = db.all<ComparedRow>(DISCREPANCIES, ...Array(8).fill(account))
     return { ...total, discrepancies: found.flatMap(discrepanciesIn) }
   })
 }
 
-const TOTAL = `SELECT count(*) AS rows, count(DISTINCT request) AS requests, coalesce(sum(credits), 0) AS credits
-  FROM ledger WHERE ? IS NULL OR account = ?`
+const TOTAL = `SELECT l.rows + d.requests AS rows, l.requests + d.requests AS requests, l.credits + d.credits AS credits
+  FROM (SELECT count(*) AS rows, count(DISTINCT request) AS requests, coalesce(sum(credits), 0) AS credits
+      FROM ledger WHERE ? IS NULL OR account = ?) AS l,
+    (SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(credits), 0) AS credits
+      FROM days WHERE ? IS NULL OR account = ?) AS d`
+
+/** Of a day that was rolled up no hours are known. */
+const IS_ROLLED = (row: string): string => `${row}.period = 'hour' AND EXISTS (
+  SELECT 1 FROM days d WHERE d.account = ${row}.account AND d.start = ${row}.start - ${row}.start % ${DAY_MS})`
 
 const DISCREPANCIES = `WITH sums AS (
-    ${sumsBy('day', DAY_MS)} UNION ALL ${sumsBy('hour', HOUR_MS)}
+    SELECT account, period, start, sum(credits) AS credits, sum(requests) AS requests FROM (
+      ${sumsBy('day', DAY_MS)} UNION ALL ${sumsBy('hour', HOUR_MS)}
+      UNION ALL SELECT account, 'day', start, credits, requests FROM days WHERE ? IS NULL OR account = ?
+    ) AS s WHERE NOT (${IS_ROLLED('s')}) GROUP BY account, period, start
   ), kept AS (
-    SELECT * FROM counters WHERE ? IS NULL OR account = ?
+    SELECT * FROM counters AS c WHERE (? IS NULL OR account = ?) AND NOT (${IS_ROLLED('c')})
   ), compared AS (
     SELECT account, period, start,
       coalesce(kept.credits, 0) AS counter_credits, coalesce(sums.credits, 0) AS ledger_credits,

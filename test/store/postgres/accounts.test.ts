@@ -51,7 +51,7 @@ describePostgres('accounts in PostgreSQL', () => {
       const { url, sql } = await withAlice()
       await sql('INSERT INTO bands_accounts.steps (step) VALUES (99)')
       await expect(opened(url)).rejects.toThrow(StorageError)
-      await expect(opened(url)).rejects.toThrow('was made by a newer bands (schema 99, this one knows 1); update bands')
+      await expect(opened(url)).rejects.toThrow('was made by a newer bands (schema 99, this one knows 2); update bands')
     })
 
     it('give a server the rights to charge, and to nothing that would make up a charge or a key', async () => {
