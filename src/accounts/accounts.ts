@@ -111,6 +111,29 @@ export interface RolledUp {
   isOver: boolean
 }
 
+/** A value as every database has it; times are milliseconds since 1970. */
+export type BookValue = string | number | Buffer | null
+
+/** Tables, in the order in which they are written, and what is moved of their rows. An account is named as it is filed. */
+export const BOOKS = {
+  accounts: ['account', 'name', 'tier', 'created'],
+  keys: ['account', 'identity', 'hash', 'name', 'created', 'expires', 'last_used', 'revoked'],
+  secrets: ['use', 'secret'],
+  ledger: ['account', 'request', 'key', 'endpoint', 'credits', 'at'],
+  days: ['account', 'start', 'credits', 'requests'],
+  counters: ['account', 'period', 'start', 'credits', 'requests'],
+  named: ['account', 'name', 'question', 'answer', 'at'],
+} as const
+
+export type Book = keyof typeof BOOKS
+export const BOOK_NAMES = Object.keys(BOOKS) as Book[]
+
+/** Some rows of a table, each with the columns of BOOKS. */
+export type EachRows = (book: Book, rows: readonly (readonly BookValue[])[]) => Promise<void> | void
+
+/** Rows that are read, sent or written together. */
+export const ROWS_TOGETHER = 2_000
+
 /** How many connections there are, how many of them have nothing to do, and how many questions wait for one. */
 export interface PoolState {
   total: number
@@ -163,6 +186,13 @@ export interface Accounts {
    * at any time, it adds to what it finds.
    */
   rollUp(at: number): Promise<RolledUp>
+  /** All that is kept, of one moment, some rows at a time. */
+  readBooks(each: EachRows): Promise<void>
+  /**
+   * Puts other books in the place of what is kept: all that the work puts, or nothing.
+   * @param work is given what takes rows, and what reads all of them again before they count
+   */
+  replaceBooks<T>(work: (put: EachRows, look: (each: EachRows) => Promise<void>) => Promise<T>): Promise<T>
   /** Throws StorageError where a charge could not be written down: without room, and from a failed one on until one works. */
   check(): Promise<void>
   close(): Promise<void>

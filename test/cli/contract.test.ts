@@ -120,6 +120,7 @@ const LINES: Readonly<Record<string, string>> = {
   'accounts set-tier': 'accounts set-tier alice pro',
   'accounts usage': 'accounts usage --days 7',
   'accounts roll-up': 'accounts roll-up',
+  'accounts copy': `accounts copy --to ${folder.file('copied.accounts.db')} --replace`,
   'keys create': 'keys create --account alice',
   'keys list': 'keys list --account alice',
   'keys revoke': 'keys revoke {key}',

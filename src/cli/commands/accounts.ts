@@ -8,11 +8,12 @@ import {
   rollUpLedger,
   stateOf,
 } from '../../accounts/accounts.js'
+import type { AccountsCopy } from '../../accounts/copy.js'
 import { InvalidParameter } from '../../errors.js'
 import { TIER_NAMES } from '../../model/terms.js'
 import { accountsUrl } from '../../open/accounts.js'
 import { DATABASE, FILE, integerOf } from '../../params/kinds.js'
-import { open, given as optional, optionsOf } from '../../params/row.js'
+import { needed, open, given as optional, optionsOf } from '../../params/row.js'
 import { tierValue } from '../../params/values.js'
 import { count, whole } from '../../present/numbers.js'
 import { PLANS } from '../../tiers.js'
@@ -184,13 +185,68 @@ const rollUp: Command = {
   },
 }
 
-export const commands = aboutAccounts({
+const COPY = {
+  from: open(
+    DATABASE,
+    'what is copied: a file, or the URL of a database of PostgreSQL; the accounts in use unless given',
+  ),
+  to: needed(DATABASE, 'where it goes: the same; made if it is missing, otherwise without accounts'),
+}
+
+const copy: Command = {
+  options: [...optionsOf(COPY), ['--replace', 'put them in the place of what there is']],
+  examples: [
+    'bands accounts copy --from bands.accounts.db --to postgres://db.example/bands',
+    'bands accounts copy --from postgres://db.example/bands --to bands.accounts.db',
+  ],
+  notes: [
+    'Accounts, keys, the secret of the tags, the ledger, its days, the counters, and the names of requests that are free to be asked again: of one moment, in one transaction. Before it counts all of it is read again, and every row has to be what was sent; otherwise nothing is kept. Then the ledger is added up and held against the counters; exits with 5 where they differ.',
+    'What a server charges to the source meanwhile, or afterwards, is not in the copy: stop it before, and start it on the copy.',
+  ],
+  async run(context, given) {
+    context.refuseRemote()
+    const { from, to } = given.read(COPY)
+    const [{ openAccounts }, { copyAccounts }] = await Promise.all([
+      import('../../open.js'),
+      import('../../accounts/copy.js'),
+    ])
+    const source = await openAccounts({ ...context.choice, ...(from !== undefined && { accounts: from }) })
+    try {
+      const target = await openAccounts({ ...context.choice, accounts: to, make: true })
+      try {
+        const report = await copyAccounts(source, target, { replace: given.flag('replace') })
+        await showCopy(context, report)
+      } finally {
+        await target.close()
+      }
+    } finally {
+      await source.close()
+    }
+  },
+}
+
+async function showCopy(context: Context, { from, to, rows, proof }: AccountsCopy): Promise<void> {
+  const { accounts, keys, ledger, days } = rows
+  const { requests, credits, discrepancies } = proof
+  const row = { from, to, accounts, keys, ledger, days, requests, credits, discrepancies: discrepancies.length }
+  const whole = discrepancies.length === 0 ? 'the counters say the same' : count(discrepancies.length, 'discrepancy')
+  const notes = [
+    `copied: ${count(accounts, 'account')}, ${count(keys, 'key')}, ${count(ledger, 'row')} and ${count(days, 'day')} of the ledger`,
+    `${to}: every row read again, all as in ${from}; ${count(requests, 'request')}, ${count(credits, 'credit')}: ${whole}`,
+  ]
+  await context.show(oneRow({ schema: 'bands.accounts-copy/1', ...row }, { notes }))
+  if (discrepancies.length > 0) context.outcome = 5
+}
+
+const chosen = aboutAccounts({
   'accounts create': create,
   'accounts list': list,
   'accounts set-tier': setTier,
   'accounts usage': usage,
   'accounts roll-up': rollUp,
 })
+
+export const commands = { ...chosen, 'accounts copy': copy }
 
 /** An account as every command shows it. */
 function accountRow({ name, tier, created }: Account) {

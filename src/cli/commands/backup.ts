@@ -117,7 +117,7 @@ const copy: Command = {
   notes: [
     'From a file into PostgreSQL, back, or into another of the same kind: bars, facts, events, pulled pages, and what an import has yet to do. Nothing is derived again; packed columns go as they are, all of one moment, also while the source is written.',
     'What the target has already, by its hashes, is not sent again: a copy that was stopped goes on with the same line. Until it is through the target says that it is a part, and answers nothing. At the end all of the target is read again and every hash computed; what is damaged there is sent once more.',
-    'Accounts, trials and watch lists lie beside the data, and are not copied.',
+    'Accounts, trials and watch lists lie beside the data, and are not copied; bands accounts copy moves the accounts.',
   ],
   async run(context, given) {
     context.refuseRemote()

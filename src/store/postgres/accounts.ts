@@ -7,6 +7,7 @@ import {
   DAY_MS,
   type DayUsage,
   dayStart,
+  type EachRows,
   HOUR_MS,
   hourStart,
   type KeyEntry,
@@ -35,6 +36,7 @@ import {
 } from '../account-rows.js'
 import type { Address } from './address.js'
 import { booksIn } from './books.js'
+import { clearBooks, putBooks, readBooks } from './books-copy.js'
 import { Database, type Queries } from './connection.js'
 import { prepareSchema } from './steps.js'
 
@@ -207,6 +209,24 @@ export class PostgresAccounts implements Accounts {
     const { singleFrom, daysFrom } = keptFrom(at)
     const work = ({ query }: Queries) => query<RolledUp>(ROLL_UP, [singleFrom, daysFrom])
     return (await this.#db.transaction(work, { statement: LEDGER_MS }))[0]!
+  }
+
+  readBooks(each: EachRows): Promise<void> {
+    return this.#db.transaction(session => readBooks(session, each), { snapshot: true, statement: LEDGER_MS })
+  }
+
+  replaceBooks<T>(work: (put: EachRows, look: (each: EachRows) => Promise<void>) => Promise<T>): Promise<T> {
+    this.#names.clear()
+    const replaced = async (session: Queries): Promise<T> => {
+      await clearBooks(session)
+      const result = await work(
+        (book, rows) => putBooks(session, book, rows),
+        each => readBooks(session, each),
+      )
+      await session.query('UPDATE bands_accounts.changes SET count = count + 1')
+      return result
+    }
+    return this.#db.transaction(replaced, { statement: LEDGER_MS })
   }
 
   async check(): Promise<void> {

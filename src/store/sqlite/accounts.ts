@@ -6,6 +6,7 @@ import {
   type Charged,
   type DayUsage,
   dayStart,
+  type EachRows,
   type KeyEntry,
   type NewKey,
   type Reconciliation,
@@ -26,6 +27,7 @@ import {
   keyWithHash,
   missing,
 } from '../account-rows.js'
+import { clearBooks, putBooks, readBooks } from './books-copy.js'
 import { chargeAll, reconciled, rollUp, usedIn } from './charging.js'
 import { hasLittleRoom, inItsPlace, type Notice, openForWriting, Session } from './connection.js'
 import type { DatabaseKind } from './migrations.js'
@@ -153,6 +155,31 @@ class SqliteAccounts implements Accounts {
 
   rollUp(at: number): Promise<RolledUp> {
     return this.#patiently(() => this.#transaction(() => rollUp(this.#db, at)))
+  }
+
+  readBooks(each: EachRows): Promise<void> {
+    return this.#db.readingOn(() => readBooks(this.#db, each))
+  }
+
+  async replaceBooks<T>(work: (put: EachRows, look: (each: EachRows) => Promise<void>) => Promise<T>): Promise<T> {
+    await this.#patiently(() => this.#db.run('BEGIN IMMEDIATE'))
+    try {
+      clearBooks(this.#db)
+      const result = await work(
+        (book, rows) => putBooks(this.#db, book, rows),
+        each => readBooks(this.#db, each),
+      )
+      this.#db.run('COMMIT')
+      this.#changes += 1
+      return result
+    } catch (error) {
+      try {
+        this.#db.run('ROLLBACK')
+      } catch {
+        // Some failures of the disk end it by themselves, and are what is to be told then.
+      }
+      throw error
+    }
   }
 
   check(): Promise<void> {

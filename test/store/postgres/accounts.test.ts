@@ -1,6 +1,8 @@
 import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { DAY_MS } from '../../../src/accounts/accounts.js'
+import { type Accounts, DAY_MS, type EachRows, rollUpLedger } from '../../../src/accounts/accounts.js'
+import { copyAccounts } from '../../../src/accounts/copy.js'
 import { Busy, ConfigError, NotFound, StorageError } from '../../../src/errors.js'
 import {
   type OpenPostgresAccounts,
@@ -8,8 +10,10 @@ import {
   type PostgresAccounts,
 } from '../../../src/store/postgres/accounts.js'
 import { addressOf } from '../../../src/store/postgres/address.js'
+import { openSqliteAccounts } from '../../../src/store/sqlite/accounts.js'
 import { accountsContract, chargeOf, iso, keyOf, NOON, sha256 } from '../../contracts/accounts.js'
 import { clusterForAll, describePostgres } from '../../support/postgres.js'
+import { temporaryFolder } from '../../support/store.js'
 
 const opened = (url: string, options: OpenPostgresAccounts = {}): Promise<PostgresAccounts> =>
   openPostgresAccounts(addressOf('accounts', url, {}), options)
@@ -150,6 +154,101 @@ describePostgres('accounts in PostgreSQL', () => {
       expect(outcomes.filter(outcome => outcome === 'charged')).toHaveLength(12 * 25)
       for (const { id } of owners) expect(await accounts.used(id, NOON)).toEqual({ day: 25, hour: 25 })
       expect(await accounts.reconcile()).toMatchObject({ rows: 300, credits: 300, discrepancies: [] })
+    })
+  })
+
+  describe('a copy', () => {
+    const LONG_AGO = Date.UTC(2020, 5, 1)
+    const limits = { day: 1e6, hour: 1e6 }
+
+    const fileWithBooks = async () => {
+      const path = join(temporaryFolder(), 'bands.accounts.db')
+      const accounts = openSqliteAccounts(path)
+      onTestFinished(() => accounts.close())
+      const owners = [
+        await accounts.create('Zoë', 'pro', iso(LONG_AGO)),
+        await accounts.create('anna', 'free', iso(NOON)),
+      ]
+      await accounts.addKey(owners[0]!.id, keyOf('Identity', { expires: iso(NOON) }))
+      await accounts.addKey(owners[1]!.id, keyOf('AAAAAAAA'))
+      await accounts.revoke('AAAAAAAA', iso(NOON))
+      for (const [i, at] of [LONG_AGO, NOON - 90 * DAY_MS, NOON - 1, NOON].entries())
+        await accounts.charge(
+          owners.map((owner, k) =>
+            chargeOf(owner, {
+              at,
+              limits,
+              requestId: `${i}${k}`,
+              credits: 1 + k,
+              idempotency: k === 0 ? sha256(`${i}`) : null,
+            }),
+          ),
+        )
+      expect((await rollUpLedger(accounts, NOON)).rows).toBe(4)
+      return { accounts, owners }
+    }
+
+    const booksIn = async (accounts: Accounts) => {
+      const found: Record<string, string[]> = {}
+      await accounts.readBooks((book, rows) => {
+        found[book] = [...(found[book] ?? []), ...rows.map(row => JSON.stringify(row))]
+      })
+      for (const [book, rows] of Object.entries(found)) if (book !== 'keys') rows.sort()
+      return found
+    }
+
+    it('from a file, and back into one, has every row, and goes on where the first left off', async () => {
+      const { accounts: file } = await fileWithBooks()
+      const books = await booksIn(file)
+      expect(Object.values(books).every(rows => rows.length > 0)).toBe(true)
+      const database = await kept(opened(await cluster.current.createDatabase(), { make: true, partitions: 4 }))
+      const report = await copyAccounts(file, database)
+      expect(report).toMatchObject({ rows: { accounts: 2, keys: 2, secrets: 1, ledger: 4, days: 2 } })
+      expect(report.proof).toEqual(await file.reconcile())
+      expect(await booksIn(database)).toEqual(books)
+      expect(await database.secret()).toEqual(await file.secret())
+      const zoe = await database.account('zoë')
+      const again = { at: NOON + 1, limits, idempotency: sha256('3') }
+      expect(await database.charge([chargeOf(zoe, again), chargeOf(zoe, { at: NOON + 1, limits })])).toMatchObject([
+        { outcome: 'repeated' },
+        { outcome: 'charged', used: { day: 3 } },
+      ])
+      const back = openSqliteAccounts(join(temporaryFolder(), 'back.accounts.db'))
+      onTestFinished(() => back.close())
+      await copyAccounts(database, back)
+      expect(await booksIn(back)).toEqual(await booksIn(database))
+      expect((await back.keys()).map(({ identity }) => identity)).toEqual(['Identity', 'AAAAAAAA'])
+      expect(await back.reconcile()).toMatchObject({ rows: 7, discrepancies: [] })
+    })
+
+    it('keeps what there was where it does not arrive whole, or that is not to be replaced', async () => {
+      const { accounts: file } = await fileWithBooks()
+      const { accounts: database, sql } = await withAlice()
+      const before = await booksIn(database)
+      await expect(copyAccounts(file, database)).rejects.toThrow('has accounts; copy to where there are none')
+      await expect(copyAccounts(file, file)).rejects.toThrow('which is what is to be copied')
+      await sql(`CREATE FUNCTION more() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN NEW.credits := NEW.credits + 1; RETURN NEW; END';
+        CREATE TRIGGER more BEFORE INSERT ON bands_accounts.ledger FOR EACH ROW EXECUTE FUNCTION more()`)
+      const copied = copyAccounts(file, database, { replace: true })
+      await expect(copied).rejects.toThrow('its ledger are not what was sent; nothing was kept')
+      expect(await booksIn(database)).toEqual(before)
+      await sql('DROP TRIGGER more ON bands_accounts.ledger')
+      await copyAccounts(file, database, { replace: true })
+      expect(await booksIn(database)).toEqual(await booksIn(file))
+      // The other way a source that ends in the middle.
+      const books = await booksIn(file)
+      await database.create('late', 'free', iso(NOON))
+      const ending = Object.assign(Object.create(database), {
+        location: 'elsewhere',
+        readBooks: (each: EachRows) =>
+          database.readBooks((book, rows) => {
+            if (book === 'days') throw new Busy('it ended')
+            return each(book, rows)
+          }),
+      })
+      await expect(copyAccounts(ending, file, { replace: true })).rejects.toThrow('it ended')
+      expect(await booksIn(file)).toEqual(books)
     })
   })
 
