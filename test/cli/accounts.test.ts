@@ -553,7 +553,7 @@ describe('commands of two words', () => {
     expect(await refused('accounts crate bob --tier free', 2)).toBe(
       [
         'error: there is no command "crate" of accounts. Did you mean "create"?',
-        '  commands: create list set-tier usage',
+        '  commands: create list set-tier usage copy roll-up',
         '  try:      bands accounts create bob --tier free\n',
       ].join('\n'),
     )
