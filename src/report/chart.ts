@@ -333,7 +333,7 @@ function stackedRow({ label, note, counts, isBase }: Stacks['of'][number]): Html
       }`
     }`
   })
-  return html`<li><strong>${label}</strong><span class="note">${note}</span><svg class="strip" role="img" aria-label="${counts.map((n, i) => `${words(PERFORMANCES[i]!)} ${all > 1.5 ? n : share(n, 1)}`).join(', ')}">${parts}</svg></li>`
+  return html`<li${isBase && html` class="base"`}><strong>${label}</strong><span class="note">${note}</span><svg class="strip" role="img" aria-label="${note}: ${counts.map((n, i) => `${words(PERFORMANCES[i]!)} ${all > 1.5 ? n : share(n, 1)}`).join(', ')}">${parts}</svg></li>`
 }
 
 function cut(value: number): number {
