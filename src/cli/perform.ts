@@ -57,22 +57,30 @@ async function performed(
 ): Promise<Ended> {
   const own = await JobContext.begin(context, job, { writer, alone })
   try {
-    const fault = await own.do().then(
-      () => null,
-      (error: unknown) => error,
-    )
-    if (fault === null) {
-      await own.end(tx => job.complete(tx, own.answer))
-      return { how: 'done', error: null }
-    }
-    if (fault instanceof Overtaken) throw fault
+    let isDone = false
+    const fault = await own
+      .do()
+      .then(() => {
+        isDone = true
+        return own.end(tx => job.complete(tx, own.answer))
+      })
+      .then(
+        () => null,
+        (error: unknown) => error ?? 'nothing',
+      )
+    if (fault === null) return { how: 'done', error: null }
+    if (fault instanceof Overtaken || fault instanceof Cancelled) throw fault
     // The database keeps no text with a zero in it.
     const error = (fault instanceof Error ? fault.message : String(fault)).replaceAll('\0', '')
     if (fault instanceof BandsError && PASSING.includes(fault.code)) {
-      await job.transaction(tx => job.fail(tx, { error, again: true }))
+      // What waits for others is not at fault itself, however long they take.
+      const again = fault.code === 'busy' ? 'uncounted' : 'counted'
+      await job.transaction(tx => job.fail(tx, { error, again }))
       return { how: 'given back', error }
     }
-    await own.end(tx => job.fail(tx, { error, answer: own.answer, again: false }))
+    // Where the last of it could not be written, only that is told.
+    if (isDone) await job.transaction(tx => job.fail(tx, { error, again: 'never' }))
+    else await own.end(tx => job.fail(tx, { error, answer: own.answer, again: 'never' }))
     return { how: 'failed', error }
   } finally {
     await own.close()

@@ -31,7 +31,7 @@ function urlOf(choice: DatabaseChoice): string {
   })
 }
 
-/** What is left to do for all of them where jobs have written beside each other. */
+/** What is left to do for all of them where jobs have written beside each other, or one was cut off. */
 const SETTLE: Task = { command: 'settle', args: [], options: {}, globals: {} }
 
 /** The write side of a job. */
@@ -54,12 +54,14 @@ export async function openForJob(
   const [
     { openPostgres },
     { heldBack, JobPlace, unsettledOf },
+    { isCutOff },
     { Behind, behindTogether },
     { Importer },
     { readFile },
   ] = await Promise.all([
     import('../store/postgres/data.js'),
     import('../store/postgres/job-place.js'),
+    import('../store/postgres/shards.js'),
     import('../local/cache.js'),
     import('../load/import.js'),
     import('../feeds/read.js'),
@@ -74,7 +76,8 @@ export async function openForJob(
     const importer = await Importer.begin(held.store, readFile, writer, { wait: true, threads, settles })
     const end: JobImporter['end'] = also =>
       held.end(async tx => {
-        if (!settles && !new Behind(await unsettledOf(tx)).none) await job.putOnce(tx, SETTLE)
+        const isLeft = async () => !new Behind(await unsettledOf(tx)).none || (await isCutOff(tx))
+        if (!settles && (await isLeft())) await job.putOnce(tx, SETTLE)
         await also(tx)
       })
     return { importer, end }

@@ -306,8 +306,8 @@ function percent(place: number): string {
 const LEAST_TOLD = 7
 
 /** Of any bar of several tickers there are shares alone. */
-function stackTold(n: number, all: number): string {
-  return all > 1.5 ? `${n} of ${all}` : share(n, 1)
+function stackTold(n: number, all: number, isBase: boolean): string {
+  return isBase && all < 1.5 ? share(n, 1) : `${n} of ${all}`
 }
 
 /** Shares of the seven aftermath bands, a bar a row, in percent of the width that the page has. Needs no script. */
@@ -327,13 +327,13 @@ function stackedRow({ label, note, counts, isBase }: Stacks['of'][number]): Html
     x += wide
     return html`${
       wide > 0 &&
-      html`<rect class="out-${i}" x="${cut(from)}%" y="3" width="${cut(wide)}%" height="18"${isBase && html` opacity="0.5"`}><title>${words(PERFORMANCES[i]!)}: ${stackTold(n, all)}</title></rect>${
+      html`<rect class="out-${i}" x="${cut(from)}%" y="3" width="${cut(wide)}%" height="18"${isBase && html` opacity="0.5"`}><title>${words(PERFORMANCES[i]!)}: ${stackTold(n, all, isBase)}</title></rect>${
         wide > LEAST_TOLD &&
         html`<text class="inside${!isBase && (i === 0 || i === 6) && ' end'}" x="${cut(from + wide / 2)}%" y="16" text-anchor="middle">${share(n / all, 0)}</text>`
       }`
     }`
   })
-  return html`<li${isBase && html` class="base"`}><strong>${label}</strong><span class="note">${note}</span><svg class="strip" role="img" aria-label="${note}: ${counts.map((n, i) => `${words(PERFORMANCES[i]!)} ${all > 1.5 ? n : share(n, 1)}`).join(', ')}">${parts}</svg></li>`
+  return html`<li${isBase && html` class="base"`}><strong>${label}</strong><span class="note">${note}</span><svg class="strip" role="img" aria-label="${note}: ${counts.map((n, i) => `${words(PERFORMANCES[i]!)} ${stackTold(n, all, isBase)}`).join(', ')}">${parts}</svg></li>`
 }
 
 function cut(value: number): number {

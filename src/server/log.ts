@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Server } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { PoolState } from '../accounts/accounts.js'
 import { redacted } from '../accounts/key.js'
@@ -185,9 +186,10 @@ export class Metrics {
       engine && this.#gauge('bands_data_replication_lag_seconds', 'How far a standby is behind; of a primary 0.')
     if (engine !== undefined) this.#watchQueue(engine)
     let seen = ''
+    const look = inTime(() => Promise.all([version(), newestDay(), engine?.lag()]))
     this.#looks.push(async () => {
       try {
-        const [now, newest, behind] = [await version(), await newestDay(), await engine?.lag()]
+        const [now, newest, behind] = await look()
         if (now !== seen) since.set(Date.now() / 1000)
         seen = now
         if (newest !== null) day.set(newest * 86_400)
@@ -202,13 +204,15 @@ export class Metrics {
   /** Tells how much work waits beside the data; nothing where that may not be seen, or cannot be. */
   #watchQueue(engine: Engine): void {
     const jobs = this.#gauge('bands_queue_jobs', 'Jobs that wait, are under way or have ended, of 30 days.', ['state'])
-    const help = 'For how long the job that waits longest could have been begun; 0 where none waits.'
+    const help =
+      'For how long the job that waits longest could have been begun; 0 where none waits, NaN where that is not known.'
     const oldest = this.#gauge('bands_queue_oldest_waiting_seconds', help)
+    const look = inTime(() => engine.queued())
     this.#looks.push(async () => {
-      const queued = await engine.queued().catch(() => null)
+      const queued = await look().catch(() => null)
       jobs.reset()
       for (const [state, count] of Object.entries(queued?.jobs ?? {})) jobs.set({ state }, count)
-      oldest.set(queued?.oldest ?? 0)
+      oldest.set(queued === null ? Number.NaN : (queued.oldest ?? 0))
     })
   }
 
@@ -251,4 +255,21 @@ function processMetrics(): Registry {
     collectDefaultMetrics({ register: ofProcess })
   }
   return ofProcess
+}
+
+/** The longest that a scrape waits for a database, in milliseconds: whoever scrapes gives up after ten seconds. */
+const LOOK_MS = 5_000
+
+/** The same look, which rejects where that takes too long, and is not begun again before it has ended. */
+function inTime<T>(look: () => Promise<T>): () => Promise<T> {
+  let pending: Promise<T> | null = null
+  return () => {
+    pending ??= look().finally(() => {
+      pending = null
+    })
+    const late = sleep(LOOK_MS, undefined, { ref: false }).then(() => {
+      throw new Error('the database has not answered in time')
+    })
+    return Promise.race([pending, late])
+  }
 }

@@ -76,13 +76,15 @@ class Worker {
   /** @param jobs how many at once */
   async work(jobs: number): Promise<void> {
     const after = new AbortController()
-    const looking = this.#lookAfter(after.signal).catch(error => {
+    // What goes wrong for one ends all, and nothing is under way any more when it is told.
+    const stopping = (error: unknown): never => {
       this.stop()
       throw error
-    })
-    const doing = Promise.all(Array.from({ length: jobs }, () => this.#oneByOne())).finally(() => after.abort())
-    // Whatever goes wrong, nothing is under way any more when it is told.
-    for (const ended of await Promise.allSettled([doing, looking])) if (ended.status === 'rejected') throw ended.reason
+    }
+    const looking = Promise.allSettled([this.#lookAfter(after.signal).catch(stopping)])
+    const doing = await Promise.allSettled(Array.from({ length: jobs }, () => this.#oneByOne().catch(stopping)))
+    after.abort()
+    for (const ended of [...doing, ...(await looking)]) if (ended.status === 'rejected') throw ended.reason
   }
 
   async #oneByOne(): Promise<void> {

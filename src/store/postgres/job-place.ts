@@ -106,6 +106,8 @@ export class JobPlace implements Place {
   ): Promise<T> {
     // From here on nobody else writes until this is through.
     await tx.query("SELECT FROM bands_data.meta WHERE key = 'version' FOR UPDATE")
+    // On shards another announces there what it is about to write.
+    await tx.query("SELECT FROM bands_data.meta WHERE key = 'unsettled' FOR UPDATE")
     const found = await stampsOf(tx, names)
     const other = names.find(name => found.get(name) !== this.#seen.get(name))
     if (other !== undefined) throw new Overtaken(other)

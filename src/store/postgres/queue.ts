@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import type PgBoss from 'pg-boss'
-import { BandsError, Busy, NotFound, quoted, remedy, StorageError } from '../../errors.js'
+import { BandsError, NotFound, quoted, remedy, StorageError } from '../../errors.js'
 import type { JobState, Queued, Writer } from '../store.js'
 import type { Address } from './address.js'
 import { codeOf, Database, inTransaction, type Queries, type TransactionOptions, translated } from './connection.js'
@@ -143,7 +143,11 @@ export class Queue {
     if (fault !== null) throw fault
     if (job === undefined) return null
     const [lock] = await tx.query<{ got: boolean }>(`SELECT pg_try_advisory_lock(${KEY}) AS got`, [job.id])
-    if (!lock!.got) throw new Busy(`${this.location} has job ${job.id} still with the worker before`)
+    if (!lock!.got) {
+      // The worker before has not learnt yet that it was cancelled: what waits behind it comes first.
+      await tx.query(LATER, [job.id])
+      return null
+    }
     await tx.query(`UPDATE ${SCHEMA}.job SET output = $2 WHERE name = '${QUEUE}' AND id = $1`, [job.id, { worker }])
     return { id: job.id, task: job.data }
   }
@@ -200,18 +204,27 @@ export class Queue {
     return row?.answer ?? null
   }
 
-  /** Has one that failed or was cancelled wait again; false where it is in another state. */
+  /** Has one that failed or was cancelled wait again, with all its tries; false where it is in another state. */
   async retry({ id, state }: Job): Promise<boolean> {
-    const affected = told(await (state === 'cancelled' ? this.#boss.resume(QUEUE, id) : this.#boss.retry(QUEUE, id)))
-    return affected > 0
+    return this.#database.transaction(async tx => {
+      const db = { db: asked(tx) }
+      const again = state === 'cancelled' ? this.#boss.resume(QUEUE, id, db) : this.#boss.retry(QUEUE, id, db)
+      if (told(await again) === 0) return false
+      await tx.query(
+        `UPDATE ${SCHEMA}.job SET retry_limit = retry_count + ${TRIES} WHERE name = '${QUEUE}' AND id = $1`,
+        [id],
+      )
+      return true
+    })
   }
 
   /** Has one that waits or is under way not be done, or not to its end; false where it has ended. */
   async cancel({ id }: Job): Promise<boolean> {
     const affected = told(await this.#boss.cancel(QUEUE, id))
-    // Who is at it writes nothing more.
-    if (affected > 0) await this.#database.query(`SELECT pg_terminate_backend(pid) FROM (${HOLDER}) holder`, [id])
-    return affected > 0
+    if (affected === 0) return false
+    // Who is at it writes nothing more, and learns of it at once unless that may not be told to the session of another role.
+    await this.#database.query(`SELECT pg_terminate_backend(pid) FROM (${HOLDER}) holder`, [id]).catch(() => {})
+    return true
   }
 
   async close(): Promise<void> {
@@ -261,13 +274,12 @@ export class HeldJob {
     this.task = task
   }
 
-  /** All or nothing, and nothing at all where the job is no longer held. */
+  /** All or nothing, and nothing at all where the job is no longer held. Throws Cancelled where it is not to be done. */
   transaction<T>(work: (tx: Queries) => Promise<T>, options?: TransactionOptions): Promise<T> {
     const own = async (tx: Queries): Promise<T> => {
       // A pooler may lend another connection than the one with the lock.
-      const [held] = await tx.query<{ own: boolean }>(`SELECT EXISTS (${HOLDER} AND pid = pg_backend_pid()) AS own`, [
-        this.id,
-      ])
+      const [held] = await tx.query<{ own: boolean; active: boolean }>(HELD, [this.id])
+      if (!held!.active) throw new Cancelled(this.id)
       if (held!.own) return work(tx)
       throw new StorageError(
         `${this.location} has lost job ${this.id}: a worker needs connections of its own, and not ones lent for a transaction`,
@@ -282,12 +294,19 @@ export class HeldJob {
     if (affected === 0) throw new Cancelled(this.id)
   }
 
-  /** It has failed; `again`: it is given back, to be begun again by itself unless it has been so too often. */
-  async fail(tx: Queries, { error, answer, again }: { error: string; answer?: string; again: boolean }): Promise<void> {
-    if (!again)
-      await tx.query(`UPDATE ${SCHEMA}.job SET retry_limit = retry_count WHERE name = '${QUEUE}' AND id = $1`, [
-        this.id,
-      ])
+  /**
+   * It has failed. `again`: it is given back, to be begun again by itself, which is counted and ends some time, or is
+   * `uncounted`, as what others are at ends some time.
+   */
+  async fail(
+    tx: Queries,
+    { error, answer, again }: { error: string; answer?: string; again: 'never' | 'counted' | 'uncounted' },
+  ): Promise<void> {
+    const tries = { never: 'retry_limit = retry_count', counted: null, uncounted: 'retry_count = retry_count - 1' }[
+      again
+    ]
+    if (tries !== null)
+      await tx.query(`UPDATE ${SCHEMA}.job SET ${tries} WHERE name = '${QUEUE}' AND id = $1`, [this.id])
     const db = asked(tx)
     const affected = told(await this.#boss.fail(QUEUE, this.id, { error, ...(answer && { answer }) }, { db }))
     if (affected === 0) throw new Cancelled(this.id)
@@ -337,6 +356,14 @@ const DUE = `SELECT EXISTS (SELECT FROM ${SCHEMA}.job WHERE name = '${QUEUE}' AN
 const HOLDER = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
   AND (classid::bigint << 32) | objid::bigint = ${KEY}`
+
+/** Whether this session has a job, and whether that is still to be done. */
+const HELD = `SELECT EXISTS (${HOLDER} AND pid = pg_backend_pid()) AS own,
+  EXISTS (SELECT FROM ${SCHEMA}.job WHERE name = '${QUEUE}' AND id = $1::text::uuid AND state = 'active') AS active`
+
+/** As if it had not been taken. */
+const LATER = `UPDATE ${SCHEMA}.job SET state = 'retry', start_after = now() + interval '${AGAIN} s', retry_count = retry_count - 1
+  WHERE name = '${QUEUE}' AND id = $1`
 
 const OLD = `DELETE FROM ${SCHEMA}.job WHERE name = '${QUEUE}' AND state > 'active' AND completed_on < now() - interval '${KEPT} days'`
 

@@ -196,6 +196,52 @@ describePostgres('a queue', () => {
     await queue.close()
   })
 
+  it('goes past a job that its worker before has not let go of, and counts no try that waited for others', async () => {
+    const own = await cluster.current.createDatabase()
+    const name = own.split('/').at(-1)!
+    await typed(`import ${BARS}/AAPL.csv ${BARS}/GSPC.csv --queue --db ${own}`)
+    const queue = await openQueue({ db: own, env: {} }, { sessions: 3 })
+    const writer = { pid: process.pid, host: 'here', started: '' }
+    const job = (await queue.take(writer))!
+    // As by another role, which may not end the session of the worker.
+    await cluster.current.sql(`UPDATE bands_queue.job SET state = 'cancelled' WHERE id = '${job.id}'`, name)
+    await expect(job.transaction(async () => {})).rejects.toThrow('was cancelled')
+    expect(await queue.retry(await queue.job(job.id))).toBe(true)
+    expect(await queue.take(writer)).toBeNull()
+    const other = (await queue.take(writer))!
+    expect(other.id).not.toBe(job.id)
+    await other.transaction(tx => other.fail(tx, { error: 'waits for an import', again: 'uncounted' }))
+    expect(await queue.job(other.id)).toMatchObject({ state: 'waiting', tries: 0, error: 'waits for an import' })
+    await job.close()
+    await other.close()
+    await cluster.current.sql('UPDATE bands_queue.job SET start_after = now()', name)
+    expect(JSON.parse((await typed(`work --until-empty --json --db ${own}`)).out)).toMatchObject({ done: 2, failed: 0 })
+    expect(await queue.job(other.id)).toMatchObject({ state: 'done', tries: 1 })
+    await queue.close()
+  })
+
+  it('says why the last of a job could not be written', async () => {
+    const own = await cluster.current.createDatabase()
+    const name = own.split('/').at(-1)!
+    await typed(`import ${BARS}/GSPC.csv --db ${own}`)
+    await typed(`import ${BARS}/AAPL.csv --queue --db ${own}`)
+    await cluster.current.sql(
+      `UPDATE bands_queue.job SET retry_limit = 0;
+      CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        RAISE EXCEPTION 'no space left on device' USING ERRCODE = 'disk_full'; END $$;
+      CREATE TRIGGER no_room BEFORE INSERT ON bands_data.tickers FOR EACH ROW EXECUTE FUNCTION no_room()`,
+      name,
+    )
+    await typed(`work --until-empty --db ${own}`)
+    const { jobs } = JSON.parse((await typed(`work list --json --db ${own}`)).out)
+    expect(jobs).toMatchObject([
+      { state: 'failed', tries: 1, error: expect.stringContaining('has no room left on its disk') },
+    ])
+    await cluster.current.sql('DROP TRIGGER no_room ON bands_data.tickers', name)
+    await typed(`work retry ${jobs[0].id} --db ${own}`)
+    expect(JSON.parse((await typed(`work --until-empty --json --db ${own}`)).out)).toMatchObject({ done: 1, failed: 0 })
+  })
+
   it('is counted for a server: what waits, nothing where there is none, and none for whoever may not look', async () => {
     const [own, none] = [await cluster.current.createDatabase(), await cluster.current.createDatabase()]
     await typed(`import ${BARS}/AAPL.csv --db ${own}`)
