@@ -7,7 +7,7 @@ import type { Writer } from '../store/store.js'
 import type { Command } from './command.js'
 import { HERE, readConfig } from './config.js'
 import { Context } from './context.js'
-import { Given } from './given.js'
+import { camelCased, Given } from './given.js'
 import { WRITES } from './queued.js'
 import type { Stream } from './world.js'
 
@@ -101,7 +101,9 @@ class JobContext extends Context {
     const { db, threads, fields_file } = context.config
     const globals = { ...job.task.globals, db, threads, fields_file }
     const typed = Object.entries(globals).filter(([, value]) => value !== undefined)
-    const words = Object.fromEntries(typed.map(([name, value]) => [camel(name), String(value)]))
+    const words = Object.fromEntries(
+      typed.map(([name, value]) => [camelCased(name.replaceAll('_', '-')), String(value)]),
+    )
     // As whom it is asked is said by who has put it there.
     const { BANDS_TIER: _tier, BANDS_AS_OF: _day, ...env } = context.world.env
     const config = readConfig(new Given([], { ...words, remote: HERE, quiet: true }), env)
@@ -160,10 +162,6 @@ class JobContext extends Context {
     await this.#writing?.importer.close().catch(() => {})
     await super.close()
   }
-}
-
-function camel(name: string): string {
-  return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
 function into(text: string[]): Stream {

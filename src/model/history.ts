@@ -3,10 +3,8 @@ import type { Aftermath, BandEvent, Baseline, EventHistory, HistoricEvent } from
 import { PERFORMANCES, STABILITIES, UNDEFINED } from './series.js'
 import { TIMEFRAMES, windowNames } from './terms.js'
 
-/** The events of one field of one ticker that match a question, in columns of one row an event, oldest first. */
-export interface History extends Omit<EventHistory, 'events'> {
-  /** The field's vocabulary, with every band that was told; codes are places in it. */
-  bands: readonly string[]
+/** Events in columns of one row an event; bands are codes, places in a vocabulary. */
+interface CodedEvents {
   days: Int32Array
   entered: Uint8Array
   left: Uint8Array
@@ -17,6 +15,12 @@ export interface History extends Omit<EventHistory, 'events'> {
   lasted: Int32Array
   /** The band of the context ticker on the date, when one was asked for; null before its first event. */
   contexts: readonly (string | null)[] | null
+}
+
+/** The events of one field of one ticker that match a question, oldest first. */
+export interface History extends CodedEvents, Omit<EventHistory, 'events'> {
+  /** The field's vocabulary, with every band that was told. */
+  bands: readonly string[]
   /** By window, in the order of the timeframe; null where they were not asked for, or the tier does not show them. */
   outcomes: readonly WindowOutcomes[] | null
   /** What any bar of the range was followed by; null where it was not asked for, or no prices are known. */
@@ -180,20 +184,10 @@ interface Present {
 export const UNTOLD = -(2 ** 31)
 
 /** Those of field `f` are the rows from `first[f]` up to and without `first[f + 1]`. */
-export interface TransitionColumns {
+export interface TransitionColumns extends CodedEvents {
   first: Int32Array
-  days: Int32Array
   /** The first day on which the bar is final; null where the answerer does not tell. */
   known: Int32Array | null
-  entered: Uint8Array
-  left: Uint8Array
-  /** As in a history. */
-  stability: Uint8Array
-  flips: Uint8Array
-  /** Bars until the next transition; -1 while the band is active, or where it is not told. */
-  lasted: Int32Array
-  /** The band of the context ticker on the day, when one was asked for; null before its first event. */
-  contexts: readonly (string | null)[] | null
 }
 
 /** So many transitions of so many fields, to be filled; `known` for who tells it. */

@@ -212,7 +212,7 @@ export class Metrics {
       const queued = await look().catch(() => null)
       jobs.reset()
       for (const [state, count] of Object.entries(queued?.jobs ?? {})) jobs.set({ state }, count)
-      oldest.set(queued === null ? Number.NaN : (queued.oldest ?? 0))
+      oldest.set(queued?.oldest ?? Number.NaN)
     })
   }
 

@@ -1,4 +1,16 @@
-import { type Account, type Discrepancy, type KeyEntry, type NewKey, stateOf } from '../accounts/accounts.js'
+import {
+  type Account,
+  BOOK_NAMES,
+  BOOKS,
+  type Book,
+  type BookValue,
+  type Discrepancy,
+  type EachRows,
+  type KeyEntry,
+  type NewKey,
+  ROWS_TOGETHER,
+  stateOf,
+} from '../accounts/accounts.js'
 import { didYouMean, InvalidParameter, NotFound, quoted, suggest } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 
@@ -104,4 +116,25 @@ export function discrepanciesIn(found: ComparedRow): Discrepancy[] {
     { ...at, of: 'requests', counter: found.counter_requests, ledger: found.ledger_requests },
   ]
   return both.filter(({ counter, ledger }) => counter !== ledger)
+}
+
+/** A row as it is read to be moved, with `key_0` and so on: what the table is read on by. */
+export type BookRow = Record<string, BookValue>
+
+/** Gives every row of every table, some together. @param read those after a key; null for the first of a table */
+export async function eachBook(
+  each: EachRows,
+  read: (book: Book, after: readonly BookValue[] | null) => Promise<BookRow[]> | BookRow[],
+): Promise<void> {
+  for (const book of BOOK_NAMES) {
+    let after: readonly BookValue[] | null = null
+    do {
+      const rows: BookRow[] = await read(book, after)
+      const values = rows.map(row => BOOKS[book].map(column => row[column]!))
+      await each(book, values)
+      const last = rows.length < ROWS_TOGETHER ? {} : rows.at(-1)!
+      const key = Object.entries(last).filter(([name]) => name.startsWith('key_'))
+      after = key.length === 0 ? null : key.map(([, value]) => value)
+    } while (after !== null)
+  }
 }

@@ -1,4 +1,5 @@
 import { BOOK_NAMES, BOOKS, type Book, type BookValue, type EachRows, ROWS_TOGETHER } from '../../accounts/accounts.js'
+import { type BookRow, eachBook } from '../account-rows.js'
 import type { Queries } from './connection.js'
 
 /** By what the rows of a table are read on, and the types of its columns. */
@@ -14,24 +15,14 @@ const TABLES: Record<Book, { key: readonly string[]; types: string }> = {
 }
 
 /** All rows as they stand in a transaction that sees one state of them. */
-export async function readBooks({ query }: Queries, each: EachRows): Promise<void> {
-  for (const book of BOOK_NAMES) {
+export function readBooks({ query }: Queries, each: EachRows): Promise<void> {
+  return eachBook(each, (book, last) => {
     const { key } = TABLES[book]
     const columns = [...BOOKS[book], ...key.map((name, i) => `${name} AS key_${i}`)].join(', ')
-    const sorted = `FROM bands_accounts.${book} %s ORDER BY ${key.join(', ')} LIMIT ${ROWS_TOGETHER}`
-    const after = `WHERE (${key.join(', ')}) > (${key.map((_, i) => `$${i + 1}`).join(', ')})`
-    let last: Record<string, BookValue> | undefined
-    do {
-      const place = last === undefined ? [] : key.map((_, i) => last![`key_${i}`])
-      const sql = `SELECT ${columns} ${sorted.replace('%s', last === undefined ? '' : after)}`
-      const rows = await query<Record<string, BookValue>>(sql, place)
-      await each(
-        book,
-        rows.map(row => BOOKS[book].map(column => row[column]!)),
-      )
-      last = rows.length < ROWS_TOGETHER ? undefined : rows.at(-1)
-    } while (last !== undefined)
-  }
+    const after = last === null ? '' : `WHERE (${key.join(', ')}) > (${key.map((_, i) => `$${i + 1}`).join(', ')})`
+    const from = `FROM bands_accounts.${book} ${after}`
+    return query<BookRow>(`SELECT ${columns} ${from} ORDER BY ${key.join(', ')} LIMIT ${ROWS_TOGETHER}`, last ?? [])
+  })
 }
 
 /** Empties all of it. Whoever charges waits until the transaction is through. */

@@ -1,4 +1,5 @@
 import { Busy } from '../../errors.js'
+import { unsettledIn } from '../content.js'
 import { lent } from '../remembered.js'
 import { type Batch, placeTaken, type Store, type Writer } from '../store.js'
 import type { Queries } from './connection.js'
@@ -148,7 +149,7 @@ async function stampsOf({ query }: Queries, names: readonly string[] | null): Pr
 
 export async function unsettledOf({ query }: Queries): Promise<readonly string[]> {
   const [row] = await query<{ value: string }>("SELECT value FROM bands_data.meta WHERE key = 'unsettled'")
-  return row === undefined ? [] : (JSON.parse(row.value) as string[])
+  return unsettledIn(row?.value)
 }
 
 /** What of a store a job writes, the last of it held back until the job is done. */

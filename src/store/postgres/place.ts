@@ -15,11 +15,15 @@ const PLACES = 0x62616e64
 export const PLACE_LOCK = `${PLACES}, 'bands_data.writer'::regclass::oid::int`
 
 /**
- * Ends the session of a machine that has fallen silent within two minutes; otherwise it would have the place for hours.
- * One that thinks between two batches keeps it, however soon the database ends idle sessions.
+ * Settings with which the server ends the session of a machine that has fallen silent for so many seconds; otherwise it
+ * would have the place, or its job, for hours. One that thinks keeps it, however soon the database ends idle sessions.
  */
-const SETTINGS = `SET tcp_keepalives_idle = 60; SET tcp_keepalives_interval = 15; SET tcp_keepalives_count = 4;
-  SET idle_session_timeout = 0`
+export function endsWhenSilent(seconds: number): string {
+  const every = 15
+  const count = Math.floor(seconds / 2 / every)
+  return `SET tcp_keepalives_idle = ${seconds - count * every}; SET tcp_keepalives_interval = ${every};
+    SET tcp_keepalives_count = ${count}; SET idle_session_timeout = 0`
+}
 
 /** Who is allowed to write, and in which session; a job of the queue has a place of another kind. */
 export interface Place {
@@ -114,7 +118,7 @@ export class WritingPlace implements Place {
     const session = await Session.begin(this.#database)
     try {
       const locked = await session.run(async client => {
-        await client.query(SETTINGS)
+        await client.query(endsWhenSilent(120))
         return client.query<{ got: boolean }>(`SELECT pg_try_advisory_lock(${PLACE_LOCK}) AS got`)
       })
       if (locked.rows[0]!.got) return session

@@ -5,7 +5,7 @@ import { BandsError, NotFound, quoted, remedy, StorageError } from '../../errors
 import type { JobState, Queued, Writer } from '../store.js'
 import type { Address } from './address.js'
 import { codeOf, Database, inTransaction, type Queries, type TransactionOptions, translated } from './connection.js'
-import { Session } from './place.js'
+import { endsWhenSilent, Session } from './place.js'
 
 /**
  * Work that waits in the database for who does it, in tables of pg-boss.
@@ -122,7 +122,7 @@ export class Queue {
     if (!due!.found) return null
     const session = await Session.begin(this.#database)
     try {
-      await session.run(client => client.query(KEPT_ALIVE))
+      await session.run(client => client.query(`${endsWhenSilent(90)}; SET tcp_user_timeout = 90000`))
       const taken = await inTransaction(this.location, session.client, tx => this.#taken(tx, worker))
       if (taken !== null) return new HeldJob(this.location, session, this.#boss, taken)
     } catch (error) {
@@ -339,13 +339,6 @@ export class Cancelled extends BandsError {
 function told(response: unknown): number {
   return (response as { affected: number }).affected
 }
-
-/**
- * The server ends a session whose machine has fallen silent after 90 seconds at most; one that thinks for long keeps its
- * job, however soon the database ends idle sessions.
- */
-const KEPT_ALIVE = `SET tcp_keepalives_idle = 45; SET tcp_keepalives_interval = 15; SET tcp_keepalives_count = 3;
-  SET tcp_user_timeout = 90000; SET idle_session_timeout = 0`
 
 /** The lock of a job, by its name. */
 const KEY = `hashtextextended($1::text, ${0x62616e64})`

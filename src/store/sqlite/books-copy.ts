@@ -1,4 +1,5 @@
 import { BOOK_NAMES, BOOKS, type Book, type BookValue, type EachRows, ROWS_TOGETHER } from '../../accounts/accounts.js'
+import { type BookRow, eachBook } from '../account-rows.js'
 import type { Session } from './connection.js'
 
 /** By what the rows of a table are read on; an account has a number here, and is filed under its name elsewhere. */
@@ -13,24 +14,15 @@ const KEYS: Record<Book, readonly string[]> = {
 }
 
 /** All rows as they stand in a transaction. */
-export async function readBooks(db: Session, each: EachRows): Promise<void> {
-  for (const book of BOOK_NAMES) {
+export function readBooks(db: Session, each: EachRows): Promise<void> {
+  return eachBook(each, (book, last) => {
     const keys = KEYS[book].map(name => `t.${name}`)
-    const columns = [...BOOKS[book].map(column => `${outside(book, column)} AS ${column}`)]
+    const columns = BOOKS[book].map(column => `${outside(book, column)} AS ${column}`)
     const selected = [...columns, ...keys.map((key, i) => `${key} AS key_${i}`)].join(', ')
-    const after = `WHERE (${keys.join(', ')}) > (${keys.map(() => '?').join(', ')})`
-    let last: Record<string, BookValue> | undefined
-    do {
-      const place = last === undefined ? [] : keys.map((_, i) => last![`key_${i}`]!)
-      const sql = `SELECT ${selected} FROM ${book} t ${last === undefined ? '' : after} ORDER BY ${keys.join(', ')} LIMIT ${ROWS_TOGETHER}`
-      const rows = db.all<Record<string, BookValue>>(sql, ...place)
-      await each(
-        book,
-        rows.map(row => BOOKS[book].map(column => row[column]!)),
-      )
-      last = rows.length < ROWS_TOGETHER ? undefined : rows.at(-1)
-    } while (last !== undefined)
-  }
+    const after = last === null ? '' : `WHERE (${keys.join(', ')}) > (${keys.map(() => '?').join(', ')})`
+    const sql = `SELECT ${selected} FROM ${book} t ${after} ORDER BY ${keys.join(', ')} LIMIT ${ROWS_TOGETHER}`
+    return db.all<BookRow>(sql, ...(last ?? []))
+  })
 }
 
 function outside(book: Book, column: string): string {
