@@ -6,7 +6,7 @@
  * How to raise one:
  *   throw invalid('not_allowed', { param: 'limit', value: text, allowed: 'an integer from 1 to 100' })
  *   throw invalid('missing', { param: 'field' })                       the kinds of fault that have words: FAULTS
- *   throw new InvalidParameter(sentence`${parameter('embargo')} is for a ${parameter('split')}.`, { param: 'embargo' })
+ *   throw wrong('embargo', sentence`${parameter('embargo')} is for a ${parameter('split')}.`)   a case of its own
  *   throw new StorageError(`${path} is empty.`, { remedy: remedy('import', ['FILE']) })
  * A parameter in a sentence stands in `parameter()`, a command in `remedy()`; never as `--option` or `bands X`.
  */
@@ -181,6 +181,11 @@ export class InvalidParameter extends BandsError {
 /** A fault that has words, as an error. */
 export function invalid(fault: Fault, offence: Offence, about: About = {}): InvalidParameter {
   return new InvalidParameter(FAULTS[fault](offence, about), offence, about, fault)
+}
+
+/** A case of its own, about a parameter, with the words that only it has. */
+export function wrong(param: string, words: Words, more: Omit<Offence, 'param'> = {}, about?: About): InvalidParameter {
+  return new InvalidParameter(words, { param, ...more }, about)
 }
 
 /** The fault that a message words, for one who has only read it; null for a case of its own. */

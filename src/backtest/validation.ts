@@ -1,4 +1,4 @@
-import { InvalidParameter, invalid } from '../errors.js'
+import { invalid, wrong } from '../errors.js'
 import { countBelow, countUpTo, dateOf, formatDay, parseDay } from '../model/day.js'
 import type { RunOptions, Strategy } from '../params/strategy.js'
 import type { WalkForward } from '../params/studies.js'
@@ -102,8 +102,7 @@ export function foldsOf(calendar: Int32Array, run: RunOptions): Fold[] | null {
   if (folds.length === 0) {
     const { train, embargo } = run.walk_forward
     const allowed = `fewer bars of training and embargo than the ${calendar.length} that there are`
-    throw new InvalidParameter(`walk_forward: ${train + embargo} bars leave none to test on; it needs ${allowed}.`, {
-      param: 'walk_forward',
+    throw wrong('walk_forward', `walk_forward: ${train + embargo} bars leave none to test on; it needs ${allowed}.`, {
       value: train + embargo,
       allowed,
     })
@@ -119,7 +118,7 @@ function refuseOverlap({ test, step }: WalkForward): void {
   if (step >= test) return
   const allowed = `at least the ${test} bars of a test`
   const message = `walk_forward: a step of ${step} bars lets tests overlap; it must be ${allowed}.`
-  throw new InvalidParameter(message, { param: 'walk_forward', value: step, allowed })
+  throw wrong('walk_forward', message, { value: step, allowed })
 }
 
 /** Before the date, and from it on; signals of the last `embargo` bars before it count in neither. */

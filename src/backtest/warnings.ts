@@ -1,4 +1,4 @@
-import { counted, InvalidParameter, parameter, sentence, whole } from '../errors.js'
+import { counted, parameter, sentence, whole, wrong } from '../errors.js'
 import { comparesLevels, rankedBy, readRank } from '../language/rank.js'
 import { formatDay, parseDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
@@ -286,9 +286,10 @@ export function checkShares({ costs: { per_share } }: Strategy, members: readonl
   if (per_share === 0 || adjusted.length === 0) return
   const param = 'cost_per_share'
   const are = `the prices of ${namesOf(adjusted)} are adjusted, so that their shares are not those that were traded`
-  throw new InvalidParameter(
+  throw wrong(
+    param,
     sentence`${parameter(param)} ${per_share}: ${are}; give the cost as ${parameter('costs_bps')} of the price, or load prices as they were traded.`,
-    { param, value: per_share },
+    { value: per_share },
   )
 }
 

@@ -1,4 +1,4 @@
-import { InvalidParameter, NotFound } from '../errors.js'
+import { type InvalidParameter, NotFound, wrong } from '../errors.js'
 import { type AnyField, BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Importer } from '../load/import.js'
 import type { Local } from '../local/local.js'
@@ -78,7 +78,7 @@ abstract class Sources {
     if (!isRemoteTyped(this.config)) return
     const option = this.config.from.remote === '--remote' ? 'remote' : 'profile'
     const what = `--${option} asks a server, and this is about the database here; leave it out.`
-    throw new InvalidParameter(what, { param: option })
+    throw wrong(option, what)
   }
 
   /** Whether limits are those of the specification: at a tier, and at a server. */
@@ -188,7 +188,7 @@ abstract class Sources {
 
 function noServer(): InvalidParameter {
   const how = 'name one with --remote URL, or with --profile NAME after bands login'
-  return new InvalidParameter(`no server is chosen to pull from: ${how}.`, { param: 'remote' })
+  return wrong('remote', `no server is chosen to pull from: ${how}.`)
 }
 
 /** What only a server could heed is not passed over: the answer would come from elsewhere than was meant. */
@@ -197,7 +197,7 @@ function refuseServerOptions({ remote, from }: Config): void {
   const option = from.key_file ?? from.timeout ?? from.retries
   if (option === undefined) return
   const message = `${option} is for a server, and none is chosen; give --remote URL, or --profile NAME.`
-  throw new InvalidParameter(message, { param: option.slice(2).replaceAll('-', '_') })
+  throw wrong(option.slice(2).replaceAll('-', '_'), message)
 }
 
 /** The user asked for the end while something was under way. */
@@ -331,7 +331,7 @@ export class Context extends Sources {
   }
 
   /** Long work: shown on a terminal while it lasts. Throws Stopped when the user wants a tidy end. */
-  step(text: () => string): void {
+  readonly step = (text: () => string): void => {
     if (this.#signal !== null) throw new Stopped(this.#signal)
     this.#progress ??= new Progress(this.world.err, this.#progressKind(), widthOf(this.world.err, this.world.env), () =>
       this.world.now().getTime(),

@@ -19,6 +19,7 @@ import {
   Unauthorized,
   type Words,
   worded,
+  wrong,
 } from '../errors.js'
 import type { FieldSet } from '../fields/index.js'
 import { fieldsWithBand } from '../language/vocabulary.js'
@@ -253,11 +254,12 @@ export async function usageError(
     case 'commander.unknownOption':
       return await unknownOption(word.split('=')[0]!, heard)
     case 'commander.missingArgument':
-      return new InvalidParameter(`${word} is missing.`, { param: word.toLowerCase(), allowed: usage(entry, command) })
+      return wrong(word.toLowerCase(), `${word} is missing.`, { allowed: usage(entry, command) })
     case 'commander.optionMissingArgument':
-      return new InvalidParameter(`${word.split(' ').find(flag => flag.startsWith('--'))} needs a value.`, {
-        param: word.split(' ')[0]!.replace(/^-+/, ''),
-      })
+      return wrong(
+        word.split(' ')[0]!.replace(/^-+/, ''),
+        `${word.split(' ').find(flag => flag.startsWith('--'))} needs a value.`,
+      )
     case 'commander.excessArguments': {
       const takes = command?.arguments?.length ?? 0
       const what = takes === 0 ? 'no arguments' : takes === 1 ? 'one argument' : `${takes} arguments`
@@ -265,7 +267,7 @@ export async function usageError(
       return new InvalidParameter(`${entry?.name ?? 'bands'} takes ${what}; there are more words here.`, offence)
     }
     default:
-      return new InvalidParameter(error.message.replace(/^error: /, ''), { param: 'arguments' })
+      return wrong('arguments', error.message.replace(/^error: /, ''))
   }
 }
 
@@ -274,15 +276,16 @@ async function unknownOption(typed: string, { command, entry }: Heard): Promise<
   const bare = allowed.map(name => name.slice(2))
   const near = suggest(typed.replace(/^-+/, ''), bare).map(name => `--${name}`)
   if (entry !== undefined && bare.includes('prev-band') && LATER.test(typed) && near.length === 0)
-    return new InvalidParameter(
+    return wrong(
+      'option',
       `${typed} cannot choose events: how long a band lasts and what follows it are not known when the event happens, so ${entry.name} would look ahead.`,
-      { param: 'option', value: typed },
+      { value: typed },
     )
   const others = near.length > 0 ? [] : await commandsWith(typed, entry)
   if (others.length === 0) return unknown('option', typed, [...allowed, '--help'], near, entry?.name)
   const named = others.length > MOST ? `${others.slice(0, MOST).join(', ')} and more` : others.join(', ')
   const message = `there is no option ${JSON.stringify(typed)} of ${entry?.name}; it is one of ${named}.`
-  return new InvalidParameter(message, { param: 'option', value: typed }, { remedy: remedy(others[0]!, ['--help']) })
+  return wrong('option', message, { value: typed }, { remedy: remedy(others[0]!, ['--help']) })
 }
 
 /** As many commands as a sentence names. */
@@ -301,5 +304,5 @@ function unknown(
 ): InvalidParameter {
   const where = of === undefined ? '' : ` of ${of}`
   const message = `there is no ${param} ${JSON.stringify(value)}${where}.${didYouMean(suggestions)}`
-  return new InvalidParameter(message, { param, value, allowed, suggestions })
+  return wrong(param, message, { value, allowed, suggestions })
 }

@@ -1,6 +1,6 @@
 import { access, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, extname } from 'node:path'
-import { InvalidParameter, quoted, StorageError } from '../errors.js'
+import { quoted, StorageError, wrong } from '../errors.js'
 import { withMark } from '../feeds/row.js'
 import { parseDay } from '../model/day.js'
 import type { Column } from '../model/event.js'
@@ -43,7 +43,7 @@ export function endingOf(option: string, file: string, endings: readonly string[
   const ending = extname(file).toLowerCase()
   if (endings.includes(ending)) return ending
   const allowed = `a file name that ends in ${endings.join(', ')}`
-  throw new InvalidParameter(`${option} ${quoted(file)} is not ${allowed}.`, { param: option, value: file, allowed })
+  throw wrong(option, `${option} ${quoted(file)} is not ${allowed}.`, { value: file, allowed })
 }
 
 /**

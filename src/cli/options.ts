@@ -1,4 +1,4 @@
-import { InvalidParameter, quoted, remedy } from '../errors.js'
+import { quoted, remedy, wrong } from '../errors.js'
 import type { FieldSet } from '../fields/index.js'
 import { isCondition } from '../language/as-field.js'
 import type { EventsQuery, HistoryQuery, PoolQuery } from '../model/event.js'
@@ -52,8 +52,7 @@ export async function eventsQuery(context: Context, given: Given, place: Place):
   }
   const word = given.text('context')
   if (word !== undefined && params.context_band === undefined)
-    throw new InvalidParameter(`context ${quoted(word)} names no band: write ${word}=BAND.`, {
-      param: 'context',
+    throw wrong('context', `context ${quoted(word)} names no band: write ${word}=BAND.`, {
       value: word,
       allowed: context.fields.named(String(params.context_field))!.bands,
     })
@@ -64,9 +63,10 @@ export async function eventsQuery(context: Context, given: Given, place: Place):
 export function checkOrder({ argv, fields }: Context, first: string, last: string | undefined): void {
   if (last === undefined || fields.named(first) === undefined || fields.named(last) !== undefined) return
   const words = argv.with(argv.indexOf(first), last).with(argv.lastIndexOf(last), first)
-  throw new InvalidParameter(
+  throw wrong(
+    'ticker',
     `${first} is a field, and the field comes after the ticker.`,
-    { param: 'ticker', value: first },
+    { value: first },
     { remedy: remedy(words[0]!, words.slice(1)) },
   )
 }
@@ -106,7 +106,7 @@ export function place(given: Given, command: string): { ticker: string; field?: 
   if (field !== undefined) return { ticker, field }
   if (given.text('when') !== undefined) return { ticker }
   const allowed = `bands ${command} TICKER FIELD, or bands ${command} TICKER --when CONDITION`
-  throw new InvalidParameter('FIELD is missing.', { param: 'field', allowed })
+  throw wrong('field', 'FIELD is missing.', { allowed })
 }
 
 const FILTER_NAMES = Object.keys(FILTERS)
@@ -157,15 +157,16 @@ export async function tickersAndField(
   if (field === undefined || (words.length === 1 && !pooled && usual.length === 0)) {
     const missing = words.length === 0 || !field!.includes('_') ? 'FIELD' : 'TICKER'
     const allowed = `bands ${command} TICKER... FIELD, or bands ${command} FIELD --tickers A,B, or bands ${command} FIELD --all${others}`
-    throw new InvalidParameter(`${missing} is missing.`, { param: missing.toLowerCase(), allowed })
+    throw wrong(missing.toLowerCase(), `${missing} is missing.`, { allowed })
   }
   if (words.length > 1) checkOrder(context, words[0]!, field)
   const { name } = askedFieldValue('field', field, context.fields)
   const second = words.slice(0, -1).find(word => context.fields.named(word) !== undefined)
   if (second !== undefined)
-    throw new InvalidParameter(
+    throw wrong(
+      'field',
       `${second} and ${name} are two fields, and a ${command} is of one; the field of a second ticker is --context T:F.`,
-      { param: 'field', value: second },
+      { value: second },
     )
   if (usual.length > 0) return { tickers: await usualTickers(context), field: name }
   return { tickers: await allNamed(context, given, words.slice(0, -1), () => loaded(name)), field: name }
@@ -184,7 +185,7 @@ async function tickersOfCondition(
   const usual = await usualTickers(context)
   if (usual.length > 0) return usual
   const allowed = `bands ${command} TICKER... --when CONDITION, or bands ${command} --all --when CONDITION`
-  throw new InvalidParameter('TICKER is missing.', { param: 'ticker', allowed })
+  throw wrong('ticker', 'TICKER is missing.', { allowed })
 }
 
 /** Whether a word is meant for a field: where a condition is given, the last one may be a ticker as well. */

@@ -1,4 +1,4 @@
-import { InvalidParameter } from '../errors.js'
+import { wrong } from '../errors.js'
 import { wordValue } from '../params/values.js'
 import type { Block, Screen } from './draw/table.js'
 import type { Row } from './formats.js'
@@ -29,10 +29,7 @@ export function formatOf(globals: Given, allowed: readonly Format[]): Format | n
   if (named !== undefined) asked.add(named)
   const [format, other] = asked
   if (format === undefined) return null
-  if (other !== undefined)
-    throw new InvalidParameter(`output is asked for as ${[...asked].join(' and as ')}; choose one.`, {
-      param: 'output',
-    })
+  if (other !== undefined) throw wrong('output', `output is asked for as ${[...asked].join(' and as ')}; choose one.`)
   return wordValue('output', format, allowed)
 }
 

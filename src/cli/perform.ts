@@ -1,4 +1,4 @@
-import { BandsError, type ErrorCode, InvalidParameter } from '../errors.js'
+import { BandsError, type ErrorCode, wrong } from '../errors.js'
 import type { Importer } from '../load/import.js'
 import { type JobImporter, openForJob } from '../open/queue.js'
 import { Overtaken } from '../store/postgres/job-place.js'
@@ -134,8 +134,7 @@ class JobContext extends Context {
     const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
     const given = new Given(args, options)
     if (load === undefined || WRITES.some(option => given.text(option) !== undefined))
-      throw new InvalidParameter(`${name} is not done for a queue by this bands, or not with these options.`, {
-        param: 'command',
+      throw wrong('command', `${name} is not done for a queue by this bands, or not with these options.`, {
         allowed: Object.keys(COMMANDS),
       })
     await (await load()).run(this, given)

@@ -1,4 +1,4 @@
-import { ConfigError, InvalidParameter, suggest, Unauthorized } from '../errors.js'
+import { ConfigError, InvalidParameter, suggest, Unauthorized, wrong } from '../errors.js'
 import { BUILT_IN } from '../fields/index.js'
 import { checkPrivate, openRemote } from '../open.js'
 import { addressOf } from '../remote/address.js'
@@ -71,7 +71,7 @@ export async function chosenServer(config: Config, env: NodeJS.ProcessEnv): Prom
   const [typedRemote, typedProfile] = [from.remote === '--remote', from.profile === '--profile']
   if (typedRemote && remote === HERE && typedProfile) {
     const message = '--remote local asks the database here, and --profile a server; leave one of them out.'
-    throw new InvalidParameter(message, { param: 'profile' })
+    throw wrong('profile', message)
   }
   if (!isRemoteTyped(config) && from.db === '--db') return null
   const url = typedProfile && !typedRemote ? undefined : remote
@@ -117,7 +117,7 @@ export async function keyFor(chosen: Chosen, config: Config, env: NodeJS.Process
   const profiles = own.map(stored => stored.profile)
   if (new Set(own.map(stored => stored.key)).size > 1) {
     const message = `several keys are kept for ${origin}; choose one with --profile: ${profiles.join(', ')}.`
-    throw new InvalidParameter(message, { param: 'profile', allowed: profiles })
+    throw wrong('profile', message, { allowed: profiles })
   }
   const [only] = own
   if (only !== undefined) {
@@ -145,10 +145,7 @@ export async function givenKey({ key_file: keyFile }: Config, env: NodeJS.Proces
     const key = text?.trim()
     if (!key) {
       const what = text === null ? `there is no file ${keyFile}` : `${keyFile} is empty`
-      throw new InvalidParameter(`${what}; --key-file names a file that holds a key.`, {
-        param: 'key_file',
-        value: keyFile,
-      })
+      throw wrong('key_file', `${what}; --key-file names a file that holds a key.`, { value: keyFile })
     }
     return { key, from: `--key-file ${keyFile}` }
   }
@@ -188,7 +185,7 @@ function refuseLocalSettings(config: Config, url: string): void {
     // The database that a variable or a file names is another matter: it is always there.
     if (source === undefined || (param === 'db' && source !== '--db')) continue
     const remedy = source.startsWith('--') ? way : way.replace('leave it out', `unset ${source}`)
-    throw new InvalidParameter(`${source} is not for a server: ${url} ${does}; ${remedy}.`, { param })
+    throw wrong(param, `${source} is not for a server: ${url} ${does}; ${remedy}.`)
   }
 }
 

@@ -1,5 +1,5 @@
 import { CommanderError, Option, Command as Tree } from 'commander'
-import { InvalidParameter } from '../errors.js'
+import { wrong } from '../errors.js'
 import type { OptionSpec } from '../params/row.js'
 import { CATALOGUE, type Entry, groupOf, type Heard, TOP_WORDS, USUAL } from './catalogue.js'
 import type { Command } from './command.js'
@@ -98,7 +98,7 @@ function option([flags, , times]: OptionSpec): Option {
   return made.argParser<string | string[]>((value, previous) => {
     if (times === 'repeatable') return [...((previous as string[] | undefined) ?? []), value]
     if (previous === undefined) return value
-    throw new InvalidParameter(`${made.long} is given twice.`, { param: made.attributeName(), value })
+    throw wrong(made.attributeName(), `${made.long} is given twice.`, { value })
   })
 }
 

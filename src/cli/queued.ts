@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { InvalidParameter } from '../errors.js'
+import { wrong } from '../errors.js'
 import { expandInputs } from '../feeds/read.js'
 import { formatDay } from '../model/day.js'
 import { openQueue } from '../open/queue.js'
@@ -22,10 +22,7 @@ const OF_THIS_RUN = ['queue', 'wait', 'wide', 'limit']
 /** Puts an import into the queue: a job a file, as every worker that can read it may do it. */
 export async function putImports(context: Context, given: Given, name: string, command: Command): Promise<void> {
   const files = given.rest(0)
-  if (files.includes('-'))
-    throw new InvalidParameter('standard input cannot be read by another process; put it into a file.', {
-      param: 'file',
-    })
+  if (files.includes('-')) throw wrong('file', 'standard input cannot be read by another process; put it into a file.')
   const inputs = await expandInputs(files)
   const task = taskOf(context, given, name, command)
   await put(
@@ -50,12 +47,7 @@ function taskOf(context: Context, given: Given, name: string, command: Command, 
   context.refuseRemote()
   const file = WRITES.find(option => given.text(option) !== undefined)
   if (file !== undefined)
-    throw new InvalidParameter(
-      `--${file} names a file, which would be written by a worker, maybe elsewhere; leave it out.`,
-      {
-        param: file,
-      },
-    )
+    throw wrong(file, `--${file} names a file, which would be written by a worker, maybe elsewhere; leave it out.`)
   const own = (command.options ?? []).map(spec => longName(spec).slice(2))
   const options = given.kept(own.filter(option => ![...OF_THIS_RUN, ...without].includes(option)))
   const { tier, as_of: asOf } = context.config

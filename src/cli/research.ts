@@ -1,7 +1,7 @@
 import { basename, extname, resolve } from 'node:path'
 import { redacted } from '../accounts/key.js'
 import { version } from '../built.js'
-import { Busy, InvalidParameter, NotFound, quoted, StorageError } from '../errors.js'
+import { Busy, NotFound, quoted, StorageError, wrong } from '../errors.js'
 import type { Ledger, NotedTrial } from '../present/data.js'
 import { count } from '../present/numbers.js'
 import type { Reported } from '../present/prices.js'
@@ -94,10 +94,7 @@ export async function filesOf<Option extends string>(
     endingOf(option, file, ENDINGS[kinds[option]])
     const path = resolve(file)
     if (taken.has(path))
-      throw new InvalidParameter(`${option} ${quoted(file)} is named twice: each needs a file of its own.`, {
-        param: option,
-        value: file,
-      })
+      throw wrong(option, `${option} ${quoted(file)} is named twice: each needs a file of its own.`, { value: file })
     await checkFolder(file)
     taken.add(path)
     files[option] = file

@@ -1,4 +1,4 @@
-import { InvalidParameter, quoted, type Remedy, remedy, sentence, suggest, type Words } from '../errors.js'
+import { type InvalidParameter, quoted, type Remedy, remedy, sentence, suggest, type Words, wrong } from '../errors.js'
 import { BUILT_IN } from '../fields/index.js'
 import { isWhole } from '../language/condition.js'
 import { fieldsMeant, fieldsWithBand } from '../language/vocabulary.js'
@@ -64,11 +64,7 @@ function meant(words: string, command: string, example: readonly string[], does:
 export function meantByCommand(word: string, argv: readonly string[]): InvalidParameter | undefined {
   const others = argv.filter((_, i) => i !== argv.indexOf(word))
   const lead = (what: Words, to: Remedy): InvalidParameter =>
-    new InvalidParameter(
-      sentence`there is no command ${quoted(word)}: ${[what].flat()}.`,
-      { param: 'command', value: word },
-      { remedy: to },
-    )
+    wrong('command', sentence`there is no command ${quoted(word)}: ${[what].flat()}.`, { value: word }, { remedy: to })
   const row = MEANT.find(({ words }) => words.includes(word.toLowerCase()))
   if (row !== undefined) {
     const { command, example, does, after = [] } = row

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { InvalidParameter, NotFound, remedy, StorageError, sentence, suggest } from '../errors.js'
+import { NotFound, remedy, StorageError, sentence, suggest, wrong } from '../errors.js'
 import type { Local } from '../local/local.js'
 import type { Timeframe } from '../model/terms.js'
 import { tickerValue } from '../params/values.js'
@@ -81,7 +81,7 @@ async function tickersOf(
   if (condition === null) {
     if (tickers.length > 0) return tickers
     const words = sentence`the list ${name} has no tickers: ${remedy('watch add', [name, 'TICKER'])}.`
-    throw new InvalidParameter(words, { param: 'watch', value: name })
+    throw wrong('watch', words, { value: name })
   }
   const [local, { screen }] = await Promise.all([asOf ?? context.local(), import('../screen/screen.js')])
   const all = await local.withBars()
@@ -100,9 +100,9 @@ async function tickersOf(
 export async function marketTickers(context: Context, given: Given, asOf: Local): Promise<readonly string[]> {
   const remote = await context.server()
   if (remote !== null)
-    throw new InvalidParameter(
+    throw wrong(
+      'remote',
       `this stands on bars, and ${remote.url} tells events alone; --remote local asks the database here.`,
-      { param: 'remote' },
     )
   const all = (): Promise<readonly string[]> => asOf.withBars()
   const tickers = isPooled(given) ? await allNamed(context, given, [], all, asOf) : await all()
@@ -115,7 +115,7 @@ export async function everyTicker(context: Context, usage: string): Promise<read
   const tickers = await (await context.bands()).tickers()
   if (tickers === null) {
     const message = `${context.asked?.url ?? 'a server'} does not tell which tickers it has; name them.`
-    throw new InvalidParameter(message, { param: 'ticker', allowed: usage })
+    throw wrong('ticker', message, { allowed: usage })
   }
   if (tickers.length === 0) throw noTickerLoaded(context)
   return tickers

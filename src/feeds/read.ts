@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
-import { BadData, InvalidParameter, NotFound, StorageError, suggest } from '../errors.js'
+import { BadData, NotFound, StorageError, suggest, wrong } from '../errors.js'
 import { formatDay } from '../model/day.js'
 import { parseTicker } from '../model/terms.js'
 import { Collector, type Places } from './bars.js'
@@ -57,7 +57,7 @@ function checkKnown({ known, today }: ReadOptions): void {
   const latest = latestBar(today)
   if (known === undefined || known <= latest) return
   const [value, allowed] = [formatDay(known), `a day up to ${formatDay(latest)}`]
-  throw new InvalidParameter(`known ${value} is yet to come.`, { param: 'known', value, allowed })
+  throw wrong('known', `known ${value} is yet to come.`, { value, allowed })
 }
 
 /** What a folder or a glob is searched for; any file that is named in full is taken. */

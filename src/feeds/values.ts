@@ -1,4 +1,4 @@
-import { didYouMean, InvalidParameter, quoted, quoted as shown, suggest } from '../errors.js'
+import { didYouMean, quoted, quoted as shown, suggest, wrong } from '../errors.js'
 import { type Day, dayOf, parseDay } from '../model/day.js'
 
 /** How dates may be written; `/` stands for any of `/ - .` where the year comes last. */
@@ -332,5 +332,5 @@ export function givenCalendar(zone: string): Calendar {
   const suggestions = near.length > 0 ? near : names.filter(name => cities.includes(cityOf(name))).slice(0, 3)
   const allowed = 'the name of a time zone (IANA), such as Asia/Tokyo'
   const sentence = `time_zone ${quoted(zone)} is not ${allowed}.${didYouMean(suggestions)}`
-  throw new InvalidParameter(sentence, { param: 'time_zone', value: zone, allowed, suggestions })
+  throw wrong('time_zone', sentence, { value: zone, allowed, suggestions })
 }

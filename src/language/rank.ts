@@ -1,4 +1,4 @@
-import { InvalidParameter, invalid, parameter, sentence, shown, suggest } from '../errors.js'
+import { InvalidParameter, invalid, parameter, sentence, shown, suggest, wrong } from '../errors.js'
 import { type Series, UNDEFINED } from '../model/series.js'
 import { parseCondition } from './condition.js'
 import { type Expression, PRICES, parseExpression, partsOf, printExpression, valuesOf } from './expression.js'
@@ -27,18 +27,18 @@ export function parseRank(param: string, text: string, fields: Vocabulary): Rank
   }
   if (isCondition(text, fields)) {
     const words = sentence`${parameter(param)} ${shown(text)} is a condition, and ranks nothing by itself: define a field of your own by it, and name that.`
-    throw new InvalidParameter(words, { param, value: text, allowed: ALLOWED })
+    throw wrong(param, words, { value: text, allowed: ALLOWED })
   }
   const field = text.match(/[a-z]\w*/gi)?.find(name => fields.named(name) !== undefined)
   if (field !== undefined) {
     const words = sentence`${parameter(param)} ${shown(text)}: the field ${field} ranks alone, and not within an expression.`
-    throw new InvalidParameter(words, { param, value: text, allowed: ALLOWED, suggestions: [field] })
+    throw wrong(param, words, { value: text, allowed: ALLOWED, suggestions: [field] })
   }
   const rank = readRank(text, param)
   const parts = rank.of.is === 'field' ? [] : [...partsOf(rank.of.expression)]
   if (parts.some(({ is }) => is === 'price' || is === 'call')) return rank
   const words = sentence`${parameter(param)} ${shown(text)} is the same of every signal: it names no price and no indicator.`
-  throw new InvalidParameter(words, { param, value: text, allowed: ALLOWED })
+  throw wrong(param, words, { value: text, allowed: ALLOWED })
 }
 
 /** The one word of a rank that has no other, and the minus before it. */

@@ -1,4 +1,4 @@
-import { InvalidParameter, listed, parameter, sentence } from '../errors.js'
+import { InvalidParameter, listed, parameter, sentence, wrong } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Tier } from '../model/terms.js'
 import { listOf, objectOf, withoutNulls } from './arguments.js'
@@ -130,7 +130,7 @@ function checkSizing(whole: Document, params: Written): void {
   const isLacking = sizing.method === 'vol-target' && (sizing.target ?? null) === null
   if (!('max_fraction' in params) || !isLacking || 'target_volatility' in params) return
   const message = sentence`${parameter('max_fraction')} is for sizing by volatility, and no ${parameter('target_volatility')} is given.`
-  throw new InvalidParameter(message, { param: 'max_fraction', value: params.max_fraction })
+  throw wrong('max_fraction', message, { value: params.max_fraction })
 }
 
 /** What was said of a document in the words of the parameter that put it there; null where none did. */
@@ -161,7 +161,7 @@ function put(document: Document, place: string, value: unknown): void {
     return
   }
   const part = document[first] ?? {}
-  if (!isMapping(part)) throw new InvalidParameter(`${first} is not a section of a strategy.`, { param: first })
+  if (!isMapping(part)) throw wrong(first, `${first} is not a section of a strategy.`)
   document[first] = part
   put(part, rest.join('.'), value)
 }

@@ -1,4 +1,4 @@
-import { InvalidParameter, invalid, listed, parameter, sentence, shown } from '../errors.js'
+import { InvalidParameter, invalid, listed, parameter, sentence, shown, wrong } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Context } from '../model/event.js'
 import { LAG, several } from './figures.js'
@@ -158,9 +158,7 @@ export function withContext({ context, ...others }: Written, fields: FieldSet = 
 export function checkContext(params: Written): void {
   const given = PARTS.filter(name => params[name] !== undefined)
   if (params.context === undefined || given.length === 0) return
-  throw new InvalidParameter(sentence`${parameter('context')} says it all; leave ${listed(given)} out.`, {
-    param: given[0]!,
-  })
+  throw wrong(given[0]!, sentence`${parameter('context')} says it all; leave ${listed(given)} out.`)
 }
 
 /** The same of a question that takes one band. Throws InvalidParameter where the word names several. */
@@ -170,10 +168,7 @@ export function withOneBand(params: Written, fields: FieldSet = BUILT_IN): Writt
   if (!Array.isArray(bands)) return parts
   if (bands.length === 1) return { ...parts, context_band: bands[0] }
   const value = params.context
-  throw new InvalidParameter(`context ${shown(value)} names ${bands.length} bands, and this question takes one.`, {
-    param: 'context',
-    value,
-  })
+  throw wrong('context', `context ${shown(value)} names ${bands.length} bands, and this question takes one.`, { value })
 }
 
 /** The parts as they were read. */
@@ -197,9 +192,7 @@ function contextOf<Bands>(
 /** What is missing of the three. */
 function incomplete(read: ReadParts<unknown>, parts: readonly (typeof PARTS)[number][] = PARTS): InvalidParameter {
   const missing = parts.filter(name => (read[name] ?? null) === null)
-  return new InvalidParameter(sentence`${listed(parts)} go together; missing: ${listed(missing, ', ')}.`, {
-    param: missing[0]!,
-  })
+  return wrong(missing[0]!, sentence`${listed(parts)} go together; missing: ${listed(missing, ', ')}.`)
 }
 
 /** A search with the three as one value, whose band may be left open. */

@@ -1,4 +1,14 @@
-import { counted, InvalidParameter, parameter, quoted, type Sentence, sentence, suggest, whole } from '../errors.js'
+import {
+  counted,
+  InvalidParameter,
+  parameter,
+  quoted,
+  type Sentence,
+  sentence,
+  suggest,
+  whole,
+  wrong,
+} from '../errors.js'
 import { listOf, objectOf, withoutNulls } from './arguments.js'
 import { type BacktestWays, parseBacktest } from './backtest.js'
 import { integerOf, oneOf } from './kinds.js'
@@ -123,11 +133,11 @@ function checkCount(axes: readonly Axis[]): void {
   if (cells > MOST_CELLS) {
     const allowed = `at most ${whole(MOST_CELLS)} combinations`
     const words = sentence`${parameter(param)} makes ${whole(cells)} combinations (${which}), and a grid has ${allowed}: give fewer values.`
-    throw new InvalidParameter(words, { param, value: cells, allowed })
+    throw wrong(param, words, { value: cells, allowed })
   }
   if (cells > 1) return
   const words = sentence`${parameter(param)} makes ${counted(cells, 'combination')}, and a grid needs several: give a key two values or more, such as ${parameter(param, 'hold=5,10,20')}.`
-  throw new InvalidParameter(words, { param, value: cells, allowed: 'at least two combinations' })
+  throw wrong(param, words, { value: cells, allowed: 'at least two combinations' })
 }
 
 /** Several holds are candidates of one backtest. */
@@ -135,9 +145,10 @@ function checkHold({ hold }: Readonly<Record<string, unknown>>): void {
   const holds = hold === undefined || hold === null ? [] : itemsOf('hold', hold)
   if (holds.length < 2) return
   const value = holds.join(',')
-  throw new InvalidParameter(
+  throw wrong(
+    'hold',
     sentence`${parameter('hold')} ${quoted(value)} names candidates, which a grid has in ${parameter('vary', `hold=${value}`)}.`,
-    { param: 'hold', value },
+    { value },
   )
 }
 
@@ -157,9 +168,10 @@ function keyOf(written: string): string {
   const name = written.trim().replaceAll('-', '_')
   const param = 'vary'
   if (FIXED.includes(name) || LEAVES.some(({ place, param }) => place === name && FIXED.includes(param)))
-    throw new InvalidParameter(
+    throw wrong(
+      param,
       sentence`${parameter(param)} ${quoted(name)}: no trade becomes another by it, or it makes cells of other bars or days, which cannot be compared; vary what is traded.`,
-      { param, value: name },
+      { value: name },
     )
   const found =
     KEYS.find(({ param, node }) => param === name && 'kind' in node) ??
@@ -170,9 +182,10 @@ function keyOf(written: string): string {
   const suggestions = suggest(name, names)
   const near: Sentence = suggestions.length === 0 ? [] : sentence` Did you mean ${quoted(suggestions[0]!)}?`
   const allowed = [...new Set(KEYS.map(({ param }) => param))]
-  throw new InvalidParameter(
+  throw wrong(
+    param,
     sentence`${parameter(param)} ${quoted(name)} is no key of a strategy that can be varied.${near} They are ${allowed.join(', ')}.`,
-    { param, value: name, allowed, suggestions },
+    { value: name, allowed, suggestions },
   )
 }
 
@@ -187,16 +200,11 @@ function axesIn(written: unknown): Axis[] {
     const key = keyOf(name)
     const param = 'vary'
     if (axes.some(axis => axis.key === key))
-      throw new InvalidParameter(
-        sentence`${parameter(param)} ${quoted(key)} is given twice; put its values together.`,
-        {
-          param,
-          value: key,
-        },
-      )
+      throw wrong(param, sentence`${parameter(param)} ${quoted(key)} is given twice; put its values together.`, {
+        value: key,
+      })
     if (values.length === 0)
-      throw new InvalidParameter(sentence`${parameter(param)} ${quoted(name)} has no values: ${USAGE}.`, {
-        param,
+      throw wrong(param, sentence`${parameter(param)} ${quoted(name)} has no values: ${USAGE}.`, {
         value: name,
         allowed: USAGE,
       })
@@ -303,9 +311,10 @@ export function parseCompare(asked: object, ways: BacktestWays): CompareQuery {
   const [first] = strategies
   const other = strategies.find(({ timeframe }) => timeframe !== first!.timeframe)
   if (other !== undefined)
-    throw new InvalidParameter(
+    throw wrong(
+      'timeframe',
       `timeframe: strategies are compared on the same bars, and these have ${first!.timeframe} and ${other.timeframe} ones.`,
-      { param: 'timeframe', value: other.timeframe, allowed: first!.timeframe },
+      { value: other.timeframe, allowed: first!.timeframe },
     )
   return { ...readParams(COMPARE, withoutNulls(rest)), names: namesOf(strategies, files), strategies }
 }
@@ -314,7 +323,7 @@ function checkStrategies(n: number): void {
   if (n >= 2 && n <= MOST_STRATEGIES) return
   const allowed = `2 to ${MOST_STRATEGIES} strategy files`
   const words = sentence`${parameter('strategies')}: ${n === 1 ? 'one alone has nothing to be compared with' : n === 0 ? 'there are none' : `${n} are too many`}; it takes ${allowed}.`
-  throw new InvalidParameter(words, { param: 'strategies', value: n, allowed })
+  throw wrong('strategies', words, { value: n, allowed })
 }
 
 /** The name in the file, or that of the file; with its place where two are the same. */

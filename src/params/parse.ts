@@ -1,4 +1,4 @@
-import { InvalidParameter, quoted } from '../errors.js'
+import { quoted, wrong } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { EventsQuery, HistoryQuery, OversoldQuery, PoolQuery } from '../model/event.js'
 import { listOf, objectOf } from './arguments.js'
@@ -109,7 +109,7 @@ export function parametersOf(search: string): Record<string, string> {
     const at = part.indexOf('=')
     const name = decoded(at < 0 ? part : part.slice(0, at), null)
     const value = at < 0 ? '' : decoded(part.slice(at + 1), name)
-    if (name in found) throw new InvalidParameter(`${quoted(name)} is given twice.`, { param: name, value })
+    if (name in found) throw wrong(name, `${quoted(name)} is given twice.`, { value })
     found[name] = value
   }
   return found
@@ -120,8 +120,7 @@ function decoded(text: string, param: string | null): string {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
     const whose = param === null ? 'a parameter name' : `the value of ${quoted(param)}`
-    throw new InvalidParameter(`${whose}, ${quoted(text)}, is not UTF-8 in percent-encoding.`, {
-      param: param ?? text,
+    throw wrong(param ?? text, `${whose}, ${quoted(text)}, is not UTF-8 in percent-encoding.`, {
       value: text,
       allowed: 'UTF-8 in percent-encoding',
     })

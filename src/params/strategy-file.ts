@@ -1,5 +1,5 @@
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument, stringify } from 'yaml'
-import { BadData, didYouMean, InvalidParameter, type Place, quoted, shown, suggest } from '../errors.js'
+import { BadData, didYouMean, InvalidParameter, type Place, quoted, shown, suggest, wrong } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import { parseDay } from '../model/day.js'
 import { percent } from './figures.js'
@@ -114,7 +114,7 @@ function notAPart(at: string, value: unknown, keys: readonly string[]): InvalidP
   const param = at || 'the strategy'
   const allowed = `a mapping of ${keys.join(', ')}`
   const what = value === undefined || value === null ? 'is missing; it is' : `${shown(value)} is not`
-  return new InvalidParameter(`${param} ${what} ${allowed}.`, { param, value, allowed })
+  return wrong(param, `${param} ${what} ${allowed}.`, { value, allowed })
 }
 
 /** What lasts until later, or follows, as results spell it and as people may think of it. */
@@ -124,13 +124,14 @@ function unknownKey(path: readonly string[], allowed: readonly string[]): Invali
   const [key, param, above] = [path.at(-1)!, path.join('.'), path.slice(0, -1).join('.')]
   const suggestions = suggest(key, allowed)
   if (suggestions.length === 0 && LATER.test(key.toLowerCase()))
-    return new InvalidParameter(
+    return wrong(
+      param,
       `${param} cannot be a rule: how long a band lasts and what follows it are not known when the event happens, so a ` +
         'rule on them would look ahead.',
-      { param, allowed },
+      { allowed },
     )
   const message = `there is no key ${quoted(key)} in ${above || 'a strategy'}.${didYouMean(suggestions)}`
-  return new InvalidParameter(`${message} It may have ${allowed.join(', ')}.`, { param, allowed, suggestions })
+  return wrong(param, `${message} It may have ${allowed.join(', ')}.`, { allowed, suggestions })
 }
 
 /** What parts of a strategy ask of each other, apart from their own shape. */
@@ -147,7 +148,7 @@ function checkRules({ exit, fill, side, entry, costs }: Strategy): void {
     const [name, distance] = [`exit.${rule}`, exit[rule]]
     if (typeof distance !== 'number' || distance < 1) continue
     const message = `${name} is ${percent(distance)} of the entry price, which leaves no price; it must be below 100 %.`
-    throw new InvalidParameter(message, { param: name, value: distance })
+    throw wrong(name, message, { value: distance })
   }
   const [after, before] = [parseDay(entry.after ?? ''), parseDay(entry.before ?? '')]
   if (after !== null && before !== null && after >= before - 1)
@@ -160,7 +161,7 @@ function checkLag(strategy: Strategy, fields: FieldSet): void {
 }
 
 function fault(param: string, what: string): never {
-  throw new InvalidParameter(`${param}: ${what}.`, { param })
+  throw wrong(param, `${param}: ${what}.`)
 }
 
 /** The bars after the signal at which a hold can end at the earliest: after the entry, at a close. */

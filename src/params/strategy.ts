@@ -1,4 +1,4 @@
-import { InvalidParameter, parameter, quoted, sentence } from '../errors.js'
+import { parameter, quoted, sentence, wrong } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 import { CONDITIONS_LAG } from './context.js'
 import { DATE, DISTANCE, FLAG, numberOf, RATE, several, shareOf } from './figures.js'
@@ -61,9 +61,10 @@ const HOLD: Kind<number, Texts> = {
     if (!Array.isArray(value)) return integerValue(param, value, 1, LONGEST_HOLD)
     const allowed = `an integer from 1 to ${LONGEST_HOLD}`
     const advice = sentence`several to choose from are given beside it, as ${parameter('hold', value.join(','))} with ${ONE_TO_CHOOSE_ON}`
-    throw new InvalidParameter(
+    throw wrong(
+      param,
       sentence`${parameter(param)} [${value.join(', ')}] is a list, and a file says one: ${allowed}; ${advice}.`,
-      { param, value, allowed },
+      { value, allowed },
     )
   },
 }
@@ -161,7 +162,7 @@ const SIZING = {
 function sizingOf({ method, ...rest }: Readonly<Record<string, unknown>>, at: string): Sizing {
   const wanted = method === 'equal' ? [] : method === 'fixed-fraction' ? ['fraction'] : ['target', 'cap']
   const odd = Object.keys(rest).find(key => rest[key] !== null && !wanted.includes(key))
-  if (odd !== undefined) throw new InvalidParameter(`${at}.${odd} is not for ${method}.`, { param: `${at}.${odd}` })
+  if (odd !== undefined) throw wrong(`${at}.${odd}`, `${at}.${odd} is not for ${method}.`)
   if (method === 'equal') return { method }
   if (method === 'fixed-fraction') return { method, fraction: UP_TO_ALL.parse(`${at}.fraction`, rest.fraction) }
   const target = TARGET.parse(`${at}.target`, rest.target)
@@ -325,9 +326,9 @@ export function runOf(params: Written): Omit<RunOptions, 'tier'> {
   onlyOne(params, ['split', 'walk_forward'])
   const run = readParams(RUN, Object.fromEntries(Object.entries(params).filter(([name]) => name in RUN)))
   if (run.embargo !== null && run.split === null)
-    throw new InvalidParameter(
+    throw wrong(
+      'embargo',
       sentence`${parameter('embargo')} is for a ${parameter('split')}; a ${parameter('walk_forward')} has its own: embargo=5.`,
-      { param: 'embargo' },
     )
   return run
 }
@@ -340,9 +341,10 @@ export function candidatesOf(
 ): Strategy[] {
   if (split !== null || walk_forward !== null) return holds.map(read)
   const value = holds.join(',')
-  throw new InvalidParameter(
+  throw wrong(
+    'hold',
     sentence`${parameter('hold')} ${quoted(value)} names candidates, and nothing is there to choose one on; give ${ONE_TO_CHOOSE_ON}.`,
-    { param: 'hold', value },
+    { value },
   )
 }
 

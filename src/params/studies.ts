@@ -1,4 +1,4 @@
-import { InvalidParameter, invalid, listed, sentence } from '../errors.js'
+import { invalid, listed, sentence, wrong } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import { TRUE, TRUTHS } from '../language/as-field.js'
 import { STABILITIES } from '../model/series.js'
@@ -201,7 +201,7 @@ function filterOf(read: Read<typeof STUDIED>, fields: FieldSet): EventFilter {
 /** Ascending, each once: the order in which they are named changes nothing. Throws InvalidParameter for none. */
 export function tickersValue(tickers: unknown): string[] {
   const names = new Set(listOf('tickers', tickers ?? []).map(ticker => tickerValue('ticker', textOf('ticker', ticker))))
-  if (names.size === 0) throw new InvalidParameter('ticker is missing: name at least one.', { param: 'ticker' })
+  if (names.size === 0) throw wrong('ticker', 'ticker is missing: name at least one.')
   return [...names].sort()
 }
 
@@ -246,7 +246,7 @@ const CPCV = pairsOf<{ n: number; k: number }, { n: number; k: number }>(
   ({ n = 0, k = 0 }) => {
     if (k < n && n <= 20) return { n, k }
     const allowed = 'fewer test groups (k) than groups (n), and at most 20 groups'
-    throw new InvalidParameter(`cpcv "n=${n},k=${k}" needs ${allowed}.`, { param: 'cpcv', allowed })
+    throw wrong('cpcv', `cpcv "n=${n},k=${k}" needs ${allowed}.`, { allowed })
   },
 )
 
@@ -362,5 +362,5 @@ function cellsAsked<Others>(
 export function onlyOne(params: object, names: readonly string[]): void {
   const both = names.filter(name => name in params)
   if (both.length < 2) return
-  throw new InvalidParameter(sentence`${listed(both)} are two ways to the same end; choose one.`, { param: both[1]! })
+  throw wrong(both[1]!, sentence`${listed(both)} are two ways to the same end; choose one.`)
 }

@@ -1,4 +1,4 @@
-import { InvalidParameter, invalid, parameter, sentence, shown, suggest, type Thing } from '../errors.js'
+import { InvalidParameter, invalid, parameter, sentence, shown, suggest, type Thing, wrong } from '../errors.js'
 import type { AnyField, FieldSet } from '../fields/index.js'
 import { type ConditionField, conditionField, isCondition } from '../language/as-field.js'
 import { fieldsMeant, fieldsWithBand } from '../language/vocabulary.js'
@@ -120,7 +120,7 @@ export function fileValue(param: string, value: unknown): string {
   const text = textOf(param, value)
   if (!URL_SHAPE.test(text)) return text
   const lack = 'is a URL, and a database of bands is a file on this machine: give the path of one.'
-  throw new InvalidParameter(sentence`${parameter(param)} ${lack}`, { param, allowed: 'the path of a file' })
+  throw wrong(param, sentence`${parameter(param)} ${lack}`, { allowed: 'the path of a file' })
 }
 
 /** A database: a file of this machine, or the URL of one of PostgreSQL. */
@@ -142,8 +142,7 @@ export function listValue(param: string, value: unknown): unknown[] {
 }
 
 export function refuse(param: string, value: unknown, allowed: string): never {
-  if (value === undefined || value === null)
-    throw new InvalidParameter(`${param} is missing; it is ${allowed}.`, { param, allowed })
+  if (value === undefined || value === null) throw wrong(param, `${param} is missing; it is ${allowed}.`, { allowed })
   throw invalid('not_allowed', { param, value, allowed })
 }
 

@@ -1,4 +1,4 @@
-import { InvalidParameter, parameter, quoted, sentence } from '../errors.js'
+import { type InvalidParameter, parameter, quoted, sentence, wrong } from '../errors.js'
 import type { FieldSet } from '../fields/index.js'
 import { conditionField, isCondition, TRUE, TRUTHS } from '../language/as-field.js'
 import { CONDITION, integerOf } from './kinds.js'
@@ -52,7 +52,7 @@ export function inPlaceOfField({ when, ...others }: Written, why: string, fields
   if (others.field == null) return { ...others, field: nameOf(when, fields) }
   const field = quoted(String(others.field))
   const message = sentence`${why}: ${parameter('when')} stands in place of a field, and not beside ${field}.`
-  throw new InvalidParameter(message, { param: 'when' })
+  throw wrong('when', message)
 }
 
 /** The same of the entry of a strategy, whose keys have other names. @param at where it stands: `entry` */
@@ -92,7 +92,7 @@ export function lagged<Query extends ReadWhen>({ context_lag: lag, ...query }: Q
 /** @param what could have been looked at earlier */
 export function noneLagged(what: string): InvalidParameter {
   const param = 'context_lag'
-  return new InvalidParameter(sentence`${parameter(param)} is for ${what}, and none is given.`, { param })
+  return wrong(param, sentence`${parameter(param)} is for ${what}, and none is given.`)
 }
 
 /** Whether one of some names is that of a condition that names a ticker. */

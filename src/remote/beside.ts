@@ -1,4 +1,4 @@
-import { InvalidParameter } from '../errors.js'
+import { type InvalidParameter, wrong } from '../errors.js'
 import type { EventsPage, EventsQuery, HistoryQuery, OversoldPage, OversoldQuery, SeriesKey } from '../model/event.js'
 import type { History, Stays } from '../model/history.js'
 import type { Timeframe } from '../model/terms.js'
@@ -162,7 +162,7 @@ export class Beside implements Source {
 
 function apart(own: string, pulled: string, value: string): InvalidParameter {
   const message = `${own} has bars here and ${pulled} was pulled from a server: a ticker and its context are looked at in one of them.`
-  return new InvalidParameter(message, { param: 'context_ticker', value })
+  return wrong('context_ticker', message, { value })
 }
 
 function pulledTicker(entries: readonly KeptEntry[]): PulledTicker {

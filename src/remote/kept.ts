@@ -1,4 +1,4 @@
-import { Busy, InvalidParameter, NotFound, type Remedy, remedy, TierRestricted } from '../errors.js'
+import { Busy, NotFound, type Remedy, remedy, TierRestricted, wrong } from '../errors.js'
 import { BUILT_IN } from '../fields/index.js'
 import { type Day, formatDay, isWeekend, parseDay, weekFinalOn } from '../model/day.js'
 import type {
@@ -197,7 +197,7 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
     if (asOf === null || formatDay(asOf) >= known) return
     const value = formatDay(asOf)
     const message = `as_of ${value} is before ${known}, as of which ${named(view)} was pulled: what was known earlier cannot be told from pulled events.`
-    throw new InvalidParameter(message, { param: 'as_of', value, allowed: `${known} or later` })
+    throw wrong('as_of', message, { value, allowed: `${known} or later` })
   }
 
   async #missing(key: SeriesKey): Promise<NotFound> {

@@ -1,4 +1,4 @@
-import { InvalidParameter, parameter, quoted, sentence, TierRestricted } from '../errors.js'
+import { parameter, quoted, sentence, TierRestricted, wrong } from '../errors.js'
 import { isCondition } from '../language/as-field.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
 import type { BandEvent, HistoryQuery, PulledSource, SeriesKey } from '../model/event.js'
@@ -30,10 +30,7 @@ export interface Chain extends Pick<KeptSeries, 'timeframe'>, Pick<PulledSource,
 export function refuseCondition({ ticker, field: condition }: Pick<HistoryQuery, 'ticker' | 'field'>, who: string) {
   if (!isCondition(condition)) return
   const why = `needs the bars of ${ticker}, and ${who} tells events alone`
-  throw new InvalidParameter(sentence`${parameter('when')} ${quoted(condition)} ${why}.`, {
-    param: 'when',
-    value: condition,
-  })
+  throw wrong('when', sentence`${parameter('when')} ${quoted(condition)} ${why}.`, { value: condition })
 }
 
 /** What the newest page says of all of them; null without a page. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { InvalidParameter, type NotFound, parameter, remedy, sentence, type TierRestricted } from '../errors.js'
+import { type NotFound, parameter, remedy, sentence, type TierRestricted, wrong } from '../errors.js'
 import type { SeriesKey } from '../model/event.js'
 import {
   isMixed,
@@ -140,7 +140,7 @@ async function checkBars(store: PullStore, tickers: readonly string[]): Promise<
   if (first === undefined) return
   const has = barred.length === 1 ? `${first} has bars` : `${listed(barred)} have bars`
   const message = sentence`${has} here, and the events of one ticker come from one source: pull into another database (${parameter('db', 'FILE')}), or remove its bars first.`
-  throw new InvalidParameter(message, { param: 'ticker', value: first }, { remedy: remedy('remove', [first]) })
+  throw wrong('ticker', message, { value: first }, { remedy: remedy('remove', [first]) })
 }
 
 async function checkSource(pages: PageStore, tickers: readonly string[], url: string): Promise<void> {
@@ -155,7 +155,7 @@ async function checkSource(pages: PageStore, tickers: readonly string[], url: st
   const was = other.length === 1 ? `${first.ticker} was` : `${listed(other.map(({ ticker }) => ticker))} were`
   const keep = sentence`${parameter('replace')} begins again and drops what was there, ${parameter('db', 'FILE')} keeps both apart`
   const message = sentence`${was} pulled from ${from} before, not from ${url}: ${keep}.`
-  throw new InvalidParameter(message, { param: 'ticker', value: first.ticker })
+  throw wrong('ticker', message, { value: first.ticker })
 }
 
 function distinct(series: readonly SeriesKey[]): SeriesKey[] {

@@ -1,4 +1,4 @@
-import { InvalidParameter, parameter, quoted, sentence, type Words } from '../errors.js'
+import { type InvalidParameter, parameter, quoted, sentence, type Words, wrong } from '../errors.js'
 import { BUILT_IN } from '../fields/index.js'
 import { conditionField } from '../language/as-field.js'
 import {
@@ -156,5 +156,5 @@ function isAmong(bands: readonly string[] | null, band: string): boolean {
 
 function refusal(when: string, who: string, why: Words): InvalidParameter {
   const what = sentence`${parameter('when')} ${quoted(when)} cannot be told from events, which is all that ${who} tells`
-  return new InvalidParameter(sentence`${what}: ${why}.`, { param: 'when', value: when })
+  return wrong('when', sentence`${what}: ${why}.`, { value: when })
 }

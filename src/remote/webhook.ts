@@ -3,7 +3,7 @@ import { lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, request } from 'undici'
-import { ConfigError, InvalidParameter, parameter, sentence, Upstream } from '../errors.js'
+import { ConfigError, InvalidParameter, parameter, sentence, Upstream, wrong } from '../errors.js'
 import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from './address.js'
 import { failureOf } from './dispatcher.js'
 import { askedWait, backoff } from './transport.js'
@@ -26,15 +26,9 @@ export function webhookUrl(param: string, text: string, { allowPrivate }: Pick<W
   const allowed = 'an address such as https://example.com/hook'
   // What is no address may hold a secret, and is not repeated.
   if (url === null || !['https:', 'http:'].includes(url.protocol) || url.hostname === '')
-    throw new InvalidParameter(sentence`${parameter(param)} is no address of a server; it is ${allowed}.`, {
-      param,
-      allowed,
-    })
+    throw wrong(param, sentence`${parameter(param)} is no address of a server; it is ${allowed}.`, { allowed })
   if (url.username !== '' || url.password !== '')
-    throw new InvalidParameter(sentence`${parameter(param)} has a user name or a password in it; leave it out.`, {
-      param,
-      allowed,
-    })
+    throw wrong(param, sentence`${parameter(param)} has a user name or a password in it; leave it out.`, { allowed })
   if (!allowPrivate) checkNumber(url)
   return url
 }
@@ -119,7 +113,7 @@ function checkNumber({ hostname }: URL): void {
 
 function notAllowed(host: string): InvalidParameter {
   const message = sentence`${host} is this machine, or lies in a private network; ${parameter('allow_private')} allows that.`
-  return new InvalidParameter(message, { param: 'webhook' })
+  return wrong('webhook', message)
 }
 
 const lookupPublic: LookupFunction = (host, options, done) => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { builtText } from '../built.js'
-import { InvalidParameter } from '../errors.js'
+import { wrong } from '../errors.js'
 import { dataScript, Html, html } from '../html.js'
 import {
   type Description,
@@ -255,7 +255,7 @@ export async function reportOf(
     if (!(cause instanceof TypeError || cause instanceof RangeError)) throw cause
     // Whether all of it is there is only seen where it is drawn.
     const what = `found is no whole answer of study(), tally(), backtest(), grid(), compare() or sweep(): ${cause.message}.`
-    throw new InvalidParameter(what, { param: 'found' })
+    throw wrong('found', what)
   }
 }
 

@@ -8,7 +8,7 @@ import {
   hourStart,
   type Used,
 } from '../accounts/accounts.js'
-import { InvalidParameter, RateLimited } from '../errors.js'
+import { type InvalidParameter, RateLimited, wrong } from '../errors.js'
 import { type CreditHeaders, IDEMPOTENCY_KEY } from '../wire/format.js'
 import type { CreditLimits } from './options.js'
 import { headersNamed, sha256 } from './requests.js'
@@ -117,15 +117,14 @@ function utc(at: number): string {
 export function requestName(rawHeaders: readonly string[]): Buffer | null {
   const [name, another] = headersNamed(IDEMPOTENCY_KEY.toLowerCase(), rawHeaders)
   if (name === undefined) return null
-  if (another !== undefined)
-    throw new InvalidParameter(`${IDEMPOTENCY_KEY} is given twice.`, { param: IDEMPOTENCY_KEY })
+  if (another !== undefined) throw wrong(IDEMPOTENCY_KEY, `${IDEMPOTENCY_KEY} is given twice.`)
   if (/^[!-~]{1,255}$/.test(name)) return sha256(name)
   const allowed = '1 to 255 visible ASCII characters'
-  throw new InvalidParameter(`${IDEMPOTENCY_KEY} is not ${allowed}.`, { param: IDEMPOTENCY_KEY, allowed })
+  throw wrong(IDEMPOTENCY_KEY, `${IDEMPOTENCY_KEY} is not ${allowed}.`, { allowed })
 }
 
 /** The same name was given to another question before. */
 export function nameTaken(): InvalidParameter {
   const message = `${IDEMPOTENCY_KEY} was given to another question within 48 hours; choose another one.`
-  return new InvalidParameter(message, { param: IDEMPOTENCY_KEY })
+  return wrong(IDEMPOTENCY_KEY, message)
 }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { type Accounts, hourStart, type KeyEntry, stateOf, type Used } from '../accounts/accounts.js'
 import { authenticate, hashOf } from '../accounts/key.js'
-import { InvalidParameter, type RateLimited, Unauthorized } from '../errors.js'
+import { type RateLimited, Unauthorized, wrong } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 import { AS_OF, NOTE } from '../wire/format.js'
 import { type Answer, Answers, oncePerTurn, type Question, type Service } from './answers.js'
@@ -48,7 +48,7 @@ export class Questions {
     return this.authorized(async (exchange, caller) => {
       const { search, request } = exchange
       const name = requestName(request.rawHeaders)
-      if (exchange.hasBody) throw new InvalidParameter('A question has no body.', { param: 'body' })
+      if (exchange.hasBody) throw wrong('body', 'A question has no body.')
       const question = read(search)
       const { answer, kept } = await this.#answers.find(this.#askerOf(exchange, caller, question), question)
       const etag = await this.#tagOf(answer, caller.account)

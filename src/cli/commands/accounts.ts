@@ -9,7 +9,7 @@ import {
   stateOf,
 } from '../../accounts/accounts.js'
 import type { AccountsCopy } from '../../accounts/copy.js'
-import { InvalidParameter } from '../../errors.js'
+import { wrong } from '../../errors.js'
 import { TIER_NAMES } from '../../model/terms.js'
 import { accountsUrl } from '../../open/accounts.js'
 import { DATABASE, FILE, integerOf } from '../../params/kinds.js'
@@ -68,7 +68,7 @@ export async function withAccounts<T>(
   // Who types a tier here may believe that a key has one.
   if (!make && context.config.from.tier === '--tier') {
     const message = '--tier does not apply here: a tier belongs to an account (bands accounts set-tier).'
-    throw new InvalidParameter(message, { param: 'tier' })
+    throw wrong('tier', message)
   }
   const { openAccounts } = await import('../../open.js')
   const accounts = await openAccounts({ ...context.choice, ...given.read(ACCOUNTS), make })
@@ -89,8 +89,7 @@ const create: Command = {
   async run(context, given) {
     const name = nameValue('name', given.argument(0)!)
     const tier = given.text('tier')
-    if (tier === undefined)
-      throw new InvalidParameter(`--tier is missing: ${TIER_NAMES.join(', ')}.`, { param: 'tier', allowed: TIER_NAMES })
+    if (tier === undefined) throw wrong('tier', `--tier is missing: ${TIER_NAMES.join(', ')}.`, { allowed: TIER_NAMES })
     const chosen = tierValue('tier', tier)
     const at = context.world.now().toISOString()
     const account = await withAccounts(context, given, accounts => accounts.create(name, chosen, at), { make: true })
@@ -163,10 +162,7 @@ const usage: Command = {
     if (!given.flag('reconcile')) return showUsage(context, given)
     const value = given.text('days')
     if (value !== undefined)
-      throw new InvalidParameter('--days does not go with --reconcile: all of the ledger is added up.', {
-        param: 'days',
-        value,
-      })
+      throw wrong('days', '--days does not go with --reconcile: all of the ledger is added up.', { value })
     await reconcile(context, given)
   },
 }

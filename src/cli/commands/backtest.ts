@@ -2,7 +2,7 @@ import { backtest } from '../../backtest/backtest.js'
 import { compare } from '../../backtest/compare.js'
 import { grid } from '../../backtest/grid.js'
 import { besideStrategy } from '../../backtest/words.js'
-import { InvalidParameter, parameter, sentence } from '../../errors.js'
+import { type InvalidParameter, parameter, sentence, wrong } from '../../errors.js'
 import type { FieldSet } from '../../fields/index.js'
 import { type BacktestWays, parseBacktest } from '../../params/backtest.js'
 import { COMPARE, GRID, type GridQuery, parseCompare, parseGrid, SHARED } from '../../params/grid.js'
@@ -89,9 +89,7 @@ const backtestCommand: Command = {
     for (const option of OF_GRIDS) if (given.value(option) !== undefined) throw ofGrid(option)
     const { strategy, run } = parseBacktest(params, ways)
     if (given.flag('print-config')) return printConfig(context, strategy, run)
-    const found = await withTrials(context, trials =>
-      backtest(market, strategy, run, { trials, step: text => context.step(text) }),
-    )
+    const found = await withTrials(context, trials => backtest(market, strategy, run, { trials, step: context.step }))
     await context.show(
       describedResult(describeBacktest(found), tradeRecords(found), {
         wide: given.flag('wide'),
@@ -111,16 +109,16 @@ const OF_GRIDS = ['statistic', 'cells']
 
 function ofOne(option: string): InvalidParameter {
   const param = option.replaceAll('-', '_')
-  return new InvalidParameter(
+  return wrong(
+    param,
     sentence`${parameter(param)} is of one strategy, and ${parameter('vary')} makes many; leave one of them out.`,
-    { param },
   )
 }
 
 function ofGrid(param: string): InvalidParameter {
-  return new InvalidParameter(
+  return wrong(
+    param,
     sentence`${parameter(param)} is for a grid; say what is tried with ${parameter('vary', 'hold=5,10,20')}.`,
-    { param },
   )
 }
 
@@ -132,7 +130,7 @@ async function showGrid(
   query: GridQuery,
   files: { cells?: string; report?: string },
 ): Promise<void> {
-  const found = await withTrials(context, trials => grid(market, query, { trials, step: text => context.step(text) }))
+  const found = await withTrials(context, trials => grid(market, query, { trials, step: context.step }))
   await context.show(describedResult(describeGrid(found), gridRecords(found), { wide: given.flag('wide') }))
   if (files.cells !== undefined) await writeTable(context, files.cells, 'combination', gridRecords(found))
   if (files.report !== undefined) await writeReport(context, files.report, market, found)
@@ -152,10 +150,7 @@ async function paramsAsked(
   const options = given.params(Object.keys(BACKTEST))
   const [first, ...more] = given.rest(0)
   if (first === undefined && !isPooled(given) && given.text('when') === undefined)
-    throw new InvalidParameter('what to trade is missing: a strategy file, or tickers and a field.', {
-      param: 'what',
-      allowed: USAGE,
-    })
+    throw wrong('what', 'what to trade is missing: a strategy file, or tickers and a field.', { allowed: USAGE })
   if (first === undefined || !isFile(first)) {
     const { tickers, field } = await tickersAndField(context, given, 'backtest', () => market.withBars())
     // A strategy file says all of itself; what config.json says of costs is for a run without one.
@@ -182,7 +177,7 @@ function notAlone(more: readonly string[], fields: FieldSet): InvalidParameter {
     ...(tickers === '' ? [] : [`give tickers with --tickers ${tickers}`]),
   ]
   const message = `a strategy file stands alone: ${advice.join('; ')}.`
-  return new InvalidParameter(message, { param: 'tickers', value: more.join(' '), allowed: USAGE })
+  return wrong('tickers', message, { value: more.join(' '), allowed: USAGE })
 }
 
 const USAGE =
@@ -197,8 +192,7 @@ async function printConfig(context: Context, strategy: Strategy, run: RunOptions
     return context.out.write(`${missing === null ? '' : `# ${missing}\n`}${printStrategy(strategy)}`)
   if (missing !== null) await context.remark(missing)
   if (format === 'json') return context.out.write(`${JSON.stringify(documentOf(strategy), null, 2)}\n`)
-  throw new InvalidParameter(`output "${format}" has no form for a strategy; it is YAML, or JSON with --json.`, {
-    param: 'output',
+  throw wrong('output', `output "${format}" has no form for a strategy; it is YAML, or JSON with --json.`, {
     value: format,
   })
 }
@@ -237,9 +231,7 @@ const compareCommand: Command = {
       { ...options, ...tickers, strategies, names },
       { tier: context.config.tier, fields: context.fields },
     )
-    const found = await withTrials(context, trials =>
-      compare(market, query, { trials, step: text => context.step(text) }),
-    )
+    const found = await withTrials(context, trials => compare(market, query, { trials, step: context.step }))
     await context.show(
       describedResult(describeComparison(found), comparisonRecords(found), { wide: given.flag('wide') }),
     )

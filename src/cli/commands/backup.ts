@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { InvalidParameter, parameter, sentence } from '../../errors.js'
+import { parameter, sentence, wrong } from '../../errors.js'
 import { databasePath, filesOf, layoutOf, postgresUrl } from '../../open/where.js'
 import { copyDatabase, settledFilesOf } from '../../open.js'
 import { DATABASE, integerOf, WORDS } from '../../params/kinds.js'
@@ -42,7 +42,7 @@ const backup: Command = {
     const isFolder = target.endsWith('/') || (existsSync(target) && statSync(target).isDirectory())
     if (keep !== undefined && !isFolder) {
       const words = sentence`${parameter('keep')} counts the backups in a folder, and ${target} is none; end it with a slash to make one.`
-      throw new InvalidParameter(words, { param: 'keep' })
+      throw wrong('keep', words)
     }
     const { backUp, backUpInto } = await import('../../store/sqlite/backup.js')
     const now = context.world.now()
@@ -127,7 +127,7 @@ const copy: Command = {
     const paths = [source, target].map(databasePath)
     if (paths[0] === paths[1]) {
       const words = sentence`${parameter('to')} is ${paths[0]!}, which is what is to be copied; name another one.`
-      throw new InvalidParameter(words, { param: 'to', value: to })
+      throw wrong('to', words, { value: to })
     }
     const report = await copyDatabase(source, target, {
       replace: given.flag('replace'),
@@ -171,9 +171,7 @@ const layout: Command = {
     context.refuseRemote()
     const { partitions, shards } = given.read(LAYOUT)
     if (partitions !== undefined && shards !== undefined)
-      throw new InvalidParameter(sentence`${parameter('partitions')} and ${parameter('shards')} exclude each other.`, {
-        param: 'shards',
-      })
+      throw wrong('shards', sentence`${parameter('partitions')} and ${parameter('shards')} exclude each other.`)
     const names = shards === undefined ? [] : itemsOf('shards', shards)
     const isAsked = partitions !== undefined || shards !== undefined
     const asked = { partitions: partitions ?? names.length, shards: names }

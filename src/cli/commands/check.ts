@@ -1,4 +1,4 @@
-import { InvalidParameter } from '../../errors.js'
+import { wrong } from '../../errors.js'
 import { isRuled } from '../../language/as-field.js'
 import {
   type CheckLookahead,
@@ -51,7 +51,7 @@ async function checked(context: Context, given: Given, name: string): Promise<{ 
   const words = given.rest(0)
   if (words.length === 0 && !isPooled(given)) {
     const allowed = `bands check ${name} TICKER..., or bands check ${name} --all`
-    throw new InvalidParameter('TICKER is missing.', { param: 'ticker', allowed })
+    throw wrong('ticker', 'TICKER is missing.', { allowed })
   }
   const local = await context.local()
   return { local, tickers: await allNamed(context, given, words, () => local.withBars()) }
@@ -72,8 +72,7 @@ const lookahead: Command = {
   async run(context, given) {
     const { fields = checkable(context), ...asked } = given.read(LOOKAHEAD, context.fields)
     const { local, tickers } = await checked(context, given, 'lookahead')
-    const step = (text: () => string): void => context.step(text)
-    const found = await checkLookahead(local, { ...asked, tickers, fields }, { step })
+    const found = await checkLookahead(local, { ...asked, tickers, fields }, { step: context.step })
     await context.show(lookaheadAnswer(found))
     if (!found.passed) context.outcome = 5
   },
@@ -89,8 +88,9 @@ const recursion: Command = {
   async run(context, given) {
     const { fields = checkable(context), drop: dropped = DROPPED, timeframe } = given.read(RECURSION, context.fields)
     const { local, tickers } = await checked(context, given, 'recursion')
-    const step = (text: () => string): void => context.step(text)
-    await context.show(recursionAnswer(await checkRecursion(local, { tickers, fields, timeframe, dropped }, { step })))
+    await context.show(
+      recursionAnswer(await checkRecursion(local, { tickers, fields, timeframe, dropped }, { step: context.step })),
+    )
   },
 }
 

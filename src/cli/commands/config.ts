@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import {
   BandsError,
-  InvalidParameter,
+  type InvalidParameter,
   invalid,
   NotFound,
   parameter,
@@ -13,6 +13,7 @@ import {
   sentence,
   suggest,
   Unauthorized,
+  wrong,
 } from '../../errors.js'
 import { formatDay } from '../../model/day.js'
 import { databasePath } from '../../open/where.js'
@@ -127,9 +128,10 @@ async function databaseFile(text: string): Promise<string> {
   const found = await stat(path).catch(() => null)
   if (found?.isDirectory() !== true) return path
   const advice = join(text, 'bands.db')
-  throw new InvalidParameter(
+  throw wrong(
+    param,
     sentence`${parameter(param)} ${quoted(text)} is a folder, and a database is a file: ${advice} is one in it.`,
-    { param, value: text, allowed },
+    { value: text, allowed },
   )
 }
 
@@ -160,14 +162,11 @@ function keptName(key: string): KeptSetting {
 
 function missing(way: string): InvalidParameter {
   const usage = `bands config ${way} KEY${way === 'set' ? ' VALUE' : ''}`
-  return new InvalidParameter(`${way} needs a key${way === 'set' ? ' and a value' : ''}.`, {
-    param: 'key',
-    allowed: usage,
-  })
+  return wrong('key', `${way} needs a key${way === 'set' ? ' and a value' : ''}.`, { allowed: usage })
 }
 
 function tooMany(message: string, words: readonly string[]): InvalidParameter {
-  return new InvalidParameter(message, { param: 'key' }, { remedy: remedy('config', words) })
+  return wrong('key', message, {}, { remedy: remedy('config', words) })
 }
 
 /** One setting: what holds, and what told it: an option, a variable, a place in a file, or `default`. */
@@ -306,11 +305,10 @@ function serverOf({ remote, profile }: Config, { profile: chosen, profiles }: Co
   const name = profile === undefined ? (chosen?.name ?? 'default') : profileName(profile)
   const known = profiles.get(name)
   const url = remote === HERE ? undefined : (remote ?? known?.url)
-  if (url === undefined)
-    throw new InvalidParameter(`which server is the key for? bands login --remote URL.`, { param: 'remote' })
+  if (url === undefined) throw wrong('remote', `which server is the key for? bands login --remote URL.`)
   if (profile === undefined && known !== undefined && originOf(known.url) !== originOf(url)) {
     const message = `profile "${name}" is of ${known.url}; give this server a name of its own: --profile NAME.`
-    throw new InvalidParameter(message, { param: 'profile', value: name })
+    throw wrong('profile', message, { value: name })
   }
   return { name, url }
 }
@@ -337,7 +335,7 @@ async function forgottenKey({ config, world: { env } }: Context): Promise<Stored
   if (meant.length > 1) {
     const names = meant.map(({ profile }) => profile)
     const message = `several keys are kept; choose the one to forget with --profile: ${names.join(', ')}.`
-    throw new InvalidParameter(message, { param: 'profile', allowed: names })
+    throw wrong('profile', message, { allowed: names })
   }
   await keepKey(env, only.profile, null)
   return only
@@ -355,7 +353,7 @@ async function readSecret(world: World, prompt: string, what: string): Promise<s
   const text = (input as NodeJS.ReadStream).isTTY ? await typed(world, input, prompt) : await piped(input)
   const secret = text.trim()
   if (secret !== '') return secret
-  throw new InvalidParameter(`no ${what} on standard input; type it, or pipe it: bands login < FILE.`, { param: 'key' })
+  throw wrong('key', `no ${what} on standard input; type it, or pipe it: bands login < FILE.`)
 }
 
 async function typed(world: World, input: NodeJS.ReadableStream, prompt: string): Promise<string> {
@@ -380,10 +378,10 @@ async function piped(input: NodeJS.ReadableStream): Promise<string> {
   let text = ''
   for await (const chunk of input) {
     text += String(chunk)
-    if (text.length > MOST) throw new InvalidParameter('standard input is longer than any API key.', { param: 'key' })
+    if (text.length > MOST) throw wrong('key', 'standard input is longer than any API key.')
   }
   const [first = '', ...more] = text.trim().split(/\r?\n/)
-  if (more.length > 0) throw new InvalidParameter('standard input has several lines; a key is one.', { param: 'key' })
+  if (more.length > 0) throw wrong('key', 'standard input has several lines; a key is one.')
   return first
 }
 

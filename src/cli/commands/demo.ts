@@ -37,9 +37,7 @@ export const command: Command = {
     const tallied = describeTally(await tally(bands, { ...filter, tickers: [ticker] }))
     const fields = grantedFields(context.config.tier, context.fields).map(({ name }) => name)
     const states = await now(bands, { tickers: [COMPANY], fields, timeframe: 'daily' })
-    const studied = await counted(null, trials =>
-      eventStudy(bands, parseStudy(STUDY), { trials, step: text => context.step(text) }),
-    )
+    const studied = await counted(null, trials => eventStudy(bands, parseStudy(STUDY), { trials, step: context.step }))
     const study = describedResult(describeStudy(studied), windowRecords(studied))
     await context.show(demoAnswer(described(events), described(tallied), study, states), { whole: true })
     if (context.isForPeople || report !== undefined)

@@ -69,7 +69,7 @@ async function pool(
     import('../draw/described.js'),
   ])
   const source = await context.bands()
-  const found = await poolEvents(source, query, { step: text => context.step(text) })
+  const found = await poolEvents(source, query, { step: context.step })
   const description = describePoolEvents(found, query, given.flag('returns'))
   await context.show(described(description, { wide: given.flag('wide') }))
   const left = found.total_occurrences - found.events.length

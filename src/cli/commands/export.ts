@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { extname, join, resolve } from 'node:path'
-import { BandsError, InvalidParameter, StorageError } from '../../errors.js'
+import { BandsError, StorageError, wrong } from '../../errors.js'
 import {
   BAR_COLUMNS,
   type ExportFilter,
@@ -104,7 +104,7 @@ export const command: Command = {
     if (what === 'facts') return exportFolder(context, given, out)
     const format = EXPORT_OUTPUTS.find(name => name === context.format) ?? formatNamed(out) ?? 'ndjson'
     if (format === 'parquet' && out === undefined && context.out.terminal)
-      throw new InvalidParameter('parquet is nothing to read on a terminal: give --out FILE.', { param: 'out' })
+      throw wrong('out', 'parquet is nothing to read on a terminal: give --out FILE.')
     await runExport(context, what, await filterOf(context, given, what), format, out)
   },
 }
@@ -113,17 +113,12 @@ async function filterOf(context: Context, given: Given, what: string): Promise<E
   const fields = given.list('field')
   const timeframe = given.text('timeframe')
   if (what === 'bars' && (fields.length > 0 || timeframe !== undefined))
-    throw new InvalidParameter('bars have no fields and are daily; leave --field and --timeframe out.', {
-      param: 'field',
-    })
+    throw wrong('field', 'bars have no fields and are daily; leave --field and --timeframe out.')
   const bands = given.list('band')
-  if (what === 'bars' && bands.length > 0)
-    throw new InvalidParameter('bars have no bands; export series has them.', { param: 'band' })
+  if (what === 'bars' && bands.length > 0) throw wrong('band', 'bars have no bands; export series has them.')
   const when = given.params(Object.keys(WHEN))
   if (what === 'bars' && Object.keys(when).length > 0)
-    throw new InvalidParameter('bars are exported as they are; export series keeps those on which a condition holds.', {
-      param: 'when',
-    })
+    throw wrong('when', 'bars are exported as they are; export series keeps those on which a condition holds.')
   const timeframes = timeframe === undefined ? [] : [timeframeValue('timeframe', timeframe)]
   const bounds = readParams(BOUNDS, given.params(Object.keys(BOUNDS)))
   return { tickers: await tickersOf(context, given), fields, timeframes, bands, ...bounds, ...when }
@@ -137,21 +132,18 @@ async function tickersOf(context: Context, given: Given): Promise<string[]> {
 
 /** Of facts each kind has columns of its own, hence a file of its own. The folder is there whole, or not at all. */
 async function exportFolder(context: Context, given: Given, out: string | undefined): Promise<void> {
-  if (out === undefined)
-    throw new InvalidParameter('facts are several files: name a folder with --out.', { param: 'out' })
+  if (out === undefined) throw wrong('out', 'facts are several files: name a folder with --out.')
   const [strange] = Object.keys(given.params(['field', 'timeframe', 'band', ...Object.keys(NARROWED)]))
   if (strange !== undefined)
-    throw new InvalidParameter(
+    throw wrong(
+      strange,
       `facts are written whole, whatever the field or the day; leave --${strange.replaceAll('_', '-')} out.`,
-      {
-        param: strange,
-      },
     )
   if (context.format !== null && context.format !== 'csv')
-    throw new InvalidParameter('facts are written as CSV, which bands import-facts reads.', { param: 'output' })
+    throw wrong('output', 'facts are written as CSV, which bands import-facts reads.')
   const folder = resolve(out)
   if (existsSync(folder) && (!statSync(folder).isDirectory() || readdirSync(folder).length > 0))
-    throw new InvalidParameter(`${folder} is there and not empty; name another folder.`, { param: 'out', value: out })
+    throw wrong('out', `${folder} is there and not empty; name another folder.`, { value: out })
   await checkFolder(folder)
   const cache = await context.local()
   const tickers = await tickersOf(context, given)

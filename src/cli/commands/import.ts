@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { type BadData, BandsError, InvalidParameter, StorageError } from '../../errors.js'
+import { type BadData, BandsError, StorageError, wrong } from '../../errors.js'
 import type { Input } from '../../feeds/feed.js'
 import type {
   BarsReport,
@@ -128,8 +128,7 @@ async function runImport(
     return putImports(context, given, name, commands[name])
   }
   const { expandInputs } = await import('../../feeds/read.js')
-  if (given.rest(0).length === 0)
-    throw new InvalidParameter('FILE is missing.', { param: 'file', allowed: `bands ${name} FILE...` })
+  if (given.rest(0).length === 0) throw wrong('file', 'FILE is missing.', { allowed: `bands ${name} FILE...` })
   const inputs = await expandInputs(given.rest(0))
   const { databasePath, postgresUrl } = await import('../../open/where.js')
   // Beside the database, or where one is.
@@ -395,10 +394,7 @@ function rejectsKept(named: string | undefined, folder: string, inputs: readonly
     if (rejected.length === 0) return null
     const path = pathFor(file, header)
     if (inputs.some(input => input.path === resolve(path)))
-      throw new InvalidParameter(`--rejects ${path} is a file that is being imported.`, {
-        param: 'rejects',
-        value: path,
-      })
+      throw wrong('rejects', `--rejects ${path} is a file that is being imported.`, { value: path })
     const first = begun.has(path) || header === null ? [] : [header]
     const text = [...first, ...rejected.map(row => row.text)].map(line => `${line}\n`).join('')
     await writeFile(path, text, { flag: begun.has(path) ? 'a' : 'w' }).catch(cause => {

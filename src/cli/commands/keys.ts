@@ -1,6 +1,6 @@
 import { type Accounts, DAY_MS, HOUR_MS, type KeyEntry, nameValue, stateOf } from '../../accounts/accounts.js'
 import { makeKey, parseIdentity } from '../../accounts/key.js'
-import { InvalidParameter, invalid } from '../../errors.js'
+import { invalid, wrong } from '../../errors.js'
 import { parseDay } from '../../model/day.js'
 import type { OptionSpec } from '../../params/row.js'
 import { count } from '../../present/numbers.js'
@@ -31,9 +31,7 @@ const create: Command = {
   async run(context, given) {
     const account = given.text('account')
     if (account === undefined)
-      throw new InvalidParameter('--account is missing: say whose key it is to be (bands accounts list).', {
-        param: 'account',
-      })
+      throw wrong('account', '--account is missing: say whose key it is to be (bands accounts list).')
     const named = given.text('name')
     const name = named === undefined ? undefined : nameValue('name', named)
     const now = context.world.now()
@@ -186,10 +184,7 @@ function identityValue(given: Given): string {
   const identity = parseIdentity(given.argument(0)!)
   if (identity !== null) return identity
   const allowed = 'the eight letters and digits after bands_ (bands keys list)'
-  throw new InvalidParameter(`identity is not ${allowed}; the rest of a key belongs on no command line.`, {
-    param: 'identity',
-    allowed,
-  })
+  throw wrong('identity', `identity is not ${allowed}; the rest of a key belongs on no command line.`, { allowed })
 }
 
 /** `90` → that many days from now; `2027-03-31` → the end of that day in UTC; null: never. Throws InvalidParameter. */

@@ -1,4 +1,4 @@
-import { BandsError, didYouMean, InvalidParameter, quoted, suggest } from '../../errors.js'
+import { BandsError, didYouMean, quoted, suggest, wrong } from '../../errors.js'
 import { BUILT_IN } from '../../fields/index.js'
 import type { SeriesKey } from '../../model/event.js'
 import { TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../model/terms.js'
@@ -220,9 +220,8 @@ async function seriesOf(
   for (const word of others) checkNoField(word)
   const tickers = await namedTickers(others, world)
   const fields = all ? BUILT_IN.names : named
-  if (tickers.length === 0) throw new InvalidParameter('TICKER is missing.', { param: 'ticker', allowed: USAGE })
-  if (fields.length === 0)
-    throw new InvalidParameter('FIELD is missing; --all-fields asks for each.', { param: 'field', allowed: USAGE })
+  if (tickers.length === 0) throw wrong('ticker', 'TICKER is missing.', { allowed: USAGE })
+  if (fields.length === 0) throw wrong('field', 'FIELD is missing; --all-fields asks for each.', { allowed: USAGE })
   const chosen = TIMEFRAME_NAMES.filter(name => timeframes.includes(name) || timeframes.includes('both'))
   return tickers.flatMap(ticker => chosen.flatMap(timeframe => fields.map(field => ({ ticker, timeframe, field }))))
 }
@@ -232,7 +231,7 @@ function checkNoField(word: string): void {
   const suggestions = suggest(word, BUILT_IN.names)
   if (word.startsWith('@') || word === '-' || (suggestions.length === 0 && !word.includes('_'))) return
   const what = `there is no field ${quoted(word)}.${didYouMean(suggestions)}`
-  throw new InvalidParameter(what, { param: 'field', value: word, allowed: BUILT_IN.names, suggestions })
+  throw wrong('field', what, { value: word, allowed: BUILT_IN.names, suggestions })
 }
 
 /** Only fields that the key may ask for, where the server tells of its tier. */

@@ -1,5 +1,5 @@
 import { builtText } from '../../built.js'
-import { InvalidParameter, quoted } from '../../errors.js'
+import { quoted, wrong } from '../../errors.js'
 import type { FieldSet } from '../../fields/index.js'
 import { timeframeValue, wordValue } from '../../params/values.js'
 import { column, tableOf } from '../../present/description.js'
@@ -33,8 +33,7 @@ const fields: Command = {
       return tellBroken(context)
     }
     if (word !== 'check' || file === undefined)
-      throw new InvalidParameter(`${quoted([word, file ?? ''].join(' ').trim())} is not what bands fields takes.`, {
-        param: 'fields',
+      throw wrong('fields', `${quoted([word, file ?? ''].join(' ').trim())} is not what bands fields takes.`, {
         allowed: 'nothing, or check FILE',
       })
     await checkFields(context, given, file)
@@ -59,7 +58,7 @@ async function checkFields(context: Context, given: Given, file: string): Promis
   const tickers = isPooled(given) ? await allNamed(context, given, [], all) : await all()
   const timeframe = timeframeValue('timeframe', given.text('timeframe') ?? 'daily')
   const local = (await context.local()).with(set)
-  const found = await bandCounts(local, { fields: own, tickers, timeframe }, text => context.step(text))
+  const found = await bandCounts(local, { fields: own, tickers, timeframe }, context.step)
   await context.show(described(describeBandCounts(found)))
 }
 
@@ -122,10 +121,7 @@ async function allSchemas(): Promise<Record<string, Schema>> {
 function printSchema(context: Context, schema: Schema): Promise<void> {
   const { format } = context
   if (format !== null && format !== 'table' && format !== 'json')
-    throw new InvalidParameter(`output "${format}" has no form for a schema; it is JSON.`, {
-      param: 'output',
-      value: format,
-    })
+    throw wrong('output', `output "${format}" has no form for a schema; it is JSON.`, { value: format })
   return context.out.write(json(schema, format !== 'json' || context.out.terminal))
 }
 

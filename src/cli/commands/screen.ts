@@ -1,4 +1,4 @@
-import { ConfigError, InvalidParameter } from '../../errors.js'
+import { ConfigError, wrong } from '../../errors.js'
 import type { Local } from '../../local/local.js'
 import { openLists } from '../../open.js'
 import { type OptionSpec, optionsOf } from '../../params/row.js'
@@ -50,16 +50,14 @@ const screenCommand: Command = {
       local.fieldSet,
     )
     if (date !== undefined && local.asOf !== null && local.asOf !== date)
-      throw new InvalidParameter('--date and --as-of are two words for the same day; give one of them.', {
-        param: 'date',
-      })
+      throw wrong('date', '--date and --as-of are two words for the same day; give one of them.')
     const asOf = date === undefined ? local : local.on(date)
     // What is wrong with the line is told before anything is asked, and posted.
     const look = { columns: namesOf(given), sort: given.text('sort') }
     checkLook(look, subjectsNamed(local, asked.condition), asked.tally)
     const post = await webhookOf(context, given)
     const tickers = await marketTickers(context, given, asOf)
-    const found = await screen(asOf, { ...asked, tickers }, { step: text => context.step(text) })
+    const found = await screen(asOf, { ...asked, tickers }, { step: context.step })
     await post(found)
     const closes = await closesOf(context, asOf, found)
     await context.show(described(describeScreen(found, { ...look, closes })))
@@ -135,7 +133,7 @@ const changesCommand: Command = {
     const granted = new Set((await local.granted()).fields.map(({ name }) => name))
     const fields = given.value('fields') === undefined ? asked.fields.filter(name => granted.has(name)) : asked.fields
     const query = { ...asked, fields, tickers }
-    const ways = { step: (text: () => string) => context.step(text) }
+    const ways = { step: context.step }
     if (asked.since !== 'last')
       return tellChanges(
         { context, given, post },
@@ -206,9 +204,7 @@ async function webhookOf(context: Context, given: Given): Promise<Post> {
 function refuseAlone(given: Given): void {
   const alone = ['webhook-secret-file', 'allow-private'].find(name => given.value(name) !== undefined)
   if (alone === undefined) return
-  throw new InvalidParameter(`--${alone} is for --webhook URL, and none is given.`, {
-    param: alone.replaceAll('-', '_'),
-  })
+  throw wrong(alone.replaceAll('-', '_'), `--${alone} is for --webhook URL, and none is given.`)
 }
 
 async function secretOf(context: Context, given: Given): Promise<string> {

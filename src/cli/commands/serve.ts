@@ -2,7 +2,7 @@ import { type FileHandle, open as openFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createSecureContext } from 'node:tls'
 import { version } from '../../built.js'
-import { ConfigError, InvalidParameter, invalid } from '../../errors.js'
+import { ConfigError, invalid, wrong } from '../../errors.js'
 import { dayAt, formatDay } from '../../model/day.js'
 import { checkPrivate, type OpenedService, openService } from '../../open.js'
 import { FILE, integerOf, oneOf, WORDS } from '../../params/kinds.js'
@@ -77,7 +77,7 @@ export const command: Command = {
     const { config } = context
     if (config.from.tier === '--tier') {
       const message = '--tier does not apply to serve: the account of each key has its tier (bands accounts set-tier).'
-      throw new InvalidParameter(message, { param: 'tier' })
+      throw wrong('tier', message)
     }
     const options = given.read(SERVER)
     checkOrigin(options)
@@ -218,7 +218,7 @@ async function certificate({ tls_cert, tls_key }: Options): Promise<ServerOption
   if (tls_cert === undefined && tls_key === undefined) return undefined
   if (tls_cert === undefined || tls_key === undefined) {
     const [missing, param] = tls_cert === undefined ? ['--tls-cert', 'tls_cert'] : ['--tls-key', 'tls_key']
-    throw new InvalidParameter(`--tls-cert and --tls-key go together; ${missing} is missing.`, { param })
+    throw wrong(param, `--tls-cert and --tls-key go together; ${missing} is missing.`)
   }
   const [cert, key] = await Promise.all([pem(tls_cert), pem(tls_key)])
   await checkPrivate(tls_key)

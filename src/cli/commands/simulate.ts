@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { InvalidParameter, StorageError } from '../../errors.js'
+import { StorageError, wrong } from '../../errors.js'
 import type { TickerFacts } from '../../feeds/feed.js'
 import type { ImportProgress, SourcedBars } from '../../load/report.js'
 import { dayAt, dayOf, formatDay } from '../../model/day.js'
@@ -49,7 +49,7 @@ export const command: Command = {
     const options = { count, ...given.read(WORLD), sevenDays: given.flag('seven-days') }
     const facts = given.text('facts')
     if (given.flag('load') && facts !== undefined)
-      throw new InvalidParameter('--facts writes files and --load loads without them; choose one.', { param: 'facts' })
+      throw wrong('facts', '--facts writes files and --load loads without them; choose one.')
     if (given.flag('load')) await loadSimulated(context, options, given.flag('wait'))
     else await writeSimulated(context, options, facts)
   },

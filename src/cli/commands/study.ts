@@ -38,9 +38,7 @@ export const command: Command = {
     const market = await studyMarket(context)
     const { tickers, field } = await tickersAndField(context, given, 'study', () => market.withBars())
     const query = parseStudy({ ...given.params(Object.keys(STUDY)), tickers, field }, context.fields)
-    const found = await withTrials(context, trials =>
-      eventStudy(market, query, { trials, step: text => context.step(text) }),
-    )
+    const found = await withTrials(context, trials => eventStudy(market, query, { trials, step: context.step }))
     await context.show(describedResult(describeStudy(found), windowRecords(found), { wide: given.flag('wide') }))
     if (found.hints.length > 0) await context.hint(...found.hints)
     if (files.occurrences !== undefined) await writeTable(context, files.occurrences, 'event', occurrenceRecords(found))

@@ -1,4 +1,4 @@
-import { InvalidParameter } from '../../errors.js'
+import { wrong } from '../../errors.js'
 import { optionsOf } from '../../params/row.js'
 import { parseSweep, SWEEP } from '../../params/studies.js'
 import { integerValue } from '../../params/values.js'
@@ -39,7 +39,7 @@ export const command: Command = {
     const usual = given.rest(0).length === 0 && !isPooled(given) ? await usualTickers(context) : null
     if (usual?.length === 0) {
       const allowed = 'bands sweep TICKER..., or bands sweep --tickers A,B, or bands sweep --all'
-      throw new InvalidParameter('TICKER is missing.', { param: 'ticker', allowed })
+      throw wrong('ticker', 'TICKER is missing.', { allowed })
     }
     const isQueued = given.flag('queue')
     if (isQueued) context.refuseRemote()
@@ -52,9 +52,7 @@ export const command: Command = {
       const place = given.flag('all') ? {} : { args: [tickers], without: ['tickers', 'watch'] }
       return putCommand(context, given, 'sweep', command, place)
     }
-    const found = await withTrials(context, trials =>
-      sweep(market, query, { trials, step: text => context.step(text) }),
-    )
+    const found = await withTrials(context, trials => sweep(market, query, { trials, step: context.step }))
     await context.show(
       describedResult(describeSweep(found, { limit }), cellRecords(found), { wide: given.flag('wide') }),
     )

@@ -1,4 +1,4 @@
-import { InvalidParameter, quoted } from '../../errors.js'
+import { quoted, wrong } from '../../errors.js'
 import { formatDay, parseDay } from '../../model/day.js'
 import type { Timeframe } from '../../model/terms.js'
 import { oneOf } from '../../params/kinds.js'
@@ -49,7 +49,7 @@ const tallyCommand: Command = {
     const research = page === undefined ? null : await import('../research.js')
     await research?.filesOf(given, { report: 'page' })
     const query = { ...(await pooledQuery(context, given, 'tally')), ...given.read(GROUPED) }
-    const found = await tally(await context.bands(), query, { step: text => context.step(text) })
+    const found = await tally(await context.bands(), query, { step: context.step })
     await context.show(described(describeTally(found)))
     await research?.writeReport(context, page!, null, found)
     if (found.events > 0) return context.hint(...tallyHints(found))
@@ -109,7 +109,7 @@ const nowCommand: Command = {
     const tickers = named.length > 0 ? listed : await thereOf(context, listed, { fields: chosen, timeframe })
     const skip = named.length > 0 && fields.length > 0 ? undefined : await bands.lacking?.()
     const query = { tickers, fields: chosen, timeframe, skip, ...filter }
-    const found = await now(bands, query, { step: text => context.step(text) })
+    const found = await now(bands, query, { step: context.step })
     // Nobody asked for a line about each field that, say, a fund cannot have.
     await context.show(described(describeNow(found, { unknown: fields.length > 0 })))
     if (found.states.length === 0) {
@@ -180,7 +180,7 @@ const transitionsCommand: Command = {
   async run(context, given) {
     checkContext(given)
     const query = await pooledQuery(context, given, 'transitions', parseTransitions)
-    const found = await transitionsOf(await context.bands(), query, { step: text => context.step(text) })
+    const found = await transitionsOf(await context.bands(), query, { step: context.step })
     await context.show(described(describeTransitions(found)))
     const [only, second] = found.tickers
     if (found.events > 0) return
@@ -193,18 +193,14 @@ const transitionsCommand: Command = {
 function checkContext(given: Given): void {
   const short = given.text('context')
   if (short !== undefined && /:.*=/.test(short))
-    throw new InvalidParameter(
-      `context ${quoted(short)} names a band, and all of them are compared: write T:F alone.`,
-      {
-        param: 'context',
-        value: short,
-      },
-    )
+    throw wrong('context', `context ${quoted(short)} names a band, and all of them are compared: write T:F alone.`, {
+      value: short,
+    })
   const names = ['context-ticker', 'context-field'] as const
   const [missing, other] = names.filter(name => given.text(name) === undefined)
   if (missing === undefined || other !== undefined) return
   const there = names.find(name => name !== missing)!
-  throw new InvalidParameter(`--${missing} is missing beside --${there}.`, { param: missing.replace('-', '_') })
+  throw wrong(missing.replace('-', '_'), `--${missing} is missing beside --${there}.`)
 }
 
 export const commands = { tally: tallyCommand, now: nowCommand, transitions: transitionsCommand }

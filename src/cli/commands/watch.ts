@@ -1,4 +1,4 @@
-import { InvalidParameter, NotFound, quoted, remedy, suggest } from '../../errors.js'
+import { NotFound, quoted, remedy, suggest, wrong } from '../../errors.js'
 import { openLists, openListsForReading } from '../../open.js'
 import { refuse } from '../../params/values.js'
 import { count } from '../../present/numbers.js'
@@ -26,12 +26,11 @@ const add: Command = {
     const tickers = await namedTickers(given.rest(1).flatMap(splitAtCommas), context.world)
     const when = given.text('when')
     if (when === undefined && tickers.length === 0)
-      throw new InvalidParameter('which tickers is missing, or --when C.', {
-        param: 'tickers',
+      throw wrong('tickers', 'which tickers is missing, or --when C.', {
         allowed: 'bands watch add NAME TICKER..., or bands watch add NAME --when C',
       })
     if (when !== undefined && tickers.length > 0)
-      throw new InvalidParameter('--when tells the tickers of a list; leave out those on the line.', { param: 'when' })
+      throw wrong('when', '--when tells the tickers of a list; leave out those on the line.')
     const condition = when === undefined ? null : await printed(context, when)
     const made = await changing(context, async lists => {
       const there = await lists.named(name)
@@ -48,9 +47,10 @@ function checkKind(there: NamedList | undefined, condition: string | null): void
   if (there === undefined || there.condition === condition) return
   const [is, wanted] =
     there.condition === null ? ['of tickers', 'a condition'] : [`of ${quoted(there.condition)}`, 'anything else']
-  throw new InvalidParameter(
+  throw wrong(
+    'name',
     `the list ${there.name} is ${is}; take it away before it is of ${wanted}.`,
-    { param: 'name', value: there.name },
+    { value: there.name },
     { remedy: remedy('watch remove', [there.name]) },
   )
 }

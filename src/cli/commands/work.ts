@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Busy, InvalidParameter, NotFound, remedy, sentence } from '../../errors.js'
+import { Busy, NotFound, remedy, sentence, wrong } from '../../errors.js'
 import { openQueue } from '../../open/queue.js'
 import { integerOf, oneOf } from '../../params/kinds.js'
 import { open, given as optional, optionsOf } from '../../params/row.js'
@@ -233,10 +233,7 @@ async function change(
   const job = await queueOf(context, async queue => {
     const found = await queue.job(name)
     if (await change(queue, found)) return queue.job(found.id)
-    throw new InvalidParameter(`job ${shortened(found.id)} is ${found.state}, and stays so.`, {
-      param: 'id',
-      value: name,
-    })
+    throw wrong('id', `job ${shortened(found.id)} is ${found.state}, and stays so.`, { value: name })
   })
   await context.show(
     oneRow({ schema: 'bands.work-job/1', ...jobRow(job) }, { notes: [`job ${shortened(job.id)} ${verb}`] }),

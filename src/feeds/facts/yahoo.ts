@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { BadData, InvalidParameter, parameter, sentence, type Words } from '../../errors.js'
+import { BadData, type InvalidParameter, parameter, sentence, type Words, wrong } from '../../errors.js'
 import { type Day, formatDay, parseDay } from '../../model/day.js'
 import { assumedFiling } from '../../model/facts.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
@@ -332,8 +332,7 @@ function seriesRefusal(hasBalances: boolean): string {
 
 function tooEarly(known: Day, end: Day): InvalidParameter {
   const [value, allowed] = [formatDay(known), `a day after ${formatDay(end)}, the end of the latest quarter`]
-  return new InvalidParameter(`known ${value} is before the end of a quarter in the document (${formatDay(end)}).`, {
-    param: 'known',
+  return wrong('known', `known ${value} is before the end of a quarter in the document (${formatDay(end)}).`, {
     value,
     allowed,
   })
