@@ -223,7 +223,6 @@ async function loaded({ values, env }: Line): Promise<readonly Candidate[]> {
   }
 }
 
-/** The lists of the user. */
 async function lists({ values, env }: Line): Promise<readonly Candidate[]> {
   const { openListsForReading } = await import('../open.js')
   const found = await openListsForReading({ db: values.get('--db') ?? (await keptDatabase(env)), env })

@@ -53,7 +53,6 @@ export interface ConfigFile {
   kept: Kept
 }
 
-/** A server that has a name. */
 export interface Profile {
   name: string
   url: string

@@ -108,7 +108,6 @@ function commonHelp(width: number): string {
   ].join('\n')
 }
 
-/** The commands of a group. */
 function groupHelp(group: string, width: number): string {
   const commands = groupOf(group).map(({ name, summary }): Item => [`bands ${name}`, summary])
   return `bands ${group}: ${GROUPS[group]}\n\n${list(commands, width)}\nbands ${group} COMMAND --help: examples and every option.\n`

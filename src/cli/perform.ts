@@ -119,7 +119,6 @@ class JobContext extends Context {
     this.#text = text
   }
 
-  /** What it has answered so far. */
   get answer(): string {
     return this.#text.join('')
   }

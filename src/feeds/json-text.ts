@@ -143,7 +143,6 @@ export function shaped<Shape extends z.ZodType>(
   throw new BadData({ file }, `this looks like ${what}, but ${place} is not as it should be (${message})`)
 }
 
-/** Reads the whole of a file that is JSON. */
 export async function readJsonText(source: Source): Promise<JsonText> {
   return new JsonText(source.file, await textOf(source))
 }

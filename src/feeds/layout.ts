@@ -202,7 +202,6 @@ export function tickerOfSymbol(file: string, symbol: string): string {
   throw new BadData({ file }, sentence`${what}; give one with ${parameter('ticker')}`)
 }
 
-/** The name of a file without its extensions. */
 export function stem(name: string): string {
   let rest = name
   while (EXTENSIONS.test(rest)) rest = rest.replace(EXTENSIONS, '')

@@ -49,7 +49,6 @@ export class Spill {
     }
   }
 
-  /** Takes the file away. */
   close(): void {
     this.#isClosed = true
     this.#buffer = null

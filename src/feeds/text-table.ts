@@ -12,7 +12,6 @@ export class TextTable {
   readonly given: Given
   readonly options: ReadOptions
   readonly file: string
-  /** Where the header stands. */
   readonly top: { file: string; line: number }
 
   /** Throws BadData when the text is no table, has no rows, or is of a kind that is neither daily bars nor facts. */

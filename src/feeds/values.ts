@@ -241,7 +241,6 @@ export function readVolume(text: string, decimal: Decimal = '.'): number {
   return Math.round(readNumber(trimmed.slice(0, -1), decimal) * unit * 1000) / 1000
 }
 
-/** Whether a text stands for "not known". */
 export function isNullWord(text: string): boolean {
   return NULL_WORDS.has(text.trim().toLowerCase())
 }

@@ -28,7 +28,6 @@ export function checkDay(param: string, value: unknown): void {
   if (!isDay(value)) refuse(param, value, DAYS)
 }
 
-/** A function, or nothing. */
 export function checkFunction(param: string, value: unknown): void {
   if (value !== undefined && typeof value !== 'function') refuse(param, value, 'a function')
 }

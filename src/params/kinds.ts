@@ -130,7 +130,6 @@ export const FILE: Kind<string, string> = { schema: { type: 'string' }, takes: '
 /** Such a path, or the URL of a database of PostgreSQL. */
 export const DATABASE: Kind<string, string> = { schema: { type: 'string' }, takes: 'FILE', parse: databaseValue }
 
-/** Text that whoever takes it looks at. */
 export const WORDS: Kind<string, string> = { schema: { type: 'string' }, takes: 'TEXT', parse: textOf }
 
 export function integerOf(least: number, most: number, takes = 'N'): Kind<number, Text> {

@@ -83,7 +83,6 @@ export function eventsSearch({ context, bands: [band] = [], ...query }: EventsQu
   return searchOf(EVENTS, { ...query, band, ...apart(context) })
 }
 
-/** A scan as the query of a URL. */
 export function oversoldSearch(query: OversoldQuery): URLSearchParams {
   return searchOf(OVERSOLD, { ...query })
 }

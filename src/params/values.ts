@@ -82,7 +82,6 @@ function refuseNumber(param: string, value: unknown, allowed: string, least: num
   )
 }
 
-/** How many, or `all`. */
 export function countValue(param: string, value: unknown): number {
   if (value === 'all') return Number.POSITIVE_INFINITY
   return integerFrom(value, 1, Number.POSITIVE_INFINITY) ?? refuse(param, value, 'an integer from 1, or all')
@@ -102,7 +101,6 @@ export function textValue(param: string, text: string): string {
   return refuse(param, text, `text of 1 to ${LONGEST_TEXT} characters`)
 }
 
-/** One of a list of words. */
 export function wordValue<Word extends string>(param: string, text: string, words: readonly Word[]): Word {
   return words.find(word => word === text) ?? refuseWord(param, text, words)
 }

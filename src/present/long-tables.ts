@@ -66,7 +66,6 @@ export function occurrencesTable({ windows, context, occurrences }: EventStudy):
   })
 }
 
-/** Each trade of a backtest. */
 export function tradesTable({ trades, ranking }: Backtest): Table {
   // Newest entry first; of one date by ticker.
   const rows = [...trades].sort((a, b) =>

@@ -45,7 +45,6 @@ const WINDOW = [
   ...['abnormal_model', 'abnormal_n', 'abnormal_car', 'abnormal_p', 'aftermath_g', 'aftermath_p', 'grey'],
 ]
 
-/** The events of a study one by one. */
 export function occurrenceRecords({ windows, occurrences }: EventStudy): Records {
   const names = windows.map(({ window }) => window)
   const by = (what: string): string[] => names.map(window => `${what}_${window}`)
@@ -76,7 +75,6 @@ export function equityRecords({ equity }: Backtest): Records {
   }
 }
 
-/** Every cell of a sweep. */
 export function cellRecords({ cells, timeframe }: Sweep): Records {
   return { columns: CELL, rows: cells.map(cell => ({ timeframe, ...cell })) }
 }

@@ -110,7 +110,6 @@ export class Queue {
     this.#next()
   }
 
-  /** The jobs that wait. */
   waiting(): AnyJob[] {
     return [...new Set([...this.#lines.values()].flatMap(line => [...line]))]
   }

@@ -98,7 +98,6 @@ const create: Command = {
   },
 }
 
-/** As it can be pasted. */
 function shellWord(text: string): string {
   return /^[\w.@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -296,7 +296,6 @@ function tickerTable({ tickers }: BarsReport): Table {
   ])
 }
 
-/** A line a kind. */
 function factsTable({ facts }: FactsReport): Table {
   const kinds = FACT_KINDS.map(kind => ({ kind, sheets: facts.filter(sheet => sheet.kind === kind) }))
   const lines = kinds.flatMap(({ kind, sheets }) => {

@@ -66,7 +66,6 @@ async function writeSimulated(context: Context, options: SimulateOptions, folder
   for (const chunk of chunks(tickers, context.format)) await context.out.write(chunk)
 }
 
-/** Puts them into the database. */
 async function loadSimulated(context: Context, options: SimulateOptions, wait: boolean): Promise<void> {
   const importer = await context.importer({ wait, make: true })
   const origin = { source: `simulate --seed ${options.seed}`, format: 'simulated' }

@@ -46,7 +46,6 @@ export class FactRow<Reads extends Columns = Columns> {
     if (misfit !== null) throw new BadCell(misfit.field, misfit.reason)
   }
 
-  /** Whether the file has a column. */
   has(name: string): boolean {
     return this.#plan.places.has(plainName(name))
   }
@@ -90,7 +89,6 @@ export class FactRow<Reads extends Columns = Columns> {
     return value
   }
 
-  /** The row as one that is not loaded. */
   rejected({ column, message }: BadCell): Rejected {
     return this.#row!.rejected(this.#plan.delimiter, this.#fieldOf(column), message)
   }

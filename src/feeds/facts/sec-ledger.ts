@@ -116,7 +116,6 @@ const UNITS: ReadonlyMap<string, string> = new Map(
   Object.values(FIGURES).flatMap(({ unit, concepts }) => concepts.map(concept => [concept, unit])),
 )
 
-/** Whether a concept is read in a unit. */
 function isCounted(concept: string, unit: string): boolean {
   return UNITS.get(concept) === unit
 }

@@ -113,7 +113,6 @@ export class FactsSink {
     for (const { place } of odd) this.remark(`grades are words that no list has, kept but not counted: ${shown}`, place)
   }
 
-  /** Whether there is a record of a kind. */
   has(kind: FactKind): boolean {
     return [...this.#facts.values()].some(kinds => kinds.has(kind))
   }
