@@ -284,8 +284,10 @@ async function unknownOption(typed: string, { command, entry }: Heard): Promise<
   const others = near.length > 0 ? [] : await commandsWith(typed, entry)
   if (others.length === 0) return unknown('option', typed, [...allowed, '--help'], near, entry?.name)
   const named = others.length > MOST ? `${others.slice(0, MOST).join(', ')} and more` : others.join(', ')
-  const message = `there is no option ${JSON.stringify(typed)} of ${entry?.name}; it is one of ${named}.`
-  return wrong('option', message, { value: typed }, { remedy: remedy(others[0]!, ['--help']) })
+  const message = `there is no option ${JSON.stringify(typed)} of ${entry?.name}; ${named} ${others.length > 1 ? 'have' : 'has'} one.`
+  // What one command alone does was meant there; what many do is called otherwise here.
+  const next = others.length > 1 ? entry!.name : others[0]!
+  return wrong('option', message, { value: typed }, { remedy: remedy(next, ['--help']) })
 }
 
 /** As many commands as a sentence names. */

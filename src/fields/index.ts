@@ -1,4 +1,4 @@
-import { isRuled, type RuledField } from '../language/as-field.js'
+import { isRuled, type RuledField, rulesInWords } from '../language/as-field.js'
 import {
   earningsProximity,
   earningsSurprise,
@@ -73,6 +73,11 @@ export type AnyField = Field | RuledField
 /** Whether events of it are in every store. */
 export function isRecorded(field: AnyField): field is Field {
   return !isRuled(field) && field.hash === undefined
+}
+
+/** The rule in words, whatever it is made of. */
+export function ruleInWords(field: AnyField): string {
+  return isRuled(field) ? rulesInWords(field) : field.rule
 }
 
 export function fieldSet<Known extends AnyField>(all: readonly Known[]): FieldSet<Known> {

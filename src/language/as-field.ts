@@ -47,6 +47,14 @@ export function isRuled(field: KnownField): field is RuledField {
   return 'rules' in field
 }
 
+/** A condition as it is printed, or each band with its condition, in order. */
+export function rulesInWords(field: RuledField): string {
+  if (isConditionField(field)) return field.name
+  return field.rules
+    .map(({ band, condition }) => `${band}: ${condition === null ? 'otherwise' : printCondition(condition)}`)
+    .join('; ')
+}
+
 /**
  * A band by bar: of the rules, in their order, the first that is not false; none where its truth is unknown, and where all
  * are false.

@@ -1,8 +1,9 @@
 import { referenceSize } from '../engine/outcomes.js'
 import { InvalidParameter, NotFound, TierRestricted, worded } from '../errors.js'
 import type { Field, Reading } from '../fields/field.js'
+import { ruleInWords } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
-import { isConditionField, isRuled, type RuledField } from '../language/as-field.js'
+import { isRuled, type RuledField } from '../language/as-field.js'
 import { printCondition, printSubject, type Subject, testsOf } from '../language/condition.js'
 import { readingsOf } from '../language/truth.js'
 import { type Day, formatDay } from '../model/day.js'
@@ -203,21 +204,13 @@ async function judgedTests(
   const unknown = tests.filter(({ holds }) => holds === null).map(({ test }) => test)
   return {
     warm_up: { bars: isBegun ? initialBar : view.bars, first_date: isBegun ? formatDay(view.days[initialBar]!) : null },
-    rule: rulesInWords(field),
+    rule: ruleInWords(field),
     readings: [],
     tests,
     band: code === UNDEFINED ? null : field.bands[code]!,
     undefined_because: code === UNDEFINED ? `unknown on this bar: ${unknown.join(', ')}` : null,
     price_note: null,
   }
-}
-
-/** A condition as it is printed, or each band with its condition, in order. */
-function rulesInWords(field: RuledField): string {
-  if (isConditionField(field)) return field.name
-  return field.rules
-    .map(({ band, condition }) => `${band}: ${condition === null ? 'otherwise' : printCondition(condition)}`)
-    .join('; ')
 }
 
 function judged(field: Field, panel: Panel, t: number, known: number, lack: string | null) {

@@ -122,6 +122,15 @@ notInQuick('own fields count in the ledger of trials, and anew when their defini
   expect((await looked(other.path)).ledger).toBeGreaterThan(first.cells)
 })
 
+test('bands fields FIELD describes it with its rule, one of your own or not', async () => {
+  const { fields } = await found('fields my_rsi rsi_zone')
+  expect(fields.map(({ field }: { field: string }) => field)).toEqual(['my_rsi', 'rsi_zone'])
+  const { rule } = await found('explain AAPL rsi_zone')
+  expect(fields[1].rule).toBe(rule)
+  expect((await ask('fields rsi_zone', {})).out.replace(/\s+/g, ' ')).toContain(`Rule: ${rule}`)
+  expectRefusal(await ask('fields rsi_zon', {}), 2, 'Did you mean "rsi_zone"?')
+})
+
 test('bands fields --json tells the hash of each, and of the specified ones none', async () => {
   const { fields } = await found('fields')
   const hashes = fields.flatMap(({ field, hash }: { field: string; hash?: string }) => (hash ? [[field, hash]] : []))
@@ -278,7 +287,7 @@ describe('bands fields check', () => {
   it('refuses a broken file at its place, and what is no file', async () => {
     expectRefusal(await ask(`fields check ${BROKEN.path}`, {}), 5, `${BROKEN.path}:1:10`)
     expectRefusal(await ask('fields check nowhere.yaml', {}), 3, 'nowhere.yaml')
-    expectRefusal(await ask('fields chek', {}), 2, 'is not what bands fields takes')
+    expectRefusal(await ask('fields check', {}), 2, 'takes one file of own fields')
   })
 })
 

@@ -89,8 +89,13 @@ describe('a slip leads to the right word in one sentence', () => {
     ],
     [
       'tally AAPL rsi_zone --hold 20',
-      'there is no option "--hold" of tally; it is one of backtest.',
+      'there is no option "--hold" of tally; backtest has one.',
       'bands backtest --help',
+    ],
+    [
+      'show AAPL --limit 5',
+      'there is no option "--limit" of show; events, scan oversold, sweep, trials and more have one.',
+      'bands show --help',
     ],
   ])('bands %s', async (line, sentence, then) => {
     if (sentence !== null) return expect(await refused(line)).toEqual([sentence, then])

@@ -14,7 +14,7 @@ export function fieldsPage(): string {
     ].join('\n'),
     "`bars` are prices, `facts` are the ticker's own reports and ratings, `sector` compares it with others of its sector.",
     '## Rules',
-    ...FIELDS.map(({ name, summary }) => `**\`${name}\`** ${summary}`),
+    ...FIELDS.map(({ name, summary, rule }) => `**\`${name}\`** ${summary}: ${rule}`),
   ]
   return `${parts.join('\n\n')}\n`
 }

@@ -1,7 +1,7 @@
 import { builtText } from '../../built.js'
-import { quoted, wrong } from '../../errors.js'
-import type { FieldSet } from '../../fields/index.js'
-import { timeframeValue, wordValue } from '../../params/values.js'
+import { wrong } from '../../errors.js'
+import { type AnyField, ruleInWords } from '../../fields/index.js'
+import { fieldValue, timeframeValue, wordValue } from '../../params/values.js'
 import { column, tableOf } from '../../present/description.js'
 import { describeBandCounts } from '../../present/tally.js'
 import type { Command } from '../command.js'
@@ -17,27 +17,26 @@ import { allNamed, everyTicker, isPooled, textOf } from '../tickers.js'
 
 const fields: Command = {
   arguments: [
-    ['[check]', 'count how often each band of the fields of a file occurred on the loaded tickers', ['check']],
-    ['[FILE]', 'the file of own fields to check', ['FILE']],
+    ['[FIELD...]', 'these alone, with the rule of each; or the word check and a file', ['FIELD', 'check', 'FILE']],
   ],
   options: [TIMEFRAME, ...POOLED],
-  examples: ['bands fields', 'bands fields --json'],
+  examples: ['bands fields', 'bands fields rsi_zone', 'bands fields check fields.yaml'],
   notes: [
-    'bands fields check FILE reads own fields (docs/own-fields.md), and shows how often each of their bands occurred.',
+    'bands fields check FILE reads own fields (docs/own-fields.md), and counts how often each of their bands occurred on the loaded tickers. The options are for it alone.',
   ],
   withoutFields: true,
   async run(context, given) {
-    const [word, file] = [given.argument(0), given.argument(1)]
-    if (word === undefined) {
-      await context.show(fieldsAnswer(context.fields))
-      return tellBroken(context)
-    }
-    if (word !== 'check' || file === undefined)
-      throw wrong('fields', `${quoted([word, file ?? ''].join(' ').trim())} is not what bands fields takes.`, {
-        allowed: 'nothing, or check FILE',
-      })
-    await checkFields(context, given, file)
+    const [word, ...more] = given.rest(0)
+    if (word === 'check') return checkFields(context, given, fileIn(more))
+    const named = given.rest(0).map(name => fieldValue('field', name, context.fields))
+    await context.show(fieldsAnswer(word === undefined ? context.fields.all : named, word !== undefined))
+    await tellBroken(context)
   },
+}
+
+function fileIn([file, second]: readonly string[]): string {
+  if (file !== undefined && second === undefined) return file
+  throw wrong('file', 'bands fields check takes one file of own fields.')
 }
 
 /** Here, where nothing is asked, the specified fields are told all the same. */
@@ -62,25 +61,29 @@ async function checkFields(context: Context, given: Given, file: string): Promis
   await context.show(described(describeBandCounts(found)))
 }
 
-function fieldsAnswer({ all }: FieldSet): Answer {
-  const rows = all.map(({ name, tier, needs, bands, summary, hash }) => ({
-    ...{ field: name, tier, needs, bands, summary },
-    ...(hash === undefined ? {} : { hash }),
-  }))
+/** @param isWhole with the rule of each for people, too; for machines it is always there */
+function fieldsAnswer(fields: readonly AnyField[], isWhole: boolean): Answer {
+  const rows = fields.map(field => {
+    const { name, tier, needs, bands, summary, hash } = field
+    return {
+      ...{ field: name, tier, needs, bands, summary, rule: ruleInWords(field) },
+      ...(hash === undefined ? {} : { hash }),
+    }
+  })
   const vocabularies = rows.map(row => ({ ...row, bands: row.bands.join(' ') }))
   const columns = [column('field'), column('tier'), column('needs'), column('bands')]
   const table = tableOf<(typeof vocabularies)[number]>('Fields', columns, vocabularies)
   return described({
     document: { schema: 'bands.fields/1', fields: rows },
-    columns: ['field', 'tier', 'needs', 'bands', 'summary'],
+    columns: ['field', 'tier', 'needs', 'bands', 'summary', 'rule'],
     rows,
     paragraphs: [
-      { heading: [], on: 'pipe', parts: [{ table }] },
+      ...(isWhole ? [] : [{ heading: [], on: 'pipe' as const, parts: [{ table }] }]),
       // On a terminal the vocabularies, which are longer than a line, stand below each field.
-      ...vocabularies.map(({ field, tier, needs, bands, summary }) => ({
+      ...vocabularies.map(({ field, tier, needs, bands, summary, rule }) => ({
         heading: [field, tier, `from ${needs}`],
-        on: 'screen' as const,
-        parts: [{ notes: [summary, `  ${bands}`] }],
+        ...(isWhole ? {} : { on: 'screen' as const }),
+        parts: [{ notes: [summary, `  ${bands}`, ...(isWhole ? [`Rule: ${rule}`] : [])] }],
       })),
     ],
   })
