@@ -164,10 +164,17 @@ async function postgresChecks(url: string, env: NonNullable<DoctorFacts['env']>)
     if (found.schema === 0)
       return [warn('database', `${location} (PostgreSQL ${version}) holds no data yet`, [remedy('import', ['FILE'])])]
     const about = `${location}, PostgreSQL ${version}, ${inUnits(bytes)}, tickers: ${tickers}`
-    return [ok('database', about), ...keptChecks(found, 'wait for it; it is gone once its connection is')]
+    const kept = keptChecks(found, 'wait for it; it is gone once its connection is')
+    return [ok('database', about), ...(found.shards === null ? [] : [shardsCheck(found.shards)]), ...kept]
   } catch (thrown) {
     return [fail('database', said(thrown), 'mend the connection, or ask whoever looks after that database')]
   }
+}
+
+function shardsCheck({ names, misplaced }: { names: readonly string[]; misplaced: number }): Check {
+  if (misplaced === 0) return ok('shards', `${names.join(', ')}; each ticker lies where it belongs`)
+  const what = `tickers that lie on a shard where no question finds them: ${misplaced}`
+  return fail('shards', what, sentence`${remedy('verify')} says which, and what to do`)
 }
 
 /** What is odd about stored bars; where the database cannot be looked into, other checks say why. */

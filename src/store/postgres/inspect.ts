@@ -2,6 +2,7 @@ import { unsettledIn } from '../content.js'
 import type { Inspection } from '../sqlite/inspect.js'
 import { addressOf } from './address.js'
 import { Database } from './connection.js'
+import { placementIn } from './misplaced.js'
 import { holderIn } from './place.js'
 import { dataSchema, STEPS, sizeOf } from './schema.js'
 
@@ -11,6 +12,8 @@ export interface PostgresInspection extends Omit<Inspection, 'journal' | 'faults
   /** That of the server. */
   version: string
   bytes: number
+  /** Where partitions lie on other servers: their names, and how many tickers lie where no question finds them. */
+  shards: { names: readonly string[]; misplaced: number } | null
 }
 
 /** Looks into a database without changing it. Throws as its opening does, and StorageError for tables of others. */
@@ -24,18 +27,20 @@ export async function inspectPostgres(
     const about = { location: database.location, version: server!.version, newestSchema: STEPS.length }
     const schema = await dataSchema(database)
     if (schema === null)
-      return { ...about, schema: 0, bytes: 0, definitions: '', tickers: 0, unsettled: [], writer: null }
+      return { ...about, schema: 0, bytes: 0, definitions: '', tickers: 0, unsettled: [], writer: null, shards: null }
     const [found] = await database.query<{ definitions: string | null; unsettled: string | null; tickers: number }>(
       `SELECT (SELECT value FROM bands_data.meta WHERE key = 'definitions') AS definitions,
         (SELECT value FROM bands_data.meta WHERE key = 'unsettled') AS unsettled,
         (SELECT count(*) FROM (SELECT ticker FROM bands_data.tickers UNION SELECT ticker FROM bands_data.pulled) named) AS tickers`,
     )
     const writer = await holderIn(database)
+    const { shards: names, misplaced } = await placementIn(database, ['listed'])
     return {
       ...{ ...about, schema, bytes: await sizeOf(database), tickers: found!.tickers },
       definitions: found!.definitions ?? '',
       unsettled: unsettledIn(found!.unsettled),
       writer: writer && { ...writer, alive: true },
+      shards: names.length === 0 ? null : { names, misplaced: misplaced.size },
     }
   } finally {
     await database.close()

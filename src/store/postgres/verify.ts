@@ -4,6 +4,7 @@ import { DAMAGE, type Hashed, type Listed, lostRows, missing, strangeRows, unlis
 import type { PulledRow } from '../pages.js'
 import { pulledDamages } from '../pulled.js'
 import { type Damage, type SheetRow, UNDERIVED } from '../store.js'
+import { placementIn } from './misplaced.js'
 import { type Reading, wholeTickers } from './read.js'
 import { isCutOff, partsElsewhere } from './shards.js'
 
@@ -12,11 +13,17 @@ import { isCutOff, partsElsewhere } from './shards.js'
  * time. Whether pages of the database's own files are as they were written, its checksums tell while it reads them.
  */
 export async function verifyContent(db: Reading): Promise<Damage[]> {
-  const damages = [...(await strays(db)), ...(await listDamages(db)), ...(await dayDamages(db))]
+  const placement = await placementIn(db)
+  // Of a ticker that lies elsewhere too, the tables say one thing and another.
+  const others = [...(await listDamages(db)), ...(await dayDamages(db))]
+  const damages = [...placement.damages, ...(await strays(db))]
+  damages.push(...others.filter(({ ticker }) => !placement.misplaced.has(ticker)))
   const [made] = await db.query<{ value: string }>("SELECT value FROM bands_data.meta WHERE key = 'definitions'")
   const derived = made?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
-  for (const { ticker } of await db.query<Named>('SELECT ticker FROM bands_data.tickers ORDER BY ticker'))
-    damages.push(...tickerDamages(db, (await wholeTickers(db, [ticker]))[0]!, derived))
+  for (const { ticker } of await db.query<Named>('SELECT DISTINCT ticker FROM bands_data.tickers ORDER BY ticker')) {
+    const [kept] = await wholeTickers(db, [ticker])
+    if (kept != null) damages.push(...tickerDamages(db, kept, derived))
+  }
   for (const { ticker } of await db.query<Named>('SELECT DISTINCT ticker FROM bands_data.facts ORDER BY ticker')) {
     const rows = await db.query<Hashed<SheetRow>>('SELECT * FROM bands_data.facts WHERE ticker = $1 ORDER BY kind', [
       ticker,

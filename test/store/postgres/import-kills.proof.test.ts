@@ -9,14 +9,14 @@ import { barsToCsv, type SimulatedTicker, simulatedTicker } from '../../../src/s
 import { Random } from '../../../src/statistics/random.js'
 import { openPostgres } from '../../../src/store/postgres/data.js'
 import { BIN } from '../../cli/support/run.js'
-import { draws, provenInFull } from '../../support/full.js'
+import { draws, NIGHT, provenInFull } from '../../support/full.js'
 import { type Cluster, clusterForAll, describePostgres } from '../../support/postgres.js'
 import { pick } from '../../support/random-facts.js'
 import { shardsForAll } from '../../support/shards.js'
 
 const [FILES, TICKERS, BARS] = [6, 12, 500]
-/** What is killed: the whole server, the process behind one connection, who imports, or one of the shards. */
-type Victim = 'server' | 'connection' | 'importer' | 'shard'
+/** What is killed: the whole server, the process behind one connection, who imports, one of the shards, or a process of one. */
+type Victim = 'server' | 'connection' | 'importer' | 'shard' | 'connection of a shard'
 
 /** Where it is imported into. */
 interface Target {
@@ -37,7 +37,7 @@ describePostgres('an import that a kill -9 interrupts', () => {
 
 describePostgres('an import into three shards that a kill -9 interrupts', () => {
   const clusters = shardsForAll()
-  interrupted(() => clusters.current, ['server', 'connection', 'importer', 'shard', 'shard'])
+  interrupted(() => clusters.current, ['server', 'connection', 'importer', 'shard', 'connection of a shard'])
 })
 
 function interrupted(target: () => Target, victims: readonly Victim[]): void {
@@ -66,6 +66,8 @@ function interrupted(target: () => Target, victims: readonly Victim[]): void {
     `loses nothing that it has said, leaves nothing half done, and is finished by the next (${rounds} rounds)`,
     async () => {
       const random = new Random(7)
+      const killed: Partial<Record<Victim, number>> = {}
+      let cutOff = 0
       for (let round = 0; round < rounds; round++) {
         const url = await target().createDatabase()
         for (const [names, bars] of [
@@ -75,8 +77,11 @@ function interrupted(target: () => Target, victims: readonly Victim[]): void {
           const run = bands(['import', ...names, '--ndjson', '--db', url])
           while (run.lines().length === 0 && run.child.exitCode === null) await sleep(5)
           await sleep(random.below(1_500))
-          await kill(target(), pick(random, victims), run.child.pid!, random)
+          const victim = pick(random, victims)
+          killed[victim] = (killed[victim] ?? 0) + 1
+          await kill(target(), victim, run.child.pid!, random)
           const code = await run.ended
+          if (code !== 0) cutOff++
           expect([0, 8, null], run.said()).toContain(code)
           await untilItAnswers(url)
           await checkWhole(url, run.lines(), bars)
@@ -86,8 +91,9 @@ function interrupted(target: () => Target, victims: readonly Victim[]): void {
         }
         expect(exported(url)).toBe(expected)
       }
+      if (NIGHT) process.stdout.write(`${JSON.stringify({ rounds, killed, cutOff })}\n`)
     },
-    1_200_000,
+    rounds * 600_000,
   )
 
   function written(name: string, tickers: SimulatedTicker[]): string {
@@ -125,22 +131,36 @@ function bands(words: readonly string[]) {
 }
 
 async function kill({ front, shards }: Target, victim: Victim, importer: number, random: Random): Promise<void> {
-  if (victim === 'importer') return void process.kill(importer, 'SIGKILL')
-  const server = victim === 'shard' ? pick(random, shards) : front
-  if (victim !== 'connection') {
+  if (victim === 'importer') return killProcess(importer)
+  const isOfShard = victim === 'shard' || victim === 'connection of a shard'
+  const server = isOfShard ? pick(random, shards) : front
+  if (victim === 'server' || victim === 'shard') {
     await server.kill()
     return server.start()
   }
-  const [pid] = await front.sql("SELECT pid FROM pg_stat_activity WHERE application_name = 'bands' ORDER BY random()")
-  // None where the import has come to its end.
-  if (pid !== undefined) process.kill(Number(pid), 'SIGKILL')
+  const name = isOfShard ? 'postgres_fdw' : 'bands'
+  const [pid] = await server.sql(
+    `SELECT pid FROM pg_stat_activity WHERE application_name = '${name}' ORDER BY random()`,
+  )
+  if (pid !== undefined) killProcess(Number(pid))
+}
+
+/** Kills a process, unless it has come to its end. */
+function killProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
 }
 
 /** After one of its processes was killed, a server ends all others and recovers. */
 async function untilItAnswers(url: string): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {
-      await (await openPostgres(url, { readonly: true })).close()
+      const store = await openPostgres(url, { readonly: true })
+      // Which asks all of them.
+      await store.atOneMoment(() => store.names()).finally(() => store.close())
       return
     } catch (error) {
       if (tries === 600) throw error

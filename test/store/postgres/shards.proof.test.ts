@@ -213,6 +213,46 @@ describePostgres('a store whose partitions lie on three other servers', () => {
     expect(parts).toBeGreaterThan(0)
   })
 
+  it('tells whose rows lie where no question finds them, and how to take them away, by verify and by doctor', async () => {
+    const url = await made()
+    await (await loadedInto(await opened(url), WORLD)).close()
+    const env = { HOME: temporaryFolder(), PGUSER: 'bands_admin' }
+    expect((await typed(`doctor --db ${url} --json`, { env })).out).toContain('each ticker lies where it belongs')
+    const home = clusters.current.shards.indexOf(await clusters.current.shardOf('SIM0001', url))
+    const other = clusters.current.shards[(home + 1) % SHARDS.length]!
+    const [own, its] = [SHARDS[(home + 1) % SHARDS.length]!, SHARDS[home]!]
+    // Somebody has imported into a shard itself.
+    const itself = `postgres://127.0.0.1:${other.port}${new URL(url).pathname}`
+    const direct = await opened(itself.replace('127.0.0.1', 'bands_admin@127.0.0.1'))
+    await (await loadedInto(direct, WORLD.slice(0, 1))).close()
+    const what = `rows of it lie on ${own}, where no question finds them; it belongs on ${its}`
+    const { code, out } = await typed(`verify --db ${url} --json`, { env })
+    expect([code, JSON.parse(out).damages]).toEqual([
+      5,
+      [{ file: expect.anything(), ticker: 'SIM0001', what, try: `bands remove SIM0001 --db ${itself}` }],
+    ])
+    expect((await typed(`doctor --db ${url} --json`, { env })).out).toContain('where no question finds them: 1')
+    expect(await typed(`remove SIM0001 --db ${itself}`, { env })).toMatchObject({ code: 0 })
+    expect(await typed(`verify --db ${url} --json`, { env })).toMatchObject({ code: 0 })
+    // Two servers with each other's address.
+    const ports = [other.port, clusters.current.shards[home]!.port]
+    const exchange = (a: number, b: number) =>
+      clusters.current.front.sql(
+        `ALTER SERVER ${its} OPTIONS (SET port '${a}'); ALTER SERVER ${own} OPTIONS (SET port '${b}')`,
+        new URL(url).pathname.slice(1),
+      )
+    await exchange(ports[0]!, ports[1]!)
+    const exchanged = JSON.parse((await typed(`verify --db ${url} --json`, { env })).out).damages as { what: string }[]
+    expect(exchanged.map(({ what }) => what)).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining(`${own} has the tickers of ${its}, where no question finds them: give each server`),
+        expect.stringContaining(`${its} has the tickers of ${own}, where no question finds them: give each server`),
+      ]),
+    )
+    await exchange(ports[1]!, ports[0]!)
+    expect(await typed(`verify --db ${url} --json`, { env })).toMatchObject({ code: 0 })
+  })
+
   describe('a layout', () => {
     it('over servers that are not there, are one and the same, or hold data, is refused and makes nothing', async () => {
       const url = await made()

@@ -1,0 +1,91 @@
+import { remedy } from '../../errors.js'
+import type { Damage } from '../store.js'
+import type { Queries } from './connection.js'
+import { OF_TICKERS } from './schema.js'
+
+/**
+ * A shard, and whose rows it has. A question goes where a ticker belongs, so that rows on another shard are found by none
+ * but those that read all tickers. PostgreSQL looks after its own partitions and not after foreign ones: it does not see
+ * that two servers have each other's address, that a backup came back in the place of another, that somebody imported into
+ * a shard itself.
+ */
+interface Shard {
+  /** As CREATE SERVER named it. */
+  name: string
+  /** Its own database, as a URL; null where the server does not say that by itself. */
+  address: string | null
+  /** The tickers that have rows in it, by the number of the shard that they belong on. */
+  found: ReadonlyMap<number, readonly string[]>
+}
+
+export interface Placement {
+  shards: readonly string[]
+  /** Tickers with rows where they do not belong. */
+  misplaced: ReadonlySet<string>
+  damages: readonly Damage[]
+}
+
+/** Where rows lie; of a store on one server nothing. @param tables that are looked at */
+export async function placementIn(db: Queries, tables: readonly string[] = OF_TICKERS): Promise<Placement> {
+  const shards = await shardsWith(db, tables)
+  const misplaced = new Set<string>()
+  const damages: Damage[] = []
+  for (const [number, shard] of shards.entries())
+    for (const [home, tickers] of shard.found) {
+      if (home === number) continue
+      for (const ticker of tickers) misplaced.add(ticker)
+      // With some of its own beside them somebody wrote to the shard itself.
+      const isAnothers = shard.found.size === 1 && !shards[home]!.found.has(home)
+      if (isAnothers) damages.push(exchanged(shard.name, shards[home]!.name))
+      else damages.push(...tickers.map(ticker => stray(ticker, shard, shards[home]!, home)))
+    }
+  return { shards: shards.map(({ name }) => name), misplaced, damages }
+}
+
+async function shardsWith({ query }: Queries, tables: readonly string[]): Promise<Shard[]> {
+  const servers = await query<{ part: number; name: string; options: readonly string[] | null }>(SERVERS)
+  const shards: Shard[] = []
+  for (const { part, name, options } of servers) {
+    // Grouped by the shard itself, so that one name a ticker goes over the connection.
+    const named = tables.map(table => `SELECT ticker FROM bands_data.${table}_${part} GROUP BY ticker`)
+    const found = await query<{ home: number; tickers: string[] }>(
+      `SELECT home, array_agg(ticker ORDER BY ticker) AS tickers
+        FROM (${named.join(' UNION ')}) named CROSS JOIN generate_series(0, $1::int - 1) AS home
+        WHERE satisfies_hash_partition('bands_data.listed'::regclass, $1::int, home, ticker) GROUP BY home`,
+      [servers.length],
+    )
+    shards.push({ name, address: addressIn(options ?? []), found: new Map(found.map(one => [one.home, one.tickers])) })
+  }
+  return shards
+}
+
+/** In the order of their partitions; none where all lie here. */
+const SERVERS = `SELECT substring(pg_get_expr(relpartbound, pg_class.oid) FROM 'remainder (\\d+)')::int AS part,
+    srvname AS name, srvoptions AS options
+  FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid JOIN pg_foreign_table ON ftrelid = inhrelid
+    JOIN pg_foreign_server ON pg_foreign_server.oid = ftserver
+  WHERE inhparent = 'bands_data.listed'::regclass ORDER BY part`
+
+function addressIn(options: readonly string[]): string | null {
+  const given = new Map(options.map(option => [option.split('=', 1)[0]!, option.slice(option.indexOf('=') + 1)]))
+  const [host, name] = [given.get('host') ?? given.get('hostaddr'), given.get('dbname')]
+  if (host === undefined || name === undefined || host.startsWith('/')) return null
+  return `postgres://${host.includes(':') ? `[${host}]` : host}:${given.get('port') ?? 5432}/${name}`
+}
+
+function exchanged(shard: string, home: string): Damage {
+  const advice = 'give each server the address of its own shard (ALTER SERVER), or each shard its own backup'
+  return {
+    ticker: '',
+    what: `${shard} has the tickers of ${home}, where no question finds them: ${advice}`,
+    mend: null,
+  }
+}
+
+function stray(ticker: string, shard: Shard, home: Shard, number: number): Damage {
+  const what = `rows of it lie on ${shard.name}, where no question finds them; it belongs on ${home.name}`
+  // What lies where it does not belong may be all that there is of it.
+  const isThere = home.found.get(number)?.includes(ticker) ?? false
+  if (!isThere) return { ticker, what, mend: remedy('import', ['FILE']) }
+  return { ticker, what, mend: shard.address === null ? null : remedy('remove', [ticker], { db: shard.address }) }
+}
