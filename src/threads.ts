@@ -177,33 +177,12 @@ export interface Work<Task, Result> {
   ms: number
   /** Tasks that each thread has before it, or has done for who comes to them later; 2 unless given. */
   ahead?: number
-  /**
-   * Whether to make the tasks and to take what they give keeps this thread busy, too: then it counts as one of them, and
-   * does a task where it would wait.
-   */
-  isBusyHere?: boolean
   /** A task as a thread gets it, and what of it goes there; as it is unless given. */
   sent?(task: Task): Moved<Task>
   /** The same task in this thread. */
   here(task: Task): Result | Promise<Result>
   /** Another than that of the jobs. */
   program?: string | undefined
-}
-
-/** A task that somebody does. */
-interface Begun<Result> {
-  found: Promise<Result>
-  isDone: boolean
-}
-
-function begin<Result>(found: Promise<Result>): Begun<Result> {
-  const begun = { found, isDone: false }
-  const done = (): void => {
-    begun.isDone = true
-  }
-  // Whether it failed is asked in its turn.
-  found.then(done, done)
-  return begun
 }
 
 /** Milliseconds of work below which the start of threads would take longer than they save. */
@@ -218,32 +197,26 @@ export async function* inOrder<Task, Result>(
   work: Work<Task, Result>,
   threads = availableParallelism(),
 ): AsyncGenerator<Result> {
-  const { job, data, tasks, ms, ahead = 2, isBusyHere = false, here } = work
+  const { job, data, tasks, ms, ahead = 2, here } = work
   const sent = (task: Task): Moved<Task> => work.sent?.(task) ?? { task }
   const { program = programOfJobs() } = work
-  const busyHere = isBusyHere ? 1 : 0
-  const size = Math.min(threads - busyHere, 'length' in tasks ? tasks.length : threads)
-  if (size + busyHere < 2 || ms < WORTH || program === undefined) {
+  const size = Math.min(threads, 'length' in tasks ? tasks.length : threads)
+  if (size < 2 || ms < WORTH || program === undefined) {
     for await (const task of tasks) yield await here(task)
     return
   }
   const pool = new Threads<Task, Result>(job, data(), size, program)
   try {
-    const most = ahead * size
-    const begun: Begun<Result>[] = []
+    const begun: Promise<Result>[] = []
     for await (const task of tasks) {
-      // What threads have sent comes in now, and no sooner.
-      if (isBusyHere && begun.length >= most) await new Promise(setImmediate)
-      if (isBusyHere && begun.length >= most && begun.length < 2 * most && !begun[0]!.isDone) {
-        // Instead of waiting.
-        begun.push(begin((async () => here(task))()))
-        continue
-      }
-      if (begun.length >= most) yield await begun.shift()!.found
+      if (begun.length === ahead * size) yield await begun.shift()!
       const { task: own, transfer } = sent(task)
-      begun.push(begin(pool.run(own, undefined, transfer)))
+      const found = pool.run(own, undefined, transfer)
+      // Whether it failed is asked in its turn.
+      found.catch(() => {})
+      begun.push(found)
     }
-    for (const { found } of begun) yield await found
+    for (const found of begun) yield await found
   } finally {
     await pool.close()
   }

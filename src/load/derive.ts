@@ -118,9 +118,9 @@ export async function* deriveGroups<Ticker extends ToDerive>(
   }
   let records: (TickerRecord | PackedRecord)[] = []
   const work: Work<Kept[], (TickerRecord | PackedRecord)[]> = {
-    ...{ job: 'derive', data: () => null, tasks: pieces(), ms: cost / BARS_A_MS, ahead: AHEAD },
-    // To read what is stored, and to write, takes as long as to derive the last bars.
-    isBusyHere: 2 * cost < bars,
+    ...{ job: 'derive', data: () => null, tasks: pieces(), ahead: AHEAD },
+    // To derive the last bars takes a sixth of an update: to send them to a thread and back costs as much.
+    ms: 2 * cost < bars ? 0 : cost / BARS_A_MS,
     // Columns may be parts of larger ones, all of which would be sent.
     sent: moved,
     here: piece => piece.map(derived),

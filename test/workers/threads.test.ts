@@ -100,20 +100,6 @@ it('ends its threads with an error, and when nobody takes any more', async () =>
   expect(process.getActiveResourcesInfo().filter(name => name === 'MessagePort')).toHaveLength(before)
 })
 
-it('does a task here where it would wait, in its turn, and is still not far ahead', async () => {
-  const slow = made([...TASKS, ...TASKS], 2, { isBusyHere: true, ahead: 1 })
-  const found = (await drained(slow)).map(one => one.split(' '))
-  expect(found.map(([, task]) => Number(task))).toEqual([...TASKS, ...TASKS])
-  expect(new Set(found.map(([who]) => who))).toEqual(new Set(['here', 'done:']))
-  const failing = made([1, 2, 3], 2, {
-    ...{ isBusyHere: true, ahead: 1 },
-    here: () => {
-      throw new RangeError('a mistake here')
-    },
-  })
-  await expect(drained(failing)).rejects.toThrow(new RangeError('a mistake here'))
-})
-
 it('takes no task far ahead of whoever takes the results', async () => {
   let asked = 0
   const tasks = new Proxy(TASKS, {
