@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { neededFrom, sinceBar } from '../engine/tail.js'
 import { BadData, InvalidParameter, parameter, sentence, type Words } from '../errors.js'
 import type { WarningKind } from '../feeds/feed.js'
@@ -336,6 +337,16 @@ export async function renamed(
   if (entry === null) return { records: [], sheets, behind }
   const kept = keptOf(entry, (await store.bars(ticker))!, facts)
   return { records: [{ ...kept, entry: { ...kept.entry, ticker: name } }], sheets, behind }
+}
+
+/** Whether all that is there of a ticker is there under a name, too: over several servers a rename that is cut off leaves both. */
+export async function isCopied(store: Store, ticker: string, name: string): Promise<boolean> {
+  const contentOf = async (of: string) => {
+    const entry = await store.ticker(of)
+    return [entry && { ...entry, ticker: name }, await store.bars(of), await store.sheets(of)]
+  }
+  const pulled = await store.pages.entries(name)
+  return pulled.length === 0 && isDeepStrictEqual(await contentOf(ticker), await contentOf(name))
 }
 
 function noneLeft({ ticker, first }: TickerEntry, after: Day): InvalidParameter {

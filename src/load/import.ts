@@ -10,7 +10,7 @@ import { checkDay, checkFunction } from '../params/arguments.js'
 import { textOf, tickerValue } from '../params/values.js'
 import { digest } from '../store/codec.js'
 import { checkCopied, type Store, type TickerEntry, takePlace, UNDERIVED, type Writer } from '../store/store.js'
-import { type Change, type Choices, cutBars, renamed, type TakenBars, takeBars } from './bars.js'
+import { type Change, type Choices, cutBars, isCopied, renamed, type TakenBars, takeBars } from './bars.js'
 import { derived, deriveGroups, type Kept, together } from './derive.js'
 import { soundSheets, type TakenFacts, takeFacts } from './facts.js'
 import type {
@@ -306,7 +306,7 @@ export class Importer {
     await this.#refresh({})
     const names = await this.store.names()
     if (!names.includes(ticker)) return false
-    if (names.includes(name)) {
+    if (names.includes(name) && !(await isCopied(this.store, ticker, name))) {
       const what = `there is something of ${name} already; a ticker can only get a name that is free.`
       throw new InvalidParameter(what, { param: 'name', value: name })
     }

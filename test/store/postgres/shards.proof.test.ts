@@ -213,6 +213,32 @@ describePostgres('a store whose partitions lie on three other servers', () => {
     expect(parts).toBeGreaterThan(0)
   })
 
+  it('has a rename that was cut off between two shards finished by the same command', async () => {
+    const url = await made()
+    await (await filledBefore(await opened(url))).close()
+    const name = ['OTHER1', 'OTHER2', 'OTHER3', 'OTHER4', 'OTHER5', 'OTHER6', 'OTHER7', 'OTHER8']
+    const home = await clusters.current.shardOf('SIM0001', url)
+    let to = ''
+    for (const one of name) if ((await clusters.current.shardOf(one, url)) !== home) to ||= one
+    const database = new URL(url).pathname.slice(1)
+    const env = { HOME: temporaryFolder() }
+    const rename = () => typed(`rename SIM0001 ${to} --db ${url} --json`, { env })
+    await refusing(home, database, true, 'DELETE')
+    expectRefusal(await rename(), 6, 'not today')
+    await refusing(home, database, false)
+    expect(await (await opened(url)).names()).toEqual([to, ...NAMES].sort())
+    // Another name is as free or taken as before.
+    expectRefusal(
+      await typed(`rename SIM0001 SIM0002 --db ${url}`, { env }),
+      2,
+      'there is something of SIM0002 already',
+    )
+    expect(await rename()).toMatchObject({ code: 0 })
+    const store = await opened(url)
+    expect(await store.names()).toEqual([to, ...NAMES.slice(1)].sort())
+    expect(await store.verify()).toEqual([])
+  })
+
   it('tells whose rows lie where no question finds them, and how to take them away, by verify and by doctor', async () => {
     const url = await made()
     await (await loadedInto(await opened(url), WORLD)).close()
@@ -266,11 +292,11 @@ describePostgres('a store whose partitions lie on three other servers', () => {
 })
 
 /** Has the next commits of a server fail, whatever was done before them. */
-async function refusing(shard: Cluster, database: string, is: boolean): Promise<void> {
+async function refusing(shard: Cluster, database: string, is: boolean, what = 'INSERT'): Promise<void> {
   await shard.sql(
     is
       ? `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not today'; END $$;
-        CREATE CONSTRAINT TRIGGER refusal AFTER INSERT ON bands_data.tickers DEFERRABLE INITIALLY DEFERRED
+        CREATE CONSTRAINT TRIGGER refusal AFTER ${what} ON bands_data.tickers DEFERRABLE INITIALLY DEFERRED
           FOR EACH ROW EXECUTE FUNCTION refuse()`
       : 'DROP FUNCTION refuse() CASCADE',
     database,
