@@ -129,6 +129,7 @@ test('bands fields FIELD describes it with its rule, one of your own or not', as
   expect(fields[1].rule).toBe(rule)
   expect((await ask('fields rsi_zone', {})).out.replace(/\s+/g, ' ')).toContain(`Rule: ${rule}`)
   expectRefusal(await ask('fields rsi_zon', {}), 2, 'Did you mean "rsi_zone"?')
+  expectRefusal(await ask('fields rsi_zone --all', {}), 2, '--all is for bands fields check FILE alone')
 })
 
 test('bands fields --json tells the hash of each, and of the specified ones none', async () => {

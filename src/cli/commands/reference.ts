@@ -1,5 +1,5 @@
 import { builtText } from '../../built.js'
-import { wrong } from '../../errors.js'
+import { parameter, sentence, wrong } from '../../errors.js'
 import { type AnyField, ruleInWords } from '../../fields/index.js'
 import { fieldValue, timeframeValue, wordValue } from '../../params/values.js'
 import { column, tableOf } from '../../present/description.js'
@@ -22,12 +22,14 @@ const fields: Command = {
   options: [TIMEFRAME, ...POOLED],
   examples: ['bands fields', 'bands fields rsi_zone', 'bands fields check fields.yaml'],
   notes: [
-    'bands fields check FILE reads own fields (docs/own-fields.md), and counts how often each of their bands occurred on the loaded tickers. The options are for it alone.',
+    'bands fields check FILE reads own fields (docs/own-fields.md), and counts how often each of their bands occurred on the loaded tickers.',
   ],
   withoutFields: true,
   async run(context, given) {
     const [word, ...more] = given.rest(0)
     if (word === 'check') return checkFields(context, given, fileIn(more))
+    const [other] = Object.keys(given.kept(['timeframe', 'tickers', 'watch', 'all']))
+    if (other !== undefined) throw wrong(other, sentence`${parameter(other)} is for bands fields check FILE alone.`)
     const named = given.rest(0).map(name => fieldValue('field', name, context.fields))
     await context.show(fieldsAnswer(word === undefined ? context.fields.all : named, word !== undefined))
     await tellBroken(context)
