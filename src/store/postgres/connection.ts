@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, PoolClient, QueryConfig } from 'pg'
 import type { PoolState } from '../../accounts/accounts.js'
@@ -38,15 +39,31 @@ export interface TransactionOptions {
   statement?: number
 }
 
+const NAMES = new Map<string, string>()
+
 /**
- * A database of PostgreSQL behind a pool of connections, made as they are needed and made anew once they are lost. No
- * statement has a name, so that a pooler which lends a connection for one transaction may stand between (T13); for the
- * same reason nothing is set for longer than that, but in a session().
+ * A statement that reads, and that is asked so often that a connection keeps it, read and planned. Its name tells what it
+ * says: whoever finds that name on a connection finds this statement, also of another version of bands.
+ */
+export function kept(text: string): string {
+  NAMES.set(text, `bands_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`)
+  return text
+}
+
+/** What a connection says that does not keep a statement, keeps one by that name, or has one of tables that were changed. */
+const NOT_KEPT = ['26000', '42P05', '0A000']
+
+/**
+ * A database of PostgreSQL behind a pool of connections, made as they are needed and made anew once they are lost. Through
+ * a pooler no statement has a name, because it may lend a connection for one transaction (T13); for the same reason
+ * nothing is set for longer than that, but in a session().
  */
 export class Database implements Queries, Omit<Engine, 'queued'> {
   readonly location: string
   readonly #pool: Pool
   readonly #statement: number
+  /** Whether PostgreSQL itself answers, so that a connection keeps what it was told. */
+  #isDirect = false
   #waited = 0
 
   private constructor(pool: Pool, location: string, statement: number) {
@@ -80,9 +97,9 @@ export class Database implements Queries, Omit<Engine, 'queued'> {
     pool.on('error', () => {})
     const database = new Database(pool, location, statement)
     try {
-      const [found] = await database.query<{ version: string }>(`SELECT current_setting('server_version') AS version`)
-      if (Number.parseInt(found!.version, 10) >= OLDEST) return database
-      throw new StorageError(`${location} is PostgreSQL ${found!.version}; bands needs ${OLDEST} or newer`)
+      const version = await database.#lookBehind()
+      if (Number.parseInt(version, 10) >= OLDEST) return database
+      throw new StorageError(`${location} is PostgreSQL ${version}; bands needs ${OLDEST} or newer`)
     } catch (error) {
       await pool.end()
       throw error
@@ -104,7 +121,19 @@ export class Database implements Queries, Omit<Engine, 'queued'> {
    * @param within milliseconds an answer comes, or is waited for no longer; as long as any statement may take unless given
    */
   readonly query = <T = unknown>(text: string, values: readonly unknown[] = [], within?: number): Promise<T[]> =>
-    this.#lent(client => rowsOf<T>(this.location, client, { text, values: [...values], query_timeout: within }))
+    this.#lent(async client => {
+      const asked = { text, values: [...values], query_timeout: within }
+      const name = this.#isDirect ? NAMES.get(text) : undefined
+      if (name === undefined) return rowsOf<T>(this.location, client, asked)
+      try {
+        return await rowsOf<T>(this.location, client, { ...asked, name })
+      } catch (error) {
+        if (!NOT_KEPT.includes(codeOf(error))) throw error
+        // A pooler has come between, or tables were changed: whatever it is, a statement without a name needs nothing kept.
+        this.#isDirect = false
+        return rowsOf<T>(this.location, client, asked)
+      }
+    })
 
   /**
    * All or nothing; done again from its start where others got in the way, so that it must do nothing else. Throws Busy
@@ -141,6 +170,17 @@ export class Database implements Queries, Omit<Engine, 'queued'> {
     }, true)
   }
 
+  /** The version; and whether a pooler stands between, which makes up the number that it tells a session by. */
+  #lookBehind(): Promise<string> {
+    const text = `SELECT current_setting('server_version') AS version, pg_backend_pid() AS pid`
+    return this.#lent(async client => {
+      const asked = { text, values: [], query_timeout: undefined }
+      const [found] = await rowsOf<{ version: string; pid: number }>(this.location, client, asked)
+      this.#isDirect = found!.pid === numberOf(client)
+      return found!.version
+    })
+  }
+
   /**
    * A pooler makes up the number that it tells a session by, where the database tells its own. What lies behind is asked by
    * turns with another connection: where one is lent for a transaction, that gets what this has just given back, or this
@@ -150,7 +190,7 @@ export class Database implements Queries, Omit<Engine, 'queued'> {
     const asked = { text: 'SELECT pg_backend_pid() AS pid', values: [], query_timeout: LOCK_MS }
     const behind = async (): Promise<number> => (await rowsOf<{ pid: number }>(this.location, client, asked))[0]!.pid
     const pid = await behind()
-    if (pid === (client as { processID?: number }).processID) return
+    if (pid === numberOf(client)) return
     for (let i = 0; i < TRIES; i++) {
       // A pooler that has none left for another has kept this one.
       const [other] = await this.query<{ pid: number }>(asked.text, [], LOCK_MS).catch(() => [])
@@ -212,6 +252,11 @@ export async function inTransaction<T>(
     await client.query('ROLLBACK').catch(() => {})
     throw error
   }
+}
+
+/** What a connection was told that its session is called. */
+function numberOf(client: PoolClient): number | undefined {
+  return (client as { processID?: number }).processID
 }
 
 /** A last resort where nothing comes back at all: the limit itself is told by the database. */

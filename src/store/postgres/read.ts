@@ -32,7 +32,7 @@ import {
 import type { FoundTicker } from '../copies.js'
 import type { PulledRow } from '../pages.js'
 import type { BarBySeries, Content, PackedTail, SheetRow } from '../store.js'
-import type { Queries } from './connection.js'
+import { kept, type Queries } from './connection.js'
 
 /**
  * Rows for whoever asks, changes or verifies them, of one moment each: what belongs together comes in one statement.
@@ -58,9 +58,11 @@ export const NEWEST = `SELECT hash, chunks, ${ENTRY_COLUMNS} FROM bands_data.day
 const UNSETTLED = "(SELECT value FROM bands_data.meta WHERE key = 'unsettled')"
 
 const ASKED = 'ticker = ANY ($1)'
+const LIST = 'unnest($1::text[])'
+const LIST_OF_ONE = 'ARRAY[$1::text]'
 
 /** The tickers that are asked for, in their order; to what is joined to them, each by its ticker. */
-const FROM_ASKED = 'FROM unnest($1::text[]) WITH ORDINALITY AS asked (ticker, place)'
+const FROM_ASKED = `FROM ${LIST} WITH ORDINALITY AS asked (ticker, place)`
 const IN_ORDER = 'ORDER BY asked.place'
 
 const WITH_ENTRY = `LEFT JOIN (${ENTRIES} WHERE ${ASKED}) entry ON entry.ticker = asked.ticker`
@@ -156,14 +158,25 @@ export const VERSION = `CASE WHEN EXISTS (SELECT FROM bands_data.meta WHERE key 
 
 const LOOK = `${VERSION} AS version, ${ofMeta('definitions')} AS definitions`
 
+const ONLY_LOOK = kept(`SELECT ${LOOK}, ${UNSETTLED} AS unsettled`)
+
 export async function lookAt(db: Queries): Promise<Look> {
-  const [look] = await db.query<Look>(`SELECT ${LOOK}, ${UNSETTLED} AS unsettled`)
+  const [look] = await db.query<Look>(ONLY_LOOK)
   return look!
 }
 
 const WIDE_LOOK = `${LOOK}, (SELECT row_to_json(found) FROM (${NEWEST} LIMIT 1) found) AS newest`
 
-const FOUND_LOOKING = found(`, ${WIDE_LOOK}`)
+/**
+ * Of one ticker, by a plan that is made once. One for any list of tickers would have to touch every partition; of a list of
+ * one, those that have none of it are left out when it is asked. `ticker = $1` would do on this server, and is not sent to
+ * another one: the planner gives the value the collation of the column, of which postgres_fdw cannot tell whether it is known.
+ */
+function keptOfOne(statement: string): string {
+  return kept(statement.replace(LIST, `unnest(${LIST_OF_ONE})`).replaceAll(ASKED, `ticker = ANY (${LIST_OF_ONE})`))
+}
+
+const FOUND_LOOKING = keptOfOne(found(`, ${WIDE_LOOK}`))
 
 /** What there is of a series, and of the whole store at the same moment. Nothing is checked. */
 export async function findLooking(
@@ -172,7 +185,7 @@ export async function findLooking(
   timeframe: Timeframe,
   parts: readonly DerivedPart[],
 ): Promise<{ found: Found; look: Look }> {
-  const [row] = await db.query<FoundRow & Look>(FOUND_LOOKING, [[ticker], timeframe, parts])
+  const [row] = await db.query<FoundRow & Look>(FOUND_LOOKING, [ticker, timeframe, parts])
   return { found: foundIn(row!, timeframe), look: row! }
 }
 

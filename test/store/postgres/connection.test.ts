@@ -5,7 +5,7 @@ import type { ClientConfig } from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type BandsError, Busy, ConfigError, InvalidParameter, StorageError } from '../../../src/errors.js'
 import { addressOf, isPostgresUrl } from '../../../src/store/postgres/address.js'
-import { Database, type DatabaseOptions } from '../../../src/store/postgres/connection.js'
+import { Database, type DatabaseOptions, kept } from '../../../src/store/postgres/connection.js'
 import { provenInFull } from '../../support/full.js'
 import { clusterForAll, describePostgres } from '../../support/postgres.js'
 import { temporaryFolder } from '../../support/store.js'
@@ -237,6 +237,28 @@ describePostgres('a database of PostgreSQL', () => {
       database.transaction(({ query }) => query('INSERT INTO t VALUES (3)'), { snapshot: true }),
     ).rejects.toThrow(Busy)
     expect(await database.query('SELECT n FROM t')).toEqual([{ n: 1 }])
+  })
+
+  it('keeps a statement that is asked often, and asks without a name where it is lost', async () => {
+    const named = 'SELECT name, statement FROM pg_prepared_statements'
+    const often = kept('SELECT n FROM t WHERE n = $1')
+    const database = await fresh()
+    await database.query('CREATE TABLE t AS SELECT n, 1 AS other FROM generate_series(1, 3) AS n')
+    const answered = async (): Promise<void> => expect(await database.query(often, [2])).toEqual([{ n: 2 }])
+    await answered()
+    expect(await database.query(named)).toEqual([{ name: expect.stringMatching(/^bands_/), statement: often }])
+    await answered()
+    await database.query('DEALLOCATE ALL')
+    await answered()
+    expect(await database.query(named)).toEqual([])
+    await answered()
+
+    const other = await fresh()
+    await other.query('CREATE TABLE t AS SELECT 2 AS n')
+    expect(await other.query(often, [2])).toEqual([{ n: 2 }])
+    await other.query('ALTER TABLE t ALTER n TYPE int8')
+    expect(await other.query(often, [2])).toEqual([{ n: 2 }])
+    expect(other.pool.total).toBe(1)
   })
 
   it('does two transactions that lock each other out one after the other', async () => {

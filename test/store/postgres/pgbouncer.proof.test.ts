@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Busy, ConfigError } from '../../../src/errors.js'
 import { openPostgresAccounts } from '../../../src/store/postgres/accounts.js'
 import { addressOf } from '../../../src/store/postgres/address.js'
-import { Database } from '../../../src/store/postgres/connection.js'
+import { Database, kept } from '../../../src/store/postgres/connection.js'
 import { type Ran, typed } from '../../cli/support/run.js'
 import { chargeOf, iso, NOON } from '../../contracts/accounts.js'
 import { draws, FULL } from '../../support/full.js'
@@ -63,6 +63,15 @@ describePgBouncer('through a real PgBouncer', () => {
         expect(found.out, line).toBe(expected.out)
       }
       await Promise.all((FULL ? QUESTIONS : QUESTIONS.slice(0, 3)).map(answered))
+    })
+
+    it('a statement that a connection would keep has no name', async () => {
+      const pooler = await begun(settings)
+      const database = await Database.open(addressOf('db', pooler.url('bands'), pooler.env))
+      onTestFinished(() => database.close())
+      const often = kept('SELECT count(*) AS named FROM pg_prepared_statements')
+      const found = await Promise.all(Array.from({ length: 40 }, () => database.query(often)))
+      expect(found).toEqual(found.map(() => [{ named: 0 }]))
     })
 
     it('three nodes charge accounts exactly', async () => {

@@ -105,6 +105,13 @@ describePostgres('a store whose partitions lie on three other servers', () => {
     expect(sql.filter(one => one.includes('.chunks'))).toEqual([
       expect.stringMatching(/timeframe = 'daily'.*part = ANY/),
     ])
+    // And so by a plan that a connection made for any ticker.
+    await client.query(`SET plan_cache_mode = force_generic_plan; PREPARE question AS ${question!.text}`)
+    const values = question!.values.map(one => (Array.isArray(one) ? `'{${one.join()}}'` : `'${String(one)}'`))
+    const planned = await sent({ text: `EXECUTE question (${values.join()})`, values: [] })
+    expect(planned.tables).toEqual(tables)
+    for (const one of planned.sql) expect(one).toMatch(/WHERE .*ticker = ANY \(ARRAY\[\$1/)
+    await client.query('RESET plan_cache_mode')
     const store = await opened(url)
     const changing = await statements(async () => {
       await (await importerOf(store)).put([sourced({ ...WORLD[0]!, bars: head(WORLD[0]!.bars, 600) })], {
