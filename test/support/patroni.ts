@@ -258,7 +258,7 @@ export async function dismissed(guard: ChildProcess): Promise<void> {
 const GUARD = `trap '' INT TERM HUP
   cat >/dev/null
   for i in 1 2 3 4 5 6 7 8 9 10; do
-    left=$(find /proc -maxdepth 2 -name cwd -lname "$1/*" 2>/dev/null | cut -d / -f 3)
+    left=$(find /proc -maxdepth 2 -name cwd \\( -lname "$1" -o -lname "$1/*" \\) 2>/dev/null | cut -d / -f 3)
     [ -n "$left" ] || break
     kill -KILL $left 2>/dev/null
   done

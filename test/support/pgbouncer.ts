@@ -55,6 +55,7 @@ export class Pooler {
 
   async end(): Promise<void> {
     await dismissed(this.#guard)
+    if (await isListening(this.#port)) throw new Error('PgBouncer goes on after its end')
   }
 
   async #start(cluster: Cluster, database: string, settings: Readonly<Record<string, string>>): Promise<void> {
