@@ -118,14 +118,13 @@ export async function* deriveGroups<Ticker extends ToDerive>(
   }
   let records: (TickerRecord | PackedRecord)[] = []
   const work: Work<Kept[], (TickerRecord | PackedRecord)[]> = {
-    ...{ job: 'derive', data: () => null, tasks: pieces(), ahead: AHEAD },
-    // To derive the last bars takes a sixth of an update: to send them to a thread and back costs as much.
-    ms: 2 * cost < bars ? 0 : cost / BARS_A_MS,
+    ...{ job: 'derive', data: () => null, tasks: pieces(), ms: cost / BARS_A_MS, ahead: AHEAD },
     // Columns may be parts of larger ones, all of which would be sent.
     sent: moved,
     here: piece => piece.map(derived),
   }
-  for await (const found of inOrder(work, threads)) {
+  // To derive the last bars takes a sixth of an update: to send them to a thread and back costs as much.
+  for await (const found of inOrder(work, 2 * cost < bars ? 1 : threads)) {
     const piece = given.shift()!
     piece.kept.forEach(onTicker)
     records.push(...found)

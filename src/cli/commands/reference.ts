@@ -5,6 +5,7 @@ import { fieldValue, timeframeValue, wordValue } from '../../params/values.js'
 import { column, tableOf } from '../../present/description.js'
 import { describeBandCounts } from '../../present/tally.js'
 import type { Command } from '../command.js'
+import { longName } from '../command-line.js'
 import type { Context } from '../context.js'
 import { described } from '../draw/described.js'
 import type { Given } from '../given.js'
@@ -15,11 +16,14 @@ import { allNamed, everyTicker, isPooled, textOf } from '../tickers.js'
 
 /** What can be asked and what comes back, for people, programs and shells. */
 
+/** Those of `bands fields check FILE`. */
+const OF_CHECK = [TIMEFRAME, ...POOLED]
+
 const fields: Command = {
   arguments: [
     ['[FIELD...]', 'these alone, with the rule of each; or the word check and a file', ['FIELD', 'check', 'FILE']],
   ],
-  options: [TIMEFRAME, ...POOLED],
+  options: OF_CHECK,
   examples: ['bands fields', 'bands fields rsi_zone', 'bands fields check fields.yaml'],
   notes: [
     'bands fields check FILE reads own fields (docs/own-fields.md), and counts how often each of their bands occurred on the loaded tickers.',
@@ -28,7 +32,7 @@ const fields: Command = {
   async run(context, given) {
     const [word, ...more] = given.rest(0)
     if (word === 'check') return checkFields(context, given, fileIn(more))
-    const [other] = Object.keys(given.kept(['timeframe', 'tickers', 'watch', 'all']))
+    const [other] = Object.keys(given.kept(OF_CHECK.map(option => longName(option).slice(2))))
     if (other !== undefined) throw wrong(other, sentence`${parameter(other)} is for bands fields check FILE alone.`)
     const named = given.rest(0).map(name => fieldValue('field', name, context.fields))
     await context.show(fieldsAnswer(word === undefined ? context.fields.all : named, word !== undefined))

@@ -2,6 +2,7 @@ import { remedy } from '../../errors.js'
 import type { Damage } from '../store.js'
 import type { Queries } from './connection.js'
 import { OF_TICKERS } from './schema.js'
+import { partitionsIn } from './shards.js'
 
 /**
  * A shard, and whose rows it has. A question goes where a ticker belongs, so that rows on another shard are found by none
@@ -42,29 +43,27 @@ export async function placementIn(db: Queries, tables: readonly string[] = OF_TI
   return { shards: shards.map(({ name }) => name), misplaced, damages }
 }
 
-async function shardsWith({ query }: Queries, tables: readonly string[]): Promise<Shard[]> {
-  const servers = await query<{ part: number; name: string; options: readonly string[] | null }>(SERVERS)
+async function shardsWith(db: Queries, tables: readonly string[]): Promise<Shard[]> {
+  const parts = await partitionsIn(db)
   const shards: Shard[] = []
-  for (const { part, name, options } of servers) {
+  for (const { number, server, options } of parts) {
+    if (server === null) continue
     // Grouped by the shard itself, so that one name a ticker goes over the connection.
-    const named = tables.map(table => `SELECT ticker FROM bands_data.${table}_${part} GROUP BY ticker`)
-    const found = await query<{ home: number; tickers: string[] }>(
+    const named = tables.map(table => `SELECT ticker FROM bands_data.${table}_${number} GROUP BY ticker`)
+    const found = await db.query<{ home: number; tickers: string[] }>(
       `SELECT home, array_agg(ticker ORDER BY ticker) AS tickers
         FROM (${named.join(' UNION ')}) named CROSS JOIN generate_series(0, $1::int - 1) AS home
         WHERE satisfies_hash_partition('bands_data.listed'::regclass, $1::int, home, ticker) GROUP BY home`,
-      [servers.length],
+      [parts.length],
     )
-    shards.push({ name, address: addressIn(options ?? []), found: new Map(found.map(one => [one.home, one.tickers])) })
+    shards.push({
+      name: server,
+      address: addressIn(options ?? []),
+      found: new Map(found.map(one => [one.home, one.tickers])),
+    })
   }
   return shards
 }
-
-/** In the order of their partitions; none where all lie here. */
-const SERVERS = `SELECT substring(pg_get_expr(relpartbound, pg_class.oid) FROM 'remainder (\\d+)')::int AS part,
-    srvname AS name, srvoptions AS options
-  FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid JOIN pg_foreign_table ON ftrelid = inhrelid
-    JOIN pg_foreign_server ON pg_foreign_server.oid = ftserver
-  WHERE inhparent = 'bands_data.listed'::regclass ORDER BY part`
 
 function addressIn(options: readonly string[]): string | null {
   const given = new Map(options.map(option => [option.split('=', 1)[0]!, option.slice(option.indexOf('=') + 1)]))

@@ -96,23 +96,38 @@ async function checkShards({ query }: Queries, shards: readonly string[]): Promi
   }
 }
 
-/** As the tables are. */
-export async function layoutIn({ query }: Queries): Promise<Layout> {
-  const parts = await query<{ server: string | null }>(
-    `SELECT srvname AS server FROM pg_inherits LEFT JOIN pg_foreign_table ON ftrelid = inhrelid
+/** A partition of each table of tickers, as the catalogue has it. */
+export interface Partition {
+  /** The remainder of the hashes of its tickers. */
+  number: number
+  /** That of one table. */
+  name: string
+  /** As CREATE SERVER named the one that has it, and what was told of that; null: it lies here. */
+  server: string | null
+  options: readonly string[] | null
+}
+
+/** In the order of their numbers; none of whole tables. */
+export function partitionsIn({ query }: Queries): Promise<Partition[]> {
+  return query<Partition>(
+    `SELECT substring(pg_get_expr(relpartbound, pg_class.oid) FROM 'remainder (\\d+)')::int AS number,
+      relname AS name, srvname AS server, srvoptions AS options
+    FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid LEFT JOIN pg_foreign_table ON ftrelid = inhrelid
       LEFT JOIN pg_foreign_server ON pg_foreign_server.oid = ftserver
-      WHERE inhparent = 'bands_data.listed'::regclass ORDER BY inhrelid`,
+    WHERE inhparent = 'bands_data.listed'::regclass ORDER BY number`,
   )
+}
+
+/** As the tables are. */
+export async function layoutIn(db: Queries): Promise<Layout> {
+  const parts = await partitionsIn(db)
   return { partitions: parts.length || 1, shards: parts.flatMap(({ server }) => server ?? []) }
 }
 
 /** The partitions of one table that lie on other servers; none where all lie here. */
-export async function partsElsewhere({ query }: Queries): Promise<readonly string[]> {
-  const parts = await query<{ name: string }>(
-    `SELECT relname AS name FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
-      WHERE inhparent = 'bands_data.listed'::regclass AND relkind = 'f' ORDER BY relname`,
-  )
-  return parts.map(({ name }) => `bands_data.${quoted(name)}`)
+export async function partsElsewhere(db: Queries): Promise<readonly string[]> {
+  const parts = await partitionsIn(db)
+  return parts.flatMap(({ name, server }) => (server === null ? [] : `bands_data.${quoted(name)}`))
 }
 
 /** Throws StorageError for servers that hold rows already. */
