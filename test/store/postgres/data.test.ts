@@ -4,7 +4,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { openBands } from '../../../src/client.js'
 import { StorageError } from '../../../src/errors.js'
 import { DEFINITIONS_VERSION } from '../../../src/model/definitions.js'
-import { openPostgres } from '../../../src/store/postgres/data.js'
+import { laidOut, openPostgres } from '../../../src/store/postgres/data.js'
+import { NEWEST } from '../../../src/store/postgres/read.js'
 import type { Store } from '../../../src/store/store.js'
 import { damageContract } from '../../contracts/damage.js'
 import { rememberedContract } from '../../contracts/remembered.js'
@@ -63,6 +64,28 @@ describePostgres('the data store on PostgreSQL', () => {
       await expect(asked('SIM0001')).rejects.toThrow('no bars for "SIM0001"')
     })
   })
+
+  it.each([
+    ['whole', 1],
+    ['cut into partitions', 2],
+  ])(
+    'looks for the newest bar without sorting all tickers, in tables of an earlier bands too: %s',
+    async (_, partitions) => {
+      const url = await cluster.current.createDatabase()
+      const name = new URL(url).pathname.slice(1)
+      await laidOut(url, { layout: { partitions, shards: [] } })
+      const sql = (text: string) => cluster.current.sql(text, name)
+      const plan = () => sql(`SET enable_sort = off; EXPLAIN ${NEWEST} LIMIT 1`)
+      const sorts = async () => (await plan()).some(line => line.includes('Sort  ('))
+      const index = partitions === 1 ? 'tickers_by_last_date' : 'tickers_last_date_ticker_idx'
+      await sql(`DELETE FROM bands_data.steps WHERE step = 3; DROP INDEX bands_data.${index}`)
+      await sql('CREATE INDEX tickers_by_last_date ON bands_data.tickers (last_date)')
+      expect(await sorts()).toBe(true)
+      const store = await openPostgres(url, { readonly: true })
+      await store.close()
+      expect(await sorts()).toBe(false)
+    },
+  )
 
   describe('a writing place', () => {
     const writer = { pid: 17, host: 'here', started: '2026-01-02T03:04:05Z' }
