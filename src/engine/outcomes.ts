@@ -1,14 +1,13 @@
 import { FEW, movingRanks, percentile, TOLERANCE, zoneOfRank } from '../indicators/rank.js'
 import { DEFINITIONS } from '../model/definitions.js'
-import { forwardReturns, type Outcomes, type Series } from '../model/series.js'
+import { forwardReturns, type Outcomes, returnOver, type Series } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 
 /** Looks ahead from every bar; each return is ranked in the past alone, so a label never changes once it is set. */
 export function outcomes(series: Pick<Series, 'close' | 'timeframe'>): Outcomes {
   const { windows, minReference } = TIMEFRAMES[series.timeframe]
-  const returns = windows.map(window => forwardReturns(series.close, window))
-  const ranks = windows.map((window, i) => ranksInThePast(returns[i]!, window, minReference))
-  return { returns, ranks }
+  const ranks = windows.map(window => ranksInThePast(series.close, window, minReference))
+  return { close: series.close, ranks }
 }
 
 /** The ranks of those returns alone that end on bar `since` or later; -1 of the others. */
@@ -17,7 +16,7 @@ export function ranksSince({ close, timeframe }: Pick<Series, 'close' | 'timefra
   return windows.map(window => {
     const first = Math.max(since - window, minReference + window - 1, 0)
     const end = close.length - window
-    if (end - first > FEW) return ranksInThePast(forwardReturns(close, window), window, minReference).fill(-1, 0, first)
+    if (end - first > FEW) return ranksInThePast(close, window, minReference).fill(-1, 0, first)
     const ranks = new Int32Array(close.length).fill(-1)
     for (let t = first; t < end; t++) ranks[t] = rankOfReturn(close, t, window)
     return ranks
@@ -39,19 +38,20 @@ export function performanceOf(rank: number, bar: number, window: number): number
   return zoneOfRank(rank, referenceSize(bar, window), DEFINITIONS.performance.cuts)
 }
 
-function ranksInThePast(returns: Float64Array, window: number, minReference: number): Int32Array {
+function ranksInThePast(close: Float64Array, window: number, minReference: number): Int32Array {
+  const returns = forwardReturns(close, window)
   return movingRanks(returns, { lag: window, history: returns.length, least: minReference }).rank
 }
 
 /** The rank of one return, without a column of those that it is ranked among. */
 function rankOfReturn(close: Float64Array, t: number, window: number): number {
-  const own = close[t + window]! / close[t]! - 1
+  const own = returnOver(close, t, window)
   const from = own - TOLERANCE
   const upTo = own + TOLERANCE
   const count = referenceSize(t, window)
   let rank = 0
   for (let i = 0; i < count; i++) {
-    const other = close[i + window]! / close[i]! - 1
+    const other = returnOver(close, i, window)
     rank += Number(other < from) + Number(other <= upTo)
   }
   return rank

@@ -59,9 +59,10 @@ export class Ranking {
 
 // Plain loops: `filter` and `from` with a function take longer than sorting does.
 
-/** The values of a column in ascending order, as `toSorted` gives them. */
-export function inOrder(values: Float64Array): Float64Array {
-  return kernelAscending(values) ?? values.toSorted()
+/** The values of a column in ascending order, as `toSorted` gives them. @param into room for as many */
+export function inOrder(values: Float64Array, into: Float64Array = new Float64Array(values.length)): Float64Array {
+  into.set(kernelAscending(values) ?? values.toSorted())
+  return into
 }
 
 /** The defined values in order. */
@@ -216,11 +217,14 @@ export function kernelRanks(values: Float64Array, subset: Subset, tolerance: num
   return { rank: answers.slice(0, length), size: answers.slice(length) }
 }
 
-/** Values in ascending order, by the compiled module; null where it cannot run, and where it is not made for such values. */
+/**
+ * Values in ascending order, by the compiled module and in its memory, until it is asked for more; null where it cannot
+ * run, and where it is not made for such values.
+ */
 function kernelAscending(values: Float64Array): Float64Array | null {
   const [own] = filled(values)
   const at = own?.ascending(values.length) ?? 0
-  return at === 0 ? null : new Float64Array(own!.memory.buffer, at, values.length).slice()
+  return at === 0 ? null : new Float64Array(own!.memory.buffer, at, values.length)
 }
 
 /** So many values take 4 MB of the module, which it never gives back. */

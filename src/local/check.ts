@@ -6,7 +6,7 @@ import type { FieldSet } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
 import { isRuled } from '../language/as-field.js'
 import { type Day, formatDay } from '../model/day.js'
-import { barsKnownBy, type Outcomes, STABILITIES, UNDEFINED } from '../model/series.js'
+import { barsKnownBy, type Outcomes, returnOver, STABILITIES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import { Random } from '../statistics/random.js'
 import type { TickerEntry } from '../store/store.js'
@@ -274,10 +274,12 @@ function eventsInWords(view: View): Map<number, { event: string; stability: stri
 function* outcomeDifferences({ timeframe, bars, outcomes }: View, cut: Outcomes): Generator<Difference> {
   const whole = outcomes!
   for (const [w, name] of windowNames(timeframe).entries()) {
-    const words = ({ returns, ranks }: Outcomes, t: number): string =>
-      `${name}: return ${returns[w]![t]}, rank ${ranks[w]![t]}`
-    for (let bar = 0; bar + TIMEFRAMES[timeframe].windows[w]! < bars; bar++)
-      if (!Object.is(whole.returns[w]![bar], cut.returns[w]![bar]) || whole.ranks[w]![bar] !== cut.ranks[w]![bar])
+    const window = TIMEFRAMES[timeframe].windows[w]!
+    const returned = ({ close }: Outcomes, t: number): number => returnOver(close, t, window)
+    const words = (found: Outcomes, t: number): string =>
+      `${name}: return ${returned(found, t)}, rank ${found.ranks[w]![t]}`
+    for (let bar = 0; bar + window < bars; bar++)
+      if (!Object.is(returned(whole, bar), returned(cut, bar)) || whole.ranks[w]![bar] !== cut.ranks[w]![bar])
         yield { what: 'aftermath', bar, whole: words(whole, bar), cut_off: words(cut, bar) }
   }
 }

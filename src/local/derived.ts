@@ -135,7 +135,7 @@ export class DerivedMemory {
 
 /** Of all columns, about. */
 function bytesOf({ calendar, outcomes, field }: Recorded): number {
-  const columns = [calendar.days, calendar.known, ...outcomes.returns, ...outcomes.ranks]
+  const columns = [calendar.days, calendar.known, outcomes.close, ...outcomes.ranks]
   const record = field === null ? 0 : field.bars.byteLength + field.gaps.byteLength + 3 * field.bands.byteLength
   return columns.reduce((sum, { byteLength }) => sum + byteLength, record + 1_500)
 }

@@ -209,13 +209,22 @@ function contextBands(view: View, found: Int32Array, context: View): (string | n
  */
 function baselineOf(view: View, bars: Int32Array): Baseline {
   const { windows } = TIMEFRAMES[view.timeframe]
+  const { close } = view.outcomes!
   const found: Baseline = { bars: bars.length, windows: {} }
   windowNames(view.timeframe).forEach((name, w) => {
     const ended = bars.subarray(0, countBelow(bars, view.bars - windows[w]!))
-    found.windows[name] = {
-      returns: returnsAt(view, w, ended),
-      performances: performanceCounts(view, w, ended),
-    }
+    found.windows[name] = baseOver(close, windows[w]!, ended, performanceCounts(view, w, ended))
   })
   return found
+}
+
+/** A function of its own: one beside the view would hold all of that. */
+function baseOver(close: Float64Array, window: number, ended: Int32Array, performances: number[]) {
+  return {
+    performances,
+    // Made when they are asked for: of a whole market those of all windows at once are hundreds of megabytes.
+    get returns(): Float64Array {
+      return returnsAt(close, window, ended)
+    },
+  }
 }

@@ -50,10 +50,10 @@ async function differences(store: Store, company: Company, timeframe: Timeframe,
   return damages
 }
 
-function columnsOf(record: FieldRecord | null, { returns, ranks }: Outcomes): ArrayLike<number>[] {
-  if (record === null) return [...returns, ...ranks]
+function columnsOf(record: FieldRecord | null, { close, ranks }: Outcomes): ArrayLike<number>[] {
+  if (record === null) return [close, ...ranks]
   const { initialBar, initialBand, bars, bands, gaps, flips, stability } = record
-  return [...returns, ...ranks, [initialBar, initialBand], bars, bands, gaps, flips, stability]
+  return [close, ...ranks, [initialBar, initialBand], bars, bands, gaps, flips, stability]
 }
 
 function isSame(some: readonly ArrayLike<number>[], others: readonly ArrayLike<number>[]): boolean {

@@ -12,6 +12,7 @@ import {
   type FieldRecord,
   numbersBetween,
   PERFORMANCES,
+  returnOver,
   UNDEFINED,
 } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
@@ -155,31 +156,31 @@ export function performancesAfter(view: View, found: Int32Array): WindowOutcomes
 
 type ExactOutcomes = WindowOutcomes & { exact: NonNullable<WindowOutcomes['exact']> }
 
-/** The returns from bars, all of them known, over one window. */
-export function returnsAt({ outcomes }: View, w: number, at: Int32Array): Float64Array {
-  const returns = outcomes!.returns[w]!
-  const [first = 0, last = -1] = [at[0], at.at(-1)]
-  // Bars in a row, as they nearly always are, need no copy.
-  if (last - first + 1 === at.length) return returns.subarray(first, last + 1)
-  return Float64Array.from(at, bar => returns[bar]!)
+/** The returns from bars over a window, which has ended after each of them. */
+export function returnsAt(close: Float64Array, window: number, at: Int32Array): Float64Array {
+  const returns = new Float64Array(at.length)
+  // A loop, as above: what followed every bar goes through here.
+  for (let row = 0; row < at.length; row++) returns[row] = returnOver(close, at[row]!, window)
+  return returns
 }
 
 /** What followed bars over one window. */
-export function outcomesAt(view: View, w: number, at: Int32Array): ExactOutcomes {
+function outcomesAt(view: View, w: number, at: Int32Array): ExactOutcomes {
   const window = TIMEFRAMES[view.timeframe].windows[w]!
-  const { [w]: returns } = view.outcomes!.returns
-  const { [w]: ranks } = view.outcomes!.ranks
-  const found = performancesAt(view, w, at)
-  const own = new Float64Array(at.length)
-  // A loop, as above: what followed every bar goes through here.
-  for (let row = 0; row < at.length; row++) own[row] = found.ended[row] === 1 ? returns![at[row]!]! : Number.NaN
+  const { close, ranks } = view.outcomes!
+  // One piece of memory: of a whole market there are hundreds of thousands of such columns.
+  const memory = new ArrayBuffer(10 * at.length)
+  const own = new Float64Array(memory, 0, at.length)
+  const found = performancesAt(view, w, at, new Uint8Array(memory, 8 * at.length))
+  for (let row = 0; row < at.length; row++)
+    own[row] = found.ended[row] === 1 ? returnOver(close, at[row]!, window) : Number.NaN
   let percentiles: Float64Array | undefined
   const exact = {
     returns: own,
     // Made when they are asked for: who counts what followed has no use for them.
     get percentiles(): Float64Array {
       percentiles ??= Float64Array.from(at, (bar, row) =>
-        found.performances[row] === UNDEFINED ? Number.NaN : outcomePercentile(ranks![bar]!, bar, window),
+        found.performances[row] === UNDEFINED ? Number.NaN : outcomePercentile(ranks[w]![bar]!, bar, window),
       )
       return percentiles
     },
@@ -187,12 +188,17 @@ export function outcomesAt(view: View, w: number, at: Int32Array): ExactOutcomes
   return { ...found, exact }
 }
 
-/** Which windows had ended, and how their returns ranked. */
-export function performancesAt({ timeframe, bars, outcomes }: View, w: number, at: Int32Array) {
+/** Which windows had ended, and how their returns ranked. @param room for two columns */
+function performancesAt(
+  { timeframe, bars, outcomes }: View,
+  w: number,
+  at: Int32Array,
+  room = new Uint8Array(2 * at.length),
+) {
   const window = TIMEFRAMES[timeframe].windows[w]!
   const { [w]: ranks } = outcomes!.ranks
-  const ended = new Uint8Array(at.length)
-  const performances = new Uint8Array(at.length).fill(UNDEFINED)
+  const ended = room.subarray(0, at.length)
+  const performances = room.subarray(at.length).fill(UNDEFINED)
   for (let row = 0; row < at.length; row++) {
     const bar = at[row]!
     if (bar + window >= bars) continue

@@ -223,17 +223,22 @@ function bytes(length: number): Uint8Array {
 
 /** What followed each bar, one pair of columns for every window of the timeframe, as long as the series. */
 export interface Outcomes {
-  /** The return over the window from each bar (forwardReturns). */
-  returns: Float64Array[]
+  /** The closes, of which the return over a window is made where it is asked for (returnOver). */
+  close: Float64Array
   /** 2 · less + equal of that return among those that had ended by the bar; -1 where there is none to rank, or too few. */
   ranks: Int32Array[]
 }
 
-/** Close-to-close return from each bar over a window, as a fraction; NaN while its last bar does not exist. */
+/** Close-to-close return from a bar over a window that has ended, as a fraction. */
+export function returnOver(close: Float64Array, t: number, window: number): number {
+  return close[t + window]! / close[t]! - 1
+}
+
+/** That of each bar; NaN while the last bar of its window does not exist. */
 export function forwardReturns(close: Float64Array, window: number): Float64Array {
   const returns = new Float64Array(close.length)
   const elapsed = Math.max(0, close.length - window)
-  for (let t = 0; t < elapsed; t++) returns[t] = close[t + window]! / close[t]! - 1
+  for (let t = 0; t < elapsed; t++) returns[t] = returnOver(close, t, window)
   returns.fill(Number.NaN, elapsed)
   return returns
 }

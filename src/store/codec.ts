@@ -4,7 +4,6 @@ import {
   type FieldColumns,
   type FieldRecord,
   type FieldTail,
-  forwardReturns,
   type Outcomes,
   type Series,
 } from '../model/series.js'
@@ -128,10 +127,7 @@ export function decodeOutcomes(timeframe: Timeframe, chunks: readonly Buffer[]):
   // Behind each stand those that have not ended: from its window on it is what followed each bar.
   const ended = windows.map(window => new Int32Array(bars + window).fill(-1, bars))
   fill([close, ...ended.map(column => column.subarray(0, bars))], chunks)
-  return {
-    returns: windows.map(window => forwardReturns(close, window)),
-    ranks: windows.map((window, w) => ended[w]!.subarray(window)),
-  }
+  return { close, ranks: windows.map((window, w) => ended[w]!.subarray(window)) }
 }
 
 /**

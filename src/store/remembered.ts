@@ -205,7 +205,7 @@ function nameOf({ ticker, timeframe }: SeriesName): string {
 }
 
 function sharedBytes({ calendar, outcomes }: Kept['shared']): number {
-  const columns = [calendar.days, calendar.known, ...outcomes.returns, ...outcomes.ranks]
+  const columns = [calendar.days, calendar.known, outcomes.close, ...outcomes.ranks]
   return columns.reduce((sum, { byteLength }) => sum + byteLength, 1_000)
 }
 

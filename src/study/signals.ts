@@ -1,7 +1,14 @@
 import { TierRestricted } from '../errors.js'
 import { TRUE } from '../language/as-field.js'
 import { countBelow, countUpTo, type Day, parseDay } from '../model/day.js'
-import { barsCountingOn, numbersBetween, type Series, STABILITIES, UNDEFINED } from '../model/series.js'
+import {
+  barsCountingOn,
+  numbersBetween,
+  forwardReturns as returnsOver,
+  type Series,
+  STABILITIES,
+  UNDEFINED,
+} from '../model/series.js'
 import type { ContextFilter, EventFilter } from '../params/studies.js'
 import { first, type MarketBars, type PricedSource, type States } from '../source.js'
 import { ColumnRoom } from '../threads.js'
@@ -245,12 +252,9 @@ export function forwardReturns(
   { series: { close }, delisting }: { series: Pick<Series, 'close'>; delisting: MarketBars['delisting'] },
   horizon: number,
 ): Float64Array {
-  const bars = close.length
-  const returns = new Float64Array(bars)
-  const elapsed = Math.max(0, bars - horizon)
-  for (let t = 0; t < elapsed; t++) returns[t] = close[t + horizon]! / close[t]! - 1
-  const final = delisting?.price ?? Number.NaN
-  for (let t = elapsed; t < bars; t++) returns[t] = final / close[t]! - 1
+  const returns = returnsOver(close, horizon)
+  if (delisting?.price == null) return returns
+  for (let t = Math.max(0, close.length - horizon); t < close.length; t++) returns[t] = delisting.price / close[t]! - 1
   return returns
 }
 

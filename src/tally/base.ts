@@ -55,7 +55,11 @@ export interface BaseShare {
 /** The shares that the percentiles of the performance bands were cut for, worst to best. */
 const THEORETICAL = [0.05, 0.15, 0.2, 0.2, 0.2, 0.15, 0.05]
 
-export function tickerBase({ returns, performances: counts }: Baseline['windows'][string]): TickerBase {
+/** @param room for the returns, at least */
+export function tickerBase(
+  { returns, performances: counts }: Baseline['windows'][string],
+  room: Float64Array,
+): TickerBase {
   let sum = 0
   let gains = 0
   // Loops by number: a pool has millions of bars, and to iterate over them takes ten times as long.
@@ -65,7 +69,13 @@ export function tickerBase({ returns, performances: counts }: Baseline['windows'
     if (value > 0) gains++
   }
   const ranked = counts.reduce((total, count) => total + count, 0)
-  return { returns: inOrder(returns), mean: sum / returns.length, gains, counts, ranked }
+  return {
+    returns: inOrder(returns, room.subarray(0, returns.length)),
+    mean: sum / returns.length,
+    gains,
+    counts,
+    ranked,
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { InvalidParameter, listed, sentence, TierRestricted } from '../errors.js'
 import { type Day, formatDay } from '../model/day.js'
-import type { PoolQuery } from '../model/event.js'
+import type { Baseline, PoolQuery } from '../model/event.js'
 import type { History, WindowOutcomes } from '../model/history.js'
 import { PERFORMANCES, type Performance, STABILITIES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
@@ -78,9 +78,15 @@ export async function tally(source: Source, query: TallyQuery, { step }: TallyWa
   }
   const order = await orderOf(source, by, filter)
   const { context, timeframe } = filter
-  const markets = TIMEFRAMES[timeframe].windows.map((_, w) => marketOf(sources, w))
-  const groups = groupsOf(sources, by, order).map(({ value, members }): TallyGroup => {
-    const windows = TIMEFRAMES[timeframe].windows.map((_, w) => tallyWindow(members, timeframe, w, markets[w]!))
+  const found = groupsOf(sources, by, order)
+  // Window by window, in one room: the bases of one are all returns of all tickers.
+  const room = new Float64Array(sources.reduce((bars, { base }) => bars + (base?.bars ?? 0), 0))
+  const tallied = TIMEFRAMES[timeframe].windows.map((_, w) => {
+    const bases = basesOf(sources, windowNames(timeframe)[w]!, room)
+    return found.map(({ members }) => tallyWindow(members, timeframe, w, bases))
+  })
+  const groups = found.map(({ value, members }, i): TallyGroup => {
+    const windows = tallied.map(groups => groups[i]!)
     const events = members.reduce((sum, { rows }) => sum + rows.length, 0)
     return { group: value, events, windows, warnings: groupWarnings(events, windows) }
   })
@@ -200,8 +206,8 @@ interface TickerSource extends Answered {
   bars: Int32Array
   /** By window, in the order of the timeframe. */
   outcomes: readonly OutcomeColumns[]
-  /** By window; null where no prices are known. */
-  base: TickerBase[] | null
+  /** null where no prices are known. */
+  base: Baseline | null
 }
 
 type OutcomeColumns = Pick<WindowOutcomes, 'ended' | 'performances'> & { returns: Float64Array | null }
@@ -221,7 +227,7 @@ async function* tickerSources(
   const whole = isWhole ? null : source.histories(all)[Symbol.asyncIterator]()
   try {
     for await (const history of source.histories({ ...all, ...narrowed, outcomes: 'needed', base: true })) {
-      const { ticker, query_range, after, as_of, outcomes, base, timeframe } = history
+      const { ticker, query_range, after, as_of, outcomes, base } = history
       if (outcomes === null) throw new TierRestricted('aftermath', 'free', 'plus')
       yield {
         ...{ ticker, query_range, after, as_of },
@@ -233,7 +239,7 @@ async function* tickerSources(
         })),
         ...{ rows: rowsOf(history, bands), grouping: groupingOf(history, by) },
         bars: barsOf(history, whole === null ? history : (await whole.next()).value),
-        base: base === null ? null : windowNames(timeframe).map(window => tickerBase(base.windows[window]!)),
+        base,
       }
     }
   } finally {
@@ -290,8 +296,8 @@ export interface TallyWindow {
 }
 
 /** @param members at least one; of several, those with an event where there are any
- * @param w number of the window in the timeframe @param market of all tickers */
-function tallyWindow(members: readonly Member[], timeframe: Timeframe, w: number, market: Market): TallyWindow {
+ * @param w number of the window in the timeframe */
+function tallyWindow(members: readonly Member[], timeframe: Timeframe, w: number, bases: Bases): TallyWindow {
   const { events, ended, ranked: n, counts, returns, overlapping, independent, parts } = counted(members, timeframe, w)
   const gains = gainCount(counts)
   const interval = wilson(gains, n)
@@ -308,7 +314,7 @@ function tallyWindow(members: readonly Member[], timeframe: Timeframe, w: number
     returns: returnFigures(returns, ended > 0 ? NO_PRICES : events === 0 ? 'no event' : 'no window has ended yet'),
     overlapping,
     independent,
-    base: baseOf(members, parts, w, market),
+    base: baseOf(members, parts, bases),
   }
 }
 
@@ -385,17 +391,29 @@ function addReturns(rows: ArrayLike<number>, returns: Float64Array, into: Float6
   return n
 }
 
-/** Of all tickers of which prices are known. */
-function marketOf(sources: readonly TickerSource[], w: number): Market {
-  return new Market(sources.flatMap(({ base }) => base?.[w] ?? []))
+/** The bases over one window, of the tickers of which prices are known. */
+interface Bases {
+  of: ReadonlyMap<TickerSource, TickerBase>
+  market: Market
 }
 
-function baseOf(members: readonly Member[], parts: Counted['parts'], w: number, market: Market): Base {
+function basesOf(sources: readonly TickerSource[], window: string, room: Float64Array): Bases {
+  const of = new Map<TickerSource, TickerBase>()
+  let from = 0
+  for (const source of sources) {
+    if (source.base === null) continue
+    of.set(source, tickerBase(source.base.windows[window]!, room.subarray(from)))
+    from += source.base.bars
+  }
+  return { of, market: new Market([...of.values()]) }
+}
+
+function baseOf(members: readonly Member[], parts: Counted['parts'], { of, market }: Bases): Base {
   const pool: BaseShare[] = []
   for (let i = 0; i < members.length; i++) {
-    const { base } = members[i]!.source
-    if (base === null) return theoreticalBase()
-    pool.push({ base: base[w]!, ranked: parts[i]!.ranked, ended: parts[i]!.returned })
+    const base = of.get(members[i]!.source)
+    if (base === undefined) return theoreticalBase()
+    pool.push({ base, ranked: parts[i]!.ranked, ended: parts[i]!.returned })
   }
   return measuredBase(pool, market)
 }

@@ -198,7 +198,8 @@ export function rememberedContract(name: string, make: () => Promise<(readonly: 
     it('keeps the series that were asked for last, up to its bytes', async () => {
       const { reader } = await opened(3)
       const one = await ask(remembering(reader), 'SIM0001')
-      const bytes = one.calendar.days.byteLength * 2 + one.outcomes.returns.length * one.calendar.days.length * 12
+      const { close, ranks } = one.outcomes
+      const bytes = one.calendar.days.byteLength * 2 + close.byteLength + ranks.length * one.calendar.days.byteLength
       const remembered = remembering(reader, 2.5 * bytes)
       const field = async (ticker: string) => (await ask(remembered, ticker)).field
       const [first, second] = [await field('SIM0001'), await field('SIM0002')]

@@ -5,7 +5,7 @@ import { BUILT_IN, TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import { Panel } from '../../src/fields/panel.js'
 import { Ranking, zoneOfRank } from '../../src/indicators/rank.js'
 import { DEFINITIONS } from '../../src/model/definitions.js'
-import { barsKnownBy } from '../../src/model/series.js'
+import { barsKnownBy, forwardReturns } from '../../src/model/series.js'
 import { TIMEFRAMES, windowNames } from '../../src/model/terms.js'
 import { randomNumbers } from '../support/bars.js'
 import { everywhere, onRealBars, recording, shown } from './drawn.js'
@@ -88,11 +88,12 @@ describe('P18: aftermath is monotone in the return, null while pending or withou
     const random = randomNumbers(seed)
     const { windows, minReference } = TIMEFRAMES.daily
     for (const [w, k] of windows.entries()) {
-      const { ranks, returns } = outcomes(series)
+      const { ranks, close } = outcomes(series)
+      const returns = forwardReturns(close, k)
       const wrong = Array.from(ranks[w]!.keys()).filter(t => {
         const pending = t + k > series.close.length - 1
         const none = pending || t - k + 1 < minReference
-        return ranks[w]![t]! < 0 !== none || Number.isNaN(returns[w]![t]!) !== pending
+        return ranks[w]![t]! < 0 !== none || Number.isNaN(returns[t]!) !== pending
       })
       expect(wrong, `${what}, ${k}d: bars whose null is wrong`).toEqual([])
       const t = minReference + k - 1 + Math.floor(random() * 50)
@@ -113,8 +114,8 @@ describe('P18: aftermath is monotone in the return, null while pending or withou
 describe('P12: ranked in the whole history, returns fall into 5, 15, 20, 20, 20, 15 and 5 %', () => {
   onRealBars((bars, name) => {
     const { series, outcomes: found } = recording(bars).daily
-    TIMEFRAMES.daily.windows.forEach((k, w) => {
-      const returns = found.returns[w]!.slice(0, Math.max(0, series.close.length - k))
+    TIMEFRAMES.daily.windows.forEach(k => {
+      const returns = forwardReturns(found.close, k).slice(0, Math.max(0, series.close.length - k))
       if (returns.length < 250) return
       const whole = new Ranking(returns)
       returns.forEach((_, t) => {

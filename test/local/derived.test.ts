@@ -41,7 +41,7 @@ it('lets go what was asked for longest ago where there is no room, and keeps not
   const { ask, close } = await keeping(2 ** 24)
   const { calendar, outcomes, field } = await ask(ONE)
   await close()
-  const columns = [calendar.days, calendar.known, ...outcomes.returns, ...outcomes.ranks, field!.bars]
+  const columns = [calendar.days, calendar.known, outcomes.close, ...outcomes.ranks, field!.bars]
   const bytes = columns.reduce((sum, { byteLength }) => sum + byteLength, 0)
   const tight = await keeping(1.6 * bytes)
   for (const ticker of [ONE, ONE, TWO, TWO, ONE]) await tight.ask(ticker)
