@@ -1,6 +1,6 @@
 import { chiSquareSurvival } from './distributions.js'
 import { sum } from './moments.js'
-import { type Exceedance, exceedance, type ShiftOptions, shiftsOf, tooShort } from './shift.js'
+import { addValues, type Exceedance, exceedance, type ShiftOptions, shiftsOf, tooShort } from './shift.js'
 
 /** Normal quantile of 97.5 %, for two-sided 95 %. */
 const Z = 1.959963984540054
@@ -78,7 +78,8 @@ function expectedCounts(members: readonly GTestMember[], categories: number): Fl
   const expected = new Float64Array(categories)
   for (const { codes, events } of members) {
     if (events.length === 0) continue
-    for (const code of codes) expected[code]! += events.length / codes.length
+    const share = events.length / codes.length
+    for (const code of codes) expected[code]! += share
   }
   return expected
 }
@@ -93,7 +94,13 @@ function likelihoodRatio(observed: Int32Array, expected: Float64Array, n: number
   return Math.max(0, 2 * sum)
 }
 
-/** One row of counts a shift. */
+/** A double holds whole numbers of so many bits. */
+const BITS = 53
+
+/**
+ * One row of counts a shift. The counts of all categories stand side by side in one number, some bits for each, so that
+ * they are added at once as values are, and taken apart before one of them could overflow.
+ */
 function shiftedCounts(
   members: readonly GTestMember[],
   calendar: number,
@@ -101,23 +108,45 @@ function shiftedCounts(
   categories: number,
 ): Int32Array {
   const counts = new Int32Array(shifts.length * categories)
-  const codes = new Int16Array(2 * calendar)
-  for (const member of members) {
-    if (member.events.length === 0) continue
-    // Two rounds of the calendar, so that no place needs to be wrapped; -1 where there is no category.
-    codes.fill(-1)
-    member.places.forEach((place, i) => {
-      codes[place] = codes[place + calendar] = member.codes[i]!
-    })
-    for (const event of member.events) {
-      const place = member.places[event]!
-      for (let i = 0; i < shifts.length; i++) {
-        const code = codes[place + shifts[i]!]!
-        if (code >= 0) counts[i * categories + code]!++
-      }
+  const room = 2 ** Math.floor(BITS / categories)
+  const one = Float64Array.from({ length: categories }, (_, code) => room ** code)
+  const totals = new Float64Array(shifts.length)
+  const values = new Float64Array(2 * calendar)
+  let added = 0
+  for (const { places, codes, events } of members) {
+    if (events.length === 0) continue
+    // Two rounds of the calendar, so that no place needs to be wrapped; 0 where there is no category.
+    values.fill(0)
+    for (let i = 0; i < places.length; i++) values[places[i]!] = values[places[i]! + calendar] = one[codes[i]!]!
+    for (let from = 0; from < events.length; ) {
+      if (added === room - 1) added = takeApart(totals, room, counts, categories)
+      const some = events.subarray(from, from + room - 1 - added)
+      addValues(
+        totals,
+        values,
+        some.map(event => places[event]!),
+        shifts,
+      )
+      from += some.length
+      added += some.length
     }
   }
+  takeApart(totals, room, counts, categories)
   return counts
+}
+
+/** Moves counts that stand side by side into rows of them; what is left to add up is 0. */
+function takeApart(totals: Float64Array, room: number, into: Int32Array, categories: number): 0 {
+  for (let i = 0; i < totals.length; i++) {
+    let rest = totals[i]!
+    for (let code = 0; code < categories; code++) {
+      const others = Math.floor(rest / room)
+      into[i * categories + code]! += rest - others * room
+      rest = others
+    }
+  }
+  totals.fill(0)
+  return 0
 }
 
 export interface ChiSquare {

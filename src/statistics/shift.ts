@@ -138,8 +138,8 @@ function lay(values: Float64Array, { places, returns, base }: ShiftMember, calen
   for (let i = 0; i < places.length; i++) values[places[i]!] = values[places[i]! + calendar] = returns[i]! - base
 }
 
-/** The innermost loop of a sweep: four events at a time, because it waits for the totals more than for the values. */
-function addValues(totals: Float64Array, values: Float64Array, at: Int32Array, shifts: Int32Array): void {
+/** Adds up what lies a shift behind some places. The innermost loop of a sweep: four events at a time, because it waits for the totals more than for the values. */
+export function addValues(totals: Float64Array, values: Float64Array, at: Int32Array, shifts: Int32Array): void {
   let event = 0
   for (; event + 3 < at.length; event += 4) {
     const [a, b, c, d] = [at[event]!, at[event + 1]!, at[event + 2]!, at[event + 3]!]

@@ -268,11 +268,12 @@ export function pathOf(
     return { prices, bars, places: placesIn(calendar, daysAt(prices.series.days, bars)) }
   })
   const abnormal = modelled.map(event => abnormalPath(event, before, after))
+  const moves = counting.map(({ prices, eligible }) => meanMoves(prices, eligible, query.path))
   return Array.from({ length: before + after + 1 }, (_, i) => {
     const bar = i - before
     const point = pointOf(placed, calendar.length, bar, query)
     const known = abnormal.map(path => path[i]!).filter(value => !Number.isNaN(value))
-    return { ...point, base: basePoint(counting, bar), abnormal: mean(known) }
+    return { ...point, base: basePoint(counting, moves, bar, i), abnormal: mean(known) }
   })
 }
 
@@ -325,29 +326,47 @@ function ribbon(units: readonly Unit[], resamples: number, seed: number, bar: nu
   return { low: quantile(means, tail), high: quantile(means, 1 - tail) }
 }
 
-/** Any bar of the tickers with events that reach so far, each ticker counting by these. */
-function basePoint(subjects: readonly Subject[], bar: number): number | null {
+/** Any bar of the tickers with events that reach so far, each ticker counting by these. @param moves of each ticker */
+function basePoint(
+  subjects: readonly Subject[],
+  moves: readonly Float64Array[],
+  bar: number,
+  i: number,
+): number | null {
   let sum = 0
   let weights = 0
-  for (const { prices, eligible, signals } of subjects) {
+  for (const [s, { prices, signals }] of subjects.entries()) {
     let weight = 0
     for (const event of signals.bars) if (!Number.isNaN(movedTo(prices, event, bar))) weight++
     if (weight === 0) continue
-    sum += weight * meanMove(prices, eligible, bar)
+    sum += weight * moves[s]![i]!
     weights += weight
   }
   return weights === 0 ? null : sum / weights
 }
 
-/** The same as the mean of `movedTo`, in the one loop of a study that passes every bar a hundred times. */
-function meanMove({ series: { close }, delisting }: StudyPrices, bars: Int32Array, by: number): number {
-  const first = countBelow(bars, -by)
-  const inside = countBelow(bars, close.length - by)
-  let sum = 0
-  for (let i = first; i < inside; i++) sum += close[bars[i]! + by]! / close[bars[i]!]! - 1
-  if (delisting === null) return sum / (inside - first)
-  for (let i = inside; i < bars.length; i++) sum += delisting.price / close[bars[i]!]! - 1
-  return sum / (bars.length - first)
+/**
+ * For each bar of the path the mean of `movedTo` over some bars. All of them while a bar is looked at: a study passes every
+ * bar a hundred times, and sums that do not wait for each other take half as long.
+ */
+function meanMoves(
+  { series: { close }, delisting }: StudyPrices,
+  bars: Int32Array,
+  path: StudyQuery['path'],
+): Float64Array {
+  const { before, after } = path
+  const sums = new Float64Array(before + after + 1)
+  for (let i = 0; i < bars.length; i++) {
+    const bar = bars[i]!
+    const own = close[bar]!
+    const inside = Math.min(after, close.length - 1 - bar)
+    for (let by = Math.max(-before, -bar); by <= inside; by++) sums[before + by]! += close[bar + by]! / own - 1
+    if (delisting !== null) for (let by = inside + 1; by <= after; by++) sums[before + by]! += delisting.price / own - 1
+  }
+  return sums.map((sum, i) => {
+    const upTo = delisting === null ? countBelow(bars, close.length - (i - before)) : bars.length
+    return sum / (upTo - countBelow(bars, before - i))
+  })
 }
 
 /** Close `by` bars later (or earlier) against that of a bar; beyond a known delisting its final price, NaN beyond the bars. */

@@ -4,7 +4,7 @@ import { DEFINITIONS } from '../model/definitions.js'
 import { forwardReturns, PERFORMANCES, type Series, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 import type { MarketBars } from '../source.js'
-import { type GTestMember, gTestShift, overlap } from '../statistics/counts.js'
+import { gTestShift, overlap } from '../statistics/counts.js'
 import { deviation, pooledQuantile, type Weighted } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import type { ShiftOptions } from '../statistics/shift.js'
@@ -391,10 +391,12 @@ export function aftermathTally(
   const { calendar, members: placed } = onCalendar(members)
   const counts = PERFORMANCES.map(() => 0)
   for (const { codes, events } of placed) for (const i of events) counts[codes[i]!]!++
-  const expected = expectedCounts(placed)
+  const expected = PERFORMANCES.map((_, band) =>
+    placed.reduce((sum, { codes, events, own }) => sum + (events.length * own[band]!) / codes.length, 0),
+  )
   const found = {
     counts,
-    base: PERFORMANCES.map((_, band) => placed.reduce((sum, { codes }) => sum + countOf(codes, band), 0)),
+    base: PERFORMANCES.map((_, band) => placed.reduce((sum, { own }) => sum + own[band]!, 0)),
     lift: counts.map((count, band) => (expected[band] === 0 ? null : count / expected[band]!)),
   }
   if (tooFew !== null) return { ...found, g: null, p: null, reason: tooFew }
@@ -403,26 +405,23 @@ export function aftermathTally(
   return { ...found, g: test.g, p: test.p, reason: null }
 }
 
-/** The bars of a ticker that have an aftermath band. */
+/** The bars of a ticker that have an aftermath band, and how many have each. */
 function ranked({ prices, eligible, signals }: Tallied, horizon: number) {
   const { close, days, timeframe } = prices.series
   const codes = performances(close, horizon, TIMEFRAMES[timeframe].minReference)
-  const bars = eligible.filter(bar => codes[bar] !== UNDEFINED)
-  const own = new Uint8Array(bars.length)
-  for (let i = 0; i < bars.length; i++) own[i] = codes[bars[i]!]!
-  return { codes: own, days: daysAt(days, bars), events: placesAmong(bars, signals) }
-}
-
-function expectedCounts(members: readonly GTestMember[]): number[] {
-  return PERFORMANCES.map((_, band) =>
-    members.reduce((sum, { codes, events }) => sum + (events.length * countOf(codes, band)) / codes.length, 0),
-  )
-}
-
-function countOf(codes: Uint8Array, band: number): number {
-  let count = 0
-  for (const code of codes) if (code === band) count++
-  return count
+  const bars = new Int32Array(eligible.length)
+  const found = new Uint8Array(eligible.length)
+  const own = new Int32Array(PERFORMANCES.length)
+  let n = 0
+  for (let i = 0; i < eligible.length; i++) {
+    const code = codes[eligible[i]!]!
+    if (code === UNDEFINED) continue
+    bars[n] = eligible[i]!
+    found[n++] = code
+    own[code]!++
+  }
+  const among = bars.subarray(0, n)
+  return { codes: found.subarray(0, n), own, days: daysAt(days, among), events: placesAmong(among, signals) }
 }
 
 /**
