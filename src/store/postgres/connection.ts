@@ -5,6 +5,7 @@ import type { PoolState } from '../../accounts/accounts.js'
 import { BandsError, Busy, ConfigError, StorageError } from '../../errors.js'
 import type { Engine } from '../store.js'
 import type { Address } from './address.js'
+import { type BinaryClient, binaryClient } from './binary.js'
 
 /** The oldest version that has all that is used here. */
 const OLDEST = 14
@@ -50,6 +51,14 @@ export function kept(text: string): string {
   return text
 }
 
+const BINARY = new Set<string>()
+
+/** A statement that gives bytes: its rows come as these are. */
+export function ofBytes(text: string): string {
+  BINARY.add(text)
+  return text
+}
+
 /** What a connection says that does not keep a statement, keeps one by that name, or has one of tables that were changed. */
 const NOT_KEPT = ['26000', '42P05', '0A000']
 
@@ -85,6 +94,7 @@ export class Database implements Queries, Omit<Engine, 'queued'> {
     } as typeof pg.types
     const pool = new pg.Pool({
       ...config,
+      Client: binaryClient(pg),
       types,
       max: most,
       keepAlive: true,
@@ -271,6 +281,7 @@ interface Asked extends QueryConfig {
 
 async function rowsOf<T>(location: string, client: PoolClient, asked: Asked): Promise<T[]> {
   try {
+    if (BINARY.has(asked.text)) return await (client as unknown as BinaryClient).inBinary<T>(asked)
     return (await client.query(asked)).rows as T[]
   } catch (error) {
     throw translated(location, error)

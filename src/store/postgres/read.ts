@@ -32,7 +32,7 @@ import {
 import type { FoundTicker } from '../copies.js'
 import type { PulledRow } from '../pages.js'
 import type { BarBySeries, Content, PackedTail, SheetRow } from '../store.js'
-import { kept, type Queries } from './connection.js'
+import { kept, ofBytes, type Queries } from './connection.js'
 
 /**
  * Rows for whoever asks, changes or verifies them, of one moment each: what belongs together comes in one statement.
@@ -103,7 +103,7 @@ function found(more = ''): string {
   ${withChunks('kept', 'timeframe = $2 AND part = ANY ($3)')} ${IN_ORDER}`
 }
 
-const FOUND = found()
+const FOUND = ofBytes(found())
 
 interface FoundRow {
   ticker: string
@@ -176,7 +176,7 @@ function keptOfOne(statement: string): string {
   return kept(statement.replace(LIST, `unnest(${LIST_OF_ONE})`).replaceAll(ASKED, `ticker = ANY (${LIST_OF_ONE})`))
 }
 
-const FOUND_LOOKING = keptOfOne(found(`, ${WIDE_LOOK}`))
+const FOUND_LOOKING = ofBytes(keptOfOne(found(`, ${WIDE_LOOK}`)))
 
 /** What there is of a series, and of the whole store at the same moment. Nothing is checked. */
 export async function findLooking(
@@ -215,8 +215,8 @@ export async function entryRows(db: Reading): Promise<Entry[]> {
   return rows.map(({ listed: _listed, ...row }) => checkedEntry(db, row))
 }
 
-const BARS = `SELECT ${ENTRY_IS_LISTED}, kept.names, kept.columns ${FROM_ASKED} ${WITH_ENTRY} ${WITH_LISTED}
-  ${withChunks('kept', "timeframe = 'daily' AND part IN ('prices', 'unadjusted')")}`
+const BARS = ofBytes(`SELECT ${ENTRY_IS_LISTED}, kept.names, kept.columns ${FROM_ASKED} ${WITH_ENTRY} ${WITH_LISTED}
+  ${withChunks('kept', "timeframe = 'daily' AND part IN ('prices', 'unadjusted')")}`)
 
 /** The chunks of a ticker's bars; undefined: unknown ticker. @param isTrusted looks away from what is said of the ticker */
 export async function barChunks(
@@ -245,8 +245,8 @@ const BOTH_SERIES = `row_to_json(daily) AS daily, row_to_json(weekly) AS weekly,
 
 const WITH_BOTH = `${WITH_ENTRY} ${withSeries('daily', "'daily'")} ${withSeries('weekly', "'weekly'")}`
 
-const TAIL = `SELECT ${ENTRY_IS_LISTED}, ${BOTH_SERIES} ${FROM_ASKED} ${WITH_BOTH} ${WITH_LISTED}
-  ${withChunks('days', ofEnd('daily', '$2'))} ${withChunks('weeks', ofEnd('weekly', '$3'))}`
+const TAIL = ofBytes(`SELECT ${ENTRY_IS_LISTED}, ${BOTH_SERIES} ${FROM_ASKED} ${WITH_BOTH} ${WITH_LISTED}
+  ${withChunks('days', ofEnd('daily', '$2'))} ${withChunks('weeks', ofEnd('weekly', '$3'))}`)
 
 interface TailRow extends Pick<FoundRow, 'entry' | 'isListed'> {
   daily: Series | null
@@ -274,9 +274,9 @@ export async function tailOf(
   return { since, hashes: entry.chunks, daily: end('daily'), weekly: end('weekly') }
 }
 
-const EVENTS = `SELECT ${ENTRY_IS_LISTED}, row_to_json(series) AS series, kept.names, kept.columns
+const EVENTS = ofBytes(`SELECT ${ENTRY_IS_LISTED}, row_to_json(series) AS series, kept.names, kept.columns
   ${FROM_ASKED} ${WITH_ENTRY} ${WITH_LISTED} ${withSeries('series', '$2')}
-  ${withChunks('kept', "timeframe = $2 AND part = 'events'")}`
+  ${withChunks('kept', "timeframe = $2 AND part = 'events'")}`)
 
 /** A series and its events, to be changed; undefined: unknown ticker */
 export async function eventRows(
@@ -325,8 +325,8 @@ export async function securityRows(db: Reading): Promise<SheetRow[]> {
   return (await db.query<Hashed<SheetRow>>(SECURITIES)).map(row => checkedSheet(db, row))
 }
 
-const WHOLE = `SELECT row_to_json(entry) AS entry, ${BOTH_SERIES} ${FROM_ASKED} ${WITH_BOTH}
-  ${withChunks('days', "timeframe = 'daily'")} ${withChunks('weeks', "timeframe = 'weekly'")} ${IN_ORDER}`
+const WHOLE = ofBytes(`SELECT row_to_json(entry) AS entry, ${BOTH_SERIES} ${FROM_ASKED} ${WITH_BOTH}
+  ${withChunks('days', "timeframe = 'daily'")} ${withChunks('weeks', "timeframe = 'weekly'")} ${IN_ORDER}`)
 
 /** All that is kept of some tickers, in their order; null: there are no bars of one. Nothing is checked. */
 export async function wholeTickers(db: Queries, tickers: readonly string[]): Promise<(KeptTicker | null)[]> {

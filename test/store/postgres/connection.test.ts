@@ -1,11 +1,11 @@
 import { appendFileSync, chmodSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { createServer, Socket } from 'node:net'
 import { join } from 'node:path'
 import type { ClientConfig } from 'pg'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type BandsError, Busy, ConfigError, InvalidParameter, StorageError } from '../../../src/errors.js'
 import { addressOf, isPostgresUrl } from '../../../src/store/postgres/address.js'
-import { Database, type DatabaseOptions, kept } from '../../../src/store/postgres/connection.js'
+import { Database, type DatabaseOptions, kept, ofBytes } from '../../../src/store/postgres/connection.js'
 import { provenInFull } from '../../support/full.js'
 import { clusterForAll, describePostgres } from '../../support/postgres.js'
 import { temporaryFolder } from '../../support/store.js'
@@ -218,6 +218,50 @@ describePostgres('a database of PostgreSQL', () => {
     expect(row).toEqual({ n: 2 ** 40, b: Buffer.from([0, 255]), none: null })
     await expect(database.query('SELECT 9007199254740993::int8')).rejects.toThrow(StorageError)
     expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
+  })
+
+  const TEXT = `SELECT n::text AS name, n % 2 = 0 AS even, NULL AS none, json_build_object('ä', n) AS told,
+      decode(repeat(lpad(to_hex(n % 256), 2, '0'), n * 100), 'hex') AS bytes
+    FROM generate_series(0, $1::int) AS n`
+  const BYTES = ofBytes(`${TEXT} ORDER BY n`)
+
+  it('gives rows with bytes as any others, however they come', async () => {
+    const database = await fresh()
+    const rows = await database.query(`${TEXT} ORDER BY 0 + n`, [40])
+    expect(rows[3]).toEqual({ name: '3', even: false, none: null, told: { ä: 3 }, bytes: Buffer.alloc(300, 3) })
+    expect(await database.query(BYTES, [40])).toEqual(rows)
+    const sockets: { emit(event: string, ...told: unknown[]): boolean } = Socket.prototype
+    const { emit: heard } = sockets
+    const cut = vi.spyOn(sockets, 'emit')
+    onTestFinished(() => cut.mockRestore())
+    for (const most of [1, 7, 300]) {
+      let pieces = 0
+      cut.mockImplementation(function (this: typeof sockets, event, ...told) {
+        const [bytes] = told
+        if (event !== 'data' || !Buffer.isBuffer(bytes)) return heard.call(this, event, ...told)
+        for (let at = 0; at < bytes.length; at += most, pieces++) heard.call(this, event, bytes.subarray(at, at + most))
+        return true
+      })
+      expect(await database.query(BYTES, [10])).toEqual(rows.slice(0, 11))
+      expect(pieces).toBeGreaterThan(5_500 / most)
+      await expect(database.query(BYTES, ['many'])).rejects.toThrow('invalid input syntax')
+      expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
+    }
+  })
+
+  it('gives each of several statements that are asked at once on one connection its own rows', async () => {
+    const database = await fresh({ most: 1 })
+    const numbers = await database.transaction(async ({ query }) => {
+      const asked = [query(BYTES, [2]), query('SELECT 7 AS seven'), query(BYTES, [1]), query('SELECT 8 AS eight')]
+      return (await Promise.all(asked)).map(rows => rows.length)
+    })
+    expect(numbers).toEqual([3, 1, 2, 1])
+  })
+
+  it('refuses a column of bytes that it would not read right', async () => {
+    const database = await fresh()
+    const number = ofBytes('SELECT 1 AS number')
+    await expect(database.query(number)).rejects.toThrow('number is of type 23, which is not read in binary')
   })
 
   it('keeps all of a transaction or nothing, and its limits to it', async () => {
