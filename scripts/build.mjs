@@ -124,13 +124,14 @@ async function commonJs(text) {
     target: 'node20',
     minifySyntax: true,
     minifyWhitespace: true,
-    // What the loader tells, when it is asked.
-    define: { 'import.meta.url': 'require.url' },
+    // Where code lies is only asked to make a `require`, which takes a path as well.
+    define: { 'import.meta.url': '__filename', 'import.meta.dirname': '__dirname' },
     // Chunks loaded on demand are required too.
     supported: { 'dynamic-import': false },
     logOverride: { 'commonjs-variable-in-esm': 'silent' },
   })
-  return code
+  // The loader's serves as well, and to make another one node loads a module of its own.
+  return code.replace(/\(0,\w+\.createRequire\)\(__filename\)/g, 'require')
 }
 
 /** `a, b as c` of an import, as a pattern: `a, b: c`. */

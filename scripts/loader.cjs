@@ -2,8 +2,7 @@
 // The loader of packs: the build copies it to dist/ with its table of chunks filled in. A chunk is run once, the pack it
 // lies in is read when the first of it is asked for, and what is no chunk is asked of node.
 const { closeSync, openSync, readFileSync, readSync } = require('node:fs')
-const { join, posix } = require('node:path')
-const { pathToFileURL } = require('node:url')
+const { dirname, join, posix } = require('node:path')
 const { Script } = require('node:vm')
 
 /** Chunk → the file it is packed in. */
@@ -22,14 +21,12 @@ function load(name) {
   const module = { exports: {} }
   made.set(name, module)
   if (!(name in modules)) Object.assign(modules, pack(PACK_OF[name]))
-  modules[name](module, module.exports, finder(name), join(__dirname, name))
+  const path = join(__dirname, name)
+  modules[name](module, module.exports, finder(name), path, dirname(path))
   return module.exports
 }
 
-/**
- * What `require` is to a chunk. `late`: a module of node's own, loaded when it is first used. `url`: where the chunk lies,
- * which few ask for.
- */
+/** What `require` is to a chunk. `late`: a module of node's own, loaded when it is first used. */
 function finder(name) {
   const find = request => {
     if (!request.startsWith('.')) return require(request)
@@ -40,7 +37,7 @@ function finder(name) {
     return other in PACK_OF ? load(other) : require(join(__dirname, other))
   }
   find.late = late
-  Object.defineProperty(find, 'url', { get: () => pathToFileURL(join(__dirname, name)).href })
+  find.resolve = require.resolve
   return find
 }
 

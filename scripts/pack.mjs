@@ -13,7 +13,7 @@ const LOADER = 'packs.js'
 const SMALL = 32_768
 /** What none of the commands below loads: chunks from here on are packs of their own, others are put together up to that. */
 const LARGE = 65_536
-const FULL = 163_840
+const FULL = 196_608
 const EVENTS = ['AAPL', 'rsi_zone', '--band', 'oversold']
 
 const WAYS = [
@@ -78,7 +78,7 @@ function ascii(text) {
 }
 
 function moduleOf(name, text) {
-  return `${JSON.stringify(name)}(module,exports,require,__filename){${withLateModules(text)}\n}`
+  return `${JSON.stringify(name)}(module,exports,require,__filename,__dirname){${withLateModules(text)}\n}`
 }
 
 /**

@@ -449,11 +449,13 @@ export async function openService({
   const checkPlace = postgresUrl(choice) === null ? inItsPlace(store.location) : () => {}
   const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayBy(now) })
   const data: ScanData = { address: store.address, env: forThreads(choice) }
-  const threads = new Threads<ScanTask, string>('scan', data, MOST_THREADS)
+  // One core is left to those who ask for little; more than a few threads would only take memory.
+  const scansAtOnce = Math.max(1, Math.min(4, availableParallelism() - 1))
+  const threads = new Threads<ScanTask, string>('scan', data, scansAtOnce)
   const today = (): Promise<Day> => bands('pro').today()
   const service: Service = {
     bands,
-    scansAtOnce: MOST_THREADS,
+    scansAtOnce,
     async oversold(tier, query, signal) {
       // A thread opens the file by its name.
       checkPlace()
@@ -479,9 +481,6 @@ export async function openService({
   }
   return { service, path, sample }
 }
-
-/** One core is left to those who ask for little; more than a few threads would only take memory. */
-const MOST_THREADS = Math.max(1, Math.min(4, availableParallelism() - 1))
 
 /**
  * Reads past what is remembered: a file that was spoilt under an open database still has its first pages in memory.

@@ -33,7 +33,9 @@ export async function parseWords(words: readonly string[]): Promise<Request> {
   const argv = first === 'help' ? [...others, '--help'] : [...words]
   const tree = silentTree()
   const heard: Hearing = {}
-  for (const word of TOP_WORDS) tree.command(word)
+  // A command takes longer to set up than a line to parse: those that are not on it are only there to be suggested.
+  const typed = TOP_WORDS.filter(word => argv.includes(word))
+  for (const word of typed.length > 0 ? typed : TOP_WORDS) tree.command(word)
   tree.hook('preSubcommand', async (_, branch) => {
     const entries = groupOf(branch.name())
     if (entries.length === 0) return prepare(branch, branch.name(), tree, heard)

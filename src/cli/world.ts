@@ -1,5 +1,5 @@
 import { fstatSync, write, writeSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { isatty } from 'node:tty'
 import { promisify } from 'node:util'
 import { StorageError } from '../errors.js'
 
@@ -59,7 +59,6 @@ function isTerminal(fd: number): boolean {
   } catch {
     return false
   }
-  const { isatty } = createRequire(import.meta.url)('node:tty') as typeof import('node:tty')
   return isatty(fd)
 }
 

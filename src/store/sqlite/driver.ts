@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type Database from 'better-sqlite3'
 import { builtPath } from '../../built.js'
 import { StorageError } from '../../errors.js'
@@ -56,7 +55,7 @@ function driverFolder(): string {
 
 /** This code runs from the sources or from a chunk of the bundle. */
 function folderOfNode20(): string {
-  const places = ['../', '../../', '../../../'].map(up => fileURLToPath(new URL(`${up}bin/node-20`, import.meta.url)))
+  const places = ['..', '../..', '../../..'].map(up => join(import.meta.dirname, up, 'bin', 'node-20'))
   return places.find(existsSync) ?? places[0]!
 }
 
