@@ -1,4 +1,4 @@
-import { remedy } from '../errors.js'
+import { type Remedy, remedy } from '../errors.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
 import type { Timeframe } from '../model/terms.js'
 import { digest } from './codec.js'
@@ -196,43 +196,27 @@ export function unsettledIn(kept: string | null | undefined): readonly string[] 
 
 /** What is wrong with a ticker in words that follow it, and what mends it. */
 export const DAMAGE = {
-  entry: (ticker: string): Damage => ({
-    ticker,
-    what: 'what is said of it (dates, prices, source) is not what was written',
-    mend: AGAIN,
-  }),
-  bars: (ticker: string): Damage => ({ ticker, what: 'its bars are not what was written', mend: AGAIN }),
-  noBars: (ticker: string): Damage => ({ ticker, what: 'its bars are missing', mend: AGAIN }),
-  series: ({ ticker, timeframe }: SeriesName): Damage => ({
-    ticker,
-    what: `its ${timeframe} series is not what was written`,
-    mend: remedy('rebuild'),
-  }),
-  noSeries: ({ ticker, timeframe }: SeriesName): Damage => ({
-    ticker,
-    what: `its ${timeframe} series is missing`,
-    mend: remedy('rebuild'),
-  }),
-  events: ({ ticker, timeframe }: SeriesName): Damage => ({
-    ticker,
-    what: `its ${timeframe} events are not what was written`,
-    mend: remedy('rebuild'),
-  }),
-  noEvents: ({ ticker, timeframe }: SeriesName): Damage => ({
-    ticker,
-    what: `its ${timeframe} events are missing`,
-    mend: remedy('rebuild'),
-  }),
-  sheet: (ticker: string, kind: string): Damage => ({
-    ticker,
-    what: `its ${kind} are not what was written`,
-    mend: FACTS_AGAIN,
-  }),
-  pulled: ({ ticker, timeframe }: SeriesName, field: string): Damage => ({
-    ticker,
-    what: `its pulled ${timeframe} ${field} events are not what was written`,
-    mend: remedy('remove', [ticker]),
-  }),
+  entry: (ticker: string) =>
+    damage(ticker, 'what is said of it (dates, prices, source) is not what was written', AGAIN),
+  bars: (ticker: string) => damage(ticker, 'its bars are not what was written', AGAIN),
+  noBars: (ticker: string) => damage(ticker, 'its bars are missing', AGAIN),
+  series: ({ ticker, timeframe }: SeriesName) =>
+    damage(ticker, `its ${timeframe} series is not what was written`, REBUILD),
+  noSeries: ({ ticker, timeframe }: SeriesName) => damage(ticker, `its ${timeframe} series is missing`, REBUILD),
+  events: ({ ticker, timeframe }: SeriesName) =>
+    damage(ticker, `its ${timeframe} events are not what was written`, REBUILD),
+  noEvents: ({ ticker, timeframe }: SeriesName) => damage(ticker, `its ${timeframe} events are missing`, REBUILD),
+  sheet: (ticker: string, kind: string) => damage(ticker, `its ${kind} are not what was written`, FACTS_AGAIN),
+  pulled: ({ ticker, timeframe }: SeriesName, field: string) =>
+    damage(ticker, `its pulled ${timeframe} ${field} events are not what was written`, remedy('remove', [ticker])),
+}
+
+const AGAIN = remedy('import', ['FILE'], { replace: true })
+const FACTS_AGAIN = remedy('import-facts', ['FILE'], { replace: true })
+const REBUILD = remedy('rebuild')
+
+function damage(ticker: string, what: string, mend: Remedy): Damage {
+  return { ticker, what, mend }
 }
 
 /** What is wrong where a chunk is not what was written, or is not there. */
@@ -242,21 +226,14 @@ export function chunkDamage(name: SeriesName, part: Part, isThere: boolean): Dam
   return isThere ? DAMAGE.series(name) : DAMAGE.noSeries(name)
 }
 
-const AGAIN = remedy('import', ['FILE'], { replace: true })
-const FACTS_AGAIN = remedy('import-facts', ['FILE'], { replace: true })
-
 /** What the list has and the tables have not. */
 export function missing(ticker: string, what: string): Damage {
   if (what === 'bars') return DAMAGE.noBars(ticker)
-  if (!what.startsWith('pulled ')) return { ticker, what: `its ${what} are missing`, mend: FACTS_AGAIN }
-  return { ticker, what: `its ${what} events are missing`, mend: remedy('remove', [ticker]) }
+  if (!what.startsWith('pulled ')) return damage(ticker, `its ${what} are missing`, FACTS_AGAIN)
+  return damage(ticker, `its ${what} events are missing`, remedy('remove', [ticker]))
 }
 
 /** What the tables have and the list has not. */
 export function unlisted(ticker: string, what: string): Damage {
-  return {
-    ticker,
-    what: `its ${what} were written under another name, or not at all`,
-    mend: remedy('remove', [ticker]),
-  }
+  return damage(ticker, `its ${what} were written under another name, or not at all`, remedy('remove', [ticker]))
 }
