@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { CellTask, GridData } from '../backtest/grid.js'
 import { BandsError } from '../errors.js'
+import type { Kept } from '../load/derive.js'
 import type { ExportData } from '../local/export.js'
 import type { Material, StudyPart } from '../study/window.js'
 import type { SweepData, SweepTask } from '../sweep/validation.js'
@@ -12,7 +13,15 @@ const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
   scan: async (data: ScanData) => (await import('./scan.js')).begin(data),
   ledger: async (data: { path: string }) => (await import('./ledger.js')).begin(data),
   export: async (data: ExportData) => (await import('./export.js')).begin(data),
-  derive: async () => (await import('./derive.js')).begin(),
+  derive: async () => {
+    const [{ derived }, { pack }] = await Promise.all([import('../load/derive.js'), import('../store/packed.js')])
+    return {
+      answer(tickers: readonly Kept[]) {
+        const records = tickers.map(ticker => pack(derived(ticker)))
+        return { result: records, transfer: records.map(({ bytes }) => bytes.buffer) }
+      },
+    }
+  },
   study: async (material: Material) => {
     const { studyPart } = await import('../study/window.js')
     return { answer: (part: StudyPart) => ({ result: studyPart(material, part) }) }
