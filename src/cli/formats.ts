@@ -21,11 +21,11 @@ type Rows<T> = Iterable<T> | AsyncIterable<T>
  */
 export function writeAnswer(
   format: 'csv' | 'ndjson',
-  { columns, rows, raw = false }: { columns: readonly string[]; rows: Iterable<Row>; raw?: boolean },
+  { columns, rows, raw = false }: { columns: readonly string[]; rows: Iterable<object>; raw?: boolean },
   sink: Sink,
 ): Promise<void> {
   if (format === 'ndjson') return writeNdjson(rows, sink)
-  const line = (row: Row): string => {
+  const line = (row: object): string => {
     const flat = flattened(row)
     return csvLine(
       columns.map(column => flat[column]),
@@ -138,12 +138,13 @@ export function csvValue(value: unknown, raw = false): string {
 }
 
 /** `{ aftermath: { '5d': { performance: 'flat' } } }` → `{ aftermath_5d: 'flat' }`. */
-function flattened(row: Row, prefix = ''): Record<string, unknown> {
+function flattened(row: object, prefix = ''): Record<string, unknown> {
   const flat: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(row)) {
+  const entries: [string, unknown][] = Object.entries(row)
+  for (const [key, value] of entries) {
     const name = prefix === '' ? key : key === 'performance' ? prefix : `${prefix}_${key}`
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      Object.assign(flat, flattened(value as Row, name))
+      Object.assign(flat, flattened(value, name))
     else flat[name] = Array.isArray(value) ? value.join(' ') : value
   }
   return flat

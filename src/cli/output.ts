@@ -11,7 +11,7 @@ export interface Answer {
   document(): unknown
   /** Columns of CSV, and one object a row for NDJSON and CSV. */
   columns: readonly string[]
-  rows(): Iterable<Row>
+  rows(): Iterable<object>
   /** For people. */
   blocks(screen: Screen): readonly Block[] | Promise<readonly Block[]>
 }

@@ -3,12 +3,13 @@ import { wrong } from '../errors.js'
 import { expandInputs } from '../feeds/read.js'
 import { formatDay } from '../model/day.js'
 import { openQueue } from '../open/queue.js'
+import { column, describeList } from '../present/description.js'
 import { count } from '../present/numbers.js'
 import type { Job, Task } from '../store/postgres/queue.js'
 import type { Command } from './command.js'
 import { longName, pasted } from './command-line.js'
 import type { Context } from './context.js'
-import { tableOf } from './draw/table.js'
+import { described } from './draw/described.js'
 import type { Given } from './given.js'
 
 /** Commands on their way into a queue, and what is said of them there; perform.ts does them. */
@@ -60,26 +61,17 @@ async function put(context: Context, tasks: readonly Task[]): Promise<void> {
   try {
     const ids = await queue.put(tasks)
     const jobs = tasks.map((task, i) => ({ id: ids[i]!, job: wordsOf(task) }))
-    await context.show({
-      document: () => ({ schema: 'bands.work-put/1', queue: queue.location, jobs }),
-      columns: ['id', 'job'],
-      rows: () => jobs,
-      blocks: () => [
-        { table: jobTable(jobs), notes: [`${count(jobs.length, 'job')} put into the queue at ${queue.location}`] },
-      ],
-    })
+    const shown = [JOB_ID, column('job', 'text', { wraps: true })]
+    const notes = [`${count(jobs.length, 'job')} put into the queue at ${queue.location}`]
+    const answer = describeList({ schema: 'bands.work-put/1', queue: queue.location, jobs }, jobs, shown, { notes })
+    await context.show(described(answer))
     await context.hint('next: bands work', 'bands work list')
   } finally {
     await queue.close()
   }
 }
 
-function jobTable(jobs: readonly { id: string; job: string }[]) {
-  return tableOf(jobs, [
-    ['ID', row => shortened(row.id)],
-    [{ title: 'JOB', wraps: true }, row => row.job],
-  ])
-}
+export const JOB_ID = { ...column('id'), of: ({ id }: { id: string }) => shortened(id) }
 
 /** As much of the name of a job as tells it apart from others. */
 export function shortened(id: string): string {

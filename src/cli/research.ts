@@ -3,13 +3,14 @@ import { redacted } from '../accounts/key.js'
 import { version } from '../built.js'
 import { Busy, NotFound, quoted, StorageError, wrong } from '../errors.js'
 import type { Ledger, NotedTrial } from '../present/data.js'
+import type { Records } from '../present/description.js'
 import { count } from '../present/numbers.js'
 import type { Reported } from '../present/prices.js'
 import type { ReportAbout } from '../report/report.js'
 import type { PricedSource, TrialKind, Trials } from '../source.js'
 import { pasted } from './command-line.js'
 import type { Context } from './context.js'
-import { checkFolder, endingOf, intoFile, type Row, writeAnswer } from './formats.js'
+import { checkFolder, endingOf, intoFile, writeAnswer } from './formats.js'
 import type { Given } from './given.js'
 
 /**
@@ -107,7 +108,7 @@ export async function writeTable(
   context: Context,
   file: string,
   thing: string,
-  { columns, rows }: { columns: readonly string[]; rows: readonly Row[] },
+  { columns, rows }: Records,
 ): Promise<void> {
   const ending = extname(file).toLowerCase()
   await intoFile(file, async sink => {

@@ -28,7 +28,7 @@ export function describeTickers(tickers: readonly LoadedTicker[], pulled: readon
       ...['ticker', 'asset_class', 'sector', 'facts', 'prices', 'bars', 'first', 'last'],
       ...['source', 'format', 'imported_at'],
     ],
-    rows: [...tickers.map(ticker => ({ ...ticker })), ...pulled.map(pulledRow)],
+    rows: [...tickers, ...pulled.map(pulledRow)],
     paragraphs: [...(isPulledAlone ? [] : [loaded]), ...pulledParagraphs(pulled)],
   }
 }
@@ -278,7 +278,7 @@ export function describeTrials(found: Ledger, kinds: readonly TrialKind[], limit
       trials: trials.map(({ kind, hash, spec, p, test, sharpe }) => ({ kind, hash, spec, p, test, sharpe })),
     },
     columns: ['kind', 'hash', 'spec', 'p', 'test', 'sharpe'],
-    rows: trials.map(trial => ({ ...trial })),
+    rows: trials,
     paragraphs: [
       {
         heading: [`looked at: ${kinds.map(kind => counted[kind]).join(', ')}`],

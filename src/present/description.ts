@@ -46,7 +46,7 @@ export const MOST_WARNINGS = 2
 /** A result for machines: one object a row, and which of its values are the columns of CSV, nested keys joined by `_`. */
 export interface Records {
   columns: readonly string[]
-  rows: readonly Readonly<Record<string, unknown>>[]
+  rows: readonly object[]
 }
 
 /** An answer of the terminal, described once: as a document and as records for machines, and for people. */
@@ -177,6 +177,8 @@ export interface Heading {
 /** A column: its head, and what stands in it. */
 export interface Column<Row> extends Heading {
   of(row: Row): Content
+  /** What it is called in rows for machines. */
+  key?: string
   /** Of the value; returns have that of their sign unless it says otherwise. */
   tone?(row: Row): Tone | undefined
   mark?(row: Row): string | undefined
@@ -226,7 +228,7 @@ export function column<Key extends string>(
   kind: Kind = 'text',
   more: Partial<Heading> = {},
 ): Column<Readonly<Record<Key, Value>>> {
-  return { title: words(key), kind, of: row => row[key], ...more }
+  return { key, title: words(key), kind, of: row => row[key], ...more }
 }
 
 /** A table of rows as its columns tell them. */
@@ -239,12 +241,30 @@ export function tableOf<Row>(
   const told = columns.filter(({ optional, of }) => optional === undefined || rows.some(row => isKnown(of(row))))
   return {
     caption,
-    columns: told.map(({ of: _of, tone: _tone, mark: _mark, optional: _optional, ...heading }) => {
+    columns: told.map(({ of: _of, key: _key, tone: _tone, mark: _mark, optional: _optional, ...heading }) => {
       const hint = heading.hint ?? TERMS[heading.title]
       return { ...heading, ...(hint === undefined ? {} : { hint }) }
     }),
     rows: rows.map(row => told.map(column => cellOf(column, row))),
     ...more,
+  }
+}
+
+/** Things of one kind: a row each for machines, of the columns of the table unless given; a table and sentences for people. */
+export function describeList<Row extends object>(
+  document: unknown,
+  rows: readonly Row[],
+  shown: readonly Column<NoInfer<Row>>[],
+  {
+    columns = shown.flatMap(({ key }) => key ?? []),
+    notes = [],
+  }: { columns?: readonly string[]; notes?: readonly string[] } = {},
+): Described {
+  return {
+    document,
+    columns,
+    rows,
+    paragraphs: [{ heading: [], parts: [{ table: tableOf('', shown, rows) }, { notes }] }],
   }
 }
 

@@ -164,7 +164,7 @@ export function describeOversold(query: OversoldQuery, page: OversoldPage, date:
   return {
     document: page,
     columns: OVERSOLD_KEYS.pro,
-    rows: matches.map(match => ({ ...match })),
+    rows: matches,
     paragraphs: [
       {
         heading: [

@@ -53,12 +53,12 @@ export function occurrenceRecords({ windows, occurrences }: EventStudy): Records
       ...['ticker', 'date', 'band', 'prev_band', 'stability', 'flips', 'context_band', 'close'],
       ...['returns', 'mfe', 'mae'].flatMap(by),
     ],
-    rows: occurrences.map(occurrence => ({ ...occurrence })),
+    rows: occurrences,
   }
 }
 
 export function tradeRecords({ trades }: Backtest): Records {
-  return { columns: TRADE, rows: trades.map(trade => ({ ...trade })) }
+  return { columns: TRADE, rows: trades }
 }
 
 const TRADE = [
@@ -71,7 +71,7 @@ const TRADE = [
 export function equityRecords({ equity }: Backtest): Records {
   return {
     columns: ['date', 'equity', 'gross', 'positions', 'drawdown', 'rolling_sharpe'],
-    rows: equity.map(point => ({ ...point })),
+    rows: equity,
   }
 }
 

@@ -166,7 +166,7 @@ export function describeChanges(found: Changes, tickers: number): Described {
   return {
     document: found,
     columns: CHANGE_COLUMNS,
-    rows: changes.map(event => ({ ...event })),
+    rows: changes,
     paragraphs: [
       {
         heading: [`${count(changes.length, 'change')} ${after}`, `of ${count(tickers, 'ticker')}`, `as of ${as_of}`],

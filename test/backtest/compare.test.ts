@@ -220,8 +220,9 @@ describe('strategies side by side', () => {
       expect.arrayContaining(['performance', 'differences', 'correlations', 'years']),
     )
     expect(answer).toMatch(/^(long|other) had the highest Sharpe ratio, /)
-    expect(comparisonRecords(found).rows.map(row => row.name)).toEqual(['long', 'other'])
-    expect(comparisonRecords(found).columns).toEqual(expect.arrayContaining(['sharpe', 'value_at_risk', 'trades_n']))
+    const { columns, rows } = comparisonRecords(found)
+    expect(rows).toEqual(['long', 'other'].map(name => expect.objectContaining({ name })))
+    expect(columns).toEqual(expect.arrayContaining(['sharpe', 'value_at_risk', 'trades_n']))
   })
 })
 

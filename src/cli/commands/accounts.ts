@@ -15,11 +15,12 @@ import { accountsUrl } from '../../open/accounts.js'
 import { DATABASE, FILE, integerOf } from '../../params/kinds.js'
 import { needed, open, given as optional, optionsOf } from '../../params/row.js'
 import { tierValue } from '../../params/values.js'
+import { type Column, column, describeList } from '../../present/description.js'
 import { count, whole } from '../../present/numbers.js'
 import { PLANS } from '../../tiers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { tableOf } from '../draw/table.js'
+import { described } from '../draw/described.js'
 import type { Given } from '../given.js'
 import { oneRow } from '../output.js'
 
@@ -116,25 +117,20 @@ const list: Command = {
         }),
       )
     })
-    await context.show({
-      document: () => ({ schema: 'bands.accounts/1', accounts: rows }),
-      columns: ['name', 'tier', 'created', 'day_limit', 'hour_limit', 'keys', 'day_used', 'hour_used'],
-      rows: () => rows,
-      blocks: () => [
-        {
-          table: tableOf(rows, [
-            ['NAME', row => row.name],
-            ['TIER', row => row.tier],
-            ['KEYS', row => row.keys],
-            ['TODAY', row => row.day_used],
-            ['OF', row => row.day_limit],
-            ['THIS HOUR', row => row.hour_used, 1],
-            ['OF', row => row.hour_limit, 1],
-            ['CREATED', row => row.created.slice(0, 10), 2],
-          ]),
-        },
-      ],
-    })
+    const shown: Column<(typeof rows)[number]>[] = [
+      column('name'),
+      column('tier'),
+      column('keys', 'count'),
+      column('day_used', 'count', { title: 'today' }),
+      column('day_limit', 'count', { title: 'of' }),
+      column('hour_used', 'count', { title: 'this hour', spare: 1 }),
+      column('hour_limit', 'count', { title: 'of', spare: 1 }),
+      { title: 'created', kind: 'date', spare: 2, of: row => row.created.slice(0, 10) },
+    ]
+    const columns = ['name', 'tier', 'created', 'day_limit', 'hour_limit', 'keys', 'day_used', 'hour_used']
+    await context.show(
+      described(describeList({ schema: 'bands.accounts/1', accounts: rows }, rows, shown, { columns })),
+    )
     if (rows.length === 0) await context.remark('no account yet; bands accounts create NAME --tier free makes one.')
   },
 }
@@ -273,22 +269,10 @@ async function showUsage(context: Context, given: Given): Promise<void> {
   })
   const rows = accounts.flatMap(({ account, days }) => days.map(day => ({ account, ...day })))
   const [total, first, last] = [sums(rows), dateOf(from), dateOf(now)]
-  await context.show({
-    document: () => ({ schema: 'bands.usage/1', from: first, to: last, ...total, accounts }),
-    columns: ['account', 'date', 'credits', 'requests'],
-    rows: () => rows,
-    blocks: () => [
-      {
-        table: tableOf(rows, [
-          ['ACCOUNT', row => row.account],
-          ['DATE', row => row.date],
-          ['CREDITS', row => row.credits],
-          ['REQUESTS', row => row.requests],
-        ]),
-        notes: [`${count(total.credits, 'credit')} in ${count(total.requests, 'request')}, ${first} to ${last}`],
-      },
-    ],
-  })
+  const document = { schema: 'bands.usage/1', from: first, to: last, ...total, accounts }
+  const shown = [column('account'), column('date'), column('credits', 'count'), column('requests', 'count')]
+  const notes = [`${count(total.credits, 'credit')} in ${count(total.requests, 'request')}, ${first} to ${last}`]
+  await context.show(described(describeList(document, rows, shown, { notes })))
 }
 
 const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
@@ -309,23 +293,11 @@ async function reconcile(context: Context, given: Given): Promise<void> {
   const { rows, requests, credits, discrepancies } = found
   const counted = `${count(rows, 'row')} of the ledger, ${count(requests, 'request')}, ${count(credits, 'credit')}`
   const verdict = discrepancies.length === 0 ? 'the counters say the same' : count(discrepancies.length, 'discrepancy')
-  await context.show({
-    document: () => ({ schema: 'bands.reconciliation/1', account, ...found }),
-    columns: ['account', 'period', 'start', 'of', 'counter', 'ledger'],
-    rows: () => discrepancies.map(discrepancy => ({ ...discrepancy })),
-    blocks: () => [
-      {
-        table: tableOf(discrepancies, [
-          ['ACCOUNT', row => row.account],
-          ['PERIOD', row => row.period],
-          ['START', row => row.start],
-          ['OF', row => row.of],
-          ['COUNTER', row => row.counter],
-          ['LEDGER', row => row.ledger],
-        ]),
-        notes: [`${counted}: ${verdict}`],
-      },
-    ],
-  })
+  const shown = [
+    ...[column('account'), column('period'), column('start')],
+    ...[column('of'), column('counter', 'count'), column('ledger', 'count')],
+  ]
+  const document = { schema: 'bands.reconciliation/1', account, ...found }
+  await context.show(described(describeList(document, discrepancies, shown, { notes: [`${counted}: ${verdict}`] })))
   if (discrepancies.length > 0) context.outcome = 5
 }

@@ -19,6 +19,7 @@ import { formatDay } from '../../model/day.js'
 import { databasePath } from '../../open/where.js'
 import { optionsOf } from '../../params/row.js'
 import { databaseValue, wordValue } from '../../params/values.js'
+import { column, describeList } from '../../present/description.js'
 import { whole } from '../../present/numbers.js'
 import { addressOf } from '../../remote/address.js'
 import { isPostgresUrl } from '../../store/postgres/address.js'
@@ -34,7 +35,7 @@ import {
   writeProfile,
 } from '../config-file.js'
 import { type Context, Stopped } from '../context.js'
-import { tableOf } from '../draw/table.js'
+import { described } from '../draw/described.js'
 import { oneRow } from '../output.js'
 import {
   type Chosen,
@@ -83,20 +84,12 @@ const configCommand: Command = {
 
 async function list(context: Context): Promise<void> {
   const settings = await settingsOf(context)
-  await context.show({
-    document: () => ({ schema: 'bands.config/1', settings }),
-    columns: ['setting', 'value', 'origin'],
-    rows: () => settings.map(setting => ({ ...setting })),
-    blocks: () => [
-      {
-        table: tableOf(settings, [
-          ['SETTING', row => row.setting],
-          ['VALUE', row => (row.value === null ? null : String(row.value))],
-          [{ title: 'ORIGIN', wraps: true }, row => row.origin],
-        ]),
-      },
-    ],
-  })
+  const answer = describeList({ schema: 'bands.config/1', settings }, settings, [
+    column('setting'),
+    { key: 'value', title: 'value', kind: 'text', of: ({ value }) => (value === null ? null : String(value)) },
+    column('origin', 'text', { wraps: true }),
+  ])
+  await context.show(described(answer))
 }
 
 /** The value alone, as a script takes it: empty where there is none. */

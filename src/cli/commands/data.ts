@@ -10,6 +10,7 @@ import { DAY, integerOf, oneOf } from '../../params/kinds.js'
 import { open, given as optional, optionsOf } from '../../params/row.js'
 import { tickerValue } from '../../params/values.js'
 import { describeFacts, describeStatus, describeTickers, describeTrials } from '../../present/data.js'
+import { type Column, column, describeList } from '../../present/description.js'
 import { count } from '../../present/numbers.js'
 import type { Lists, TrialKind } from '../../source.js'
 import { faultOf } from '../../store/sqlite/connection.js'
@@ -18,7 +19,6 @@ import type { Command } from '../command.js'
 import { remedyLine } from '../command-line.js'
 import type { Context } from '../context.js'
 import { described } from '../draw/described.js'
-import { tableOf } from '../draw/table.js'
 import { TICKER } from '../options.js'
 import { oneRow } from '../output.js'
 import { ledger } from '../research.js'
@@ -84,19 +84,9 @@ const verify: Command = {
     const looked = [count(tickers, 'ticker'), ...files.map(({ kind, rows }) => `${ROWS[kind]} (${count(rows, 'row')})`)]
     const said = `${looked.join(', ')} checked${deep ? ', every event derived again' : ''}`
     const verdict = rows.length === 0 ? 'all as it was written' : count(rows.length, 'damage')
-    await context.show({
-      document: () => ({
-        schema: 'bands.verify/1',
-        database: context.opened!.path,
-        tickers,
-        deep,
-        beside: files,
-        damages: rows,
-      }),
-      columns: ['file', 'ticker', 'what', 'try'],
-      rows: () => rows.map(row => ({ ...row })),
-      blocks: () => [{ table: damageTable(rows), notes: [`${said}: ${verdict}`] }],
-    })
+    const { path: database } = context.opened!
+    const document = { schema: 'bands.verify/1', database, tickers, deep, beside: files, damages: rows }
+    await context.show(described(describeList(document, rows, DAMAGES, { notes: [`${said}: ${verdict}`] })))
     if (hasAccountsElsewhere(context, given))
       await context.remark('accounts in PostgreSQL (BANDS_ACCOUNTS): bands accounts usage --reconcile looks at them.')
     if (rows.length > 0) context.outcome = 5
@@ -117,14 +107,12 @@ function told(file: string, { ticker, what, mend }: Damage): ToldDamage {
   return { file, ticker, what, try: mend === null ? null : remedyLine(mend) }
 }
 
-function damageTable(rows: readonly ToldDamage[]) {
-  return tableOf(rows, [
-    ['FILE', ({ file }) => basename(file)],
-    ['TICKER', ({ ticker }) => ticker],
-    ['DAMAGE', ({ what }) => what],
-    ['TRY', row => row.try ?? 'put a backup in its place'],
-  ])
-}
+const DAMAGES: readonly Column<ToldDamage>[] = [
+  { ...column('file'), of: ({ file }) => basename(file) },
+  column('ticker'),
+  column('what', 'text', { title: 'damage' }),
+  { ...column('try'), of: row => row.try ?? 'put a backup in its place' },
+]
 
 async function checked(context: Context, deep: boolean): Promise<{ tickers: number; damages: Damage[] }> {
   const { local } = await context.here()

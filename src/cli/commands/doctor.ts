@@ -3,6 +3,7 @@ import { RateLimited, Unauthorized } from '../../errors.js'
 import { type Check, type Diagnosis, doctor, fail, ok, said, warn } from '../../local/doctor.js'
 import { dayAt } from '../../model/day.js'
 import { databasePath, filesOf, postgresUrl } from '../../open/where.js'
+import { column, describeList } from '../../present/description.js'
 import { addressOf } from '../../remote/address.js'
 import type { Remote } from '../../remote/remote.js'
 import { LISTS } from '../../store/sqlite/lists.js'
@@ -12,7 +13,8 @@ import { withOptions } from '../command-line.js'
 import { type Config, configPath, credentialsPath } from '../config.js'
 import { readConfigFile } from '../config-file.js'
 import { creditsLeft } from '../context.js'
-import { printable, type Screen, tableOf } from '../draw/table.js'
+import { described } from '../draw/described.js'
+import { printable, type Screen } from '../draw/table.js'
 import { wrap } from '../draw/text.js'
 import type { Answer } from '../output.js'
 import { fieldsIn } from '../own-fields.js'
@@ -53,17 +55,12 @@ function doctorAnswer({ schema, outcome, checks }: Diagnosis): Answer {
     remedy: remedy === null ? null : withOptions(remedy),
   }))
   const rows = told.map(({ name, ...check }) => ({ check: name, ...check }))
-  const table = tableOf(rows, [
-    ['CHECK', row => row.check],
-    ['OUTCOME', row => row.outcome],
-    ['DETAIL', row => row.detail],
-    ['REMEDY', row => row.remedy ?? ''],
-  ])
+  const remedies = { ...column('remedy'), of: ({ remedy }: CheckRow) => remedy ?? '' }
+  const shown = [column('check'), column('outcome'), column('detail'), remedies]
+  const answer = described(describeList({ schema, outcome, checks: told }, rows, shown))
   return {
-    document: () => ({ schema, outcome, checks: told }),
-    columns: ['check', 'outcome', 'detail', 'remedy'],
-    rows: () => rows,
-    blocks: screen => [screen.words ? { table } : { drawing: rows.flatMap(row => drawn(row, screen)) }],
+    ...answer,
+    blocks: screen => (screen.words ? answer.blocks(screen) : [{ drawing: rows.flatMap(row => drawn(row, screen)) }]),
   }
 }
 

@@ -3,10 +3,11 @@ import { makeKey, parseIdentity } from '../../accounts/key.js'
 import { invalid, wrong } from '../../errors.js'
 import { parseDay } from '../../model/day.js'
 import type { OptionSpec } from '../../params/row.js'
+import { type Column, column, describeList } from '../../present/description.js'
 import { count } from '../../present/numbers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { tableOf } from '../draw/table.js'
+import { described } from '../draw/described.js'
 import type { Given } from '../given.js'
 import { oneRow } from '../output.js'
 import { aboutAccounts, withAccounts } from './accounts.js'
@@ -63,24 +64,14 @@ const list: Command = {
       accounts.keys(account === undefined ? undefined : (await accounts.account(account)).id),
     )
     const rows = keys.map(entry => keyRow(entry, context.world.now()))
-    await context.show({
-      document: () => ({ schema: 'bands.keys/1', keys: rows }),
-      columns: ['identity', 'account', 'tier', 'name', 'state', 'created', 'expires', 'last_used', 'revoked'],
-      rows: () => rows,
-      blocks: () => [
-        {
-          table: tableOf(rows, [
-            ['IDENTITY', row => row.identity],
-            ['ACCOUNT', row => row.account],
-            ['NAME', row => row.name],
-            ['STATE', row => row.state],
-            ['CREATED', row => minute(row.created), 2],
-            ['EXPIRES', row => minute(row.expires), 1],
-            ['LAST USED', row => minute(row.last_used), 3],
-          ]),
-        },
-      ],
-    })
+    const shown: Column<(typeof rows)[number]>[] = [
+      ...[column('identity'), column('account'), column('name'), column('state')],
+      { title: 'created', kind: 'date', spare: 2, of: row => minute(row.created) },
+      { title: 'expires', kind: 'date', spare: 1, of: row => minute(row.expires) },
+      { title: 'last used', kind: 'date', spare: 3, of: row => minute(row.last_used) },
+    ]
+    const columns = ['identity', 'account', 'tier', 'name', 'state', 'created', 'expires', 'last_used', 'revoked']
+    await context.show(described(describeList({ schema: 'bands.keys/1', keys: rows }, rows, shown, { columns })))
     if (rows.length === 0) await context.remark('no key yet; bands keys create --account NAME makes one.')
   },
 }
@@ -154,17 +145,16 @@ function keyRow(entry: KeyEntry, now: Date) {
  */
 async function showNewKey(context: Context, key: string, entry: KeyEntry, replaced: KeyEntry | null): Promise<void> {
   const row = { key, ...keyRow(entry, context.world.now()) }
-  const { identity, account, tier, name } = row
+  const { account, tier, name } = row
   const replaces = replaced === null ? null : { identity: replaced.identity, expires: replaced.expires }
   const until = row.expires === null ? 'counts until it is revoked' : `counts until ${minute(row.expires)}`
+  const [document, columns] = [{ schema: 'bands.key/1', ...row, replaces }, Object.keys(row)]
+  const answer = described(describeList(document, [row], [column('key'), column('identity')], { columns }))
   await context.show({
-    ...oneRow({ schema: 'bands.key/1', ...row }),
-    document: () => ({ schema: 'bands.key/1', ...row, replaces }),
-    blocks: ({ words }) => {
-      const table = { columns: [{ title: 'KEY' }, { title: 'IDENTITY' }], rows: [[key, identity]] }
-      // A key that is cut is no key, so on a terminal it is a line of its own, however narrow that is.
-      return words ? [{ table }] : [{ title: [account, tier, name, until], drawing: [key] }]
-    },
+    ...answer,
+    // A key that is cut is no key, so on a terminal it is a line of its own, however narrow that is.
+    blocks: screen =>
+      screen.words ? answer.blocks(screen) : [{ title: [account, tier, name, until], drawing: [key] }],
   })
 }
 

@@ -89,7 +89,7 @@ async function loadSimulated(context: Context, options: SimulateOptions, wait: b
   await context.show({
     document: () => ({ schema: 'bands.simulate/1', tickers: reports, facts: sheets }),
     columns: ['ticker', 'prices', 'added', 'replaced', 'unchanged', 'bars', 'first', 'last'],
-    rows: (): Row[] => reports.map(report => ({ ...report })),
+    rows: () => reports,
     blocks: () => [
       {
         notes: [

@@ -1,11 +1,12 @@
 import { NotFound, quoted, remedy, suggest, wrong } from '../../errors.js'
 import { openLists, openListsForReading } from '../../open.js'
 import { refuse } from '../../params/values.js'
+import { type Column, column, describeList } from '../../present/description.js'
 import { count } from '../../present/numbers.js'
 import type { Lists, NamedList } from '../../source.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { tableOf } from '../draw/table.js'
+import { described } from '../draw/described.js'
 import { oneRow } from '../output.js'
 import { listNamed, namedTickers } from '../tickers.js'
 
@@ -65,20 +66,15 @@ const list: Command = {
   examples: ['bands watch list', 'bands watch list --json'],
   async run(context) {
     const lists = await allLists(context)
-    await context.show({
-      document: () => ({ schema: 'bands.watch/1', lists }),
-      columns: ['name', 'condition', 'tickers'],
-      rows: () => lists.map(list => ({ ...list })),
-      blocks: () => [
-        {
-          table: tableOf(lists, [
-            ['NAME', row => row.name],
-            ['TICKERS', row => (row.condition === null ? row.tickers.length : null)],
-            [{ title: 'OF', wraps: true }, row => row.condition ?? row.tickers.join(' ')],
-          ]),
-        },
-      ],
-    })
+    // Dashes alone are no numbers.
+    const kind = lists.some(({ condition }) => condition === null) ? 'count' : 'text'
+    const shown: Column<NamedList>[] = [
+      column('name'),
+      { title: 'tickers', kind, of: row => (row.condition === null ? row.tickers.length : null) },
+      { title: 'of', kind: 'text', wraps: true, of: row => row.condition ?? row.tickers.join(' ') },
+    ]
+    const columns = ['name', 'condition', 'tickers']
+    await context.show(described(describeList({ schema: 'bands.watch/1', lists }, lists, shown, { columns })))
     if (lists.length === 0) await context.remark('no list yet; bands watch add NAME TICKER makes one.')
   },
 }

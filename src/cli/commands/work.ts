@@ -4,14 +4,15 @@ import { Busy, NotFound, remedy, sentence, wrong } from '../../errors.js'
 import { openQueue } from '../../open/queue.js'
 import { integerOf, oneOf } from '../../params/kinds.js'
 import { open, given as optional, optionsOf } from '../../params/row.js'
+import { type Column, column, describeList } from '../../present/description.js'
 import { count } from '../../present/numbers.js'
 import { JOB_STATES, type Job, type Queue } from '../../store/postgres/queue.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { tableOf } from '../draw/table.js'
+import { described } from '../draw/described.js'
 import { oneRow } from '../output.js'
 import { type Ended, perform } from '../perform.js'
-import { jobRow, shortened, wordsOf } from '../queued.js'
+import { JOB_ID, jobRow, shortened, wordsOf } from '../queued.js'
 
 /** Work that waits in the database, and who does it. */
 
@@ -159,41 +160,30 @@ const list: Command = {
       location: queue.location,
     }))
     const rows = jobs.map(jobRow)
-    await context.show({
-      document: () => ({ schema: 'bands.work-list/1', queue: location, counts, jobs: rows }),
-      columns: COLUMNS,
-      rows: () => rows,
-      blocks: () => [
-        {
-          table: tableOf(jobs, [
-            ['ID', ({ id }) => shortened(id)],
-            ['STATE', ({ state }) => state],
-            ['SINCE', since],
-            ['TRIES', ({ tries }) => tries, 2],
-            ['WORKER', ({ worker }) => worker && `${worker.pid} on ${worker.host}`, 1],
-            [{ title: 'JOB', wraps: true }, ({ task, error }) => wordsOf(task) + (error === null ? '' : `: ${error}`)],
-          ]),
-          notes: [
-            Object.entries(counts)
-              .map(([state, jobs]) => `${jobs} ${state}`)
-              .join(', '),
-          ],
-        },
-      ],
-    })
+    const totals = Object.entries(counts).map(([state, jobs]) => `${jobs} ${state}`)
+    const document = { schema: 'bands.work-list/1', queue: location, counts, jobs: rows }
+    await context.show(described(describeList(document, rows, SHOWN, { columns: COLUMNS, notes: [totals.join(', ')] })))
   },
 }
 
+type JobRow = ReturnType<typeof jobRow>
+
 /** Of a row for machines, in their order. */
-const COLUMNS: readonly (keyof ReturnType<typeof jobRow>)[] = [
-  ...(['id', 'state', 'job', 'put', 'begun', 'ended', 'tries'] as const),
-  ...(['host', 'pid', 'worker_started', 'error'] as const),
+const COLUMNS = ['id', 'state', 'job', 'put', 'begun', 'ended', 'tries', 'host', 'pid', 'worker_started', 'error']
+
+const SHOWN: readonly Column<JobRow>[] = [
+  JOB_ID,
+  column('state'),
+  { title: 'since', kind: 'date', of: since },
+  column('tries', 'count', { spare: 2 }),
+  { title: 'worker', kind: 'text', spare: 1, of: ({ pid, host }) => (pid === null ? null : `${pid} on ${host}`) },
+  { title: 'job', kind: 'text', wraps: true, of: ({ job, error }) => (error === null ? job : `${job}: ${error}`) },
 ]
 
 /** When it came to be in its state. */
-function since({ state, put, begun, ended }: Job): string {
+function since({ state, put, begun, ended }: JobRow): string {
   const at = ended ?? (state === 'running' ? begun : put) ?? put
-  return at.toISOString().slice(0, 19).replace('T', ' ')
+  return at.slice(0, 19).replace('T', ' ')
 }
 
 /** Lends the queue. Throws NotFound where there is none. */
