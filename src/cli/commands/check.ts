@@ -14,15 +14,14 @@ import { LARGEST_SEED, ONE_OF_FIELDS, several } from '../../params/figures.js'
 import { integerOf } from '../../params/kinds.js'
 import { TIMEFRAME_ROW } from '../../params/parameters.js'
 import { open, given as optional, optionsOf } from '../../params/row.js'
-import { count, whole, words } from '../../present/numbers.js'
+import { type Column, column, type Described, tableOf } from '../../present/description.js'
+import { count, whole } from '../../present/numbers.js'
 import { whoText } from '../../present/words.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { type Cell, right, type Table, tableOf } from '../draw/table.js'
-import type { Row } from '../formats.js'
+import { described } from '../draw/described.js'
 import type { Given } from '../given.js'
 import { POOLED } from '../options.js'
-import type { Answer } from '../output.js'
 import { allNamed, isPooled } from '../tickers.js'
 
 const CHECKED = {
@@ -73,7 +72,7 @@ const lookahead: Command = {
     const { fields = checkable(context), ...asked } = given.read(LOOKAHEAD, context.fields)
     const { local, tickers } = await checked(context, given, 'lookahead')
     const found = await checkLookahead(local, { ...asked, tickers, fields }, { step: context.step })
-    await context.show(lookaheadAnswer(found))
+    await context.show(described(describeLookahead(found)))
     if (!found.passed) context.outcome = 5
   },
 }
@@ -88,62 +87,58 @@ const recursion: Command = {
   async run(context, given) {
     const { fields = checkable(context), drop: dropped = DROPPED, timeframe } = given.read(RECURSION, context.fields)
     const { local, tickers } = await checked(context, given, 'recursion')
-    await context.show(
-      recursionAnswer(await checkRecursion(local, { tickers, fields, timeframe, dropped }, { step: context.step })),
-    )
+    const found = await checkRecursion(local, { tickers, fields, timeframe, dropped }, { step: context.step })
+    await context.show(described(describeRecursion(found)))
   },
 }
 
 export const commands = { 'check lookahead': lookahead, 'check recursion': recursion }
 
 /** Whether data that are cut off tell the same of the days before; for machines a row a field. */
-function lookaheadAnswer(found: CheckLookahead): Answer {
+function describeLookahead(found: CheckLookahead): Described {
   const { tickers, timeframe, fields, cuts, seed, aftermath, differences, skipped } = found
   // A field without an event has shown nothing that could have looked ahead.
   const [tested, untested] = parted(fields, field => field.events > 0 || field.differences > 0)
   const none = `Not tested, because ${untested.length === 1 ? 'it' : 'they'} had no event by these days`
   return {
-    document: () => found,
+    document: found,
     columns: ['timeframe', 'field', 'series', 'bars', 'events', 'differences'],
-    rows: () => fields.map((field): Row => ({ timeframe, ...field })),
-    blocks: () => [
+    rows: fields.map(field => ({ timeframe, ...field })),
+    paragraphs: [
       {
-        title: [`${whoText(tickers)}  ${timeframe}`, `cut off at ${count(cuts.length, 'day')}`, `seed ${seed}`],
-        notes: [lookaheadVerdict(found, tested.length), ...named(none, untested)],
-      },
-      {
-        table: tableOf(tested, [
-          ['FIELD', row => row.field],
-          ['SERIES', row => row.series, 1],
-          ['BARS', row => row.bars],
-          ['EVENTS', row => row.events],
-          [right('DIFFERENCES'), row => (row.differences === 0 ? '0' : bad(whole(row.differences)))],
-        ]),
-        notes: [
-          `What followed: ${whole(aftermath.compared)} windows compared, ${whole(aftermath.differences)} differ.`,
-          ...skippedNotes(skipped),
+        heading: [`${whoText(tickers)}  ${timeframe}`, `cut off at ${count(cuts.length, 'day')}`, `seed ${seed}`],
+        parts: [
+          { notes: [lookaheadVerdict(found, tested.length), ...named(none, untested)] },
+          { table: tableOf('Fields', TESTED, tested) },
+          {
+            notes: [
+              `What followed: ${whole(aftermath.compared)} windows compared, ${whole(aftermath.differences)} differ.`,
+              ...skippedNotes(skipped),
+            ],
+          },
         ],
       },
-      ...(differences.length === 0 ? [] : [{ title: ['First differences'], table: differencesTable(differences) }]),
+      ...(differences.length === 0
+        ? []
+        : [{ heading: ['First differences'], parts: [{ table: tableOf('Differences', DIFFERENCES, differences) }] }]),
     ],
   }
 }
+
+const TESTED: readonly Column<CheckLookahead['fields'][number]>[] = [
+  ...[column('field'), column('series', 'count', { spare: 1 }), column('bars', 'count'), column('events', 'count')],
+  { ...column('differences', 'count'), tone: ({ differences }) => (differences === 0 ? undefined : 'bad') },
+]
+
+const DIFFERENCES: readonly Column<CheckLookahead['differences'][number]>[] = [
+  ...[column('ticker'), column('field'), column('cut'), column('date'), column('what', 'text', { spare: 1 })],
+  ...[column('whole'), column('cut_off')],
+]
 
 function lookaheadVerdict({ passed }: CheckLookahead, tested: number): string {
   if (tested === 0) return 'Nothing was tested.'
   if (!passed) return 'NOT PASSED.'
   return `Passed: of ${count(tested, 'field')}, nothing that is shown of a day knows what came after it.`
-}
-
-const bad = (text: string): Cell => ({ text, tone: 'bad' })
-
-const TOLD = ['ticker', 'field', 'cut', 'date', 'what', 'whole', 'cut_off'] as const
-
-function differencesTable(differences: CheckLookahead['differences']): Table {
-  return tableOf(
-    differences,
-    TOLD.map(key => [words(key).toUpperCase(), row => row[key], key === 'what' ? 1 : undefined]),
-  )
 }
 
 /** As many tickers as a line names. */
@@ -159,7 +154,7 @@ function skippedNotes(skipped: readonly Skipped[]): string[] {
 }
 
 /** How much bands depend on the first bars; for machines a row a field and number of bars left out. */
-function recursionAnswer(found: CheckRecursion): Answer {
+function describeRecursion(found: CheckRecursion): Described {
   const { tickers, timeframe, fields, dropped } = found
   // Fields of facts have no band where no facts are loaded.
   const [banded, lacking] = parted(fields, ({ starts }) => starts.some(({ bars }) => bars > 0))
@@ -167,36 +162,40 @@ function recursionAnswer(found: CheckRecursion): Answer {
     starts.map((start, i) => ({ ...start, field: i === 0 ? field : '' })),
   )
   return {
-    document: () => found,
+    document: found,
     columns: [
       ...['timeframe', 'field', 'dropped', 'tickers', 'bars', 'warming_up', 'differing', 'share'],
       ...['agree_after_median', 'agree_after_most', 'never'],
     ],
-    rows: () => fields.flatMap(({ field, starts }) => starts.map((start): Row => ({ timeframe, field, ...start }))),
-    blocks: () => [
+    rows: fields.flatMap(({ field, starts }) => starts.map(start => ({ timeframe, field, ...start }))),
+    paragraphs: [
       {
-        title: [`${whoText(tickers)}  ${timeframe}`, `first bars left out: ${dropped.join(', ')}`],
-        notes: [...recursionVerdict(banded), ...named('Left out, having no band on any of these bars', lacking)],
-      },
-      {
-        table: tableOf(lines, [
-          ['FIELD', line => line.field],
-          ['LEFT OUT', line => line.dropped],
-          ['BARS', line => line.bars, 2],
-          ['NO BAND YET', line => line.warming_up, 3],
-          ['DIFFER', line => line.differing],
-          [right('SHARE', 1), ({ share }) => (share === null ? null : percent(share))],
-          [right('AGREE AFTER'), ({ agree_after: after }) => after && barsText(after)],
-          ['NEVER', line => line.never, 0],
-        ]),
-        notes: [
-          'BARS: those with a band, from the late start on. NO BAND YET: of these, the bars on which the late start has none yet. DIFFER: the bars on which it has another one. AGREE AFTER: bars from which on the bands are those of the whole for good, of the middle ticker and of the slowest. NEVER: tickers that differ on their last bar still.',
-          ...skippedNotes(found.skipped),
+        heading: [`${whoText(tickers)}  ${timeframe}`, `first bars left out: ${dropped.join(', ')}`],
+        parts: [
+          {
+            notes: [...recursionVerdict(banded), ...named('Left out, having no band on any of these bars', lacking)],
+          },
+          { table: tableOf('Starts', STARTS, lines) },
+          { notes: [BARS_EXPLAINED, ...skippedNotes(found.skipped)] },
         ],
       },
     ],
   }
 }
+
+const BARS_EXPLAINED =
+  'BARS: those with a band, from the late start on. NO BAND YET: of these, the bars on which the late start has none yet. DIFFER: the bars on which it has another one. AGREE AFTER: bars from which on the bands are those of the whole for good, of the middle ticker and of the slowest. NEVER: tickers that differ on their last bar still.'
+
+const STARTS: readonly Column<FieldRecursion['starts'][number] & { field: string }>[] = [
+  column('field'),
+  column('dropped', 'count', { title: 'left out' }),
+  column('bars', 'count', { spare: 2 }),
+  column('warming_up', 'count', { title: 'no band yet', spare: 3 }),
+  column('differing', 'count', { title: 'differ' }),
+  { title: 'share', kind: 'share', spare: 1, of: ({ share }) => (share === null ? null : percent(share)) },
+  { title: 'agree after', kind: 'bars', of: ({ agree_after: after }) => after && barsText(after) },
+  column('never', 'count', { spare: 0 }),
+]
 
 function barsText({ median, most }: { median: number; most: number }): string {
   return [...new Set([median, most])].map(whole).join(' to ')

@@ -15,14 +15,15 @@ import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../model/facts.js'
 import type { Adjustment } from '../../model/series.js'
 import { DAY, oneOf, WORDS } from '../../params/kinds.js'
 import { open, optionsOf } from '../../params/row.js'
+import { column, type Described, type Paragraph, type Table, tableOf } from '../../present/description.js'
 import { count, whole } from '../../present/numbers.js'
 import type { Command } from '../command.js'
 import { withOptions } from '../command-line.js'
 import type { Context } from '../context.js'
-import { type Block, bytes, type Table, tableOf } from '../draw/table.js'
+import { described } from '../draw/described.js'
+import { bytes } from '../draw/table.js'
 import type { Row } from '../formats.js'
 import type { Given } from '../given.js'
-import type { Answer } from '../output.js'
 import { ClosedPipe } from '../world.js'
 
 /** What the files hold, as far as they do not say so. */
@@ -149,12 +150,12 @@ async function runImport(
     }
   for await (const report of importer.import(inputs, options)) {
     done.push({ report, rejects: await keepRejects(report) })
-    if (atOnce) await unheard(context.show(importAnswer(done.slice(-1), [])))
+    if (atOnce) await unheard(context.show(described(describeImport(done.slice(-1), []))))
     if (context.format !== 'json')
       for (const { message } of refusedTickers(report))
         await context.notice(`error: ${report.file}: ${withOptions(message)}`)
   }
-  if (!atOnce) await unheard(context.show(importAnswer(done, refused)))
+  if (!atOnce) await unheard(context.show(described(describeImport(done, refused))))
   const refusals = refusalsOf(done, refused.length, inputs.length)
   if (refusals !== '') throw new BandsError('bad_data', refusals)
 }
@@ -221,27 +222,26 @@ interface Imported {
 }
 
 /** What was imported, file by file, and what was not. */
-function importAnswer(files: readonly Imported[], refused: readonly BadData[]): Answer {
+function describeImport(files: readonly Imported[], refused: readonly BadData[]): Described {
   return {
-    document: () => ({
+    document: {
       schema: 'bands.import/1',
       files: files.map(document),
       refused: refused.map(({ message, place }) => ({ ...place, message })),
-    }),
+    },
     columns: [
       ...['file', 'format', 'ticker', 'prices', 'kind', 'added', 'replaced', 'unchanged', 'bars', 'records'],
       ...['first', 'last', 'note', 'refused', 'factor', 'date'],
     ],
-    rows: () =>
-      files.flatMap(({ report }): Row[] => {
-        const { file, format } = report
-        const parts = report.holds === 'facts' ? report.facts : report.tickers
-        const refusals = refusedTickers(report).map(({ ticker, reason, factor, date, message }) => {
-          return { file, format, ticker, refused: reason, factor, date, note: withOptions(message) }
-        })
-        return [...parts.map(part => ({ file, format, ...part })), ...refusals]
-      }),
-    blocks: () => files.map(block),
+    rows: files.flatMap(({ report }): object[] => {
+      const { file, format } = report
+      const parts = report.holds === 'facts' ? report.facts : report.tickers
+      const refusals = refusedTickers(report).map(({ ticker, reason, factor, date, message }) => {
+        return { file, format, ticker, refused: reason, factor, date, note: withOptions(message) }
+      })
+      return [...parts.map(part => ({ file, format, ...part })), ...refusals]
+    }),
+    paragraphs: files.map(paragraph),
   }
 }
 
@@ -267,14 +267,13 @@ function document({ report, rejects }: Imported): Row {
   return { ...read, facts, without_bars, doubts, rejected, remarks, rejects }
 }
 
-function block({ report, rejects }: Imported): Block {
+function paragraph({ report, rejects }: Imported): Paragraph {
   const { file, format, dialect, rows } = report
   const read = Object.entries(dialect).map(([what, value]) => `${what} ${value}`)
-  const title = [file, format, count(rows, 'row')]
-  const below = [read.join(', '), ...noteLines(report), ...rejectLines(report, rejects)]
-  return report.holds === 'facts'
-    ? { title, table: factsTable(report), notes: below }
-    : { title: [...title, report.adjustmentNote], table: tickerTable(report), notes: below }
+  const prices = report.holds === 'facts' ? [] : [report.adjustmentNote]
+  const table = report.holds === 'facts' ? factsTable(report) : tickerTable(report)
+  const notes = [read.join(', '), ...noteLines(report), ...rejectLines(report, rejects)]
+  return { heading: [file, format, count(rows, 'row'), ...prices], parts: [{ table }, { notes }] }
 }
 
 /** More tickers of one file are summed up instead of listed. */
@@ -284,16 +283,8 @@ function tickerTable({ tickers }: BarsReport): Table {
   const prices = [...new Set(tickers.map(ticker => ticker.prices))].join(', ')
   const bars = total(tickers.map(ticker => ticker.bars))
   const all = { ...summed(tickers), ticker: count(tickers.length, 'ticker'), prices, bars }
-  return tableOf<typeof all>(tickers.length > LISTED ? [all] : tickers, [
-    ['TICKER', row => row.ticker],
-    ['PRICES', row => row.prices, 1],
-    ['ADDED', row => row.added],
-    ['REPLACED', row => row.replaced, 2],
-    ['SAME', row => row.unchanged, 3],
-    ['BARS', row => row.bars, 4],
-    ['FIRST', row => row.first, 6],
-    ['LAST', row => row.last, 5],
-  ])
+  const columns = [column('ticker'), column('prices', 'text', { spare: 1 }), ...countedColumns('bars', 2)]
+  return tableOf<typeof all>('Tickers', columns, tickers.length > LISTED ? [all] : tickers)
 }
 
 function factsTable({ facts }: FactsReport): Table {
@@ -302,16 +293,20 @@ function factsTable({ facts }: FactsReport): Table {
     const records = total(sheets.map(sheet => sheet.records))
     return sheets.length === 0 ? [] : [{ ...summed(sheets), kind, tickers: sheets.length, records }]
   })
-  return tableOf(lines, [
-    ['KIND', line => line.kind],
-    ['TICKERS', line => line.tickers],
-    ['ADDED', line => line.added],
-    ['REPLACED', line => line.replaced, 1],
-    ['SAME', line => line.unchanged, 2],
-    ['RECORDS', line => line.records, 3],
-    ['FIRST', line => line.first, 5],
-    ['LAST', line => line.last, 4],
-  ])
+  const columns = [column('kind'), column('tickers', 'count'), ...countedColumns('records', 1)]
+  return tableOf<(typeof lines)[number]>('Kinds', columns, lines)
+}
+
+/** What became of bars or records, and of which days they are. @param spare from where on columns may be left out */
+function countedColumns<Things extends string>(things: Things, spare: number) {
+  return [
+    column('added', 'count'),
+    column('replaced', 'count', { spare }),
+    column('unchanged', 'count', { title: 'same', spare: spare + 1 }),
+    column(things, 'count', { spare: spare + 2 }),
+    column('first', 'date', { spare: spare + 4 }),
+    column('last', 'date', { spare: spare + 3 }),
+  ]
 }
 
 interface Counts {

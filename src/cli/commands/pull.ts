@@ -6,6 +6,7 @@ import { openForPlan } from '../../open.js'
 import { several } from '../../params/figures.js'
 import { integerOf, oneOf } from '../../params/kinds.js'
 import { open, given as optional, optionsOf } from '../../params/row.js'
+import { type Column, type Described, tableOf } from '../../present/description.js'
 import { count, UNKNOWN, whole } from '../../present/numbers.js'
 import { PAGE } from '../../remote/pages.js'
 import type { PullOptions } from '../../remote/pull.js'
@@ -24,10 +25,8 @@ import { grantedFields } from '../../tiers.js'
 import type { Command } from '../command.js'
 import { type Config, isRemoteTyped } from '../config.js'
 import type { Context } from '../context.js'
-import { type Table, tableOf } from '../draw/table.js'
-import type { Row } from '../formats.js'
+import { described } from '../draw/described.js'
 import type { Given } from '../given.js'
-import type { Answer } from '../output.js'
 import { namedTickers } from '../tickers.js'
 import type { World } from '../world.js'
 
@@ -66,7 +65,7 @@ export const command: Command = {
     const all = given.flag('all-fields')
     const series = await seriesOf(given, all, timeframe, context.world)
     const request = { series, replace: given.flag('replace') }
-    if (given.flag('dry-run')) return context.show(planAnswer(await dryPlan(context, request)))
+    if (given.flag('dry-run')) return context.show(described(describePlan(await dryPlan(context, request))))
     const remote = await context.origin()
     // Costs nothing, tells what may be spent, and a wrong key before anything is made here.
     await remote.checkKey()
@@ -78,7 +77,7 @@ export const command: Command = {
     const report = await puller.pull(remote, wanted, { ...limit, ...progressOf(context, remote) })
     const failure = pullFailure(report, all)
     const some = report.credits > 0 || report.series.some(({ outcome }) => outcome === 'unchanged')
-    if (failure === null || some) await context.show(pullAnswer(report))
+    if (failure === null || some) await context.show(described(describePull(report)))
     if (failure !== null) throw failure
     await context.hint(`next, without a server: ${questionOf(wanted.series[0]!, context.config)}`)
   },
@@ -88,20 +87,23 @@ export const command: Command = {
 const LISTED = 30
 
 /** What a pull has brought. */
-function pullAnswer(report: PullReport): Answer {
+function describePull(report: PullReport): Described {
   const { url: source, credits, left, price, stopped } = report
   const reports = report.series.toSorted(byTicker)
   const series = reports.map(one => rowOf(one, source))
   return {
-    document: () => {
-      return { schema: 'bands.pull/1', source, credits, credits_left: left, credits_missing: price, stopped, series }
-    },
+    document: { schema: 'bands.pull/1', source, credits, credits_left: left, credits_missing: price, stopped, series },
     columns: [
       ...['ticker', 'timeframe', 'field', 'outcome', 'events', 'new', 'changed', 'credits', 'query_range'],
       ...['source', 'pulled_at', 'as_of', 'complete', 'note'],
     ],
-    rows: () => series,
-    blocks: () => [{ title: [`pulled from ${source}`], table: seriesTable(reports), notes: notes(report) }],
+    rows: series,
+    paragraphs: [
+      {
+        heading: [`pulled from ${source}`],
+        parts: [{ table: tableOf('Pulled', SERIES, groups(reports)) }, { notes: notes(report) }],
+      },
+    ],
   }
 }
 
@@ -121,16 +123,16 @@ function rowOf({ added, refusal, outcome, ...told }: SeriesReport, source: strin
 }
 
 /** What a pull would do; nothing was asked. */
-function planAnswer(plan: PullPlan): Answer {
+function describePlan(plan: PullPlan): Described {
   const { url, series, price } = plan
   const rows = series.map(({ ticker, timeframe, field, due, price: { least, most } }) => {
     return { ticker, timeframe, field, due, credits_least: least, credits_most: most }
   })
   return {
-    document: () => ({ schema: 'bands.pull-plan/1', source: url, credits: price, series: rows }),
+    document: { schema: 'bands.pull-plan/1', source: url, credits: price, series: rows },
     columns: ['ticker', 'timeframe', 'field', 'due', 'credits_least', 'credits_most'],
-    rows: (): Row[] => rows,
-    blocks: () => [{ notes: [planSentence(plan, null)] }],
+    rows,
+    paragraphs: [{ heading: [], parts: [{ notes: [planSentence(plan, null)] }] }],
   }
 }
 
@@ -170,22 +172,22 @@ function notes({ series, credits, left }: PullReport): string[] {
   return [...shown, ...more, `${count(credits, 'credit')} spent${leftWords(left)}`]
 }
 
-function seriesTable(series: readonly SeriesReport[]): Table {
-  const sum = (own: readonly SeriesReport[], key: 'events' | 'added' | 'credits'): number =>
-    own.reduce((total, one) => total + one[key], 0)
-  return tableOf(groups(series), [
-    ['TICKER', ([ticker]) => ticker],
-    [
-      'SERIES',
-      ([, own]) => (own.length === 1 ? `${own[0]!.timeframe} ${own[0]!.field}` : `${whole(own.length)} series`),
-    ],
-    ['OUTCOME', ([, own]) => outcomes(own), 1],
-    ['EVENTS', ([, own]) => sum(own, 'events')],
-    ['NEW', ([, own]) => sum(own, 'added'), 2],
-    ['CREDITS', ([, own]) => sum(own, 'credits'), 3],
-    ['AS OF', ([, own]) => own.map(({ as_of }) => as_of ?? UNKNOWN).sort()[0]!, 4],
-  ])
-}
+const sum = (own: readonly SeriesReport[], key: 'events' | 'added' | 'credits'): number =>
+  own.reduce((total, one) => total + one[key], 0)
+
+const SERIES: readonly Column<[string, SeriesReport[]]>[] = [
+  { title: 'ticker', kind: 'text', of: ([ticker]) => ticker },
+  {
+    title: 'series',
+    kind: 'text',
+    of: ([, own]) => (own.length === 1 ? `${own[0]!.timeframe} ${own[0]!.field}` : `${whole(own.length)} series`),
+  },
+  { title: 'outcome', kind: 'text', spare: 1, of: ([, own]) => outcomes(own) },
+  { title: 'events', kind: 'count', of: ([, own]) => sum(own, 'events') },
+  { title: 'new', kind: 'count', spare: 2, of: ([, own]) => sum(own, 'added') },
+  { title: 'credits', kind: 'count', spare: 3, of: ([, own]) => sum(own, 'credits') },
+  { title: 'as of', kind: 'date', spare: 4, of: ([, own]) => own.map(({ as_of }) => as_of ?? UNKNOWN).sort()[0]! },
+]
 
 /** What a line is of: a series, the series of a ticker, or all. */
 function groups(series: readonly SeriesReport[]): [string, SeriesReport[]][] {

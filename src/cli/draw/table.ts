@@ -1,4 +1,3 @@
-import { UNKNOWN, whole } from '../../present/numbers.js'
 import { flow, type Paint, wrap } from './text.js'
 
 export interface Column {
@@ -17,26 +16,6 @@ export interface Table {
   rows: readonly (readonly Cell[])[]
   /** The output that has what finds no room here; csv unless given. */
   whole?: 'json'
-}
-
-/** The title of a column, what stands in it, and whether it may be left out: the highest goes first. */
-type Filled<Row> = readonly [
-  column: string | Column,
-  of: (row: Row) => Cell | number | null,
-  spare?: number | undefined,
-]
-
-/** A table of rows by its columns; numbers stand right, with separators, and what is not known is a dash. */
-export function tableOf<Row>(rows: readonly Row[], filled: readonly Filled<Row>[]): Table {
-  const columns = filled.map(([column, of, spare]): Column => {
-    if (typeof column !== 'string') return column
-    return rows.some(row => typeof of(row) === 'number') ? right(column, spare) : left(column, spare)
-  })
-  return { columns, rows: rows.map(row => filled.map(([, of]) => filledCell(of(row)))) }
-}
-
-function filledCell(value: Cell | number | null): Cell {
-  return typeof value === 'number' ? whole(value) : (value ?? UNKNOWN)
 }
 
 /** A piece of an answer for people: what it is about, a table, sentences. */
@@ -235,12 +214,3 @@ function ascii(text: string): string {
 }
 
 const PLAIN: Readonly<Record<string, string>> = { '≤': '<=', '·': '*', '’': "'", '…': '...' }
-
-/** A column of numbers. */
-export function right(title: string, spare?: number): Column {
-  return { ...left(title, spare), align: 'right' }
-}
-
-function left(title: string, spare?: number): Column {
-  return { title, ...(spare === undefined ? {} : { spare }) }
-}
