@@ -37,7 +37,7 @@ import {
 import type { Address } from './address.js'
 import { booksIn } from './books.js'
 import { clearBooks, putBooks, readBooks } from './books-copy.js'
-import { Database, type Queries } from './connection.js'
+import { Database, kept, type Queries } from './connection.js'
 import { prepareSchema } from './steps.js'
 
 /** How long a batch of charges is sent again whose fate is not known, and the longest sleep between, in milliseconds. */
@@ -357,7 +357,7 @@ async function insertKey({ query }: Queries, account: number, key: NewKey, besid
   await query(INTO_KEYS, [account, key.identity, key.hash.toString('hex'), key.name, made, expires])
 }
 
-/** One list a column. */
+/** One list a column. The hashes of a charge without a name are compared with nothing, and would be most of what is sent. */
 function valuesOf(charges: readonly Charge[], names: readonly string[], again: boolean): unknown[] {
   const sums = sumsOf(charges, names)
   const of = (value: (sum: Sum) => number): number[] => Array.from(sums.values(), value)
@@ -366,8 +366,8 @@ function valuesOf(charges: readonly Charge[], names: readonly string[], again: b
     charges.map(({ key }) => key),
     charges.map(({ requestId }) => requestId),
     charges.map(({ idempotency }) => idempotency),
-    charges.map(({ question }) => question),
-    charges.map(({ answer }) => answer),
+    charges.map(({ idempotency, question }) => idempotency && question),
+    charges.map(({ idempotency, answer }) => idempotency && answer),
     charges.map(({ endpoint }) => endpoint),
     charges.map(({ credits }) => credits),
     charges.map(({ limits }) => limits.day),
@@ -383,8 +383,8 @@ function valuesOf(charges: readonly Charge[], names: readonly string[], again: b
   ]
 }
 
-const CHARGE = `SELECT place, owner, outcome, day, hour FROM bands_accounts.charge(
-  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`
+const CHARGE = kept(`SELECT place, owner, outcome, day, hour FROM bands_accounts.charge(
+  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`)
 
 const ACCOUNTS = 'SELECT id, name, tier, created FROM bands_accounts.accounts'
 

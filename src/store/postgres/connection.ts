@@ -43,8 +43,8 @@ export interface TransactionOptions {
 const NAMES = new Map<string, string>()
 
 /**
- * A statement that reads, and that is asked so often that a connection keeps it, read and planned. Its name tells what it
- * says: whoever finds that name on a connection finds this statement, also of another version of bands.
+ * A statement that is asked so often that a connection keeps it, read and planned. Its name tells what it says: whoever
+ * finds that name on a connection finds this statement, also of another version of bands.
  */
 export function kept(text: string): string {
   NAMES.set(text, `bands_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`)
@@ -139,7 +139,7 @@ export class Database implements Queries, Omit<Engine, 'queued'> {
         return await rowsOf<T>(this.location, client, { ...asked, name })
       } catch (error) {
         if (!NOT_KEPT.includes(codeOf(error))) throw error
-        // A pooler has come between, or tables were changed: whatever it is, a statement without a name needs nothing kept.
+        // A pooler has come between, or tables were changed: nothing is done yet, and without a name it needs nothing kept.
         this.#isDirect = false
         return rowsOf<T>(this.location, client, asked)
       }
