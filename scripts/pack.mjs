@@ -12,7 +12,7 @@ const LOADER = 'packs.js'
 /** A pack of less takes in what the next commands load: a package of some hundred files is what people expect. */
 const SMALL = 32_768
 /** What none of the commands below loads: chunks from here on are packs of their own, others are put together up to that. */
-const LARGE = 65_536
+const LARGE = 98_304
 const FULL = 196_608
 const EVENTS = ['AAPL', 'rsi_zone', '--band', 'oversold']
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { EVENTS, OVERSOLD } from '../src/params/parameters.js'
+import { EVENTS, OVERSOLD } from '../src/params/questions.js'
 import { BACKTEST } from '../src/params/strategy.js'
 import { STUDY, SWEEP } from '../src/params/studies.js'
 import { LEFT_OUT, SMOKES } from './support/full.js'
@@ -163,7 +163,7 @@ it('names no option and no command line where the terminal is not known', () => 
 const KNOW_ALL_FIELDS = [
   ...['fields', 'engine', 'load', 'feeds', 'remote', 'server', 'index'],
   // Unless one is given.
-  ...['params/row', 'params/parse', 'params/context', 'params/studies', 'params/backtest', 'params/strategy-file'],
+  ...['params/row', 'params/questions', 'params/context', 'params/studies', 'params/backtest', 'params/strategy-file'],
   ...['params/kinds', 'local/cache', 'client', 'cli/context', 'cli/complete'],
   // Of lines that were not understood.
   'cli/slips',

@@ -4,8 +4,16 @@ import { isCondition } from '../language/as-field.js'
 import type { EventsQuery, HistoryQuery, PoolQuery } from '../model/event.js'
 import { parseTicker } from '../model/terms.js'
 import { withOneBand } from '../params/context.js'
-import { ASKED_EVENTS, EVENTS, FILTERS, MAX_LIMIT, OWN_EVENTS } from '../params/parameters.js'
-import { parseEvents, parseHistory, parsePool } from '../params/parse.js'
+import {
+  ASKED_EVENTS,
+  EVENTS,
+  FILTERS,
+  MAX_LIMIT,
+  OWN_EVENTS,
+  parseEvents,
+  parseHistory,
+  parsePool,
+} from '../params/questions.js'
 import { type OptionSpec, optionsOf, type Written } from '../params/row.js'
 import { SIGNALS } from '../params/studies.js'
 import { askedFieldValue, conditionValue, timeframeValue } from '../params/values.js'

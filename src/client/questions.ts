@@ -17,16 +17,14 @@ import {
   OWN_OVERSOLD,
   type PoolEventsParams,
   type PoolParams,
-  type TransitionsParams,
-} from '../params/parameters.js'
-import {
   parseEvents,
   parseHistory,
   parseOversold,
   parsePool,
   parsePoolEvents,
   parseTransitions,
-} from '../params/parse.js'
+  type TransitionsParams,
+} from '../params/questions.js'
 import { type ParamsOf, readParams } from '../params/row.js'
 import { fieldRead, textOf, wordValue } from '../params/values.js'
 import { eventHistory, type FieldInfo, type Source } from '../source.js'

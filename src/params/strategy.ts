@@ -3,7 +3,7 @@ import type { Tier } from '../model/terms.js'
 import { CONDITIONS_LAG } from './context.js'
 import { DATE, DISTANCE, FLAG, numberOf, RATE, several, shareOf } from './figures.js'
 import { ASKED_BANDS, ASKED_FIELD, CONDITION, integerOf, oneOf, RANK, TEXT, TICKER } from './kinds.js'
-import { TIMEFRAME_ROW } from './parameters.js'
+import { TIMEFRAME_ROW } from './questions.js'
 import {
   as,
   given,

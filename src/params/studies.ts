@@ -7,7 +7,7 @@ import { listOf, objectOf, withoutNulls } from './arguments.js'
 import { CONTEXT_PART, laggedCells, laggedSignals, SIGNALS_CONTEXT, SWEEP_CONTEXT, withContext } from './context.js'
 import { DATE, FLAG, integersOf, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figures.js'
 import { ASKED_BANDS, ASKED_FIELD, BANDS, CONDITION, FIELD, integerOf, oneOf, TICKER } from './kinds.js'
-import { type FieldOrCondition, TIMEFRAME_ROW } from './parameters.js'
+import { type FieldOrCondition, TIMEFRAME_ROW } from './questions.js'
 import {
   as,
   checkedNames,

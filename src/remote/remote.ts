@@ -15,7 +15,7 @@ import type {
 } from '../model/event.js'
 import { type History, historyOf, type Stays, staysOf } from '../model/history.js'
 import type { Tier, Timeframe } from '../model/terms.js'
-import { eventsSearch, oversoldSearch } from '../params/parse.js'
+import { eventsSearch, oversoldSearch } from '../params/questions.js'
 import {
   type FieldInfo,
   type GrantedFields,

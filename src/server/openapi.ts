@@ -2,7 +2,8 @@ import { HOUR_MS, REPEAT_MS } from '../accounts/accounts.js'
 import { title } from '../errors.js'
 import { FIELDS } from '../fields/index.js'
 import { TIER_NAMES, TIMEFRAME_NAMES, type Tier, windowNames } from '../model/terms.js'
-import { EVENTS, OVERSOLD, type Parameter } from '../params/parameters.js'
+import { EVENTS, OVERSOLD } from '../params/questions.js'
+import type { Parameter } from '../params/row.js'
 import { eventsCost, OVERSOLD_COST, PLANS } from '../tiers.js'
 import {
   AS_OF,

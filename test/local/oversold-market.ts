@@ -14,8 +14,8 @@ import {
   securityOf,
 } from '../../src/model/facts.js'
 import type { Tier } from '../../src/model/terms.js'
-import type { OversoldParams } from '../../src/params/parameters.js'
-import { parseOversold } from '../../src/params/parse.js'
+import type { OversoldParams } from '../../src/params/questions.js'
+import { parseOversold } from '../../src/params/questions.js'
 import { Random } from '../../src/statistics/random.js'
 import type { Store } from '../../src/store/store.js'
 import { type Bar, randomBars, SHAPES } from '../support/bars.js'

@@ -3,8 +3,15 @@ import { describe, expect, it } from 'vitest'
 import { didYouMean, InvalidParameter, suggest } from '../../src/errors.js'
 import { BUILT_IN, FIELDS } from '../../src/fields/index.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
-import { ASKED_EVENTS, DEFAULT_LIMIT, EVENTS, type EventsParams, MAX_LIMIT } from '../../src/params/parameters.js'
-import { parseEvents, parseHistory } from '../../src/params/parse.js'
+import {
+  ASKED_EVENTS,
+  DEFAULT_LIMIT,
+  EVENTS,
+  type EventsParams,
+  MAX_LIMIT,
+  parseEvents,
+  parseHistory,
+} from '../../src/params/questions.js'
 import { tierValue } from '../../src/params/values.js'
 
 const EVENTS_PARAMETERS = Object.keys(EVENTS) as (keyof EventsParams)[]

@@ -12,7 +12,7 @@ import {
 import type { Local } from '../../local/local.js'
 import { LARGEST_SEED, ONE_OF_FIELDS, several } from '../../params/figures.js'
 import { integerOf } from '../../params/kinds.js'
-import { TIMEFRAME_ROW } from '../../params/parameters.js'
+import { TIMEFRAME_ROW } from '../../params/questions.js'
 import { open, given as optional, optionsOf } from '../../params/row.js'
 import { type Column, column, type Described, tableOf } from '../../present/description.js'
 import { count, whole } from '../../present/numbers.js'

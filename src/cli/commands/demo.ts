@@ -1,5 +1,5 @@
 import { StorageError } from '../../errors.js'
-import { parseEvents } from '../../params/parse.js'
+import { parseEvents } from '../../params/questions.js'
 import { parseStudy } from '../../params/studies.js'
 import { describeEvents } from '../../present/events.js'
 import { windowRecords } from '../../present/records.js'

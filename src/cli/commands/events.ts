@@ -1,5 +1,5 @@
 import type { EventsPage, EventsQuery } from '../../model/event.js'
-import { FILTERS, MAX_LIMIT, OWN_EVENTS } from '../../params/parameters.js'
+import { FILTERS, MAX_LIMIT, OWN_EVENTS } from '../../params/questions.js'
 import { optionsOf } from '../../params/row.js'
 import { count } from '../../present/numbers.js'
 import type { NewestEvents } from '../../source.js'

@@ -1,7 +1,6 @@
 import { type Day, formatDay } from '../../model/day.js'
 import type { OversoldPage, OversoldQuery } from '../../model/event.js'
-import { MAX_LIMIT, OVERSOLD, OWN_OVERSOLD } from '../../params/parameters.js'
-import { parseOversold } from '../../params/parse.js'
+import { MAX_LIMIT, OVERSOLD, OWN_OVERSOLD, parseOversold } from '../../params/questions.js'
 import { optionsOf } from '../../params/row.js'
 import { describeOversold, emptyScanNote } from '../../present/events.js'
 import { whole } from '../../present/numbers.js'

@@ -1,7 +1,6 @@
 import { SHOWN_BARS, type Timeline, timeline } from '../../local/timeline.js'
 import type { PoolQuery } from '../../model/event.js'
-import { EXPLAIN, FILTERS } from '../../params/parameters.js'
-import { parseExplain } from '../../params/parse.js'
+import { EXPLAIN, FILTERS, parseExplain } from '../../params/questions.js'
 import { optionsOf } from '../../params/row.js'
 import { integerValue } from '../../params/values.js'
 import { WHEN } from '../../params/when.js'

@@ -1,0 +1,340 @@
+import { quoted, wrong } from '../errors.js'
+import { BUILT_IN, type FieldSet } from '../fields/index.js'
+import { type Day, parseDay } from '../model/day.js'
+import {
+  ASSET_CLASSES,
+  type EventsQuery,
+  type HistoryQuery,
+  MARKET_CAP_TIERS,
+  OVERSOLD_ORDERS,
+  type OversoldQuery,
+  type PoolQuery,
+  SEVERITIES,
+} from '../model/event.js'
+import { FACT_KINDS } from '../model/facts.js'
+import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
+import { listOf, objectOf } from './arguments.js'
+import { apart, CONTEXT, EVENTS_CONTEXT, inOne, inOneWithBand } from './context.js'
+import { FLAG, ONE_OF_FIELDS, several } from './figures.js'
+import {
+  ASKED_FIELD,
+  BAND,
+  BANDS,
+  CONDITION,
+  COUNT,
+  DAY,
+  FIELD,
+  integerOf,
+  oneOf,
+  TEXT,
+  TICKER,
+  TIMEFRAME,
+  wordOf,
+} from './kinds.js'
+import {
+  given,
+  type Kind,
+  needed,
+  open,
+  type ParamsOf,
+  readParams,
+  type Table,
+  unknownParameter,
+  type Written,
+} from './row.js'
+import { refuse, textOf, tickerValue } from './values.js'
+import { inPlaceOfField, LAGGED, lagged, type ReadWhen, WHEN, withField } from './when.js'
+
+/** The parameters of every question, of a ticker, of several or of a market, and how what was written for them is read. */
+
+export const DEFAULT_LIMIT = 10
+export const MAX_LIMIT = 100
+const DEFAULT_MATCHES = 20
+const LIMIT = { ...integerOf(1, MAX_LIMIT), name: 'Limit' }
+const SIZE = wordOf(MARKET_CAP_TIERS, 'SIZE', 'MarketCapTier')
+
+export const TIMEFRAME_ROW = given(TIMEFRAME, 'daily', 'the bars that bands are made of: daily or weekly')
+
+/** The parameters of `GET /v1/events`, in the order of the specification. */
+export const EVENTS = {
+  ticker: needed(TICKER, 'a ticker that is loaded, in either case'),
+  field: needed(FIELD, 'band field; which a caller may ask for depends on the tier'),
+  timeframe: TIMEFRAME_ROW,
+  band: open(BAND, 'only events that enter this band'),
+  limit: given(LIMIT, DEFAULT_LIMIT, `how many of the newest events, 1 to ${MAX_LIMIT}`),
+  before: open(DAY, 'only events before this day'),
+  after: open(DAY, 'only events after this day'),
+  ...EVENTS_CONTEXT,
+} as const satisfies Table
+
+/** The parameters of `GET /v1/scan/oversold`. */
+export const OVERSOLD = {
+  asset_class: given(wordOf(ASSET_CLASSES, 'CLASS', 'AssetClass'), 'all', 'only stock, crypto or etf'),
+  sector: open({ ...TEXT, name: 'Sector' }, 'only tickers of this sector; case does not matter'),
+  market_cap_tier: open(SIZE, `only ${MARKET_CAP_TIERS.join(', ')} ones`),
+  min_market_cap_tier: open(SIZE, 'only tickers of this size or larger'),
+  min_severity: given(
+    wordOf(SEVERITIES, 'BAND', 'Severity'),
+    'oversold',
+    `the least that counts: ${SEVERITIES.join(' or ')}`,
+  ),
+  sort_by: given(
+    wordOf(OVERSOLD_ORDERS, 'ORDER', 'OversoldOrder'),
+    'severity',
+    `what comes first: ${OVERSOLD_ORDERS.join(', ')}`,
+  ),
+  limit: given(LIMIT, DEFAULT_MATCHES, `how many matches at most, 1 to ${MAX_LIMIT}`),
+  timeframe: TIMEFRAME_ROW,
+  date: open(DAY, 'as of that day, on Plus and Pro; the latest unless given'),
+} as const satisfies Table
+
+/** The same as it is asked on the command line and in programs: of several bands at once, and of conditions. */
+export const ASKED_EVENTS = {
+  ...EVENTS,
+  field: needed(ASKED_FIELD, EVENTS.field.help),
+  band: open(BANDS, 'only events that enter this band, or one of several'),
+  ...WHEN,
+} as const satisfies Table
+
+/** The same where nothing is withheld: asked of the user's own data, as nobody's subscriber. */
+export const OWN_EVENTS = {
+  ...ASKED_EVENTS,
+  limit: given(COUNT, DEFAULT_LIMIT, 'how many of the newest events, or all'),
+} as const satisfies Table
+
+export const OWN_OVERSOLD = {
+  ...OVERSOLD,
+  limit: given(COUNT, DEFAULT_MATCHES, 'how many matches at most, or all'),
+} as const satisfies Table
+
+const TICKERS = several(TICKER, 'TICKERS')
+
+/** What a program asks of the present of tickers, of one bar, and of the facts of a ticker. */
+export const NOW = {
+  tickers: needed(TICKERS, 'tickers that are loaded'),
+  fields: open(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields, in this order'),
+  timeframe: TIMEFRAME_ROW,
+  band: open(several(TEXT, 'BANDS'), 'only fields that are in this band, or in one of several'),
+  since: open(DAY, 'only bands that were entered on that day or later'),
+  changed: given(FLAG, false, 'only bands that were entered on the newest bar'),
+} as const satisfies Table
+
+export const EXPLAIN = {
+  ticker: EVENTS.ticker,
+  field: needed(ASKED_FIELD, EVENTS.field.help),
+  timeframe: TIMEFRAME_ROW,
+  ...WHEN,
+  date: open(DAY, 'the bar of that day, or the last before it; the newest unless given'),
+} as const satisfies Table
+
+export const FACTS = {
+  ticker: EVENTS.ticker,
+  kind: open(oneOf(FACT_KINDS, 'KIND'), 'only records of this kind'),
+} as const satisfies Table
+
+/** A question as people write it, spelled as in the specification; every value may also be text. A condition alone is the field. */
+export type EventsParams = FieldOrCondition<ParamsOf<typeof ASKED_EVENTS>>
+
+/** What needs a field, or a condition in its place. */
+export type FieldOrCondition<Params extends { field: unknown }> =
+  | Params
+  | (Omit<Params, 'field' | 'when'> & { field?: undefined; when: string })
+
+/** The same without a limit. */
+export type HistoryParams = Distributed<EventsParams, 'limit'>
+
+/** Without some, each kind by itself. */
+type Distributed<Params, Names extends string> = Params extends unknown ? Omit<Params, Names> : never
+
+/** The same of several tickers, counted together. */
+export type PoolParams = Distributed<HistoryParams, 'ticker'> & { tickers: readonly string[] }
+
+/** The newest of several tickers. */
+export type PoolEventsParams = Distributed<EventsParams, 'ticker'> & { tickers: readonly string[] }
+
+/** Transitions are of every band. */
+export type TransitionsParams = Distributed<PoolParams, 'band' | 'context_band'>
+
+/** One bar of one field, or of a condition. */
+export type ExplainParams = FieldOrCondition<ParamsOf<typeof EXPLAIN>>
+
+/** A scan as people write it; every value may also be text. */
+export type OversoldParams = ParamsOf<typeof OVERSOLD>
+
+const { timeframe, band, before, after } = ASKED_EVENTS
+
+/** What narrows a search on the command line. */
+export const FILTERS = {
+  timeframe,
+  band,
+  before,
+  after,
+  ...WHEN,
+  context: CONTEXT,
+  ...EVENTS_CONTEXT,
+} as const satisfies Table
+
+const { limit: _limit, ...HISTORY } = ASKED_EVENTS
+const { ticker: _ticker, ...POOL } = HISTORY
+
+/** The parameters of a search: as the specification has them, of several bands, and without a most of the limit. */
+type EventsTable = typeof EVENTS | typeof ASKED_EVENTS | typeof OWN_EVENTS
+
+/**
+ * A search as written → a search that can be trusted. Throws InvalidParameter for the first thing wrong.
+ * @param fields what can be asked for, here as below
+ */
+export function parseEvents(params: object, table: EventsTable = EVENTS, fields: FieldSet = BUILT_IN): EventsQuery {
+  return entering(
+    inOneWithBand(readParams(table, 'when' in table ? withField(params, fields) : params, fields)),
+    fields,
+  )
+}
+
+/** The same without a limit; a context may leave its band open. */
+export function parseHistory(params: object, fields: FieldSet = BUILT_IN): HistoryQuery {
+  return entering(inOne(readParams(HISTORY, withField(params, fields), fields)), fields)
+}
+
+/** The same of several tickers; whether none are enough is for the question to say. */
+export function parsePool(written: object, fields: FieldSet = BUILT_IN): PoolQuery {
+  const { tickers, ...params } = objectOf('params', written)
+  const names = listOf('tickers', tickers).map(ticker => tickerValue('ticker', textOf('ticker', ticker)))
+  return { tickers: names, ...entering(inOne(readParams(POOL, withField(params, fields), fields)), fields) }
+}
+
+/** The newest events of several tickers. @param table as for one of them */
+export function parsePoolEvents(written: object, table: EventsTable, fields: FieldSet = BUILT_IN) {
+  const { tickers, ...params } = objectOf('params', written)
+  if ('ticker' in params) throw unknownParameter('ticker', ['tickers'])
+  const names = listOf('tickers', tickers).map(ticker => tickerValue('ticker', textOf('ticker', ticker)))
+  const { ticker: _first, ...query } = parseEvents({ ...params, ticker: names[0] }, table, fields)
+  return { ...query, tickers: names }
+}
+
+/** The same of every change of a field: a condition stands in its place. */
+export function parseTransitions(written: object, fields: FieldSet = BUILT_IN): PoolQuery {
+  return parsePool(
+    inPlaceOfField(objectOf('params', written), 'transitions count every change of a field', fields),
+    fields,
+  )
+}
+
+/** One bar of one field, or of a condition. */
+export function parseExplain(params: object, fields: FieldSet = BUILT_IN) {
+  const written = inPlaceOfField(objectOf('params', params), 'a bar is explained of a field or of a condition', fields)
+  return lagged(readParams(EXPLAIN, written, fields), fields)
+}
+
+interface ReadEvents extends ReadWhen {
+  band?: string | readonly string[]
+}
+
+/** A query of the bands that were read, one or several. */
+function entering<Query extends ReadEvents>(read: Query, fields: FieldSet) {
+  const { band, ...query } = lagged(read, fields)
+  return band === undefined ? query : { ...query, bands: typeof band === 'string' ? [band] : band }
+}
+
+/** The same of a scan. */
+export function parseOversold(params: object, table: typeof OVERSOLD | typeof OWN_OVERSOLD = OVERSOLD): OversoldQuery {
+  return readParams(table, params)
+}
+
+/**
+ * A search as the query of a URL, in the order of the specification, which knows one band; nothing is left to a server's
+ * default.
+ */
+export function eventsSearch({ context, bands: [band] = [], ...query }: EventsQuery): URLSearchParams {
+  return searchOf(EVENTS, { ...query, band, ...apart(context) })
+}
+
+export function oversoldSearch(query: OversoldQuery): URLSearchParams {
+  return searchOf(OVERSOLD, { ...query })
+}
+
+function searchOf(table: Table, query: Written): URLSearchParams {
+  const search = new URLSearchParams()
+  for (const [name, { kind }] of Object.entries(table)) {
+    const value = query[name]
+    if (value !== undefined) search.set(name, kind.text?.(value) ?? String(value))
+  }
+  return search
+}
+
+/**
+ * The parameters of a URL's query (without its question mark), exactly as they were sent: nothing is coerced, dropped or
+ * merged. Throws InvalidParameter for one that is repeated, or that is no UTF-8 once its percent signs are decoded.
+ */
+export function parametersOf(search: string): Record<string, string> {
+  // Without a prototype, so that a parameter may be called __proto__ and be refused like any other.
+  const found: Record<string, string> = Object.create(null) as Record<string, string>
+  for (const part of search.split('&')) {
+    if (part === '') continue
+    const at = part.indexOf('=')
+    const name = decoded(at < 0 ? part : part.slice(0, at), null)
+    const value = at < 0 ? '' : decoded(part.slice(at + 1), name)
+    if (name in found) throw wrong(name, `${quoted(name)} is given twice.`, { value })
+    found[name] = value
+  }
+  return found
+}
+
+function decoded(text: string, param: string | null): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    const whose = param === null ? 'a parameter name' : `the value of ${quoted(param)}`
+    throw wrong(param ?? text, `${whose}, ${quoted(text)}, is not UTF-8 in percent-encoding.`, {
+      value: text,
+      allowed: 'UTF-8 in percent-encoding',
+    })
+  }
+}
+
+/** What is asked of a whole market, beside its tickers: all that are loaded unless some are named. */
+
+export const SCREEN = {
+  condition: needed(CONDITION, 'what must hold, in the language of conditions'),
+  timeframe: TIMEFRAME_ROW,
+  since: open(integerOf(1, 2000, 'N'), 'what became true on one of the last N bars, whether or not it still holds'),
+  date: open(DAY, 'as of that day: short for --as-of'),
+  ...LAGGED,
+  tally: given(FLAG, false, 'with what followed such onsets in the past, beside any bar'),
+} as const satisfies Table
+
+export type ScreenParams = ParamsOf<typeof SCREEN> & { tickers?: readonly string[] }
+
+/** Throws InvalidParameter. */
+export function parseScreen(params: object, fields: FieldSet) {
+  const { condition, since = null, ...read } = readParams(SCREEN, params, fields)
+  const { field, ...query } = lagged({ field: condition, ...read }, fields)
+  return { condition: field, since, ...query }
+}
+
+/** After a day, or after what the list was told when it was last asked. */
+const SINCE: Kind<Day | 'last', string> = {
+  schema: { anyOf: [{ type: 'string', format: 'date' }, { enum: ['last'] }] },
+  takes: 'DATE',
+  parse: (param, written) => {
+    const text = textOf(param, written)
+    if (text === 'last') return 'last'
+    return parseDay(text) ?? refuse(param, text, 'a calendar date as YYYY-MM-DD, or last')
+  },
+}
+
+export const CHANGES = {
+  since: open(SINCE, 'on bars that became final after this day, or last: since this list was last asked about'),
+  fields: open(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields'),
+  timeframe: open(TIMEFRAME, 'only daily or weekly; both unless given'),
+  when: open(CONDITION, 'only where this condition holds on the bar'),
+  ...LAGGED,
+} as const satisfies Table
+
+/** Throws InvalidParameter. */
+export function parseChanges(params: object, fields: FieldSet) {
+  const { fields: names = fields.names, timeframe, since, ...read } = readParams(CHANGES, params, fields)
+  const { field: _field, ...query } = lagged({ field: '', ...read }, fields)
+  const timeframes: readonly Timeframe[] = timeframe === undefined ? TIMEFRAME_NAMES : [timeframe]
+  return { ...query, fields: names, timeframes, ...(since !== undefined && { since }) }
+}
