@@ -211,32 +211,42 @@ describe('the G-test of what followed', () => {
   const codes = Uint8Array.from({ length: 240 }, (_, i) => (i % 12 < 3 ? 0 : i % 12 < 8 ? 1 : 2))
   const places = Int32Array.from(codes.keys())
 
-  it('compares with the own bars of each ticker, and shifts as the difference of means does', () => {
-    const random = new Random(2)
-    const pool = [0, 1].map(() => ({
-      places,
-      codes: codes.map(() => random.below(3)),
-      events: places.filter(place => place % 17 === 0),
-    }))
-    const found = gTestShift(pool, 240, 6, 3, options('all'))
-    if ('reason' in found) throw new Error(found.reason)
-    const n = 2 * 15
-    const share = (code: number): number =>
-      pool.reduce((sum, one) => sum + (15 * one.codes.filter(other => other === code).length) / 240, 0)
-    const g = (k: number): number => {
-      const landed = pool.flatMap(one => [...one.events].map(event => one.codes[(event + k) % 240]!))
-      const terms = [0, 1, 2].map(code => {
-        const count = landed.filter(other => other === code).length
-        return count === 0 ? 0 : 2 * count * Math.log(count / share(code))
-      })
-      return terms.reduce((sum, term) => sum + term, 0)
-    }
-    const exceeding = Array.from({ length: 229 }, (_, i) => g(6 + i)).filter(other => other >= g(0) - 1e-8).length
-    expect(found.g).toBeCloseTo(g(0), 9)
-    expect(found).toMatchObject({ shifts: 229, exceeding, p: (1 + exceeding) / 230 })
-    expect(found.observed.reduce((sum, count) => sum + count, 0)).toBe(n)
-    expect(found.expected.map((count, code) => count - share(code))).toEqual([0, 0, 0].map(() => expect.closeTo(0, 9)))
-  })
+  it.each([
+    { categories: 3, every: 17 },
+    // More events than the counts of so many categories hold beside each other.
+    { categories: 7, every: 2 },
+    { categories: 10, every: 3 },
+  ])(
+    'compares $categories bands with the own bars of each ticker, and shifts as the difference of means does',
+    ({ categories, every }) => {
+      const bands = [...Array(categories).keys()]
+      const own = Math.ceil(240 / every)
+      const random = new Random(2)
+      const pool = [0, 1].map(() => ({
+        places,
+        // One of them on most bars.
+        codes: codes.map(() => (random.below(4) > 0 ? 0 : random.below(categories))),
+        events: places.filter(place => place % every === 0),
+      }))
+      const found = gTestShift(pool, 240, 6, categories, options('all'))
+      if ('reason' in found) throw new Error(found.reason)
+      const share = (code: number): number =>
+        pool.reduce((sum, one) => sum + (own * one.codes.filter(other => other === code).length) / 240, 0)
+      const g = (k: number): number => {
+        const landed = pool.flatMap(one => [...one.events].map(event => one.codes[(event + k) % 240]!))
+        const terms = bands.map(code => {
+          const count = landed.filter(other => other === code).length
+          return count === 0 ? 0 : 2 * count * Math.log(count / share(code))
+        })
+        return terms.reduce((sum, term) => sum + term, 0)
+      }
+      const exceeding = Array.from({ length: 229 }, (_, i) => g(6 + i)).filter(other => other >= g(0) - 1e-8).length
+      expect(found.g).toBeCloseTo(g(0), 9)
+      expect(found).toMatchObject({ shifts: 229, exceeding, p: (1 + exceeding) / 230 })
+      expect(found.observed.reduce((sum, count) => sum + count, 0)).toBe(2 * own)
+      expect(found.expected.map((count, code) => count - share(code))).toEqual(bands.map(() => expect.closeTo(0, 9)))
+    },
+  )
 
   it('sees a band that follows only the events', () => {
     const random = new Random(3)
