@@ -10,34 +10,20 @@ import { Random } from '../../../src/statistics/random.js'
 import { openPostgres } from '../../../src/store/postgres/data.js'
 import { BIN } from '../../cli/support/run.js'
 import { draws, NIGHT, provenInFull } from '../../support/full.js'
-import { type Cluster, clusterForAll, describePostgres } from '../../support/postgres.js'
+import { alone, kill, killProcess, type Target, untilItAnswers, type Victim } from '../../support/killing.js'
+import { clusterForAll, describePostgres } from '../../support/postgres.js'
 import { pick } from '../../support/random-facts.js'
 import { shardsForAll } from '../../support/shards.js'
 
 const [FILES, TICKERS, BARS] = [6, 12, 500]
-/** What is killed: the whole server, the process behind one connection, who imports, one of the shards, or a process of one. */
-type Victim = 'server' | 'connection' | 'importer' | 'shard' | 'connection of a shard'
-
-/** Where it is imported into. */
-interface Target {
-  front: Cluster
-  shards: readonly Cluster[]
-  createDatabase(): Promise<string>
-}
-
 describePostgres('an import that a kill -9 interrupts', () => {
   const cluster = clusterForAll()
-  const target = (): Target => ({
-    front: cluster.current,
-    shards: [],
-    createDatabase: () => cluster.current.createDatabase(),
-  })
-  interrupted(target, ['server', 'connection', 'importer'])
+  interrupted(() => alone(cluster.current), ['server', 'connection', 'client'])
 })
 
 describePostgres('an import into three shards that a kill -9 interrupts', () => {
   const clusters = shardsForAll()
-  interrupted(() => clusters.current, ['server', 'connection', 'importer', 'shard', 'connection of a shard'])
+  interrupted(() => clusters.current, ['server', 'connection', 'client', 'shard', 'connection of a shard'])
 })
 
 function interrupted(target: () => Target, victims: readonly Victim[]): void {
@@ -79,7 +65,7 @@ function interrupted(target: () => Target, victims: readonly Victim[]): void {
           await sleep(random.below(1_500))
           const victim = pick(random, victims)
           killed[victim] = (killed[victim] ?? 0) + 1
-          await kill(target(), victim, run.child.pid!, random)
+          await kill(target(), victim, random, async () => killProcess(run.child.pid!))
           const code = await run.ended
           if (code !== 0) cutOff++
           expect([0, 8, null], run.said()).toContain(code)
@@ -127,45 +113,6 @@ function bands(words: readonly string[]) {
         .filter(Boolean),
     said: () => text.err,
     ended: new Promise<number | null>(resolve => child.on('close', code => resolve(code))),
-  }
-}
-
-async function kill({ front, shards }: Target, victim: Victim, importer: number, random: Random): Promise<void> {
-  if (victim === 'importer') return killProcess(importer)
-  const isOfShard = victim === 'shard' || victim === 'connection of a shard'
-  const server = isOfShard ? pick(random, shards) : front
-  if (victim === 'server' || victim === 'shard') {
-    await server.kill()
-    return server.start()
-  }
-  const name = isOfShard ? 'postgres_fdw' : 'bands'
-  const [pid] = await server.sql(
-    `SELECT pid FROM pg_stat_activity WHERE application_name = '${name}' ORDER BY random()`,
-  )
-  if (pid !== undefined) killProcess(Number(pid))
-}
-
-/** Kills a process, unless it has come to its end. */
-function killProcess(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-  }
-}
-
-/** After one of its processes was killed, a server ends all others and recovers. */
-async function untilItAnswers(url: string): Promise<void> {
-  for (let tries = 0; ; tries++) {
-    try {
-      const store = await openPostgres(url, { readonly: true })
-      // Which asks all of them.
-      await store.atOneMoment(() => store.names()).finally(() => store.close())
-      return
-    } catch (error) {
-      if (tries === 600) throw error
-      await sleep(50)
-    }
   }
 }
 

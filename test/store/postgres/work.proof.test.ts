@@ -11,19 +11,44 @@ import { Random } from '../../../src/statistics/random.js'
 import type { Job, Queue } from '../../../src/store/postgres/queue.js'
 import { BIN, typed } from '../../cli/support/run.js'
 import { draws, NIGHT, provenInFull } from '../../support/full.js'
+import { alone, kill, type Target, type Victim } from '../../support/killing.js'
 import { clusterForAll, describePostgres } from '../../support/postgres.js'
 import { pick } from '../../support/random-facts.js'
+import { shardsForAll } from '../../support/shards.js'
 import { derivedIn } from '../../support/store.js'
 
 /** Files that are written in one transaction, and one that takes several. */
 const [FILES, TICKERS, BARS] = [8, 6, 400]
 const [MANY, FEW] = [450, 60]
 
-/** What is killed: one who works, the process behind one of the connections, or the whole server. */
-const VICTIMS = ['worker', 'worker', 'worker', 'connection', 'server'] as const
-
 describePostgres('three workers that are killed', () => {
   const cluster = clusterForAll()
+  working(
+    () => alone(cluster.current),
+    ['client', 'client', 'client', 'connection', 'server'],
+    async (url, bars) => {
+      expect(await cluster.current.sql(ADDED, url.split('/').at(-1))).toEqual([`${bars}|0|${FILES}`])
+    },
+  )
+})
+
+describePostgres('three workers over three shards that are killed', () => {
+  const clusters = shardsForAll()
+  const victims = ['client', 'client', 'connection', 'server', 'shard', 'connection of a shard'] as const
+  // A job that has written on one shard, when another dies, is done again over that: it is not done once to the row.
+  working(
+    () => clusters.current,
+    victims,
+    async () => {},
+  )
+})
+
+/** @param checkJobs looks at the jobs themselves, of files with so many bars that are written in one transaction each */
+function working(
+  target: () => Target,
+  victims: readonly Victim[],
+  checkJobs: (url: string, bars: number) => Promise<void>,
+): void {
   const folder = mkdtempSync(join(tmpdir(), 'bands-work-'))
   const workers = new Set<ChildProcess>()
   let expected: Awaited<ReturnType<typeof derivedIn>>
@@ -36,7 +61,7 @@ describePostgres('three workers that are killed', () => {
     }
     const many = Array.from({ length: MANY }, (_, t) => simulated(1_000 + t, FEW))
     write('b.csv', [...barsToCsv(many)])
-    const url = await cluster.current.createDatabase()
+    const url = await target().front.createDatabase()
     expect((await typed(`import ${folder} --db ${url}`)).code).toBe(0)
     expected = await derivedIn(url)
   })
@@ -47,20 +72,20 @@ describePostgres('three workers that are killed', () => {
 
   const rounds = draws(2)
   provenInFull(
-    `do every job once, with all of its rows or none (${rounds} rounds)`,
+    `have every job done whole, and no row lost or written twice (${rounds} rounds)`,
     async () => {
       const random = new Random(11)
-      const killed = { worker: 0, connection: 0, server: 0 }
+      const killed: Partial<Record<Victim, number>> = {}
       let begun = 0
       for (let round = 0; round < rounds; round++) {
-        const url = await cluster.current.createDatabase()
+        const url = await target().createDatabase()
         await typed(`import ${folder} --queue --db ${url}`)
         for (let i = 0; i < 3; i++) started(url)
         for (let kills = 0; kills < 4; kills++) {
           await sleep(200 + random.below(1_500))
-          const victim = pick(random, VICTIMS)
-          killed[victim]++
-          await kill(victim)
+          const victim = pick(random, victims)
+          killed[victim] = (killed[victim] ?? 0) + 1
+          await kill(target(), victim, random, killOne)
           while (workers.size < 3) started(url)
         }
         const jobs = await whenDone(url)
@@ -68,7 +93,7 @@ describePostgres('three workers that are killed', () => {
         await Promise.all([...workers].map(worker => new Promise(resolve => worker.once('close', resolve))))
         begun += jobs.reduce((sum, { tries }) => sum + tries, 0)
         expect(await derivedIn(url)).toEqual(expected)
-        expect(await cluster.current.sql(ADDED, url.split('/').at(-1))).toEqual([`${bars}|0|${FILES}`])
+        await checkJobs(url, bars)
       }
       if (NIGHT) process.stdout.write(`${JSON.stringify({ rounds, killed, begun })}\n`)
     },
@@ -85,30 +110,14 @@ describePostgres('three workers that are killed', () => {
     worker.once('close', () => workers.delete(worker))
   }
 
-  async function kill(victim: (typeof VICTIMS)[number]): Promise<void> {
-    if (victim === 'server') {
-      await cluster.current.kill()
-      return cluster.current.start()
-    }
-    if (victim === 'connection') {
-      const named = "SELECT pid FROM pg_stat_activity WHERE application_name = 'bands' ORDER BY random()"
-      // None while it recovers from the one before.
-      const [pid] = await cluster.current.sql(named).catch(() => [])
-      try {
-        if (pid !== undefined) process.kill(Number(pid), 'SIGKILL')
-      } catch (error) {
-        // It has come to its end by itself meanwhile.
-        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-      }
-      return
-    }
+  async function killOne(): Promise<void> {
     const [worker] = workers
     if (worker === undefined) return
     const ended = new Promise(resolve => worker.once('close', resolve))
     worker.kill('SIGKILL')
     await ended
   }
-})
+}
 
 /** Of files that are written in one transaction: how many bars their jobs have added in all, and how many were there already. */
 const ADDED = `SELECT sum((ticker->>'added')::int), sum((ticker->>'unchanged')::int), count(DISTINCT id)
