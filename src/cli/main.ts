@@ -25,7 +25,10 @@ async function answer(argv: readonly string[], world: World, run: { context?: Co
     await world.out.write(await completions(argv.slice(argv[2] === '--' ? 3 : 2), world.env))
     return 0
   }
-  const request = await (await import('./program.js')).parseWords(argv)
+  const alone = argv.length === 1 ? argv[0] : undefined
+  // Where there is nothing to parse, the answer need not wait for commander to be loaded.
+  const plain = alone === '--version' ? 'version' : alone === '--help' ? 'help' : null
+  const request = plain ?? (await (await import('./program.js')).parseWords(argv))
   if (typeof request === 'string' || 'helpFor' in request) {
     const { textFor } = await import('./help.js')
     await paged(world).write(textFor(request, Math.min(100, widthOf(world.out, world.env))))
