@@ -6,7 +6,7 @@ import { NOTHING_FOUND } from '../study/words.js'
 import type { Sweep, SweepCell } from '../sweep/result.js'
 import type { Tally } from '../tally/tally.js'
 import { cellText } from './long-tables.js'
-import { count, probability, returnRange, returnText, shareText, whole } from './numbers.js'
+import { count, probability, returnRange, returnText, shareText, UNKNOWN, whole } from './numbers.js'
 import { wholeWords } from './performance.js'
 
 /**
@@ -217,6 +217,12 @@ function tradesSureness(found: Backtest, cases: number, held: Held): string {
   ]
   const told = `p ${probability(random.p)} of random entry`
   return surenessText({ p: random.p, corrected: random.p, told, doubts })
+}
+
+/** What so many tries leave of the best Sharpe ratio. */
+export function deflatedText({ deflated_sharpe: deflated, reason, n, family }: Backtest['trials']): string {
+  if (deflated === null) return reason ?? UNKNOWN
+  return `${probability(deflated)}, by the ${whole(n)} of ${family === 'ledger' ? 'the ledger' : 'this run'}`
 }
 
 /** How many closed trades, of any ticker, were on at no time together. */

@@ -1,7 +1,7 @@
 import type { Backtest, Interval, MonteCarlo } from '../backtest/result.js'
 import { idlePlaces } from '../backtest/sizing.js'
 import { parseDay } from '../model/day.js'
-import { backtestAnswer } from './answer.js'
+import { backtestAnswer, deflatedText } from './answer.js'
 import { type Chart, line, newChart, type PriceChart } from './chart.js'
 import { besideEquity, equityChart, isPositive, pricesSection, tradedPrice } from './charts.js'
 import {
@@ -26,7 +26,6 @@ import {
   returnText,
   shareRange,
   shareText,
-  UNKNOWN,
   whole,
   words,
 } from './numbers.js'
@@ -213,12 +212,7 @@ function luckSentences({ random_entry: random, trials, seed }: Backtest): string
   else if (random.reason !== null) lines.push(`Random entry: ${random.reason}`)
   const strategies = (n: number): string => count(n, 'strategy', 'strategies')
   const ever = trials.ledger === null ? '' : `, ${strategies(trials.ledger)} in the ledger of trials`
-  const by = trials.family === 'ledger' ? 'the ledger' : 'this run'
-  const left =
-    trials.deflated_sharpe === null
-      ? (trials.reason ?? UNKNOWN)
-      : `${probability(trials.deflated_sharpe)}, by the ${whole(trials.n)} of ${by}`
-  lines.push(`Tried: ${strategies(trials.run)} in this run${ever}. Deflated Sharpe ratio: ${left}`)
+  lines.push(`Tried: ${strategies(trials.run)} in this run${ever}. Deflated Sharpe ratio: ${deflatedText(trials)}`)
   return lines.map(text => (text.endsWith('.') ? text : `${text}.`))
 }
 

@@ -1,6 +1,7 @@
 import type { Comparison, EquityStatistics, TradeStatistics } from '../backtest/result.js'
 import { exitsInWords, inWords } from '../backtest/words.js'
 import { parseDay } from '../model/day.js'
+import { deflatedText } from './answer.js'
 import { type Chart, line, newChart, type Tone } from './chart.js'
 import { isPositive } from './charts.js'
 import {
@@ -17,8 +18,9 @@ import {
   type Table,
   type Tile,
 } from './description.js'
-import { count, listed, probability, ratio, returnText, UNKNOWN, whole } from './numbers.js'
+import { count, listed, ratio, returnText, whole } from './numbers.js'
 import { statisticsOf, yearsTable } from './performance.js'
+import { statisticsRow } from './records.js'
 import { originFacts, rangeTexts, readingSection, whoText } from './words.js'
 
 /** Strategies side by side. */
@@ -270,10 +272,7 @@ function curvesChart({ strategies, dates }: Comparison): Chart {
 
 function luckSection({ best, trials, strategies }: Comparison): Section {
   const ever = trials.ledger === null ? '' : `, ${whole(trials.ledger)} in the ledger of trials`
-  const left =
-    trials.deflated_sharpe === null
-      ? (trials.reason ?? UNKNOWN)
-      : `${probability(trials.deflated_sharpe)}, by the ${whole(trials.n)} of ${trials.family === 'ledger' ? 'the ledger' : 'this run'}`
+  const left = deflatedText(trials)
   const deflated =
     best === null ? 'None has a Sharpe ratio that could be deflated' : `Deflated Sharpe ratio of ${best}: ${left}`
   const exits = strategies.map(({ name, strategy }) => `${name}: ${exitsInWords(strategy)}`)
@@ -297,10 +296,6 @@ function luckSection({ best, trials, strategies }: Comparison): Section {
 
 /** A row a strategy. */
 export function comparisonRecords({ strategies }: Comparison): Records {
-  const rows = strategies.map(({ name, statistics, trade_statistics }) => {
-    const { reasons: _, ...equity } = statistics
-    const { reasons: __, ...trades } = trade_statistics
-    return { name, ...equity, ...Object.fromEntries(Object.entries(trades).map(([key, of]) => [`trades_${key}`, of])) }
-  })
+  const rows = strategies.map(strategy => ({ name: strategy.name, ...statisticsRow(strategy) }))
   return { columns: Object.keys(rows[0] ?? {}), rows }
 }

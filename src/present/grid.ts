@@ -21,6 +21,7 @@ import {
 import { EVERY } from './long-tables.js'
 import { count, listed, probability, ratio, returnText, shareText, UNKNOWN, whole, words } from './numbers.js'
 import { outOfSampleSections, validationSections } from './performance.js'
+import { statisticsRow } from './records.js'
 import { originFacts, rangeTexts, readingSection, whoText } from './words.js'
 
 /** What a statistic is. */
@@ -345,16 +346,9 @@ function cellsSection({ axes, cells, statistic }: Grid): Section {
 
 /** A row a combination. */
 export function gridRecords({ axes, cells, statistic }: Grid): Records {
-  const rows = cells.map(({ values, value, statistics, trade_statistics }) => {
-    const { reasons: _, ...equity } = statistics
-    const { reasons: __, ...trades } = trade_statistics
-    return {
-      ...Object.fromEntries(axes.map(({ key }, i) => [key, values[i]!])),
-      statistic,
-      value,
-      ...equity,
-      ...Object.fromEntries(Object.entries(trades).map(([name, of]) => [`trades_${name}`, of])),
-    }
+  const rows = cells.map(({ values, value, ...told }) => {
+    const settings = Object.fromEntries(axes.map(({ key }, i) => [key, values[i]!]))
+    return { ...settings, statistic, value, ...statisticsRow(told) }
   })
   return { columns: Object.keys(rows[0] ?? {}), rows }
 }

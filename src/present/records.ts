@@ -75,6 +75,13 @@ export function equityRecords({ equity }: Backtest): Records {
   }
 }
 
+/** What came of a strategy: its equity and its trades. */
+export function statisticsRow({ statistics, trade_statistics }: Pick<Backtest, 'statistics' | 'trade_statistics'>) {
+  const { reasons: _, ...equity } = statistics
+  const { reasons: __, ...trades } = trade_statistics
+  return { ...equity, ...Object.fromEntries(Object.entries(trades).map(([key, of]) => [`trades_${key}`, of])) }
+}
+
 export function cellRecords({ cells, timeframe }: Sweep): Records {
   return { columns: CELL, rows: cells.map(cell => ({ timeframe, ...cell })) }
 }

@@ -2,7 +2,7 @@ import { builtText } from '../../built.js'
 import { parameter, sentence, wrong } from '../../errors.js'
 import { type AnyField, ruleInWords } from '../../fields/index.js'
 import { fieldValue, timeframeValue, wordValue } from '../../params/values.js'
-import { column, tableOf } from '../../present/description.js'
+import { column, describeList, tableOf } from '../../present/description.js'
 import { describeBandCounts } from '../../present/tally.js'
 import type { Command } from '../command.js'
 import { longName } from '../command-line.js'
@@ -139,13 +139,7 @@ function namesAnswer(schemas: Readonly<Record<string, Schema>>): Answer {
     name,
     schema: typeof title === 'string' && title !== name ? title : null,
   }))
-  const table = tableOf<(typeof rows)[number]>('Schemas', [column('name'), column('schema')], rows)
-  return described({
-    document: { schema: 'bands.schemas/1', schemas: rows },
-    columns: ['name', 'schema'],
-    rows,
-    paragraphs: [{ heading: [], parts: [{ table }] }],
-  })
+  return described(describeList({ schema: 'bands.schemas/1', schemas: rows }, rows, [column('name'), column('schema')]))
 }
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
