@@ -17,9 +17,13 @@ export interface Answer {
 }
 
 /** The answer of one row, for people a sentence or two. */
-export function oneRow(document: Row & { schema: string }, ...blocks: readonly Block[]): Answer {
+export function oneRow(
+  document: Row & { schema: string },
+  notes: readonly string[],
+  title: readonly string[] = [],
+): Answer {
   const { schema, ...row } = document
-  return { document: () => document, columns: Object.keys(row), rows: () => [row], blocks: () => blocks }
+  return { document: () => document, columns: Object.keys(row), rows: () => [row], blocks: () => [{ title, notes }] }
 }
 
 /** The format that was asked for, null when none was. Throws InvalidParameter when two were, or one that does not apply. */

@@ -171,7 +171,7 @@ const rollUp: Command = {
     const now = context.world.now().getTime()
     const { rows, days } = await withAccounts(context, given, accounts => rollUpLedger(accounts, now))
     const notes = [`rolled up: ${count(rows, 'row')} of the ledger; gone: ${count(days, 'day')} of an account`]
-    await context.show(oneRow({ schema: 'bands.roll-up/1', rows, days }, { notes }))
+    await context.show(oneRow({ schema: 'bands.roll-up/1', rows, days }, notes))
   },
 }
 
@@ -224,7 +224,7 @@ async function showCopy(context: Context, { from, to, rows, proof }: AccountsCop
     `copied: ${count(accounts, 'account')}, ${count(keys, 'key')}, ${count(ledger, 'row')} and ${count(days, 'day')} of the ledger`,
     `${to}: every row read again, all as in ${from}; ${count(requests, 'request')}, ${count(credits, 'credit')}: ${whole}`,
   ]
-  await context.show(oneRow({ schema: 'bands.accounts-copy/1', ...row }, { notes }))
+  await context.show(oneRow({ schema: 'bands.accounts-copy/1', ...row }, notes))
   if (discrepancies.length > 0) context.outcome = 5
 }
 
@@ -248,9 +248,7 @@ function accountRow({ name, tier, created }: Account) {
 async function showAccount(context: Context, account: Account, done: string): Promise<void> {
   const row = accountRow(account)
   const limits = `${whole(row.day_limit)} credits a day, ${whole(row.hour_limit)} an hour`
-  await context.show(
-    oneRow({ schema: 'bands.account/1', ...row }, { notes: [`${row.name} ${done} ${row.tier}: ${limits}`] }),
-  )
+  await context.show(oneRow({ schema: 'bands.account/1', ...row }, [`${row.name} ${done} ${row.tier}: ${limits}`]))
 }
 
 async function showUsage(context: Context, given: Given): Promise<void> {

@@ -61,7 +61,7 @@ const backup: Command = {
     }
     const what = `${manifest.files.map(({ kind }) => kind).join(', ')} in ${made.file} (${megabytes(bytes)})`
     const gone = removed.length === 0 ? [] : [`removed ${count(removed.length, 'older backup')}`]
-    await context.show(oneRow(row, { notes: [`backed up and checked: ${what}`, ...gone] }))
+    await context.show(oneRow(row, [`backed up and checked: ${what}`, ...gone]))
     if (hasAccountsElsewhere(context, given))
       await context.remark('the accounts in PostgreSQL (BANDS_ACCOUNTS) are not in it; pg_dump copies them.')
   },
@@ -94,7 +94,7 @@ const restore: Command = {
       ({ path, replaced }) => `${path}${replaced ? ', in the place of what was there' : ''}`,
     )
     const others = restored.kept.map(path => `${path} is not in the backup and stays as it is`)
-    await context.show(oneRow(row, { notes: [`restored as of ${made}:`, ...lines, ...others] }))
+    await context.show(oneRow(row, [`restored as of ${made}:`, ...lines, ...others]))
   },
 }
 
@@ -138,14 +138,12 @@ const copy: Command = {
     await context.show(
       oneRow(
         { schema: 'bands.store-copy/1', from: report.from, to: report.to, ...flat(copied, there), removed, hashes },
-        {
-          notes: [
-            `copied: ${amountsText(copied)}`,
-            ...(there.tickers === 0 ? [] : [`there already: ${amountsText(there)}`]),
-            ...gone,
-            `${report.to}: ${count(hashes, 'hash', 'hashes')} computed again, all as in ${report.from}`,
-          ],
-        },
+        [
+          `copied: ${amountsText(copied)}`,
+          ...(there.tickers === 0 ? [] : [`there already: ${amountsText(there)}`]),
+          ...gone,
+          `${report.to}: ${count(hashes, 'hash', 'hashes')} computed again, all as in ${report.from}`,
+        ],
       ),
     )
   },
@@ -181,7 +179,7 @@ const layout: Command = {
     await context.show(
       oneRow(
         { schema: 'bands.store-layout/1', database, partitions: found.partitions, shards: found.shards.join(' ') },
-        { notes: [`${database}: ${what}${isAsked ? ', made now, with nothing in them' : ''}`] },
+        [`${database}: ${what}${isAsked ? ', made now, with nothing in them' : ''}`],
       ),
     )
   },

@@ -102,7 +102,7 @@ async function get(context: Context, key: string, words: readonly string[]): Pro
     throw invalid('not_allowed', { param: 'key', value: key, allowed: names, suggestions: suggest(key, names) })
   const { setting, value, origin } = found
   const notes = [value === null ? '' : String(value)]
-  await context.show(oneRow({ schema: 'bands.setting/1', setting, value, origin }, { notes }))
+  await context.show(oneRow({ schema: 'bands.setting/1', setting, value, origin }, notes))
 }
 
 async function set(context: Context, key: KeptSetting, words: readonly string[]): Promise<void> {
@@ -142,7 +142,7 @@ async function change(context: Context, key: KeptSetting, written: string | unde
   const file = configPath(env)
   const done = value === null ? `${key} is unset` : `${key} is ${value}`
   const row = { schema: 'bands.setting/1', setting: key, value, origin: kept.places[key] ?? 'default' }
-  await context.show(oneRow(row, { notes: [`${done} in ${file}`] }))
+  await context.show(oneRow(row, [`${done} in ${file}`]))
   const winner = key in SETTINGS ? context.config.from[key as Setting] : undefined
   if (value !== null && winner !== undefined && !winner.startsWith(file))
     await context.remark(`${winner} says otherwise, and wins.`)
@@ -244,7 +244,7 @@ const login: Command = {
     const left = remaining === null ? '' : `, ${whole(remaining)} of ${whole(limit ?? 0)} credits left today`
     const row = { schema: 'bands.login/1', ...kept, credits_limit: limit, credits_remaining: remaining }
     await context.show({
-      ...oneRow(row, { notes: [`profile ${profile}: ${url}${plan}, key ${key}${left}`] }),
+      ...oneRow(row, [`profile ${profile}: ${url}${plan}, key ${key}${left}`]),
       document: () => ({ schema: 'bands.login/1', ...kept, credits }),
     })
     await context.hint(
@@ -262,7 +262,7 @@ const logout: Command = {
   async run(context) {
     const { profile, origin } = await forgottenKey(context)
     const notes = [`the key of profile ${profile} for ${origin} is forgotten`]
-    await context.show(oneRow({ schema: 'bands.logout/1', profile, origin }, { notes }))
+    await context.show(oneRow({ schema: 'bands.logout/1', profile, origin }, notes))
   },
 }
 

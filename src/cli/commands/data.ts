@@ -148,7 +148,7 @@ const rebuild: Command = {
       context.step(() => `deriving  ${done}/${of ?? '?'} tickers`),
     )
     const row = { schema: 'bands.rebuild/1', database: importer.store.location, tickers }
-    await context.show(oneRow(row, { notes: [`derived ${count(tickers, 'ticker')} again from the bars`] }))
+    await context.show(oneRow(row, [`derived ${count(tickers, 'ticker')} again from the bars`]))
   },
 }
 
@@ -189,7 +189,7 @@ interface Removed {
 }
 
 async function showRemoved(context: Context, { ticker, removed, after, bars }: Removed, note: string): Promise<void> {
-  await context.show(oneRow({ schema: 'bands.remove/1', ticker, removed, after, bars }, { notes: [note] }))
+  await context.show(oneRow({ schema: 'bands.remove/1', ticker, removed, after, bars }, [note]))
 }
 
 const rename: Command = {
@@ -211,7 +211,7 @@ const rename: Command = {
       const carried =
         among.length === 0 ? [] : [`in ${among.length === 1 ? 'the list' : 'the lists'} ${among.join(', ')}, too`]
       const notes = [`${ticker} is ${name} now`, ...carried]
-      await context.show(oneRow({ schema: 'bands.rename/1', ticker, name }, { notes }))
+      await context.show(oneRow({ schema: 'bands.rename/1', ticker, name }, notes))
     } finally {
       await lists?.close()
     }
@@ -242,7 +242,7 @@ const unlock: Command = {
     const { pid = null, host = null, started = null } = freed ?? {}
     const row = { schema: 'bands.unlock/1', database: path, unlocked: freed !== null, pid, host, started }
     const who = `process ${pid} on ${host}, which took it at ${started}, has it no more`
-    await context.show(oneRow(row, { notes: [freed === null ? 'nobody is writing; nothing to unlock' : who] }))
+    await context.show(oneRow(row, [freed === null ? 'nobody is writing; nothing to unlock' : who]))
   },
 }
 

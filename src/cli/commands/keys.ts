@@ -92,7 +92,7 @@ const revoke: Command = {
     })
     const since = `${identity} of ${entry.account.name} counts no more`
     const note = before ? `${since}; it was revoked ${minute(entry.revoked)}` : since
-    await context.show(oneRow({ schema: 'bands.revoked-key/1', ...keyRow(entry, now) }, { notes: [note] }))
+    await context.show(oneRow({ schema: 'bands.revoked-key/1', ...keyRow(entry, now) }, [note]))
   },
 }
 

@@ -194,7 +194,7 @@ async function showServing(
     ...(accounts > 0 ? [count(accounts, 'account')] : NO_ACCOUNT),
     'Ctrl-C ends it.',
   ]
-  await context.show(oneRow(row, { title: [url, `docs ${row.docs}`], notes }))
+  await context.show(oneRow(row, notes, [url, `docs ${row.docs}`]))
   if (sample) await context.notice('the sample is served; load your own and start again: bands import FILE.csv')
 }
 

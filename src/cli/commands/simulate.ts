@@ -19,6 +19,7 @@ import {
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import type { Row } from '../formats.js'
+import { oneRow } from '../output.js'
 import { progressText } from './import.js'
 
 const WORLD = {
@@ -85,18 +86,12 @@ async function loadSimulated(context: Context, options: SimulateOptions, wait: b
   const records = sheets.reduce((sum, sheet) => sum + sheet.records, 0)
   const bars = reports.reduce((sum, report) => sum + report.bars, 0)
   const tickers = count(reports.length, 'simulated ticker')
+  const loaded = `loaded ${tickers} with ${count(bars, 'bar')} and ${count(records, 'fact')}`
+  const notes = [loaded, ...reports.flatMap(({ note }) => note ?? [])]
   await context.show({
-    document: () => ({ schema: 'bands.simulate/1', tickers: reports, facts: sheets }),
+    ...oneRow({ schema: 'bands.simulate/1', tickers: reports, facts: sheets }, notes),
     columns: ['ticker', 'prices', 'added', 'replaced', 'unchanged', 'bars', 'first', 'last'],
     rows: () => reports,
-    blocks: () => [
-      {
-        notes: [
-          `loaded ${tickers} with ${count(bars, 'bar')} and ${count(records, 'fact')}`,
-          ...reports.flatMap(({ note }) => note ?? []),
-        ],
-      },
-    ],
   })
 }
 

@@ -104,7 +104,7 @@ const remove: Command = {
       })
     if (tickers.length > 0) return showList(context, await changing(context, lists => lists.take(name, tickers)))
     await changing(context, lists => lists.remove(name))
-    await context.show(oneRow({ schema: 'bands.watch-removed/1', name }, { notes: [`the list ${name} is removed`] }))
+    await context.show(oneRow({ schema: 'bands.watch-removed/1', name }, [`the list ${name} is removed`]))
   },
 }
 
@@ -131,12 +131,11 @@ async function changing<T>(context: Context, change: (lists: Lists) => Promise<T
 async function showList(context: Context, { name, condition, tickers }: NamedList): Promise<void> {
   const of = condition ?? (tickers.length === 0 ? 'no tickers' : tickers.join(' '))
   const title = [name, condition === null ? count(tickers.length, 'ticker') : 'the tickers for which holds']
+  const each = condition === null ? tickers : [null]
   await context.show({
-    document: () => ({ schema: 'bands.watch-list/1', name, condition, tickers }),
+    ...oneRow({ schema: 'bands.watch-list/1', name, condition, tickers }, [of], title),
     columns: ['name', 'condition', 'ticker'],
-    rows: () =>
-      condition === null ? tickers.map(ticker => ({ name, condition, ticker })) : [{ name, condition, ticker: null }],
-    blocks: () => [{ title, notes: [of] }],
+    rows: () => each.map(ticker => ({ name, condition, ticker })),
   })
 }
 

@@ -49,7 +49,7 @@ const run: Command = {
     }
     const { done, failed, given_back } = worker
     const notes = [`${count(done, 'job')} done, ${failed} failed, ${given_back} given back`]
-    await context.show(oneRow({ schema: 'bands.work/1', queue: queue.location, done, failed, given_back }, { notes }))
+    await context.show(oneRow({ schema: 'bands.work/1', queue: queue.location, done, failed, given_back }, notes))
     if (failed > 0) context.outcome = 5
   },
 }
@@ -225,9 +225,7 @@ async function change(
     if (await change(queue, found)) return queue.job(found.id)
     throw wrong('id', `job ${shortened(found.id)} is ${found.state}, and stays so.`, { value: name })
   })
-  await context.show(
-    oneRow({ schema: 'bands.work-job/1', ...jobRow(job) }, { notes: [`job ${shortened(job.id)} ${verb}`] }),
-  )
+  await context.show(oneRow({ schema: 'bands.work-job/1', ...jobRow(job) }, [`job ${shortened(job.id)} ${verb}`]))
 }
 
 const result: Command = {
