@@ -77,8 +77,10 @@ async function opened(root, place) {
 export async function bundled(root, contents) {
   const { build } = createRequire(join(root, 'package.json'))('esbuild')
   const outfile = join(FOLDER, `bundled-${process.pid}-${++bundles}.cjs`)
-  const define = { 'import.meta.url': 'bandsFileUrl' }
-  const banner = { js: `const bandsFileUrl = ${JSON.stringify(pathToFileURL(join(root, 'dist', 'charges.js')).href)}` }
+  // As if it lay beside what the build made.
+  const define = { 'import.meta.url': 'bandsFileUrl', 'import.meta.dirname': 'bandsFolder' }
+  const [folder, url] = [join(root, 'dist'), pathToFileURL(join(root, 'dist', 'charges.js')).href]
+  const banner = { js: `const [bandsFolder, bandsFileUrl] = ${JSON.stringify([folder, url])}` }
   const form = { bundle: true, format: 'cjs', platform: 'node', target: 'node20', mainFields: ['module', 'main'] }
   await build({ ...form, stdin: { contents, resolveDir: root }, outfile, define, banner, logLevel: 'error' })
   const found = createRequire(import.meta.url)(outfile)
