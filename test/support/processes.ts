@@ -4,6 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const DIST = join(ROOT, 'dist')
 
 /** Bundles a TypeScript program of the tests into a file that node runs, so that real processes run today's sources. */
 export async function bundled(program: string, folder: string): Promise<string> {
@@ -17,9 +18,11 @@ export async function bundled(program: string, folder: string): Promise<string> 
     // Of a package with two forms, the one that can be bundled.
     mainFields: ['module', 'main'],
     target: 'node20',
-    define: { 'import.meta.url': 'bandsFileUrl' },
+    define: { 'import.meta.url': 'bandsFileUrl', 'import.meta.dirname': 'bandsFolder' },
     // As if it lay where the product does, so that it finds what lies beside that.
-    banner: { js: `const bandsFileUrl=${JSON.stringify(pathToFileURL(join(ROOT, 'dist', 'program.js')).href)};` },
+    banner: {
+      js: `const [bandsFolder, bandsFileUrl] = ${JSON.stringify([DIST, pathToFileURL(join(DIST, 'program.js')).href])};`,
+    },
     logLevel: 'error',
   })
   return outfile
