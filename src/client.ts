@@ -20,27 +20,15 @@ import {
   statusOf,
   type WholeStatus,
 } from './open.js'
+import { type Checks, checkFunction, checkOptions, listOf, objectOf } from './params/arguments.js'
 import type { OwnField } from './params/fields-file.js'
 import type { CompareParams, GridParams } from './params/grid.js'
+import { THREADS } from './params/kinds.js'
 import { type ExplainParams, FACTS, parseExplain, parseScreen, type ScreenParams } from './params/questions.js'
 import { readParams } from './params/row.js'
 import type { BacktestParams } from './params/strategy.js'
 import type { StudyParams, SweepParams } from './params/studies.js'
-import {
-  type Checks,
-  checkFunction,
-  checkOptions,
-  databaseValue,
-  dayValue,
-  flagValue,
-  integerValue,
-  listOf,
-  objectOf,
-  THREADS,
-  textOf,
-  tickerValue,
-  tierValue,
-} from './params/values.js'
+import { databaseValue, dayValue, flagValue, integerValue, textOf, tickerValue, tierValue } from './params/values.js'
 import type { Reported } from './present/prices.js'
 import type { Credits, Remote, TransportOptions } from './remote/remote.js'
 import { type Screen, screen } from './screen/screen.js'

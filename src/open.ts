@@ -26,7 +26,9 @@ import {
   openForReading,
   postgresUrl,
 } from './open/where.js'
-import { checkFunction, checkOptions, databaseValue, flagValue, objectOf, THREADS } from './params/values.js'
+import { checkFunction, checkOptions, objectOf } from './params/arguments.js'
+import { THREADS } from './params/kinds.js'
+import { databaseValue, flagValue } from './params/values.js'
 import { Beside, type PulledTicker } from './remote/beside.js'
 import type { PageSource, PullOptions } from './remote/pull.js'
 import type { PullReport, PullRequest } from './remote/pull-plan.js'

@@ -5,6 +5,7 @@ import { readRank } from '../language/rank.js'
 import { formatDay } from '../model/day.js'
 import type { EventHistory, EventsPage, HistoryQuery, OversoldPage, PoolQuery } from '../model/event.js'
 import type { Timeframe } from '../model/terms.js'
+import { objectOf } from '../params/arguments.js'
 import {
   ASKED_EVENTS,
   type EventsParams,
@@ -25,7 +26,7 @@ import {
   type TransitionsParams,
 } from '../params/questions.js'
 import { type ParamsOf, readParams } from '../params/row.js'
-import { fieldRead, objectOf, textOf, wordValue } from '../params/values.js'
+import { fieldRead, textOf, wordValue } from '../params/values.js'
 import { eventHistory, type FieldInfo, type Source } from '../source.js'
 import { type Now, now } from '../tally/now.js'
 import { type PoolEvents, poolEvents } from '../tally/pool.js'

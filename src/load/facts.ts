@@ -18,7 +18,7 @@ import {
   securityOf,
   usableFrom,
 } from '../model/facts.js'
-import { DAYS } from '../params/values.js'
+import { DAYS } from '../params/arguments.js'
 import { Damaged, type Store, type TickerEntry, type TickerSheet } from '../store/store.js'
 import type { Kept } from './derive.js'
 import type { SheetReport } from './report.js'

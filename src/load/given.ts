@@ -8,21 +8,8 @@ import { barFault, isPrice, latestBar } from '../feeds/price-rows.js'
 import { type Day, formatDay, isDay } from '../model/day.js'
 import { FACT_KINDS, type FactKind, type FactRecord, type FactSource } from '../model/facts.js'
 import type { Adjustment, Series } from '../model/series.js'
-import {
-  type Checks,
-  checkDay,
-  checkFunction,
-  checkOptions,
-  DAYS,
-  flagValue,
-  integerValue,
-  listOf,
-  objectOf,
-  refuse,
-  textOf,
-  tickerValue,
-  wordValue,
-} from '../params/values.js'
+import { type Checks, checkDay, checkFunction, checkOptions, DAYS, listOf, objectOf } from '../params/arguments.js'
+import { flagValue, integerValue, refuse, textOf, tickerValue, wordValue } from '../params/values.js'
 import { checkedRecord } from './facts.js'
 import type { ImportOptions, SourcedBars } from './report.js'
 

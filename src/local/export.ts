@@ -6,18 +6,9 @@ import { type Day, formatDay } from '../model/day.js'
 import type { Column, ExportedBar, ExportedEvent, ExportedSeriesBar } from '../model/event.js'
 import { bandsByBar, barOf, UNDEFINED } from '../model/series.js'
 import { TIMEFRAME_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../model/terms.js'
+import { checkDay, listOf, withoutNulls } from '../params/arguments.js'
 import { checkedNames, readParams } from '../params/row.js'
-import {
-  bandsValue,
-  checkDay,
-  conditionValue,
-  fieldValue,
-  listOf,
-  textOf,
-  tickerValue,
-  timeframeValue,
-  withoutNulls,
-} from '../params/values.js'
+import { bandsValue, conditionValue, fieldValue, textOf, tickerValue, timeframeValue } from '../params/values.js'
 import { lagged, WHEN } from '../params/when.js'
 import { first } from '../source.js'
 import { inOrder } from '../threads.js'

@@ -1,11 +1,12 @@
 import { InvalidParameter, listed, parameter, sentence, wrong } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Tier } from '../model/terms.js'
+import { listOf, objectOf, withoutNulls } from './arguments.js'
 import { CONDITIONS_LAG, checkContext, LAGGED_THINGS } from './context.js'
 import { checkedNames, itemsOf, type Parameter, typedValue, type Written } from './row.js'
 import { BACKTEST, candidatesOf, LEAVES, type Leaf, type RunOptions, runOf, type Strategy } from './strategy.js'
 import { isMapping, type Places, readYaml, strategyOf } from './strategy-file.js'
-import { listOf, objectOf, refuse, textOf, tickerValue, withoutNulls } from './values.js'
+import { refuse, textOf, tickerValue } from './values.js'
 import { namesTicker, noneLagged } from './when.js'
 
 /** How a backtest is read. */

@@ -2,6 +2,7 @@ import { InvalidParameter, invalid, listed, parameter, sentence, shown, wrong } 
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Context } from '../model/event.js'
 import { LAG, several } from './figures.js'
+import { BAND, BANDS, FIELD, TICKER } from './kinds.js'
 import {
   ALONE,
   as,
@@ -16,7 +17,7 @@ import {
   type Written,
   whole,
 } from './row.js'
-import { BAND, BANDS, bandValue, FIELD, fieldValue, TICKER, textOf, tickerValue } from './values.js'
+import { bandValue, fieldValue, textOf, tickerValue } from './values.js'
 import { LAGGED_SIGNALS, namesTicker, noneLagged } from './when.js'
 
 /** A second ticker, looked at on the dates of events: its parameters, the word that stands for them, and how they are read. */

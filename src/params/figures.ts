@@ -1,17 +1,7 @@
 import { InvalidParameter, invalid } from '../errors.js'
+import { DAY, FIELD, integerOf, listSchema } from './kinds.js'
 import { ALONE, type Kind, type Text, type Texts } from './row.js'
-import {
-  DAY,
-  dayValue,
-  FIELD,
-  flagValue,
-  integerOf,
-  integerValue,
-  listSchema,
-  listValue,
-  refuse,
-  textOf,
-} from './values.js'
+import { dayValue, flagValue, integerValue, listValue, refuse, textOf } from './values.js'
 
 /** The kinds of value that studies, backtests and sweeps need beside those of a question of events. */
 

@@ -9,7 +9,9 @@ import {
   whole,
   wrong,
 } from '../errors.js'
+import { listOf, objectOf, withoutNulls } from './arguments.js'
 import { type BacktestWays, parseBacktest } from './backtest.js'
+import { integerOf, oneOf } from './kinds.js'
 import {
   given,
   itemsOf,
@@ -24,7 +26,7 @@ import {
 } from './row.js'
 import { type BacktestParams, LEAVES, type Leaf, RUN, type RunOptions, STRATEGY, type Strategy } from './strategy.js'
 import { SEED, SIGNALS } from './studies.js'
-import { integerOf, listOf, objectOf, oneOf, refuse, textOf, withoutNulls } from './values.js'
+import { refuse, textOf } from './values.js'
 
 /** What cells can be compared by; of each more is better. */
 export type GridStatistic = (typeof GRID_STATISTICS)[number]

@@ -13,8 +13,24 @@ import {
 } from '../model/event.js'
 import { FACT_KINDS } from '../model/facts.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
+import { listOf, objectOf } from './arguments.js'
 import { apart, CONTEXT, EVENTS_CONTEXT, inOne, inOneWithBand } from './context.js'
 import { FLAG, ONE_OF_FIELDS, several } from './figures.js'
+import {
+  ASKED_FIELD,
+  BAND,
+  BANDS,
+  CONDITION,
+  COUNT,
+  DAY,
+  FIELD,
+  integerOf,
+  oneOf,
+  TEXT,
+  TICKER,
+  TIMEFRAME,
+  wordOf,
+} from './kinds.js'
 import {
   given,
   type Kind,
@@ -26,26 +42,7 @@ import {
   unknownParameter,
   type Written,
 } from './row.js'
-import {
-  ASKED_FIELD,
-  BAND,
-  BANDS,
-  CONDITION,
-  COUNT,
-  DAY,
-  FIELD,
-  integerOf,
-  listOf,
-  objectOf,
-  oneOf,
-  refuse,
-  TEXT,
-  TICKER,
-  TIMEFRAME,
-  textOf,
-  tickerValue,
-  wordOf,
-} from './values.js'
+import { refuse, textOf, tickerValue } from './values.js'
 import { inPlaceOfField, LAGGED, lagged, type ReadWhen, WHEN, withField } from './when.js'
 
 /** The parameters of every question, of a ticker, of several or of a market, and how what was written for them is read. */

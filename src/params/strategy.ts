@@ -2,6 +2,7 @@ import { parameter, quoted, sentence, wrong } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 import { CONDITIONS_LAG } from './context.js'
 import { DATE, DISTANCE, FLAG, numberOf, RATE, several, shareOf } from './figures.js'
+import { ASKED_BANDS, ASKED_FIELD, CONDITION, integerOf, oneOf, RANK, TEXT, TICKER } from './kinds.js'
 import { TIMEFRAME_ROW } from './questions.js'
 import {
   as,
@@ -26,19 +27,7 @@ import {
   whole,
 } from './row.js'
 import { DEFAULT_REPS, ENTRY, type EventFilter, FAMILY, MOST_DRAWS, onlyOne, SEED, WALK_FORWARD } from './studies.js'
-import {
-  ASKED_BANDS,
-  ASKED_FIELD,
-  CONDITION,
-  flagValue,
-  integerOf,
-  integerValue,
-  oneOf,
-  RANK,
-  TEXT,
-  TICKER,
-  wordValue,
-} from './values.js'
+import { flagValue, integerValue, wordValue } from './values.js'
 import { entryWithField } from './when.js'
 
 export type Side = 'long' | 'short'

@@ -3,8 +3,10 @@ import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import { TRUE, TRUTHS } from '../language/as-field.js'
 import { STABILITIES } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
+import { listOf, objectOf, withoutNulls } from './arguments.js'
 import { CONTEXT_PART, laggedCells, laggedSignals, SIGNALS_CONTEXT, SWEEP_CONTEXT, withContext } from './context.js'
 import { DATE, FLAG, integersOf, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figures.js'
+import { ASKED_BANDS, ASKED_FIELD, BANDS, CONDITION, FIELD, integerOf, oneOf, TICKER } from './kinds.js'
 import { type FieldOrCondition, TIMEFRAME_ROW } from './questions.js'
 import {
   as,
@@ -22,25 +24,7 @@ import {
   type Values,
   type Written,
 } from './row.js'
-import {
-  ASKED_BANDS,
-  ASKED_FIELD,
-  BANDS,
-  bandsValue,
-  CONDITION,
-  conditionValue,
-  FIELD,
-  integerOf,
-  integerValue,
-  listOf,
-  objectOf,
-  oneOf,
-  refuse,
-  TICKER,
-  textOf,
-  tickerValue,
-  withoutNulls,
-} from './values.js'
+import { bandsValue, conditionValue, integerValue, refuse, textOf, tickerValue } from './values.js'
 import { WHEN, withField } from './when.js'
 
 export type Abnormal = 'none' | 'mean' | 'market'

@@ -1,8 +1,9 @@
 import { type InvalidParameter, parameter, quoted, sentence, wrong } from '../errors.js'
 import type { FieldSet } from '../fields/index.js'
 import { conditionField, isCondition, TRUE, TRUTHS } from '../language/as-field.js'
+import { CONDITION, integerOf } from './kinds.js'
 import { open, type Table, type Written } from './row.js'
-import { CONDITION, conditionValue, integerOf, textOf } from './values.js'
+import { conditionValue, textOf } from './values.js'
 
 /** A condition among the parameters: in place of a field, whose events are then those of the condition, or beside one. */
 

@@ -5,8 +5,9 @@ import type { TickerFacts } from '../../feeds/feed.js'
 import type { ImportProgress, SourcedBars } from '../../load/report.js'
 import { dayAt, dayOf, formatDay } from '../../model/day.js'
 import type { FactKind } from '../../model/facts.js'
+import { DAY, integerOf } from '../../params/kinds.js'
 import { given as optional, optionsOf } from '../../params/row.js'
-import { DAY, integerOf, integerValue } from '../../params/values.js'
+import { integerValue } from '../../params/values.js'
 import { count } from '../../present/numbers.js'
 import {
   barsToCsv,

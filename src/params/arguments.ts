@@ -1,0 +1,48 @@
+import { isDay } from '../model/day.js'
+import { unknownParameter, type Written } from './row.js'
+import { refuse } from './values.js'
+
+/** What a program hands over, before anything looks into it: every refusal names the argument. */
+
+/** An object with names and values; a list and a function are none. */
+export function objectOf(param: string, value: unknown): Written {
+  return isObject(value) && !isList(value) ? value : refuse(param, value, 'an object')
+}
+
+function isObject(value: unknown): value is Written {
+  return typeof value === 'object' && value !== null
+}
+
+/** Everything of a list, or of what is walked through like one; a text is none. */
+export function listOf(param: string, value: unknown): unknown[] {
+  return isList(value) ? [...value] : refuse(param, value, 'a list')
+}
+
+function isList(value: unknown): value is Iterable<unknown> {
+  return isObject(value) && Symbol.iterator in value
+}
+
+export const DAYS = 'a day, counted from 1970-01-01'
+
+export function checkDay(param: string, value: unknown): void {
+  if (!isDay(value)) refuse(param, value, DAYS)
+}
+
+export function checkFunction(param: string, value: unknown): void {
+  if (value !== undefined && typeof value !== 'function') refuse(param, value, 'a function')
+}
+
+/** How each of some options is looked at; what is not given is not. Throws InvalidParameter for others, too. */
+export type Checks<Name extends string = string> = Readonly<Record<Name, (param: string, value: unknown) => unknown>>
+
+export function checkOptions(param: string, value: unknown, checks: Checks): void {
+  const names = Object.keys(checks)
+  for (const [name, one] of Object.entries(objectOf(param, value))) {
+    if (!names.includes(name)) throw unknownParameter(name, names)
+    if (one !== undefined) checks[name]!(name, one)
+  }
+}
+
+export function withoutNulls(params: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null && value !== undefined))
+}
