@@ -14,7 +14,18 @@ const FIGURES = [
   { title: 'seconds of processor', of: ({ cpu }) => cpu, ticks: [0.1, 1, 10, 100, 1000] },
   { title: 'peak memory, MiB', of: ({ peak }) => peak / 2 ** 20, ticks: [10, 100, 1000] },
 ]
-const COLOURS = ['#1b6ca8', '#d1495b', '#2e933c', '#8e5ea2', '#e28413', '#3a3a3a', '#00a6a6', '#a15c38', '#7d8597']
+const COLOURS = [
+  '#1b6ca8',
+  '#d1495b',
+  '#2e933c',
+  '#8e5ea2',
+  '#e28413',
+  '#3a3a3a',
+  '#00a6a6',
+  '#a15c38',
+  '#7d8597',
+  '#b5179e',
+]
 const [WIDTH, HEIGHT, LEFT, TOP, RIGHT, GAP] = [330, 250, 60, 34, 130, 64]
 
 let isKept = false

@@ -24,6 +24,7 @@ export const STEPS = {
   sweep: asking('sweep', '--all', '--json'),
   status: asking('status', '--json'),
   verify: asking('verify', '--json'),
+  screen: asking('screen', 'rsi_zone = oversold', '--json'),
 }
 
 export const scale = Object.entries(SIZES).flatMap(([size, [tickers, bars]]) =>
