@@ -27,7 +27,8 @@ export function resultOf(row, samples, floor) {
 /** How many times the target is what was measured; below 1 it is met. */
 function ofTarget({ target, of, ratio: found, ...figures }) {
   const [[kind, least] = []] = Object.entries(target)
-  if (kind === undefined) return null
+  // A floor of less than a millisecond is 0 where it is told in whole ones.
+  if (kind === undefined || (kind === 'ratio' && found === null)) return null
   if (kind === 'ratio') return RATES.includes(of) ? least / found.median : found.median / least
   return RATES.includes(of) ? least / figures[of].median : figures[of].median / least
 }
