@@ -59,10 +59,11 @@ export class Ranking {
 
 // Plain loops: `filter` and `from` with a function take longer than sorting does.
 
-/** The values of a column in ascending order, as `toSorted` gives them. @param into room for as many */
+/** The values of a column in ascending order, as `toSorted` gives them. @param into room for as many, or the column itself */
 export function inOrder(values: Float64Array, into: Float64Array = new Float64Array(values.length)): Float64Array {
-  into.set(kernelAscending(values) ?? values.toSorted())
-  return into
+  const ordered = kernelAscending(values)
+  into.set(ordered ?? values)
+  return ordered === null ? into.sort() : into
 }
 
 /** The defined values in order. */

@@ -232,8 +232,7 @@ export function baseOf(members: readonly Pick<MemberBars, 'returns' | 'events' |
   const deviation = Math.sqrt(weighted(({ returns }) => meanSquare(returns, mean)))
   // In their place: of a market they are as much as all that is kept of its prices.
   const columns = counting.map(({ returns, events: { length: weight } }) => {
-    returns.set(inOrder(returns))
-    return { ascending: returns, weight }
+    return { ascending: inOrder(returns, returns), weight }
   })
   const n = counting.reduce((sum, { returns }) => sum + returns.length, 0)
   return { n, mean, median: pooledQuantile(columns, 0.5), hit, deviation, columns }

@@ -253,7 +253,7 @@ export function forwardReturns(
   horizon: number,
 ): Float64Array {
   const returns = returnsOver(close, horizon)
-  if (delisting?.price == null) return returns
+  if (delisting === null) return returns
   for (let t = Math.max(0, close.length - horizon); t < close.length; t++) returns[t] = delisting.price / close[t]! - 1
   return returns
 }

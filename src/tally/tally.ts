@@ -81,8 +81,8 @@ export async function tally(source: Source, query: TallyQuery, { step }: TallyWa
   const found = groupsOf(sources, by, order)
   // Window by window, in one room: the bases of one are all returns of all tickers.
   const room = new Float64Array(sources.reduce((bars, { base }) => bars + (base?.bars ?? 0), 0))
-  const tallied = TIMEFRAMES[timeframe].windows.map((_, w) => {
-    const bases = basesOf(sources, windowNames(timeframe)[w]!, room)
+  const tallied = windowNames(timeframe).map((window, w) => {
+    const bases = basesOf(sources, window, room)
     return found.map(({ members }) => tallyWindow(members, timeframe, w, bases))
   })
   const groups = found.map(({ value, members }, i): TallyGroup => {
