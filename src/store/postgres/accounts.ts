@@ -35,9 +35,9 @@ import {
   missing,
 } from '../account-rows.js'
 import type { Address } from './address.js'
-import { booksIn } from './books.js'
+import { batchName, booksIn } from './books.js'
 import { clearBooks, putBooks, readBooks } from './books-copy.js'
-import { Database, kept, type Queries } from './connection.js'
+import { Database, kept, type Queries, type TransactionOptions } from './connection.js'
 import { prepareSchema } from './steps.js'
 
 /** How long a batch of charges is sent again whose fate is not known, and the longest sleep between, in milliseconds. */
@@ -174,10 +174,10 @@ export class PostgresAccounts implements Accounts {
     const deadline = performance.now() + (this.#failed ? 0 : PATIENCE)
     for (let again = false, longest = 10; ; again = true, longest = Math.min(2 * longest, LONGEST_SLEEP)) {
       try {
-        const names = await this.#namesOf(charges)
-        const rows = await this.#db.query<ChargedRow>(CHARGE, valuesOf(charges, names, again), CHARGE_MS)
+        const runs = runsOf(charges, await this.#namesOf(charges))
+        const rows = await this.#db.query<ChargedRow>(CHARGE, valuesOf(charges, runs, again), CHARGE_MS)
         this.#failed = false
-        return outcomesIn(rows, charges, names)
+        return outcomesIn(rows, runs, charges.length)
       } catch (error) {
         if (!isOfStorage(error)) throw error
         const isOver = !(again || error instanceof Busy) || performance.now() >= deadline
@@ -201,18 +201,18 @@ export class PostgresAccounts implements Accounts {
       const found = await query<ComparedRow>(DISCREPANCIES, only)
       return { ...total!, discrepancies: found.flatMap(discrepanciesIn) }
     }
-    return this.#db.transaction(work, { snapshot: true, statement: LEDGER_MS })
+    return this.#onLedger(work, { snapshot: true })
   }
 
   /** One day, or what is too old. */
   async rollUp(at: number): Promise<RolledUp> {
     const { singleFrom, daysFrom } = keptFrom(at)
     const work = ({ query }: Queries) => query<RolledUp>(ROLL_UP, [singleFrom, daysFrom])
-    return (await this.#db.transaction(work, { statement: LEDGER_MS }))[0]!
+    return (await this.#onLedger(work))[0]!
   }
 
   readBooks(each: EachRows): Promise<void> {
-    return this.#db.transaction(session => readBooks(session, each), { snapshot: true, statement: LEDGER_MS })
+    return this.#onLedger(session => readBooks(session, each), { snapshot: true })
   }
 
   replaceBooks<T>(work: (put: EachRows, look: (each: EachRows) => Promise<void>) => Promise<T>): Promise<T> {
@@ -226,7 +226,7 @@ export class PostgresAccounts implements Accounts {
       await session.query('UPDATE bands_accounts.changes SET count = count + 1')
       return result
     }
-    return this.#db.transaction(replaced, { statement: LEDGER_MS })
+    return this.#onLedger(replaced)
   }
 
   async check(): Promise<void> {
@@ -242,6 +242,15 @@ export class PostgresAccounts implements Accounts {
 
   close(): Promise<void> {
     return this.#db.close()
+  }
+
+  /** All of the ledger may be looked at. How many lines its rows have is not known: code would be compiled for a few. */
+  #onLedger<T>(work: (session: Queries) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    const own = async (session: Queries): Promise<T> => {
+      await session.query('SET LOCAL jit = off')
+      return work(session)
+    }
+    return this.#db.transaction(own, { ...options, statement: LEDGER_MS })
   }
 
   /** Changes accounts or keys, and tells all servers that they were changed: last, as all who change something meet there. */
@@ -276,54 +285,59 @@ function isOfStorage(error: unknown): error is Busy | ConfigError | StorageError
   return error instanceof Busy || error instanceof ConfigError || error instanceof StorageError
 }
 
-/** What became of one charge; or, where `place` is null, what an account had used all of whose charges were granted. */
+/** Charges of one account and hour, under the same limits and with no name twice. */
+interface Run {
+  account: string
+  hour: number
+  limits: Charge['limits']
+  /** In their order, with their places in the batch. */
+  charges: (readonly [place: number, charge: Charge])[]
+  names: Set<string>
+}
+
+/** In the order of their charges. Throws StorageError for a number of a request that is there twice. */
+function runsOf(charges: readonly Charge[], names: readonly string[]): Run[] {
+  if (new Set(charges.map(({ requestId }) => requestId)).size < charges.length)
+    throw new StorageError('two charges of one batch have the same number')
+  const runs: Run[] = []
+  const last = new Map<string, Run>()
+  for (const [place, charge] of charges.entries()) {
+    const [account, hour, { limits }] = [names[place]!, hourStart(charge.at), charge]
+    const name = charge.idempotency?.toString('latin1')
+    let run = last.get(account)
+    const isSame = run?.hour === hour && run.limits.day === limits.day && run.limits.hour === limits.hour
+    if (run === undefined || !isSame || (name !== undefined && run.names.has(name))) {
+      run = { account, hour, limits, charges: [], names: new Set() }
+      runs.push(run)
+      last.set(account, run)
+    }
+    run.charges.push([place, charge])
+    if (name !== undefined) run.names.add(name)
+  }
+  return runs
+}
+
+/** What became of one charge of a run, counted from 1; or, where `line` is null, what its account had used before all of it was granted. */
 interface ChargedRow extends Used {
-  place: number | null
-  owner: string
+  run: number
+  line: number | null
   outcome: Charged['outcome']
 }
 
-function outcomesIn(rows: readonly ChargedRow[], charges: readonly Charge[], names: readonly string[]): Charged[] {
-  const used = new Map<string, Used>()
-  const single = new Map<number, Charged>()
-  for (const { place, owner, outcome, day, hour } of rows)
-    if (place === null) used.set(owner, { day, hour })
-    else single.set(place - 1, { outcome, used: { day, hour } })
-  return charges.map(({ credits }, i) => {
-    const before = used.get(names[i]!)
-    if (before === undefined) return single.get(i)!
-    const now = { day: before.day + credits, hour: before.hour + credits }
-    used.set(names[i]!, now)
-    return { outcome: 'charged', used: now }
-  })
-}
-
-/** Charges of one account, as long as they can be granted together: all of one hour, under the same limits. */
-interface Sum {
-  credits: number
-  requests: number
-  hour: number
-  limits: Charge['limits']
-}
-
-/** Of accounts whose charges can be granted together; the others are left out, as are those with a name given twice. */
-function sumsOf(charges: readonly Charge[], names: readonly string[]): Map<string, Sum> {
-  const sums = new Map<string, Sum>()
-  const apart = new Set<string>()
-  const given = new Set<string>()
-  for (const [i, { credits, at, limits, idempotency }] of charges.entries()) {
-    const account = names[i]!
-    const sum = sums.get(account) ?? { credits: 0, requests: 0, hour: hourStart(at), limits }
-    sum.credits += credits
-    sum.requests += 1
-    sums.set(account, sum)
-    const isSame = sum.hour === hourStart(at) && sum.limits.day === limits.day && sum.limits.hour === limits.hour
-    const name = idempotency === null ? null : `${account} ${idempotency.toString('latin1')}`
-    if (!isSame || (name !== null && given.has(name))) apart.add(account)
-    if (name !== null) given.add(name)
+function outcomesIn(rows: readonly ChargedRow[], runs: readonly Run[], count: number): Charged[] {
+  const outcomes = new Array<Charged>(count)
+  for (const { run, line, outcome, day, hour } of rows) {
+    const { charges } = runs[run - 1]!
+    const used = { day, hour }
+    if (line !== null) outcomes[charges[line - 1]![0]] = { outcome, used }
+    else
+      for (const [place, { credits }] of charges) {
+        used.day += credits
+        used.hour += credits
+        outcomes[place] = { outcome, used: { ...used } }
+      }
   }
-  for (const account of apart) sums.delete(account)
-  return sums
+  return outcomes
 }
 
 async function existing({ query }: Queries, name: string): Promise<AccountRow> {
@@ -357,34 +371,53 @@ async function insertKey({ query }: Queries, account: number, key: NewKey, besid
   await query(INTO_KEYS, [account, key.identity, key.hash.toString('hex'), key.name, made, expires])
 }
 
-/** One list a column. The hashes of a charge without a name are compared with nothing, and would be most of what is sent. */
-function valuesOf(charges: readonly Charge[], names: readonly string[], again: boolean): unknown[] {
-  const sums = sumsOf(charges, names)
-  const of = (value: (sum: Sum) => number): number[] => Array.from(sums.values(), value)
+/** A charge as it is kept. */
+function lineOf({ requestId, key, endpoint, credits, at }: Charge): string {
+  return `${requestId}\t${key}\t${endpoint}\t${credits}\t${at}`
+}
+
+/** One list a column: of runs, of the charges in them that have a name, and of keys whose minute of use is to be told. */
+function valuesOf(charges: readonly Charge[], runs: readonly Run[], again: boolean): unknown[] {
+  const named = runs.flatMap((run, i) =>
+    run.charges.flatMap(([, charge], j) => (charge.idempotency === null ? [] : [{ run: i + 1, line: j + 1, charge }])),
+  )
+  const parts = new Map<string, number>()
+  for (const { account } of runs) parts.set(account, (parts.get(account) ?? 0) + 1)
+  const minutes = new Map<string, { account: string; minute: number }>()
+  for (const { account, charges: own } of runs)
+    for (const [, { key, at }] of own) {
+      const minute = Math.max(at - (at % MINUTE_MS), minutes.get(key)?.minute ?? 0)
+      minutes.set(key, { account, minute })
+    }
+  const used = [...minutes]
   return [
-    names,
-    charges.map(({ key }) => key),
-    charges.map(({ requestId }) => requestId),
-    charges.map(({ idempotency }) => idempotency),
-    charges.map(({ idempotency, question }) => idempotency && question),
-    charges.map(({ idempotency, answer }) => idempotency && answer),
-    charges.map(({ endpoint }) => endpoint),
-    charges.map(({ credits }) => credits),
-    charges.map(({ limits }) => limits.day),
-    charges.map(({ limits }) => limits.hour),
-    charges.map(({ at }) => at),
+    batchName(charges[0]!.requestId),
     again,
-    [...sums.keys()],
-    of(({ credits }) => credits),
-    of(({ requests }) => requests),
-    of(({ hour }) => hour),
-    of(({ limits }) => limits.day),
-    of(({ limits }) => limits.hour),
+    Math.max(...charges.map(({ at }) => at)),
+    runs.map(({ account }) => account),
+    runs.map(run => run.charges.map(([, charge]) => lineOf(charge)).join('\n')),
+    runs.map(run => run.charges.reduce((sum, [, { credits }]) => sum + credits, 0)),
+    runs.map(run => run.charges.length),
+    runs.map(({ hour }) => hour),
+    runs.map(({ limits }) => limits.day),
+    runs.map(({ limits }) => limits.hour),
+    runs.map(({ account }) => parts.get(account) === 1),
+    named.map(({ run }) => run),
+    named.map(({ line }) => line),
+    named.map(({ charge }) => charge.idempotency),
+    named.map(({ charge }) => charge.question),
+    named.map(({ charge }) => charge.answer),
+    named.map(({ charge }) => charge.at),
+    used.map(([, { account }]) => account),
+    used.map(([key]) => key),
+    used.map(([, { minute }]) => minute),
   ]
 }
 
-const CHARGE = kept(`SELECT place, owner, outcome, day, hour FROM bands_accounts.charge(
-  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`)
+const MINUTE_MS = 60_000
+
+const CHARGE = kept(`SELECT run, line, outcome, day, hour FROM bands_accounts.charge(
+  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`)
 
 const ACCOUNTS = 'SELECT id, name, tier, created FROM bands_accounts.accounts'
 
@@ -433,11 +466,13 @@ const TOTAL = `SELECT l.rows + d.requests AS rows, l.requests + d.requests AS re
 const ROLLED = (row: string): string => `${row}.period = 'hour' AND EXISTS (
   SELECT FROM bands_accounts.days d WHERE d.account = ${row}.account AND d.start = ${row}.start - ${row}.start % ${DAY_MS})`
 
-const DISCREPANCIES = `WITH sums AS (
+const DISCREPANCIES = `WITH hours AS (
+    SELECT account, at - at % ${HOUR_MS} AS start, sum(credits) AS credits, count(*) AS requests
+    FROM bands_accounts.ledger WHERE ${CHOSEN} GROUP BY 1, 2
+  ), sums AS (
     SELECT account, period, start, sum(credits)::bigint AS credits, sum(requests)::bigint AS requests FROM (
-      SELECT account, period, at - at % length AS start, sum(credits) AS credits, count(*) AS requests
-      FROM bands_accounts.ledger, (VALUES ('day', ${DAY_MS}), ('hour', ${HOUR_MS})) AS p(period, length)
-      WHERE ${CHOSEN} GROUP BY 1, 2, 3
+      SELECT account, period, start - start % length AS start, credits, requests
+      FROM hours, (VALUES ('day', ${DAY_MS}), ('hour', ${HOUR_MS})) AS p(period, length)
       UNION ALL SELECT account, 'day', start, credits, requests FROM bands_accounts.days WHERE ${CHOSEN}
     ) AS s WHERE NOT (${ROLLED('s')}) GROUP BY 1, 2, 3
   ), kept AS (

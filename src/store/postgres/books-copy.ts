@@ -1,5 +1,6 @@
 import { BOOK_NAMES, BOOKS, type Book, type BookValue, type EachRows, ROWS_TOGETHER } from '../../accounts/accounts.js'
 import { type BookRow, eachBook } from '../account-rows.js'
+import { putBatches } from './books.js'
 import type { Queries } from './connection.js'
 
 /** By what the rows of a table are read on, and the types of its columns. */
@@ -7,7 +8,7 @@ const TABLES: Record<Book, { key: readonly string[]; types: string }> = {
   accounts: { key: ['id'], types: 'text text text bigint' },
   keys: { key: ['made'], types: 'text text text text bigint bigint bigint bigint' },
   secrets: { key: ['use'], types: 'text bytea' },
-  ledger: { key: ['account', 'request'], types: 'text text text text bigint bigint' },
+  ledger: { key: ['account', 'hour', 'batch', 'place'], types: 'text text text text bigint bigint' },
   days: { key: ['account', 'start'], types: 'text bigint bigint bigint' },
   counters: { key: ['account', 'period', 'start'], types: 'text text bigint bigint bigint' },
   // Other databases forget them in the order in which they were written.
@@ -19,7 +20,11 @@ export function readBooks({ query }: Queries, each: EachRows): Promise<void> {
   return eachBook(each, (book, last) => {
     const { key } = TABLES[book]
     const columns = [...BOOKS[book], ...key.map((name, i) => `${name} AS key_${i}`)].join(', ')
-    const after = last === null ? '' : `WHERE (${key.join(', ')}) > (${key.map((_, i) => `$${i + 1}`).join(', ')})`
+    const places = key.map((_, i) => `$${i + 1}`)
+    // The last of several may be no column, but worked out from a row: those before it lead to that.
+    const rowsFrom =
+      key.length > 1 ? `(${key.slice(0, -1).join(', ')}) >= (${places.slice(0, -1).join(', ')}) AND ` : ''
+    const after = last === null ? '' : `WHERE ${rowsFrom}(${key.join(', ')}) > (${places.join(', ')})`
     const from = `FROM bands_accounts.${book} ${after}`
     return query<BookRow>(`SELECT ${columns} ${from} ORDER BY ${key.join(', ')} LIMIT ${ROWS_TOGETHER}`, last ?? [])
   })
@@ -28,14 +33,16 @@ export function readBooks({ query }: Queries, each: EachRows): Promise<void> {
 /** Empties all of it. Whoever charges waits until the transaction is through. */
 export async function clearBooks({ query }: Queries): Promise<void> {
   await query('LOCK TABLE bands_accounts.books IN EXCLUSIVE MODE')
-  for (const table of [...BOOK_NAMES.toReversed(), 'books']) await query(`DELETE FROM bands_accounts.${table}`)
+  const tables = BOOK_NAMES.toReversed().map(book => (book === 'ledger' ? 'batches' : book))
+  for (const table of [...tables, 'books']) await query(`DELETE FROM bands_accounts.${table}`)
 }
 
 export async function putBooks({ query }: Queries, book: Book, rows: readonly (readonly BookValue[])[]): Promise<void> {
   const [columns, types] = [BOOKS[book], TABLES[book].types.split(' ')]
   const lists = columns.map((_, i) => rows.map(row => row[i]))
   const given = types.map((type, i) => `$${i + 1}::${type}[]`).join(', ')
-  const into = `INSERT INTO bands_accounts.${book} (${columns.join(', ')}) SELECT * FROM unnest(${given})`
-  await query(into, lists)
+  const rowsGiven = `unnest(${given}) AS l(${columns.join(', ')})`
+  const into = `INSERT INTO bands_accounts.${book} (${columns.join(', ')}) SELECT * FROM ${rowsGiven}`
+  await query(book === 'ledger' ? putBatches(rowsGiven) : into, lists)
   if (book === 'accounts') await query('INSERT INTO bands_accounts.books SELECT unnest($1::text[])', [lists[0]])
 }

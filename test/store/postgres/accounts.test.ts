@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type Accounts, DAY_MS, type EachRows, rollUpLedger } from '../../../src/accounts/accounts.js'
+import { type Accounts, DAY_MS, type EachRows, HOUR_MS, rollUpLedger } from '../../../src/accounts/accounts.js'
 import { copyAccounts } from '../../../src/accounts/copy.js'
 import { Busy, ConfigError, NotFound, StorageError } from '../../../src/errors.js'
 import {
@@ -10,6 +10,9 @@ import {
   type PostgresAccounts,
 } from '../../../src/store/postgres/accounts.js'
 import { addressOf } from '../../../src/store/postgres/address.js'
+import { booksIn } from '../../../src/store/postgres/books.js'
+import { Database } from '../../../src/store/postgres/connection.js'
+import { prepareSchema } from '../../../src/store/postgres/steps.js'
 import { openSqliteAccounts } from '../../../src/store/sqlite/accounts.js'
 import { accountsContract, chargeOf, iso, keyOf, NOON, sha256 } from '../../contracts/accounts.js'
 import { clusterForAll, describePostgres } from '../../support/postgres.js'
@@ -55,7 +58,39 @@ describePostgres('accounts in PostgreSQL', () => {
       const { url, sql } = await withAlice()
       await sql('INSERT INTO bands_accounts.steps (step) VALUES (99)')
       await expect(opened(url)).rejects.toThrow(StorageError)
-      await expect(opened(url)).rejects.toThrow('was made by a newer bands (schema 99, this one knows 2); update bands')
+      await expect(opened(url)).rejects.toThrow('was made by a newer bands (schema 99, this one knows 3); update bands')
+    })
+
+    it('of an earlier bands, with a row an answer in the ledger, become those of this one with the same books', async () => {
+      const url = await cluster.current.createDatabase()
+      const address = addressOf('accounts', url, {})
+      const before = await Database.open(address)
+      const { steps, ...kind } = booksIn(0)
+      await prepareSchema(before, { ...kind, steps: steps.slice(0, 2) }, { make: true })
+      await before.query(`
+        INSERT INTO bands_accounts.accounts (account, name, tier, created) VALUES ('alice', 'alice', 'free', ${NOON});
+        INSERT INTO bands_accounts.accounts (account, name, tier, created) VALUES ('bob', 'bob', 'free', ${NOON});
+        INSERT INTO bands_accounts.books VALUES ('alice'), ('bob');
+        INSERT INTO bands_accounts.ledger (account, request, key, endpoint, credits, at)
+        SELECT account, 'request-' || i || account, 'Identity', '/v1/events', 1 + i % 2, ${NOON} + i * ${HOUR_MS / 4}
+        FROM (VALUES ('alice'), ('bob')) AS a(account), generate_series(1, 3000::bigint) AS i;
+        INSERT INTO bands_accounts.counters (account, period, start, credits, requests)
+        SELECT account, period, at - at % length, sum(credits), count(*) FROM bands_accounts.ledger,
+          (VALUES ('day', ${DAY_MS}), ('hour', ${HOUR_MS})) AS p(period, length) GROUP BY 1, 2, 3`)
+      const rows = 'SELECT account, request, key, endpoint, credits, at FROM bands_accounts.ledger ORDER BY request'
+      const ledger = await before.query(rows)
+      const accounts = await kept(opened(url))
+      expect(await before.query(rows)).toEqual(ledger)
+      const read: unknown[] = []
+      await accounts.readBooks((book, found) => void (book === 'ledger' && read.push(...found)))
+      expect(read).toHaveLength(6_000)
+      expect(await accounts.reconcile()).toEqual({ rows: 6_000, requests: 6_000, credits: 9_000, discrepancies: [] })
+      const alice = await accounts.account('alice')
+      const at = NOON + HOUR_MS / 4
+      expect(await accounts.charge([chargeOf(alice, { at })])).toMatchObject([
+        { outcome: 'charged', used: { hour: 3 } },
+      ])
+      await before.close()
     })
 
     it('give a server the rights to charge, and to nothing that would make up a charge or a key', async () => {
@@ -92,12 +127,21 @@ describePostgres('accounts in PostgreSQL', () => {
         ],
       ],
       [
-        'DELETE FROM ledger WHERE credits = 2',
+        "UPDATE batches SET lines = split_part(lines, E'\\n', 1)",
         [
           ['day', 'credits', 3, 1],
           ['day', 'requests', 2, 1],
           ['hour', 'credits', 3, 1],
           ['hour', 'requests', 2, 1],
+        ],
+      ],
+      [
+        'DELETE FROM batches',
+        [
+          ['day', 'credits', 3, 0],
+          ['day', 'requests', 2, 0],
+          ['hour', 'credits', 3, 0],
+          ['hour', 'requests', 2, 0],
         ],
       ],
     ])('shows what was done by %s', async (statement, found) => {
@@ -113,6 +157,17 @@ describePostgres('accounts in PostgreSQL', () => {
       expect((await accounts.reconcile()).discrepancies).toEqual(named)
       expect((await accounts.reconcile(alice.id)).discrepancies).toEqual(named)
       expect((await accounts.reconcile(bob.id)).discrepancies).toEqual([])
+    })
+
+    it('has a batch once: one of a number that is there is refused, whether it is granted at once or one by one', async () => {
+      const { accounts, alice } = await withAlice()
+      const atOnce = [chargeOf(alice), chargeOf(alice)]
+      const oneByOne = [chargeOf(alice), chargeOf(alice, { limits: { day: 9, hour: 9 } })]
+      for (const batch of [atOnce, oneByOne]) {
+        await accounts.charge(batch)
+        await expect(accounts.charge(batch)).rejects.toThrow(StorageError)
+      }
+      expect(await accounts.reconcile()).toEqual({ rows: 4, requests: 4, credits: 4, discrepancies: [] })
     })
 
     it('forgets the names of requests after 48 hours, more of them than come in', async () => {
@@ -188,7 +243,7 @@ describePostgres('accounts in PostgreSQL', () => {
       return { accounts, owners }
     }
 
-    const booksIn = async (accounts: Accounts) => {
+    const rowsOf = async (accounts: Accounts) => {
       const found: Record<string, string[]> = {}
       await accounts.readBooks((book, rows) => {
         found[book] = [...(found[book] ?? []), ...rows.map(row => JSON.stringify(row))]
@@ -199,13 +254,13 @@ describePostgres('accounts in PostgreSQL', () => {
 
     it('from a file, and back into one, has every row, and goes on where the first left off', async () => {
       const { accounts: file } = await fileWithBooks()
-      const books = await booksIn(file)
+      const books = await rowsOf(file)
       expect(Object.values(books).every(rows => rows.length > 0)).toBe(true)
       const database = await kept(opened(await cluster.current.createDatabase(), { make: true, partitions: 4 }))
       const report = await copyAccounts(file, database)
       expect(report).toMatchObject({ rows: { accounts: 2, keys: 2, secrets: 1, ledger: 4, days: 2 } })
       expect(report.proof).toEqual(await file.reconcile())
-      expect(await booksIn(database)).toEqual(books)
+      expect(await rowsOf(database)).toEqual(books)
       expect(await database.secret()).toEqual(await file.secret())
       const zoe = await database.account('zoë')
       const again = { at: NOON + 1, limits, idempotency: sha256('3') }
@@ -216,7 +271,7 @@ describePostgres('accounts in PostgreSQL', () => {
       const back = openSqliteAccounts(join(temporaryFolder(), 'back.accounts.db'))
       onTestFinished(() => back.close())
       await copyAccounts(database, back)
-      expect(await booksIn(back)).toEqual(await booksIn(database))
+      expect(await rowsOf(back)).toEqual(await rowsOf(database))
       expect((await back.keys()).map(({ identity }) => identity)).toEqual(['Identity', 'AAAAAAAA'])
       expect(await back.reconcile()).toMatchObject({ rows: 7, discrepancies: [] })
     })
@@ -224,20 +279,20 @@ describePostgres('accounts in PostgreSQL', () => {
     it('keeps what there was where it does not arrive whole, or that is not to be replaced', async () => {
       const { accounts: file } = await fileWithBooks()
       const { accounts: database, sql } = await withAlice()
-      const before = await booksIn(database)
+      const before = await rowsOf(database)
       await expect(copyAccounts(file, database)).rejects.toThrow('has accounts; copy to where there are none')
       await expect(copyAccounts(file, file)).rejects.toThrow('which is what is to be copied')
       await sql(`CREATE FUNCTION more() RETURNS trigger LANGUAGE plpgsql AS
-        'BEGIN NEW.credits := NEW.credits + 1; RETURN NEW; END';
-        CREATE TRIGGER more BEFORE INSERT ON bands_accounts.ledger FOR EACH ROW EXECUTE FUNCTION more()`)
+        'BEGIN NEW.lines := replace(NEW.lines, ''/v1/'', ''/v2/''); RETURN NEW; END';
+        CREATE TRIGGER more BEFORE INSERT ON bands_accounts.batches FOR EACH ROW EXECUTE FUNCTION more()`)
       const copied = copyAccounts(file, database, { replace: true })
       await expect(copied).rejects.toThrow('its ledger are not what was sent; nothing was kept')
-      expect(await booksIn(database)).toEqual(before)
-      await sql('DROP TRIGGER more ON bands_accounts.ledger')
+      expect(await rowsOf(database)).toEqual(before)
+      await sql('DROP TRIGGER more ON bands_accounts.batches')
       await copyAccounts(file, database, { replace: true })
-      expect(await booksIn(database)).toEqual(await booksIn(file))
+      expect(await rowsOf(database)).toEqual(await rowsOf(file))
       // The other way a source that ends in the middle.
-      const books = await booksIn(file)
+      const books = await rowsOf(file)
       await database.create('late', 'free', iso(NOON))
       const ending = Object.assign(Object.create(database), {
         location: 'elsewhere',
@@ -248,7 +303,7 @@ describePostgres('accounts in PostgreSQL', () => {
           }),
       })
       await expect(copyAccounts(ending, file, { replace: true })).rejects.toThrow('it ended')
-      expect(await booksIn(file)).toEqual(books)
+      expect(await rowsOf(file)).toEqual(books)
     })
   })
 
