@@ -161,7 +161,7 @@ async function measureAll(build) {
   const look = await lookCost(client, postmaster)
   const [first, second] = [part(alone, together, 'server'), part(alone, together, 'database')]
   const ledger = await client.query(
-    `SELECT pg_total_relation_size('bands_accounts.ledger') / count(*) AS bytes FROM bands_accounts.ledger`,
+    `SELECT pg_total_relation_size('bands_accounts.batches') / count(*) AS bytes FROM bands_accounts.ledger`,
   )
   const data = await client.query(
     `SELECT sum(pg_total_relation_size(oid))::float8 / ${tickers.length} AS bytes FROM pg_class WHERE relnamespace = 'bands_data'::regnamespace AND relkind = 'r'`,

@@ -10,11 +10,8 @@ const QUESTIONS = 500
 const FIELDS = ['rsi_zone', 'trend_direction', 'macd_state', 'volume_ratio_band']
 
 export const postgres = [
-  {
-    ...common('P2-point', 'ms, a question of one ticker, nothing kept from the last', { ratio: 2.5 }, pointQuestions),
-    of: 'took',
-    floor: { name: "the driver's prepared SELECT 1", sampler: roundTrips },
-  },
+  question('P2-point', 'ms, a question of one ticker, nothing kept from the last', { cacheBytes: 0 }),
+  question('P2-kept', 'ms, the same from a program that keeps what it has read, as programs and servers do', {}),
   {
     ...common('P3-tally', 'tally --all', { ratio: 4 }, build => tally(build, filled(build))),
     floor: { name: 'SQLite', sampler: build => tally(build, databaseOf(build, universe())) },
@@ -30,6 +27,15 @@ export const postgres = [
 
 function common(name, what, target, sampler) {
   return { name, group: 'postgres', what, target, of: 'wall', rounds: 5, sampler }
+}
+
+/** @param ways how the database is opened */
+function question(name, what, ways) {
+  return {
+    ...common(name, what, { ratio: 2.5 }, build => pointQuestions(build, ways)),
+    of: 'took',
+    floor: { name: "the driver's prepared SELECT 1", sampler: roundTrips },
+  }
 }
 
 const made = new Map()
@@ -59,11 +65,11 @@ export async function connected(build) {
   return client
 }
 
-async function pointQuestions(build) {
+async function pointQuestions(build, ways) {
   const url = await filled(build)
   const tickers = tickersOf(build, url)
   const { openBands } = await bundled(build.root, `export { openBands } from './src/client.js'`)
-  const bands = await openBands({ db: url, cacheBytes: 0, ledger: false })
+  const bands = await openBands({ db: url, ledger: false, ...ways })
   const ask = i =>
     bands.events({ ticker: tickers[(i * 37) % tickers.length], field: FIELDS[i % FIELDS.length], limit: 1 + (i % 3) })
   return Object.assign(() => timed(ask), { end: () => bands.close() })
@@ -76,7 +82,7 @@ async function roundTrips(build) {
 
 /** Milliseconds of each, one after the other. */
 async function timed(ask) {
-  for (let i = 0; i < 100; i++) await ask(i)
+  for (let i = 0; i < QUESTIONS; i++) await ask(i)
   const start = performance.now()
   for (let i = 0; i < QUESTIONS; i++) await ask(i)
   return { took: (performance.now() - start) / QUESTIONS }
