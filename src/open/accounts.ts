@@ -1,5 +1,5 @@
 import type { Accounts, Charge, Charged, LedgerTask, RolledUp } from '../accounts/accounts.js'
-import { remedy } from '../errors.js'
+import { InvalidParameter, type Remedy, remedy } from '../errors.js'
 import { databaseValue } from '../params/values.js'
 import { isPostgresUrl } from '../store/postgres/address.js'
 
@@ -23,17 +23,39 @@ export function accountsUrl({ accounts, env = process.env }: Said): Url | null {
 }
 
 /** Throws NotFound where there are none and none are to be made, Busy where the database cannot be reached. */
-export async function openAccountsAt(
-  { param, url }: Url,
-  { make, env }: { make: boolean; env: Said['env'] },
-): Promise<Accounts> {
-  // Whoever has a file loads nothing of this.
-  const [{ addressOf }, { openPostgresAccounts }] = await Promise.all([
-    import('../store/postgres/address.js'),
-    import('../store/postgres/accounts.js'),
-  ])
-  const made = remedy('accounts create', ['NAME'], { tier: 'free', ...(param === 'accounts' && { accounts: url }) })
-  return openPostgresAccounts(addressOf(param, url, env), { make, made })
+export async function openAccountsAt(at: Url, { make, env }: { make: boolean; env: Said['env'] }): Promise<Accounts> {
+  const [{ addressOf }, { openPostgresAccounts }] = await loaded()
+  return openPostgresAccounts(addressOf(at.param, at.url, env), { make, made: madeBy(at) })
+}
+
+/**
+ * Where accounts in PostgreSQL are, and in how many partitions their tables are cut, 1 for whole ones; with a number they are
+ * made so. Throws InvalidParameter for a file, NotFound where there are none and none are to be made, StorageError where
+ * there are some.
+ */
+export async function accountsLayoutOf(
+  said: Said,
+  partitions?: number,
+): Promise<{ accounts: string; partitions: number }> {
+  const at = accountsUrl(said)
+  if (at === null)
+    throw new InvalidParameter('a layout is for accounts in PostgreSQL, and these are a file.', {
+      param: 'accounts',
+      allowed: 'postgres://user@host:5432/database',
+    })
+  const [{ addressOf }, { accountsLayout }] = await loaded()
+  const address = addressOf(at.param, at.url, said.env)
+  const found = await accountsLayout(address, { made: madeBy(at), ...(partitions && { partitions }) })
+  return { accounts: address.location, partitions: found }
+}
+
+/** Whoever has a file loads nothing of this. */
+function loaded() {
+  return Promise.all([import('../store/postgres/address.js'), import('../store/postgres/accounts.js')])
+}
+
+function madeBy({ param, url }: Url): Remedy {
+  return remedy('accounts create', ['NAME'], { tier: 'free', ...(param === 'accounts' && { accounts: url }) })
 }
 
 /** The accounts of a server, whose charges are written beside whatever is answered: to a file by a thread of its own. */

@@ -127,6 +127,7 @@ describe('bands accounts', () => {
     'accounts list',
     'accounts usage',
     'accounts roll-up',
+    'accounts layout',
     'accounts set-tier alice pro',
     'accounts create bob --tier free',
     'keys list',
@@ -553,7 +554,7 @@ describe('commands of two words', () => {
     expect(await refused('accounts crate bob --tier free', 2)).toBe(
       [
         'error: there is no command "crate" of accounts. Did you mean "create"?',
-        '  commands: create list set-tier usage copy roll-up',
+        '  commands: create list set-tier usage copy layout roll-up',
         '  try:      bands accounts create bob --tier free\n',
       ].join('\n'),
     )

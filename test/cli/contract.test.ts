@@ -119,6 +119,7 @@ const LINES: Readonly<Record<string, string>> = {
   'accounts list': 'accounts list',
   'accounts set-tier': 'accounts set-tier alice pro',
   'accounts usage': 'accounts usage --days 7',
+  'accounts layout': 'accounts layout',
   'accounts roll-up': 'accounts roll-up',
   'accounts copy': `accounts copy --to ${folder.file('copied.accounts.db')} --replace`,
   'keys create': 'keys create --account alice',

@@ -11,7 +11,7 @@ import {
 import type { AccountsCopy } from '../../accounts/copy.js'
 import { wrong } from '../../errors.js'
 import { TIER_NAMES } from '../../model/terms.js'
-import { accountsUrl } from '../../open/accounts.js'
+import { accountsLayoutOf, accountsUrl } from '../../open/accounts.js'
 import { DATABASE, FILE, integerOf } from '../../params/kinds.js'
 import { needed, open, given as optional, optionsOf } from '../../params/row.js'
 import { tierValue } from '../../params/values.js'
@@ -216,6 +216,28 @@ const copy: Command = {
   },
 }
 
+const LAYOUT = { partitions: open(integerOf(1, 1024), 'make the tables, cut into so many partitions') }
+
+const layout: Command = {
+  options: optionsOf(LAYOUT),
+  examples: ['bands accounts layout --partitions 8 --accounts postgres://db.example/bands'],
+  notes: [
+    'In PostgreSQL the tables that grow with every answer may be cut by the account into hash partitions. That is chosen when they are made; bands accounts copy moves accounts into another layout.',
+  ],
+  async run(context, given) {
+    context.refuseRemote()
+    const asked = given.read(LAYOUT).partitions
+    const choice = { ...context.choice, ...given.read(ACCOUNTS) }
+    const isFile = asked === undefined && accountsUrl(choice) === null
+    const { accounts, partitions } = isFile
+      ? { accounts: await withAccounts(context, given, async ({ location }) => location), partitions: 1 }
+      : await accountsLayoutOf(choice, asked)
+    const what = partitions === 1 ? 'whole tables' : count(partitions, 'partition')
+    const notes = [`${accounts}: ${what}${asked === undefined ? '' : ', made now, with nothing in them'}`]
+    await context.show(oneRow({ schema: 'bands.accounts-layout/1', accounts, partitions }, notes))
+  },
+}
+
 async function showCopy(context: Context, { from, to, rows, proof }: AccountsCopy): Promise<void> {
   const { accounts, keys, ledger, days } = rows
   const { requests, credits, discrepancies } = proof
@@ -235,6 +257,7 @@ const chosen = aboutAccounts({
   'accounts set-tier': setTier,
   'accounts usage': usage,
   'accounts roll-up': rollUp,
+  'accounts layout': layout,
 })
 
 export const commands = { ...chosen, 'accounts copy': copy }

@@ -35,10 +35,11 @@ import {
   missing,
 } from '../account-rows.js'
 import type { Address } from './address.js'
-import { batchName, booksIn } from './books.js'
+import { booksIn } from './books.js'
 import { clearBooks, putBooks, readBooks } from './books-copy.js'
-import { Database, kept, type Queries, type TransactionOptions } from './connection.js'
-import { prepareSchema } from './steps.js'
+import { chargeBatch } from './charging.js'
+import { Database, type Queries, type TransactionOptions } from './connection.js'
+import { prepareSchema, stepsTaken } from './steps.js'
 
 /** How long a batch of charges is sent again whose fate is not known, and the longest sleep between, in milliseconds. */
 const PATIENCE = 5_000
@@ -68,6 +69,31 @@ export async function openPostgresAccounts(
   } catch (error) {
     await database.close()
     throw error
+  }
+}
+
+/**
+ * In how many partitions the tables of accounts that grow are cut, 1 for whole ones; or makes them so. Throws StorageError
+ * where they are to be made and there are some, and as openPostgresAccounts does.
+ */
+export async function accountsLayout(
+  address: Address,
+  { partitions, made }: Pick<OpenPostgresAccounts, 'partitions' | 'made'> = {},
+): Promise<number> {
+  const database = await Database.open(address)
+  try {
+    const kind = { ...booksIn(partitions === 1 ? 0 : (partitions ?? 0)), ...(made && { made }) }
+    const isToBeMade = partitions !== undefined
+    if (isToBeMade && (await stepsTaken(database, kind)) !== null)
+      throw new StorageError(
+        `there are accounts at ${database.location} already, and a layout is chosen when their tables are made: choose another database, or remove those (DROP SCHEMA bands_accounts CASCADE)`,
+      )
+    await prepareSchema(database, kind, { make: isToBeMade })
+    const parts = "SELECT count(*) AS parts FROM pg_inherits WHERE inhparent = 'bands_accounts.books'::regclass"
+    const [found] = await database.query<{ parts: number }>(parts)
+    return Math.max(1, found!.parts)
+  } finally {
+    await database.close()
   }
 }
 
@@ -174,10 +200,10 @@ export class PostgresAccounts implements Accounts {
     const deadline = performance.now() + (this.#failed ? 0 : PATIENCE)
     for (let again = false, longest = 10; ; again = true, longest = Math.min(2 * longest, LONGEST_SLEEP)) {
       try {
-        const runs = runsOf(charges, await this.#namesOf(charges))
-        const rows = await this.#db.query<ChargedRow>(CHARGE, valuesOf(charges, runs, again), CHARGE_MS)
+        const names = await this.#namesOf(charges)
+        const charged = await chargeBatch(this.#db, charges, names, { again, within: CHARGE_MS })
         this.#failed = false
-        return outcomesIn(rows, runs, charges.length)
+        return charged
       } catch (error) {
         if (!isOfStorage(error)) throw error
         const isOver = !(again || error instanceof Busy) || performance.now() >= deadline
@@ -285,61 +311,6 @@ function isOfStorage(error: unknown): error is Busy | ConfigError | StorageError
   return error instanceof Busy || error instanceof ConfigError || error instanceof StorageError
 }
 
-/** Charges of one account and hour, under the same limits and with no name twice. */
-interface Run {
-  account: string
-  hour: number
-  limits: Charge['limits']
-  /** In their order, with their places in the batch. */
-  charges: (readonly [place: number, charge: Charge])[]
-  names: Set<string>
-}
-
-/** In the order of their charges. Throws StorageError for a number of a request that is there twice. */
-function runsOf(charges: readonly Charge[], names: readonly string[]): Run[] {
-  if (new Set(charges.map(({ requestId }) => requestId)).size < charges.length)
-    throw new StorageError('two charges of one batch have the same number')
-  const runs: Run[] = []
-  const last = new Map<string, Run>()
-  for (const [place, charge] of charges.entries()) {
-    const [account, hour, { limits }] = [names[place]!, hourStart(charge.at), charge]
-    const name = charge.idempotency?.toString('latin1')
-    let run = last.get(account)
-    const isSame = run?.hour === hour && run.limits.day === limits.day && run.limits.hour === limits.hour
-    if (run === undefined || !isSame || (name !== undefined && run.names.has(name))) {
-      run = { account, hour, limits, charges: [], names: new Set() }
-      runs.push(run)
-      last.set(account, run)
-    }
-    run.charges.push([place, charge])
-    if (name !== undefined) run.names.add(name)
-  }
-  return runs
-}
-
-/** What became of one charge of a run, counted from 1; or, where `line` is null, what its account had used before all of it was granted. */
-interface ChargedRow extends Used {
-  run: number
-  line: number | null
-  outcome: Charged['outcome']
-}
-
-function outcomesIn(rows: readonly ChargedRow[], runs: readonly Run[], count: number): Charged[] {
-  const outcomes = new Array<Charged>(count)
-  for (const { run, line, outcome, day, hour } of rows) {
-    const { charges } = runs[run - 1]!
-    const used = { day, hour }
-    if (line !== null) outcomes[charges[line - 1]![0]] = { outcome, used }
-    else
-      for (const [place, { credits }] of charges) {
-        used.day += credits
-        used.hour += credits
-        outcomes[place] = { outcome, used: { ...used } }
-      }
-  }
-  return outcomes
-}
-
 async function existing({ query }: Queries, name: string): Promise<AccountRow> {
   const [row] = await query<AccountRow>(`${ACCOUNTS} WHERE account = $1`, [folded(name)])
   if (row !== undefined) return row
@@ -370,54 +341,6 @@ async function insertKey({ query }: Queries, account: number, key: NewKey, besid
   const [made, expires] = [Date.parse(key.created), key.expires === null ? null : Date.parse(key.expires)]
   await query(INTO_KEYS, [account, key.identity, key.hash.toString('hex'), key.name, made, expires])
 }
-
-/** A charge as it is kept. */
-function lineOf({ requestId, key, endpoint, credits, at }: Charge): string {
-  return `${requestId}\t${key}\t${endpoint}\t${credits}\t${at}`
-}
-
-/** One list a column: of runs, of the charges in them that have a name, and of keys whose minute of use is to be told. */
-function valuesOf(charges: readonly Charge[], runs: readonly Run[], again: boolean): unknown[] {
-  const named = runs.flatMap((run, i) =>
-    run.charges.flatMap(([, charge], j) => (charge.idempotency === null ? [] : [{ run: i + 1, line: j + 1, charge }])),
-  )
-  const parts = new Map<string, number>()
-  for (const { account } of runs) parts.set(account, (parts.get(account) ?? 0) + 1)
-  const minutes = new Map<string, { account: string; minute: number }>()
-  for (const { account, charges: own } of runs)
-    for (const [, { key, at }] of own) {
-      const minute = Math.max(at - (at % MINUTE_MS), minutes.get(key)?.minute ?? 0)
-      minutes.set(key, { account, minute })
-    }
-  const used = [...minutes]
-  return [
-    batchName(charges[0]!.requestId),
-    again,
-    Math.max(...charges.map(({ at }) => at)),
-    runs.map(({ account }) => account),
-    runs.map(run => run.charges.map(([, charge]) => lineOf(charge)).join('\n')),
-    runs.map(run => run.charges.reduce((sum, [, { credits }]) => sum + credits, 0)),
-    runs.map(run => run.charges.length),
-    runs.map(({ hour }) => hour),
-    runs.map(({ limits }) => limits.day),
-    runs.map(({ limits }) => limits.hour),
-    runs.map(({ account }) => parts.get(account) === 1),
-    named.map(({ run }) => run),
-    named.map(({ line }) => line),
-    named.map(({ charge }) => charge.idempotency),
-    named.map(({ charge }) => charge.question),
-    named.map(({ charge }) => charge.answer),
-    named.map(({ charge }) => charge.at),
-    used.map(([, { account }]) => account),
-    used.map(([key]) => key),
-    used.map(([, { minute }]) => minute),
-  ]
-}
-
-const MINUTE_MS = 60_000
-
-const CHARGE = kept(`SELECT run, line, outcome, day, hour FROM bands_accounts.charge(
-  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`)
 
 const ACCOUNTS = 'SELECT id, name, tier, created FROM bands_accounts.accounts'
 

@@ -14,6 +14,7 @@ import { booksIn } from '../../../src/store/postgres/books.js'
 import { Database } from '../../../src/store/postgres/connection.js'
 import { prepareSchema } from '../../../src/store/postgres/steps.js'
 import { openSqliteAccounts } from '../../../src/store/sqlite/accounts.js'
+import { expectRefusal, typed } from '../../cli/support/run.js'
 import { accountsContract, chargeOf, iso, keyOf, NOON, sha256 } from '../../contracts/accounts.js'
 import { clusterForAll, describePostgres } from '../../support/postgres.js'
 import { temporaryFolder } from '../../support/store.js'
@@ -52,6 +53,24 @@ describePostgres('accounts in PostgreSQL', () => {
       const all = await Promise.all([1, 2, 3, 4].map(() => kept(opened(url, { make: true }))))
       const secrets = await Promise.all(all.map(accounts => accounts.secret()))
       for (const secret of secrets) expect(secret).toEqual(secrets[0])
+    })
+
+    it('are cut into as many partitions as the command is told, once, and charged alike', async () => {
+      const url = await cluster.current.createDatabase()
+      const layout = (more = '') => typed(`accounts layout --accounts ${url} ${more}`)
+      const place = url.replace('bands@', '')
+      expectRefusal(await layout(), 3, `there are no accounts in ${place}.`)
+      expect((await layout('--partitions 4')).out).toBe(`${place}: 4 partitions, made now, with nothing in them\n`)
+      expectRefusal(await layout('--partitions 8'), 6, 'a layout is chosen when their tables are made')
+      const accounts = await kept(opened(url))
+      const alice = await accounts.create('alice', 'free', iso(NOON))
+      expect(await accounts.charge([chargeOf(alice)])).toMatchObject([{ outcome: 'charged' }])
+      expect(JSON.parse((await layout('--json')).out)).toEqual({
+        ...{ schema: 'bands.accounts-layout/1', accounts: place, partitions: 4 },
+      })
+      const other = await cluster.current.createDatabase()
+      await kept(opened(other, { make: true }))
+      expect((await typed(`accounts layout --accounts ${other}`)).out).toContain(': whole tables')
     })
 
     it('of a newer bands are refused', async () => {

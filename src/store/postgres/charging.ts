@@ -1,0 +1,368 @@
+import { createHash } from 'node:crypto'
+import { type Charge, type Charged, DAY_MS, HOUR_MS, hourStart, REPEAT_MS, type Used } from '../../accounts/accounts.js'
+import { StorageError } from '../../errors.js'
+import { type Database, kept } from './connection.js'
+
+/**
+ * Writes a batch of charges down, in one call; what became of each, in their order.
+ * @param names under which their accounts are kept
+ * @param again the batch was sent before, and how that ended is not known
+ * @param within milliseconds the answer comes
+ */
+export async function chargeBatch(
+  db: Pick<Database, 'query'>,
+  charges: readonly Charge[],
+  names: readonly string[],
+  { again, within }: { again: boolean; within: number },
+): Promise<Charged[]> {
+  const runs = runsOf(charges, names)
+  const rows = await db.query<ChargedRow>(CHARGE, valuesOf(charges, runs, again), within)
+  return outcomesIn(rows, runs, charges.length)
+}
+
+/** Charges of one account and hour, under the same limits and with no name twice. */
+interface Run {
+  account: string
+  hour: number
+  limits: Charge['limits']
+  /** In their order, with their places in the batch. */
+  charges: (readonly [place: number, charge: Charge])[]
+  names: Set<string>
+}
+
+/** In the order of their charges. Throws StorageError for a number of a request that is there twice. */
+function runsOf(charges: readonly Charge[], names: readonly string[]): Run[] {
+  if (new Set(charges.map(({ requestId }) => requestId)).size < charges.length)
+    throw new StorageError('two charges of one batch have the same number')
+  const runs: Run[] = []
+  const last = new Map<string, Run>()
+  for (const [place, charge] of charges.entries()) {
+    const [account, hour, { limits }] = [names[place]!, hourStart(charge.at), charge]
+    const name = charge.idempotency?.toString('latin1')
+    let run = last.get(account)
+    const isSame = run?.hour === hour && run.limits.day === limits.day && run.limits.hour === limits.hour
+    if (run === undefined || !isSame || (name !== undefined && run.names.has(name))) {
+      run = { account, hour, limits, charges: [], names: new Set() }
+      runs.push(run)
+      last.set(account, run)
+    }
+    run.charges.push([place, charge])
+    if (name !== undefined) run.names.add(name)
+  }
+  return runs
+}
+
+/** What became of one charge of a run, counted from 1; or, where `line` is null, what its account had used before all of it was granted. */
+interface ChargedRow extends Used {
+  run: number
+  line: number | null
+  outcome: Charged['outcome']
+}
+
+function outcomesIn(rows: readonly ChargedRow[], runs: readonly Run[], count: number): Charged[] {
+  const outcomes = new Array<Charged>(count)
+  for (const { run, line, outcome, day, hour } of rows) {
+    const { charges } = runs[run - 1]!
+    const used = { day, hour }
+    if (line !== null) outcomes[charges[line - 1]![0]] = { outcome, used }
+    else
+      for (const [place, { credits }] of charges) {
+        used.day += credits
+        used.hour += credits
+        outcomes[place] = { outcome, used: { ...used } }
+      }
+  }
+  return outcomes
+}
+
+/** A charge as it is kept. */
+function lineOf({ requestId, key, endpoint, credits, at }: Charge): string {
+  return `${requestId}\t${key}\t${endpoint}\t${credits}\t${at}`
+}
+
+/** One list a column: of runs, of the charges in them that have a name, and of keys whose minute of use is to be told. */
+function valuesOf(charges: readonly Charge[], runs: readonly Run[], again: boolean): unknown[] {
+  const named = runs.flatMap((run, i) =>
+    run.charges.flatMap(([, charge], j) => (charge.idempotency === null ? [] : [{ run: i + 1, line: j + 1, charge }])),
+  )
+  const parts = new Map<string, number>()
+  for (const { account } of runs) parts.set(account, (parts.get(account) ?? 0) + 1)
+  const minutes = new Map<string, { account: string; minute: number }>()
+  for (const { account, charges: own } of runs)
+    for (const [, { key, at }] of own) {
+      const minute = Math.max(at - (at % MINUTE_MS), minutes.get(key)?.minute ?? 0)
+      minutes.set(key, { account, minute })
+    }
+  const used = [...minutes]
+  return [
+    batchName(charges[0]!.requestId),
+    again,
+    Math.max(...charges.map(({ at }) => at)),
+    runs.map(({ account }) => account),
+    runs.map(run => run.charges.map(([, charge]) => lineOf(charge)).join('\n')),
+    runs.map(run => run.charges.reduce((sum, [, { credits }]) => sum + credits, 0)),
+    runs.map(run => run.charges.length),
+    runs.map(({ hour }) => hour),
+    runs.map(({ limits }) => limits.day),
+    runs.map(({ limits }) => limits.hour),
+    runs.map(({ account }) => parts.get(account) === 1),
+    named.map(({ run }) => run),
+    named.map(({ line }) => line),
+    named.map(({ charge }) => charge.idempotency),
+    named.map(({ charge }) => charge.question),
+    named.map(({ charge }) => charge.answer),
+    named.map(({ charge }) => charge.at),
+    used.map(([, { account }]) => account),
+    used.map(([key]) => key),
+    used.map(([, { minute }]) => minute),
+  ]
+}
+
+const MINUTE_MS = 60_000
+
+const CHARGE = kept(`SELECT run, line, outcome, day, hour FROM bands_accounts.charge(
+  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`)
+
+/** By so many bytes of a hash a batch is known: a whole number of a request would be a third of its row. */
+export const BATCH_BYTES = 12
+
+/** What a batch is known by. @param request the number of its first */
+function batchName(request: string): Buffer {
+  return createHash('sha256').update(request).digest().subarray(0, BATCH_BYTES)
+}
+
+/**
+ * Writes a batch of charges down, all or none; what became of each. Charges come as runs: those of one account and one hour,
+ * under the same limits and with no name twice, in their order, a line each, as they are kept. Accounts are locked in the
+ * order of their names, so that two batches never wait for each other. Statements after the lock see all that was committed
+ * before it was had. What is granted is written in one statement a table.
+ *
+ * An account is plain where it has one run, whose sum is within the limits, and nobody used its names before. All of it is
+ * granted at once: its lines are kept as they came, and one row, without a line, tells what the account had used before. The
+ * charges of the others are looked at one after the other, in their order, with the sums of what went before.
+ *
+ * batch: what it is known by, and none was before
+ * again: this batch was sent before, and how that ended is not known; what was written then counts as charged now.
+ * alone: the run is the only one of its account
+ * n_…: of charges that their callers named, with the run and the line
+ * k_…: keys whose last use is to be told, by account
+ */
+export const CHARGE_FUNCTION = `
+CREATE FUNCTION bands_accounts.charge(
+  batch bytea, again boolean, latest bigint,
+  accounts text[], lines text[], costs bigint[], counts bigint[], hours bigint[],
+  day_limits bigint[], hour_limits bigint[], alone boolean[],
+  n_run bigint[], n_line bigint[], n_name bytea[], n_question bytea[], n_answer bytea[], n_at bigint[],
+  k_account text[], k_key text[], k_minute bigint[]
+) RETURNS TABLE (run bigint, line bigint, outcome text, day bigint, hour bigint)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+-- A plan that was made while a table was small is used when it is large. How many lines a row has is not known: many are
+-- guessed, for which code would be compiled, a hundred times as long as the lines that there are take.
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  one record;
+  same record;
+  book text;
+  day_now bigint;
+  hour_now bigint;
+  granted bigint := 0;
+  used text[];
+  -- Runs of accounts that are plain, and what those had used
+  p_run bigint[] := '{}'; p_account text[] := '{}'; p_day bigint[]; p_hour bigint[];
+  -- What is granted to others, column by column, and from which place on it is of this account
+  g_account text[] := '{}'; g_line text[] := '{}'; g_key text[] := '{}'; g_cost bigint[] := '{}'; g_at bigint[] := '{}';
+  g_name bytea[] := '{}'; g_question bytea[] := '{}'; g_answer bytea[] := '{}';
+  own_from int := 1;
+BEGIN
+  PERFORM set_config('lock_timeout', '5s', true);
+  -- What is acknowledged is on the disk, whatever the server's default is.
+  IF current_setting('synchronous_commit') = 'off' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+
+  PERFORM FROM bands_accounts.books b WHERE b.account = ANY (accounts) ORDER BY b.account FOR UPDATE;
+  GET DIAGNOSTICS granted = ROW_COUNT;
+  IF granted <> (SELECT count(DISTINCT a) FROM unnest(accounts) AS a) THEN
+    RAISE EXCEPTION 'an account is not there' USING ERRCODE = 'foreign_key_violation';
+  END IF;
+  granted := 0;
+
+  IF NOT again THEN
+    IF cardinality(n_run) > 0 THEN
+      SELECT array_agg(n.account) INTO used
+      FROM unnest(n_run, n_name) AS c(run, name)
+      JOIN bands_accounts.named n ON n.account = accounts[c.run] AND n.name = c.name;
+    END IF;
+    SELECT coalesce(array_agg(r.run), '{}'), coalesce(array_agg(r.account), '{}'),
+      array_agg(r.day_credits), array_agg(r.hour_credits), coalesce(sum(r.count), 0)
+    INTO p_run, p_account, p_day, p_hour, granted
+    FROM (
+      SELECT r.*, coalesce(d.credits, 0) AS day_credits, coalesce(h.credits, 0) AS hour_credits
+      FROM unnest(accounts, costs, counts, hours, day_limits, hour_limits, alone)
+        WITH ORDINALITY AS r(account, cost, count, hour, day_limit, hour_limit, alone, run)
+      LEFT JOIN bands_accounts.counters d
+        ON d.account = r.account AND d.period = 'day' AND d.start = r.hour - r.hour % ${DAY_MS}
+      LEFT JOIN bands_accounts.counters h ON h.account = r.account AND h.period = 'hour' AND h.start = r.hour
+    ) AS r
+    WHERE r.alone AND r.day_credits + r.cost <= r.day_limit AND r.hour_credits + r.cost <= r.hour_limit
+      AND (used IS NULL OR r.account <> ALL (used));
+  END IF;
+
+  IF granted > 0 THEN
+    RETURN QUERY SELECT p.run, NULL::bigint, 'charged', p.day, p.hour FROM unnest(p_run, p_day, p_hour) AS p(run, day, hour);
+
+    INSERT INTO bands_accounts.batches (account, hour, batch, lines)
+    SELECT r.account, r.hour, charge.batch, r.lines
+    FROM unnest(accounts, hours, lines) WITH ORDINALITY AS r(account, hour, lines, run) WHERE r.run = ANY (p_run);
+
+    INSERT INTO bands_accounts.counters AS c (account, period, start, credits, requests)
+    SELECT r.account, p.period, r.hour - r.hour % p.length, r.cost, r.count
+    FROM unnest(accounts, hours, costs, counts) WITH ORDINALITY AS r(account, hour, cost, count, run),
+      (VALUES ('day', ${DAY_MS}), ('hour', ${HOUR_MS})) AS p(period, length)
+    WHERE r.run = ANY (p_run)
+    ON CONFLICT (account, period, start)
+      DO UPDATE SET credits = c.credits + excluded.credits, requests = c.requests + excluded.requests;
+
+    IF cardinality(n_run) > 0 THEN
+      INSERT INTO bands_accounts.named (account, name, question, answer, at)
+      SELECT accounts[n.run], n.name, n.question, n.answer, n.at
+      FROM unnest(n_run, n_name, n_question, n_answer, n_at) AS n(run, name, question, answer, at)
+      WHERE n.run = ANY (p_run);
+    END IF;
+  END IF;
+
+  IF cardinality(p_run) < cardinality(accounts) THEN
+    FOR one IN
+      SELECT c.*, c.at - c.at % ${DAY_MS} AS day_start, c.at - c.at % ${HOUR_MS} AS hour_start,
+        coalesce(d.credits, 0) AS day_credits, coalesce(h.credits, 0) AS hour_credits,
+        n.question AS same_question, n.answer AS same_answer, before.request IS NOT NULL AS is_written,
+        c.name IS NOT NULL AND count(*) OVER (PARTITION BY c.account, c.name) > 1 AS is_shared
+      FROM (
+        SELECT r.account, r.run, r.day_limit, r.hour_limit, e.line, e.place, split_part(e.line, E'\\t', 1) AS request,
+          split_part(e.line, E'\\t', 2) AS key, split_part(e.line, E'\\t', 4)::bigint AS cost,
+          split_part(e.line, E'\\t', 5)::bigint AS at, g.name, g.question, g.answer
+        FROM unnest(accounts, lines, day_limits, hour_limits)
+          WITH ORDINALITY AS r(account, lines, day_limit, hour_limit, run)
+        CROSS JOIN string_to_table(r.lines, E'\\n') WITH ORDINALITY AS e(line, place)
+        LEFT JOIN unnest(n_run, n_line, n_name, n_question, n_answer) AS g(run, place, name, question, answer)
+          ON g.run = r.run AND g.place = e.place
+        WHERE r.account <> ALL (p_account)
+      ) AS c
+      LEFT JOIN bands_accounts.counters d
+        ON d.account = c.account AND d.period = 'day' AND d.start = c.at - c.at % ${DAY_MS}
+      LEFT JOIN bands_accounts.counters h
+        ON h.account = c.account AND h.period = 'hour' AND h.start = c.at - c.at % ${HOUR_MS}
+      LEFT JOIN bands_accounts.named n
+        ON n.account = c.account AND n.name = c.name AND n.at > c.at - ${REPEAT_MS}
+      LEFT JOIN LATERAL (
+        SELECT l.request FROM bands_accounts.ledger l
+        WHERE again AND l.account = c.account AND l.hour = c.at - c.at % ${HOUR_MS} AND l.batch = charge.batch
+          AND l.request = c.request
+      ) AS before ON true
+      ORDER BY c.account, c.run, c.place
+    LOOP
+      IF book IS DISTINCT FROM one.account THEN
+        book := one.account;
+        day_now := NULL;
+        own_from := cardinality(g_at) + 1;
+      END IF;
+      IF day_now IS DISTINCT FROM one.day_start OR hour_now IS DISTINCT FROM one.hour_start THEN
+        -- Another day or hour than the charge before: with what this batch has added to it.
+        day_now := one.day_start;
+        hour_now := one.hour_start;
+        SELECT one.day_credits + coalesce(sum(g.cost) FILTER (WHERE g.at - g.at % ${DAY_MS} = day_now), 0),
+          one.hour_credits + coalesce(sum(g.cost) FILTER (WHERE g.at - g.at % ${HOUR_MS} = hour_now), 0)
+        INTO day, hour
+        FROM unnest(g_cost[own_from:], g_at[own_from:]) AS g(cost, at);
+      END IF;
+
+      IF one.is_shared THEN
+        -- Two of this batch have one name: the last that was granted counts, before what is in the table.
+        SELECT g.question, g.answer INTO same
+        FROM unnest(g_name[own_from:], g_question[own_from:], g_answer[own_from:], g_at[own_from:])
+          WITH ORDINALITY AS g(name, question, answer, at, place)
+        WHERE g.name = one.name AND g.at > one.at - ${REPEAT_MS} ORDER BY g.place DESC LIMIT 1;
+        IF FOUND THEN
+          one.same_question := same.question;
+          one.same_answer := same.answer;
+        END IF;
+      END IF;
+
+      run := one.run;
+      line := one.place;
+      IF one.is_written THEN
+        outcome := 'charged';
+      ELSIF one.same_question <> one.question THEN
+        outcome := 'conflict';
+      ELSIF one.same_answer = one.answer THEN
+        outcome := 'repeated';
+      ELSIF day + one.cost > one.day_limit OR hour + one.cost > one.hour_limit THEN
+        outcome := 'limited';
+      ELSE
+        outcome := 'charged';
+        day := day + one.cost;
+        hour := hour + one.cost;
+        granted := granted + 1;
+        g_account := g_account || one.account;
+        g_line := g_line || one.line;
+        g_key := g_key || one.key;
+        g_cost := g_cost || one.cost;
+        g_at := g_at || one.at;
+        g_name := array_append(g_name, one.name);
+        g_question := array_append(g_question, one.question);
+        g_answer := array_append(g_answer, one.answer);
+      END IF;
+      RETURN NEXT;
+    END LOOP;
+  END IF;
+  IF granted = 0 THEN RETURN; END IF;
+
+  IF cardinality(g_at) > 0 THEN
+    -- What is there already stays, where that was sent before; where it was not, nothing may be there, nor in its place.
+    INSERT INTO bands_accounts.batches AS b (account, hour, batch, lines)
+    SELECT g.account, g.at - g.at % ${HOUR_MS}, charge.batch, string_agg(g.line, E'\\n' ORDER BY g.place)
+    FROM unnest(g_account, g_at, g_line) WITH ORDINALITY AS g(account, at, line, place) GROUP BY 1, 2
+    ON CONFLICT (account, hour, batch)
+      DO UPDATE SET lines = CASE WHEN again THEN b.lines || E'\\n' || excluded.lines END;
+
+    INSERT INTO bands_accounts.counters AS c (account, period, start, credits, requests)
+    SELECT g.account, p.period, g.at - g.at % p.length, sum(g.cost), count(*)
+    FROM unnest(g_account, g_cost, g_at) AS g(account, cost, at),
+      (VALUES ('day', ${DAY_MS}), ('hour', ${HOUR_MS})) AS p(period, length)
+    GROUP BY 1, 2, 3
+    ON CONFLICT (account, period, start)
+      DO UPDATE SET credits = c.credits + excluded.credits, requests = c.requests + excluded.requests;
+
+    INSERT INTO bands_accounts.named (account, name, question, answer, at)
+    SELECT DISTINCT ON (g.account, g.name) g.account, g.name, g.question, g.answer, g.at
+    FROM unnest(g_account, g_name, g_question, g_answer, g_at)
+      WITH ORDINALITY AS g(account, name, question, answer, at, place)
+    WHERE g.name IS NOT NULL ORDER BY g.account, g.name, g.place DESC
+    ON CONFLICT (account, name)
+      DO UPDATE SET question = excluded.question, answer = excluded.answer, at = excluded.at;
+  END IF;
+
+  IF cardinality(k_key) > 0 THEN
+    UPDATE bands_accounts.keys k SET last_used = t.minute
+    FROM (
+      SELECT u.key, max(u.minute) AS minute FROM (
+        SELECT key, minute FROM unnest(k_account, k_key, k_minute) AS p(account, key, minute) WHERE account = ANY (p_account)
+        UNION ALL SELECT key, at - at % 60000 FROM unnest(g_key, g_at) AS g(key, at)
+      ) AS u GROUP BY 1
+    ) AS t
+    WHERE k.identity = t.key AND coalesce(k.last_used, 0) < t.minute;
+  END IF;
+
+  -- A few names at a time, and more than come in; what another batch has in hand is left to a later one.
+  DELETE FROM bands_accounts.named n USING (
+    SELECT e.account, e.name FROM bands_accounts.named e
+    WHERE e.at <= latest - ${REPEAT_MS}
+    ORDER BY e.at LIMIT 2 * granted FOR UPDATE SKIP LOCKED
+  ) AS expired
+  WHERE n.account = expired.account AND n.name = expired.name;
+END
+$$;
+`
