@@ -282,6 +282,15 @@ export interface Trials {
 /** What can be asked of it where nothing is to be written. */
 export type ReadTrials = Pick<Trials, 'of' | 'close'>
 
+/** Told what is being done, often; the text is made when it is asked for. */
+export type Step = (text: () => string) => void
+
+/** Beside a question: who is told how far it is, and where all that is looked at is noted. */
+export interface Ways {
+  step?: Step
+  trials?: Trials | null
+}
+
 export type TrialKind = 'cell' | 'strategy'
 
 export interface Trial {

@@ -2,7 +2,7 @@ import { type Day, dateOf, formatDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
 import { eventsFilter, type RunOptions, type Strategy } from '../params/strategy.js'
 import type { EventFilter } from '../params/studies.js'
-import { type MarketBars, type PricedSource, type Trials, tickerBars, vocabulariesOf } from '../source.js'
+import { type MarketBars, type PricedSource, tickerBars, vocabulariesOf, type Ways } from '../source.js'
 import { gravestFirst, type Warning } from '../study/result.js'
 import { daysAt, rangeOf, signalsOf } from '../study/signals.js'
 import { checkFamily } from '../study/trials.js'
@@ -30,12 +30,6 @@ import { monteCarlo, type Ready, validate } from './validation.js'
 import { checkShares, signalsFound, warningsOf } from './warnings.js'
 import { costsInWords, exitsInWords, FILLS_IN_WORDS, placesInWords, rankInWords } from './words.js'
 
-/** Beside the question: how progress is told, and the ledger that counts what was looked at. */
-interface BacktestWays {
-  step?: (text: () => string) => void
-  trials?: Trials | null
-}
-
 /**
  * Trades a strategy over all bars that a market has, and judges what came of it. Throws InvalidParameter for rules that
  * contradict each other; NotFound, TierRestricted and Busy as the source does.
@@ -44,7 +38,7 @@ export async function backtest(
   source: PricedSource,
   strategy: Strategy,
   run: RunOptions,
-  { step, trials = null }: BacktestWays = {},
+  { step, trials = null }: Ways = {},
 ): Promise<Backtest> {
   const { candidates = [], family = 'run' } = run
   checkFamily(family, trials)

@@ -1,7 +1,7 @@
 import { dateOf, formatDay } from '../model/day.js'
 import type { CompareQuery } from '../params/grid.js'
 import type { Strategy } from '../params/strategy.js'
-import { type PricedSource, type Trials, vocabulariesOf } from '../source.js'
+import { type PricedSource, vocabulariesOf, type Ways } from '../source.js'
 import { expandedTail, politisWhite, stationaryIndices } from '../statistics/bootstrap.js'
 import { deviation, mean, quantile } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
@@ -28,11 +28,6 @@ import {
 import { lived, lookedOn, type Member, membersOf, type Taken } from './trade.js'
 import { checkShares, warningsOfOne } from './warnings.js'
 
-interface CompareWays {
-  step?: (text: () => string) => void
-  trials?: Trials | null
-}
-
 /** A strategy that was traded over all its days. */
 interface Traded {
   name: string
@@ -57,7 +52,7 @@ interface Rival extends Traded {
 export async function compare(
   source: PricedSource,
   { names, strategies, resamples, seed, family, min_trades }: CompareQuery,
-  { step, trials = null }: CompareWays = {},
+  { step, trials = null }: Ways = {},
 ): Promise<Comparison> {
   checkFamily(family, trials)
   const traded: Traded[] = []

@@ -4,7 +4,7 @@ import { countBelow, countUpTo, dateOf, formatDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
 import { type Axis, combinations, type GridQuery, type GridStatistic } from '../params/grid.js'
 import type { Strategy } from '../params/strategy.js'
-import { type PricedSource, type Trials, vocabulariesOf } from '../source.js'
+import { type PricedSource, type Step, vocabulariesOf, type Ways } from '../source.js'
 import { mean } from '../statistics/moments.js'
 import { regression } from '../statistics/robust.js'
 import { pbo } from '../statistics/selection.js'
@@ -23,11 +23,6 @@ import { foldsOf, validate } from './validation.js'
 import { A_WEEK, checkShares, namesOf, ofChoices, SAME_CLOSE, warningsOfOne } from './warnings.js'
 import { costsInWords, FILLS_IN_WORDS } from './words.js'
 
-interface GridWays {
-  step?: (text: () => string) => void
-  trials?: Trials | null
-}
-
 /** Of the bars, half of which choose in turn: as many as a sweep has. */
 const BLOCKS = 16
 
@@ -37,11 +32,7 @@ const BLOCKS = 16
  * the same statistic, and what came of it on the part after it is told. The same question of the same data gives the same
  * bytes, however many threads share the work. Throws as backtest() does.
  */
-export async function grid(
-  source: PricedSource,
-  query: GridQuery,
-  { step, trials = null }: GridWays = {},
-): Promise<Grid> {
+export async function grid(source: PricedSource, query: GridQuery, { step, trials = null }: Ways = {}): Promise<Grid> {
   const { axes, statistic, strategies, run } = query
   checkFamily(run.family, trials)
   const lists = await membersOf(source, strategies, step)
@@ -372,7 +363,7 @@ export async function lookedAt(
   data: GridData,
   tasks: readonly CellTask[],
   threads: number | undefined,
-  step: (text: () => string) => void = () => {},
+  step: Step = () => {},
 ): Promise<CellResult[]> {
   const bars = data.lists[0]?.reduce((sum, { bars }) => sum + bars.days.length, 0) ?? 0
   const look = cellLooker(data)

@@ -13,7 +13,7 @@ import {
   type Side,
   type Strategy,
 } from '../params/strategy.js'
-import type { BarStates, MarketBars, PricedSource, States } from '../source.js'
+import type { BarStates, MarketBars, PricedSource, States, Step } from '../source.js'
 import { type ContextBands, contextBandsOf, eligibleBars, rangeOf, type Signals, signalsIn } from '../study/signals.js'
 import type { LookedOn } from './result.js'
 
@@ -331,7 +331,7 @@ export interface Member {
 export async function membersOf(
   source: PricedSource,
   strategies: readonly Strategy[],
-  step: (text: () => string) => void = () => {},
+  step: Step = () => {},
 ): Promise<Member[][]> {
   const { tickers, timeframe } = strategies[0]!
   const needs = strategies.map(needsOf)

@@ -3,7 +3,7 @@ import { dateOf, formatDay } from '../model/day.js'
 import { STABILITIES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 import type { StudyQuery } from '../params/studies.js'
-import { fieldOf, type PricedSource, type Trials, tickerBars } from '../source.js'
+import { fieldOf, type PricedSource, type Step, tickerBars, type Ways } from '../source.js'
 import { inOrder, shared } from '../threads.js'
 import { modelledEvents } from './abnormal.js'
 import {
@@ -23,19 +23,12 @@ import { assumptionsOf, hintsOf, warningsOf } from './words.js'
 
 export type { StudyQuery } from '../params/studies.js'
 
-export interface StudyWays {
-  /** Told what is being done, often; the text is made when it is asked for. */
-  step?: (text: () => string) => void
-  /** Where every cell that was looked at is noted. */
-  trials?: Trials | null
-}
-
 /**
  * What followed the events, against what follows any bar, random entries and the other bands of the field.
  * The same query of the same data gives the same bytes, in whatever order its tickers are named. Throws NotFound,
  * TierRestricted and Busy as the source does, InvalidParameter for a market model without a benchmark.
  */
-export async function eventStudy(source: PricedSource, query: StudyQuery, ways: StudyWays = {}): Promise<EventStudy> {
+export async function eventStudy(source: PricedSource, query: StudyQuery, ways: Ways = {}): Promise<EventStudy> {
   const { step = () => {}, trials = null } = ways
   const material = await materialOf(source, query, step)
   const { subjects } = material
@@ -73,11 +66,7 @@ function withOccurrences(study: EventStudy, occurrences: () => Occurrence[]): Ev
 }
 
 /** All that is read, in memory that threads share: nothing of it stays anywhere else. */
-async function materialOf(
-  source: PricedSource,
-  query: StudyQuery,
-  step: NonNullable<StudyWays['step']>,
-): Promise<Material> {
+async function materialOf(source: PricedSource, query: StudyQuery, step: Step): Promise<Material> {
   const { filter, benchmark } = query
   if (query.abnormal === 'market' && benchmark === null)
     throw new InvalidParameter('abnormal "market" needs a benchmark to measure the market by.', { param: 'benchmark' })
@@ -92,7 +81,7 @@ async function materialOf(
 }
 
 /** The path and the cell of each horizon, wherever each is made. */
-async function partsOf(material: Material, step: NonNullable<StudyWays['step']>, threads: number | undefined) {
+async function partsOf(material: Material, step: Step, threads: number | undefined) {
   const { horizons } = material.query
   // The path first, which takes longest: threads that begin with it end together with the others.
   const parts: StudyPart[] = ['path', ...horizons]

@@ -1,6 +1,6 @@
 import type { Series } from '../model/series.js'
 import { ANY_EVENT, type StudyQuery } from '../params/studies.js'
-import type { MarketBars, PricedSource, States } from '../source.js'
+import type { MarketBars, PricedSource, States, Step } from '../source.js'
 import { deviation, mean } from '../statistics/moments.js'
 import { excursions } from './cell.js'
 import {
@@ -45,7 +45,7 @@ export interface StudyPrices extends Omit<MarketBars, 'series'> {
 export async function subjectsOf(
   source: PricedSource,
   { tickers, filter, horizons }: Pick<StudyQuery, 'tickers' | 'filter' | 'horizons'>,
-  step: (text: () => string) => void,
+  step: Step,
 ): Promise<Subject[]> {
   const subjects: Subject[] = []
   const columns = new MarketColumns()

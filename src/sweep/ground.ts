@@ -4,7 +4,7 @@ import { formatDay, parseDay } from '../model/day.js'
 import type { Series } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 import { ANY_EVENT, type EventFilter, type SweepQuery } from '../params/studies.js'
-import type { BarStates, MarketBars, PricedSource } from '../source.js'
+import type { BarStates, MarketBars, PricedSource, Step } from '../source.js'
 import { type BarRange, cpcv, type Fold, kFolds, purge, rollingFolds } from '../statistics/folds.js'
 import { Random } from '../statistics/random.js'
 import { gains, type MemberBars, memberBars, placesAmong } from '../study/cell.js'
@@ -374,10 +374,10 @@ const SPELL = 40
 
 /** Lets long work be watched and broken off: tells how far it is, and lets the event loop turn now and then. */
 export class Pace {
-  readonly #step: ((text: () => string) => void) | undefined
+  readonly #step: Step | undefined
   #next = performance.now() + SPELL
 
-  constructor(step: ((text: () => string) => void) | undefined) {
+  constructor(step: Step | undefined) {
     this.#step = step
   }
 

@@ -1,7 +1,7 @@
 import { whole } from '../errors.js'
 import { dateOf } from '../model/day.js'
 import type { SweepQuery } from '../params/studies.js'
-import { type PricedSource, type Trial, type Trials, vocabulariesOf } from '../source.js'
+import { type PricedSource, type Trial, type Trials, vocabulariesOf, type Ways } from '../source.js'
 import { gravestFirst, LEAST_UNITS, samplingOf, tooFewEvents, type Warning } from '../study/result.js'
 import { type Range, rangeOf } from '../study/signals.js'
 import { DEFAULT_TEST } from '../study/tests.js'
@@ -26,13 +26,6 @@ import { CHOSEN_BELOW, lookAll, validationOf } from './validation.js'
 
 export type { SweepContext, SweepQuery } from '../params/studies.js'
 
-interface SweepWays {
-  /** Told how far it is, a few times a second; the text is made when it is asked for. */
-  step?: (text: () => string) => void
-  /** Where every cell that was looked at is noted. */
-  trials?: Trials | null
-}
-
 /**
  * Every band of the fields over every window, for all tickers together or each: what followed, against what follows any
  * bar, with p-values corrected for how many were looked at, and whether the best of them is real. The same query of the
@@ -40,7 +33,7 @@ interface SweepWays {
  * Throws NotFound, TierRestricted and Busy as the source does, InvalidParameter for a question without cells, with too
  * many, or for parts that the days do not have.
  */
-export async function sweep(source: PricedSource, asked: SweepQuery, ways: SweepWays = {}): Promise<Sweep> {
+export async function sweep(source: PricedSource, asked: SweepQuery, ways: Ways = {}): Promise<Sweep> {
   const query: KnownSweep = { ...asked, vocabularies: await vocabulariesOf(source, asked.fields) }
   const trials = ways.trials ?? null
   const { threads } = source

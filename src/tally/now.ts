@@ -3,9 +3,9 @@ import { type Day, parseDay } from '../model/day.js'
 import { dateIn, type Stays, UNTOLD } from '../model/history.js'
 import { UNDEFINED } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
-import { type Source, vocabulariesOf } from '../source.js'
+import { type Source, vocabulariesOf, type Ways } from '../source.js'
 import { quantile } from '../statistics/moments.js'
-import { type Answered, scopeOf, type TallyWays, tickersInOrder } from './pool.js'
+import { type Answered, scopeOf, tickersInOrder } from './pool.js'
 
 export interface NowQuery {
   /** Each counts once, whatever the order. */
@@ -53,7 +53,7 @@ export interface FieldState {
  * Throws NotFound for a ticker that is not there, TierRestricted for a field above the tier, InvalidParameter for no
  * ticker or field.
  */
-export async function now(source: Source, query: NowQuery, { step }: TallyWays = {}): Promise<Now> {
+export async function now(source: Source, query: NowQuery, { step }: Ways = {}): Promise<Now> {
   const { tickers, fields, timeframe } = query
   if (tickers.length === 0) throw new InvalidParameter('now needs a ticker.', { param: 'ticker' })
   if (fields.length === 0) throw new InvalidParameter('now needs a field.', { param: 'field' })

@@ -2,7 +2,7 @@ import { InvalidParameter } from '../errors.js'
 import { formatDay } from '../model/day.js'
 import type { EventHistory, HistoricEvent, HistoryQuery, PoolQuery } from '../model/event.js'
 import { eventAt, type History } from '../model/history.js'
-import { fieldOf, type Source } from '../source.js'
+import { fieldOf, type Source, type Ways } from '../source.js'
 
 /** What a study looked at, as every result tells it: events lie after the first date and up to the last. */
 export interface Scope {
@@ -15,11 +15,6 @@ export interface Scope {
 
 /** What every answer says of the range that it was taken from. */
 export type Answered = Pick<EventHistory, 'query_range' | 'after' | 'as_of'>
-
-/** Told how far a question of many tickers is, often; the text is made when it is asked for. */
-export interface TallyWays {
-  step?: (text: () => string) => void
-}
 
 /** The scope of a question from what the answers say; null where there was nobody to answer. */
 export function scopeOf(answers: readonly Answered[], query: Pick<HistoryQuery, 'after' | 'before'>): Scope {
@@ -84,11 +79,7 @@ export interface PoolEvents extends Scope {
 }
 
 /** Throws NotFound for a ticker that is not there, TierRestricted above the tier, InvalidParameter for no ticker. */
-export async function poolEvents(
-  source: Source,
-  query: PoolEventsQuery,
-  { step }: TallyWays = {},
-): Promise<PoolEvents> {
+export async function poolEvents(source: Source, query: PoolEventsQuery, { step }: Ways = {}): Promise<PoolEvents> {
   const { tickers, field, limit, ...filter } = query
   const names = tickersInOrder(tickers)
   if (names.length === 0) throw new InvalidParameter('events needs a ticker.', { param: 'ticker' })

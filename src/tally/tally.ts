@@ -4,7 +4,7 @@ import type { Baseline, PoolQuery } from '../model/event.js'
 import type { History, WindowOutcomes } from '../model/history.js'
 import { PERFORMANCES, type Performance, STABILITIES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
-import type { HistoriesQuery, Source } from '../source.js'
+import type { HistoriesQuery, Source, Ways } from '../source.js'
 import { overlap, wilson } from '../statistics/counts.js'
 import {
   type Base,
@@ -21,7 +21,7 @@ import {
   theoreticalBase,
   tickerBase,
 } from './base.js'
-import { type Answered, byVocabulary, ordersOf, type Scope, scopeOf, type TallyWays, tickersInOrder } from './pool.js'
+import { type Answered, byVocabulary, ordersOf, type Scope, scopeOf, tickersInOrder } from './pool.js'
 
 /** Which events of which tickers to count; each ticker counts once, whatever the order. */
 export interface TallyQuery extends PoolQuery {
@@ -62,7 +62,7 @@ export interface TallyGroup {
  * number of events there. Throws TierRestricted where aftermath is above the tier, NotFound for a ticker that is not
  * there, InvalidParameter for no ticker or a grouping by a context that is not given.
  */
-export async function tally(source: Source, query: TallyQuery, { step }: TallyWays = {}): Promise<Tally> {
+export async function tally(source: Source, query: TallyQuery, { step }: Ways = {}): Promise<Tally> {
   const { tickers, by: asked, ...filter } = query
   const names = tickersInOrder(tickers)
   if (names.length === 0) throw new InvalidParameter('a tally needs a ticker.', { param: 'ticker' })

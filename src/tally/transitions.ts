@@ -1,11 +1,11 @@
 import { InvalidParameter } from '../errors.js'
 import type { Context, PoolQuery } from '../model/event.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
-import type { Source } from '../source.js'
+import type { Source, Ways } from '../source.js'
 import { type CausedSpell, countOf, cumulativeIncidence, stepAt } from '../statistics/survival.js'
 import type { ContextTests } from './by-context.js'
 import { type Change, type Dwell, dwell, Gathered, type Stay } from './dwell.js'
-import { type Answered, byVocabulary, ordersOf, type Scope, scopeOf, type TallyWays, tickersInOrder } from './pool.js'
+import { type Answered, byVocabulary, ordersOf, type Scope, scopeOf, tickersInOrder } from './pool.js'
 
 /** Each ticker counts once, whatever the order. The context splits, and leaves its band open. */
 export type TransitionsQuery = Pick<PoolQuery, 'tickers' | 'field' | 'timeframe' | 'after' | 'before'> & {
@@ -43,7 +43,7 @@ interface Figures {
 export async function transitionsOf(
   source: Source,
   { tickers, ...query }: TransitionsQuery,
-  { step }: TallyWays = {},
+  { step }: Ways = {},
 ): Promise<Transitions> {
   const names = tickersInOrder(tickers)
   if (names.length === 0) throw new InvalidParameter('transitions need a ticker.', { param: 'ticker' })
