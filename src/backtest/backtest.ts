@@ -8,26 +8,26 @@ import { daysAt, rangeOf, signalsOf } from '../study/signals.js'
 import { checkFamily } from '../study/trials.js'
 import { contextReach } from '../study/words.js'
 import { benchmarkOf, buyAndHold, heldAlone, heldInPart, type Judged, randomEntry } from './comparison.js'
-import { deflated, type Look, lookOf } from './looks.js'
-import { portfolioCalendar, type Simulation, simulate } from './portfolio.js'
+import { deflated, lookOf } from './looks.js'
+import { portfolioCalendar, type Ready, type Simulation, simulate } from './portfolio.js'
 import type { Backtest, Benchmark, Trade } from './result.js'
 import {
   averageExposure,
-  barsAYearOf,
+  byDay,
   closedOf,
   curveOf,
   deepestFalls,
   equityPoints,
-  equityStatistics,
+  figuresOf,
+  livedIn,
   monthlyReturns,
   returnsOf,
   sampleOf,
-  tradeStatistics,
   yearsOf,
 } from './statistics.js'
-import { type Lived, lived, type Member, membersOf, type Taken, worthOf } from './trade.js'
-import { monteCarlo, type Ready, validate } from './validation.js'
-import { checkShares, signalsFound, warningsOf } from './warnings.js'
+import { type Lived, type Member, membersOf, worthOf } from './trade.js'
+import { monteCarlo, validate } from './validation.js'
+import { barsAYearIn, checkShares, signalsFound, warningsOf } from './warnings.js'
 import { costsInWords, exitsInWords, FILLS_IN_WORDS, placesInWords, rankInWords } from './words.js'
 
 /**
@@ -50,19 +50,18 @@ export async function backtest(
   const own: Ready = { strategy, members: members! }
   const rivals: Ready[] = candidates.map((candidate, i) => ({ strategy: candidate, members: others[i]! }))
   step?.(() => 'trades')
-  const simulation = simulate(own.members, strategy, portfolioCalendar(own.members))
+  const simulation = simulate(own)
   const { days } = simulation
-  const trades = simulation.trades.map(trade => lived(strategy.fill, trade))
-  const barsAYear = barsAYearOf(own.members, days)
-  const curve = curveOf(simulation, strategy, barsAYear)
-  const statistics = equityStatistics(curve)
-  const part = averageExposure(simulation, strategy.side)
+  const trades = livedIn(simulation)
+  const { barsAYear, statistics, trade_statistics } = figuresOf(simulation, closedOf(trades))
+  const curve = curveOf(simulation, barsAYear)
+  const part = averageExposure(simulation)
   const benchmarks = benchmarksOf(own, benchmark, part, { timeframe: strategy.timeframe, days, curve })
   step?.(() => 'random entries')
   const random_entry = randomEntry(strategy, simulation.trades, run.reps)
   if (run.monte_carlo !== null) step?.(() => 'Monte Carlo')
   const monte_carlo = run.monte_carlo === null ? null : monteCarlo(days, curve, run.monte_carlo, strategy.seed)
-  const rivalLooks = rivals.map(lookAt)
+  const rivalLooks = rivals.map(rival => lookOf(simulate(rival)))
   const last = [{ days }, ...rivalLooks].reduce((most, look) => Math.max(most, look.days.at(-1) ?? most), -1)
   const validation = validate(
     own,
@@ -71,32 +70,30 @@ export async function backtest(
     run,
   )
   const sample = sampleOf(statistics.sharpe, returnsOf(curve), barsAYear)
-  const looks = [lookOf(strategy, simulation), ...rivalLooks]
-  const { interest, ...signals } = signalsFound(strategy, own.members, simulation)
+  const looks = [lookOf(simulation), ...rivalLooks]
+  const { interest, ...signals } = signalsFound(simulation)
   const found = { ...signals, statistics, benchmarks, random_entry, interest, monte_carlo, validation }
   return {
     ...headOf(strategy, days, await source.asOfDay()),
     bars_a_year: barsAYear,
     ...found,
-    trade_statistics: tradeStatistics(strategy.costs, closedOf(trades)),
+    trade_statistics,
     trades: toldTrades(strategy, trades),
     skipped: toldSkipped(simulation),
     equity: equityPoints(simulation, curve),
-    months: monthlyReturns(simulation, strategy.portfolio.capital),
+    months: monthlyReturns(simulation),
     years: yearsOf({ days, ...curve }),
     drawdowns: deepestFalls(simulation),
     trials: await deflated(looks, sample, trials, { family, vocabularies: await vocabulariesOf(source) }),
     assumptions: assumptionsOf(strategy, own.members, barsAYear, run, random_entry, part),
-    warnings: gravestFirst([
-      ...warningsOf(strategy, own.members, simulation, found, run),
-      ...(await contextWarnings(source, strategy, own.members)).map((sentence): Warning => ['partial', sentence]),
-      ...source.remarks().map((remark): Warning => ['source', remark]),
-    ]),
+    warnings: [
+      ...gravestFirst([
+        ...warningsOf(simulation, found, run),
+        ...(await contextWarnings(source, own)).map((sentence): Warning => ['partial', sentence]),
+      ]),
+      ...source.remarks(),
+    ],
   }
-}
-
-function lookAt({ strategy, members }: Ready): Look {
-  return lookOf(strategy, simulate(members, strategy, portfolioCalendar(members)))
 }
 
 function benchmarksOf(
@@ -135,11 +132,7 @@ function headOf(strategy: Strategy, days: Int32Array, asOf: number | null) {
 }
 
 /** What must be said of a context ticker that has ended, or begins later than the signals. */
-async function contextWarnings(
-  source: PricedSource,
-  strategy: Strategy,
-  members: readonly Member[],
-): Promise<string[]> {
+async function contextWarnings(source: PricedSource, { strategy, members }: Ready): Promise<string[]> {
   const { entry, timeframe } = strategy
   const { context } = entry
   if (context === null) return []
@@ -164,14 +157,10 @@ async function unfiltered(source: PricedSource, entry: EventFilter, members: rea
   return all
 }
 
-/** Trades as they are told, in the order of their entries, those of one day by ticker. */
+/** Trades as they are told, in the order of their entries. */
 function toldTrades(strategy: Strategy, trades: readonly Lived[]): Trade[] {
-  const day = ({ member, entryBar }: Taken): number => member.bars.days[entryBar]!
-  const byTicker = (a: Taken, b: Taken): number =>
-    a.member.ticker < b.member.ticker ? -1 : Number(a.member.ticker > b.member.ticker)
-  return trades
-    .toSorted(({ taken: a }, { taken: b }) => day(a) - day(b) || byTicker(a, b) || a.signal - b.signal)
-    .map(trade => toldTrade(strategy, trade))
+  const ordered = byDay(trades, ({ member, entryBar }) => member.bars.days[entryBar]!)
+  return ordered.map(trade => toldTrade(strategy, trade))
 }
 
 function toldSkipped({ skipped }: Simulation): Backtest['skipped'] {
@@ -257,8 +246,8 @@ const OVERLAPS: Readonly<Record<Strategy['overlap'], string>> = {
 /** Of calendars that differ the number is made of the days themselves. */
 function yearInWords(members: readonly Member[], barsAYear: number): string {
   if (members.every(({ prices }) => prices.barsAYear === barsAYear)) return `${barsAYear} bars a year`
-  const kinds = [...new Set(members.map(({ prices }) => prices.barsAYear))].sort((a, b) => a - b)
-  return `${barsAYear.toFixed(1)} bars a year (as many as there are; the tickers have ${kinds.join(' and ')})`
+  const own = `the tickers have ${barsAYearIn(members).join(' and ')}`
+  return `${barsAYear.toFixed(1)} bars a year (as many as there are; ${own})`
 }
 
 function pricesOf(members: readonly Member[]): string {

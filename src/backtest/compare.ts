@@ -1,6 +1,5 @@
 import { dateOf, formatDay } from '../model/day.js'
 import type { CompareQuery } from '../params/grid.js'
-import type { Strategy } from '../params/strategy.js'
 import { type PricedSource, vocabulariesOf, type Ways } from '../source.js'
 import { expandedTail, politisWhite, stationaryIndices } from '../statistics/bootstrap.js'
 import { deviation, mean, quantile } from '../statistics/moments.js'
@@ -11,8 +10,8 @@ import { type Gravity, gravestFirst, type Warning } from '../study/result.js'
 import { checkFamily } from '../study/trials.js'
 import { sharedPlaces } from './comparison.js'
 import { deflated, lookOf } from './looks.js'
-import { portfolioCalendar, type Simulation, simulate } from './portfolio.js'
-import type { Comparison, SharpeDifference } from './result.js'
+import { type Simulation, simulate } from './portfolio.js'
+import type { ComparedStrategy, Comparison, SharpeDifference } from './result.js'
 import {
   barsAYearOf,
   type Curve,
@@ -20,25 +19,19 @@ import {
   curveOf,
   effectiveBarsAYear,
   equityStatistics,
+  livedIn,
   returnsOf,
   sampleOf,
   tradeStatistics,
   yearsOf,
 } from './statistics.js'
-import { lived, lookedOn, type Member, membersOf, type Taken } from './trade.js'
+import { lookedOn, membersOf, type Taken } from './trade.js'
 import { checkShares, warningsOfOne } from './warnings.js'
 
-/** A strategy that was traded over all its days. */
-interface Traded {
+/** A strategy that was traded over all its days, with what of them all have: places among its own, first day and last. */
+interface Rival extends Simulation {
   name: string
-  strategy: Strategy
-  members: readonly Member[]
-  simulation: Simulation
   barsAYear: number
-}
-
-/** The same with what of them all strategies have: the places of those bars among its own, its first day and last. */
-interface Rival extends Traded {
   at: readonly number[]
   from: number
   to: number
@@ -55,18 +48,16 @@ export async function compare(
   { step, trials = null }: Ways = {},
 ): Promise<Comparison> {
   checkFamily(family, trials)
-  const traded: Traded[] = []
-  for (const [i, strategy] of strategies.entries()) {
+  const simulations: Simulation[] = []
+  for (const strategy of strategies) {
     const [members] = await membersOf(source, [strategy], step)
     checkShares(strategy, members!)
-    const simulation = simulate(members!, strategy, portfolioCalendar(members!))
-    const barsAYear = barsAYearOf(members!, simulation.days)
-    traded.push({ name: names[i]!, strategy, members: members!, simulation, barsAYear })
+    simulations.push(simulate({ strategy, members: members! }))
   }
-  const rivals = rivalsOf(traded)
-  const [{ simulation: first, at }] = rivals as [Rival]
+  const rivals = rivalsOf(names, simulations)
+  const [first] = rivals as [Rival]
   // Weeks have the dates of the first.
-  const days = Int32Array.from(at, i => first.days[i]!)
+  const days = Int32Array.from(first.at, i => first.days[i]!)
   const barsAYear = sharedBarsAYear(rivals, days)
   const curves = rivals.map(rival => curveOn(barsAYear, rival))
   const returns = curves.map(returnsOf)
@@ -75,7 +66,7 @@ export async function compare(
   const differences = sharpeDifferences(names, curves, returns, { resamples, seed })
   const best = bestOf(told.map(({ statistics }) => statistics.sharpe))
   const order = [...(best === null ? [] : [best]), ...[...rivals.keys()].filter(one => one !== best)]
-  const looks = order.map(one => lookOf(rivals[one]!.strategy, rivals[one]!.simulation))
+  const looks = order.map(one => lookOf(rivals[one]!))
   const sample = best === null ? null : sampleOf(told[best]!.statistics.sharpe, returns[best]!, barsAYear)
   return {
     schema: 'bands.comparison/1',
@@ -94,11 +85,10 @@ export async function compare(
     best: best === null ? null : names[best]!,
     trials: await deflated(looks, sample, trials, { family, vocabularies: await vocabulariesOf(source) }),
     assumptions: ASSUMED,
-    warnings: gravestFirst([
-      ...warningsOf(rivals, told, days, min_trades),
-      ...ofEach(rivals),
-      ...source.remarks().map((remark): Warning => ['source', remark]),
-    ]),
+    warnings: [
+      ...gravestFirst([...warningsOf(rivals, told, days, min_trades), ...ofEach(rivals)]),
+      ...source.remarks(),
+    ],
   }
 }
 
@@ -109,12 +99,20 @@ const ASSUMED = [
   'survivorship: tickers are those in the store',
 ]
 
-function rivalsOf(traded: readonly Traded[]): Rival[] {
-  const calendars = traded.map(({ simulation }) => simulation.days)
-  const places = sharedPlaces(calendars, traded[0]!.strategy.timeframe)
-  return traded.map((one, i) => {
-    const at = places[i]!
-    return { ...one, at, from: calendars[i]![at[0] ?? -1] ?? 0, to: calendars[i]![at.at(-1) ?? -1] ?? -1 }
+function rivalsOf(names: readonly string[], simulations: readonly Simulation[]): Rival[] {
+  const calendars = simulations.map(({ days }) => days)
+  const places = sharedPlaces(calendars, simulations[0]!.strategy.timeframe)
+  return simulations.map((simulation, i) => {
+    const { days, members } = simulation
+    const [at, barsAYear] = [places[i]!, barsAYearOf(members, days)]
+    return {
+      ...simulation,
+      name: names[i]!,
+      barsAYear,
+      at,
+      from: days[at[0] ?? -1] ?? 0,
+      to: days[at.at(-1) ?? -1] ?? -1,
+    }
   })
 }
 
@@ -132,36 +130,34 @@ function sharedBarsAYear(rivals: readonly Rival[], days: Int32Array): number {
 }
 
 /** What a strategy made of its money on the common days. */
-function curveOn(barsAYear: number, { strategy, simulation, at, from, to }: Rival): Curve {
+function curveOn(barsAYear: number, { strategy, equity, exposure, trades, at, from, to }: Rival): Curve {
+  const { capital } = strategy.portfolio
   const isWithin = (day: number): boolean => day >= from && day <= to
   let traded = 0
-  for (const { member, entryBar, entry, shares, left } of simulation.trades) {
+  for (const { member, entryBar, entry, shares, left } of trades) {
     if (isWithin(member.bars.days[entryBar]!)) traded += shares * entry
     if (left.why !== 'open' && isWithin(left.day)) traded += shares * left.price
   }
   return {
-    equity: Float64Array.from(at, i => simulation.equity[i]!),
+    equity: Float64Array.from(at, i => equity[i]!),
     // What it began with counts as the value of its first day, as in its own returns.
-    start: at[0] === 0 ? strategy.portfolio.capital : (simulation.equity[at[0] ?? 0] ?? strategy.portfolio.capital),
+    start: at[0] === 0 ? capital : (equity[at[0] ?? 0] ?? capital),
     barsAYear,
     riskFree: strategy.risk_free,
-    exposed: at.filter(i => simulation.exposure[i]! > 0).length,
+    exposed: at.filter(i => exposure[i]! > 0).length,
     traded,
   }
 }
 
-function toldOf(
-  { name, strategy, simulation, from, to }: Rival,
-  curve: Curve,
-  days: Int32Array,
-): Comparison['strategies'][number] {
+function toldOf(rival: Rival, curve: Curve, days: Int32Array): ComparedStrategy {
+  const { name, strategy, from, to } = rival
   const isWithin = ({ member, entryBar, left }: Taken): boolean => member.bars.days[entryBar]! >= from && left.day <= to
-  const trades = simulation.trades.filter(isWithin).map(trade => lived(strategy.fill, trade))
+  const trades = livedIn(rival).filter(({ taken }) => isWithin(taken))
   return {
     name,
     strategy,
-    first: dateOf(simulation.days[0]),
-    last: dateOf(simulation.days.at(-1)),
+    first: dateOf(rival.days[0]),
+    last: dateOf(rival.days.at(-1)),
     statistics: equityStatistics(curve),
     trade_statistics: tradeStatistics(strategy.costs, closedOf(trades)),
     years: yearsOf({ days, equity: curve.equity, start: curve.start }),
@@ -236,38 +232,32 @@ const FEW_COMMON = ['no day', 'fewer than three days', 'fewer than three days'] 
 
 function warningsOf(
   rivals: readonly Rival[],
-  told: readonly Pick<Comparison['strategies'][number], 'name' | 'trade_statistics'>[],
+  told: readonly Pick<ComparedStrategy, 'name' | 'trade_statistics'>[],
   days: Int32Array,
   least: number,
 ): Warning[] {
   const few = told.filter(({ trade_statistics: { n } }) => n < least).map(({ name }) => name)
-  const cut = rivals.filter(({ simulation }) => days.length < simulation.days.length).map(({ name }) => name)
+  const cut = rivals.filter(rival => days.length < rival.days.length).map(({ name }) => name)
   const judged = rivals.filter(({ strategy }) => strategy.benchmark !== null).map(({ name }) => name)
   const rates = new Set(rivals.map(({ strategy }) => strategy.risk_free))
   return [
-    ['nothing', days.length < 3 ? `the strategies have ${FEW_COMMON[days.length]} in common` : null],
-    ['few', few.length > 0 ? `fewer than ${least} closed trades say little: ${few.join(', ')}` : null],
-    ['left_out', cut.length > 0 ? `days that not all of them have are left out of ${cut.join(', ')}` : null],
-    [
-      'settings',
-      judged.length > 0 ? `a benchmark is of one strategy, and is not used here: ${judged.join(', ')}` : null,
-    ],
-    [
-      'settings',
-      rates.size > 1 ? 'the risk-free rates of the strategies differ: each Sharpe ratio is above its own' : null,
-    ],
+    ['nothing', days.length < 3 && `the strategies have ${FEW_COMMON[days.length]} in common`],
+    ['few', few.length > 0 && `fewer than ${least} closed trades say little: ${few.join(', ')}`],
+    ['left_out', cut.length > 0 && `days that not all of them have are left out of ${cut.join(', ')}`],
+    ['settings', judged.length > 0 && `a benchmark is of one strategy, and is not used here: ${judged.join(', ')}`],
+    ['settings', rates.size > 1 && 'the risk-free rates of the strategies differ: each Sharpe ratio is above its own'],
   ]
 }
 
 /** What a backtest of each says of it; what holds of all is said once. */
 function ofEach(rivals: readonly Rival[]): Warning[] {
   const said = new Map<string, { kind: Gravity; names: string[] }>()
-  for (const { name, strategy, members, simulation, barsAYear } of rivals) {
-    const statistics = equityStatistics(curveOf(simulation, strategy, barsAYear))
-    for (const [kind, sentence] of warningsOfOne(strategy, members, simulation, statistics)) {
-      if (sentence === null) continue
+  for (const rival of rivals) {
+    const statistics = equityStatistics(curveOf(rival, rival.barsAYear))
+    for (const [kind, sentence] of warningsOfOne(rival, statistics)) {
+      if (!sentence) continue
       const found = said.get(sentence) ?? { kind, names: [] }
-      found.names.push(name)
+      found.names.push(rival.name)
       said.set(sentence, found)
     }
   }

@@ -8,19 +8,18 @@ import { type PricedSource, type Step, vocabulariesOf, type Ways } from '../sour
 import { mean } from '../statistics/moments.js'
 import { regression } from '../statistics/robust.js'
 import { pbo } from '../statistics/selection.js'
-import { sharpe } from '../statistics/sharpe.js'
 import { gravestFirst, type Warning } from '../study/result.js'
-import { lacksDividends, unionCalendar } from '../study/signals.js'
+import { unionCalendar } from '../study/signals.js'
 import { checkFamily } from '../study/trials.js'
 import { inOrder, shared } from '../threads.js'
 import { bestOf } from './compare.js'
-import { deflated } from './looks.js'
-import { type Part, portfolioCalendar, type Simulation, simulate } from './portfolio.js'
-import type { EquityStatistics, Grid, GridCell, Neighbours, TradeStatistics, Validation } from './result.js'
-import { barsAYearOf, closedOf, curveOf, equityStatistics, returnsOf, sampleOf, tradeStatistics } from './statistics.js'
-import { lived, lookedOn, type Member, membersOf } from './trade.js'
+import { deflated, lookOf } from './looks.js'
+import { type Part, portfolioCalendar, type Ready, simulate } from './portfolio.js'
+import type { EquityStatistics, Grid, GridCell, Neighbours, Validation } from './result.js'
+import { curveOf, type Figures, figuresOf, returnsOf, sampleOf } from './statistics.js'
+import { lookedOn, type Member, membersOf } from './trade.js'
 import { foldsOf, validate } from './validation.js'
-import { A_WEEK, checkShares, namesOf, ofChoices, SAME_CLOSE, warningsOfOne } from './warnings.js'
+import { A_WEEK, checkShares, ofChoices, ofPrices, SAME_CLOSE, warningsOfOne } from './warnings.js'
 import { costsInWords, FILLS_IN_WORDS } from './words.js'
 
 /** Of the bars, half of which choose in turn: as many as a sweep has. */
@@ -90,14 +89,16 @@ export async function grid(source: PricedSource, query: GridQuery, { step, trial
         : { probability: overfitting.probability, splits: overfitting.splits, blocks: BLOCKS },
     validation,
     assumptions: assumptionsOf(query),
-    warnings: gravestFirst([
-      ...warningsOf(query, cells, best),
-      ...ofDays(strategies, found),
-      ...ofTraining(validation, query),
-      ...(best === null ? [] : ofBest(strategies[best]!, lists[best]!, own.statistics)),
-      ...ofPrices(apart[0] ?? []),
-      ...source.remarks().map((remark): Warning => ['source', remark]),
-    ]),
+    warnings: [
+      ...gravestFirst([
+        ...warningsOf(query, cells, best),
+        ofDays(strategies, found),
+        ...ofTraining(validation, query),
+        ...(best === null ? [] : ofBest({ strategy: strategies[best]!, members: lists[best]! }, own.statistics)),
+        ofPrices(apart[0] ?? []),
+      ]),
+      ...source.remarks(),
+    ],
     reasons: 'reason' in overfitting ? { pbo: overfitting.reason } : {},
   }
 }
@@ -229,14 +230,14 @@ function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], 
   const trades = best === null ? 0 : cells[best]!.trade_statistics.n
   const few = `${counted(trades, 'closed trade')} of the best: fewer than ${run.min_trades} say little`
   return [
-    ['few', best !== null && trades < run.min_trades ? few : null],
-    ['partial', idle > 0 ? `${whole(idle)} of ${counted(cells.length, 'combination')} have no closed trade` : null],
-    ['impossible', strategies.some(({ fill }) => fill === 'close') ? SAME_CLOSE : null],
+    ['few', best !== null && trades < run.min_trades && few],
+    ['partial', idle > 0 && `${whole(idle)} of ${counted(cells.length, 'combination')} have no closed trade`],
+    ['impossible', strategies.some(({ fill }) => fill === 'close') && SAME_CLOSE],
   ]
 }
 
 /** Bars of other tickers, or bands of another condition, may begin and end on days of their own. */
-function ofDays(strategies: readonly Strategy[], found: readonly WholeCell[]): Warning[] {
+function ofDays(strategies: readonly Strategy[], found: readonly WholeCell[]): Warning {
   const known = found.filter(({ days }) => days.length > 0)
   const [firsts, lasts] = [known.map(({ days }) => days[0]!), known.map(({ days }) => days.at(-1)!)]
   const [from, to] = [Math.min(...firsts), Math.max(...firsts)]
@@ -246,25 +247,16 @@ function ofDays(strategies: readonly Strategy[], found: readonly WholeCell[]): W
   const begins = from < to ? [`begin between ${formatDay(from)} and ${formatDay(to)}`] : []
   const ends = !isCut && last - end > A_WEEK ? [`end between ${formatDay(end)} and ${formatDay(last)}`] : []
   const what = [...begins, ...ends].join(' and ')
-  return [
-    [
-      'partial',
-      what === '' ? null : `the combinations ${what}: each is measured over its own days, not over the same ones`,
-    ],
-  ]
+  return ['partial', what && `the combinations ${what}: each is measured over its own days, not over the same ones`]
 }
 
 /** What a backtest of the best says of it. */
-function ofBest(strategy: Strategy, members: Members, statistics: EquityStatistics): Warning[] {
-  const simulation = simulate(members, strategy, portfolioCalendar(members))
-  return warningsOfOne(strategy, members, simulation, statistics).map(([kind, sentence]) => {
-    // Said of all of them.
-    const isTold = sentence === null || kind === 'prices' || sentence === SAME_CLOSE
-    return [kind, isTold ? null : `the best: ${sentence}`]
+function ofBest(best: Ready, statistics: EquityStatistics): Warning[] {
+  return warningsOfOne(simulate(best), statistics).map(([kind, sentence]) => {
+    const isOfAll = kind === 'prices' || sentence === SAME_CLOSE
+    return [kind, sentence && !isOfAll && `the best: ${sentence}`]
   })
 }
-
-type Members = Parameters<typeof namesOf>[0]
 
 /** Of the parts that choose: those with nothing to choose by, and those with few trades. */
 function ofTraining(validation: Validation | null, { statistic, run }: GridQuery): Warning[] {
@@ -272,15 +264,7 @@ function ofTraining(validation: Validation | null, { statistic, run }: GridQuery
   const blind = parts.filter(({ chosen }) => chosen === null).length
   const which = parts.length === 1 ? 'the part to choose on' : `${blind} of ${parts.length} parts to choose on`
   const none = `on ${which} no combination has a ${statistic.replaceAll('_', ' ')}: the first is traded after it, and all tests leave that out`
-  return [
-    ['few', blind > 0 ? none : null],
-    ...ofChoices(validation, run).map(([kind, holds, sentence]): Warning => [kind, holds ? sentence : null]),
-  ]
-}
-
-function ofPrices(members: Members): Warning[] {
-  const raw = members.filter(({ prices }) => lacksDividends(prices))
-  return [['prices', raw.length === 0 ? null : `prices of ${namesOf(raw)} are not adjusted for dividends`]]
+  return [['few', blind > 0 && none], ...ofChoices(validation, run)]
 }
 
 /** What the cells of a grid are made of. Cells that need the same of their tickers have one list of these. */
@@ -299,10 +283,7 @@ export interface CellTask {
 }
 
 /** A cell over all its days. */
-interface WholeCell {
-  statistics: EquityStatistics
-  trade_statistics: TradeStatistics
-  barsAYear: number
+interface WholeCell extends Figures {
   days: Int32Array
   returns: Float64Array
   /** A bar, at a risk-free rate of 0; null where the strategy was ruined. */
@@ -321,38 +302,16 @@ export function cellLooker({ lists, cells, statistic, calendar }: GridData): (ta
   const calendars = lists.map((): Int32Array | null => null)
   return ({ cell, part }) => {
     const { strategy, list } = cells[cell]!
-    const members = lists[list]!
-    if (part !== null) {
-      const { statistics, trade_statistics } = toldOf(members, strategy, simulate(members, strategy, calendar, part))
-      return { value: valueIn(statistic, statistics, trade_statistics), whole: null }
-    }
-    calendars[list] ??= portfolioCalendar(members)
-    const own = calendars[list]
-    const simulation = simulate(members, strategy, own)
-    const told = toldOf(members, strategy, simulation)
-    const returns = returnsOf({ equity: simulation.equity, start: strategy.portfolio.capital })
-    const isSound = simulation.equity.every(value => value > 0)
-    return {
-      value: valueIn(statistic, told.statistics, told.trade_statistics),
-      whole: { ...told, days: simulation.days, returns, sharpe: isSound ? sharpe(returns, 1) : null },
-    }
+    const ready = { strategy, members: lists[list]! }
+    if (part === null) calendars[list] ??= portfolioCalendar(ready.members)
+    const simulation = part === null ? simulate(ready, calendars[list]!) : simulate(ready, calendar, part)
+    const figures = figuresOf(simulation)
+    const value = { ...figures.statistics, ...figures.trade_statistics }[statistic]
+    if (part !== null) return { value, whole: null }
+    const { days, sharpe } = lookOf(simulation)
+    const returns = returnsOf(curveOf(simulation, figures.barsAYear))
+    return { value, whole: { ...figures, days, returns, sharpe } }
   }
-}
-
-function toldOf(members: readonly Member[], strategy: Strategy, simulation: Simulation) {
-  const barsAYear = barsAYearOf(members, simulation.days)
-  const closed = closedOf(simulation.trades.map(trade => lived(strategy.fill, trade)))
-  return {
-    barsAYear,
-    statistics: equityStatistics(curveOf(simulation, strategy, barsAYear)),
-    trade_statistics: tradeStatistics(strategy.costs, closed),
-  }
-}
-
-function valueIn(by: GridStatistic, equity: EquityStatistics, trades: TradeStatistics): number | null {
-  return by in trades
-    ? trades[by as keyof typeof trades & GridStatistic]
-    : equity[by as keyof typeof equity & GridStatistic]
 }
 
 /** So many bars of tickers take a cell about a millisecond. */

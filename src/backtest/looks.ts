@@ -12,7 +12,7 @@ import { returnsOf } from './statistics.js'
 import { capitalMatters, inWords } from './words.js'
 
 /** A ruined strategy has no ratio. */
-export function lookOf(strategy: Strategy, { days, equity }: Pick<Simulation, 'days' | 'equity'>): Look {
+export function lookOf({ strategy, days, equity }: Simulation): Look {
   const returns = returnsOf({ equity, start: strategy.portfolio.capital })
   return { strategy, days, sharpe: equity.every(value => value > 0) ? sharpe(returns, 1) : null }
 }

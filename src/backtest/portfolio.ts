@@ -6,8 +6,14 @@ import { daysAt, placesIn, rangeOf, unionCalendar } from '../study/signals.js'
 import { type SkipReason, sizeOf } from './sizing.js'
 import { type Course, courseOf, entryBar, type Member, type Taken, takenFrom, worthOf } from './trade.js'
 
+/** A strategy with its tickers loaded. */
+export interface Ready {
+  strategy: Strategy
+  members: readonly Member[]
+}
+
 /** What became of the signals of a strategy, and of its money. */
-export interface Simulation {
+export interface Simulation extends Ready {
   /** The days of the part, and on each at the close: equity, value of the positions, how many they are. */
   days: Int32Array
   equity: Float64Array
@@ -46,12 +52,11 @@ export interface Simulation {
  * @param part signals of these days only, and no trade that reaches beyond them while the calendar goes on
  */
 export function simulate(
-  members: readonly Member[],
-  strategy: Strategy,
-  calendar: Int32Array,
+  ready: Ready,
+  calendar: Int32Array = portfolioCalendar(ready.members),
   part: Part = { from: 0, to: calendar.length },
 ): Simulation {
-  const run = new Run(members, strategy, calendar, part)
+  const run = new Run(ready, calendar, part)
   let place = part.from
   while (place < part.to && !run.isOver(place)) run.day(place++)
   return run.done(place)
@@ -76,7 +81,7 @@ class Run {
   /** At the close before. */
   #equity: number
 
-  constructor(members: readonly Member[], strategy: Strategy, calendar: Int32Array, part: Part) {
+  constructor({ strategy, members }: Ready, calendar: Int32Array, part: Part) {
     this.#members = members
     this.#strategy = strategy
     this.#calendar = calendar
@@ -92,6 +97,8 @@ class Run {
     this.#equity = this.#cash
     const count = part.to - part.from
     this.#result = {
+      strategy,
+      members,
       days: calendar.subarray(part.from, part.to),
       equity: new Float64Array(count),
       value: new Float64Array(count),

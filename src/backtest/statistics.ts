@@ -1,5 +1,5 @@
 import { countBelow, countUpTo, dateOf, formatDay, monthOf, yearOf } from '../model/day.js'
-import type { Costs, Strategy } from '../params/strategy.js'
+import type { Costs } from '../params/strategy.js'
 import { wilson } from '../statistics/counts.js'
 import { deviation, kurtosis, mean, median, skewness, sum } from '../statistics/moments.js'
 import {
@@ -14,7 +14,7 @@ import {
 } from '../statistics/sharpe.js'
 import type { Simulation } from './portfolio.js'
 import type { Backtest, EquityPoint, EquityStatistics, TradeStatistics, Year } from './result.js'
-import { breakEvenCost, type Lived, type Member, type Taken } from './trade.js'
+import { breakEvenCost, type Lived, lived, type Member, type Taken } from './trade.js'
 
 /** An equity curve and what is needed to judge it. */
 export interface Curve {
@@ -52,19 +52,18 @@ export function equityStatistics(curve: Curve): EquityStatistics {
 
 /** The same of returns that were put one after the other: parts of a calendar that need not touch. */
 export function chained(
-  parts: readonly { returns: Float64Array; curve: Curve }[],
+  parts: readonly Curve[],
   { barsAYear, riskFree }: Pick<Curve, 'barsAYear' | 'riskFree'>,
 ): EquityStatistics {
-  const returns = parts.flatMap(part => [...part.returns])
+  const returns = parts.flatMap(part => [...returnsOf(part)])
   const equity = new Float64Array(returns.length + 1).fill(1)
   for (const [i, value] of returns.entries()) equity[i + 1] = equity[i]! * (1 + value)
-  const bars = parts.reduce((sum, { curve }) => sum + curve.equity.length, 0)
-  const exposed = parts.reduce((sum, { curve }) => sum + curve.exposed, 0)
-  const traded = parts.reduce((sum, { curve }) => sum + curve.traded / (mean(curve.equity) ?? 1), 0)
-  const chain = { equity, start: 1, barsAYear, riskFree }
+  const bars = parts.reduce((sum, part) => sum + part.equity.length, 0)
+  const exposed = parts.reduce((sum, part) => sum + part.exposed, 0)
+  const traded = parts.reduce((sum, part) => sum + part.traded / (mean(part.equity) ?? 1), 0)
   // Exposure and turnover are shares of the parts' own bars and money.
   return equityStatistics({
-    ...chain,
+    ...{ equity, start: 1, barsAYear, riskFree },
     exposed: bars === 0 ? 0 : (exposed / bars) * equity.length,
     traded: traded * (mean(equity) ?? 0),
   })
@@ -165,13 +164,39 @@ const NOTHING: Omit<EquityStatistics, 'reasons' | 'bars'> = {
   min_track_record_bars: null,
 }
 
-/** Those that ended before the bars did, in the order in which they ended, those of one day by ticker. */
+/** What a simulation is judged by, annualised by its own days. */
+export interface Figures {
+  barsAYear: number
+  statistics: EquityStatistics
+  trade_statistics: TradeStatistics
+}
+
+export function figuresOf(simulation: Simulation, closed: readonly Lived[] = closedOf(livedIn(simulation))): Figures {
+  const { strategy, members, days } = simulation
+  const barsAYear = barsAYearOf(members, days)
+  return {
+    barsAYear,
+    statistics: equityStatistics(curveOf(simulation, barsAYear)),
+    trade_statistics: tradeStatistics(strategy.costs, closed),
+  }
+}
+
+/** What each trade of a simulation lived through. */
+export function livedIn({ strategy, trades }: Simulation): Lived[] {
+  return trades.map(trade => lived(strategy.fill, trade))
+}
+
+/** Those that ended before the bars did, in the order in which they ended. */
 export function closedOf(trades: readonly Lived[]): Lived[] {
-  const order = (a: Taken, b: Taken): number =>
-    a.left.day - b.left.day || (a.member.ticker < b.member.ticker ? -1 : Number(a.member.ticker > b.member.ticker))
-  return trades
-    .filter(({ taken }) => taken.left.why !== 'open')
-    .sort(({ taken: a }, { taken: b }) => order(a, b) || a.signal - b.signal)
+  const closed = trades.filter(({ taken }) => taken.left.why !== 'open')
+  return byDay(closed, ({ left }) => left.day)
+}
+
+/** Trades in the order of a day of theirs, those of one day by ticker. */
+export function byDay(trades: readonly Lived[], dayOf: (taken: Taken) => number): Lived[] {
+  const byTicker = ({ member: { ticker: a } }: Taken, { member: { ticker: b } }: Taken): number =>
+    a < b ? -1 : Number(a > b)
+  return trades.toSorted(({ taken: a }, { taken: b }) => dayOf(a) - dayOf(b) || byTicker(a, b) || a.signal - b.signal)
 }
 
 /** Statistics of closed trades, of returns net of costs unless their name says otherwise; each null has its reason. */
@@ -284,17 +309,14 @@ function isForeign({ prices }: Pick<Member, 'prices'>, days: Int32Array): boolea
 const MOST_FALLS = 5
 
 /** What the statistics of a simulation are made of. */
-export function curveOf(
-  { equity, exposed, traded }: Simulation,
-  { portfolio, risk_free: riskFree }: Strategy,
-  barsAYear: number,
-): Curve {
+export function curveOf({ strategy, equity, exposed, traded }: Simulation, barsAYear: number): Curve {
+  const { portfolio, risk_free: riskFree } = strategy
   return { equity, start: portfolio.capital, barsAYear, riskFree, exposed, traded }
 }
 
 /** Mean share of the equity that was in positions between open and close, negative of shorts; 0 without any. */
-export function averageExposure({ exposure }: Simulation, side: Strategy['side']): number {
-  return (mean(exposure.filter(share => !Number.isNaN(share))) ?? 0) * (side === 'long' ? 1 : -1)
+export function averageExposure({ exposure, strategy }: Simulation): number {
+  return (mean(exposure.filter(share => !Number.isNaN(share))) ?? 0) * (strategy.side === 'long' ? 1 : -1)
 }
 
 export function equityPoints({ days, equity, value, positions }: Simulation, curve: Curve): EquityPoint[] {
@@ -337,9 +359,9 @@ export function yearsOf({ days, equity, start }: { days: Int32Array } & Pick<Cur
 }
 
 /** The return of each calendar month, from the close before it to its last. */
-export function monthlyReturns({ days, equity }: Simulation, start: number): Backtest['months'] {
+export function monthlyReturns({ days, equity, strategy }: Simulation): Backtest['months'] {
   const months: Backtest['months'] = []
-  let before = start
+  let before = strategy.portfolio.capital
   for (let i = 0; i < days.length; i++) {
     const [year, month] = [yearOf(days[i]!), monthOf(days[i]!)]
     const next = i + 1 < days.length ? days[i + 1]! : null

@@ -1,6 +1,6 @@
 import { invalid, wrong } from '../errors.js'
 import { countBelow, countUpTo, dateOf, formatDay, parseDay } from '../model/day.js'
-import type { RunOptions, Strategy } from '../params/strategy.js'
+import type { RunOptions } from '../params/strategy.js'
 import type { WalkForward } from '../params/studies.js'
 import { expandedTail, politisWhite, stationaryIndices } from '../statistics/bootstrap.js'
 import { rollingFolds } from '../statistics/folds.js'
@@ -8,7 +8,7 @@ import { quantile } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import { naiveT } from '../statistics/robust.js'
 import { freeRate } from '../statistics/sharpe.js'
-import { type Part, type Simulation, simulate } from './portfolio.js'
+import { type Part, type Ready, type Simulation, simulate } from './portfolio.js'
 import type { FanPoint, Interval, MonteCarlo, Validation } from './result.js'
 import {
   barsAYearOf,
@@ -16,18 +16,13 @@ import {
   chained,
   closedOf,
   curveOf,
-  equityStatistics,
+  figuresOf,
+  livedIn,
   returnsOf,
   tradeStatistics,
 } from './statistics.js'
-import { type Lived, lived, type Member } from './trade.js'
+import type { Lived } from './trade.js'
 import { differences } from './words.js'
-
-/** A strategy with its tickers loaded. */
-export interface Ready {
-  strategy: Strategy
-  members: readonly Member[]
-}
 
 /** What is chosen on, and what it is checked on. */
 export interface Fold {
@@ -40,11 +35,6 @@ export interface Fold {
 interface Half {
   simulation: Simulation
   closed: Lived[]
-}
-
-interface Tested {
-  half: Half
-  ready: Ready
 }
 
 /** The days that there are, and the last that a run of any of the strategies on all of them has. */
@@ -71,23 +61,20 @@ export function validate(
   const folds = foldsOf(calendar.subarray(0, days), run)
   if (folds === null) return null
   const names = differences(candidates.map(({ strategy }) => strategy))
-  const [told, tests]: [Validation['folds'], Tested[]] = [[], []]
+  const [told, tests]: [Validation['folds'], Half[]] = [[], []]
   let purged = 0
   for (const [i, { name, train, test }] of folds.entries()) {
     const choice = chosen === null ? null : (chosen[i] ?? null)
     const known = chosen === null ? candidates : [candidates[choice ?? 0]!]
-    const { ready, half: trained } = chosenOn(known.length > 0 ? known : [own], calendar, train)
+    const trained = chosenOn(known.length > 0 ? known : [own], calendar, train)
+    const { strategy } = trained.simulation
     // The last part goes on until its own trades are closed.
-    const tested = halfOf(ready, calendar, test.to === days ? { ...test, to: calendar.length } : test)
-    const named = names[candidates.indexOf(ready)] ?? null
-    for (const [role, half] of [
-      ['train', trained],
-      ['test', tested],
-    ] as const) {
-      purged += half.simulation.purged
-      told.push({ name, role, chosen: named, ...statisticsOf(half, ready) })
-    }
-    if (chosen === null || choice !== null) tests.push({ half: tested, ready })
+    const tested = halfOf(trained.simulation, calendar, test.to === days ? { ...test, to: calendar.length } : test)
+    const named = names[candidates.findIndex(candidate => candidate.strategy === strategy)] ?? null
+    told.push({ name, role: 'train', chosen: named, ...statisticsOf(trained) })
+    told.push({ name, role: 'test', chosen: named, ...statisticsOf(tested) })
+    purged += trained.simulation.purged + tested.simulation.purged
+    if (chosen === null || choice !== null) tests.push(tested)
   }
   const kind = run.split === null ? 'walk_forward' : 'split'
   return { kind, purged, candidates: names, folds: told, test: tests.length === 0 ? null : together(tests, own) }
@@ -140,44 +127,36 @@ function splitAt(calendar: Int32Array, date: string, embargo: number): Fold {
 }
 
 /** The first of equals; one without a t statistic is chosen only where none has one. */
-function chosenOn(candidates: readonly Ready[], calendar: Int32Array, train: Part): { ready: Ready; half: Half } {
-  const halves = candidates.map(ready => ({ ready, half: halfOf(ready, calendar, train) }))
-  const score = ({ half }: { half: Half }): number =>
-    naiveT(half.closed.map(({ taken }) => taken.net))?.t ?? Number.NEGATIVE_INFINITY
+function chosenOn(candidates: readonly Ready[], calendar: Int32Array, train: Part): Half {
+  const halves = candidates.map(ready => halfOf(ready, calendar, train))
+  const score = ({ closed }: Half): number =>
+    naiveT(closed.map(({ taken }) => taken.net))?.t ?? Number.NEGATIVE_INFINITY
   return halves.reduce((best, other) => (score(other) > score(best) ? other : best))
 }
 
-function halfOf({ strategy, members }: Ready, calendar: Int32Array, part: Part): Half {
-  const simulation = simulate(members, strategy, calendar, part)
-  return { simulation, closed: closedOf(simulation.trades.map(trade => lived(strategy.fill, trade))) }
+function halfOf(ready: Ready, calendar: Int32Array, part: Part): Half {
+  const simulation = simulate(ready, calendar, part)
+  return { simulation, closed: closedOf(livedIn(simulation)) }
 }
 
-function statisticsOf({ simulation, closed }: Half, { strategy, members }: Ready) {
+function statisticsOf({ simulation, closed }: Half) {
   const { days } = simulation
+  const { statistics, trade_statistics } = figuresOf(simulation, closed)
   return {
     from: formatDay(days[0]!),
     to: formatDay(days.at(-1)!),
     trades: closed.length,
-    statistics: equityStatistics(curveOf(simulation, strategy, barsAYearOf(members, days))),
-    trade_statistics: tradeStatistics(strategy.costs, closed),
+    statistics,
+    trade_statistics,
   }
 }
 
-function together(tests: readonly Tested[], { strategy, members }: Ready): Validation['test'] {
+function together(tests: readonly Half[], { strategy, members }: Ready): Validation['test'] {
   const { costs, risk_free: riskFree } = strategy
-  const all = tests.map(({ half }) => half.simulation.days)
-  const barsAYear = barsAYearOf(members, ...all)
-  const parts = tests.map(({ half, ready }) => {
-    const curve = curveOf(half.simulation, ready.strategy, barsAYear)
-    return { curve, returns: returnsOf(curve) }
-  })
-  return {
-    statistics: chained(parts, { barsAYear, riskFree }),
-    trade_statistics: tradeStatistics(
-      costs,
-      tests.flatMap(({ half }) => half.closed),
-    ),
-  }
+  const barsAYear = barsAYearOf(members, ...tests.map(({ simulation }) => simulation.days))
+  const curves = tests.map(({ simulation }) => curveOf(simulation, barsAYear))
+  const closed = tests.flatMap(half => half.closed)
+  return { statistics: chained(curves, { barsAYear, riskFree }), trade_statistics: tradeStatistics(costs, closed) }
 }
 
 /** Dates of the fan, beside its first: more are not to be told apart, and each keeps a value of every draw. */

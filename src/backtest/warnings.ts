@@ -3,7 +3,7 @@ import { comparesLevels, rankedBy, readRank } from '../language/rank.js'
 import { formatDay, parseDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
 import type { RunOptions, Strategy } from '../params/strategy.js'
-import type { Gravity, Warning } from '../study/result.js'
+import type { Warning } from '../study/result.js'
 import { lacksDividends } from '../study/signals.js'
 import { chance, NOTHING_FOUND } from '../study/words.js'
 import type { Simulation } from './portfolio.js'
@@ -12,133 +12,84 @@ import { idlePlaces } from './sizing.js'
 import { barsAYearOf } from './statistics.js'
 import type { Member, Taken } from './trade.js'
 
-/** What must be said of a strategy that was traded: of its signals, places, money and data. */
-
 /** What was found of any strategy that was traded. */
 type Traded = Pick<Backtest, 'signals' | 'ranking' | 'statistics' | 'benchmarks' | 'interest'>
 
 type Found = Traded & Pick<Backtest, 'random_entry' | 'validation'>
 
-/** What kind of warning a sentence is, whether it holds, and the sentence. */
-type Condition = readonly [Gravity, boolean, string]
-
-/** What a reader should know before believing it. */
-export function warningsOf(
-  strategy: Strategy,
-  members: readonly Member[],
-  simulation: Simulation,
-  found: Found,
-  run: RunOptions,
-): Warning[] {
-  const all: Condition[] = [
-    ...ofTests(found),
-    ...ofTrades(strategy, simulation, found, run),
-    ...ofPlaces(strategy, members, simulation, found),
-    ...ofMoney(strategy, simulation, found),
-    ...ofData(members, simulation, found),
-    ...ofChoices(found.validation, run),
-  ]
-  return told(all)
+/** What a reader should know before believing it: of its signals, places, money and data. */
+export function warningsOf(simulation: Simulation, found: Found, run: RunOptions): Warning[] {
+  return [...ofTests(found), ...ofTraded(simulation, found, run), ...ofChoices(found.validation, run)]
 }
 
 /**
  * The same of one strategy among several, over all its own days. How few trades are few, whoever compares says for all of
  * them.
  */
-export function warningsOfOne(
-  strategy: Strategy,
-  members: readonly Member[],
-  simulation: Simulation,
-  statistics: EquityStatistics,
-): Warning[] {
-  const found: Traded = { ...signalsFound(strategy, members, simulation), statistics, benchmarks: [] }
-  return told([
-    ...ofTrades(strategy, simulation, found, { min_trades: 0 }),
-    ...ofPlaces(strategy, members, simulation, found),
-    ...ofMoney(strategy, simulation, found),
-    ...ofData(members, simulation, found),
-  ])
+export function warningsOfOne(simulation: Simulation, statistics: EquityStatistics): Warning[] {
+  return ofTraded(simulation, { ...signalsFound(simulation), statistics, benchmarks: [] }, { min_trades: 0 })
+}
+
+function ofTraded(simulation: Simulation, found: Traded, run: Pick<RunOptions, 'min_trades'>): Warning[] {
+  return [
+    ...ofTrades(simulation, found, run),
+    ...ofPlaces(simulation, found),
+    ...ofMoney(simulation, found),
+    ...ofData(simulation, found),
+  ]
 }
 
 /** What became of the signals of a strategy, and of its cash. */
-export function signalsFound(
-  strategy: Strategy,
-  members: readonly Member[],
-  simulation: Simulation,
-): Pick<Backtest, 'signals' | 'ranking' | 'interest'> {
+export function signalsFound(simulation: Simulation): Pick<Backtest, 'signals' | 'ranking' | 'interest'> {
+  const { interest, strategy } = simulation
   return {
-    signals: countsOf(simulation, strategy.timeframe),
-    ranking: rankingOf(strategy, members, simulation),
-    interest: { money: simulation.interest, of_capital: simulation.interest / strategy.portfolio.capital },
+    signals: countsOf(simulation),
+    ranking: rankingOf(simulation),
+    interest: { money: interest, of_capital: interest / strategy.portfolio.capital },
   }
 }
 
-function told(all: readonly Condition[]): Warning[] {
-  return all.map(([kind, holds, sentence]) => [kind, holds ? sentence : null])
-}
-
 /** Two tests that ask different things of the same trades. */
-function ofTests({ statistics: { probabilistic_sharpe: above }, random_entry: { p } }: Found): Condition[] {
-  return [
-    [
-      'disputed',
-      above !== null && p !== null && 1 - above < NOTHING_FOUND && p >= NOTHING_FOUND,
-      `the Sharpe ratio is above 0 (probability ${chance(above ?? 0)}), and random entry finds nothing (p ${chance(p ?? 1)}): ` +
-        'of the signals believe random entry, whose dates have the rise of the market and the exits, too',
-    ],
-  ]
+function ofTests({ statistics: { probabilistic_sharpe: above }, random_entry: { p } }: Found): Warning[] {
+  if (above === null || p === null || 1 - above >= NOTHING_FOUND || p < NOTHING_FOUND) return []
+  const found = `the Sharpe ratio is above 0 (probability ${chance(above)}), and random entry finds nothing (p ${chance(p)})`
+  const why = 'of the signals believe random entry, whose dates have the rise of the market and the exits, too'
+  return [['disputed', `${found}: ${why}`]]
 }
 
 export const SAME_CLOSE = 'same close: not tradable on end-of-day data'
 
 function ofTrades(
-  { fill, exit, overlap }: Strategy,
-  simulation: Simulation,
-  { signals }: Traded,
+  { strategy, trades }: Simulation,
+  { signals: { closed, late } }: Traded,
   { min_trades }: Pick<RunOptions, 'min_trades'>,
-): Condition[] {
-  const delisted = simulation.trades.filter(({ left }) => left.why === 'delisted').length
-  const few = `${counted(signals.closed, 'closed trade')}: fewer than ${min_trades} say little`
+): Warning[] {
+  const { fill, exit, overlap } = strategy
+  const delisted = trades.filter(({ left }) => left.why === 'delisted').length
+  const unextended = overlap === 'extend' && exit.hold === null
+  const tickers = late === 1 ? 'its ticker' : 'their tickers'
   return [
-    ['few', signals.closed < min_trades, few],
-    ['impossible', fill === 'close', SAME_CLOSE],
-    ['allowed', overlap === 'allow', 'overlapping trades share bars, so that they are not as many independent ones'],
-    [
-      'settings',
-      overlap === 'extend' && exit.hold === null,
-      'there is no hold that a signal could extend; they are skipped',
-    ],
-    ['left_out', delisted > 0, `${counted(delisted, 'trade')} ended with a delisting, at its final price`],
-    ...ofEnds(simulation),
-    [
-      'partial',
-      signals.late > 0,
-      `${counted(signals.late, 'signal')} filled more than 5 days late: ${signals.late === 1 ? 'its ticker' : 'their tickers'} had no bar before`,
-    ],
+    ['few', closed < min_trades && `${counted(closed, 'closed trade')}: fewer than ${min_trades} say little`],
+    ['impossible', fill === 'close' && SAME_CLOSE],
+    ['allowed', overlap === 'allow' && 'overlapping trades share bars, so that they are not as many independent ones'],
+    ['settings', unextended && 'there is no hold that a signal could extend; they are skipped'],
+    ['left_out', delisted > 0 && `${counted(delisted, 'trade')} ended with a delisting, at its final price`],
+    ['partial', endsOf(trades)],
+    ['partial', late > 0 && `${counted(late, 'signal')} filled more than 5 days late: ${tickers} had no bar before`],
   ]
 }
 
 /** A trade is closed where its ticker ends: at a price that nobody may have been paid. */
-function ofEnds({ trades }: Simulation): Condition[] {
+function endsOf(trades: Simulation['trades']): string | null {
   const ended = trades.filter(({ left }) => left.why === 'data_end')
+  if (ended.length === 0) return null
   const days = new Map(ended.map(({ member, left }) => [member.ticker, left.day]))
   const tickers = [...days].map(([ticker, day]) => `${ticker} on ${formatDay(day)}`).sort()
   const are = ended.length === 1 ? 'trade ends' : 'trades end'
-  return [
-    [
-      'partial',
-      ended.length > 0,
-      `the bars end, and no delisting says how: ${tickers.join(', ')}; ${whole(ended.length)} ${are} at the last close (data_end)`,
-    ],
-  ]
+  return `the bars end, and no delisting says how: ${tickers.join(', ')}; ${whole(ended.length)} ${are} at the last close (data_end)`
 }
 
-function ofPlaces(
-  strategy: Strategy,
-  members: readonly Member[],
-  { trades }: Simulation,
-  { signals, ranking }: Traded,
-): Condition[] {
+function ofPlaces({ strategy, members, trades }: Simulation, { signals, ranking }: Traded): Warning[] {
   const { shuffle, whole_shares } = strategy.portfolio
   const idle = idlePlaces(strategy, members.length)
   const without = signals.skipped.no_place ?? 0
@@ -146,21 +97,18 @@ function ofPlaces(
     ? `drawn by seed ${strategy.seed}: another seed takes others, see how far results differ`
     : `taken in order of ticker: ${firstOf(trades, members)}; shuffle draws them by seed: see how far results differ`
   const left = `${whole(without)} of ${counted(signals.total, 'signal')} found no place`
+  const isMuch = without >= signals.total * MANY && without > 0
   return [
-    [
-      'partial',
-      idle !== null,
-      `only ${idle?.most} of ${idle?.places} positions can be on at once, one a ticker: the rest of the ` +
-        `equity stays cash; at most ${counted(members.length, 'position')} would invest it all`,
-    ],
-    [
-      'partial',
-      without >= signals.total * MANY && without > 0,
-      ranking === null ? `${left}, ${lots}` : `${left}${chosenByRank(ranking)}`,
-    ],
+    ['partial', idle && idleWords(idle)],
+    ['partial', isMuch && (ranking === null ? `${left}, ${lots}` : `${left}${chosenByRank(ranking)}`)],
     ...ofRanks(strategy, members, ranking),
-    ['partial', 'no_size' in signals.skipped, `some signals bought nothing: ${whole_shares ? NO_SHARE : NO_SIZE}`],
+    ['partial', 'no_size' in signals.skipped && `some signals bought nothing: ${whole_shares ? NO_SHARE : NO_SIZE}`],
   ]
+}
+
+function idleWords({ most, places }: { most: number; places: number }): string {
+  const cash = 'one a ticker: the rest of the equity stays cash'
+  return `only ${most} of ${places} positions can be on at once, ${cash}; at most ${counted(most, 'position')} would invest it all`
 }
 
 /** Of signals that found no place; on days on which none did there was nothing to choose. */
@@ -176,26 +124,23 @@ function ofRanks(
   { portfolio, seed, rank }: Strategy,
   members: readonly Member[],
   ranking: Traded['ranking'],
-): Condition[] {
+): Warning[] {
   if (ranking === null || rank === undefined) return []
   const { by, contested_days: contested, tied_days: tied, without_rank: without } = ranking
   const read = readRank(rank)
   const ties = portfolio.shuffle ? `seed ${seed}` : 'the order of tickers'
+  const equal = `on ${whole(tied)} of ${counted(contested, 'day')} signals of equal rank competed for a place: ${ties} decided`
+  const none = `${counted(without, 'signal')} had no ${by} on ${without === 1 ? 'its' : 'their'} bar yet, and came last`
+  const isOfLevels = members.some(({ prices, signals }) => comparesLevels(read, prices.series, signals.bars))
   return [
-    ['settings', contested === 0, 'the rank decided nothing: on no day did several signals compete for a free place'],
-    ['flattering', members.some(({ prices, signals }) => comparesLevels(read, prices.series, signals.bars)), LEVELS],
-    [
-      'partial',
-      tied > 0,
-      `on ${whole(tied)} of ${counted(contested, 'day')} signals of equal rank competed for a place: ${ties} decided`,
-    ],
-    [
-      'partial',
-      without > 0,
-      `${counted(without, 'signal')} had no ${by} on ${without === 1 ? 'its' : 'their'} bar yet, and came last`,
-    ],
+    ['settings', contested === 0 && IDLE_RANK],
+    ['flattering', isOfLevels && LEVELS],
+    ['partial', tied > 0 && equal],
+    ['partial', without > 0 && none],
   ]
 }
+
+const IDLE_RANK = 'the rank decided nothing: on no day did several signals compete for a free place'
 
 /** From this share of all signals on, which of them are traded is a choice of its own. */
 const MANY = 0.1
@@ -212,67 +157,65 @@ function firstOf(trades: Simulation['trades'], members: readonly Member[]): stri
   return `of ${counted(trades.length, 'trade')} ${whole(n)} ${start === first ? `${are} of ${first}` : `${begin} with ${start}`}`
 }
 
-function ofMoney(
-  { costs, side, portfolio, risk_free }: Strategy,
-  { equity }: Simulation,
-  { interest, statistics }: Traded,
-): Condition[] {
+function ofMoney({ strategy, equity }: Simulation, { interest, statistics }: Traded): Warning[] {
+  const { costs, side, portfolio, risk_free } = strategy
   const isFree = costs.bps + costs.slippage_bps + costs.per_share + costs.fixed === 0
   const { total_return: total } = statistics
   const whole = total === null ? 'the total return' : `the total return of ${signed(total)}`
+  const earned = `${whole} contains ${signed(interest.of_capital)} of the capital that is interest on cash`
+  const asked = `the Sharpe ratio asks for no more than ${percent(risk_free)} a year`
+  const rf = `an rf of ${percent(portfolio.cash_rate).replace(' ', '')} counts what is above it`
   return [
-    ['flattering', isFree, 'no costs: nobody trades for nothing'],
-    ['settings', side === 'long' && costs.borrow > 0, 'borrow is paid on shorts; these are long trades'],
-    [
-      'flattering',
-      portfolio.cash_rate > risk_free && interest.money > 0,
-      `${whole} contains ${signed(interest.of_capital)} of the capital that is interest on cash, and the Sharpe ratio asks for ` +
-        `no more than ${percent(risk_free)} a year: an rf of ${percent(portfolio.cash_rate).replace(' ', '')} counts what is above it`,
-    ],
-    ['impossible', !equity.every(value => value > 0), 'the equity fell to 0 or below: the strategy was ruined'],
+    ['flattering', isFree && 'no costs: nobody trades for nothing'],
+    ['settings', side === 'long' && costs.borrow > 0 && 'borrow is paid on shorts; these are long trades'],
+    ['flattering', portfolio.cash_rate > risk_free && interest.money > 0 && `${earned}, and ${asked}: ${rf}`],
+    ['impossible', !equity.every(value => value > 0) && 'the equity fell to 0 or below: the strategy was ruined'],
   ]
 }
 
-function ofData(members: readonly Member[], { days }: Simulation, { benchmarks }: Traded): Condition[] {
+function ofData({ members, days }: Simulation, { benchmarks }: Traded): Warning[] {
   const isCrowded = barsAYearOf(members, days) !== members[0]?.prices.barsAYear
-  const calendars = [...new Set(members.map(({ prices }) => prices.barsAYear))].sort((a, b) => a - b)
-  const raw = members.filter(({ prices }) => lacksDividends(prices))
+  const calendars = barsAYearIn(members)
+  const kinds = calendars.length > 1 ? `of ${calendars.join(' and ')} bars a year` : 'whose bars end on different days'
+  const mixed = `tickers ${kinds} are on one calendar of all days: it is annualised by the bars a year that it has`
   return [
-    ['prices', raw.length > 0, `prices of ${namesOf(raw)} are not adjusted for dividends`],
-    [
-      'settings',
-      calendars.length > 1 || isCrowded,
-      `tickers ${calendars.length > 1 ? `of ${calendars.join(' and ')} bars a year` : 'whose bars end on different days'} are on one calendar of all days: it is annualised by the bars a year ` +
-        'that it has',
-    ],
-    ...benchmarks.map(({ name, first, last }): Condition => {
-      if (first === null || last === null) return ['left_out', days.length > 0, `${name} has no bar on these dates`]
-      const [late, early] = [parseDay(first)! - days[0]!, days.at(-1)! - parseDay(last)!]
-      return [
-        'left_out',
-        late > A_WEEK || early > A_WEEK,
-        `${name} has bars from ${first} to ${last} only, and is measured over those: not over the dates of the strategy`,
-      ]
+    ofPrices(members),
+    ['settings', (calendars.length > 1 || isCrowded) && mixed],
+    ...benchmarks.map(({ name, first, last }): Warning => {
+      if (first === null || last === null) return ['left_out', days.length > 0 && `${name} has no bar on these dates`]
+      const isShort = parseDay(first)! - days[0]! > A_WEEK || days.at(-1)! - parseDay(last)! > A_WEEK
+      const own = `${name} has bars from ${first} to ${last} only, and is measured over those`
+      return ['left_out', isShort && `${own}: not over the dates of the strategy`]
     }),
   ]
+}
+
+export function ofPrices(members: readonly Member[]): Warning {
+  const raw = members.filter(({ prices }) => lacksDividends(prices))
+  return ['prices', raw.length > 0 && `prices of ${namesOf(raw)} are not adjusted for dividends`]
+}
+
+/** The calendars of tickers, by how many bars a year they have. */
+export function barsAYearIn(members: readonly Member[]): number[] {
+  return [...new Set(members.map(({ prices }) => prices.barsAYear))].sort((a, b) => a - b)
 }
 
 /** Calendars of two markets part by a few days. */
 export const A_WEEK = 7
 
 /** Whether luck chose, because there was little to choose on. */
-export function ofChoices(validation: Validation | null, { min_trades }: RunOptions): Condition[] {
+export function ofChoices(validation: Validation | null, { min_trades }: RunOptions): Warning[] {
   if (validation === null || validation.candidates.length === 0) return []
   const parts = validation.folds.filter(({ role }) => role === 'train')
   const few = parts.filter(({ trades }) => trades < min_trades).length
   const which = parts.length === 1 ? 'the part to choose on has' : `${few} of ${parts.length} parts to choose on have`
-  return [['few', few > 0, `${which} fewer than ${min_trades} trades of what was chosen: luck chooses there`]]
+  return [['few', few > 0 && `${which} fewer than ${min_trades} trades of what was chosen: luck chooses there`]]
 }
 
 const NO_SIZE = 'what they were given does not pay the costs, or there is no ATR yet'
 const NO_SHARE = `${NO_SIZE}, or it does not pay one whole share`
 
-export function namesOf(members: readonly Member[]): string {
+function namesOf(members: readonly Member[]): string {
   return members.length <= 3 ? members.map(({ ticker }) => ticker).join(', ') : `${members.length} tickers`
 }
 
@@ -294,10 +237,9 @@ export function checkShares({ costs: { per_share } }: Strategy, members: readonl
 }
 
 /** Who came first where there were more signals than places; null without a rank. */
-function rankingOf({ rank }: Strategy, members: readonly Member[], simulation: Simulation): Backtest['ranking'] {
+function rankingOf({ strategy: { rank }, members, contested, tied }: Simulation): Backtest['ranking'] {
   if (rank === undefined) return null
   const all = members.map(({ ranks }) => ranks?.reduce((n, value) => n + Number(Number.isNaN(value)), 0) ?? 0)
-  const { contested, tied } = simulation
   const read = readRank(rank)
   return {
     by: rankedBy(read),
@@ -309,8 +251,7 @@ function rankingOf({ rank }: Strategy, members: readonly Member[], simulation: S
 }
 
 /** What became of each signal; all of them together are the total. */
-function countsOf(simulation: Simulation, timeframe: Strategy['timeframe']): Backtest['signals'] {
-  const { trades, skipped, extended, pending, purged } = simulation
+function countsOf({ strategy, trades, skipped, extended, pending, purged }: Simulation): Backtest['signals'] {
   const open = trades.filter(({ left }) => left.why === 'open').length
   const reasons: Record<string, number> = {}
   for (const { reason } of skipped) reasons[reason] = (reasons[reason] ?? 0) + 1
@@ -321,7 +262,7 @@ function countsOf(simulation: Simulation, timeframe: Strategy['timeframe']): Bac
     pending,
     skipped: Object.fromEntries(Object.entries(reasons).sort(([a], [b]) => (a < b ? -1 : 1))),
     extended,
-    late: trades.filter(trade => fillDelay(trade) > DAYS_TO_NEXT[timeframe] + LATE).length,
+    late: trades.filter(trade => fillDelay(trade) > DAYS_TO_NEXT[strategy.timeframe] + LATE).length,
   }
 }
 

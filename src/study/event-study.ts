@@ -13,7 +13,6 @@ import {
   type PathPoint,
   type StudyWindow,
   samplingOf,
-  type Warning,
 } from './result.js'
 import { daysAt, forwardReturns, type Range, rangeOf } from './signals.js'
 import { extremesAfter, type Subject, subjectsOf } from './subject.js'
@@ -46,10 +45,7 @@ export async function eventStudy(source: PricedSource, query: StudyQuery, ways: 
     path,
     occurrences: [],
     assumptions: assumptionsOf(material, windows),
-    warnings: gravestFirst([
-      ...warningsOf(material, windows),
-      ...source.remarks().map((remark): Warning => ['source', remark]),
-    ]),
+    warnings: [...gravestFirst(warningsOf(material, windows)), ...source.remarks()],
     hints: hintsOf(material),
   }
   return withOccurrences(found, () => occurrencesOf(subjects, query.horizons))

@@ -267,16 +267,14 @@ export const GRAVITY = [
   'prices',
   /** What was asked for has no effect. */
   'settings',
-  /** What the source says of itself. */
-  'source',
 ] as const
 
 export type Gravity = (typeof GRAVITY)[number]
 
-/** A sentence and what kind it is of; null where there is nothing to say. */
-export type Warning = readonly [Gravity, string | null]
+/** A sentence and what kind it is of; null or false where there is nothing to say. */
+export type Warning = readonly [Gravity, string | null | false]
 
 /** The sentences alone, of any study, backtest or sweep. */
 export function gravestFirst(warnings: readonly Warning[]): string[] {
-  return GRAVITY.flatMap(kind => warnings.flatMap(([own, sentence]) => (own === kind ? (sentence ?? []) : [])))
+  return GRAVITY.flatMap(kind => warnings.flatMap(([own, sentence]) => (own === kind && sentence ? sentence : [])))
 }

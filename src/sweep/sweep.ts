@@ -56,14 +56,14 @@ export async function sweep(source: PricedSource, asked: SweepQuery, ways: Ways 
   const best = await contest.judge(query, familyOf(found, ledger, query), pace)
   const validation = plan === null ? null : await validationOf(scene, plan, pace, threads)
   const asOf = await source.asOfDay()
-  const result = resultOf(found, query, ledger, source)
+  const result = resultOf(found, query, ledger)
   const disputed = disagreements(best, timeline.days.length).map((sentence): Warning => ['disputed', sentence])
-  const warnings = gravestFirst([...disputed, ...result.warnings])
+  const warnings = [...gravestFirst([...disputed, ...result.warnings]), ...source.remarks()]
   return { ...headOf(scene, asOf), ...result, warnings, best, validation }
 }
 
 /** The cells in order of evidence, how many there were, and what must be said of them. */
-function resultOf(found: readonly Found[], query: KnownSweep, ledger: Ledger | null, source: PricedSource) {
+function resultOf(found: readonly Found[], query: KnownSweep, ledger: Ledger | null) {
   const corrected = adjusted(
     found.map(({ p }) => p),
     (ledger?.others ?? []).map(({ p }) => p),
@@ -81,7 +81,7 @@ function resultOf(found: readonly Found[], query: KnownSweep, ledger: Ledger | n
     found: cells.filter(({ q }) => q !== null && q < CHOSEN_BELOW).length,
     cells,
     assumptions: assumptionsOf(query, tried),
-    warnings: warningsOf(ranked, query, tried, source),
+    warnings: warningsOf(ranked, query, tried),
   }
 }
 
@@ -139,36 +139,21 @@ const CAUTION =
 const VALIDATED = `Validation: cells are chosen by a corrected p below ${CHOSEN_BELOW} on the training part alone (the best one where there is none) and held in the direction that they went there; no window of training meets one that is checked.`
 
 /** What a reader must know before believing a number. */
-function warningsOf(
-  found: readonly Found[],
-  query: SweepQuery,
-  tried: Sweep['tried'],
-  source: PricedSource,
-): Warning[] {
+function warningsOf(found: readonly Found[], query: SweepQuery, tried: Sweep['tried']): Warning[] {
   const lost = found.reduce((sum, { events, sums }) => sum + events - sums.n, 0)
-  const grey = tried.cells - tried.tested
+  const grey = tried.tested > 0 ? tried.cells - tried.tested : 0
+  const [looks, isPlain] = [whole(tried.cells), query.adjust === 'none']
   return [
-    ['nothing', tried.tested === 0 ? 'No cell has enough events to be tested.' : null],
-    [
-      'left_out',
-      tried.tested > 0 && grey > 0
-        ? `${whole(grey)} of ${whole(tried.cells)} cells have too few events for a p.`
-        : null,
-    ],
+    ['nothing', tried.tested === 0 && 'No cell has enough events to be tested.'],
+    ['left_out', grey > 0 && `${whole(grey)} of ${looks} cells have too few events for a p.`],
     ['allowed', resolution(found, query, tried)],
     ['disputed', crowded(found, query)],
     ['disputed', calm(found)],
-    [
-      'flattering',
-      query.adjust === 'none'
-        ? `p is not corrected for ${whole(tried.cells)} looks: one in twenty is below .05 by luck.`
-        : null,
-    ],
+    ['flattering', isPlain && `p is not corrected for ${looks} looks: one in twenty is below .05 by luck.`],
     [
       'left_out',
-      lost > 0 ? `${whole(lost)} windows of events have not elapsed, or have no final price, and are left out.` : null,
+      lost > 0 && `${whole(lost)} windows of events have not elapsed, or have no final price, and are left out.`,
     ],
-    ...source.remarks().map((remark): Warning => ['source', remark]),
   ]
 }
 
