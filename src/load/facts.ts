@@ -18,6 +18,7 @@ import {
   securityOf,
   usableFrom,
 } from '../model/facts.js'
+import { grouped } from '../model/series.js'
 import { DAYS } from '../params/arguments.js'
 import { Damaged, type Store, type TickerEntry, type TickerSheet } from '../store/store.js'
 import type { Kept } from './derive.js'
@@ -276,17 +277,6 @@ function sameRecord(a: FactRecord, b: FactRecord): boolean {
   // A rare column that one of them lacks is not known there.
   const names = new Set([...Object.keys(one!), ...Object.keys(other!)])
   return [...names].every(name => Object.is(one![name] ?? null, other![name] ?? null))
-}
-
-function grouped<T>(items: readonly T[], key: (item: T) => string): Map<string, readonly T[]> {
-  const groups = new Map<string, T[]>()
-  for (const item of items) {
-    const name = key(item)
-    const group = groups.get(name)
-    if (group === undefined) groups.set(name, [item])
-    else group.push(item)
-  }
-  return groups
 }
 
 /** Sources that no record comes from any more are let go. */

@@ -29,21 +29,14 @@ interface Cpcv {
   paths: number[][]
 }
 
+type Rolling = { train: number; test: number; step: number; anchored: boolean; embargo: number }
+
 /**
  * Folds that roll through time: a training part, `embargo` bars left out, a test part; each `step` bars further on, with
  * `anchored` training always from the first bar. Test parts go on to the last bar, so that the last may be shorter; none
  * where the bars do not reach beyond the first training part.
  */
-export function rollingFolds(
-  bars: number,
-  {
-    train,
-    test,
-    step,
-    anchored,
-    embargo,
-  }: { train: number; test: number; step: number; anchored: boolean; embargo: number },
-): Fold[] {
+export function rollingFolds(bars: number, { train, test, step, anchored, embargo }: Rolling): Fold[] {
   const folds: Fold[] = []
   for (let start = 0; start + train + embargo < bars; start += step) {
     const end = start + train
@@ -87,15 +80,11 @@ export function cpcv(bars: number, n: number, k: number): Cpcv {
  */
 export function purge(events: readonly LabelWindow[], testRanges: readonly BarRange[], embargo: number): number[] {
   const closed = testRanges.map(({ from, to }) => {
-    const last = events.reduce((end, event) => (isIn(event.start, from, to) ? Math.max(end, event.end) : end), to - 1)
-    return { from, last: last + embargo }
+    const tested = events.filter(({ start }) => start >= from && start < to)
+    return { from, last: tested.reduce((last, { end }) => Math.max(last, end), to - 1) + embargo }
   })
   const meets = ({ start, end }: LabelWindow): boolean => closed.some(({ from, last }) => start <= last && end >= from)
   return events.flatMap((event, i) => (meets(event) ? [] : [i]))
-}
-
-function isIn(bar: number, from: number, to: number): boolean {
-  return bar >= from && bar < to
 }
 
 /** n consecutive groups of all bars. */

@@ -1,3 +1,4 @@
+import { grouped } from '../model/series.js'
 import { chiSquareSurvival } from './distributions.js'
 
 /** How long something lasted, and whether it had ended: otherwise it lasted longer than that (right-censored). */
@@ -47,12 +48,7 @@ export function kaplanMeier(spells: readonly Spell[]): SurvivalStep[] {
 /** Spells by their length, ascending: how many last at least so long, and those that last no longer. */
 function* byLength<One extends Counted & { length: number }>(spells: readonly One[]) {
   // Put together before they are put in order: many spells are of few lengths.
-  const groups = new Map<number, One[]>()
-  for (const spell of spells) {
-    const here = groups.get(spell.length)
-    if (here === undefined) groups.set(spell.length, [spell])
-    else here.push(spell)
-  }
+  const groups = grouped(spells, ({ length }) => length)
   let at_risk = countOf(spells)
   for (const length of [...groups.keys()].sort((a, b) => a - b)) {
     const here = groups.get(length)!
@@ -67,8 +63,8 @@ export function lengthReached(steps: readonly SurvivalStep[], share: number): nu
   return steps.find(step => step.survival <= 1 - share + 1e-9)?.length ?? null
 }
 
-/** The survival after a step with its standard error and 95 % interval; null where the step leaves nobody at risk. */
-interface SurvivalError {
+/** Greenwood's standard error and the log-log 95 % interval of a survival; null where its step leaves nobody at risk. */
+export interface SurvivalError {
   se: number | null
   low: number | null
   high: number | null
@@ -95,10 +91,7 @@ export function survivalErrors(steps: readonly SurvivalStep[]): SurvivalError[] 
  * 95 % interval of the length by which a share has ended: the lengths at which the ends of the survival's interval get
  * there (Brookmeyer & Crowley 1982). An end is null where the steps do not get there.
  */
-export function lengthInterval(
-  steps: readonly SurvivalStep[],
-  share: number,
-): { low: number | null; high: number | null } {
+export function lengthInterval(steps: readonly SurvivalStep[], share: number): Pick<SurvivalError, 'low' | 'high'> {
   const errors = survivalErrors(steps)
   const reached = (end: 'low' | 'high'): number | null => {
     const i = errors.findIndex(error => error[end] !== null && error[end] <= 1 - share + 1e-9)

@@ -12,14 +12,7 @@ export interface ContextTests {
 }
 
 /** Chi-square; all null, with the reason, where there is none. */
-interface TestOf {
-  chi2: number | null
-  df: number | null
-  p: number | null
-  /** The least count expected if all contexts were alike; below 5 p is a rough guide. */
-  least_expected: number | null
-  reason: string | null
-}
+type TestOf = { [Name in keyof ChiSquare]: number | null } & { reason: string | null }
 
 /** Stays that began in one context, how many ended, and how many would have if all contexts were alike. */
 interface LogRankRow {
@@ -77,8 +70,7 @@ function equalRows(
 }
 
 function testOf(found: ChiSquare | null, reason: string | null): TestOf {
-  if (found === null) return { chi2: null, df: null, p: null, least_expected: null, reason }
-  return { chi2: found.chi2, df: found.df, p: found.p, least_expected: found.least_expected, reason }
+  return { ...(found ?? { chi2: null, df: null, p: null, least_expected: null }), reason }
 }
 
 function logRankOf(

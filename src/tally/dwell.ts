@@ -6,6 +6,7 @@ import {
   lengthInterval,
   lengthReached,
   type Spell,
+  type SurvivalError,
   survivalErrors,
 } from '../statistics/survival.js'
 
@@ -36,16 +37,12 @@ export interface Dwell {
 }
 
 /** The share of stays that last longer than so many bars. */
-interface SurvivalPoint {
+interface SurvivalPoint extends SurvivalError {
   bars: number
   /** Stays that had lasted so long, and how many of them ended then. */
   at_risk: number
   ended: number
   share: number
-  /** Greenwood's standard error and the log-log 95 % interval; null where the last stay at risk ended. */
-  se: number | null
-  low: number | null
-  high: number | null
 }
 
 /** Stays that are alike, each of which began with an event. */

@@ -54,13 +54,13 @@ export interface FieldState {
  * ticker or field.
  */
 export async function now(source: Source, query: NowQuery, { step }: Ways = {}): Promise<Now> {
-  const { tickers, fields, timeframe } = query
-  if (tickers.length === 0) throw new InvalidParameter('now needs a ticker.', { param: 'ticker' })
+  const { fields, timeframe } = query
+  const tickers = tickersInOrder(query.tickers, 'now needs')
   if (fields.length === 0) throw new InvalidParameter('now needs a field.', { param: 'field' })
   await checkBands(source, query)
   const answers: Answered[] = []
   const states: FieldState[] = []
-  for (const part of partsOf(query)) {
+  for (const part of partsOf({ ...query, tickers })) {
     for await (const stays of source.stays({ ...part, timeframe })) {
       step?.(() => `now  ${stays.ticker}  ${states.length + 1} questions`)
       answers.push({ query_range: stays.query_range, after: stays.after, as_of: stays.as_of })
@@ -96,10 +96,10 @@ async function checkBands(source: Source, { band: bands = [], fields }: NowQuery
 
 /** What is asked in one call: everything, or of tickers in a row what is not left out of it. */
 function partsOf({ tickers, fields, timeframe, skip }: NowQuery): { tickers: string[]; fields: string[] }[] {
-  const [names, all] = [tickersInOrder(tickers), [...new Set(fields)]]
-  if (skip === undefined) return [{ tickers: names, fields: all }]
+  const all = [...new Set(fields)]
+  if (skip === undefined) return [{ tickers: [...tickers], fields: all }]
   const parts: { tickers: string[]; fields: string[] }[] = []
-  for (const ticker of names) {
+  for (const ticker of tickers) {
     const left = all.filter(field => !skip({ ticker, field, timeframe }))
     const fields = left.length > 0 ? left : all
     const part = parts.at(-1)

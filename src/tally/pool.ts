@@ -2,6 +2,7 @@ import { InvalidParameter } from '../errors.js'
 import { formatDay } from '../model/day.js'
 import type { EventHistory, HistoricEvent, HistoryQuery, PoolQuery } from '../model/event.js'
 import { eventAt, type History } from '../model/history.js'
+import type { Timeframe } from '../model/terms.js'
 import { fieldOf, type Source, type Ways } from '../source.js'
 
 /** What a study looked at, as every result tells it: events lie after the first date and up to the last. */
@@ -30,8 +31,35 @@ export function scopeOf(answers: readonly Answered[], query: Pick<HistoryQuery, 
   }
 }
 
-/** Tickers once each, ascending, so that the order in which they were named changes nothing. */
-export function tickersInOrder(tickers: readonly string[]): string[] {
+/** Which events of which tickers an answer is about. */
+export interface PoolAsked {
+  tickers: string[]
+  field: string
+  timeframe: Timeframe
+  /** Several with commas between. */
+  band: string | null
+  context: { ticker: string; field: string; band: string | null } | null
+  /** The condition that held on the bar of each event; absent where none was asked for beside a field. */
+  when?: string
+}
+
+export function askedOf(
+  tickers: string[],
+  { field, timeframe, bands, context, when }: Omit<PoolQuery, 'tickers'>,
+): PoolAsked {
+  return {
+    ...{ tickers, field, timeframe, band: bands?.join(',') ?? null },
+    context: context === undefined ? null : { ...context, band: context.band ?? null },
+    ...(when === undefined ? {} : { when }),
+  }
+}
+
+/**
+ * Tickers once each, ascending, so that the order in which they were named changes nothing.
+ * @param who needs at least one, as a refusal begins
+ */
+export function tickersInOrder(tickers: readonly string[], who: string): string[] {
+  if (tickers.length === 0) throw new InvalidParameter(`${who} a ticker.`, { param: 'ticker' })
   return [...new Set(tickers)].sort()
 }
 
@@ -64,15 +92,8 @@ export interface PoolEvent extends HistoricEvent {
 }
 
 /** The newest events of a field of several tickers, newest first; on one date by ticker. */
-export interface PoolEvents extends Scope {
+export interface PoolEvents extends PoolAsked, Scope {
   schema: 'bands.pool-events/1'
-  tickers: string[]
-  field: string
-  timeframe: string
-  band: string | null
-  context: { ticker: string; field: string; band: string | null } | null
-  /** The condition that held on their bars; absent where none was asked for. */
-  when?: string
   /** All that match, whatever the limit. */
   total_occurrences: number
   events: PoolEvent[]
@@ -81,8 +102,7 @@ export interface PoolEvents extends Scope {
 /** Throws NotFound for a ticker that is not there, TierRestricted above the tier, InvalidParameter for no ticker. */
 export async function poolEvents(source: Source, query: PoolEventsQuery, { step }: Ways = {}): Promise<PoolEvents> {
   const { tickers, field, limit, ...filter } = query
-  const names = tickersInOrder(tickers)
-  if (names.length === 0) throw new InvalidParameter('events needs a ticker.', { param: 'ticker' })
+  const names = tickersInOrder(tickers, 'events needs')
   const answers: Answered[] = []
   const newest: Placed[] = []
   let total = 0
@@ -94,14 +114,11 @@ export async function poolEvents(source: Source, query: PoolEventsQuery, { step 
     for (let i = Math.max(0, days.length - limit); i < days.length; i++) newest.push({ day: days[i]!, history, i })
     step?.(() => `events  ${history.ticker}  ${answers.length} of ${names.length}`)
   }
-  const { timeframe, bands, context } = filter
   // Tickers came in their order, which a stable sort keeps on one date.
   const shown = newest.sort((a, b) => b.day - a.day).slice(0, limit)
   return {
-    ...{ schema: 'bands.pool-events/1', tickers: names, field, timeframe },
-    band: bands?.join(',') ?? null,
-    context: context === undefined ? null : { ...context, band: context.band ?? null },
-    ...(filter.when === undefined ? {} : { when: filter.when }),
+    schema: 'bands.pool-events/1',
+    ...askedOf(names, query),
     ...scopeOf(answers, filter),
     total_occurrences: total,
     events: shown.map(({ history, i }) => ({ ticker: history.ticker, ...eventAt(history, i) })),

@@ -2,7 +2,7 @@ import { InvalidParameter, listed, sentence, TierRestricted } from '../errors.js
 import { type Day, formatDay } from '../model/day.js'
 import type { Baseline, PoolQuery } from '../model/event.js'
 import type { History, WindowOutcomes } from '../model/history.js'
-import { PERFORMANCES, type Performance, STABILITIES, UNDEFINED } from '../model/series.js'
+import { grouped, PERFORMANCES, type Performance, STABILITIES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import type { HistoriesQuery, Source, Ways } from '../source.js'
 import { overlap, wilson } from '../statistics/counts.js'
@@ -21,7 +21,16 @@ import {
   theoreticalBase,
   tickerBase,
 } from './base.js'
-import { type Answered, byVocabulary, ordersOf, type Scope, scopeOf, tickersInOrder } from './pool.js'
+import {
+  type Answered,
+  askedOf,
+  byVocabulary,
+  ordersOf,
+  type PoolAsked,
+  type Scope,
+  scopeOf,
+  tickersInOrder,
+} from './pool.js'
 
 /** Which events of which tickers to count; each ticker counts once, whatever the order. */
 export interface TallyQuery extends PoolQuery {
@@ -30,16 +39,8 @@ export interface TallyQuery extends PoolQuery {
 }
 
 /** How often each performance band followed, and the raw returns, beside what usually follows. Returns are fractions. */
-export interface Tally extends Scope {
+export interface Tally extends PoolAsked, Scope {
   schema: 'bands.tally/1'
-  tickers: string[]
-  field: string
-  timeframe: Timeframe
-  /** Several with commas between. */
-  band: string | null
-  context: { ticker: string; field: string; band: string | null } | null
-  /** The condition that holds on the bar of each event, where one was asked for beside a field. */
-  when?: string
   by: TallyGrouping | null
   /** Of all groups together. */
   events: number
@@ -64,8 +65,7 @@ export interface TallyGroup {
  */
 export async function tally(source: Source, query: TallyQuery, { step }: Ways = {}): Promise<Tally> {
   const { tickers, by: asked, ...filter } = query
-  const names = tickersInOrder(tickers)
-  if (names.length === 0) throw new InvalidParameter('a tally needs a ticker.', { param: 'ticker' })
+  const names = tickersInOrder(tickers, 'a tally needs')
   if (asked === 'context' && filter.context === undefined) {
     const context = listed(['context_ticker', 'context_field'])
     throw new InvalidParameter(sentence`to group by context, give ${context}.`, { param: 'context_ticker' })
@@ -77,7 +77,7 @@ export async function tally(source: Source, query: TallyQuery, { step }: Ways = 
     sources.push(found)
   }
   const order = await orderOf(source, by, filter)
-  const { context, timeframe } = filter
+  const { timeframe } = filter
   const found = groupsOf(sources, by, order)
   // Window by window, in one room: the bases of one are all returns of all tickers.
   const room = new Float64Array(sources.reduce((bars, { base }) => bars + (base?.bars ?? 0), 0))
@@ -92,12 +92,7 @@ export async function tally(source: Source, query: TallyQuery, { step }: Ways = 
   })
   return {
     schema: 'bands.tally/1',
-    tickers: names,
-    field: filter.field,
-    timeframe,
-    band: filter.bands?.join(',') ?? null,
-    context: context === undefined ? null : { ...context, band: context.band ?? null },
-    ...(filter.when === undefined ? {} : { when: filter.when }),
+    ...askedOf(names, filter),
     by,
     ...scopeOf(sources, filter),
     events: groups.reduce((sum, group) => sum + group.events, 0),
@@ -114,7 +109,7 @@ export type TallyGrouping = (typeof TALLY_GROUPINGS)[number]
 interface Group {
   /** null: not grouped, or the context ticker had no band yet */
   value: string | null
-  members: Member[]
+  members: readonly Member[]
 }
 
 /** One ticker's events of a group: their rows in its columns. */
@@ -133,21 +128,12 @@ function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, or
     const members = (entered.length > 0 ? entered : sources).map(source => ({ source, rows: source.rows }))
     return [{ value: null, members }]
   }
-  const groups = new Map<string | null, Member[]>()
-  for (const source of sources) {
+  const parts = sources.flatMap(source => {
     const { codes, name } = source.grouping
-    const own = new Map<number, number[]>()
-    for (const row of source.rows) {
-      const rows = own.get(codes[row]!)
-      if (rows === undefined) own.set(codes[row]!, [row])
-      else rows.push(row)
-    }
-    for (const [code, rows] of own) {
-      const members = groups.get(name(code))
-      if (members === undefined) groups.set(name(code), [{ source, rows }])
-      else members.push({ source, rows })
-    }
-  }
+    const own = grouped(source.rows, row => codes[row]!)
+    return Array.from(own, ([code, rows]) => ({ value: name(code), source, rows }))
+  })
+  const groups = grouped(parts, ({ value }) => value)
   const compare = byVocabulary(order)
   return Array.from(groups, ([value, members]) => ({ value, members })).sort((a, b) => compare(a.value, b.value))
 }

@@ -45,8 +45,7 @@ export async function transitionsOf(
   { tickers, ...query }: TransitionsQuery,
   { step }: Ways = {},
 ): Promise<Transitions> {
-  const names = tickersInOrder(tickers)
-  if (names.length === 0) throw new InvalidParameter('transitions need a ticker.', { param: 'ticker' })
+  const names = tickersInOrder(tickers, 'transitions need')
   refuseBands(query)
   const answers: Answered[] = []
   const gathered = new Gathered()
