@@ -5,7 +5,7 @@ import { expandedTail, politisWhite, stationaryIndices } from '../statistics/boo
 import { deviation, mean, quantile } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import { regression } from '../statistics/robust.js'
-import { freeRate, sharpe } from '../statistics/sharpe.js'
+import { drawnSharpe, sharpe } from '../statistics/sharpe.js'
 import { type Gravity, gravestFirst, type Warning } from '../study/result.js'
 import { checkFamily } from '../study/trials.js'
 import { sharedPlaces } from './comparison.js'
@@ -187,7 +187,10 @@ export function sharpeDifferences(
   const indices = new Int32Array(n)
   for (let draw = 0; draw < resamples && known.length > 1; draw++) {
     stationaryIndices(random, n, block, indices)
-    for (const i of known) drawn[i]![draw] = ratioOf(returns[i]!, indices, curves[i]!)
+    for (const i of known) {
+      const { barsAYear, riskFree } = curves[i]!
+      drawn[i]![draw] = drawnSharpe(returns[i]!, indices, barsAYear, riskFree)
+    }
   }
   const tail = expandedTail(Math.max(2, n / block))
   return pairs.map(([a, b]) => {
@@ -211,22 +214,6 @@ function influenceOf(returns: Float64Array): Float64Array {
     return z - ((centre / spread) * (z * z - 1)) / 2
   })
 }
-
-/** A year; NaN of a draw in which nothing varies. */
-function ratioOf(returns: Float64Array, indices: Int32Array, { barsAYear, riskFree }: Curve): number {
-  const n = indices.length
-  let sum = 0
-  for (let i = 0; i < n; i++) sum += returns[indices[i]!]!
-  const centre = sum / n
-  let squares = 0
-  for (let i = 0; i < n; i++) squares += (returns[indices[i]!]! - centre) ** 2
-  const spread = Math.sqrt(squares / (n - 1))
-  if (!(spread > ROUNDING * Math.abs(centre))) return Number.NaN
-  return ((centre - freeRate(barsAYear, riskFree)) / spread) * Math.sqrt(barsAYear)
-}
-
-/** A deviation that is a smaller part of the mean is what rounding leaves of none. */
-const ROUNDING = 1e-12
 
 const FEW_COMMON = ['no day', 'fewer than three days', 'fewer than three days'] as const
 

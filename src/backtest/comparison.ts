@@ -1,4 +1,5 @@
 import { countBelow, countUpTo, type Day, dateOf, mondayOf } from '../model/day.js'
+import { grouped } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import type { Strategy } from '../params/strategy.js'
 import type { MarketBars } from '../source.js'
@@ -16,6 +17,7 @@ import {
   entryBar,
   entryPrice,
   exitEventAfter,
+  fillsOf,
   follow,
   hasDistances,
   type Member,
@@ -256,17 +258,13 @@ function calendarOf(closed: readonly Taken[]): Int32Array {
 
 /** By ticker and signal, ascending, so that what is added up does not depend on the order of the trades. */
 function drawnOf(strategy: Strategy, closed: readonly Taken[], calendar: Int32Array): Drawn[] {
-  const signals = new Map<Member, number[]>()
-  for (const { member, signal } of closed) {
-    const own = signals.get(member)
-    if (own === undefined) signals.set(member, [signal])
-    else own.push(signal)
-  }
-  const byTicker = [...signals].sort(([{ ticker: a }], [{ ticker: b }]) => (a < b ? -1 : 1))
-  return byTicker.map(([member, own]) => {
+  const byTicker = [...grouped(closed, ({ member }) => member)].sort(([{ ticker: a }], [{ ticker: b }]) =>
+    a < b ? -1 : 1,
+  )
+  return byTicker.map(([member, trades]) => {
     const places = placesIn(calendar, member.bars.days)
     const known = new Set(member.eligible)
-    const bars = Int32Array.from(own).sort()
+    const bars = Int32Array.from(trades, ({ signal }) => signal).sort()
     const signals = bars.map(bar => (known.has(bar) ? places[bar]! : -1))
     return { signals, netAt: netsOf(strategy, member, bars, calendar) }
   })
@@ -312,13 +310,10 @@ function spreadOver(drawn: readonly Drawn[], days: number, longest: number): (sh
 /** Net return of a trade from a bar, bought as the first one would be; null where it is no trade or does not close. */
 function netFrom(strategy: Strategy, member: Member, bar: number, event: ExitEvent): number | null {
   const { bars } = member
-  const { fill: at, side, costs, portfolio } = strategy
-  if (entryBar(at, bar) >= bars.days.length || !hasDistances(member, strategy.exit, bar)) return null
+  const { fill, exit, costs, portfolio } = strategy
+  if (entryBar(fill, bar) >= bars.days.length || !hasDistances(member, exit, bar)) return null
   const left = follow(bars, strategy, bar, event)
   if (left.why === 'open') return null
-  const entry = entryPrice(bars, at, bar)
-  const size = bought(strategy, fractionOf(strategy, member, bar) * portfolio.capital, entry)
-  if (size === null) return null
-  const days = left.day - bars.days[entryBar(at, bar)]!
-  return netReturn(costs, { side, entry, exit: left.price, shares: size.shares, days })
+  const size = bought(strategy, fractionOf(strategy, member, bar) * portfolio.capital, entryPrice(bars, fill, bar))
+  return size && netReturn(costs, fillsOf(member, strategy, bar, left, size.shares))
 }

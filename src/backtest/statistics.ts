@@ -42,7 +42,10 @@ export function returnsOf({ equity, start }: Pick<Curve, 'equity' | 'start'>): F
 export function equityStatistics(curve: Curve): EquityStatistics {
   const returns = returnsOf(curve)
   const why = reasonAgainst(curve, returns)
-  const statistics = why === null ? measured(curve, returns) : { ...NOTHING, bars: returns.length }
+  const { bars, ...values } = measured(curve, returns)
+  // A curve that cannot be judged has none of them.
+  const none = Object.fromEntries(Object.keys(values).map(name => [name, null])) as Record<keyof typeof values, null>
+  const statistics = why === null ? { bars, ...values } : { ...none, bars }
   const one = returns.length < 2 ? REASONS.volatility : undefined
   const reasons: Record<string, string> = {}
   for (const [name, value] of Object.entries(statistics))
@@ -90,8 +93,8 @@ function measured(curve: Curve, returns: Float64Array): Omit<EquityStatistics, '
     ulcer_index: fall.ulcer,
     skewness: skewness(returns),
     kurtosis: kurtosis(returns),
-    best_bar: Math.max(...extremes(returns)),
-    worst_bar: Math.min(...extremes(returns)),
+    best_bar: returns.reduce((most, value) => (value > most ? value : most), Number.NEGATIVE_INFINITY),
+    worst_bar: returns.reduce((least, value) => (value < least ? value : least), Number.POSITIVE_INFINITY),
     value_at_risk: valueAtRisk(returns),
     conditional_value_at_risk: expectedShortfall(returns),
     exposure: curve.exposed / equity.length,
@@ -113,15 +116,6 @@ function reasonAgainst({ equity, start }: Curve, returns: Float64Array): string 
   return start > 0 && equity.every(value => value > 0) ? null : 'the equity fell to 0 or below'
 }
 
-function extremes(values: Float64Array): [number, number] {
-  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-  for (const value of values) {
-    if (value < least) least = value
-    if (value > most) most = value
-  }
-  return [least, most]
-}
-
 /** Of a statistic that a few equal returns, or returns of an impossible shape, leave without a value. */
 function reasonOf(name: string, { sharpe }: Pick<EquityStatistics, 'sharpe'>): string {
   const judges = name === 'probabilistic_sharpe' || name === 'min_track_record_bars'
@@ -139,29 +133,6 @@ const REASONS: Readonly<Record<string, string>> = {
   average_drawdown: 'the equity never fell',
   value_at_risk: 'there are fewer than 20 returns',
   conditional_value_at_risk: 'there are fewer than 20 returns',
-}
-
-const NOTHING: Omit<EquityStatistics, 'reasons' | 'bars'> = {
-  total_return: null,
-  cagr: null,
-  volatility: null,
-  sharpe: null,
-  sortino: null,
-  calmar: null,
-  max_drawdown: null,
-  average_drawdown: null,
-  longest_drawdown_bars: null,
-  ulcer_index: null,
-  skewness: null,
-  kurtosis: null,
-  best_bar: null,
-  worst_bar: null,
-  value_at_risk: null,
-  conditional_value_at_risk: null,
-  exposure: null,
-  turnover: null,
-  probabilistic_sharpe: null,
-  min_track_record_bars: null,
 }
 
 /** What a simulation is judged by, annualised by its own days. */

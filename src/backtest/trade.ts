@@ -231,16 +231,23 @@ export function takenFrom(
   left: Ending,
   bought: { shares: number; invested: number },
 ): Taken {
-  const { side, fill, costs } = strategy
   const signal = member.signals.bars[index]!
-  const at = entryBar(fill, signal)
-  const entry = entryPrice(member.bars, fill, signal)
-  const { shares, invested } = bought
-  const days = left.day - member.bars.days[at]!
-  const exit = left.price
-  const net = netReturn(costs, { side, entry, exit, shares, days })
-  const gross = grossReturn(side, entry, exit)
-  return { member, index, signal, entryBar: at, side, entry, exit, shares, days, invested, left, gross, net }
+  const fills = fillsOf(member, strategy, signal, left, bought.shares)
+  const [gross, net] = [grossReturn(fills), netReturn(strategy.costs, fills)]
+  const { invested } = bought
+  return { ...fills, member, index, signal, entryBar: entryBar(strategy.fill, signal), invested, left, gross, net }
+}
+
+/** The fills of a trade of so many shares, from the bar of a signal to how it ended. */
+export function fillsOf(
+  { bars }: Member,
+  { side, fill }: Pick<Strategy, 'side' | 'fill'>,
+  signal: number,
+  left: Ending,
+  shares: number,
+): Fills {
+  const days = left.day - bars.days[entryBar(fill, signal)]!
+  return { side, entry: entryPrice(bars, fill, signal), exit: left.price, shares, days }
 }
 
 function fallsInto({ why, bar }: Ending, signal: number): boolean {
@@ -265,7 +272,7 @@ export function costShare({ bps, slippage_bps }: Pick<Costs, 'bps' | 'slippage_b
 }
 
 /** Return before costs. Long and short of the same trade add up to 0. */
-function grossReturn(side: Side, entry: number, exit: number): number {
+function grossReturn({ side, entry, exit }: Fills): number {
   return side === 'long' ? exit / entry - 1 : 1 - exit / entry
 }
 

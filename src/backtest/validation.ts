@@ -7,7 +7,7 @@ import { rollingFolds } from '../statistics/folds.js'
 import { quantile } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import { naiveT } from '../statistics/robust.js'
-import { freeRate } from '../statistics/sharpe.js'
+import { drawnSharpe } from '../statistics/sharpe.js'
 import { type Part, type Ready, type Simulation, simulate } from './portfolio.js'
 import type { FanPoint, Interval, MonteCarlo, Validation } from './result.js'
 import {
@@ -161,8 +161,6 @@ function together(tests: readonly Half[], { strategy, members }: Ready): Validat
 
 /** Dates of the fan, beside its first: more are not to be told apart, and each keeps a value of every draw. */
 const FAN_DATES = 120
-/** Of the draws at a date: nine of ten, half of them, and the middle one. */
-const FAN = { p5: 0.05, p25: 0.25, median: 0.5, p75: 0.75, p95: 0.95 } as const
 
 /**
  * What could have come of the same returns in other orders: the returns of the bars redrawn in blocks by the stationary
@@ -237,11 +235,9 @@ class Draws {
   add(indices: Int32Array): void {
     const [returns, draw] = [this.#returns, this.#made++]
     const n = returns.length
-    let [value, high, fall, sum, next] = [1, 1, 0, 0, 0]
+    let [value, high, fall, next] = [1, 1, 0, 0]
     for (let i = 0; i < n; i++) {
-      const own = returns[indices[i]!]!
-      sum += own
-      value *= 1 + own
+      value *= 1 + returns[indices[i]!]!
       if (value > high) high = value
       else if (value / high - 1 < fall) fall = value / high - 1
       if (i + 1 === this.#bars[next]) this.#values[next++]![draw] = value
@@ -249,17 +245,7 @@ class Draws {
     const { barsAYear, riskFree } = this.#curve
     this.cagr[draw] = value ** (barsAYear / n) - 1
     this.falls[draw] = fall
-    this.sharpe[draw] = this.#ratio(indices, sum / n - freeRate(barsAYear, riskFree), sum / n)
-  }
-
-  /** NaN of a draw in which nothing varies. */
-  #ratio(indices: Int32Array, excess: number, centre: number): number {
-    const returns = this.#returns
-    const n = indices.length
-    let squares = 0
-    for (let i = 0; i < n; i++) squares += (returns[indices[i]!]! - centre) ** 2
-    const spread = Math.sqrt(squares / (n - 1))
-    return spread > ROUNDING * Math.abs(centre) ? (excess / spread) * Math.sqrt(this.#curve.barsAYear) : Number.NaN
+    this.sharpe[draw] = drawnSharpe(returns, indices, barsAYear, riskFree)
   }
 
   fan(days: Int32Array): FanPoint[] {
@@ -269,11 +255,8 @@ class Draws {
     const points = dates.map((date, i): FanPoint => {
       const ascending = this.#values[i]!.sort()
       const at = (p: number): number => start * quantile(ascending, p)!
-      return { date, p5: at(FAN.p5), p25: at(FAN.p25), median: at(FAN.median), p75: at(FAN.p75), p95: at(FAN.p95) }
+      return { date, p5: at(0.05), p25: at(0.25), median: at(0.5), p75: at(0.75), p95: at(0.95) }
     })
     return [begun, ...points]
   }
 }
-
-/** A deviation that is a smaller part of the mean is what rounding leaves of none. */
-const ROUNDING = 1e-12

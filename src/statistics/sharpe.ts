@@ -32,6 +32,22 @@ export function sharpe(returns: ArrayLike<number>, barsAYear: number, rf = 0): n
   return ((average - freeRate(barsAYear, rf)) / sd) * Math.sqrt(barsAYear)
 }
 
+/** The same of returns that were drawn again, by their places; NaN where nothing varies. */
+export function drawnSharpe(returns: Float64Array, drawn: Int32Array, barsAYear: number, rf: number): number {
+  const n = drawn.length
+  let sum = 0
+  for (let i = 0; i < n; i++) sum += returns[drawn[i]!]!
+  const centre = sum / n
+  let squares = 0
+  for (let i = 0; i < n; i++) squares += (returns[drawn[i]!]! - centre) ** 2
+  const spread = Math.sqrt(squares / (n - 1))
+  if (!(spread > ROUNDING * Math.abs(centre))) return Number.NaN
+  return ((centre - freeRate(barsAYear, rf)) / spread) * Math.sqrt(barsAYear)
+}
+
+/** A deviation that is a smaller part of the mean is what rounding leaves of none. */
+const ROUNDING = 1e-12
+
 /**
  * Sortino ratio a year: mean(r - f) / √mean(min(r - f, 0)²) · √m, f as above, the mean over all n and not over those below
  * alone (Sortino & van der Meer, "Downside risk", 1991). null of nothing, or where no return is below f.
