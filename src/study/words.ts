@@ -1,9 +1,17 @@
 import { whole } from '../errors.js'
 import { isCondition, lagInWords, TRUE, TRUTHS } from '../language/as-field.js'
-import { countBelow, countUpTo, type Day, formatDay } from '../model/day.js'
+import { type Day, formatDay } from '../model/day.js'
 import type { EventFilter } from '../params/studies.js'
 import { ESTIMATION } from './abnormal.js'
-import { LEAST_UNITS, type StudyWindow, shiftsUsed, spreadOf, tooFewEvents, type Warning } from './result.js'
+import {
+  type Gravity,
+  LEAST_UNITS,
+  type StudyWindow,
+  shiftsUsed,
+  spreadOf,
+  tooFewEvents,
+  type Warning,
+} from './result.js'
 import { daysAt, lacksDividends, lostOf, rangeOf } from './signals.js'
 import type { Subject } from './subject.js'
 import type { Material } from './window.js'
@@ -14,18 +22,11 @@ export function warningsOf(material: Material, windows: readonly StudyWindow[]):
   const partial = reach(material).map((sentence): Warning => ['partial', sentence])
   if (datesOf(subjects, 'signals').length === 0) return [['nothing', noEvent(material)], ...partial]
   return [
-    ['few', fewEvents(windows)],
-    ['few', fewDates(subjects, windows)],
-    ['disputed', disagreeing(windows)],
-    ['disputed', calm(windows)],
+    ...ofWindows(windows, subjects.length),
     ...partial,
     ['partial', anyContext(query.filter)],
-    ['allowed', overlapping(windows)],
-    ['allowed', wide(windows)],
-    ['allowed', narrow(windows)],
     ['disputed', leaning(material)],
     ['looks', severalLooks(windows)],
-    ['left_out', open(windows)],
     ['left_out', delisted(subjects, query.horizons, asOf)],
     ['prices', unadjusted(subjects)],
     ['left_out', without(subjects)],
@@ -67,93 +68,93 @@ function anyContext({ context }: EventFilter): string | null {
   return `No band of ${ticker} ${field} was asked for: the context leaves out no event, and only tells its band beside each. ${ticker}:${field}=BAND narrows to a band, and a sweep splits by all of them.`
 }
 
-/** What is said of each of some windows, in a list; null where there is none. */
-function listOf(windows: readonly StudyWindow[], each: (window: StudyWindow) => string, between = ', '): string | null {
-  return windows.length === 0 ? null : windows.map(each).join(between)
-}
-
-function fewEvents(windows: readonly StudyWindow[]): string | null {
-  const few = windows.filter(({ grey }) => grey)
-  const list = listOf(few, ({ window, n, n_indep }) => `${window}: ${n}, ${n_indep} without overlap`, '; ')
-  return list && `Too few events for a p-value or an interval (${list}): read them one by one, not as an average.`
-}
-
-/** Of pools: many events on few dates are one event seen by many tickers. */
-function fewDates(subjects: readonly Subject[], windows: readonly StudyWindow[]): string | null {
-  if (subjects.length === 1) return null
-  const few = windows.filter(({ n, n_stretches }) => n > 0 && n_stretches < LEAST_UNITS)
-  const list = listOf(few, ({ window, n, n_stretches }) => `${window}: ${n} events, ${n_stretches}`, '; ')
-  return (
-    list &&
-    `The events of all tickers lie in fewer than ${LEAST_UNITS} stretches of dates that share no window (${list}): tickers move together, so this is little evidence, however many events there are.`
-  )
-}
-
-/** Windows of which P and the interval do not find the same. */
-function disagreeing(windows: readonly StudyWindow[]): string | null {
-  const some = windows.filter(({ tests, intervals }) => {
-    const [p, low, high] = [tests[0]?.p ?? null, intervals[0]?.low ?? null, intervals[0]?.high ?? null]
-    return p !== null && low !== null && high !== null && p < NOTHING_FOUND !== (low > 0 || high < 0)
-  })
-  const list = listOf(
-    some,
-    ({ window, tests }) =>
-      `${window}: P ${chance(tests[0]!.p!)}, interval with${tests[0]!.p! < NOTHING_FOUND ? '' : 'out'} 0`,
-    '; ',
-  )
-  return (
-    list &&
-    `P and the interval disagree (${list}): believe the one that finds nothing. Each takes luck for a find one time in twenty; whoever takes either does so more often.`
-  )
-}
-
-/** What P allows for, and what does not. */
-function wide(windows: readonly StudyWindow[]): string | null {
-  const list = spreads(windows, 'wide')
-  return (
-    list &&
-    `Returns after the events spread wider than after any bar (deviation ${list}): they fall in volatile times. P, the interval and random entry allow for it; the plain shift takes their days for days like others, and its p is too small; so is that of the aftermath for whoever looks for an edge, because such times have other bands anyway.`
-  )
-}
-
-function calm(windows: readonly StudyWindow[]): string | null {
-  const list = spreads(windows, 'narrow')
-  return (
-    list &&
-    `Returns after the events spread less than after any bar (deviation ${list}): they fall in calm times, where P, marked !, finds something in up to one in seven of what has nothing. Hold it against the plain shift, which errs the other way there.`
-  )
-}
-
-function spreads(windows: readonly StudyWindow[], kind: 'wide' | 'narrow'): string | null {
-  const percent = (value: number | null): string => `${(100 * value!).toFixed(1)} %`
-  const some = windows.filter(window => spreadOf(window) === kind)
-  return listOf(
-    some,
-    ({ window, deviation, base }) => `${window}: ${percent(deviation)}, any bar ${percent(base.deviation)}`,
-    '; ',
-  )
-}
-
-function overlapping(windows: readonly StudyWindow[]): string | null {
-  const some = windows.filter(({ n, n_indep }) => n_indep < n)
-  const list = listOf(some, ({ window, n, n_indep }) => `${window}: ${n_indep} of ${n}`)
-  return (
-    list &&
-    `Windows overlap; those that share no bar are fewer than the events (${list}). The tests and intervals of the difference allow for it; the mean alone and the interval of the hit rate do not.`
-  )
+/** A warning of those windows that it holds for, and what it says of each in a list. */
+interface OfWindows {
+  kind: Gravity
+  /** false where it does not hold. */
+  of(window: StudyWindow): string | false
+  says(list: string): string
+  between?: string
+  /** Of several tickers alone. */
+  pooled?: true
 }
 
 /** BCa intervals of fewer stretches miss the truth of random walks up to twice as often as they say. */
 const ENOUGH_FOR_BCA = 50
 
-function narrow(windows: readonly StudyWindow[]): string | null {
-  const told = windows.filter(({ intervals }) => intervals.some(({ method, low }) => method === 'bca' && low !== null))
-  const some = told.filter(({ n_stretches }) => n_stretches < ENOUGH_FOR_BCA)
-  const list = listOf(some, ({ window }) => window)
-  return (
-    list &&
-    `The events lie in fewer than ${ENOUGH_FOR_BCA} stretches of dates that share no window (${list}): BCa intervals of so few, and the ribbon of the path, are too narrow, and miss the truth up to one time in ten. The stationary bootstrap allows for it.`
-  )
+const OF_WINDOWS: readonly OfWindows[] = [
+  {
+    kind: 'few',
+    of: ({ grey, window, n, n_indep }) => grey && `${window}: ${n}, ${n_indep} without overlap`,
+    says: list => `Too few events for a p-value or an interval (${list}): read them one by one, not as an average.`,
+  },
+  {
+    // Many events on few dates are one event seen by many tickers.
+    kind: 'few',
+    of: ({ window, n, n_stretches }) => n > 0 && n_stretches < LEAST_UNITS && `${window}: ${n} events, ${n_stretches}`,
+    says: list =>
+      `The events of all tickers lie in fewer than ${LEAST_UNITS} stretches of dates that share no window (${list}): tickers move together, so this is little evidence, however many events there are.`,
+    pooled: true,
+  },
+  {
+    kind: 'disputed',
+    of: disagreement,
+    says: list =>
+      `P and the interval disagree (${list}): believe the one that finds nothing. Each takes luck for a find one time in twenty; whoever takes either does so more often.`,
+  },
+  {
+    kind: 'disputed',
+    of: window => spreadOf(window) === 'narrow' && spreadsOf(window),
+    says: list =>
+      `Returns after the events spread less than after any bar (deviation ${list}): they fall in calm times, where P, marked !, finds something in up to one in seven of what has nothing. Hold it against the plain shift, which errs the other way there.`,
+  },
+  {
+    kind: 'allowed',
+    of: ({ window, n, n_indep }) => n_indep < n && `${window}: ${n_indep} of ${n}`,
+    says: list =>
+      `Windows overlap; those that share no bar are fewer than the events (${list}). The tests and intervals of the difference allow for it; the mean alone and the interval of the hit rate do not.`,
+    between: ', ',
+  },
+  {
+    kind: 'allowed',
+    of: window => spreadOf(window) === 'wide' && spreadsOf(window),
+    says: list =>
+      `Returns after the events spread wider than after any bar (deviation ${list}): they fall in volatile times. P, the interval and random entry allow for it; the plain shift takes their days for days like others, and its p is too small; so is that of the aftermath for whoever looks for an edge, because such times have other bands anyway.`,
+  },
+  {
+    kind: 'allowed',
+    of: ({ window, intervals, n_stretches }) =>
+      n_stretches < ENOUGH_FOR_BCA && intervals.some(({ method, low }) => method === 'bca' && low !== null) && window,
+    says: list =>
+      `The events lie in fewer than ${ENOUGH_FOR_BCA} stretches of dates that share no window (${list}): BCa intervals of so few, and the ribbon of the path, are too narrow, and miss the truth up to one time in ten. The stationary bootstrap allows for it.`,
+    between: ', ',
+  },
+  {
+    kind: 'left_out',
+    of: ({ window, lost }) => lost.not_elapsed > 0 && `${window}: ${lost.not_elapsed}`,
+    says: list => `Events whose window has not elapsed are left out (${list}).`,
+    between: ', ',
+  },
+]
+
+function ofWindows(windows: readonly StudyWindow[], tickers: number): Warning[] {
+  return OF_WINDOWS.map(({ kind, of, says, between = '; ', pooled }) => {
+    const list = windows.map(of).filter(told => told !== false)
+    return [kind, list.length > 0 && (tickers > 1 || !pooled) && says(list.join(between))]
+  })
+}
+
+/** Of a window of which P and the interval do not find the same. */
+function disagreement({ window, tests, intervals }: StudyWindow): string | false {
+  const [p, low, high] = [tests[0]?.p ?? null, intervals[0]?.low ?? null, intervals[0]?.high ?? null]
+  if (p === null || low === null || high === null) return false
+  const isFound = p < NOTHING_FOUND
+  return isFound !== (low > 0 || high < 0) && `${window}: P ${chance(p)}, interval with${isFound ? '' : 'out'} 0`
+}
+
+function spreadsOf({ window, deviation, base }: StudyWindow): string {
+  const percent = (value: number | null): string => `${(100 * value!).toFixed(1)} %`
+  return `${window}: ${percent(deviation)}, any bar ${percent(base.deviation)}`
 }
 
 /** Of bands that are made from prices: the abnormal return is measured against the very fall or rise that led to the event. */
@@ -170,12 +171,6 @@ function severalLooks(windows: readonly StudyWindow[]): string | null {
   return `${looks} windows were looked at: were they independent, at least one p below .05 would come by luck ${chance} % of the time.`
 }
 
-function open(windows: readonly StudyWindow[]): string | null {
-  const some = windows.filter(({ lost }) => lost.not_elapsed > 0)
-  const list = listOf(some, ({ window, lost }) => `${window}: ${lost.not_elapsed}`)
-  return list && `Events whose window has not elapsed are left out (${list}).`
-}
-
 function delisted(subjects: readonly Subject[], horizons: readonly number[], asOf: number | null): string | null {
   const longest = Math.max(...horizons)
   let unknown = 0
@@ -185,12 +180,11 @@ function delisted(subjects: readonly Subject[], horizons: readonly number[], asO
     unknown += lost.delisted
     settled += lost.settled
   }
+  const why = 'because the bars of their ticker end early and its final price is not known'
   const parts = [
-    unknown === 0
-      ? ''
-      : `${unknown} ${unknown === 1 ? 'is' : 'are'} lost, because the bars of their ticker end early and its final price is not known`,
-    settled === 0 ? '' : `${settled} ${settled === 1 ? 'ends' : 'end'} with the final price of a delisting`,
-  ].filter(part => part !== '')
+    ...(unknown === 0 ? [] : [`${unknown} ${unknown === 1 ? 'is' : 'are'} lost, ${why}`]),
+    ...(settled === 0 ? [] : [`${settled} ${settled === 1 ? 'ends' : 'end'} with the final price of a delisting`]),
+  ]
   return parts.length === 0 ? null : `Of the windows of ${longest} bars ${parts.join('; ')}.`
 }
 
@@ -249,14 +243,14 @@ function benchmarkReach(ticker: string, days: Int32Array, events: readonly Day[]
 function lateWords(ticker: string, days: Int32Array, events: readonly Day[], so: string): string[] {
   const last = days.at(-1)
   if (last === undefined) return []
-  const late = events.length - countUpTo(ascending(events), last + CURRENT_DAYS)
+  const late = events.filter(day => day > last + CURRENT_DAYS).length
   return late === 0 ? [] : [`${some(late, events)} after the last bar of ${ticker} (${formatDay(last)}), ${so}.`]
 }
 
 function earlyWords(ticker: string, days: Int32Array, events: readonly Day[], so: string): string[] {
   const first = days[0]
   if (first === undefined) return []
-  const early = countBelow(ascending(events), first)
+  const early = events.filter(day => day < first).length
   return early === 0
     ? []
     : [`${some(early, events)} before the first bar of ${ticker} (${formatDay(first)}) and ${so}.`]
@@ -264,10 +258,6 @@ function earlyWords(ticker: string, days: Int32Array, events: readonly Day[], so
 
 function some(n: number, of: readonly Day[]): string {
   return `${n} of ${of.length} events ${n === 1 ? 'lies' : 'lie'}`
-}
-
-function ascending(days: readonly Day[]): Int32Array {
-  return Int32Array.from(days).sort()
 }
 
 /** Words before the name of a band that make the name of a stronger one. */
