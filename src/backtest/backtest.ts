@@ -3,6 +3,7 @@ import { percent } from '../params/figures.js'
 import { eventsFilter, type RunOptions, type Strategy } from '../params/strategy.js'
 import type { EventFilter } from '../params/studies.js'
 import { type MarketBars, type PricedSource, tickerBars, vocabulariesOf, type Ways } from '../source.js'
+import { sampleOf } from '../statistics/sharpe.js'
 import { gravestFirst, type Warning } from '../study/result.js'
 import { daysAt, rangeOf, signalsOf } from '../study/signals.js'
 import { checkFamily } from '../study/trials.js'
@@ -22,7 +23,6 @@ import {
   livedIn,
   monthlyReturns,
   returnsOf,
-  sampleOf,
   yearsOf,
 } from './statistics.js'
 import { type Lived, type Member, membersOf, worthOf } from './trade.js'

@@ -5,7 +5,7 @@ import { expandedTail, politisWhite, stationaryIndices } from '../statistics/boo
 import { deviation, mean, quantile } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import { regression } from '../statistics/robust.js'
-import { drawnSharpe, sharpe } from '../statistics/sharpe.js'
+import { drawnSharpe, sampleOf, sharpe } from '../statistics/sharpe.js'
 import { type Gravity, gravestFirst, type Warning } from '../study/result.js'
 import { checkFamily } from '../study/trials.js'
 import { sharedPlaces } from './comparison.js'
@@ -21,7 +21,6 @@ import {
   equityStatistics,
   livedIn,
   returnsOf,
-  sampleOf,
   tradeStatistics,
   yearsOf,
 } from './statistics.js'

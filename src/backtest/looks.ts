@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto'
 import { isCondition, TRUTHS } from '../language/as-field.js'
 import { formatDay } from '../model/day.js'
 import type { RunOptions, Strategy } from '../params/strategy.js'
 import type { Trial, Trials } from '../source.js'
 import { variance } from '../statistics/moments.js'
 import { deflatedSharpe, type SharpeSample, sharpe } from '../statistics/sharpe.js'
-import { canonical } from '../study/trials.js'
+import { hashOf } from '../study/trials.js'
 import type { Simulation } from './portfolio.js'
 import type { Backtest } from './result.js'
 import { returnsOf } from './statistics.js'
@@ -65,11 +64,8 @@ function tooFew({ family, n, ledger }: Pick<Backtest['trials'], 'family' | 'n' |
 export function trialOf({ strategy, days, sharpe }: Look, vocabularies: Vocabularies = new Map()): Trial {
   const [first, last] = [days[0], days.at(-1)]
   const range = first === undefined || last === undefined ? null : [formatDay(first), formatDay(last)]
-  const hash = createHash('sha256')
-    .update(canonical({ kind: 'strategy', ...tradingRules(strategy, vocabularies), range }))
-    .digest('hex')
   return {
-    hash,
+    hash: hashOf({ kind: 'strategy', ...tradingRules(strategy, vocabularies), range }),
     spec: `${inWords(strategy)}; ${range === null ? 'no bars' : range.join(' to ')}`,
     p: null,
     test: null,

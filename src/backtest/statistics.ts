@@ -7,7 +7,7 @@ import {
   expectedShortfall,
   minTrackRecord,
   probabilisticSharpe,
-  type SharpeSample,
+  sampleOf,
   sharpe,
   sortino,
   valueAtRisk,
@@ -102,13 +102,6 @@ function measured(curve: Curve, returns: Float64Array): Omit<EquityStatistics, '
     probabilistic_sharpe: sample && probabilisticSharpe(sample),
     min_track_record_bars: sample && minTrackRecord(sample),
   }
-}
-
-/** What the Sharpe ratio a bar is judged by; null without one. */
-export function sampleOf(yearly: number | null, returns: Float64Array, barsAYear: number): SharpeSample | null {
-  const [lean, tails] = [skewness(returns), kurtosis(returns)]
-  if (yearly === null || lean === null || tails === null) return null
-  return { sharpe: yearly / Math.sqrt(barsAYear), n: returns.length, skewness: lean, kurtosis: tails }
 }
 
 function reasonAgainst({ equity, start }: Curve, returns: Float64Array): string | null {

@@ -14,7 +14,15 @@ import {
   type Strategy,
 } from '../params/strategy.js'
 import type { BarStates, MarketBars, PricedSource, States, Step } from '../source.js'
-import { type ContextBands, contextBandsOf, eligibleBars, rangeOf, type Signals, signalsIn } from '../study/signals.js'
+import {
+  allowed,
+  type ContextBands,
+  contextBandsOf,
+  eligibleBars,
+  rangeOf,
+  type Signals,
+  signalsIn,
+} from '../study/signals.js'
 import type { LookedOn } from './result.js'
 
 type ExitKind = 'hold' | ExitEvent['why'] | 'stop' | 'target' | 'trailing' | 'delisted' | 'data_end' | 'open'
@@ -481,6 +489,6 @@ function ranksOf(
 
 /** Bars on which a field of the ticker enters one of some bands. */
 function entriesInto({ bars, entered, bands }: States, some: readonly string[]): Int32Array {
-  const wanted = Uint8Array.from(bands, band => Number(some.includes(band)))
+  const wanted = allowed(bands, some)
   return bars.filter((_, i) => wanted[entered[i]!] === 1)
 }

@@ -1,5 +1,5 @@
 import { normalCdf, normalQuantile } from './distributions.js'
-import { deviation, mean, quantile } from './moments.js'
+import { deviation, kurtosis, mean, quantile, skewness } from './moments.js'
 
 /** What a Sharpe ratio a bar is judged by: `n` returns, their skewness and plain kurtosis (3 for a normal distribution). */
 export interface SharpeSample {
@@ -30,6 +30,13 @@ export function sharpe(returns: ArrayLike<number>, barsAYear: number, rf = 0): n
   const sd = deviation(returns)
   if (average === null || sd === null || sd === 0) return null
   return ((average - freeRate(barsAYear, rf)) / sd) * Math.sqrt(barsAYear)
+}
+
+/** What a Sharpe ratio a year is judged by, a bar; null without one. */
+export function sampleOf(yearly: number | null, returns: Float64Array, barsAYear: number): SharpeSample | null {
+  const [lean, tails] = [skewness(returns), kurtosis(returns)]
+  if (yearly === null || lean === null || tails === null) return null
+  return { sharpe: yearly / Math.sqrt(barsAYear), n: returns.length, skewness: lean, kurtosis: tails }
 }
 
 /** The same of returns that were drawn again, by their places; NaN where nothing varies. */

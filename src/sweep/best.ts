@@ -1,8 +1,8 @@
 import { whole } from '../errors.js'
 import type { SweepQuery } from '../params/studies.js'
-import { kurtosis, median, skewness, variance } from '../statistics/moments.js'
+import { median, variance } from '../statistics/moments.js'
 import { type Column, pbo, type SuperiorAbility, superiorAbility } from '../statistics/selection.js'
-import { deflatedSharpe } from '../statistics/sharpe.js'
+import { deflatedSharpe, sampleOf } from '../statistics/sharpe.js'
 import { chance, NOTHING_FOUND } from '../study/words.js'
 import { filterOf, namedStream, type Pace, type Sums, windowName } from './ground.js'
 import { type Look, type Resamples, type Scene, type Tested, testedOf } from './look.js'
@@ -97,17 +97,8 @@ export class Contest {
     }
     const { name, sharpe, returns } = finest
     const spread = variance(sharpes)
-    const deflated =
-      spread === null
-        ? null
-        : deflatedSharpe({
-            sharpe,
-            n: returns.length,
-            skewness: skewness(returns)!,
-            kurtosis: kurtosis(returns)!,
-            trials: tried,
-            variance: spread,
-          })
+    const sample = sampleOf(sharpe, returns, 1)!
+    const deflated = spread === null ? null : deflatedSharpe({ ...sample, trials: tried, variance: spread })
     if (spread === null) reasons.deflated_sharpe = 'one Sharpe ratio alone has no variance to deflate by'
     else if (deflated === null) reasons.deflated_sharpe = 'the moments of its returns give no standard error'
     return { deflated_sharpe: deflated, best_sharpe: sharpe, best_sharpe_cell: name }
