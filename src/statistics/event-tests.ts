@@ -71,7 +71,7 @@ function normalTest(z: number): EventTest {
   return { statistic: z, df: null, p: twoSidedNormal(z), reason: null }
 }
 
-function without(reason: string): EventTest & { statistic: null } {
+export function without(reason: string): EventTest & { statistic: null } {
   return { statistic: null, df: null, p: null, reason }
 }
 

@@ -20,6 +20,7 @@ import {
   NO_EVENT,
   patell,
   type ReturnModel,
+  without,
 } from '../statistics/event-tests.js'
 import { mean, quantile } from '../statistics/moments.js'
 import { equalUnits, independentUnits, type MemberBars, ratioOf, streamOf, type Unit } from './cell.js'
@@ -45,7 +46,7 @@ export function abnormalOver(
   const { car } = aggregate(whole)
   const apart = sharingNoDay(whole)
   const few = n === 0 ? NO_EVENT : tooFew(n, apart.length, query)
-  const tests = few === null ? testsOf(whole, apart) : TESTS.map(([test, name]) => without(test, name, few))
+  const tests = TESTS.map(one => resultOf(one, few ?? (one === JOINT ? whole : apart), n))
   const benchmark = model === 'market' ? query.benchmark : null
   return { model, benchmark, n, lost, car, tests, reason: car === null ? NO_EVENT : null }
 }
@@ -77,18 +78,12 @@ const TESTS: readonly Test[] = [
   ['cowan', 'Cowan sign', cowanSign],
 ]
 
-function testsOf(all: readonly DatedEvent[], apart: readonly DatedEvent[]): TestResult[] {
-  return TESTS.map(one => {
-    const [test, name, run] = one
-    const { statistic, df, p, reason } = run(one === JOINT ? all : apart)
-    const thinned = one === JOINT || apart.length === all.length
-    const title = thinned ? name : `${name}, ${apart.length} events that share no day`
-    return { test, name: title, statistic, df, p, reason }
-  })
-}
-
-function without(test: string, name: string, reason: string): TestResult {
-  return { test, name, statistic: null, df: null, p: null, reason }
+/** @param of the events that a test takes of all `n`, or why there is to be none */
+function resultOf([test, title, run]: Test, of: readonly DatedEvent[] | string, n: number): TestResult {
+  if (typeof of === 'string') return { test, name: title, ...without(of) }
+  const { statistic, df, p, reason } = run(of)
+  const name = of.length === n ? title : `${title}, ${of.length} events that share no day`
+  return { test, name, statistic, df, p, reason }
 }
 
 function whyLost({ bar, days, lost }: ModelledEvent, horizon: number): keyof AbnormalReturns['lost'] {

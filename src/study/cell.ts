@@ -1,15 +1,15 @@
 import { inOrder, movingRanks, zoneOfRank } from '../indicators/rank.js'
 import { countBelow } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
-import { forwardReturns, PERFORMANCES, type Series, UNDEFINED } from '../model/series.js'
+import { forwardReturns, PERFORMANCES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
-import type { MarketBars } from '../source.js'
 import { gTestShift, overlap } from '../statistics/counts.js'
 import { deviation, pooledQuantile, type Weighted } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import type { ShiftOptions } from '../statistics/shift.js'
 import { LEAST_UNITS, type Spread, type StudyWindow, spreadBeside } from './result.js'
 import { Alike, daysAt, isRun, placesIn, unionCalendar } from './signals.js'
+import type { Subject } from './subject.js'
 
 /** The events of one or several tickers over one horizon, held against any bar of the same tickers. */
 export interface Cell {
@@ -119,7 +119,7 @@ interface CalendarSeries {
   excess: Float64Array
 }
 
-function calendarSeries(members: readonly Member[], days: number): CalendarSeries {
+export function calendarSeries(members: readonly Member[], days: number): CalendarSeries {
   const series = { events: new Float64Array(days), excess: new Float64Array(days) }
   for (const { places, events, returns, base } of members) {
     for (const i of events) {
@@ -144,8 +144,7 @@ export interface Unit {
 /** The units of a cell, of which no two share a day: tickers move together, so those of a day are one unit, too. */
 export function independentUnits({ events, excess }: CalendarSeries, horizon: number): Unit[] {
   const units: Unit[] = []
-  for (let day = 0; day < events.length; day++) {
-    if (events[day] === 0) continue
+  for (const day of daysWith(events)) {
     let unit = units.at(-1)
     if (unit === undefined || day >= unit.to + horizon) {
       unit = { from: day, to: day, events: 0, sum: 0 }
@@ -158,18 +157,9 @@ export function independentUnits({ events, excess }: CalendarSeries, horizon: nu
   return units
 }
 
-/**
- * Greedy count of days with events, of any ticker, whose windows share no day.
- * @param events how many there are on each day of a calendar
- */
-export function stretches(events: Float64Array, horizon: number): number {
-  let count = 0
-  for (let day = 0; day < events.length; day++) {
-    if (events[day] === 0) continue
-    count++
-    day += horizon - 1
-  }
-  return count
+/** Days with events, by how many there are on each of a calendar. */
+export function daysWith(events: Float64Array): Int32Array {
+  return Int32Array.from(events.keys()).filter(day => events[day]! > 0)
 }
 
 /** Greedy count of windows that share no bar, added up over the tickers. */
@@ -267,30 +257,6 @@ export function gains(returns: ArrayLike<number>): number {
   return count
 }
 
-/**
- * Greatest gain (high / close - 1, at least 0) and loss over the `horizon` bars after `bar`, as far as there are bars, and
- * at the final price of a delisting where it comes first.
- */
-export function excursions(
-  { series, delisting }: Pick<MarketBars, 'series' | 'delisting'>,
-  bar: number,
-  horizon: number,
-): { mfe: number; mae: number } {
-  const { close, high, low } = series
-  const last = bar + horizon
-  let most = close[bar]!
-  let least = close[bar]!
-  for (let t = bar + 1; t <= last && t < close.length; t++) {
-    if (high[t]! > most) most = high[t]!
-    if (low[t]! < least) least = low[t]!
-  }
-  if (last >= close.length && delisting !== null) {
-    most = Math.max(most, delisting.price)
-    least = Math.min(least, delisting.price)
-  }
-  return { mfe: most / close[bar]! - 1, mae: least / close[bar]! - 1 }
-}
-
 /** About so many bins between the tails of the base, and on each side of them room for as many more. */
 const WANTED = 20
 /** Of values most of which are the same, by which no width is found. */
@@ -365,13 +331,6 @@ export function streamOf(seed: number, purpose: (typeof PURPOSES)[number], windo
 /** With the reason where there is no p. */
 type AftermathTally = NonNullable<StudyWindow['aftermath']> & { reason: string | null }
 
-/** One ticker's bars that are looked at, and its events among them. */
-interface Tallied {
-  prices: { series: Pick<Series, 'timeframe' | 'days' | 'close'> }
-  eligible: Int32Array
-  signals: Int32Array
-}
-
 /**
  * Aftermath bands after events and after any bar of all tickers that have events, in the order of PERFORMANCES. The lift
  * is the share after events / that after any bar, each ticker counting in the latter as its events do.
@@ -379,13 +338,13 @@ interface Tallied {
  * @returns null where no event has an aftermath band
  */
 export function aftermathTally(
-  tickers: readonly Tallied[],
+  subjects: readonly Subject[],
   horizon: number,
   tooFew: string | null,
   options: ShiftOptions,
 ): AftermathTally | null {
-  const some = tickers.filter(({ signals }) => signals.length > 0)
-  const members = sharingDays(some.map(ticker => ranked(ticker, horizon)).filter(({ events }) => events.length > 0))
+  const some = subjects.filter(({ signals }) => signals.bars.length > 0)
+  const members = sharingDays(some.map(subject => ranked(subject, horizon)).filter(({ events }) => events.length > 0))
   if (members.length === 0) return null
   const { calendar, members: placed } = onCalendar(members)
   const counts = PERFORMANCES.map(() => 0)
@@ -405,7 +364,7 @@ export function aftermathTally(
 }
 
 /** The bars of a ticker that have an aftermath band, and how many have each. */
-function ranked({ prices, eligible, signals }: Tallied, horizon: number) {
+function ranked({ prices, eligible, signals }: Subject, horizon: number) {
   const { close, days, timeframe } = prices.series
   const codes = performances(close, horizon, TIMEFRAMES[timeframe].minReference)
   const bars = new Int32Array(eligible.length)
@@ -420,7 +379,7 @@ function ranked({ prices, eligible, signals }: Tallied, horizon: number) {
     own[code]!++
   }
   const among = bars.subarray(0, n)
-  return { codes: found.subarray(0, n), own, days: daysAt(days, among), events: placesAmong(among, signals) }
+  return { codes: found.subarray(0, n), own, days: daysAt(days, among), events: placesAmong(among, signals.bars) }
 }
 
 /**

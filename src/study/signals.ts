@@ -77,18 +77,23 @@ export function signalsIn(
     if (states.bars[i]! >= Math.min(last, states.to)) break
     if (passes(i) && (truths === null || truths[states.bars[i]!] === TRUE)) found.push(i)
   }
-  if (filter.context === null || context === null) return signalsAt(states, found, null)
-  const { bands: chosen } = filter.context
-  const bands = context(
-    prices.series,
-    found.map(i => states.bars[i]!),
-  )
-  const matches = (band: string | null): boolean => chosen === null || (band !== null && chosen.includes(band))
-  return signalsAt(
-    states,
-    found.filter((_, n) => matches(bands[n]!)),
-    bands.filter(matches),
-  )
+  const signals = signalsAt(states, found, null)
+  if (filter.context === null || context === null) return signals
+  const { bands } = filter.context
+  const contextBands = context(prices.series, signals.bars)
+  return kept({ ...signals, contextBands }, i => isAsked(contextBands[i]!, bands))
+}
+
+/** Whether a band of a context is one of those asked for; any is without a choice. */
+export function isAsked(band: string | null, chosen: readonly string[] | null): boolean {
+  return chosen === null || (band !== null && chosen.includes(band))
+}
+
+/** Some signals; the same where they are all. */
+export function kept(signals: Signals, keeps: (i: number) => boolean): Signals {
+  const places = [...signals.bars.keys()].filter(keeps)
+  if (places.length === signals.bars.length) return signals
+  return signalsAt(signals, places, signals.contextBands && places.map(i => signals.contextBands![i]!))
 }
 
 /** Tells the band of a second ticker on each of some bars of another; null where it was in none yet. */
@@ -166,7 +171,7 @@ function passing(states: States, filter: EventFilter): (i: number) => boolean {
 }
 
 /** 1 for the code of each allowed word; codes of all words without a choice. */
-function allowed(words: readonly string[], chosen: readonly string[] | null): Uint8Array {
+export function allowed(words: readonly string[], chosen: readonly string[] | null): Uint8Array {
   return Uint8Array.from(words, word => Number(chosen === null || chosen.includes(word)))
 }
 
@@ -177,7 +182,7 @@ function told(value: number, what: string): number {
 }
 
 /** Some events of those in columns, by their places. */
-export function signalsAt(
+function signalsAt(
   { bars, ...of }: Omit<Signals, 'contextBands'>,
   places: readonly number[],
   contextBands: Signals['contextBands'],
@@ -195,15 +200,11 @@ export function signalsAt(
 
 /** Every day on which at least one of several tickers has a bar, ascending: the calendar on which they are pooled. */
 export function unionCalendar(days: readonly Int32Array[]): Int32Array {
-  const some = days.filter(column => column.length > 0)
-  if (some.length === 0) return new Int32Array()
-  const first = some.reduce((least, column) => Math.min(least, column[0]!), Number.POSITIVE_INFINITY)
-  const last = some.reduce((most, column) => Math.max(most, column.at(-1)!), Number.NEGATIVE_INFINITY)
+  const { first, last } = rangeOf(days)
+  if (first === null || last === null) return new Int32Array()
   const seen = new Uint8Array(last - first + 1)
-  for (const column of some) for (const day of column) seen[day - first] = 1
-  const found: Day[] = []
-  for (let i = 0; i < seen.length; i++) if (seen[i] === 1) found.push(first + i)
-  return Int32Array.from(found)
+  for (const column of days) for (const day of column) seen[day - first] = 1
+  return Int32Array.from(seen.keys(), i => first + i).filter((_, i) => seen[i] === 1)
 }
 
 /** The days of some bars of a ticker; of bars in a row, as they nearly always are, without a copy. */

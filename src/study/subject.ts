@@ -1,18 +1,18 @@
 import type { Series } from '../model/series.js'
 import { ANY_EVENT, type StudyQuery } from '../params/studies.js'
 import type { MarketBars, PricedSource, States, Step } from '../source.js'
-import { deviation, mean } from '../statistics/moments.js'
-import { excursions } from './cell.js'
 import {
+  allowed,
   contextBandsOf,
   daysAt,
   eligibleBars,
+  isAsked,
+  kept,
   MarketColumns,
   placesIn,
   type Range,
   rangeOf,
   type Signals,
-  signalsAt,
   signalsOf,
 } from './signals.js'
 
@@ -56,10 +56,14 @@ export async function subjectsOf(
   for await (const { prices, states, signals: all } of signalsOf(source, names, wide)) {
     const { ticker, series } = prices
     step(() => `read  ${ticker}  ${subjects.length + 1}/${names.length}`)
-    const entered = chosen(states.bands, bands)
-    const matches = (band: string | null): boolean => context?.bands?.includes(band ?? '') ?? true
+    const wanted = allowed(states.bands, bands)
+    const matches = (band: string | null): boolean => isAsked(band, context?.bands ?? null)
+    const enters =
+      ({ entered }: Signals) =>
+      (i: number) =>
+        wanted[entered[i]!] === 1
     const beside = kept(all, i => matches(all.contextBands?.[i] ?? null))
-    const signals = kept(beside, i => entered.has(beside.entered[i]!))
+    const signals = kept(beside, enters(beside))
     const { timeframe, days, close } = series
     subjects.push({
       ticker,
@@ -70,7 +74,7 @@ export async function subjectsOf(
       signals,
       extremes: columns.floats(extremesOf(prices, signals.bars, horizons)),
       byBand: states.bands.map((_, code) => beside.bars.filter((_, i) => beside.entered[i] === code)),
-      anyContext: beside === all ? signals : kept(all, i => entered.has(all.entered[i]!)),
+      anyContext: beside === all ? signals : kept(all, enters(all)),
       inContext:
         contextOf && Uint8Array.from(contextOf(series, [...series.days.keys()]), band => Number(matches(band))),
     })
@@ -97,16 +101,24 @@ export function extremesAfter({ signals, extremes }: Subject, event: number, whi
   return { mfe: extremes[at]!, mae: extremes[at + 1]! }
 }
 
-/** Codes of some bands; of all of them for null. */
-function chosen(bands: readonly string[], wanted: readonly string[] | null): Set<number> {
-  return new Set((wanted ?? bands).map(band => bands.indexOf(band)))
-}
-
-/** The same where all are. */
-function kept(signals: Signals, keeps: (i: number) => boolean): Signals {
-  const places = [...signals.bars.keys()].filter(keeps)
-  if (places.length === signals.bars.length) return signals
-  return signalsAt(signals, places, signals.contextBands && places.map(i => signals.contextBands![i]!))
+/**
+ * Greatest gain (high / close - 1, at least 0) and loss over the `horizon` bars after `bar`, as far as there are bars, and
+ * at the final price of a delisting where it comes first.
+ */
+function excursions({ series, delisting }: MarketBars, bar: number, horizon: number): { mfe: number; mae: number } {
+  const { close, high, low } = series
+  const last = bar + horizon
+  let most = close[bar]!
+  let least = close[bar]!
+  for (let t = bar + 1; t <= last && t < close.length; t++) {
+    if (high[t]! > most) most = high[t]!
+    if (low[t]! < least) least = low[t]!
+  }
+  if (last >= close.length && delisting !== null) {
+    most = Math.max(most, delisting.price)
+    least = Math.min(least, delisting.price)
+  }
+  return { mfe: most / close[bar]! - 1, mae: least / close[bar]! - 1 }
 }
 
 /** What a position of each event earns bar by bar. */
@@ -157,13 +169,11 @@ export function calendarTime(calendar: Int32Array, holders: readonly Holder[], h
 }
 
 /**
- * Sharpe ratio per day of the portfolio that holds every event for the horizon, in equal parts, and cash that earns
- * nothing while there is none; null where all days are alike.
+ * By day, of the portfolio that holds every event for the horizon, in equal parts, and cash that earns nothing while there
+ * is none.
  */
-export function portfolioSharpe({ open, sum }: CalendarTime): number | null {
-  const returns = sum.map((total, day) => (open[day] === 0 ? 0 : total / open[day]!))
-  const spread = deviation(returns)
-  return spread === null || spread === 0 ? null : mean(returns)! / spread
+export function dailyReturns({ open, sum }: CalendarTime): Float64Array {
+  return sum.map((total, day) => (open[day] === 0 ? 0 : total / open[day]!))
 }
 
 /** How many positions more, or less, are held over each bar than over the one before. */

@@ -2,7 +2,7 @@ import { countBelow, dayOf, yearOf } from '../model/day.js'
 import type { StudyQuery } from '../params/studies.js'
 import { bca, expandedTail, politisWhite, type Resampling, stationaryRatioInterval } from '../statistics/bootstrap.js'
 import { twoSidedNormal, twoSidedT } from '../statistics/distributions.js'
-import { quantile } from '../statistics/moments.js'
+import { mean, quantile } from '../statistics/moments.js'
 import type { Random } from '../statistics/random.js'
 import {
   automaticLag,
@@ -18,7 +18,16 @@ import {
 import { jointShift, type ShiftOptions } from '../statistics/shift.js'
 import { putByDay, studentisedShift } from '../statistics/studentised-shift.js'
 import type { Held } from './abnormal.js'
-import { type Cell, equalUnits, fewUnits, independentUnits, ratioOf, streamOf, type Unit } from './cell.js'
+import {
+  type Cell,
+  calendarSeries,
+  equalUnits,
+  fewUnits,
+  independentUnits,
+  ratioOf,
+  streamOf,
+  type Unit,
+} from './cell.js'
 import { type Interval, LEAST_UNITS, type StudyWindow, type TestResult } from './result.js'
 
 type Asked = Pick<StudyQuery, 'seed' | 'reps' | 'resamples'>
@@ -59,9 +68,8 @@ function excessOf(members: Cell['members']): number[] {
 
 /** Of few events there are no draws. */
 export function randomEntries(cell: Cell, { seed, reps, resamples }: Asked, few: string | null): RandomEntry {
-  const draws = reps === 'all' ? resamples : reps
-  const found = few === null ? randomEntry(cell, draws, streamOf(seed, 'random_entry', cell.horizon)) : null
-  return found ?? noDraws(cell, few ?? 'no event whose window has elapsed')
+  if (few !== null) return noDraws(cell, few)
+  return randomEntry(cell, reps === 'all' ? resamples : reps, streamOf(seed, 'random_entry', cell.horizon))
 }
 
 /** What each test is called, for people. */
@@ -209,10 +217,8 @@ type RandomEntry = StudyWindow['random_entry']
  *
  * The calendar year is not held fixed: it holds the fall that led to an event, too, so that on a random walk events
  * would beat entries of their own year (11 % of p-values below .05 for oversold RSI over 20 bars).
- * @returns null without events
  */
-export function randomEntry(cell: Cell, draws: number, random: Random): RandomEntry | null {
-  if (cell.n === 0) return null
+export function randomEntry(cell: Cell, draws: number, random: Random): RandomEntry {
   const units = independentUnits(cell.series, cell.horizon)
   if (units.length < LEAST_UNITS) return noDraws(cell, fewUnits(units.length))
   const drawn = drawnEntries(cell, units, draws, random)
@@ -220,7 +226,7 @@ export function randomEntry(cell: Cell, draws: number, random: Random): RandomEn
     return noDraws(cell, draws === 0 ? 'none were asked for' : 'no draw lands where there is a return')
   // In order of size, so that the sum is the same whatever the order of the draws.
   const means = Float64Array.from(drawn, ({ mean }) => mean).sort()
-  const centre = means.reduce((sum, mean) => sum + mean, 0) / means.length
+  const centre = mean(means)!
   const found = judged(drawn, centre, ownEntries(cell))
   return {
     draws: means.length,
@@ -337,14 +343,9 @@ function judged(
 }
 
 function ownEntries({ members, calendar, horizon }: Cell): RatioError {
-  const [sums, counts] = [new Float64Array(calendar.length), new Float64Array(calendar.length)]
-  for (const { places, returns, events } of members) {
-    for (const i of events) {
-      sums[places[i]!]! += returns[i]!
-      counts[places[i]!]! += 1
-    }
-  }
-  return ratioError(sums, counts, horizon)
+  const plain = members.map(member => ({ ...member, base: 0 }))
+  const { excess, events } = calendarSeries(plain, calendar.length)
+  return ratioError(excess, events, horizon)
 }
 
 /** Each event replaced by the mean of its ticker's base bars in its year. */

@@ -16,22 +16,17 @@ export interface CellSpec extends Range {
 
 /** A cell as the trial ledger keeps it: the same cell has the same hash, whichever command looked at it. */
 export function cellTrial(spec: CellSpec, found: Pick<Trial, 'p' | 'test' | 'sharpe'>): Trial {
-  return {
-    hash: createHash('sha256')
-      .update(canonical(documentOf(spec)))
-      .digest('hex'),
-    spec: inWords(spec),
-    ...found,
-  }
+  return { hash: hashOf(documentOf(spec)), spec: inWords(spec), ...found }
 }
 
-/** JSON whose bytes depend on the values alone: keys ascending, no spaces. */
-export function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
+/** Of JSON whose bytes depend on the values alone: keys ascending, no spaces. */
+export function hashOf(document: unknown): string {
+  const text = JSON.stringify(document, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
       ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
       : inner,
   )
+  return createHash('sha256').update(text).digest('hex')
 }
 
 /** By the keys that the ledger has had from its first day on, so that a cell noted then is the same cell now. */

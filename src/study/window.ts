@@ -2,14 +2,16 @@ import type { Day } from '../model/day.js'
 import type { Series } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 import type { StudyQuery } from '../params/studies.js'
-import { wilson } from '../statistics/counts.js'
+import { overlap, wilson } from '../statistics/counts.js'
 import { deviation, mean, quantile } from '../statistics/moments.js'
+import { sharpe } from '../statistics/sharpe.js'
 import { abnormalOver, heldPositions, type ModelledEvent, pathOf } from './abnormal.js'
 import {
   aftermathTally,
   type Base,
   baseOf,
   cellOf,
+  daysWith,
   gains,
   histogram,
   independentWindows,
@@ -17,11 +19,10 @@ import {
   memberBars,
   sharingDays,
   streamOf,
-  stretches,
 } from './cell.js'
 import { type PathPoint, type StudyWindow, tooFew } from './result.js'
 import { forwardReturns, lostOf } from './signals.js'
-import { extremesAfter, portfolioSharpe, type Subject } from './subject.js'
+import { dailyReturns, extremesAfter, type Subject } from './subject.js'
 import { intervalsOf, randomEntries, testsOf } from './tests.js'
 
 /** What all windows of a study stand on. */
@@ -59,12 +60,13 @@ function studyWindow(material: Material, horizon: number): { window: StudyWindow
   const held = heldPositions(subjects, members, horizon, material.benchmark)
   const counts = countsOf(material, members, horizon)
   const few = tooFew(counts.n, counts.n_indep, query)
-  const tally = tallyOf(material, horizon, few)
+  const options = { reps: query.reps, random: streamOf(query.seed, 'aftermath', horizon) }
+  const tally = aftermathTally(material.subjects, horizon, few, options)
   const window = {
     window: `${horizon}${TIMEFRAMES[query.filter.timeframe].unit}`,
     horizon,
     ...counts,
-    n_stretches: stretches(cell.series.events, horizon),
+    n_stretches: overlap(daysWith(cell.series.events), horizon).independent,
     ...figures,
     ...meanExcursions(subjects, query.horizons.indexOf(horizon), horizon),
     base: { n: base.n, mean: base.mean, median: base.median, hit: base.hit, deviation: base.deviation },
@@ -79,7 +81,7 @@ function studyWindow(material: Material, horizon: number): { window: StudyWindow
     grey: few !== null,
   }
   const reasons = reasonsOf(window, query, tally?.reason ?? null)
-  return { window: { ...window, reasons }, sharpe: counts.n === 0 ? null : portfolioSharpe(held.portfolio) }
+  return { window: { ...window, reasons }, sharpe: counts.n === 0 ? null : sharpe(dailyReturns(held.portfolio), 1) }
 }
 
 /** The part of each ticker in a cell, in the order of the tickers. @param room for the returns of all bars of all bases */
@@ -158,12 +160,6 @@ function meanExcursions(subjects: readonly Subject[], which: number, horizon: nu
     }
   }
   return n === 0 ? { mfe: null, mae: null } : { mfe: sums.mfe / n, mae: sums.mae / n }
-}
-
-function tallyOf({ query, subjects }: Material, horizon: number, few: string | null) {
-  const tickers = subjects.map(({ prices, eligible, signals }) => ({ prices, eligible, signals: signals.bars }))
-  const options = { reps: query.reps, random: streamOf(query.seed, 'aftermath', horizon) }
-  return aftermathTally(tickers, horizon, few, options)
 }
 
 /** Statistics that have no value without an event whose window has elapsed. */

@@ -3,10 +3,11 @@ import { expandedTail, politisWhite, stationaryIndices } from '../statistics/boo
 import { quantile } from '../statistics/moments.js'
 import { effectiveBlocks, neweyWest } from '../statistics/robust.js'
 import { benjaminiHochberg, benjaminiYekutieli, type Column, holm } from '../statistics/selection.js'
-import { type Cell, cellOf, independentWindows, sharingDays, spreadOfCell } from '../study/cell.js'
+import { sharpe } from '../statistics/sharpe.js'
+import { type Cell, cellOf, daysWith, independentWindows, sharingDays, spreadOfCell } from '../study/cell.js'
 import { tooFew } from '../study/result.js'
 import { placesIn } from '../study/signals.js'
-import { type CalendarTime, calendarTime, portfolioSharpe } from '../study/subject.js'
+import { calendarTime, dailyReturns } from '../study/subject.js'
 import { FEWEST_BLOCKS, shiftTest } from '../study/tests.js'
 import {
   type Book,
@@ -157,7 +158,7 @@ export class Resamples {
    * mean block is at least the horizon, and at least Politis and White's choice for what each day adds to the estimate.
    */
   interval({ horizon, diff, series: { events, excess } }: Cell): { low: number; high: number; block: number } | null {
-    const days = Int32Array.from(events.keys()).filter(day => events[day]! > 0)
+    const days = daysWith(events)
     const blocks = effectiveBlocks(events, horizon)
     if (blocks < FEWEST_BLOCKS) return null
     const influence = excess.map((sum, day) => sum - diff * events[day]!)
@@ -240,11 +241,10 @@ export function adjusted(
   return own.map((p, i) => (p === null ? null : family[i]!))
 }
 
+type Evidence = { q: number | null; p: number | null; name: string }
+
 /** By corrected p, then p, then name; those without one last. */
-export function byEvidence(
-  a: { q: number | null; p: number | null; name: string },
-  b: { q: number | null; p: number | null; name: string },
-): number {
+export function byEvidence(a: Evidence, b: Evidence): number {
   return nullsLast(a.q, b.q) || nullsLast(a.p, b.p) || (a.name < b.name ? -1 : Number(a.name > b.name))
 }
 
@@ -283,39 +283,22 @@ export function testedOf(look: Look & { cell: Cell }, scene: Scene, resamples: R
 function held({ grounds, key }: Look, { timeline }: Scene): Pick<Tested, 'sharpe' | 'returns' | 'span'> {
   const holders = grounds.map(({ book, bars, events, base }) => {
     const { days, prices } = book
-    return {
-      days,
-      close: prices.series.close,
-      events: events.map(i => bars[i]!),
-      base,
-      places: timeline.places.get(book)!,
-    }
+    const { close } = prices.series
+    return { days, close, events: events.map(i => bars[i]!), base, places: timeline.places.get(book)! }
   })
-  const portfolio = calendarTime(timeline.days, holders, key.horizon)
+  const returns = dailyReturns(calendarTime(timeline.days, holders, key.horizon))
   const span = { from: timeline.days.length, to: 0 }
   for (const { book, bars } of grounds) {
     const places = timeline.places.get(book)!
     span.from = Math.min(span.from, places[bars[0]!]!)
     span.to = Math.max(span.to, places[Math.min(bars.at(-1)! + key.horizon, places.length - 1)]! + 1)
   }
-  return {
-    sharpe: portfolioSharpe(within(portfolio, span)),
-    returns: dailyReturns(portfolio),
-    span,
-  }
-}
-
-function within({ open, sum, excess }: CalendarTime, { from, to }: Tested['span']): CalendarTime {
-  return { open: open.subarray(from, to), sum: sum.subarray(from, to), excess: excess.subarray(from, to) }
-}
-
-function dailyReturns({ open, sum }: CalendarTime): Float64Array {
-  return sum.map((total, day) => (open[day] === 0 ? 0 : total / open[day]!))
+  return { sharpe: sharpe(returns.subarray(span.from, span.to), 1), returns, span }
 }
 
 function columnOf({ calendar, series: { events, excess }, n }: Cell, days: Int32Array): Column {
   const places = placesIn(days, calendar)
-  const some = Int32Array.from(events.keys()).filter(day => events[day]! > 0)
+  const some = daysWith(events)
   return {
     places: some.map(day => places[day]!),
     values: Float64Array.from(some, day => (excess[day]! * days.length) / n),
