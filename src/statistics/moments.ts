@@ -34,6 +34,12 @@ export function median(x: ArrayLike<number>): number | null {
   return quantile(Float64Array.from(x).sort(), 0.5)
 }
 
+/** Why each of some figures that is null is null, by its name. */
+export function reasonsFor(figures: object, why: (name: string) => string): Record<string, string> {
+  const missing = Object.entries(figures).filter(([, value]) => value === null)
+  return Object.fromEntries(missing.map(([name]) => [name, why(name)]))
+}
+
 /** From the first value to the last; 0 of no values. */
 export function sum(x: ArrayLike<number>): number {
   let total = 0

@@ -1,4 +1,5 @@
 import { type Stays, UNTOLD } from '../model/history.js'
+import { reasonsFor } from '../statistics/moments.js'
 import {
   type Counted,
   countOf,
@@ -198,7 +199,7 @@ export function dwell(band: string, stays: readonly Stay[]): Dwell {
       ...{ bars: length, at_risk, ended, share: survival },
       ...errors[i]!,
     })),
-    reasons: reasonsOf(figures, all, ended),
+    reasons: reasonsFor(figures, () => whyNone(all, ended)),
   }
 }
 
@@ -214,13 +215,7 @@ function longer(spell: Spell, best: Spell): boolean {
   return spell.length > best.length || (spell.length === best.length && !spell.ended)
 }
 
-function reasonsOf(figures: object, stays: number, completed: number): Record<string, string> {
-  const reason =
-    stays === 0
-      ? 'never entered in range'
-      : completed === 0
-        ? 'no stay has ended'
-        : 'not reached: too few stays have ended'
-  const missing = Object.entries(figures).filter(([, value]) => value === null)
-  return Object.fromEntries(missing.map(([name]) => [name, reason]))
+function whyNone(stays: number, completed: number): string {
+  if (stays === 0) return 'never entered in range'
+  return completed === 0 ? 'no stay has ended' : 'not reached: too few stays have ended'
 }

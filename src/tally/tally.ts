@@ -304,77 +304,40 @@ function tallyWindow(members: readonly Member[], timeframe: Timeframe, w: number
   }
 }
 
-/** What followed the events of some tickers over one window. */
-interface Counted {
-  events: number
-  /** Windows known to have ended. */
-  ended: number
-  ranked: number
-  counts: number[]
-  returns: Float64Array
-  overlapping: number
-  independent: number
-  /** By member: events with a band, and those with a return. */
-  parts: { ranked: number; returned: number }[]
-}
-
-function counted(members: readonly Member[], timeframe: Timeframe, w: number): Counted {
+/** What followed the events of some tickers over one window; `parts` by member. */
+function counted(members: readonly Member[], timeframe: Timeframe, w: number) {
   const length = TIMEFRAMES[timeframe].windows[w]!
   const events = members.reduce((sum, { rows }) => sum + rows.length, 0)
   const most = members.reduce((most, { rows }) => Math.max(most, rows.length), 0)
-  const found: Counted = {
-    ...{ events, ended: 0, ranked: 0, counts: PERFORMANCES.map(() => 0), returns: new Float64Array(events) },
-    ...{ overlapping: 0, independent: 0, parts: [] },
-  }
+  const counts = PERFORMANCES.map(() => 0)
   // One room for the returns of all, and one for the bars of each: of a market there are thousands of members.
-  const bars = new Int32Array(most)
-  let returned = 0
-  for (const member of members) {
-    const outcomes = member.source.outcomes[w]!
-    const ended = barsOfEnded(member, outcomes, bars)
-    const { overlapping, independent } = overlap(bars.subarray(0, ended), length)
-    found.ended += ended
-    found.overlapping += overlapping
-    found.independent += independent
-    const part = {
-      ranked: addCounts(member.rows, outcomes.performances, found.counts),
-      returned: outcomes.returns === null ? 0 : addReturns(member.rows, outcomes.returns, found.returns, returned),
+  const [returns, bars] = [new Float64Array(events), new Int32Array(most)]
+  const parts: Omit<BaseShare, 'base'>[] = []
+  let [ended, ranked, returned, overlapping, independent] = [0, 0, 0, 0, 0]
+  for (const { source, rows } of members) {
+    const { ended: hasEnded, performances, returns: own } = source.outcomes[w]!
+    const part = { ranked: 0, ended: 0 }
+    let whole = 0
+    for (let i = 0; i < rows.length; i++) {
+      const row = rows[i]!
+      if (hasEnded[row] === 1) bars[whole++] = source.bars[row]!
+      if (performances[row] !== UNDEFINED) {
+        counts[performances[row]!]!++
+        part.ranked++
+      }
+      if (own !== null && !Number.isNaN(own[row]!)) {
+        returns[returned++] = own[row]!
+        part.ended++
+      }
     }
-    found.ranked += part.ranked
-    returned += part.returned
-    found.parts.push(part)
+    const windows = overlap(bars.subarray(0, whole), length)
+    ended += whole
+    ranked += part.ranked
+    overlapping += windows.overlapping
+    independent += windows.independent
+    parts.push(part)
   }
-  found.returns = found.returns.subarray(0, returned)
-  return found
-}
-
-/** Of the events whose window has ended; how many they are. */
-function barsOfEnded({ source, rows }: Member, { ended }: OutcomeColumns, into: Int32Array): number {
-  let n = 0
-  for (let i = 0; i < rows.length; i++) if (ended[rows[i]!] === 1) into[n++] = source.bars[rows[i]!]!
-  return n
-}
-
-/** How many of the events have a performance band. */
-function addCounts(rows: ArrayLike<number>, performances: Uint8Array, into: number[]): number {
-  let n = 0
-  for (let i = 0; i < rows.length; i++) {
-    const performance = performances[rows[i]!]!
-    if (performance === UNDEFINED) continue
-    into[performance]!++
-    n++
-  }
-  return n
-}
-
-/** How many of the events have a return. */
-function addReturns(rows: ArrayLike<number>, returns: Float64Array, into: Float64Array, at: number): number {
-  let n = 0
-  for (let i = 0; i < rows.length; i++) {
-    const value = returns[rows[i]!]!
-    if (!Number.isNaN(value)) into[at + n++] = value
-  }
-  return n
+  return { events, ended, ranked, counts, returns: returns.subarray(0, returned), overlapping, independent, parts }
 }
 
 /** The bases over one window, of the tickers of which prices are known. */
@@ -394,12 +357,12 @@ function basesOf(sources: readonly TickerSource[], window: string, room: Float64
   return { of, market: new Market([...of.values()]) }
 }
 
-function baseOf(members: readonly Member[], parts: Counted['parts'], { of, market }: Bases): Base {
+function baseOf(members: readonly Member[], parts: readonly Omit<BaseShare, 'base'>[], { of, market }: Bases): Base {
   const pool: BaseShare[] = []
   for (let i = 0; i < members.length; i++) {
     const base = of.get(members[i]!.source)
     if (base === undefined) return theoreticalBase()
-    pool.push({ base, ranked: parts[i]!.ranked, ended: parts[i]!.returned })
+    pool.push({ base, ...parts[i]! })
   }
   return measuredBase(pool, market)
 }
