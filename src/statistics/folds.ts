@@ -4,7 +4,7 @@ export interface BarRange {
   to: number
 }
 
-/** What is chosen on `train` is checked on `test`. Ranges ascend and do not touch. */
+/** What is chosen on `train` is checked on `test`. Ranges ascend, each apart from the others. */
 export interface Fold {
   train: BarRange[]
   test: BarRange[]
@@ -65,7 +65,7 @@ export function kFolds(bars: number, k: number, embargo: number): Fold[] {
 export function cpcv(bars: number, n: number, k: number): Cpcv {
   const groups = groupsOf(bars, n)
   const splits = combinations(n, k).map((chosen): CpcvFold => {
-    const test = merged(chosen.map(group => groups[group]!))
+    const test = chosen.map(group => groups[group]!)
     return { groups: chosen, train: outside(bars, test, 0), test }
   })
   const tests = groups.map((_, group) => splits.flatMap((split, i) => (split.groups.includes(group) ? [i] : [])))
@@ -103,16 +103,6 @@ function outside(bars: number, test: readonly BarRange[], embargo: number): BarR
   }
   if (from < bars) rest.push({ from, to: bars })
   return rest
-}
-
-function merged(ranges: readonly BarRange[]): BarRange[] {
-  const parts: BarRange[] = []
-  for (const range of ranges) {
-    const last = parts.at(-1)
-    if (last?.to === range.from) last.to = range.to
-    else parts.push({ ...range })
-  }
-  return parts
 }
 
 /** All ways to choose k of 0..n-1, each ascending, in lexicographic order. */

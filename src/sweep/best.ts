@@ -1,10 +1,11 @@
 import { whole } from '../errors.js'
+import { windowName } from '../model/terms.js'
 import type { SweepQuery } from '../params/studies.js'
 import { median, variance } from '../statistics/moments.js'
 import { type Column, pbo, type SuperiorAbility, superiorAbility } from '../statistics/selection.js'
 import { deflatedSharpe, sampleOf } from '../statistics/sharpe.js'
 import { chance, NOTHING_FOUND } from '../study/words.js'
-import { filterOf, namedStream, type Pace, type Sums, windowName } from './ground.js'
+import { filterOf, namedStream, type Pace, type Sums } from './ground.js'
 import { type Look, type Resamples, type Scene, type Tested, testedOf } from './look.js'
 import type { BestOfMany, KnownSweep, SweepCell } from './result.js'
 
@@ -208,7 +209,7 @@ export function sweepCell(found: Found & { q: number | null }, query: KnownSweep
     band: bands![0]!,
     prev_band: prev_bands?.[0] ?? null,
     context: context && { ticker: context.ticker, field: context.field, band: context.bands![0]! },
-    window: windowName(key.horizon, query),
+    window: windowName(key.horizon, query.timeframe),
     horizon: key.horizon,
     events,
     n: sums.n,

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { InvalidParameter } from '../errors.js'
 import { formatDay, parseDay } from '../model/day.js'
 import type { Series } from '../model/series.js'
-import { TIMEFRAMES } from '../model/terms.js'
+import { windowName } from '../model/terms.js'
 import { ANY_EVENT, type EventFilter, type SweepQuery } from '../params/studies.js'
 import type { BarStates, MarketBars, PricedSource, Step } from '../source.js'
 import { type BarRange, cpcv, type Fold, kFolds, purge, rollingFolds } from '../statistics/folds.js'
@@ -129,7 +129,7 @@ export function added(a: Sums, b: Sums): Sums {
 export interface Plan {
   kind: SweepValidation['kind']
   embargo: number
-  folds: { name: string; train: BarRange[]; parts: BarRange[] }[]
+  folds: (Fold & { name: string })[]
   /** Combinatorial: by path and group, the fold whose check of the group belongs to the path; and each fold's groups. */
   paths: { folds: number[][]; groups: number[][] } | null
 }
@@ -159,7 +159,7 @@ function splitPlan(split: string, { days, end }: Timeline): Plan {
       allowed,
     })
   }
-  const folds = [{ name: 'split', train: [{ from: 0, to: at }], parts: [{ from: at, to: end }] }]
+  const folds = [{ name: 'split', train: [{ from: 0, to: at }], test: [{ from: at, to: end }] }]
   return { kind: 'split', embargo: 0, folds, paths: null }
 }
 
@@ -168,26 +168,22 @@ function walkForwardPlan(asked: NonNullable<SweepQuery['walk_forward']>, { end }
   const folds = rollingFolds(end, asked)
   if (folds.length === 0)
     throw tooFew('walk_forward', end, `more than the ${train + embargo} bars of train and embargo`)
-  return { kind: 'walk_forward', embargo, folds: named(folds, i => `part ${i}`), paths: null }
+  return { kind: 'walk_forward', embargo, folds: named(folds, (_, i) => `part ${i + 1}`), paths: null }
 }
 
 function cvPlan({ k, embargo }: NonNullable<SweepQuery['cv']>, { end }: Timeline): Plan {
   if (k > end) throw tooFew('cv', end, `at least one bar for each of ${k} folds`)
-  return { kind: 'cv', embargo, folds: named(kFolds(end, k, embargo), i => `fold ${i} of ${k}`), paths: null }
+  return { kind: 'cv', embargo, folds: named(kFolds(end, k, embargo), (_, i) => `fold ${i + 1} of ${k}`), paths: null }
 }
 
-function named(folds: readonly Fold[], name: (i: number) => string): Plan['folds'] {
-  return folds.map(({ train, test }, i) => ({ name: name(i + 1), train, parts: test }))
+function named<One extends Fold>(folds: readonly One[], name: (fold: One, i: number) => string): Plan['folds'] {
+  return folds.map((fold, i) => ({ name: name(fold, i), train: fold.train, test: fold.test }))
 }
 
 function cpcvPlan({ n, k }: NonNullable<SweepQuery['cpcv']>, { end }: Timeline): Plan {
   if (n > end) throw tooFew('cpcv', end, `at least one bar for each of ${n} groups`)
-  const { groups, splits, paths } = cpcv(end, n, k)
-  const folds = splits.map(split => ({
-    name: `groups ${split.groups.map(group => group + 1).join(', ')}`,
-    train: split.train,
-    parts: split.groups.map(group => groups[group]!),
-  }))
+  const { splits, paths } = cpcv(end, n, k)
+  const folds = named(splits, ({ groups }) => `groups ${groups.map(group => group + 1).join(', ')}`)
   return { kind: 'cpcv', embargo: 0, folds, paths: { folds: paths, groups: splits.map(split => split.groups) } }
 }
 
@@ -202,7 +198,7 @@ function tooFew(param: string, bars: number, allowed: string): InvalidParameter 
 export function trainMask(fold: Plan['folds'][number], embargo: number, ends: Int32Array): Uint8Array {
   const windows = Array.from(ends, (end, start) => ({ start, end }))
   const mask = new Uint8Array(ends.length)
-  for (const place of purge(windows, fold.parts, embargo)) mask[place] = 1
+  for (const place of purge(windows, fold.test, embargo)) mask[place] = 1
   const train = rangeMask(fold.train, ends.length)
   return mask.map((kept, place) => kept & train[place]!)
 }
@@ -342,11 +338,9 @@ export function conditionsOf(query: Asked, field: number): Condition[] {
 
 /** What a cell is called: its words alone, so that the name stays whatever else is looked at. */
 export function nameOf({ condition, horizon, ticker }: Key, query: Asked): string {
-  return [...filterWords(filterOf(condition, query)), windowName(horizon, query), ticker ?? []].flat().join('; ')
-}
-
-export function windowName(horizon: number, { timeframe }: Pick<SweepQuery, 'timeframe'>): string {
-  return `${horizon}${TIMEFRAMES[timeframe].unit}`
+  return [...filterWords(filterOf(condition, query)), windowName(horizon, query.timeframe), ticker ?? []]
+    .flat()
+    .join('; ')
 }
 
 /** A condition as an event study asks for it. */

@@ -97,19 +97,8 @@ function lookAt(key: Key, { grounds, lost }: Pool, { query, name: run }: Scene):
   const name = nameOf(key, query)
   const sums = sumsOf(grounds)
   const independent = independentWindows(grounds, key.horizon)
-  const look = {
-    key,
-    name,
-    events: sums.n + lost,
-    sums,
-    independent,
-    grounds,
-    p: null,
-    leastP: null,
-    room: null,
-    calm: false,
-    cell: null,
-  }
+  const untested = { p: null, leastP: null, room: null, calm: false, cell: null }
+  const look = { ...{ key, name, events: sums.n + lost, sums, independent, grounds }, ...untested }
   const few = tooFew(sums.n, independent, query)
   if (few !== null) return { ...look, reason: few }
   const cell = cellOf(grounds, key.horizon)

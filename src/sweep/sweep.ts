@@ -1,5 +1,6 @@
 import { whole } from '../errors.js'
 import { dateOf } from '../model/day.js'
+import { windowName } from '../model/terms.js'
 import type { SweepQuery } from '../params/studies.js'
 import { type PricedSource, type Trial, type Trials, vocabulariesOf, type Ways } from '../source.js'
 import { gravestFirst, LEAST_UNITS, samplingOf, tooFewEvents, type Warning } from '../study/result.js'
@@ -18,7 +19,6 @@ import {
   Pace,
   planOf,
   timelineOf,
-  windowName,
 } from './ground.js'
 import { adjusted, byEvidence, cellCount, type Scene } from './look.js'
 import { ADJUSTMENTS, checkCells, type KnownSweep, type Sweep } from './result.js'
@@ -177,7 +177,7 @@ function crowded(found: readonly Found[], query: SweepQuery): string | null {
     found.some(({ key, room }) => key.horizon === horizon && room !== null && room < LEAST_ROOM),
   )
   if (some.length === 0) return null
-  const windows = some.map(horizon => windowName(horizon, query)).join(', ')
+  const windows = some.map(horizon => windowName(horizon, query.timeframe)).join(', ')
   return `The days have room for fewer than ${LEAST_ROOM} windows of ${windows} that share no bar: p and q of such cells come out too small, above all the smallest; hold them against SPA and the validation.`
 }
 

@@ -56,7 +56,7 @@ export async function validationOf(
   for (const [i, fold] of plan.folds.entries()) {
     const { masks } = scenes[i]!
     const chosen = chosenOf(trained[i]!, query)
-    const checked = fold.parts.map(part => checkedOn(scene, part, chosen))
+    const checked = fold.test.map(part => checkedOn(scene, part, chosen))
     checks.push(checked)
     folds.push({
       ...rangesOf(fold, masks, windows, timeline),
@@ -125,7 +125,7 @@ function windowCounts({ books, timeline }: Scene, horizon: number): Int32Array {
 
 /** The parts of a fold with their dates and windows, and how many windows of training were left out. */
 function rangesOf(
-  { name, train, parts }: Fold,
+  { name, train, test }: Fold,
   masks: readonly Uint8Array[],
   windows: readonly Int32Array[],
   { days }: Timeline,
@@ -144,7 +144,7 @@ function rangesOf(
   return {
     name,
     train: train.map(range => dated(range, within(range, isTrained))),
-    test: parts.map(range =>
+    test: test.map(range =>
       dated(
         range,
         within(range, () => true),

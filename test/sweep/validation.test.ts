@@ -37,12 +37,12 @@ describe('what is chosen on', () => {
         const ends = windowEnds(TIMELINE, horizon)
         for (const fold of plan.folds) {
           const mask = trainMask(fold, plan.embargo, ends)
-          const tested = rangeMask(fold.parts, mask.length)
+          const tested = rangeMask(fold.test, mask.length)
           const windows = BOOKS.flatMap(book => {
             const places = TIMELINE.places.get(book)!
             return Array.from(places, (start, bar) => ({ start, end: places[bar + horizon] ?? places.at(-1)! }))
           })
-          for (const part of fold.parts) {
+          for (const part of fold.test) {
             const own = windows.filter(({ start }) => start >= part.from && start < part.to)
             const last = Math.max(...own.map(({ end }) => end)) + plan.embargo
             for (const { start, end } of windows) {
