@@ -15,6 +15,7 @@ import type { Backtest, Benchmark, Trade } from './result.js'
 import {
   averageExposure,
   byDay,
+  byText,
   closedOf,
   curveOf,
   deepestFalls,
@@ -171,7 +172,7 @@ function toldSkipped({ skipped }: Simulation): Backtest['skipped'] {
       reason,
       rank: rankOf(member, index),
     }))
-    .sort((a, b) => (a.date !== b.date ? (a.date < b.date ? -1 : 1) : a.ticker < b.ticker ? -1 : 1))
+    .sort((a, b) => byText(a.date, b.date) || byText(a.ticker, b.ticker))
 }
 
 /** What a signal was ranked by: a number, or the band; null where it had none. */

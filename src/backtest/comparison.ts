@@ -105,18 +105,15 @@ export function benchmarkOf(name: string, held: Held, judged: Judged): Benchmark
   const { riskFree } = judged.curve
   const { own, other, barsAYear } = inCommon(held, judged)
   const free = freeRate(barsAYear, riskFree)
+  const excess = own.map(value => value - free)
+  const market = other.map(value => value - free)
   const isSound = own.every(Number.isFinite) && other.every(Number.isFinite)
-  const line = isSound
-    ? regression(
-        own.map(value => value - free),
-        other.map(value => value - free),
-      )
-    : null
+  const line = isSound ? regression(excess, market) : null
   const active = own.map((value, i) => value - other[i]!)
   const spread = deviation(active)
   const information = isSound && spread ? (mean(active)! / spread) * Math.sqrt(barsAYear) : null
   const reasons: Record<string, string> = {}
-  const t = line === null ? null : alphaT(own, other, free)
+  const t = line === null ? null : alphaT(excess, market)
   const few = own.length < 3 ? 'the two have fewer than three returns in common' : null
   const none = isSound ? few : 'one of the two fell to 0'
   if (line === null)
@@ -140,20 +137,13 @@ export function benchmarkOf(name: string, held: Held, judged: Judged): Benchmark
 }
 
 /** Of the alpha by Newey and West, where rounding is not all that is left of the returns. */
-function alphaT(own: Float64Array, other: Float64Array, free: number): number | null {
-  const found = neweyWestAlpha(
-    own.map(value => value - free),
-    other.map(value => value - free),
-    automaticLag(own.length),
-  )
-  return found === null || found.se <= NOTHING * (deviation(own) ?? 0) ? null : found.t
+function alphaT(excess: Float64Array, market: Float64Array): number | null {
+  const found = neweyWestAlpha(excess, market, automaticLag(excess.length))
+  return found === null || found.se <= NOTHING * (deviation(excess) ?? 0) ? null : found.t
 }
 
 /** The returns of both from each bar that they share to the next, and how many of those make a year. */
-function inCommon(
-  held: Held,
-  { timeframe, days, curve }: Judged,
-): { own: Float64Array; other: Float64Array; barsAYear: number } {
+function inCommon(held: Held, { timeframe, days, curve }: Judged) {
   const [places, at] = sharedPlaces([days, held.days], timeframe) as [number[], number[]]
   const shared = Int32Array.from(places, i => days[i]!)
   // What the strategy began with counts as the value of its first day, as in its own returns.

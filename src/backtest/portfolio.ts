@@ -63,7 +63,6 @@ export function simulate(
 }
 
 class Run {
-  readonly #members: readonly Member[]
   readonly #strategy: Strategy
   readonly #calendar: Int32Array
   readonly #part: Part
@@ -82,7 +81,6 @@ class Run {
   #equity: number
 
   constructor({ strategy, members }: Ready, calendar: Int32Array, part: Part) {
-    this.#members = members
     this.#strategy = strategy
     this.#calendar = calendar
     this.#part = part
@@ -189,8 +187,8 @@ class Run {
   }
 
   #consider(which: number, index: number): Fate {
-    const member = this.#members[which]!
-    const strategy = this.#strategy
+    const { strategy } = this.#result
+    const member = this.#result.members[which]!
     const signal = member.signals.bars[index]!
     const follow = (): Course => courseOf(member, strategy, index, this.#candidates.ends[which])
     const ahead = this.#isCut ? follow() : null
@@ -222,7 +220,7 @@ class Run {
   /** The signals that fall into a trade are not entries any more. */
   #occupy(which: number, index: number, next: number): void {
     if (this.#strategy.overlap === 'allow') return
-    const member = this.#members[which]!
+    const member = this.#result.members[which]!
     this.#free[which] = next
     if (this.#strategy.overlap === 'extend') this.#result.extended += next - index - 1
     else for (let i = index + 1; i < next; i++) this.#result.skipped.push({ member, index: i, reason: 'in_trade' })

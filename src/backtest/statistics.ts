@@ -1,7 +1,7 @@
 import { countBelow, countUpTo, dateOf, formatDay, monthOf, yearOf } from '../model/day.js'
 import type { Costs } from '../params/strategy.js'
 import { wilson } from '../statistics/counts.js'
-import { deviation, kurtosis, mean, median, skewness, sum } from '../statistics/moments.js'
+import { deviation, kurtosis, mean, median, reasonsFor, skewness, sum } from '../statistics/moments.js'
 import {
   drawdowns,
   expectedShortfall,
@@ -47,9 +47,7 @@ export function equityStatistics(curve: Curve): EquityStatistics {
   const none = Object.fromEntries(Object.keys(values).map(name => [name, null])) as Record<keyof typeof values, null>
   const statistics = why === null ? { bars, ...values } : { ...none, bars }
   const one = returns.length < 2 ? REASONS.volatility : undefined
-  const reasons: Record<string, string> = {}
-  for (const [name, value] of Object.entries(statistics))
-    if (value === null) reasons[name] = why ?? REASONS[name] ?? one ?? reasonOf(name, statistics)
+  const reasons = reasonsFor(statistics, name => why ?? REASONS[name] ?? one ?? reasonOf(name, statistics))
   return { ...statistics, reasons }
 }
 
@@ -158,9 +156,13 @@ export function closedOf(trades: readonly Lived[]): Lived[] {
 
 /** Trades in the order of a day of theirs, those of one day by ticker. */
 export function byDay(trades: readonly Lived[], dayOf: (taken: Taken) => number): Lived[] {
-  const byTicker = ({ member: { ticker: a } }: Taken, { member: { ticker: b } }: Taken): number =>
-    a < b ? -1 : Number(a > b)
-  return trades.toSorted(({ taken: a }, { taken: b }) => dayOf(a) - dayOf(b) || byTicker(a, b) || a.signal - b.signal)
+  const order = (a: Taken, b: Taken): number =>
+    dayOf(a) - dayOf(b) || byText(a.member.ticker, b.member.ticker) || a.signal - b.signal
+  return trades.toSorted((a, b) => order(a.taken, b.taken))
+}
+
+export function byText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b)
 }
 
 /** Statistics of closed trades, of returns net of costs unless their name says otherwise; each null has its reason. */
@@ -195,17 +197,12 @@ export function tradeStatistics(costs: Costs, trades: readonly Lived[]): TradeSt
     mean_mae: mean(trades.map(trade => trade.mae)),
     break_even_cost: n === 0 ? null : breakEvenCost(costs, taken),
   }
-  return { ...statistics, reasons: reasonsOf(statistics) }
+  return { ...statistics, reasons: reasonsFor(statistics, name => whyNone(name, n)) }
 }
 
-function reasonsOf(statistics: Omit<TradeStatistics, 'reasons'>): Record<string, string> {
-  const reasons: Record<string, string> = {}
-  for (const [name, value] of Object.entries(statistics)) {
-    if (value !== null) continue
-    const few = statistics.n === 0 ? 'there is no closed trade' : name === 'sqn' && statistics.n === 1 ? ONE : null
-    reasons[name] = few ?? TRADE_REASONS[name] ?? 'it is not defined'
-  }
-  return reasons
+function whyNone(name: string, trades: number): string {
+  if (trades === 0) return 'there is no closed trade'
+  return trades === 1 && name === 'sqn' ? ONE : (TRADE_REASONS[name] ?? 'it is not defined')
 }
 
 const ONE = 'there is one trade only'

@@ -38,8 +38,11 @@ export function windowNames(timeframe: Timeframe): readonly string[] {
 const WINDOW_NAMES: Readonly<Record<Timeframe, readonly string[]>> = { daily: named('daily'), weekly: named('weekly') }
 
 function named(timeframe: Timeframe): readonly string[] {
-  const { windows, unit } = TIMEFRAMES[timeframe]
-  return windows.map(bars => `${bars}${unit}`)
+  return TIMEFRAMES[timeframe].windows.map(bars => windowName(bars, timeframe))
+}
+
+export function windowName(bars: number, timeframe: Timeframe): string {
+  return `${bars}${TIMEFRAMES[timeframe].unit}`
 }
 
 /** What a caller subscribed to; each tier has all of the one before. */

@@ -155,7 +155,8 @@ export function stationaryIndices(random: Random, n: number, meanBlock: number, 
  */
 export function politisWhite(x: ArrayLike<number>): number {
   const n = x.length
-  const deviations = deviationsOf(x)
+  const centre = mean(x) ?? 0
+  const deviations = Float64Array.from(x, value => value - centre)
   const covariances = autocovariances(deviations)
   const reach = Math.min(2 * Math.max(1, uncorrelatedFrom(deviations, covariances)), covariances.length - 1)
   let spectrum = covariances[0] ?? 0
@@ -168,12 +169,6 @@ export function politisWhite(x: ArrayLike<number>): number {
   const most = Math.max(1, Math.ceil(Math.min(3 * Math.sqrt(n), n / 3)))
   const block = Math.cbrt((2 * slope * slope * n) / (2 * spectrum * spectrum))
   return Number.isFinite(block) ? Math.min(most, Math.max(1, block)) : 1
-}
-
-function deviationsOf(x: ArrayLike<number>): Float64Array {
-  const deviations = Float64Array.from(x)
-  const mean = deviations.reduce((sum, value) => sum + value, 0) / x.length
-  return deviations.map(value => value - mean)
 }
 
 /** How many correlations in a row must be small. */

@@ -105,12 +105,8 @@ function largest(groups: Pool['groups']): { rows: number; lacking: number; event
   return {
     rows: most(({ members }) => members.length),
     lacking: most(({ lacking }) => lacking.length),
-    events: most(({ members }) => eventsOf(members)),
+    events: most(({ members }) => members.reduce((sum, { events }) => sum + events.length, 0)),
   }
-}
-
-function eventsOf(members: readonly ShiftMember[]): number {
-  return members.reduce((sum, { events }) => sum + events.length, 0)
 }
 
 function stepsOf(days: Int32Array, horizon: number, kernel: ShiftKernel): Steps {

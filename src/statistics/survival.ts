@@ -141,11 +141,7 @@ export function logRank(groups: readonly (readonly Spell[])[]): LogRank | { reas
   }
 }
 
-function sumsOf(groups: readonly (readonly Spell[])[]): {
-  observed: number[]
-  expected: number[]
-  covariance: number[][]
-} {
+function sumsOf(groups: readonly (readonly Spell[])[]) {
   const spells = groups.flatMap((group, g) => group.map(spell => ({ ...spell, g })))
   const atRisk = groups.map(countOf)
   const observed = groups.map(() => 0)

@@ -94,8 +94,14 @@ function whyLost({ bar, days, lost }: ModelledEvent, horizon: number): keyof Abn
 /** Bars before the event on which a model is estimated: from the first to the last, both included (MacKinlay 1997). */
 export const ESTIMATION = { first: 130, last: 11, bars: 120 }
 
+interface Estimate {
+  model: ReturnModel | null
+  /** Why there is no model. */
+  lost: 'too_early' | 'no_benchmark' | null
+}
+
 /** An event with the model of what its ticker would have earned without it. */
-export interface ModelledEvent {
+export interface ModelledEvent extends Estimate {
   ticker: string
   bar: number
   days: Int32Array
@@ -103,9 +109,6 @@ export interface ModelledEvent {
   returns: Float64Array
   /** The benchmark's; absent of the mean-adjusted model. */
   market?: Float64Array
-  model: ReturnModel | null
-  /** Why there is no model. */
-  lost: 'too_early' | 'no_benchmark' | null
 }
 
 /** @param benchmark bars of the benchmark; the market model needs it */
@@ -153,11 +156,7 @@ function abnormalPath({ bar, returns, market, model }: ModelledEvent, before: nu
   return path
 }
 
-function estimated({
-  bar,
-  returns,
-  market,
-}: Omit<ModelledEvent, 'model' | 'lost'>): Pick<ModelledEvent, 'model' | 'lost'> {
+function estimated({ bar, returns, market }: Omit<ModelledEvent, keyof Estimate>): Estimate {
   const from = bar - ESTIMATION.first
   // The first bar of a ticker has no return.
   if (from < 1) return { model: null, lost: 'too_early' }
@@ -167,7 +166,7 @@ function estimated({
   return hasGap(theirs) ? { model: null, lost: 'no_benchmark' } : withModel(marketModel(own, theirs))
 }
 
-function withModel(model: ReturnModel | null): Pick<ModelledEvent, 'model' | 'lost'> {
+function withModel(model: ReturnModel | null): Estimate {
   return { model, lost: model === null ? 'too_early' : null }
 }
 

@@ -359,8 +359,7 @@ export function aftermathTally(
   }
   if (tooFew !== null) return { ...found, g: null, p: null, reason: tooFew }
   const test = gTestShift(placed, calendar.length, horizon, PERFORMANCES.length, options)
-  if ('reason' in test) return { ...found, g: null, p: null, reason: test.reason }
-  return { ...found, g: test.g, p: test.p, reason: null }
+  return 'reason' in test ? { ...found, g: null, p: null, ...test } : { ...found, g: test.g, p: test.p, reason: null }
 }
 
 /** The bars of a ticker that have an aftermath band, and how many have each. */

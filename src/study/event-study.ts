@@ -1,7 +1,7 @@
 import { InvalidParameter } from '../errors.js'
 import { dateOf, formatDay } from '../model/day.js'
 import { STABILITIES, UNDEFINED } from '../model/series.js'
-import { TIMEFRAMES } from '../model/terms.js'
+import { windowName } from '../model/terms.js'
 import type { StudyQuery } from '../params/studies.js'
 import { fieldOf, type PricedSource, type Step, tickerBars, type Ways } from '../source.js'
 import { inOrder, shared } from '../threads.js'
@@ -160,16 +160,14 @@ function occurrenceOf(
 ): Occurrence {
   const { ticker, prices, states, signals } = subject
   const bar = signals.bars[i]!
-  const { unit } = TIMEFRAMES[prices.series.timeframe]
-  const told = (code: number): number | null => (code === UNDEFINED ? null : code)
-  const stability = told(signals.stability[i]!)
+  const flips = signals.flips[i]!
   const found: Occurrence = {
     ticker,
     date: formatDay(prices.series.days[bar]!),
     prev_band: states.bands[signals.left[i]!]!,
     band: states.bands[signals.entered[i]!]!,
-    stability: stability === null ? null : STABILITIES[stability]!,
-    flips: told(signals.flips[i]!),
+    stability: STABILITIES[signals.stability[i]!] ?? null,
+    flips: flips === UNDEFINED ? null : flips,
     context_band: signals.contextBands?.[i] ?? null,
     close: prices.series.close[bar]!,
     returns: {},
@@ -177,7 +175,7 @@ function occurrenceOf(
     mae: {},
   }
   horizons.forEach((horizon, h) => {
-    const window = `${horizon}${unit}`
+    const window = windowName(horizon, prices.series.timeframe)
     const followed = returns[h]![bar]!
     const elapsed = !Number.isNaN(followed)
     const { mfe, mae } = extremesAfter(subject, i, h)

@@ -1,5 +1,5 @@
 import type { Stability } from '../model/series.js'
-import type { Abnormal, EventFilter } from '../params/studies.js'
+import type { Abnormal, EventFilter, StudyQuery } from '../params/studies.js'
 
 /** `bands study`: what followed the events, against what follows anyway. Returns are fractions, dates YYYY-MM-DD. */
 export interface EventStudy extends EventFilter, Sampling {
@@ -36,11 +36,10 @@ export interface Sampling {
   min_events: number
 }
 
-export function samplingOf({ seed, reps, resamples, min_events }: Omit<Sampling, 'reps'> & Draws): Sampling {
+export function samplingOf(asked: Pick<StudyQuery, keyof Sampling>): Sampling {
+  const { seed, reps, resamples, min_events } = asked
   return { seed, reps: reps === 'all' ? null : reps, resamples, min_events }
 }
-
-type Draws = { reps: number | 'all' }
 
 /** Below so many independent units neither a p-value nor an interval means anything. */
 export const LEAST_UNITS = 10

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { InvalidParameter } from '../errors.js'
 import { formatDay, parseDay } from '../model/day.js'
-import { TIMEFRAMES } from '../model/terms.js'
+import { windowName } from '../model/terms.js'
 import type { EventFilter, Family } from '../params/studies.js'
 import type { Trial, TrialKind, Trials } from '../source.js'
 import type { Range } from './signals.js'
@@ -59,7 +59,7 @@ function sorted(values: readonly string[] | null): string[] | null {
 function inWords({ tickers, filter, horizon, first, last }: CellSpec): string {
   return [
     ...filterWords(filter),
-    `${horizon}${TIMEFRAMES[filter.timeframe].unit}`,
+    windowName(horizon, filter.timeframe),
     tickerWords(tickers),
     first === null || last === null ? 'no bars' : `${formatDay(first)} to ${formatDay(last)}`,
   ].join('; ')

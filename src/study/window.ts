@@ -1,6 +1,6 @@
 import type { Day } from '../model/day.js'
 import type { Series } from '../model/series.js'
-import { TIMEFRAMES } from '../model/terms.js'
+import { TIMEFRAMES, windowName } from '../model/terms.js'
 import type { StudyQuery } from '../params/studies.js'
 import { overlap, wilson } from '../statistics/counts.js'
 import { deviation, mean, quantile } from '../statistics/moments.js'
@@ -63,7 +63,7 @@ function studyWindow(material: Material, horizon: number): { window: StudyWindow
   const options = { reps: query.reps, random: streamOf(query.seed, 'aftermath', horizon) }
   const tally = aftermathTally(material.subjects, horizon, few, options)
   const window = {
-    window: `${horizon}${TIMEFRAMES[query.filter.timeframe].unit}`,
+    window: windowName(horizon, query.filter.timeframe),
     horizon,
     ...counts,
     n_stretches: overlap(daysWith(cell.series.events), horizon).independent,
