@@ -127,10 +127,8 @@ export function logRank(groups: readonly (readonly Spell[])[]): LogRank | { reas
   // One of them is what the others leave over.
   const kept = counting.slice(0, -1)
   const differences = kept.map(g => observed[g]! - expected[g]!)
-  const solved = solve(
-    kept.map(g => kept.map(other => covariance[g]![other]!)),
-    differences,
-  )
+  const spreads = kept.map(g => kept.map(other => covariance[g]![other]!))
+  const solved = solve(spreads, differences)
   if (solved === null) return { reason: 'every end was that of the last spell at risk' }
   const chi2 = solved.reduce((sum, value, i) => sum + value * differences[i]!, 0)
   return {

@@ -174,10 +174,7 @@ export function dwell(band: string, stays: readonly Stay[]): Dwell {
   const steps = kaplanMeier(spells)
   const errors = survivalErrors(steps)
   const interval = lengthInterval(steps, 0.5)
-  const longest = spells.reduce<Spell | null>(
-    (best, spell) => (best === null || longer(spell, best) ? spell : best),
-    null,
-  )
+  const longest = spells.reduce<Spell | null>((best, spell) => (isLonger(spell, best) ? spell : best), null)
   const total = completed.reduce((sum, { length, times = 1 }) => sum + length * times, 0)
   const figures = {
     median: lengthReached(steps, 0.5),
@@ -211,8 +208,8 @@ export function spellsOf(stays: readonly Stay[]): Spell[] {
 }
 
 /** Of two equally long ones the active one, because it will last longer. */
-function longer(spell: Spell, best: Spell): boolean {
-  return spell.length > best.length || (spell.length === best.length && !spell.ended)
+function isLonger(spell: Spell, best: Spell | null): boolean {
+  return best === null || spell.length > best.length || (spell.length === best.length && !spell.ended)
 }
 
 function whyNone(stays: number, completed: number): string {

@@ -375,33 +375,26 @@ const NAMED = 5
 
 function groupWarnings(events: number, windows: readonly TallyWindow[]): string[] {
   if (events === 0) return []
-  const few = windows.filter(({ n }) => n < FEW)
-  const overlapping = windows.filter(({ overlapping }) => overlapping > 0)
-  const warnings: string[] = []
-  if (few.length > 0) {
-    const list = few.map(({ window, n }) => `${window}: ${n}`).join(', ')
-    warnings.push(`Fewer than ${FEW} complete windows (${list}): read the counts, not the shares.`)
-  }
-  if (overlapping.length > 0) {
-    const list = overlapping.map(row => `${row.window}: ${row.overlapping} of ${row.n + row.no_history}`).join(', ')
-    warnings.push(
-      `Windows of neighbouring events of one ticker overlap (${list}), so the true uncertainty is larger than shown.`,
-    )
-  }
-  return warnings
+  const few = windows.flatMap(({ window, n }) => (n < FEW ? `${window}: ${n}` : []))
+  const overlapping = windows.flatMap(({ window, n, no_history, overlapping: many }) =>
+    many > 0 ? `${window}: ${many} of ${n + no_history}` : [],
+  )
+  const uncertain = 'so the true uncertainty is larger than shown'
+  return [
+    few.length > 0 && `Fewer than ${FEW} complete windows (${few.join(', ')}): read the counts, not the shares.`,
+    overlapping.length > 0 &&
+      `Windows of neighbouring events of one ticker overlap (${overlapping.join(', ')}), ${uncertain}.`,
+  ].filter(warning => warning !== false)
 }
 
 function tallyWarnings(sources: readonly TickerSource[]): string[] {
   if (sources.length === 1) return []
   const empty = sources.filter(source => source.rows.length === 0).map(source => source.ticker)
-  const warnings = [
+  const names = empty.slice(0, NAMED).join(', ')
+  const more = empty.length > NAMED ? ` and ${empty.length - NAMED} more` : ''
+  return [
     'Tickers move together: events of several tickers on the same dates are not independent, so the true uncertainty is larger than shown.',
     'The tickers are those that were asked for; ones that no longer trade may be missing among them.',
+    ...(empty.length > 0 ? [`${empty.length} of ${sources.length} tickers have no such event: ${names}${more}.`] : []),
   ]
-  if (empty.length > 0) {
-    const names = empty.slice(0, NAMED).join(', ')
-    const more = empty.length > NAMED ? ` and ${empty.length - NAMED} more` : ''
-    warnings.push(`${empty.length} of ${sources.length} tickers have no such event: ${names}${more}.`)
-  }
-  return warnings
 }

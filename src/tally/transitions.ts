@@ -127,19 +127,16 @@ function figuresOf(
   }
 }
 
-function notesOf(tickers: readonly string[], split: boolean): string[] {
-  const notes = [
+function notesOf(tickers: readonly string[], isSplit: boolean): string[] {
+  const split = [
+    'A transition counts in the context of its day, a stay in that of the day it began. The tests are chi-square tests, and each row and band is one of its own: of twenty, one finds something by luck. They take what follows each other for independent: that of which band follows finds something in one or two of ten that have nothing, that of lengths in one of twelve.',
+    ...(tickers.length > 1 ? ['They take stays as independent; tickers that move together make p too small.'] : []),
+  ]
+  return [
     'The stay in force before the first event in range is left out: when it began is not known.',
     'An active stay counts as one that lasts longer than its bars so far (right-censored); median and 90th percentile are Kaplan-Meier estimates. The interval of the median is a cautious one, because stays last whole bars; that of the share that lasts longer takes stays for independent, and misses up to one time in five.',
+    ...(isSplit ? split : []),
   ]
-  if (!split) return notes
-  notes.push(
-    'A transition counts in the context of its day, a stay in that of the day it began. The tests are chi-square tests, and each row and band is one of its own: of twenty, one finds something by luck. They take what follows each other for independent: that of which band follows finds something in one or two of ten that have nothing, that of lengths in one of twelve.',
-  )
-  if (tickers.length > 1) {
-    notes.push('They take stays as independent; tickers that move together make p too small.')
-  }
-  return notes
 }
 
 export interface TransitionRow {
@@ -195,20 +192,16 @@ function row(
   }
 }
 
-interface Counter {
-  add(from: string, to: string, times: number): void
-  of(from: string, to: string): number
-}
-
-function counter(bands: readonly string[]): Counter {
+/** How often one band followed another. */
+function counter(bands: readonly string[]) {
   const places = new Map(bands.map((band, i) => [band, i]))
   const counts = new Int32Array(bands.length * bands.length)
   const place = (from: string, to: string): number => places.get(from)! * bands.length + places.get(to)!
   return {
-    add: (from, to, times) => {
+    add: (from: string, to: string, times: number): void => {
       counts[place(from, to)]! += times
     },
-    of: (from, to) => counts[place(from, to)]!,
+    of: (from: string, to: string): number => counts[place(from, to)]!,
   }
 }
 
