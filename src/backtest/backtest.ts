@@ -64,12 +64,8 @@ export async function backtest(
   const monte_carlo = run.monte_carlo === null ? null : monteCarlo(days, curve, run.monte_carlo, strategy.seed)
   const rivalLooks = rivals.map(rival => lookOf(simulate(rival)))
   const last = [{ days }, ...rivalLooks].reduce((most, look) => Math.max(most, look.days.at(-1) ?? most), -1)
-  const validation = validate(
-    own,
-    rivals,
-    { calendar: portfolioCalendar([...own.members, ...others.flat()]), last },
-    run,
-  )
+  const calendar = portfolioCalendar([...own.members, ...others.flat()])
+  const validation = validate(own, rivals, { calendar, last }, run)
   const sample = sampleOf(statistics.sharpe, returnsOf(curve), barsAYear)
   const looks = [lookOf(simulation), ...rivalLooks]
   const { interest, ...signals } = signalsFound(simulation)
@@ -104,11 +100,8 @@ function benchmarksOf(
   judged: Judged,
 ): Benchmark[] {
   const { days, curve } = judged
-  const held = buyAndHold(
-    members.map(({ prices }) => prices),
-    days,
-    curve.barsAYear,
-  )
+  const prices = members.map(member => member.prices)
+  const held = buyAndHold(prices, days, curve.barsAYear)
   const own = [
     benchmarkOf('buy and hold', held, judged),
     benchmarkOf(SAME_EXPOSURE, heldInPart(held, part, strategy.portfolio.cash_rate), judged),
@@ -142,12 +135,8 @@ async function contextWarnings(source: PricedSource, { strategy, members }: Read
   const { first } = rangeOf(members.map(({ bars, eligible }) => daysAt(bars.days, eligible)))
   const isLate = first !== null && first < (days[0] ?? 0)
   // Without bars of it on the first days, what the context has left out has to be looked for.
-  return contextReach(
-    context.ticker,
-    days,
-    events,
-    isLate ? await unfiltered(source, eventsFilter(strategy), members) : events,
-  )
+  const all = isLate ? await unfiltered(source, eventsFilter(strategy), members) : events
+  return contextReach(context.ticker, days, events, all)
 }
 
 async function unfiltered(source: PricedSource, entry: EventFilter, members: readonly Member[]): Promise<Day[]> {

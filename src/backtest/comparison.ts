@@ -253,18 +253,16 @@ function drawnOf(strategy: Strategy, closed: readonly Taken[], calendar: Int32Ar
   )
   return byTicker.map(([member, trades]) => {
     const places = placesIn(calendar, member.bars.days)
-    const known = new Set(member.eligible)
+    const barAt = new Int32Array(calendar.length).fill(-1)
+    for (const bar of member.eligible) barAt[places[bar]!] = bar
     const bars = Int32Array.from(trades, ({ signal }) => signal).sort()
-    const signals = bars.map(bar => (known.has(bar) ? places[bar]! : -1))
-    return { signals, netAt: netsOf(strategy, member, bars, calendar) }
+    const signals = bars.map(bar => (barAt[places[bar]!] === bar ? places[bar]! : -1))
+    return { signals, netAt: netsOf(strategy, member, bars, barAt) }
   })
 }
 
-/** @param signals bars */
-function netsOf(strategy: Strategy, member: Member, signals: Int32Array, calendar: Int32Array): Drawn['netAt'] {
-  const barAt = new Int32Array(calendar.length).fill(-1)
-  const places = placesIn(calendar, member.bars.days)
-  for (const bar of member.eligible) barAt[places[bar]!] = bar
+/** @param signals bars, @param barAt the bar that could have been a signal at each place of the calendar; -1 without one */
+function netsOf(strategy: Strategy, member: Member, signals: Int32Array, barAt: Int32Array): Drawn['netAt'] {
   const events = Array.from(signals, signal => {
     const { bar, why } = exitEventAfter(member, signal)
     return { after: bar < 0 ? Number.POSITIVE_INFINITY : bar - signal, why }

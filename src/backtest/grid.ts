@@ -205,11 +205,9 @@ function smoothnessOf(
     const around = mean([...others].flatMap(other => values[other] ?? []))
     return around === null ? [] : [[value, around]]
   })
-  const line = regression(
-    Float64Array.from(pairs, ([value]) => value),
-    Float64Array.from(pairs, ([, around]) => around),
-  )
-  return line?.r ?? null
+  const own = Float64Array.from(pairs, ([value]) => value)
+  const others = Float64Array.from(pairs, ([, around]) => around)
+  return regression(own, others)?.r ?? null
 }
 
 function assumptionsOf({ strategies, statistic, run }: GridQuery): string[] {

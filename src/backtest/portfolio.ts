@@ -177,10 +177,8 @@ class Run {
 
   /** Whether there were more signals than places or money for them, and whether their ranks told which came first. */
   #count(found: readonly Candidate[], fates: readonly Fate[], order: (a: Candidate, b: Candidate) => number): void {
-    const [last, first] = [
-      fates.lastIndexOf('taken'),
-      fates.findIndex(fate => fate === 'no_place' || fate === 'no_cash'),
-    ]
+    const last = fates.lastIndexOf('taken')
+    const first = fates.findIndex(fate => fate === 'no_place' || fate === 'no_cash')
     if (last < 0 || first < 0) return
     this.#result.contested++
     if (order(found[last]!, found[first]!) === 0) this.#result.tied++
@@ -198,11 +196,8 @@ class Run {
       this.#occupy(which, index, ahead.next)
       return 'purged'
     }
-    const size = sizeOf(strategy, member, signal, {
-      open: this.#positions.count,
-      equity: this.#equity,
-      cash: this.#cash,
-    })
+    const purse = { open: this.#positions.count, equity: this.#equity, cash: this.#cash }
+    const size = sizeOf(strategy, member, signal, purse)
     if (typeof size === 'string') {
       this.#result.skipped.push({ member, index, reason: size })
       return size

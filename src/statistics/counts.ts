@@ -120,15 +120,10 @@ function shiftedCounts(
     for (let i = 0; i < places.length; i++) values[places[i]!] = values[places[i]! + calendar] = one[codes[i]!]!
     for (let from = 0; from < events.length; ) {
       if (added === room - 1) added = takeApart(totals, room, counts, categories)
-      const some = events.subarray(from, from + room - 1 - added)
-      addValues(
-        totals,
-        values,
-        some.map(event => places[event]!),
-        shifts,
-      )
-      from += some.length
-      added += some.length
+      const at = events.subarray(from, from + room - 1 - added).map(event => places[event]!)
+      addValues(totals, values, at, shifts)
+      from += at.length
+      added += at.length
     }
   }
   takeApart(totals, room, counts, categories)

@@ -208,22 +208,20 @@ export interface Held {
   benchmark: Float64Array | null
 }
 
-/** Over the days from the first bar that counts to the end of the last window. */
+/**
+ * Over the days from the first bar that counts to the end of the last window.
+ * @param members in the order of the subjects
+ */
 export function heldPositions(
-  subjects: readonly Pick<Subject, 'ticker' | 'prices'>[],
+  subjects: readonly Pick<Subject, 'prices'>[],
   members: readonly MemberBars[],
   horizon: number,
   benchmark: Series | null,
 ): Held {
-  const pricesOf = new Map(subjects.map(({ ticker, prices }) => [ticker, prices]))
-  const counting = members.filter(({ events }) => events.length > 0)
-  const spans = counting.map(({ ticker, bars }) => {
-    const { days } = pricesOf.get(ticker)!.series
-    return days.subarray(bars[0]!, bars.at(-1)! + horizon + 1)
-  })
-  const calendar = unionCalendar(spans)
-  const holders = counting.map(({ ticker, bars, events }) => {
-    const { days, close } = pricesOf.get(ticker)!.series
+  const placed = members.map(({ bars, events }, i) => ({ bars, events, ...subjects[i]!.prices.series }))
+  const counting = placed.filter(({ events }) => events.length > 0)
+  const calendar = unionCalendar(counting.map(({ days, bars }) => days.subarray(bars[0]!, bars.at(-1)! + horizon + 1)))
+  const holders = counting.map(({ days, close, bars, events }) => {
     return { days, close, events: events.map(i => bars[i]!), base: meanBarReturn(close, bars) }
   })
   const portfolio = calendarTime(calendar, holders, horizon)
@@ -242,11 +240,12 @@ function meanBarReturn(close: Float64Array, bars: Int32Array): number {
   return n === 0 ? 0 : sum / n
 }
 
-/** A ticker with events, and where these lie on the common calendar. */
+/** A ticker with events, where these lie on the common calendar, and by bar of the path how far its price moves on average. */
 interface Placed {
   prices: StudyPrices
   bars: Int32Array
   places: Int32Array
+  moves: Float64Array
 }
 
 /** The average price from so many bars before the events to so many after, against any bar of the same tickers. */
@@ -258,16 +257,14 @@ export function pathOf(
   const { before, after } = query.path
   const counting = subjects.filter(({ signals }) => signals.bars.length > 0)
   const calendar = unionCalendar(counting.map(({ prices }) => prices.series.days))
-  const placed = counting.map(({ prices, signals: { bars } }) => {
-    return { prices, bars, places: placesIn(calendar, daysAt(prices.series.days, bars)) }
+  const placed = counting.map(({ prices, eligible, signals: { bars } }) => {
+    const places = placesIn(calendar, daysAt(prices.series.days, bars))
+    return { prices, bars, places, moves: meanMoves(prices, eligible, query.path) }
   })
   const abnormal = modelled.map(event => abnormalPath(event, before, after))
-  const moves = counting.map(({ prices, eligible }) => meanMoves(prices, eligible, query.path))
   return Array.from({ length: before + after + 1 }, (_, i) => {
-    const bar = i - before
-    const point = pointOf(placed, calendar.length, bar, query)
     const known = abnormal.map(path => path[i]!).filter(value => !Number.isNaN(value))
-    return { ...point, base: basePoint(counting, moves, bar, i), abnormal: mean(known) }
+    return { ...pointOf(placed, calendar.length, i - before, query), abnormal: mean(known) }
   })
 }
 
@@ -275,12 +272,13 @@ function pointOf(
   placed: readonly Placed[],
   days: number,
   bar: number,
-  { resamples, seed }: Pick<StudyQuery, 'resamples' | 'seed'>,
-): Omit<PathPoint, 'base' | 'abnormal'> {
+  { path, resamples, seed }: Pick<StudyQuery, 'path' | 'resamples' | 'seed'>,
+): Omit<PathPoint, 'abnormal'> {
   const series = { events: new Float64Array(days), excess: new Float64Array(days) }
   const values = new Float64Array(placed.reduce((sum, { bars }) => sum + bars.length, 0))
-  let n = 0
-  for (const { prices, bars, places } of placed) {
+  let [n, base] = [0, 0]
+  for (const { prices, bars, places, moves } of placed) {
+    const others = n
     for (let i = 0; i < bars.length; i++) {
       const moved = movedTo(prices, bars[i]!, bar)
       if (Number.isNaN(moved)) continue
@@ -288,6 +286,8 @@ function pointOf(
       series.events[places[i]!]! += 1
       series.excess[places[i]!]! += moved
     }
+    // Each ticker counts in the base by its events that reach so far.
+    if (n > others) base += (n - others) * moves[path.before + bar]!
   }
   const ascending = values.subarray(0, n).sort()
   const units = independentUnits(series, Math.max(1, Math.abs(bar)))
@@ -299,6 +299,7 @@ function pointOf(
     p25: quantile(ascending, 0.25),
     p75: quantile(ascending, 0.75),
     ...ribbon(units, resamples, seed, bar),
+    base: n === 0 ? null : base / n,
   }
 }
 
@@ -318,25 +319,6 @@ function ribbon(units: readonly Unit[], resamples: number, seed: number, bar: nu
   means.sort()
   const tail = expandedTail(equalUnits(units))
   return { low: quantile(means, tail), high: quantile(means, 1 - tail) }
-}
-
-/** Any bar of the tickers with events that reach so far, each ticker counting by these. @param moves of each ticker */
-function basePoint(
-  subjects: readonly Subject[],
-  moves: readonly Float64Array[],
-  bar: number,
-  i: number,
-): number | null {
-  let sum = 0
-  let weights = 0
-  for (const [s, { prices, signals }] of subjects.entries()) {
-    let weight = 0
-    for (const event of signals.bars) if (!Number.isNaN(movedTo(prices, event, bar))) weight++
-    if (weight === 0) continue
-    sum += weight * moves[s]![i]!
-    weights += weight
-  }
-  return weights === 0 ? null : sum / weights
 }
 
 /**

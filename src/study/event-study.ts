@@ -34,10 +34,8 @@ export async function eventStudy(source: PricedSource, query: StudyQuery, ways: 
   const { path, cells } = await partsOf(material, step, source.threads)
   const windows = cells.map(({ window }) => window)
   const range = rangeOf(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
-  const noted = await trials?.note(
-    'cell',
-    cells.map(cell => trialOf(query, range, cell)),
-  )
+  const looks = cells.map(cell => trialOf(query, range, cell))
+  const noted = await trials?.note('cell', looks)
   const found: EventStudy = {
     ...headOf(material, range),
     trials: { run: windows.length, ledger: noted?.ofKind ?? null },

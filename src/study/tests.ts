@@ -122,14 +122,8 @@ function calendarTimeT({ portfolio: { open, sum, excess }, benchmark }: Held): {
   const days = Int32Array.from(open.keys()).filter(isHeld)
   const lag = automaticLag(days.length)
   const mean = (total: Float64Array): Float64Array => Float64Array.from(days, day => total[day]! / open[day]!)
-  const found =
-    benchmark === null
-      ? neweyWest(mean(excess), mean(open), lag)
-      : neweyWestAlpha(
-          mean(sum),
-          Float64Array.from(days, day => benchmark[day]!),
-          lag,
-        )
+  const market = benchmark && Float64Array.from(days, day => benchmark[day]!)
+  const found = market ? neweyWestAlpha(mean(sum), market, lag) : neweyWest(mean(excess), mean(open), lag)
   return found && { t: found.t, df: null }
 }
 

@@ -237,10 +237,8 @@ export async function noted(
     const range = ranges.get(name) ?? rangeOf(group.map(book => eligibleDays(book, condition.field)))
     ranges.set(name, range)
     const tickers = group.map(book => book.ticker)
-    return cellTrial(
-      { tickers, filter: filterOf(condition, query), horizon, ...range },
-      { p, test: DEFAULT_TEST, sharpe },
-    )
+    const spec = { tickers, filter: filterOf(condition, query), horizon, ...range }
+    return cellTrial(spec, { p, test: DEFAULT_TEST, sharpe })
   })
   const { ofKind } = await trials.note('cell', own)
   if (query.family === 'run') return { cells: ofKind, others: [] }
