@@ -3,7 +3,6 @@ import type { Series } from '../model/series.js'
 import type { Abnormal, StudyQuery } from '../params/studies.js'
 import { expandedTail } from '../statistics/bootstrap.js'
 import {
-  type AbnormalEvent,
   abnormalEvent,
   abnormalReturns,
   aggregate,
@@ -132,14 +131,13 @@ export function modelledEvents(
 /** The event over the bars 1..h; null while they have not all elapsed, and where the benchmark lacks one. */
 function eventOver({ bar, days, returns, market, model }: ModelledEvent, horizon: number): DatedEvent | null {
   if (model === null || bar + horizon >= days.length) return null
-  const window = (column: Float64Array | Int32Array) => column.subarray(bar + 1, bar + horizon + 1)
-  const held = market === undefined ? undefined : (window(market) as Float64Array)
+  const [from, to] = [bar + 1, bar + horizon + 1]
+  const held = market?.subarray(from, to)
   if (held !== undefined && hasGap(held)) return null
-  const event: AbnormalEvent = abnormalEvent(model, window(returns) as Float64Array, held)
   return {
-    ...event,
+    ...abnormalEvent(model, returns.subarray(from, to), held),
     estimationDays: days.subarray(bar - ESTIMATION.first, bar - ESTIMATION.last + 1),
-    eventDays: window(days) as Int32Array,
+    eventDays: days.subarray(from, to),
   }
 }
 

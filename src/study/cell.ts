@@ -198,21 +198,13 @@ export function fewUnits(units: number): string {
   return `the windows of all events run together into ${units} ${what}, fewer than ${LEAST_UNITS}`
 }
 
-/** What follows any bar of the tickers that have events, each counting as its events do. Their returns lose their order. */
-export interface Base {
-  /** Bars. */
-  n: number
-  mean: number | null
-  median: number | null
-  /** Share of returns above 0. */
-  hit: number | null
-  /** Of returns, about their mean. */
-  deviation: number | null
-  /** Each ticker's returns, put in ascending order where they lay, and its events. */
-  columns: Weighted[]
-}
-
-export function baseOf(members: readonly Pick<MemberBars, 'returns' | 'events' | 'base'>[]): Base {
+/**
+ * What follows any bar of the tickers that have events, each counting as its events do; with each ticker's returns, which
+ * are put in ascending order where they lie, and its events.
+ */
+export function baseOf(
+  members: readonly Pick<MemberBars, 'returns' | 'events' | 'base'>[],
+): StudyWindow['base'] & { columns: Weighted[] } {
   const counting = members.filter(({ events }) => events.length > 0)
   const events = counting.reduce((sum, member) => sum + member.events.length, 0)
   if (events === 0) return { n: 0, mean: null, median: null, hit: null, deviation: null, columns: [] }

@@ -6,14 +6,7 @@ import type { StudyQuery } from '../params/studies.js'
 import { fieldOf, type PricedSource, type Step, tickerBars, type Ways } from '../source.js'
 import { inOrder, shared } from '../threads.js'
 import { modelledEvents } from './abnormal.js'
-import {
-  type EventStudy,
-  gravestFirst,
-  type Occurrence,
-  type PathPoint,
-  type StudyWindow,
-  samplingOf,
-} from './result.js'
+import { type EventStudy, gravestFirst, type Occurrence, type PathPoint, samplingOf } from './result.js'
 import { daysAt, forwardReturns, type Range, rangeOf } from './signals.js'
 import { extremesAfter, type Subject, subjectsOf } from './subject.js'
 import { type CellSpec, cellTrial } from './trials.js'
@@ -128,11 +121,7 @@ function headOf({ query, subjects, asOf }: Material, range: Range) {
   }
 }
 
-function trialOf(
-  { tickers, filter }: StudyQuery,
-  range: Range,
-  { window, sharpe }: { window: StudyWindow; sharpe: number | null },
-) {
+function trialOf({ tickers, filter }: StudyQuery, range: Range, { window, sharpe }: Cell) {
   const spec: CellSpec = { tickers: [...new Set(tickers)], filter, horizon: window.horizon, ...range }
   const { p, test } = window.tests[0]!
   return cellTrial(spec, { p, test, sharpe })

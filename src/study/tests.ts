@@ -158,25 +158,32 @@ function tTest(test: TestKey, found: { t: number; df: number | null } | null, re
   }
 }
 
-/**
- * 95 % of the difference by the stationary bootstrap of the calendar (Politis & Romano 1994). The mean block is the
- * horizon, or longer where Politis and White's choice for what each day adds to the estimate, excess - diff · events, is.
- * Its ends lie further out the fewer blocks of the horizon the events amount to: plain percentiles miss 0 in a tenth of
- * random walks.
- */
-export function stationaryInterval({ horizon, series, diff }: Cell, resampling: Resampling): Interval {
-  const { events, excess } = series
-  const blocks = effectiveBlocks(events, horizon)
-  if (blocks < FEWEST_BLOCKS) return noInterval('stationary bootstrap', 'one stretch of time has most of the events')
-  const influence = excess.map((sum, day) => sum - diff * events[day]!)
-  const block = Math.max(horizon, politisWhite(influence))
-  const found = stationaryRatioInterval(excess, events, { ...resampling, block, tail: expandedTail(blocks) })
+/** 95 % of the difference by the stationary bootstrap of the calendar (Politis & Romano 1994). */
+export function stationaryInterval(cell: Cell, resampling: Resampling): Interval {
+  const blocks = blocksOf(cell)
+  if (blocks === null) return noInterval('stationary bootstrap', 'one stretch of time has most of the events')
+  const { events, excess } = cell.series
+  const found = stationaryRatioInterval(excess, events, { ...resampling, ...blocks })
   if (found === null) return noInterval('stationary bootstrap', 'all events lie on one day')
-  return { method: 'stationary bootstrap', level: 0.95, low: found.low, high: found.high, block, reason: null }
+  const { low, high } = found
+  return { method: 'stationary bootstrap', level: 0.95, low, high, block: blocks.block, reason: null }
 }
 
 /** Fewer say nothing about how much they vary. */
-export const FEWEST_BLOCKS = 2
+const FEWEST_BLOCKS = 2
+
+/**
+ * What a stationary bootstrap of a cell draws: blocks whose mean length is the horizon, or longer where Politis and White's
+ * choice for what each day adds to the estimate, excess - diff · events, is. The ends of an interval lie further out the
+ * fewer blocks of the horizon the events amount to: plain percentiles miss 0 in a tenth of random walks.
+ * @returns null where one of them has most of the events
+ */
+export function blocksOf({ horizon, series: { events, excess }, diff }: Cell): { block: number; tail: number } | null {
+  const blocks = effectiveBlocks(events, horizon)
+  if (blocks < FEWEST_BLOCKS) return null
+  const influence = excess.map((sum, day) => sum - diff * events[day]!)
+  return { block: Math.max(horizon, politisWhite(influence)), tail: expandedTail(blocks) }
+}
 
 /**
  * 95 % of the difference by the BCa bootstrap (Efron 1987) of independent units: neither events whose windows overlap nor

@@ -8,7 +8,6 @@ import { sharpe } from '../statistics/sharpe.js'
 import { abnormalOver, heldPositions, type ModelledEvent, pathOf } from './abnormal.js'
 import {
   aftermathTally,
-  type Base,
   baseOf,
   cellOf,
   daysWith,
@@ -69,7 +68,7 @@ function studyWindow(material: Material, horizon: number): { window: StudyWindow
     n_stretches: overlap(daysWith(cell.series.events), horizon).independent,
     ...figures,
     ...meanExcursions(subjects, query.horizons.indexOf(horizon), horizon),
-    base: { n: base.n, mean: base.mean, median: base.median, hit: base.hit, deviation: base.deviation },
+    base,
     context_base: contextBase(subjects, members, figures.mean),
     intervals: intervalsOf(cell, query, few),
     tests: testsOf(cell, held, query, few),
@@ -99,8 +98,8 @@ function membersIn(room: Float64Array, subjects: readonly Subject[], horizon: nu
 /** What hangs on the order of size, in which the returns of the members are put for it. */
 function spreadsOf(members: readonly MemberBars[]) {
   const returns = eventReturns(members)
-  const base = baseOf(members)
-  return { base, figures: figuresOf(returns, base), histogram: histogram(returns, base.columns) }
+  const { columns, ...base } = baseOf(members)
+  return { base, figures: figuresOf(returns, base), histogram: histogram(returns, columns) }
 }
 
 function countsOf({ subjects, asOf }: Material, members: readonly MemberBars[], horizon: number) {
@@ -123,7 +122,7 @@ function eventReturns(members: readonly MemberBars[]): Float64Array {
   return Float64Array.from(members.flatMap(({ returns, events }) => Array.from(events, i => returns[i]!))).sort()
 }
 
-function figuresOf(returns: Float64Array, base: Base) {
+function figuresOf(returns: Float64Array, base: StudyWindow['base']) {
   const n = returns.length
   const up = gains(returns)
   const average = mean(returns)

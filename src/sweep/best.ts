@@ -45,9 +45,9 @@ export class Contest {
     pace: Pace,
   ): Promise<BestOfMany> {
     const reasons: Record<string, string> = {}
-    await pace.turn(() => `testing the best of ${whole(this.#names.length)}`)
+    await pace(() => `testing the best of ${whole(this.#names.length)}`)
     const ability = await this.#ability(query, reasons, pace)
-    await pace.turn(() => `probability of overfitting, ${whole(this.#names.length)} cells`)
+    await pace(() => `probability of overfitting, ${whole(this.#names.length)} cells`)
     return {
       cells: this.#names.length,
       resamples: query.resamples,
@@ -70,7 +70,7 @@ export class Contest {
     const found: { reps: number; part: SuperiorAbility }[] = []
     for (const [i, reps] of parts.entries()) {
       found.push({ reps, part: test!(reps, namedStream(seed, `best of many, part ${i}`)) })
-      await pace.turn(() => `best of ${whole(this.#names.length)}, ${i + 1} of ${parts.length}`)
+      await pace(() => `best of ${whole(this.#names.length)}, ${i + 1} of ${parts.length}`)
     }
     const [first] = found
     if (first === undefined) {
@@ -201,7 +201,7 @@ export function seenOf(look: Look, scene: Scene, resamples: Resamples | null): S
 }
 
 export function sweepCell(found: Found & { q: number | null }, query: KnownSweep): SweepCell {
-  const { key, events, sums, independent, p, q, low, high, t, sharpe, reason } = found
+  const { key, events, sums, baseHit, independent, p, q, low, high, t, sharpe, reason } = found
   const { field, bands, prev_bands, context } = filterOf(key.condition, query)
   return {
     ticker: key.ticker,
@@ -216,6 +216,7 @@ export function sweepCell(found: Found & { q: number | null }, query: KnownSweep
     n_indep: independent,
     lost: events - sums.n,
     ...meansOf(sums),
+    base_hit: baseHit,
     low,
     high,
     p,
@@ -227,7 +228,7 @@ export function sweepCell(found: Found & { q: number | null }, query: KnownSweep
   }
 }
 
-function meansOf({ n, returns, base, hits, baseHits }: Sums) {
-  if (n === 0) return { mean: null, base: null, diff: null, hit: null, base_hit: null }
-  return { mean: returns / n, base: base / n, diff: returns / n - base / n, hit: hits / n, base_hit: baseHits / n }
+function meansOf({ n, returns, base, hits }: Sums) {
+  if (n === 0) return { mean: null, base: null, diff: null, hit: null }
+  return { mean: returns / n, base: base / n, diff: returns / n - base / n, hit: hits / n }
 }

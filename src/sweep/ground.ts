@@ -88,41 +88,40 @@ export function signalsOn(books: readonly Book[], condition: Condition): Readonl
   return new Map(books.map(book => [book, signalBars(book, condition)]))
 }
 
-/** Sums over the events of a pool, and over the base of each one's ticker. */
+/** Sums over the events of a pool, of which some gained and some fell, and of the base of each one's ticker. */
 export interface Sums {
   n: number
   returns: number
   hits: number
+  falls: number
   base: number
-  baseHits: number
 }
 
-export const NOTHING: Readonly<Sums> = { n: 0, returns: 0, hits: 0, base: 0, baseHits: 0 }
+export const NOTHING: Readonly<Sums> = { n: 0, returns: 0, hits: 0, falls: 0, base: 0 }
 
-/** @param sign -1 counts a fall as a gain */
-export function sumsOf(grounds: readonly Ground[], sign: 1 | -1 = 1): Sums {
+export function sumsOf(grounds: readonly Ground[]): Sums {
   const sums = { ...NOTHING }
-  for (const { events, returns, base, baseHit } of grounds) {
+  for (const { events, returns, base } of grounds) {
     sums.n += events.length
-    sums.base += events.length * base * sign
-    if (sign === 1) sums.baseHits += events.length * baseHit
-    else sums.baseHits += events.length * (gains(returns.map(value => -value)) / returns.length)
+    sums.base += events.length * base
     for (const i of events) {
-      sums.returns += sign * returns[i]!
-      if (sign * returns[i]! > 0) sums.hits++
+      sums.returns += returns[i]!
+      if (returns[i]! > 0) sums.hits++
+      if (returns[i]! < 0) sums.falls++
     }
   }
   return sums
 }
 
+/** @param sign -1: of whoever holds them short */
+export function signed(sums: Sums, sign: 1 | -1): Sums {
+  const { returns, base, hits, falls } = sums
+  return sign === 1 ? sums : { ...sums, returns: -returns, base: -base, hits: falls, falls: hits }
+}
+
 export function added(a: Sums, b: Sums): Sums {
-  return {
-    n: a.n + b.n,
-    returns: a.returns + b.returns,
-    hits: a.hits + b.hits,
-    base: a.base + b.base,
-    baseHits: a.baseHits + b.baseHits,
-  }
+  const { n, returns, hits, falls, base } = b
+  return { n: a.n + n, returns: a.returns + returns, hits: a.hits + hits, falls: a.falls + falls, base: a.base + base }
 }
 
 /** How the days are cut: what is chosen on, what is checked on, and in which parts the checks are told apart. */
@@ -255,7 +254,7 @@ export async function booksOf(source: PricedSource, query: SweepQuery, pace: Pac
     lag,
   })) {
     books.push(bookOf(found, query, contexts, columns))
-    await pace.turn(() => `reading ${found.prices.ticker}, ${books.length} of ${tickers.length}`)
+    await pace(() => `reading ${found.prices.ticker}, ${books.length} of ${tickers.length}`)
   }
   return books
 }
@@ -366,21 +365,19 @@ function vocabulary({ vocabularies }: Asked, field: string): readonly string[] {
 /** Milliseconds of work after which others get their turn. */
 const SPELL = 40
 
-/** Lets long work be watched and broken off: tells how far it is, and lets the event loop turn now and then. */
-export class Pace {
-  readonly #step: Step | undefined
-  #next = performance.now() + SPELL
+/**
+ * Lets long work be watched and broken off: tells how far it is, and lets the event loop turn now and then. To be awaited
+ * as often as one likes.
+ */
+export type Pace = (text: () => string) => Promise<void>
 
-  constructor(step: Step | undefined) {
-    this.#step = step
-  }
-
-  /** To be awaited as often as one likes. */
-  async turn(text: () => string): Promise<void> {
-    if (performance.now() < this.#next) return
-    this.#step?.(text)
+export function paceOf(step: Step | undefined): Pace {
+  let next = performance.now() + SPELL
+  return async text => {
+    if (performance.now() < next) return
+    step?.(text)
     await setImmediate()
-    this.#next = performance.now() + SPELL
+    next = performance.now() + SPELL
   }
 }
 

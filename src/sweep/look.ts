@@ -1,14 +1,14 @@
 import type { Adjustment } from '../params/studies.js'
-import { expandedTail, politisWhite, stationaryIndices } from '../statistics/bootstrap.js'
+import { stationaryIndices } from '../statistics/bootstrap.js'
 import { quantile } from '../statistics/moments.js'
-import { effectiveBlocks, neweyWest } from '../statistics/robust.js'
+import { neweyWest } from '../statistics/robust.js'
 import { benjaminiHochberg, benjaminiYekutieli, type Column, holm } from '../statistics/selection.js'
 import { sharpe } from '../statistics/sharpe.js'
 import { type Cell, cellOf, daysWith, independentWindows, sharingDays, spreadOfCell } from '../study/cell.js'
 import { tooFew } from '../study/result.js'
 import { placesIn } from '../study/signals.js'
 import { calendarTime, dailyReturns } from '../study/subject.js'
-import { FEWEST_BLOCKS, shiftTest } from '../study/tests.js'
+import { blocksOf, shiftTest } from '../study/tests.js'
 import {
   type Book,
   conditionsOf,
@@ -25,7 +25,7 @@ import {
   sumsOf,
   type Timeline,
 } from './ground.js'
-import type { KnownSweep } from './result.js'
+import type { KnownSweep, SweepCell } from './result.js'
 
 /** A cell that was looked at, and its p-value. */
 export interface Look {
@@ -33,6 +33,8 @@ export interface Look {
   name: string
   events: number
   sums: Sums
+  /** Share of gains after any bar of the tickers, each counting as its events do. */
+  baseHit: number | null
   independent: number
   p: number | null
   /** The least that it could have been, with so many shifts. */
@@ -96,9 +98,11 @@ export function* looksAt(scene: Scene, { field, which, from, to }: Part): Genera
 function lookAt(key: Key, { grounds, lost }: Pool, { query, name: run }: Scene): Look {
   const name = nameOf(key, query)
   const sums = sumsOf(grounds)
+  const baseHits = grounds.reduce((sum, { events, baseHit }) => sum + events.length * baseHit, 0)
+  const baseHit = sums.n === 0 ? null : baseHits / sums.n
   const independent = independentWindows(grounds, key.horizon)
   const untested = { p: null, leastP: null, room: null, calm: false, cell: null }
-  const look = { ...{ key, name, events: sums.n + lost, sums, independent, grounds }, ...untested }
+  const look = { ...{ key, name, events: sums.n + lost, sums, baseHit, independent, grounds }, ...untested }
   const few = tooFew(sums.n, independent, query)
   if (few !== null) return { ...look, reason: few }
   const cell = cellOf(grounds, key.horizon)
@@ -143,15 +147,15 @@ export class Resamples {
 
   /**
    * 95 % of the difference: percentiles of the ratio Σ excess / Σ events over the resamples that have events, expanded as
-   * a study's are, by as few blocks of the horizon as the events amount to; null where one block has most of them. The
-   * mean block is at least the horizon, and at least Politis and White's choice for what each day adds to the estimate.
+   * a study's are; null where one block has most of them. The mean block is at least as long as a study's.
    */
-  interval({ horizon, diff, series: { events, excess } }: Cell): { low: number; high: number; block: number } | null {
+  interval(cell: Cell): { low: number; high: number; block: number } | null {
+    const blocks = blocksOf(cell)
+    if (blocks === null) return null
+    const { tail } = blocks
+    const { events, excess } = cell.series
     const days = daysWith(events)
-    const blocks = effectiveBlocks(events, horizon)
-    if (blocks < FEWEST_BLOCKS) return null
-    const influence = excess.map((sum, day) => sum - diff * events[day]!)
-    const block = blockFrom(horizon, politisWhite(influence))
+    const block = blockFrom(cell.horizon, blocks.block)
     const drawn = this.#drawn(Math.ceil(events.length / FULL) * FULL, block)
     const numerators = new Float64Array(this.#reps)
     const denominators = new Float64Array(this.#reps)
@@ -169,7 +173,6 @@ export class Resamples {
     }
     const ratios = numerators.map((sum, rep) => sum / denominators[rep]!).filter(ratio => !Number.isNaN(ratio))
     ratios.sort()
-    const tail = expandedTail(blocks)
     return ratios.length === 0 ? null : { low: quantile(ratios, tail)!, high: quantile(ratios, 1 - tail)!, block }
   }
 
@@ -243,11 +246,7 @@ function nullsLast(a: number | null, b: number | null): number {
 }
 
 /** What a tested cell adds to its p-value. */
-export interface Tested {
-  low: number | null
-  high: number | null
-  t: number | null
-  sharpe: number | null
+export interface Tested extends Pick<SweepCell, 'low' | 'high' | 't' | 'sharpe'> {
   /** Of the calendar-time portfolio, one a day of the timeline; it could hold something from the first place to the last. */
   returns: Float64Array
   span: { from: number; to: number }

@@ -16,7 +16,7 @@ import {
   filterOf,
   isValidated,
   type Key,
-  Pace,
+  paceOf,
   planOf,
   timelineOf,
 } from './ground.js'
@@ -39,7 +39,7 @@ export async function sweep(source: PricedSource, asked: SweepQuery, ways: Ways 
   const { threads } = source
   checkCells(cellCount(query))
   checkFamily(query.family, trials)
-  const pace = new Pace(ways.step)
+  const pace = paceOf(ways.step)
   const books = await booksOf(source, query, pace)
   const timeline = timelineOf(books)
   const plan = planOf(query, timeline)

@@ -16,6 +16,7 @@ import {
   rangeMask,
   type Sums,
   signalsOn,
+  signed,
   sumsOf,
   type Timeline,
   trainMask,
@@ -61,7 +62,7 @@ export async function validationOf(
     folds.push({
       ...rangesOf(fold, masks, windows, timeline),
       chosen: chosen.map(({ name, sign }) => (sign === 1 ? name : `${name} (short)`)),
-      train_mean: meanOf(chosen.map(({ sums, sign }) => (sign === 1 ? sums : mirrored(sums))).reduce(added, NOTHING)),
+      train_mean: meanOf(chosen.map(({ sums, sign }) => signed(sums, sign)).reduce(added, NOTHING)),
       test_mean: meanOf(checked.reduce(added, NOTHING)),
     })
   }
@@ -107,7 +108,8 @@ function checkedOn({ books, timeline }: Scene, part: BarRange, chosen: readonly 
     const name = `${condition.field} ${horizon} ${ticker}`
     const grounds = known.get(name) ?? group.map(book => groundOf(book, condition.field, horizon, mask, timeline))
     known.set(name, grounds)
-    sums = added(sums, sumsOf(poolOf(grounds, signalsOn(group, condition)).grounds, sign))
+    const pool = poolOf(grounds, signalsOn(group, condition))
+    sums = added(sums, signed(sumsOf(pool.grounds), sign))
   }
   return sums
 }
@@ -168,10 +170,6 @@ function meanOf({ n, returns }: Sums): number | null {
   return n === 0 ? null : returns / n
 }
 
-function mirrored(sums: Sums): Sums {
-  return { ...sums, returns: -sums.returns, base: -sums.base }
-}
-
 /** What is looked at: the same data, and of them the bars that count in each scene. */
 export interface SweepData {
   /** At least one. */
@@ -200,7 +198,7 @@ export async function* lookAll(
   let done = 0
   const turn = (scene: number): Promise<void> => {
     const total = cellCount(scenes[scene]!.query)
-    return pace.turn(() => `${scenes[scene]!.name}, cell ${whole(1 + ((done - 1) % total))} of ${whole(total)}`)
+    return pace(() => `${scenes[scene]!.name}, cell ${whole(1 + ((done - 1) % total))} of ${whole(total)}`)
   }
   const here = async (task: SweepTask): Promise<Seen[]> => {
     const seen: Seen[] = []

@@ -15,7 +15,7 @@ import { cellOf, memberBars } from '../../src/study/cell.js'
 import { eventStudy } from '../../src/study/event-study.js'
 import { stationaryInterval } from '../../src/study/tests.js'
 import { Contest, disagreements } from '../../src/sweep/best.js'
-import { namedStream, Pace } from '../../src/sweep/ground.js'
+import { namedStream, paceOf } from '../../src/sweep/ground.js'
 import { adjusted, Resamples } from '../../src/sweep/look.js'
 import type { BestOfMany, SweepCell } from '../../src/sweep/result.js'
 import { type SweepQuery, sweep } from '../../src/sweep/sweep.js'
@@ -348,7 +348,7 @@ describe('the test of the best', () => {
       column: { places, values },
     })
     const query = { resamples: 499, pbo_blocks: 4, seed: 9 }
-    const best = await contest.judge(query, { tried: 1, sharpes: [0.1] }, new Pace(undefined))
+    const best = await contest.judge(query, { tried: 1, sharpes: [0.1] }, paceOf(undefined))
     const series = new Float64Array(days)
     places.forEach((place, i) => {
       series[place] = values[i]!

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formatDay } from '../../src/model/day.js'
-import { booksOf, Pace, planOf, rangeMask, timelineOf, trainMask, windowEnds } from '../../src/sweep/ground.js'
+import { booksOf, paceOf, planOf, rangeMask, timelineOf, trainMask, windowEnds } from '../../src/sweep/ground.js'
 import { type SweepQuery, sweep } from '../../src/sweep/sweep.js'
 import { notInQuick } from '../support/full.js'
 import { asked, madeMarket } from './support/market.js'
 
 const MARKET = madeMarket({ seed: 8, tickers: 3, bars: 420, staggered: 35, chained: ['macd_state'], leaving: 0.2 })
 const TICKERS = await MARKET.withBars()
-const BOOKS = await booksOf(MARKET, asked({ tickers: TICKERS, fields: ['macd_state'] }), new Pace(undefined))
+const BOOKS = await booksOf(MARKET, asked({ tickers: TICKERS, fields: ['macd_state'] }), paceOf(undefined))
 const TIMELINE = timelineOf(BOOKS)
 
 const cuts: fc.Arbitrary<Partial<SweepQuery>> = fc.oneof(
