@@ -82,7 +82,7 @@ export async function backtest(
     years: yearsOf({ days, ...curve }),
     drawdowns: deepestFalls(simulation),
     trials: await deflated(looks, sample, trials, { family, vocabularies: await vocabulariesOf(source) }),
-    assumptions: assumptionsOf(strategy, own.members, barsAYear, run, random_entry, part),
+    assumptions: assumptionsOf(own, barsAYear, run, random_entry, part),
     warnings: [
       ...gravestFirst([
         ...warningsOf(simulation, found, run),
@@ -199,8 +199,7 @@ function toldTrade(strategy: Strategy, { taken, bars: held, mfe, mae }: Lived): 
 
 /** What a run assumes, line by line. */
 function assumptionsOf(
-  strategy: Strategy,
-  members: readonly Member[],
+  { strategy, members }: Ready,
   barsAYear: number,
   run: RunOptions,
   { draws }: Backtest['random_entry'],

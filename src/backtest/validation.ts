@@ -173,20 +173,27 @@ export function monteCarlo(days: Int32Array, curve: Curve, draws: number, seed: 
   const returns = returnsOf(curve)
   const why = reasonAgainst(curve, returns)
   if (why !== null) return { draws: 0, block: null, ...NOTHING, fan: [], reason: why }
-  const block = politisWhite(returns)
+  const [n, block] = [returns.length, politisWhite(returns)]
   const random = Random.stream(new Random(seed).word(), STREAM)
-  const drawn = new Draws(curve, returns, draws)
-  const indices = new Int32Array(returns.length)
-  for (let draw = 0; draw < draws; draw++) drawn.add(stationaryIndices(random, returns.length, block, indices))
-  const tail = expandedTail(Math.max(2, returns.length / block))
+  const dates = Math.min(FAN_DATES, n)
+  const bars = Array.from({ length: dates + 1 }, (_, i) => Math.round((i * n) / dates))
+  const indices = new Int32Array(n)
+  const drawn = Array.from({ length: draws }, () =>
+    drawnCurve(curve, returns, stationaryIndices(random, n, block, indices), bars),
+  )
+  const tail = expandedTail(Math.max(2, n / block))
+  const interval = (of: (one: (typeof drawn)[number]) => number): Interval => intervalOf(drawn.map(of), tail)
   return {
     draws,
     block,
-    cagr: intervalOf(drawn.cagr, tail),
-    sharpe: intervalOf(drawn.sharpe, tail),
-    max_drawdown: intervalOf(drawn.falls, tail),
-    lost: drawn.cagr.filter(value => value < 0).length / draws,
-    fan: drawn.fan(days),
+    cagr: interval(one => one.cagr),
+    sharpe: interval(one => one.sharpe),
+    max_drawdown: interval(one => one.fall),
+    lost: drawn.filter(({ cagr }) => cagr < 0).length / draws,
+    fan: bars.map((bar, i) => {
+      const values = Float64Array.from(drawn, one => one.values[i]!)
+      return fanPoint(dateOf(days[bar]) ?? '', curve.start, values.sort())
+    }),
     reason: null,
   }
 }
@@ -204,59 +211,26 @@ function reasonAgainst({ equity, start }: Curve, returns: Float64Array): string 
 }
 
 /** A value that a draw does not have is NaN, and left out. */
-function intervalOf(values: Float64Array, tail: number): Interval {
-  const known = values.filter(value => !Number.isNaN(value)).sort()
+function intervalOf(values: readonly number[], tail: number): Interval {
+  const known = Float64Array.from(values.filter(value => !Number.isNaN(value))).sort()
   return { low: quantile(known, tail), median: quantile(known, 0.5), high: quantile(known, 1 - tail) }
 }
 
-/** What is kept of every draw: three statistics, and its value on some dates. */
-class Draws {
-  readonly cagr: Float64Array
-  readonly sharpe: Float64Array
-  readonly falls: Float64Array
-  readonly #curve: Curve
-  readonly #returns: Float64Array
-  /** Bars of the fan, from the second on, and of each the values of all draws. */
-  readonly #bars: number[]
-  readonly #values: Float64Array[]
-  #made = 0
-
-  constructor(curve: Curve, returns: Float64Array, draws: number) {
-    this.#curve = curve
-    this.#returns = returns
-    this.cagr = new Float64Array(draws)
-    this.sharpe = new Float64Array(draws)
-    this.falls = new Float64Array(draws)
-    const dates = Math.min(FAN_DATES, returns.length)
-    this.#bars = Array.from({ length: dates }, (_, i) => Math.round(((i + 1) * returns.length) / dates))
-    this.#values = this.#bars.map(() => new Float64Array(draws))
+/** What is kept of a curve of drawn returns that begins at 1: three statistics, and its values after some bars, the first 0. */
+function drawnCurve({ barsAYear, riskFree }: Curve, returns: Float64Array, drawn: Int32Array, bars: readonly number[]) {
+  const values = new Float64Array(bars.length).fill(1)
+  let [value, high, fall, next] = [1, 1, 0, 1]
+  for (let i = 0; i < drawn.length; i++) {
+    value *= 1 + returns[drawn[i]!]!
+    if (value > high) high = value
+    else if (value / high - 1 < fall) fall = value / high - 1
+    if (i + 1 === bars[next]) values[next++] = value
   }
+  const cagr = value ** (barsAYear / drawn.length) - 1
+  return { values, fall, cagr, sharpe: drawnSharpe(returns, drawn, barsAYear, riskFree) }
+}
 
-  add(indices: Int32Array): void {
-    const [returns, draw] = [this.#returns, this.#made++]
-    const n = returns.length
-    let [value, high, fall, next] = [1, 1, 0, 0]
-    for (let i = 0; i < n; i++) {
-      value *= 1 + returns[indices[i]!]!
-      if (value > high) high = value
-      else if (value / high - 1 < fall) fall = value / high - 1
-      if (i + 1 === this.#bars[next]) this.#values[next++]![draw] = value
-    }
-    const { barsAYear, riskFree } = this.#curve
-    this.cagr[draw] = value ** (barsAYear / n) - 1
-    this.falls[draw] = fall
-    this.sharpe[draw] = drawnSharpe(returns, indices, barsAYear, riskFree)
-  }
-
-  fan(days: Int32Array): FanPoint[] {
-    const { start } = this.#curve
-    const [first, ...dates] = [0, ...this.#bars].map(bar => dateOf(days[bar]) ?? '')
-    const begun = { date: first!, p5: start, p25: start, median: start, p75: start, p95: start }
-    const points = dates.map((date, i): FanPoint => {
-      const ascending = this.#values[i]!.sort()
-      const at = (p: number): number => start * quantile(ascending, p)!
-      return { date, p5: at(0.05), p25: at(0.25), median: at(0.5), p75: at(0.75), p95: at(0.95) }
-    })
-    return [begun, ...points]
-  }
+function fanPoint(date: string, start: number, ascending: Float64Array): FanPoint {
+  const at = (p: number): number => start * quantile(ascending, p)!
+  return { date, p5: at(0.05), p25: at(0.25), median: at(0.5), p75: at(0.75), p95: at(0.95) }
 }

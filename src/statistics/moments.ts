@@ -89,7 +89,7 @@ const SHARED = 8
 /**
  * Quantile `p` of a pool to which each member contributes by its weight, however many values it has: of the mixture
  * F = Σ weight · F_i / Σ weight, where F_i is the member's distribution function, linear between order statistics as in
- * quantile.ts. So one member alone has its own quantile, and the order of members does not matter. null of no members.
+ * `quantile`. So one member alone has its own quantile, and the order of members does not matter. null of no members.
  */
 export function pooledQuantile(members: readonly Weighted[], p: number): number | null {
   return new Mixtures(members.map(({ ascending }) => ascending)).quantiles(members, [p])[0]!

@@ -80,7 +80,7 @@ export function tickerBase(
 
 /**
  * The base of a pool: each ticker's figures weighted by its number of events, so that a ticker counts in the base as it
- * counts in the tally. Quantiles are those of the mixture with these weights (pooled-quantile.ts). Of one ticker: its own
+ * counts in the tally. Quantiles are those of the mixture with these weights (moments.ts). Of one ticker: its own
  * figures, also without any event. @param market of which the pool is a part
  */
 export function measuredBase(pool: readonly BaseShare[], market: Market): Base {
@@ -140,7 +140,7 @@ function noWeight(pool: readonly BaseShare[]): string {
 
 export type Shares = Record<Performance, number | null>
 
-/** Raw returns in five figures, fractions; quantiles are linear between order statistics (quantile.ts). */
+/** Raw returns in five figures, fractions; quantiles are linear between order statistics. */
 export interface ReturnFigures {
   n: number
   /** Share of returns above 0. */
