@@ -10,7 +10,7 @@ import { checkFamily } from '../study/trials.js'
 import { contextReach } from '../study/words.js'
 import { benchmarkOf, buyAndHold, heldAlone, heldInPart, type Judged, randomEntry } from './comparison.js'
 import { deflated, lookOf } from './looks.js'
-import { portfolioCalendar, type Ready, type Simulation, simulate } from './portfolio.js'
+import { portfolioCalendar, type Simulation, simulate } from './portfolio.js'
 import type { Backtest, Benchmark, Trade } from './result.js'
 import {
   averageExposure,
@@ -26,7 +26,7 @@ import {
   returnsOf,
   yearsOf,
 } from './statistics.js'
-import { type Lived, type Member, membersOf, worthOf } from './trade.js'
+import { type Lived, loaded, type Member, type Ready, worthOf } from './trade.js'
 import { monteCarlo, validate } from './validation.js'
 import { barsAYearIn, checkShares, signalsFound, warningsOf } from './warnings.js'
 import { costsInWords, exitsInWords, FILLS_IN_WORDS, placesInWords, rankInWords } from './words.js'
@@ -46,10 +46,8 @@ export async function backtest(
   // What is not there is refused before the work, not after it.
   const benchmark =
     strategy.benchmark === null ? null : await tickerBars(source, strategy.benchmark, strategy.timeframe)
-  const [members, ...others] = await membersOf(source, [strategy, ...candidates], step)
-  checkShares(strategy, members!)
-  const own: Ready = { strategy, members: members! }
-  const rivals: Ready[] = candidates.map((candidate, i) => ({ strategy: candidate, members: others[i]! }))
+  const [own, ...rivals] = (await loaded(source, [strategy, ...candidates], step)) as [Ready, ...Ready[]]
+  checkShares(own)
   step?.(() => 'trades')
   const simulation = simulate(own)
   const { days } = simulation
@@ -64,7 +62,7 @@ export async function backtest(
   const monte_carlo = run.monte_carlo === null ? null : monteCarlo(days, curve, run.monte_carlo, strategy.seed)
   const rivalLooks = rivals.map(rival => lookOf(simulate(rival)))
   const last = [{ days }, ...rivalLooks].reduce((most, look) => Math.max(most, look.days.at(-1) ?? most), -1)
-  const calendar = portfolioCalendar([...own.members, ...others.flat()])
+  const calendar = portfolioCalendar([own, ...rivals].flatMap(({ members }) => members))
   const validation = validate(own, rivals, { calendar, last }, run)
   const sample = sampleOf(statistics.sharpe, returnsOf(curve), barsAYear)
   const looks = [lookOf(simulation), ...rivalLooks]

@@ -9,7 +9,7 @@ import { drawnSharpe, sampleOf, sharpe } from '../statistics/sharpe.js'
 import { type Gravity, gravestFirst, type Warning } from '../study/result.js'
 import { checkFamily } from '../study/trials.js'
 import { sharedPlaces } from './comparison.js'
-import { deflated, lookOf } from './looks.js'
+import { deflated, lookedOn, lookOf } from './looks.js'
 import { type Simulation, simulate } from './portfolio.js'
 import type { ComparedStrategy, Comparison, SharpeDifference } from './result.js'
 import {
@@ -24,7 +24,7 @@ import {
   tradeStatistics,
   yearsOf,
 } from './statistics.js'
-import { lookedOn, membersOf, type Taken } from './trade.js'
+import { loaded, type Ready, type Taken } from './trade.js'
 import { checkShares, warningsOfOne } from './warnings.js'
 
 /** A strategy that was traded over all its days, with what of them all have: places among its own, first day and last. */
@@ -49,9 +49,9 @@ export async function compare(
   checkFamily(family, trials)
   const simulations: Simulation[] = []
   for (const strategy of strategies) {
-    const [members] = await membersOf(source, [strategy], step)
-    checkShares(strategy, members!)
-    simulations.push(simulate({ strategy, members: members! }))
+    const [ready] = (await loaded(source, [strategy], step)) as [Ready]
+    checkShares(ready)
+    simulations.push(simulate(ready))
   }
   const rivals = rivalsOf(names, simulations)
   const [first] = rivals as [Rival]

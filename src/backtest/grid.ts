@@ -14,11 +14,11 @@ import { unionCalendar } from '../study/signals.js'
 import { checkFamily } from '../study/trials.js'
 import { inOrder, shared } from '../threads.js'
 import { bestOf } from './compare.js'
-import { deflated, lookOf } from './looks.js'
-import { type Part, portfolioCalendar, type Ready, simulate } from './portfolio.js'
+import { deflated, lookedOn, lookOf } from './looks.js'
+import { type Part, portfolioCalendar, simulate } from './portfolio.js'
 import type { EquityStatistics, Grid, GridCell, Neighbours, Validation } from './result.js'
 import { curveOf, type Figures, figuresOf, returnsOf } from './statistics.js'
-import { lookedOn, type Member, membersOf } from './trade.js'
+import { loaded, type Member, type Ready } from './trade.js'
 import { foldsOf, validate } from './validation.js'
 import { A_WEEK, checkShares, ofChoices, ofPrices, SAME_CLOSE, warningsOfOne } from './warnings.js'
 import { costsInWords, FILLS_IN_WORDS } from './words.js'
@@ -35,12 +35,12 @@ const BLOCKS = 16
 export async function grid(source: PricedSource, query: GridQuery, { step, trials = null }: Ways = {}): Promise<Grid> {
   const { axes, statistic, strategies, run } = query
   checkFamily(run.family, trials)
-  const lists = await membersOf(source, strategies, step)
-  for (const [i, strategy] of strategies.entries()) checkShares(strategy, lists[i]!)
-  const apart = [...new Set(lists)]
+  const ready = await loaded(source, strategies, step)
+  ready.forEach(checkShares)
+  const apart = [...new Set(ready.map(({ members }) => members))]
   const data: GridData = {
     lists: apart,
-    cells: strategies.map((strategy, i) => ({ strategy, list: apart.indexOf(lists[i]!) })),
+    cells: ready.map(({ strategy, members }) => ({ strategy, list: apart.indexOf(members) })),
     statistic,
     calendar: portfolioCalendar(apart.flat()),
   }
@@ -50,18 +50,14 @@ export async function grid(source: PricedSource, query: GridQuery, { step, trial
   const cells = cellsOf(axes, seen)
   const values = cells.map(({ value }) => value)
   const best = bestOf(values)
-  const validation = await validated(query, lists, data, found, ask)
+  const validation = await validated(query, ready, data, found, ask)
   step?.(() => 'probability of overfitting')
   const columns = alignedReturns(found)
   const groups = alike(columns)
   const overfitting = overfittingOf(columns, groups)
   const first = best ?? 0
   const order = [first, ...strategies.keys()].filter((cell, i) => i === 0 || cell !== first)
-  const looks = order.map(cell => ({
-    strategy: strategies[cell]!,
-    days: found[cell]!.days,
-    sharpe: found[cell]!.sharpe,
-  }))
+  const looks = order.map(cell => ({ strategy: strategies[cell]!, ...found[cell]! }))
   const own = found[first]!
   const sample = best === null ? null : sampleOf(own.statistics.sharpe, own.returns, own.barsAYear)
   const vocabularies = await vocabulariesOf(source)
@@ -84,10 +80,7 @@ export async function grid(source: PricedSource, query: GridQuery, { step, trial
       best === null ? null : { cell: best, strategy: strategies[best]!, neighbours: neighboursOf(axes, values, best) },
     smoothness: smoothnessOf(axes, values, groups),
     trials: await deflated(looks, sample, trials, { family: run.family, vocabularies }),
-    pbo:
-      'reason' in overfitting
-        ? null
-        : { probability: overfitting.probability, splits: overfitting.splits, blocks: BLOCKS },
+    pbo: overfitting.pbo,
     validation,
     assumptions: assumptionsOf(query),
     warnings: [
@@ -95,12 +88,12 @@ export async function grid(source: PricedSource, query: GridQuery, { step, trial
         ...warningsOf(query, cells, best),
         ofDays(strategies, found),
         ...ofTraining(validation, query),
-        ...(best === null ? [] : ofBest({ strategy: strategies[best]!, members: lists[best]! }, own.statistics)),
+        ...(best === null ? [] : ofBest(ready[best]!, own.statistics)),
         ofPrices(apart[0] ?? []),
       ]),
       ...source.remarks(),
     ],
-    reasons: 'reason' in overfitting ? { pbo: overfitting.reason } : {},
+    reasons: overfitting.reasons,
   }
 }
 
@@ -117,7 +110,7 @@ function cellsOf(axes: readonly Axis[], seen: readonly CellResult[]): GridCell[]
 /** What the training part of each fold chooses, of the same statistic, and what came of it. */
 async function validated(
   { axes, strategies, run }: GridQuery,
-  lists: Awaited<ReturnType<typeof membersOf>>,
+  ready: readonly Ready[],
   { calendar }: GridData,
   traded: readonly WholeCell[],
   ask: Ask,
@@ -128,7 +121,6 @@ async function validated(
   const trained = await ask(folds.flatMap(({ train }) => strategies.map((_, cell) => ({ cell, part: train }))))
   const n = strategies.length
   const chosen = folds.map((_, i) => bestOf(trained.slice(i * n, (i + 1) * n).map(({ value }) => value)))
-  const ready = strategies.map((strategy, i) => ({ strategy, members: lists[i]! }))
   const found = validate(ready[0]!, ready, { calendar, last }, run, chosen)!
   // As the values of the grid are written, of which all are told.
   const names = combinations(axes).map(values =>
@@ -184,9 +176,11 @@ function alike(columns: readonly Float64Array[]): number[] {
 }
 
 /** Of strategies that differ, each once. */
-function overfittingOf(columns: readonly Float64Array[], groups: readonly number[]): ReturnType<typeof pbo> {
+function overfittingOf(columns: readonly Float64Array[], groups: readonly number[]): Pick<Grid, 'pbo' | 'reasons'> {
   const apart = columns.filter((_, cell) => groups[cell] === cell)
-  return apart.length < 2 ? { reason: 'all combinations have the same returns' } : pbo(apart, BLOCKS)
+  const found = apart.length < 2 ? { reason: 'all combinations have the same returns' } : pbo(apart, BLOCKS)
+  if ('reason' in found) return { pbo: null, reasons: { pbo: found.reason } }
+  return { pbo: { probability: found.probability, splits: found.splits, blocks: BLOCKS }, reasons: {} }
 }
 
 /**

@@ -6,14 +6,29 @@ import { variance } from '../statistics/moments.js'
 import { deflatedSharpe, type SharpeSample, sharpe } from '../statistics/sharpe.js'
 import { hashOf } from '../study/trials.js'
 import type { Simulation } from './portfolio.js'
-import type { Backtest } from './result.js'
+import type { Backtest, LookedOn } from './result.js'
 import { returnsOf } from './statistics.js'
+import { fieldsOf } from './trade.js'
 import { capitalMatters, inWords } from './words.js'
 
 /** A ruined strategy has no ratio. */
 export function lookOf({ strategy, days, equity }: Simulation): Look {
   const returns = returnsOf({ equity, start: strategy.portfolio.capital })
   return { strategy, days, sharpe: equity.every(value => value > 0) ? sharpe(returns, 1) : null }
+}
+
+/** What strategies look at, each once, in order. */
+export function lookedOn(strategies: readonly Strategy[]): LookedOn {
+  const lags = [...new Set(strategies.map(({ lag = 0 }) => lag))].sort((a, b) => a - b)
+  const contexts = new Map<string, LookedOn['contexts'][number]>()
+  for (const { context } of strategies.map(({ entry }) => entry))
+    if (context !== null)
+      contexts.set(`${context.ticker} ${context.field}`, { ticker: context.ticker, field: context.field })
+  return {
+    fields: [...new Set(strategies.flatMap(fieldsOf))].sort(),
+    contexts: [...contexts.keys()].sort().map(name => contexts.get(name)!),
+    ...(lags.at(-1)! > 0 && { lags }),
+  }
 }
 
 /** The bands of each field, by its name. */

@@ -4,13 +4,7 @@ import type { Strategy } from '../params/strategy.js'
 import { Random } from '../statistics/random.js'
 import { daysAt, placesIn, rangeOf, unionCalendar } from '../study/signals.js'
 import { type SkipReason, sizeOf } from './sizing.js'
-import { type Course, courseOf, entryBar, type Member, type Taken, takenFrom, worthOf } from './trade.js'
-
-/** A strategy with its tickers loaded. */
-export interface Ready {
-  strategy: Strategy
-  members: readonly Member[]
-}
+import { type Course, courseOf, entryBar, type Member, type Ready, type Taken, takenFrom, worthOf } from './trade.js'
 
 /** What became of the signals of a strategy, and of its money. */
 export interface Simulation extends Ready {

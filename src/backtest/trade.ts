@@ -23,7 +23,6 @@ import {
   type Signals,
   signalsIn,
 } from '../study/signals.js'
-import type { LookedOn } from './result.js'
 
 type ExitKind = 'hold' | ExitEvent['why'] | 'stop' | 'target' | 'trailing' | 'delisted' | 'data_end' | 'open'
 
@@ -339,15 +338,21 @@ export interface Member {
   rankBands: readonly string[] | null
 }
 
+/** A strategy with its tickers loaded. */
+export interface Ready {
+  strategy: Strategy
+  members: readonly Member[]
+}
+
 /**
- * The tickers of strategies that have the same ones, in their order; of each ticker everything is read at once. Strategies
+ * Strategies that have the same tickers, with these in their order; of each ticker everything is read at once. Strategies
  * that need the same of a ticker have one and the same list. Throws NotFound, TierRestricted and Busy as the market does.
  */
-export async function membersOf(
+export async function loaded(
   source: PricedSource,
   strategies: readonly Strategy[],
   step: Step = () => {},
-): Promise<Member[][]> {
+): Promise<Ready[]> {
   const { tickers, timeframe } = strategies[0]!
   const needs = strategies.map(needsOf)
   const apart = [...new Map(needs.map((need, i) => [need, strategies[i]!]))].map(([need, strategy]) => {
@@ -365,7 +370,7 @@ export async function membersOf(
     n++
   }
   const ended = new Map(apart.map(({ need, members }) => [need, withEnds(members)]))
-  return needs.map(need => ended.get(need)!)
+  return strategies.map((strategy, i) => ({ strategy, members: ended.get(needs[i]!)! }))
 }
 
 /** Of each ticker in turn what strategies stand on, by how many bars earlier their conditions look at other tickers. */
@@ -412,20 +417,6 @@ function withEnds(members: readonly Member[]): Member[] {
 export function fieldsOf({ entry, exit, rank }: Pick<Strategy, 'entry' | 'exit' | 'rank'>): string[] {
   const all = [...conditionsOf({ entry, exit }), rankFieldOf(rank)]
   return [...new Set(all.filter(name => name !== undefined))]
-}
-
-/** What strategies look at, each once, in order. */
-export function lookedOn(strategies: readonly Strategy[]): LookedOn {
-  const lags = [...new Set(strategies.map(({ lag = 0 }) => lag))].sort((a, b) => a - b)
-  const contexts = new Map<string, LookedOn['contexts'][number]>()
-  for (const { context } of strategies.map(({ entry }) => entry))
-    if (context !== null)
-      contexts.set(`${context.ticker} ${context.field}`, { ticker: context.ticker, field: context.field })
-  return {
-    fields: [...new Set(strategies.flatMap(fieldsOf))].sort(),
-    contexts: [...contexts.keys()].sort().map(name => contexts.get(name)!),
-    ...(lags.at(-1)! > 0 && { lags }),
-  }
 }
 
 /** undefined: there is no rank, or it is no field. */

@@ -8,7 +8,7 @@ import { quantile } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import { naiveT } from '../statistics/robust.js'
 import { drawnSharpe } from '../statistics/sharpe.js'
-import { type Part, type Ready, type Simulation, simulate } from './portfolio.js'
+import { type Part, type Simulation, simulate } from './portfolio.js'
 import type { FanPoint, Interval, MonteCarlo, Validation } from './result.js'
 import {
   barsAYearOf,
@@ -21,7 +21,7 @@ import {
   returnsOf,
   tradeStatistics,
 } from './statistics.js'
-import type { Lived } from './trade.js'
+import type { Lived, Ready } from './trade.js'
 import { differences } from './words.js'
 
 /** What is chosen on, and what it is checked on. */

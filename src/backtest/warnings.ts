@@ -10,7 +10,7 @@ import type { Simulation } from './portfolio.js'
 import type { Backtest, EquityStatistics, Validation } from './result.js'
 import { idlePlaces } from './sizing.js'
 import { barsAYearOf } from './statistics.js'
-import type { Member, Taken } from './trade.js'
+import type { Member, Ready, Taken } from './trade.js'
 
 /** What was found of any strategy that was traded. */
 type Traded = Pick<Backtest, 'signals' | 'ranking' | 'statistics' | 'benchmarks' | 'interest'>
@@ -101,7 +101,7 @@ function ofPlaces({ strategy, members, trades }: Simulation, { signals, ranking 
   return [
     ['partial', idle && idleWords(idle)],
     ['partial', isMuch && (ranking === null ? `${left}, ${lots}` : `${left}${chosenByRank(ranking)}`)],
-    ...ofRanks(strategy, members, ranking),
+    ...ofRanks({ strategy, members }, ranking),
     ['partial', 'no_size' in signals.skipped && `some signals bought nothing: ${whole_shares ? NO_SHARE : NO_SIZE}`],
   ]
 }
@@ -120,11 +120,8 @@ const LEVELS =
   'the rank compares levels of prices or volume, which later splits and dividends change: use a ratio such as close / sma(close, 200)'
 
 /** Where a rank decided nothing, or less than it seems to. */
-function ofRanks(
-  { portfolio, seed, rank }: Strategy,
-  members: readonly Member[],
-  ranking: Traded['ranking'],
-): Warning[] {
+function ofRanks({ strategy, members }: Ready, ranking: Traded['ranking']): Warning[] {
+  const { portfolio, seed, rank } = strategy
   if (ranking === null || rank === undefined) return []
   const { by, contested_days: contested, tied_days: tied, without_rank: without } = ranking
   const read = readRank(rank)
@@ -224,7 +221,8 @@ function signed(share: number): string {
 }
 
 /** A cost of each share is of shares as they were traded: adjusted prices make others of them, and no factors are stored. */
-export function checkShares({ costs: { per_share } }: Strategy, members: readonly Member[]): void {
+export function checkShares({ strategy, members }: Ready): void {
+  const { per_share } = strategy.costs
   const adjusted = members.filter(({ prices }) => prices.adjustment === 'adjusted')
   if (per_share === 0 || adjusted.length === 0) return
   const param = 'cost_per_share'
