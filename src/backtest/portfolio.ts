@@ -95,17 +95,10 @@ class Run {
       equity: new Float64Array(count),
       value: new Float64Array(count),
       positions: new Int32Array(count),
-      exposed: 0,
       exposure: new Float64Array(count),
-      traded: 0,
-      interest: 0,
       trades: [],
       skipped: [],
-      contested: 0,
-      tied: 0,
-      extended: 0,
-      pending: 0,
-      purged: 0,
+      ...{ exposed: 0, traded: 0, interest: 0, contested: 0, tied: 0, extended: 0, pending: 0, purged: 0 },
     }
   }
 

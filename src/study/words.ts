@@ -225,36 +225,31 @@ export function contextReach(
   events: readonly Day[],
   unfiltered: readonly Day[] = events,
 ): string[] {
-  const leavesOut = unfiltered.length > events.length
-  return [
-    ...lateWords(ticker, days, events, 'whose band is carried forward'),
-    ...earlyWords(ticker, days, unfiltered, leavesOut ? 'so in no band of it: left out' : 'so in no band of it'),
-  ]
+  const out = unfiltered.length > events.length ? ': left out' : ''
+  return beyond(ticker, days, [events, 'whose band is carried forward'], [unfiltered, `so in no band of it${out}`])
 }
 
 /** The same of a benchmark: it has no return where it has no bars. */
 function benchmarkReach(ticker: string, days: Int32Array, events: readonly Day[]): string[] {
+  const late = 'and there is nothing to compare them with'
+  return beyond(ticker, days, [events, late], [events, 'so have nothing to be compared with'])
+}
+
+/** Of events after its last bar, and of events before its first: how many they are, and what follows from it. */
+function beyond(ticker: string, days: Int32Array, [late, then]: Beyond, [early, so]: Beyond): string[] {
+  const [first, last] = [days[0], days.at(-1)]
+  if (first === undefined || last === undefined) return []
+  const after = late.filter(day => day > last + CURRENT_DAYS).length
+  const before = early.filter(day => day < first).length
   return [
-    ...lateWords(ticker, days, events, 'and there is nothing to compare them with'),
-    ...earlyWords(ticker, days, events, 'so have nothing to be compared with'),
+    ...(after === 0 ? [] : [`${some(after, late)} after the last bar of ${ticker} (${formatDay(last)}), ${then}.`]),
+    ...(before === 0
+      ? []
+      : [`${some(before, early)} before the first bar of ${ticker} (${formatDay(first)}) and ${so}.`]),
   ]
 }
 
-function lateWords(ticker: string, days: Int32Array, events: readonly Day[], so: string): string[] {
-  const last = days.at(-1)
-  if (last === undefined) return []
-  const late = events.filter(day => day > last + CURRENT_DAYS).length
-  return late === 0 ? [] : [`${some(late, events)} after the last bar of ${ticker} (${formatDay(last)}), ${so}.`]
-}
-
-function earlyWords(ticker: string, days: Int32Array, events: readonly Day[], so: string): string[] {
-  const first = days[0]
-  if (first === undefined) return []
-  const early = events.filter(day => day < first).length
-  return early === 0
-    ? []
-    : [`${some(early, events)} before the first bar of ${ticker} (${formatDay(first)}) and ${so}.`]
-}
+type Beyond = readonly [events: readonly Day[], so: string]
 
 function some(n: number, of: readonly Day[]): string {
   return `${n} of ${of.length} events ${n === 1 ? 'lies' : 'lie'}`
