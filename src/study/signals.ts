@@ -204,7 +204,10 @@ export function unionCalendar(days: readonly Int32Array[]): Int32Array {
   if (first === null || last === null) return new Int32Array()
   const seen = new Uint8Array(last - first + 1)
   for (const column of days) for (const day of column) seen[day - first] = 1
-  return Int32Array.from(seen.keys(), i => first + i).filter((_, i) => seen[i] === 1)
+  const found = new Int32Array(seen.length)
+  let n = 0
+  for (let i = 0; i < seen.length; i++) if (seen[i] === 1) found[n++] = first + i
+  return found.slice(0, n)
 }
 
 /** The days of some bars of a ticker; of bars in a row, as they nearly always are, without a copy. */
