@@ -1,6 +1,6 @@
-import { quoted, whole } from '../errors.js'
+import { quoted } from '../errors.js'
 import { parseTicker, TICKER_SHAPE, TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
-import { isLong, LONGEST, type Origin, Reader } from './reader.js'
+import { type Origin, Reader } from './reader.js'
 import { fieldsMeant, fieldsWithBand, type Vocabulary } from './vocabulary.js'
 
 export type { Vocabulary } from './vocabulary.js'
@@ -61,18 +61,13 @@ export const KEYWORDS = 'and or not in for bars enters leaves from to within any
 
 /** Reads a condition; a fault is told with the column at which it stands, what is allowed there, and the nearest word. */
 export function parseCondition(text: string, vocabulary: Vocabulary, origin: Origin = { param: 'when' }): Condition {
-  const reader = conditionReader(text, origin)
-  const condition = new Grammar(reader, vocabulary).whole()
-  if (isLong(printCondition(condition)))
-    reader.refuse(`written out, the text has more than ${whole(LONGEST)} characters`)
-  return condition
+  return new Grammar(text, vocabulary, origin).whole()
 }
 
 /** The words that may stand behind a text that is the beginning of a condition; none where it is not. */
 export function allowedAfter(text: string, vocabulary: Vocabulary): string[] {
   try {
-    const reader = conditionReader(text, { param: 'when' })
-    return new Grammar(reader, vocabulary).allowedAtEnd()
+    return new Grammar(text, vocabulary, { param: 'when' }).allowedAtEnd()
   } catch {
     return []
   }
@@ -88,10 +83,6 @@ export function isWhole(text: string, vocabulary: Vocabulary): boolean {
   }
 }
 
-function conditionReader(text: string, origin: Origin): Reader {
-  return new Reader(text, origin, { tickers: true })
-}
-
 type NamedField = NonNullable<ReturnType<Vocabulary['named']>>
 
 class Grammar {
@@ -100,14 +91,14 @@ class Grammar {
   /** The field of the test before, for those who leave it out in the next. */
   #before: NamedField | null = null
 
-  constructor(reader: Reader, vocabulary: Vocabulary) {
-    this.#reader = reader
+  constructor(text: string, vocabulary: Vocabulary, origin: Origin) {
+    this.#reader = new Reader(text, origin, true)
     this.#vocabulary = vocabulary
   }
 
   whole(): Condition {
     const condition = this.#condition()
-    this.#end()
+    this.#reader.end(printCondition(condition))
     return condition
   }
 
@@ -119,11 +110,6 @@ class Grammar {
       if (this.#reader.word.kind !== 'end') throw error
     }
     return this.#reader.allowed
-  }
-
-  #end(): void {
-    const { text } = this.#reader.word
-    this.#reader.end(text === ')' ? { what: 'no "(" is open that ")" could close' } : {})
   }
 
   #condition(): Condition {

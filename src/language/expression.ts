@@ -1,8 +1,8 @@
-import { quoted, whole } from '../errors.js'
+import { quoted } from '../errors.js'
 import { column } from '../indicators/columns.js'
 import type { Series } from '../model/series.js'
 import { byBar, CALL_NAMES, type Call, callNamed, signatureOf } from './calls.js'
-import { isLong, LONGEST, type Origin, Reader } from './reader.js'
+import { type Origin, Reader } from './reader.js'
 
 /**
  * Expressions: arithmetic over prices and indicators of one ticker and timeframe. What is parsed here is printed to a text
@@ -28,11 +28,7 @@ export type Price = (typeof PRICES)[number]
 
 /** Reads an expression; a fault is told with the column at which it stands, what is allowed there, and the nearest word. */
 export function parseExpression(text: string, origin: Origin = { param: 'of' }): Expression {
-  const reader = new Reader(text, origin, { tickers: false })
-  const expression = new Grammar(reader).whole()
-  if (isLong(printExpression(expression)))
-    reader.refuse(`written out, the text has more than ${whole(LONGEST)} characters`)
-  return expression
+  return new Grammar(new Reader(text, origin, false)).whole()
 }
 
 class Grammar {
@@ -46,8 +42,7 @@ class Grammar {
 
   whole(): Expression {
     const expression = this.#sum()
-    const { text } = this.#reader.word
-    this.#reader.end(text === ')' ? { what: 'no "(" is open that ")" could close' } : {})
+    this.#reader.end(printExpression(expression))
     return expression
   }
 

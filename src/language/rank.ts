@@ -1,6 +1,6 @@
-import { InvalidParameter, invalid, parameter, sentence, shown, suggest, wrong } from '../errors.js'
+import { invalid, parameter, sentence, shown, suggest, wrong } from '../errors.js'
 import { type Series, UNDEFINED } from '../model/series.js'
-import { parseCondition } from './condition.js'
+import { isWhole } from './condition.js'
 import { type Expression, PRICES, parseExpression, partsOf, printExpression, valuesOf } from './expression.js'
 import { fieldsMeant, type Vocabulary } from './vocabulary.js'
 
@@ -25,7 +25,7 @@ export function parseRank(param: string, text: string, fields: Vocabulary): Rank
     const suggestions = near.map(name => `${word.minus}${name}`)
     throw invalid('not_allowed', { param, value: text, allowed: ALLOWED, suggestions })
   }
-  if (isCondition(text, fields)) {
+  if (isWhole(text, fields)) {
     const words = sentence`${parameter(param)} ${shown(text)} is a condition, and ranks nothing by itself: define a field of your own by it, and name that.`
     throw wrong(param, words, { value: text, allowed: ALLOWED })
   }
@@ -45,16 +45,6 @@ export function parseRank(param: string, text: string, fields: Vocabulary): Rank
 function wordIn(text: string): { minus: '' | '-'; name: string } | null {
   const [, minus, name] = /^\s*(-?)\s*([a-z]\w*)\s*$/i.exec(text) ?? []
   return name === undefined ? null : { minus: minus === '-' ? '-' : '', name }
-}
-
-function isCondition(text: string, fields: Vocabulary): boolean {
-  try {
-    parseCondition(text, fields)
-    return true
-  } catch (refusal) {
-    if (refusal instanceof InvalidParameter) return false
-    throw refusal
-  }
 }
 
 function isPrice(word: string): boolean {

@@ -19,10 +19,10 @@ export interface Origin {
 }
 
 /** So many characters a text may have, and so deep may it be nested. */
-export const LONGEST = 10_000
+const LONGEST = 10_000
 const DEEPEST = 100
 /** A count of bars. */
-export const MOST_BARS = 2_000
+const MOST_BARS = 2_000
 
 /** Several words that are allowed at one place for one reason, such as all fields. */
 interface Group {
@@ -51,11 +51,12 @@ export class Reader {
   #signs = new Set<string>()
   #groups: Group[] = []
 
-  constructor(text: string, origin: Origin, dialect: Pick<Dialect, 'tickers'>) {
+  /** @param hasTickers whether a word with a colon behind it is a ticker */
+  constructor(text: string, origin: Origin, hasTickers: boolean) {
     this.#text = text
     this.#origin = origin
     if (isLong(text)) this.#refuse(beyond(text), `at most ${whole(LONGEST)} characters are read, and the text has more`)
-    this.#words = scan(text, { ...dialect, comments: origin.place !== undefined })
+    this.#words = scan(text, hasTickers, origin.place !== undefined)
   }
 
   get word(): Word {
@@ -96,8 +97,12 @@ export class Reader {
     this.#groups.push({ name, words })
   }
 
-  end(remarks: Remarks = {}): void {
-    if (this.word.kind !== 'end') this.fail(remarks)
+  /** Nothing more may stand here. Refuses what would be too long written out as `printed`. */
+  end(printed: string): void {
+    const { kind, text } = this.word
+    if (kind !== 'end') this.fail(text === ')' ? { what: 'no "(" is open that ")" could close' } : {})
+    if (isLong(printed))
+      this.#refuse(this.#words[0]!, `written out, the text has more than ${whole(LONGEST)} characters`)
   }
 
   /** What is read by `inner` is nested. */
@@ -147,11 +152,6 @@ export class Reader {
     throw new InvalidParameter(sentence`${parameter(param)}, ${where}: ${words}`, offence)
   }
 
-  /** Refuses the text as a whole. */
-  refuse(why: string): never {
-    return this.#refuse(this.#words[0]!, why)
-  }
-
   #listed(): string {
     const groups = this.#groups.map(({ name, words }) => (words.length === 0 ? name : `${name} (${some(words)})`))
     const signs = [...this.#signs]
@@ -165,7 +165,7 @@ function beyond(text: string): Pick<Word, 'at' | 'written'> {
   return { at: most.join('').length, written: '' }
 }
 
-export const isLong = (text: string): boolean => text.length > LONGEST && [...text].length > LONGEST
+const isLong = (text: string): boolean => text.length > LONGEST && [...text].length > LONGEST
 
 function cannotStand({ kind, written }: Word): string {
   return kind === 'end' ? 'the text ends here' : `${quoted(written)} cannot stand here`
@@ -176,84 +176,43 @@ function some(words: readonly string[]): string {
   return words.length <= 9 ? words.join(', ') : `${words.slice(0, 4).join(', ')} … ${words.length} in all`
 }
 
-/** What people type who have another language in mind. */
-const SLIPS: ReadonlyMap<string, readonly string[]> = new Map(
-  Object.entries({
-    '==': ['='],
-    '===': ['='],
-    '~=': ['='],
-    ':': ['='],
-    is: ['='],
-    equals: ['='],
-    eq: ['='],
-    '<>': ['!='],
-    '!==': ['!='],
-    '=!': ['!='],
-    '≠': ['!='],
-    ne: ['!='],
-    '&': ['and'],
-    '&&': ['and'],
-    '+': ['and'],
-    '|': ['or'],
-    '||': ['or'],
-    '!': ['not'],
-    '~': ['not'],
-    '[': ['('],
-    ']': [')'],
-    '{': ['('],
-    '}': [')'],
-    x: ['*'],
-    '×': ['*'],
-    '·': ['*'],
-    '÷': ['/'],
-    '−': ['-'],
-    '–': ['-'],
-    enter: ['enters'],
-    entered: ['enters'],
-    becomes: ['enters'],
-    crosses: ['enters'],
-    leave: ['leaves'],
-    left: ['leaves'],
-    exits: ['leaves'],
-    into: ['to'],
-    since: ['for'],
-    during: ['within', 'for'],
-    last: ['within'],
-    in: ['within', '='],
-    within: ['for'],
-    for: ['within'],
-    d: ['bars'],
-    day: ['bars'],
-    days: ['bars'],
-    w: ['bars'],
-    weeks: ['bars'],
-    o: ['open'],
-    h: ['high'],
-    l: ['low'],
-    c: ['close'],
-    v: ['volume'],
-    price: ['close'],
-    log: ['ln'],
-    mean: ['sma'],
-    avg: ['sma'],
-    average: ['sma'],
-    ma: ['sma'],
-    rma: ['wilder'],
-    hhv: ['highest'],
-    llv: ['lowest'],
-    lag: ['ago'],
-    shift: ['ago'],
-    delay: ['ago'],
-    ref: ['ago'],
-    rank: ['percentile'],
-  }),
-)
+/** For each word what people type who have another language in mind; what is typed for several, for the likelier ones first. */
+const SLIPS: Readonly<Record<string, string>> = {
+  within: 'during last in for',
+  for: 'since during within',
+  '=': '== === ~= : is equals eq in',
+  '!=': '<> !== =! ≠ ne',
+  and: '& && +',
+  or: '| ||',
+  not: '! ~',
+  '(': '[ {',
+  ')': '] }',
+  '*': 'x × ·',
+  '/': '÷',
+  '-': '− –',
+  enters: 'enter entered becomes crosses',
+  leaves: 'leave left exits',
+  to: 'into',
+  bars: 'd day days w weeks',
+  open: 'o',
+  high: 'h',
+  low: 'l',
+  close: 'c price',
+  volume: 'v',
+  ln: 'log',
+  sma: 'mean avg average ma',
+  wilder: 'rma',
+  highest: 'hhv',
+  lowest: 'llv',
+  ago: 'lag shift delay ref',
+  percentile: 'rank',
+}
 
 /** The nearest of the words that are allowed, best first: a usual slip, what begins or ends like it, or a slip of the finger. */
 function nearest({ kind, text }: Word, allowed: readonly string[]): string[] {
   if (kind === 'end' || text === '') return []
   if (kind === 'quoted' && allowed.includes(text)) return [text]
-  const slips = (SLIPS.get(text) ?? []).filter(word => allowed.includes(word))
+  const slips = Object.keys(SLIPS).filter(word => allowed.includes(word) && SLIPS[word]!.split(' ').includes(text))
   if (slips.length > 0) return slips
   // Signs have no letters in which they could be mistyped.
   if (kind === 'sign' || kind === 'number') return []
@@ -283,67 +242,44 @@ export interface Word {
   glued: boolean
 }
 
-export interface Dialect {
-  /** Whether a word with a colon behind it is a ticker. */
-  tickers: boolean
-  /** Whether `#` begins a comment that ends with its line: in files. */
-  comments: boolean
-}
-
-/** Each alternative ends where it does without looking far ahead, so that any text is cut in one walk. */
+/** Each form ends where it does without looking far ahead, so that any text is cut in one walk. */
 const BLANK = /\s+/uy
 const COMMENT = /#[^\n\r]*/uy
-/** One character more than a ticker may have, so that the next too long one is seen as what it was meant for. */
-const TICKER = /[A-Za-z0-9.^=-]{1,17}:/uy
-const WORD = /[A-Za-z_][A-Za-z0-9_]*/uy
-const NUMBER = /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/uy
-const QUOTED = /(["'`“”„‘’])([^"'`“”„‘’]*)["'`“”„‘’]?/uy
-const SIGN = /[=!<>~]{1,3}|&&|\|\||\*\*|./suy
+/** What a text is cut into, by the first form that fits, and what is meant by what is written so. */
+const FORMS: readonly (readonly [kind: Word['kind'], form: RegExp, meant: (written: string) => string])[] = [
+  // One character more than a ticker may have, so that the next too long one is seen as what it was meant for.
+  ['ticker', /[A-Za-z0-9.^=-]{1,17}:/uy, written => upperCase(written.slice(0, -1))],
+  ['word', /[A-Za-z_][A-Za-z0-9_]*/uy, written => lowerCase(written)],
+  ['number', /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/uy, written => written],
+  ['quoted', /(["'`“”„‘’])([^"'`“”„‘’]*)["'`“”„‘’]?/uy, written => lowerCase(written.replace(QUOTES, ''))],
+  ['sign', /[=!<>~]{1,3}|&&|\|\||\*\*|./suy, written => written],
+]
 
-/** The words of a text in their order, and at last its end. */
-export function scan(text: string, { tickers, comments }: Dialect): Word[] {
+/** The words of a text in their order, and at last its end. In files `#` begins a comment that ends with its line. */
+function scan(text: string, hasTickers: boolean, hasComments: boolean): Word[] {
   const words: Word[] = []
+  const forms = FORMS.filter(([kind]) => hasTickers || kind !== 'ticker')
   let at = 0
   let blank = 0
   const take = (form: RegExp): string | null => {
     form.lastIndex = at
-    const found = form.exec(text)
-    return found === null ? null : found[0]
-  }
-  const add = (kind: Word['kind'], written: string, meant: string): void => {
-    words.push({ kind, text: meant, written, at, glued: at === blank })
-    at += written.length
-    blank = at
+    return form.exec(text)?.[0] ?? null
   }
   while (at < text.length) {
-    const skipped = take(BLANK) ?? (comments ? take(COMMENT) : null)
+    const skipped = take(BLANK) ?? (hasComments ? take(COMMENT) : null)
     if (skipped !== null) {
       at += skipped.length
       blank = -1
       continue
     }
-    const ticker = tickers ? take(TICKER) : null
-    if (ticker !== null) {
-      add('ticker', ticker, upperCase(ticker.slice(0, -1)))
-      continue
+    for (const [kind, form, meant] of forms) {
+      const written = take(form)
+      if (written === null) continue
+      words.push({ kind, text: meant(written), written, at, glued: at === blank })
+      at += written.length
+      blank = at
+      break
     }
-    const word = take(WORD)
-    if (word !== null) {
-      add('word', word, lowerCase(word))
-      continue
-    }
-    const number = take(NUMBER)
-    if (number !== null) {
-      add('number', number, number)
-      continue
-    }
-    const quoted = take(QUOTED)
-    if (quoted !== null) {
-      add('quoted', quoted, lowerCase(quoted.replace(QUOTES, '')))
-      continue
-    }
-    const sign = take(SIGN)!
-    add('sign', sign, sign)
   }
   const last = words.at(-1)
   const end = last === undefined ? 0 : last.at + last.written.length

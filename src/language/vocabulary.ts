@@ -6,23 +6,19 @@ export interface Vocabulary {
   readonly names: readonly string[]
 }
 
-/** What people call a field, where no part of its name says so. */
-const CALLED: Readonly<Record<string, readonly string[]>> = {
-  sma: ['ma_alignment'],
-  ema: ['ma_alignment'],
-  moving_average: ['ma_alignment'],
-  momentum: ['rsi_zone', 'macd_state'],
-  atr: ['volatility_regime'],
-  natr: ['volatility_regime'],
-  obv: ['accumulation_state'],
-  volumes: ['volume_ratio_band'],
-  pb: ['valuation_zone'],
-  value: ['valuation_zone'],
-  sales: ['revenue_growth_direction'],
-  surprise: ['earnings_surprise'],
-  ratings: ['analyst_consensus'],
-  analysts: ['analyst_consensus'],
-  insiders: ['insider_activity_zone'],
+/** What people call fields, where no part of their names says so. */
+const CALLED: Readonly<Record<string, string>> = {
+  rsi_zone: 'momentum',
+  macd_state: 'momentum',
+  ma_alignment: 'sma ema moving_average',
+  volatility_regime: 'atr natr',
+  accumulation_state: 'obv',
+  volume_ratio_band: 'volumes',
+  valuation_zone: 'pb value',
+  revenue_growth_direction: 'sales',
+  earnings_surprise: 'surprise',
+  analyst_consensus: 'ratings analysts',
+  insider_activity_zone: 'insiders',
 }
 
 /**
@@ -35,17 +31,9 @@ export function fieldsMeant(word: string, { names }: Vocabulary): readonly strin
   if (exact.length > 0) return exact
   // A short word is rather a part than a slip of the hand: "eps" is not "pe".
   const part = names.filter(name => `_${name}_`.includes(`_${typed}_`))
-  const called = Object.hasOwn(CALLED, typed) ? CALLED[typed]! : []
-  return part.length > 0
-    ? byPlace(part, typed)
-    : called.length > 0
-      ? called.filter(name => names.includes(name))
-      : suggest(typed, names)
-}
-
-/** Those that begin with the word first. */
-function byPlace(names: readonly string[], word: string): string[] {
-  return names.toSorted((a, b) => Number(b.startsWith(word)) - Number(a.startsWith(word)))
+  if (part.length > 0) return part.toSorted((a, b) => Number(b.startsWith(typed)) - Number(a.startsWith(typed)))
+  const called = Object.keys(CALLED).filter(name => CALLED[name]!.split(' ').includes(typed))
+  return called.length > 0 ? called.filter(name => names.includes(name)) : suggest(typed, names)
 }
 
 /** The fields that have a band of that name, in the order of the specification. */
