@@ -32,7 +32,7 @@ export interface Places {
 }
 
 /** So many bytes of bars are held while a file is read. */
-const MOST_HELD = 64 * 1024 * 1024
+const MOST_HELD = 80 * 1024 * 1024
 
 /**
  * Takes the rows of a file, good and bad, and gives back clean columns: all of them, or an error. What memory is not to

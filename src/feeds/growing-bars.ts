@@ -1,6 +1,6 @@
 import { type Day, weekdayOf } from '../model/day.js'
 import type { Series } from '../model/series.js'
-import type { Spill } from './spill.js'
+import type { Column, Spill } from './spill.js'
 
 /** A row of daily bars. */
 export interface Bar {
@@ -27,25 +27,18 @@ interface Earlier {
 
 export type Order = 'ascending' | 'descending' | 'unsorted'
 
-/** Bars as columns, in the order of the file. */
-interface Columns {
-  days: Int32Array
-  rows: Int32Array
-  values: [open: Float64Array, high: Float64Array, low: Float64Array, close: Float64Array, volume: Float64Array]
-  /** Times of day; only where a row has one. */
-  seconds: Int32Array | null
-  /** Closes before adjustment; only where prices are adjusted. */
-  unadjusted: Float64Array | null
-}
-
-type Kinds = Pick<Columns, 'seconds' | 'unadjusted'>
+/** Bars as columns, in the order of the file: the day, row and time of day of each, its prices and volume. */
+type Columns = [
+  ...[days: Int32Array, rows: Int32Array, seconds: Int32Array],
+  ...[open: Float64Array, high: Float64Array, low: Float64Array, close: Float64Array, volume: Float64Array],
+  /** The close before it was adjusted. */
+  unadjusted: Float64Array,
+]
 
 /** Bars that wait in a temporary file. */
 interface Piece {
   at: number
   count: number
-  hasSeconds: boolean
-  hasUnadjusted: boolean
   /** The first and the last of its days, in whatever order they are. */
   least: Day
   most: Day
@@ -60,6 +53,7 @@ export class GrowingBars {
   /** Those that are held, with room for more, and how many they are. */
   #columns: Columns | null = null
   #held = 0
+  #isAdjusted = false
   #least: Day = Number.POSITIVE_INFINITY
   #most: Day = Number.NEGATIVE_INFINITY
   /** Which days are there; only from the first row on that does not continue the order. */
@@ -76,7 +70,7 @@ export class GrowingBars {
 
   /** How much memory they take, about. */
   get bytes(): number {
-    return this.#columns === null ? 0 : OVERHEAD + this.#columns.days.length * BYTES
+    return this.#columns === null ? 0 : OVERHEAD + this.#columns[0].length * BYTES
   }
 
   /** Whether all of them are in memory. */
@@ -90,7 +84,7 @@ export class GrowingBars {
     const later = day > this.#most
     const earlier = day < this.#least
     if (!later && !earlier) {
-      this.#days ??= new DaySet(this.#gathered().days)
+      this.#days ??= new DaySet(this.#gathered()[0])
       if (this.#days.has(day)) return this.#earlier(bar)
     }
     this.#ascending &&= later
@@ -121,31 +115,27 @@ export class GrowingBars {
   letGo(): void {
     if (this.#columns === null) return
     const columns = cut(this.#columns, this.#held)
-    const { days, seconds, unadjusted } = columns
-    const at = this.#spill.put(listOf(columns))
-    this.#waiting.push({
-      ...{ at, count: this.#held, hasSeconds: seconds !== null, hasUnadjusted: unadjusted !== null },
-      ...{ least: days.reduce((a, b) => Math.min(a, b)), most: days.reduce((a, b) => Math.max(a, b)) },
-    })
+    const [days] = columns
+    const [least, most] = [days.reduce((a, b) => Math.min(a, b)), days.reduce((a, b) => Math.max(a, b))]
+    this.#waiting.push({ at: this.#spill.put(columns), count: this.#held, least, most })
     this.#columns = null
     this.#held = 0
   }
 
   /** The bars in order of their dates, each value divided by `divisor` except volume, and the row of each. */
   sorted(divisor: number): { bars: Series; rows: Int32Array } {
-    const columns = this.#gathered()
-    const order = this.#sortedPlaces(columns.days)
+    const gathered = this.#gathered()
+    const order = this.#sortedPlaces(gathered[0])
     // Held columns go on growing, so that what is given away is another.
-    const pick = <T extends Int32Array | Float64Array>(column: T): T =>
-      order === null ? ((this.isHeld ? column.slice() : column) as T) : (column.map((_, i) => column[order[i]!]!) as T)
-    const days = pick(columns.days)
-    const [open, high, low, close, volume] = columns.values.map(pick) as Columns['values']
+    const pick = (column: Column): Column =>
+      order === null ? (this.isHeld ? column.slice() : column) : column.map((_, i) => column[order[i]!]!)
+    const [days, rows, , open, high, low, close, volume, unadjusted] = gathered.map(pick) as Columns
     if (divisor !== 1)
-      for (const column of [open, high, low, close])
+      for (const column of [open, high, low, close, unadjusted])
         for (let i = 0; i < column.length; i++) column[i] = column[i]! / divisor
     const bars: Series = { timeframe: 'daily', days, known: days, open, high, low, close, volume }
-    if (columns.unadjusted !== null) bars.unadjustedClose = pick(columns.unadjusted).map(value => value / divisor)
-    return { bars, rows: pick(columns.rows) }
+    if (this.#isAdjusted) bars.unadjustedClose = unadjusted
+    return { bars, rows }
   }
 
   /** The places in order of their dates; null when they are in order. */
@@ -158,20 +148,15 @@ export class GrowingBars {
 
   /** The bar that is there of a day, as one of a row. */
   #earlier({ day, seconds, open, high, low, close, volume, unadjusted }: Bar): Earlier {
-    const bar = this.#barOf(day)
-    const values = [open, high, low, close, volume]
-    const found = bar.seconds?.[0] ?? 0
-    const same =
-      found === seconds &&
-      bar.values.every(([value], i) => Object.is(value, values[i])) &&
-      Object.is(bar.unadjusted?.[0] ?? Number.NaN, unadjusted)
-    return { row: bar.rows[0]!, seconds: found, same }
+    const [, [row], ...found] = this.#barOf(day)
+    const values = [seconds, open, high, low, close, volume, unadjusted]
+    return { row: row!, seconds: found[0][0]!, same: found.every(([value], i) => Object.is(value, values[i])) }
   }
 
   /** Columns of the one bar that is there of a day. What waits stays where it is: a file may have many days twice. */
   #barOf(day: Day): Columns {
     if (this.#columns !== null) {
-      const place = this.#columns.days.subarray(0, this.#held).indexOf(day)
+      const place = this.#columns[0].subarray(0, this.#held).indexOf(day)
       if (place >= 0) return cut(this.#columns, place + 1, place)
     }
     for (const piece of this.#waiting) {
@@ -183,14 +168,14 @@ export class GrowingBars {
 
   #daysOf({ at, count }: Piece): Int32Array {
     const days = new Int32Array(count)
-    this.#spill.take(at + 5 * 8 * count, [days])
+    this.#spill.take(at, [days])
     return days
   }
 
-  #waitingBar({ at, count, hasSeconds, hasUnadjusted }: Piece, place: number): Columns {
-    const bar = columnsOf(1, { seconds: hasSeconds ? NONE : null, unadjusted: hasUnadjusted ? NO_CLOSES : null })
+  #waitingBar({ at, count }: Piece, place: number): Columns {
+    const bar = columnsOf(1)
     let from = at
-    for (const column of listOf(bar)) {
+    for (const column of bar) {
       this.#spill.take(from + place * column.BYTES_PER_ELEMENT, [column])
       from += count * column.BYTES_PER_ELEMENT
     }
@@ -199,89 +184,60 @@ export class GrowingBars {
 
   /** All of them, without room for more. */
   #gathered(): Columns {
-    const held = this.#columns === null ? null : cut(this.#columns, this.#held)
-    if (this.isHeld) return held ?? columnsOf(0, { seconds: null, unadjusted: null })
-    const kinds = {
-      seconds: this.#waiting.some(({ hasSeconds }) => hasSeconds) || held?.seconds ? NONE : null,
-      unadjusted: this.#waiting.some(({ hasUnadjusted }) => hasUnadjusted) || held?.unadjusted ? NO_CLOSES : null,
-    }
-    const all = columnsOf(this.count, kinds)
+    const held = cut(this.#columns ?? columnsOf(0), this.#held)
+    if (this.isHeld) return held
+    const all = columnsOf(this.count)
     let from = 0
-    for (const { at, count, hasSeconds, hasUnadjusted } of this.#waiting) {
-      const { seconds, unadjusted, ...columns } = cut(all, from + count, from)
-      const kinds = { seconds: hasSeconds ? seconds : null, unadjusted: hasUnadjusted ? unadjusted : null }
-      this.#spill.take(at, listOf({ ...columns, ...kinds }))
+    for (const { at, count } of this.#waiting) {
+      this.#spill.take(at, cut(all, from + count, from))
       from += count
     }
-    if (held !== null) copy(held, all, from)
+    copy(held, all, from)
     return all
   }
 
   #append(bar: Bar, row: number): void {
     const place = this.#held++
     this.count++
-    this.#columns ??= columnsOf(START, { seconds: null, unadjusted: null })
-    if (place === this.#columns.days.length) {
-      const larger = columnsOf(Math.max(START, place * 2), this.#columns)
+    this.#columns ??= columnsOf(START)
+    if (place === this.#columns[0].length) {
+      const larger = columnsOf(place * 2)
       copy(this.#columns, larger, 0)
       this.#columns = larger
     }
-    const columns = this.#columns
-    columns.days[place] = bar.day
-    columns.rows[place] = row
-    const [open, high, low, close, volume] = columns.values
+    const [days, rows, seconds, open, high, low, close, volume, unadjusted] = this.#columns
+    days[place] = bar.day
+    rows[place] = row
+    seconds[place] = bar.seconds
     open[place] = bar.open
     high[place] = bar.high
     low[place] = bar.low
     close[place] = bar.close
     volume[place] = bar.volume
-    if (bar.seconds !== 0) columns.seconds ??= new Int32Array(columns.days.length)
-    if (columns.seconds !== null) columns.seconds[place] = bar.seconds
-    if (!Number.isNaN(bar.unadjusted)) columns.unadjusted ??= new Float64Array(columns.days.length)
-    if (columns.unadjusted !== null) columns.unadjusted[place] = bar.unadjusted
+    unadjusted[place] = bar.unadjusted
+    if (!Number.isNaN(bar.unadjusted)) this.#isAdjusted = true
   }
 }
 
 const START = 32
 /** Of a bar, and of columns however few bars they hold. */
-const BYTES = 5 * 8 + 2 * 4
+const BYTES = 3 * 4 + 6 * 8
 const OVERHEAD = 1_500
 /** Where the clocks are furthest ahead, midnight is 10:00 UTC of the day before. */
 const AFTERNOON = 10 * 3600
-const NONE = new Int32Array()
-const NO_CLOSES = new Float64Array()
 
-function columnsOf(room: number, { seconds, unadjusted }: Kinds): Columns {
-  return {
-    days: new Int32Array(room),
-    rows: new Int32Array(room),
-    values: Array.from({ length: 5 }, () => new Float64Array(room)) as Columns['values'],
-    seconds: seconds === null ? null : new Int32Array(room),
-    unadjusted: unadjusted === null ? null : new Float64Array(room),
-  }
+function columnsOf(room: number): Columns {
+  const whole = Array.from({ length: 3 }, () => new Int32Array(room))
+  return [...whole, ...Array.from({ length: 6 }, () => new Float64Array(room))] as Columns
 }
 
 /** Views on the bars from `from` up to `to`. */
-function cut({ days, rows, values, seconds, unadjusted }: Columns, to: number, from = 0): Columns {
-  return {
-    days: days.subarray(from, to),
-    rows: rows.subarray(from, to),
-    values: values.map(column => column.subarray(from, to)) as Columns['values'],
-    seconds: seconds === null ? null : seconds.subarray(from, to),
-    unadjusted: unadjusted === null ? null : unadjusted.subarray(from, to),
-  }
+function cut(columns: Columns, to: number, from = 0): Columns {
+  return columns.map(column => column.subarray(from, to)) as Columns
 }
 
 function copy(from: Columns, to: Columns, at: number): void {
-  to.days.set(from.days, at)
-  to.rows.set(from.rows, at)
-  for (const [i, column] of from.values.entries()) to.values[i]!.set(column, at)
-  if (from.seconds !== null) to.seconds!.set(from.seconds, at)
-  if (from.unadjusted !== null) to.unadjusted!.set(from.unadjusted, at)
-}
-
-function listOf({ days, rows, values, seconds, unadjusted }: Columns): (Int32Array | Float64Array)[] {
-  return [...values, days, rows, ...(seconds === null ? [] : [seconds]), ...(unadjusted === null ? [] : [unadjusted])]
+  for (const [i, column] of from.entries()) to[i]!.set(column, at)
 }
 
 /** Days as bits, which take little room even for the bars of a whole market in any order. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { StorageError } from '../errors.js'
 
 /** Numbers that may go into a spill. */
-type Column = Float64Array | Int32Array
+export type Column = Float64Array | Int32Array
 
 /** Bytes that are written at a time. */
 const BUFFER = 1 << 20
