@@ -1,5 +1,4 @@
-import { column, undefinedColumn } from './columns.js'
-import { compare } from './rank.js'
+import { column, stochastic, undefinedColumn } from './columns.js'
 
 /**
  * Simple moving average: the mean of the last `length` values; NaN for the first `length - 1`.
@@ -37,45 +36,28 @@ function lostIn(a: number, b: number, sum: number): number {
  * defined values, then previous + (x - previous) / length. NaN before; leading NaNs of `values` are passed over.
  */
 export function wilder(values: Float64Array, length: number): Float64Array {
-  const smoothed = undefinedColumn(values.length)
-  const begin = seedBar(values, length)
-  if (begin >= values.length) return smoothed
-  let current = seed(values, begin, length)
-  smoothed[begin] = current
-  for (let t = begin + 1; t < values.length; t++) {
-    current += (values[t]! - current) / length
-    smoothed[t] = current
-  }
-  return smoothed
+  return smoothed(values, length, change => change / length)
 }
 
 /** Exponential moving average: the mean of the first `length` defined values, then previous + 2/(length+1) · (x - previous). */
 export function ema(values: Float64Array, length: number): Float64Array {
-  const smoothed = undefinedColumn(values.length)
-  const begin = seedBar(values, length)
-  if (begin >= values.length) return smoothed
   const weight = 2 / (length + 1)
-  let current = seed(values, begin, length)
-  smoothed[begin] = current
+  return smoothed(values, length, change => weight * change)
+}
+
+/** @param step how far a value moves the smoothed one, of how far it lies from it */
+function smoothed(values: Float64Array, length: number, step: (change: number) => number): Float64Array {
+  const moved = undefinedColumn(values.length)
+  const first = values.findIndex(value => !Number.isNaN(value))
+  const begin = first + length - 1
+  if (first < 0 || begin >= values.length) return moved
+  let current = meanOf(values, first, begin)
+  moved[begin] = current
   for (let t = begin + 1; t < values.length; t++) {
-    current += weight * (values[t]! - current)
-    smoothed[t] = current
+    current += step(values[t]! - current)
+    moved[t] = current
   }
-  return smoothed
-}
-
-/** The bar on which the first `length` defined values are complete. */
-function seedBar(values: Float64Array, length: number): number {
-  let first = 0
-  while (first < values.length && Number.isNaN(values[first]!)) first++
-  return first + length - 1
-}
-
-/** The mean of the `length` values up to a bar. */
-function seed(values: Float64Array, bar: number, length: number): number {
-  let sum = 0
-  for (let t = bar - length + 1; t <= bar; t++) sum += values[t]!
-  return sum / length
+  return moved
 }
 
 /**
@@ -175,19 +157,8 @@ export function slowStochastic(
   close: Float64Array,
   { length, smoothing }: StochasticRules,
 ): Float64Array {
-  const places = close.map((c, t) => (t < length - 1 ? Number.NaN : placeOf(c, high, low, t - length + 1, t)))
+  const places = stochastic(high, low, close, length).map(place => Math.min(100, Math.max(0, place)))
   return places.map((_, t) => meanOf(places, t - smoothing + 1, t))
-}
-
-function placeOf(close: number, high: Float64Array, low: Float64Array, from: number, to: number): number {
-  let highest = high[from]!
-  let lowest = low[from]!
-  for (let t = from + 1; t <= to; t++) {
-    highest = Math.max(highest, high[t]!)
-    lowest = Math.min(lowest, low[t]!)
-  }
-  if (compare(highest, lowest) === 0) return 50
-  return Math.min(100, Math.max(0, (100 * (close - lowest)) / (highest - lowest)))
 }
 
 function meanOf(values: Float64Array, from: number, to: number): number {

@@ -5,6 +5,13 @@ import type { BandName, FieldName, Timeframe } from './terms.js'
 /** Window name (`5d`) → how the return over it ranked; null while it has not elapsed or cannot be ranked. */
 export type Aftermath = Record<string, { performance: Performance } | null>
 
+/** Events of one field of one ticker at one timeframe. */
+export interface SeriesKey {
+  ticker: string
+  field: FieldName
+  timeframe: Timeframe
+}
+
 /** One transition as a caller sees it: the resource of `GET /v1/events`. */
 export interface BandEvent {
   date: string
@@ -22,10 +29,7 @@ export interface BandEvent {
 }
 
 /** The body of `GET /v1/events`. */
-export interface EventsPage {
-  ticker: string
-  field: FieldName
-  timeframe: Timeframe
+export interface EventsPage extends SeriesKey {
   events: BandEvent[]
   /** All matching events in the range, whatever the limit. */
   total_occurrences: number
@@ -51,13 +55,6 @@ export interface HistoricEvent extends BandEvent {
   context_band?: BandName | null
 }
 
-/** Events of one field of one ticker at one timeframe. */
-export interface SeriesKey {
-  ticker: string
-  timeframe: Timeframe
-  field: string
-}
-
 /** Where events are from that a server told. */
 export interface PulledSource {
   /** The server's address, without a key. */
@@ -69,10 +66,7 @@ export interface PulledSource {
 }
 
 /** All matching events of one ticker and field, in the range of a tier where one was asked for. */
-export interface EventHistory {
-  ticker: string
-  field: FieldName
-  timeframe: Timeframe
+export interface EventHistory extends SeriesKey {
   query_range: string
   /** The range in dates: events lie after the first and up to the second; null where there is no bound, or it is not told. */
   after: string | null
@@ -103,10 +97,7 @@ export interface Context {
 }
 
 /** Which events of one ticker and one field; both bounds exclusive. A query is made by params/parse.ts alone. */
-export interface HistoryQuery {
-  ticker: string
-  field: FieldName
-  timeframe: Timeframe
+export interface HistoryQuery extends SeriesKey {
   /** Only events that enter one of them, each named once, in the order of the vocabulary. */
   bands?: readonly BandName[]
   before?: Day
@@ -130,15 +121,7 @@ export interface EventsQuery extends HistoryQuery {
 }
 
 /** One event as `bands export events` writes it: the resource of the specification, placed, with its exact figures. */
-export interface ExportedEvent extends BandEvent {
-  ticker: string
-  field: FieldName
-  timeframe: Timeframe
-  /** Window → close-to-close return, a fraction; null until it exists. */
-  returns: Record<string, number | null>
-  /** Window → percentile, 0..100, of that return; null where the aftermath is. */
-  percentiles: Record<string, number | null>
-}
+export interface ExportedEvent extends SeriesKey, BandEvent, Required<Pick<HistoricEvent, 'returns' | 'percentiles'>> {}
 
 /** One bar with its indicators and bands by name, null where undefined, in the order of `seriesColumns`. */
 export type ExportedSeriesBar = Readonly<Record<string, string | number | null>>

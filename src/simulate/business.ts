@@ -1,4 +1,4 @@
-import { type Day, dayOf, weekdayOf, yearOf } from '../model/day.js'
+import { type Day, dayOf, isWeekend, monthOf, weekdayOf, yearOf } from '../model/day.js'
 import type { ScheduledReport } from '../model/facts.js'
 import { barsKnownBy, type Series } from '../model/series.js'
 import type { Random } from '../statistics/random.js'
@@ -6,18 +6,11 @@ import type { Random } from '../statistics/random.js'
 /** How many simulated tickers in a row share a sector: enough that few tickers already have peers. */
 const SECTOR_BLOCK = 8
 
-interface Sector {
-  name: string
-  /** Usual price over the earnings of four quarters. */
-  pe: number
-  /** Usual share of revenue that is earned. */
-  margin: number
-  /** Growth of the business a quarter, as a logarithm. */
-  growth: number
-}
-
-/** The eleven sectors of the Global Industry Classification Standard. */
-const SECTORS: readonly Sector[] = [
+/**
+ * The eleven sectors of the Global Industry Classification Standard: the usual price over the earnings of four quarters, the
+ * usual share of revenue that is earned, and the growth of the business a quarter, as a logarithm.
+ */
+const SECTORS = [
   { name: 'Information Technology', pe: 20, margin: 0.17, growth: 0.014 },
   { name: 'Health Care', pe: 18, margin: 0.12, growth: 0.01 },
   { name: 'Financials', pe: 12, margin: 0.19, growth: 0.006 },
@@ -32,70 +25,48 @@ const SECTORS: readonly Sector[] = [
 ]
 
 /** What is true of one company for good, beside its bars. */
-export interface Business {
-  sector: string
-  /** Price over earnings to which it returns. */
-  pe: number
-  margin: number
-  /** Log growth a quarter of its early years, beyond that of its price; it fades. */
-  growth: number
-  priceToBook: number
-  /** Shares outstanding at its beginning. */
-  shares: number
-  /** Cosine of the angle by which its own business cycle turns in a quarter. */
-  turn: number
-  /** Spread of what drives that cycle, a quarter. */
-  swing: number
-  /** How much more than revenue earnings swing with the cycle. */
-  leverage: number
-  /** Spread of the margin around its usual value, as a share of it. */
-  unrest: number
-  /** Chance of a write-off in a quarter. */
-  writeOffs: number
-  /** Factors of the four quarters of a year, of mean 1. */
-  seasons: readonly number[]
-  /** Months by which its quarters end later than those of the calendar. */
-  shift: number
-  /** Days from the end of a quarter to its report. */
-  lag: number
-  /** Chance that a report comes before the session. */
-  early: number
-  /** Spread of the analysts' errors, as a share of the earnings. */
-  blur: number
-  analysts: number
-  /** The opinion, from 1 to 5, around which its analysts gather. */
-  esteem: number
-  insiders: number
-  /** Chance that insiders sell in a quarter. */
-  selling: number
-}
+export type Business = ReturnType<typeof drawBusiness>
 
 /** The company of a ticker's number; `volume` is the usual number of shares traded on a day. */
-export function drawBusiness(random: Random, index: number, volume: number): Business {
+export function drawBusiness(random: Random, index: number, volume: number) {
   const sector = SECTORS[Math.floor((index - 1) / SECTOR_BLOCK) % SECTORS.length]!
   const growth = sector.growth + 0.007 * random.normal()
   const fragile = random.uniform() < 0.2
   return {
     sector: sector.name,
-    // Who grows faster costs more.
+    /** Price over earnings to which it returns; who grows faster costs more. */
     pe: sector.pe * Math.exp(0.2 * random.normal() + 10 * (growth - sector.growth)),
     margin: sector.margin * Math.exp(0.3 * random.normal()),
+    /** Log growth a quarter of its early years, beyond that of its price; it fades. */
     growth,
     priceToBook: 2.8 * Math.exp(0.5 * random.normal()),
+    /** Shares outstanding at its beginning. */
     shares: Math.ceil(volume * 200 * Math.exp(0.4 * random.normal())),
+    /** Cosine of the angle by which its own business cycle turns in a quarter. */
     turn: 0.9 + 0.07 * random.uniform(),
+    /** Spread of what drives that cycle, a quarter. */
     swing: 0.008 + 0.012 * random.uniform(),
+    /** How much more than revenue earnings swing with the cycle. */
     leverage: 1.2 + random.uniform(),
+    /** Spread of the margin around its usual value, as a share of it. */
     unrest: fragile ? 0.25 + 0.2 * random.uniform() : 0.04 + 0.06 * random.uniform(),
+    /** Chance of a write-off in a quarter. */
     writeOffs: fragile ? 0.06 : 0.015,
+    /** Factors of the four quarters of a year, of mean 1. */
     seasons: drawSeasons(random),
+    /** Months by which its quarters end later than those of the calendar. */
     shift: random.uniform() < 0.75 ? 0 : 1 + random.below(2),
+    /** Days from the end of a quarter to its report. */
     lag: 23 + random.below(17),
+    /** Chance that a report comes before the session. */
     early: random.uniform() < 0.55 ? 0.95 : 0.05,
+    /** Spread of the analysts' errors, as a share of the earnings. */
     blur: 0.06 * Math.exp(0.5 * random.normal()),
     analysts: 6 + Math.min(34, Math.round(8 * Math.exp(0.6 * random.normal()))),
+    /** The opinion, from 1 to 5, around which its analysts gather. */
     esteem: Math.max(2.4, Math.min(4.6, 3.75 + 0.45 * random.normal())),
     insiders: 5 + random.below(8),
+    /** Chance that insiders sell in a quarter. */
     selling: 0.35 + 0.4 * random.uniform(),
   }
 }
@@ -125,8 +96,7 @@ export interface Quarter {
 
 /** The last day of the quarter in which `day` lies, or of one so many later. */
 export function quarterEnd(day: Day, shift: number, later: number): { end: Day; season: number } {
-  const date = new Date(day * 86_400_000)
-  const months = date.getUTCFullYear() * 12 + date.getUTCMonth()
+  const months = yearOf(day) * 12 + monthOf(day) - 1
   const quarter = Math.floor((months - shift) / 3) + later
   const next = (quarter + 1) * 3 + shift
   return { end: dayOf(Math.floor(next / 12), (next % 12) + 1, 1)! - 1, season: quarter % 4 }
@@ -203,7 +173,7 @@ export function sessionsUpTo(end: Day, count: number, sevenDays: boolean): Int32
   const holidays = new Map<number, ReadonlySet<Day>>()
   const isSession = (day: Day): boolean => {
     if (sevenDays) return true
-    if (weekdayOf(day) >= SATURDAY) return false
+    if (isWeekend(day)) return false
     const year = yearOf(day)
     if (!holidays.has(year)) holidays.set(year, holidaysOf(year))
     return !holidays.get(year)!.has(day)

@@ -40,22 +40,17 @@ export class Market {
 }
 
 /** What sets one ticker apart from another for good. */
-export interface Company {
-  /** Its part in the market's moves. */
-  beta: number
-  /** Standard deviation of its own daily log returns. */
-  spread: number
-  /** Price before the first bar. */
-  price: number
-  /** Median volume in shares. */
-  volume: number
-}
+export type Company = ReturnType<typeof drawCompany>
 
-export function drawCompany(random: Random): Company {
+export function drawCompany(random: Random) {
+  /** Its part in the market's moves. */
   const beta = 0.4 + 1.2 * random.uniform()
+  /** Standard deviation of its own daily log returns. */
   const spread = 0.009 * Math.exp(1.0 * random.uniform())
+  /** Price before the first bar. */
   const price = Math.max(8, Math.min(600, 55 * Math.exp(0.7 * random.normal())))
   const turnover = 3e7 * Math.exp(1.2 * random.normal())
+  /** Median volume in shares. */
   return { beta, spread, price, volume: turnover / price }
 }
 
