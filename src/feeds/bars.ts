@@ -9,7 +9,7 @@ import {
   type Series,
   usualGap,
 } from '../model/series.js'
-import type { ReadResult, Rejected, TickerBars, Warning, WarningKind } from './feed.js'
+import { ODDITIES, type ReadResult, type Rejected, type TickerBars, type Warning, type WarningKind } from './feed.js'
 import { type Bar, GrowingBars, type Order } from './growing-bars.js'
 import type { Role } from './layout.js'
 import { Rejections, refuseUnfinished } from './refusals.js'
@@ -145,7 +145,7 @@ export class Collector {
       eachOddity(bars, (kind, i, detail) => this.#warn(kind, ticker, bars.days[i]!, rows[i]!, detail))
     }
     if (tickers.length === 0) throw refuseUnfinished(this.#file)
-    const warnings = KINDS.flatMap(kind => this.#warnings.get(kind) ?? [])
+    const warnings = ODDITIES.flatMap(kind => this.#warnings.get(kind) ?? [])
     const release = this.#isLarge ? closing(this.#spill) : null
     return { rows: this.rows, tickers, rejected: this.#rejections.rows, warnings, release }
   }
@@ -182,7 +182,6 @@ const DAY_BEFORE = sentence`a Sunday, and hardly a bar is on a Friday: days of A
 
 /** So many odd bars of a kind are told one by one. */
 export const SHOWN = 3
-const KINDS: readonly WarningKind[] = ['sundays', 'not_daily', 'doubled', 'outside_range', 'zero_volume', 'gap', 'jump']
 
 /** Tells what looks odd in the bars of one ticker and stays: its kind, the bar, and a word about it. */
 function eachOddity(bars: Series, tell: (kind: WarningKind, bar: number, detail: string) => void): void {

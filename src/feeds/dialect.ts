@@ -1,4 +1,4 @@
-import { BadData, invalid, type Place, parameter, sentence } from '../errors.js'
+import { BadData, invalid, type Place, parameter, quoted, sentence } from '../errors.js'
 import { isFactName } from './facts/sink.js'
 import { FORMATS, type Format, type Hints } from './feed.js'
 import { spells, vendorOrder } from './layout.js'
@@ -14,7 +14,6 @@ import {
   guessDateFormat,
   isNullWord,
   readNumber,
-  shown,
 } from './values.js'
 
 /** How a table of text is written, judged by its first lines; `offset` and `line` are those of the first row of data. */
@@ -98,7 +97,7 @@ function linesOf(head: Buffer, start: number, eol: string, whole: boolean): Line
 
 function withoutRows(file: string, top: Top): BadData {
   if (top.names.some(isKnown)) return new BadData({ file }, 'the file has a header and no rows')
-  return new BadData({ file }, `the file has no table, only ${shown(top.names.join(' '))}`)
+  return new BadData({ file }, `the file has no table, only ${quoted(top.names.join(' '))}`)
 }
 
 interface Top {
@@ -185,7 +184,7 @@ function delimiterOf(lines: readonly string[]): string {
 
 /** The refusal of dates whose format nothing tells. */
 export function undatable(place: Place, name: string, text: string | undefined, guess: object): BadData {
-  const first = shown(text ?? '')
+  const first = quoted(text ?? '')
   if ('unknown' in guess)
     return new BadData(place, `${name} ${first} is in no known form; dates may be ${DATE_FORMATS.join(', ')}`)
   const forms = sentence`give ${parameter('date_format', 'MM/DD/YYYY')} or DD/MM/YYYY`

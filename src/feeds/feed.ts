@@ -94,15 +94,9 @@ export interface Rejected {
   text: string
 }
 
-export type WarningKind =
-  | 'other_name'
-  | 'sundays'
-  | 'outside_range'
-  | 'zero_volume'
-  | 'gap'
-  | 'jump'
-  | 'not_daily'
-  | 'doubled'
+/** What may be odd about the bars of a file, in the order in which it is told. */
+export const ODDITIES = ['sundays', 'not_daily', 'doubled', 'outside_range', 'zero_volume', 'gap', 'jump'] as const
+export type WarningKind = (typeof ODDITIES)[number] | 'other_name'
 
 export interface Oddity {
   ticker: string
@@ -119,20 +113,24 @@ export interface Warning {
   first: Oddity[]
 }
 
-export interface ReadResult {
-  holds: 'bars'
+/** What is told of any file that was read. */
+interface FileRead {
   file: string
-  format: Format
   /** What was detected or given, in words for people: delimiter, quotes, header, dates, order … */
   dialect: Record<string, string>
-  /** The header as it stands in the file, to head a file of rejects; null for JSON and files without one. */
+  /** The header as it stands in the file, to head a file of rejects; null for JSON, XML and files without one. */
   header: string | null
   /** Rows of data, bad ones included. */
   rows: number
-  /** Sorted by ticker; each has at least one bar. */
-  tickers: TickerBars[]
   /** In the order of the file; empty unless `skipBadRows`. */
   rejected: Rejected[]
+}
+
+export interface ReadResult extends FileRead {
+  holds: 'bars'
+  format: Format
+  /** Sorted by ticker; each has at least one bar. */
+  tickers: TickerBars[]
   warnings: Warning[]
   adjustmentNote: string
   /** To be called when nobody looks at the bars any more: what memory did not hold goes. null: memory held all. */
@@ -154,19 +152,11 @@ export interface Remark {
   first: string[]
 }
 
-export interface FactsResult {
+export interface FactsResult extends FileRead {
   holds: 'facts'
-  file: string
   /** The layout, in words for people: `reports csv`, `SEC company facts`. */
   format: string
-  dialect: Record<string, string>
-  /** The header as it stands in the file, to head a file of rejects; null for JSON and XML. */
-  header: string | null
-  /** Rows of data, bad ones included. */
-  rows: number
   /** By ticker, then kind; each has at least one record. */
   facts: TickerFacts[]
-  /** In the order of the file; empty unless `skipBadRows`. */
-  rejected: Rejected[]
   remarks: Remark[]
 }

@@ -1,10 +1,9 @@
-import { BadData } from '../errors.js'
+import { BadData, quoted } from '../errors.js'
 import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
 import type { Format } from './feed.js'
 import { isObject, type Names, type Path } from './json-text.js'
 import { type Columns, checkSpan, layoutOf, missingFrom, ROLES, vendorOrder } from './layout.js'
 import { MAX_FIELDS } from './row.js'
-import { shown } from './values.js'
 
 /** Rows of bars inside a JSON document, whatever its shape. */
 export interface JsonTable {
@@ -71,7 +70,7 @@ export function wordsOfOthers(
   if (other !== undefined)
     throw new BadData(
       { file },
-      `what is under ${shown(other.key)} is no list of bars: date, open, high, low and close are needed; mend it or take it out`,
+      `what is under ${quoted(other.key)} is no list of bars: date, open, high, low and close are needed; mend it or take it out`,
     )
   const empty = others.filter(({ value }) => value === null || Array.isArray(value)).map(({ key }) => key)
   const more = empty.length > NAMED ? ` and ${empty.length - NAMED} more` : ''
@@ -84,8 +83,8 @@ const NAMED = 10
 export function joined(file: string, lists: readonly { key: string; table: JsonTable }[]): JsonTable {
   const other = lists.find(list => !isOfTicker(list))
   if (other !== undefined) {
-    const keys = `there are bars under ${lists.map(({ key }) => shown(key)).join(', ')}`
-    throw new BadData({ file }, `${keys}, and ${shown(other.key)} is not ${TICKER_SHAPE}; import them one by one`)
+    const keys = `there are bars under ${lists.map(({ key }) => quoted(key)).join(', ')}`
+    throw new BadData({ file }, `${keys}, and ${quoted(other.key)} is not ${TICKER_SHAPE}; import them one by one`)
   }
   const rows = lists.flatMap(({ key, table }) => Array.from({ length: table.rows }, (_, row) => ({ key, table, row })))
   const roles = ROLES.filter(role => role === 'ticker' || lists.some(({ table }) => table.columns[role] !== undefined))

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { BadData, type Place } from '../errors.js'
+import { BadData, type Place, quoted } from '../errors.js'
 import { Collector, type Places } from './bars.js'
 import { checkHints, undatable } from './dialect.js'
 import type { FactsResult, ReadOptions, ReadResult } from './feed.js'
@@ -20,7 +20,7 @@ import { adjustmentOf, latestBar, PriceRows, severalTickers } from './price-rows
 import { refuseJson, refuseUnfinished } from './refusals.js'
 import { Row } from './row.js'
 import type { Source } from './source.js'
-import { type Calendar, calendarOf, type DateFormat, DateReader, guessDateFormat, shown } from './values.js'
+import { type Calendar, calendarOf, type DateFormat, DateReader, guessDateFormat } from './values.js'
 
 /** Reads a JSON document, or JSON a line, as a whole: facts, or bars whose rows are judged like those of a table. */
 export async function readJson(source: Source, options: ReadOptions): Promise<ReadResult | FactsResult> {
@@ -183,7 +183,7 @@ const Meta = z.object({ 'Meta Data': z.record(z.string(), z.unknown()) })
 function yahooTable(file: string, root: Names): JsonTable {
   const failed = Failed.safeParse(root).data?.chart.error.description
   if (failed !== undefined)
-    throw new BadData({ file }, `there are no bars in it, only a message of Yahoo: ${shown(failed)}`)
+    throw new BadData({ file }, `there are no bars in it, only a message of Yahoo: ${quoted(failed)}`)
   const { meta, timestamp, indicators } = shaped(file, Chart, root, 'a chart of Yahoo').chart.result[0]!
   const { dataGranularity: step = '1d', exchangeTimezoneName: zone = 'UTC', symbol } = meta
   if (step !== '1d') throw new BadData({ file }, `these are bars of ${step}; only daily bars are imported`)
@@ -212,7 +212,7 @@ function alphaTable(file: string, root: Names, series: string): JsonTable {
   const span = /weekly|monthly|intraday|\d+min/i.exec(series)?.[0]
   if (span !== undefined) {
     const what = /weekly|monthly/i.test(span) ? `${span.toLowerCase()} bars` : 'intraday bars'
-    throw new BadData({ file }, `these are ${what} (${shown(series)}); only daily bars are imported`)
+    throw new BadData({ file }, `these are ${what} (${quoted(series)}); only daily bars are imported`)
   }
   const meta = Meta.safeParse(root).data?.['Meta Data'] ?? {}
   const bars = Object.entries(shaped(file, Daily, root[series], 'a daily series of Alpha Vantage'))

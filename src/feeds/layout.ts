@@ -1,9 +1,9 @@
 import { basename } from 'node:path'
-import { BadData, invalid, parameter, sentence } from '../errors.js'
+import { BadData, invalid, parameter, quoted, sentence } from '../errors.js'
 import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
 import type { Format } from './feed.js'
 import type { Source } from './source.js'
-import { isEpoch, shown } from './values.js'
+import { isEpoch } from './values.js'
 
 /** What a column can mean. */
 export const ROLES = ['ticker', 'date', 'time', 'open', 'high', 'low', 'close', 'volume', 'adj_close'] as const
@@ -198,7 +198,7 @@ export function tickerOfFile({ file, entry }: Source, own: string | null, format
 export function tickerOfSymbol(file: string, symbol: string): string {
   const ticker = parseTicker(symbol)
   if (ticker !== null) return ticker
-  const what = `its symbol ${shown(symbol)} is not ${TICKER_SHAPE}`
+  const what = `its symbol ${quoted(symbol)} is not ${TICKER_SHAPE}`
   throw new BadData({ file }, sentence`${what}; give one with ${parameter('ticker')}`)
 }
 

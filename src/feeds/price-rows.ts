@@ -1,4 +1,4 @@
-import { BadData, counted, type Place, parameter, sentence } from '../errors.js'
+import { BadData, counted, type Place, parameter, quoted, sentence } from '../errors.js'
 import { type Day, dayOf, formatDay, utcToday } from '../model/day.js'
 import type { Adjustment } from '../model/series.js'
 import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
@@ -16,7 +16,6 @@ import {
   numberAt,
   readNumber,
   readVolume,
-  shown,
 } from './values.js'
 
 /** How the rows of a file are to be read. */
@@ -209,7 +208,7 @@ export function barFault(
 
 /** The refusal of a ticker that was given for a file whose rows name more than one. */
 export function severalTickers(place: Place, given: string, first: string, second: string): BadData {
-  const some = `${shown(first)}, ${shown(second)}`
+  const some = `${quoted(first)}, ${quoted(second)}`
   const say = sentence`leave ${parameter('ticker', given)} away to import each under its own name`
   return new BadData(place, sentence`the file has several tickers (${some}); ${say}`)
 }
@@ -225,19 +224,19 @@ function outOfTime(day: Day, latest: Day): string {
 
 function priceReason(role: Role, text: string, value: number): string {
   if (isNullWord(text)) return `${role} is ${emptyWord(text)}; ${role === 'adj_close' ? ADJUSTING_NEEDS : NEEDS}`
-  if (Number.isNaN(value)) return `${role} ${shown(text)} is no number; a price is a decimal number above 0`
-  if (value <= 0) return `${role} ${shown(text)} is not above 0, as a price must be`
-  return `${role} ${shown(text)} is too large or too small for a price`
+  if (Number.isNaN(value)) return `${role} ${quoted(text)} is no number; a price is a decimal number above 0`
+  if (value <= 0) return `${role} ${quoted(text)} is not above 0, as a price must be`
+  return `${role} ${quoted(text)} is too large or too small for a price`
 }
 
 function volumeReason(text: string, value: number): string {
-  if (Number.isNaN(value)) return `volume ${shown(text)} is no number; it may be 0 or more, or empty where unknown`
-  if (value < 0) return `volume ${shown(text)} is below 0; it may be 0 or more, or empty where unknown`
-  return `volume ${shown(text)} is too large for a volume`
+  if (Number.isNaN(value)) return `volume ${quoted(text)} is no number; it may be 0 or more, or empty where unknown`
+  if (value < 0) return `volume ${quoted(text)} is below 0; it may be 0 or more, or empty where unknown`
+  return `volume ${quoted(text)} is too large for a volume`
 }
 
 export function tickerReason(text: string): string {
-  return isNullWord(text) ? 'ticker is empty' : `ticker ${shown(text)} is not ${TICKER_SHAPE}`
+  return isNullWord(text) ? 'ticker is empty' : `ticker ${quoted(text)} is not ${TICKER_SHAPE}`
 }
 
 /** Finite and above 0; NaN is not. */

@@ -1,8 +1,7 @@
-import { BadData, counted, parameter, remedy, sentence, type Words } from '../errors.js'
+import { BadData, counted, parameter, quoted, remedy, sentence, type Words } from '../errors.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../model/facts.js'
 import type { Rejected } from './feed.js'
 import { type Layout, missingFrom } from './layout.js'
-import { shown } from './values.js'
 
 /** What to import instead of facts that cannot be read. */
 const INSTEAD = `import the company facts of the SEC, or ${ownColumns('reports')}`
@@ -94,7 +93,7 @@ export function refuseJson(file: string, root: unknown): BadData {
   const told = note === undefined ? undefined : (root as Record<string, unknown>)[note]
   const text = Array.isArray(told) ? told[0] : told
   if (typeof text === 'string' && text !== '')
-    return new BadData({ file }, `there are no bars in it, only a message of the vendor: ${shown(text)}`)
+    return new BadData({ file }, `there are no bars in it, only a message of the vendor: ${quoted(text)}`)
   const found = keys.size === 0 ? '' : ` (its keys are ${shownNames([...keys])})`
   return new BadData({ file }, `no daily bars are found in this JSON${found}`)
 }
@@ -124,7 +123,7 @@ function has(...names: string[]): (keys: Keys) => boolean {
 }
 
 function shownNames(names: readonly string[]): string {
-  const some = names.slice(0, 8).map(name => (name === '' ? '(unnamed)' : shown(name).slice(1, -1)))
+  const some = names.slice(0, 8).map(name => (name === '' ? '(unnamed)' : quoted(name).slice(1, -1)))
   return some.join(', ') + (names.length > 8 ? ` and ${names.length - 8} more` : '')
 }
 

@@ -1,9 +1,9 @@
-import { BadData, parameter, sentence } from '../errors.js'
+import { BadData, parameter, quoted, sentence } from '../errors.js'
 import { checkHints, type Dialect, delimiterName, detectDialect, type Given, undatable } from './dialect.js'
 import type { ReadOptions } from './feed.js'
 import { type Cut, columnOf, MAX_FIELDS, MAX_LINE, type Misfit, Row, tooMany, Wholeness } from './row.js'
 import type { Source } from './source.js'
-import { type DateFormat, DateReader, type Decimal, decimalOf, guessDateFormat, orderProof, shown } from './values.js'
+import { type DateFormat, DateReader, type Decimal, decimalOf, guessDateFormat, orderProof } from './values.js'
 
 /** A table of text: where it lies, how it is written, and what the user said about it. */
 export class TextTable {
@@ -75,7 +75,7 @@ export class TextTable {
     if (sign !== null) return sign
     const example = [...texts, ...volumes].find(text => /[.,]/.test(text))!
     const signs = sentence`${parameter('decimal', ',')} or ${parameter('decimal', '.')}`
-    throw new BadData({ file }, sentence`${shown(example)} can be a decimal or thousands; give ${signs}`)
+    throw new BadData({ file }, sentence`${quoted(example)} can be a decimal or thousands; give ${signs}`)
   }
 
   #textsIn(columns: readonly number[]): string[] {

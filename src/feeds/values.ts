@@ -1,4 +1,4 @@
-import { didYouMean, quoted, quoted as shown, suggest, wrong } from '../errors.js'
+import { didYouMean, quoted, suggest, wrong } from '../errors.js'
 import { type Day, dayOf, parseDay } from '../model/day.js'
 
 /** How dates may be written; `/` stands for any of `/ - .` where the year comes last. */
@@ -272,18 +272,15 @@ function proof(text: string): Decimal | null {
   return null
 }
 
-/** A value from a file as it may be printed. */
-export { shown }
-
 /** Why a text is no date of a column. */
 export function dateReason(name: string, text: string, format: string): string {
   if (isNullWord(text)) return `${name} is ${emptyWord(text)}`
-  return `${name} ${shown(text)} is no calendar date as ${format}, which the dates of this file are`
+  return `${name} ${quoted(text)} is no calendar date as ${format}, which the dates of this file are`
 }
 
 /** How a field that holds nothing is told: a word for it as it stands. */
 export function emptyWord(text: string): string {
-  return text === '' ? 'empty' : shown(text)
+  return text === '' ? 'empty' : quoted(text)
 }
 
 /** The calendar of a time zone: which day it is there at an instant. */

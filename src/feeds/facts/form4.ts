@@ -1,14 +1,14 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser'
-import { BadData, type Place, parameter, sentence } from '../../errors.js'
+import { BadData, type Place, parameter, quoted, sentence } from '../../errors.js'
 import { type Day, formatDay, parseDay } from '../../model/day.js'
 import { assumedFiling, type InsiderTrade } from '../../model/facts.js'
-import { parseTicker, TICKER_SHAPE } from '../../model/terms.js'
+import { parseTicker } from '../../model/terms.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
 import { MOST_LEVELS } from '../json-text.js'
-import { givenTicker } from '../layout.js'
+import { givenTicker, tickerOfSymbol } from '../layout.js'
 import { latestBar, yetToCome } from '../price-rows.js'
 import { type Source, textOf } from '../source.js'
-import { isNullWord, readNumber, shown } from '../values.js'
+import { isNullWord, readNumber } from '../values.js'
 import { FactsSink, FILED_LATER, WITHOUT_SHARES } from './sink.js'
 
 const SIDES = new Map([
@@ -34,7 +34,7 @@ export async function readForm4(source: Source, options: ReadOptions): Promise<F
   const issuer = textAt(root, 'issuer', 'issuerTradingSymbol')
   if (issuer !== null && parseTicker(issuer) !== ticker)
     sink.remark(
-      sentence`the form is of ${shown(issuer)}, and is taken for ${ticker} because ${parameter('ticker')} says so`,
+      sentence`the form is of ${quoted(issuer)}, and is taken for ${ticker} because ${parameter('ticker')} says so`,
       file,
     )
   const trades = childrenOf(root, 'nonDerivativeTable', 'nonDerivativeTransaction')
@@ -60,7 +60,7 @@ function tradeOf(trade: Element, form: Form, insider: string, sink: FactsSink): 
   const side = SIDES.get(code as 'P' | 'S')
   const shares = numberAt(trade, 'transactionShares')
   if (side === undefined || shares === null || !(shares > 0)) {
-    const other = `transactions of code ${shown(code)} are no open-market trades and are not loaded`
+    const other = `transactions of code ${quoted(code)} are no open-market trades and are not loaded`
     sink.remark(side === undefined ? other : WITHOUT_SHARES, place)
     return null
   }
@@ -91,12 +91,8 @@ function tickerOf(file: string, root: Element, options: ReadOptions): string {
   const given = givenTicker(options.ticker)
   if (given !== null) return given
   const symbol = textAt(root, 'issuer', 'issuerTradingSymbol') ?? ''
-  const ticker = isNullWord(symbol) ? null : parseTicker(symbol)
-  if (ticker !== null) return ticker
-  const what = isNullWord(symbol)
-    ? 'the issuer has no trading symbol'
-    : `its symbol ${shown(symbol)} is not ${TICKER_SHAPE}`
-  throw new BadData({ file }, sentence`${what}; give one with ${parameter('ticker')}`)
+  if (!isNullWord(symbol)) return tickerOfSymbol(file, symbol)
+  throw new BadData({ file }, sentence`the issuer has no trading symbol; give one with ${parameter('ticker')}`)
 }
 
 /** One trade may be reported by several owners together; it is one trade all the same. */
@@ -113,7 +109,7 @@ function dayOfTrade(form: Form, trade: Element): Day {
   const day = parseDay(text.replace(/(?<=^.{10})(Z|[+-]\d{2}:\d{2})$/, ''))
   if (day !== null) return day
   const what =
-    text === '' ? 'transactionDate is empty' : `transactionDate ${shown(text)} is no calendar date as YYYY-MM-DD`
+    text === '' ? 'transactionDate is empty' : `transactionDate ${quoted(text)} is no calendar date as YYYY-MM-DD`
   throw new BadData(locate(form, trade), what)
 }
 

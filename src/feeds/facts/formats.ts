@@ -1,6 +1,6 @@
+import { quoted } from '../../errors.js'
 import { formatDay, weekdayOf } from '../../model/day.js'
 import { assumedFiling, type EarningsResult, type Report } from '../../model/facts.js'
-import { shown } from '../values.js'
 import { BadCell, type Columns, checkRatio, type FactRow } from './rows.js'
 import { reportsOfFilings } from './sec.js'
 import { type FiledFact, whyUnread } from './sec-ledger.js'
@@ -65,7 +65,7 @@ export function addEarnings(out: FactsSink, ticker: string, result: EarningsResu
     const what = `report_date ${formatDay(report_date)} is yet to come`
     throw new BadCell('report_date', `${what}, and eps_actual is not known before the report`)
   }
-  out.addOnce('earnings', ticker, result, place)
+  out.add('earnings', ticker, result, place)
   // It may be a slip of a day; it counts from the next bar on either way.
   if (weekdayOf(report_date) > 4) out.remark('report dates fall on a weekend and are taken as they are', place)
 }
@@ -108,7 +108,7 @@ const QUARTERLY_FIGURES = factsFormat({
     const contradicted = derived && isContradicted(report.eps, row.optional('net_income'))
     if (contradicted) report.eps = null
     checkKnown(report, 'filed')
-    out.addOnce('reports', ticker, report, place)
+    out.add('reports', ticker, report, place)
     if (contradicted) out.remark(CONTRADICTED, place)
     if (report.eps !== null) out.remark(AS_FILED, place)
     if (report.eps !== null && derived) out.remark(DERIVED, place)
@@ -254,7 +254,7 @@ const INSIDER_TRADES = factsFormat({
     const shares = row.optional('shares')
     const value = row.optional('value')
     if (side === undefined) {
-      out.remark(`rows of kind ${shown(kind)} are no open-market trades and are not loaded`, place)
+      out.remark(`rows of kind ${quoted(kind)} are no open-market trades and are not loaded`, place)
       return
     }
     if (shares === null || !(shares > 0)) {
@@ -283,7 +283,7 @@ const CORPORATE_ACTIONS = factsFormat({
       checkRatio(ratio, 'value')
       out.add('splits', ticker, { ex_date, ratio })
     } else if (/^dividend$/i.test(type)) out.remark('dividends are not used and not loaded', place)
-    else throw new BadCell('type', `type ${shown(type)} is not split or dividend`)
+    else throw new BadCell('type', `type ${quoted(type)} is not split or dividend`)
   },
 })
 

@@ -1,4 +1,4 @@
-import { BadData, parameter, sentence, suggest, type Words } from '../../errors.js'
+import { BadData, parameter, quoted, sentence, suggest, type Words } from '../../errors.js'
 import type { Day } from '../../model/day.js'
 import {
   type EarningsResult,
@@ -14,7 +14,6 @@ import {
 import { layoutOf, plainName } from '../layout.js'
 import { isDated, refuseLayout } from '../refusals.js'
 import type { TextTable } from '../text-table.js'
-import { shown } from '../values.js'
 import { addEarnings, checkKnown, FACTS_FORMATS, type FactsFormat } from './formats.js'
 import { BadCell, checkRatio, type FactRow } from './rows.js'
 import { type FactsSink, isFactName, type TimedGrade } from './sink.js'
@@ -94,7 +93,7 @@ class Header {
 
 function lack(header: Header, kind: FactKind, known: Day | undefined): Words {
   const missing = neededColumns(kind, known).filter(column => !header.has(column))
-  const slips = missing.flatMap(column => header.slips(column).map(shown))
+  const slips = missing.flatMap(column => header.slips(column).map(quoted))
   const meant = slips.length === 0 ? '' : `; did you mean ${slips.join(' and ')}?`
   const told = missing.length === 0 ? 'no columns of its own' : `no ${columns(missing)}`
   const help =
@@ -140,9 +139,13 @@ function ownFormat(kind: FactKind, known?: Day): FactsFormat {
 
 /** Throws BadCell for a record that cannot be, by itself or beside an earlier one. */
 export function addRecord(kind: FactKind, ticker: string, record: FactRecord, place: string, out: FactsSink): void {
-  const add = ADDS[kind]
-  if (add === undefined) out.add<FactKind>(kind, ticker, record)
-  else add(out, ticker, record, place)
+  if (kind === 'earnings') addEarnings(out, ticker, record as EarningsResult, place)
+  else {
+    if (kind === 'reports') checkKnown(record as Report, 'known')
+    if (kind === 'splits') checkRatio((record as Split).ratio, 'ratio')
+    if (kind === 'securities') checkDelisting(record as Security)
+    out.add<FactKind>(kind, ticker, record, place)
+  }
 }
 
 /** The columns that a table of a kind must have beside the ticker. */
@@ -161,27 +164,6 @@ function recordOf(kind: FactKind, row: FactRow, known: Day | undefined): FactRec
   })
   const told = values.filter(({ value, rare }) => value !== null || rare !== true)
   return Object.fromEntries(told.map(({ name, value }) => [name, value])) as unknown as FactRecord
-}
-
-/** Kinds whose records may be impossible, by themselves or beside another of the file; throws BadCell. */
-const ADDS: {
-  readonly [Kind in FactKind]?: (out: FactsSink, ticker: string, record: FactRecord, place: string) => void
-} = {
-  reports(out, ticker, record, place) {
-    checkKnown(record as Report, 'known')
-    out.addOnce('reports', ticker, record as Report, place)
-  },
-  earnings(out, ticker, record, place) {
-    addEarnings(out, ticker, record as EarningsResult, place)
-  },
-  splits(out, ticker, record) {
-    checkRatio((record as Split).ratio, 'ratio')
-    out.add('splits', ticker, record as Split)
-  },
-  securities(out, ticker, record, place) {
-    checkDelisting(record as Security)
-    out.addOnce('securities', ticker, record as Security, place)
-  },
 }
 
 function checkDelisting({ delisted, delisting_price, delisting_return }: Security): void {

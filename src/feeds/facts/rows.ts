@@ -1,3 +1,4 @@
+import { quoted } from '../../errors.js'
 import type { Day } from '../../model/day.js'
 import type { FactValue, Report, Session } from '../../model/facts.js'
 import type { AssetClass } from '../../model/series.js'
@@ -6,7 +7,7 @@ import type { Rejected } from '../feed.js'
 import { plainName } from '../layout.js'
 import { severalTickers, tickerReason, yetToCome } from '../price-rows.js'
 import type { Misfit, Row } from '../row.js'
-import { type DateReader, type Decimal, dateReason, emptyWord, isNullWord, readNumber, shown } from '../values.js'
+import { type DateReader, type Decimal, dateReason, emptyWord, isNullWord, readNumber } from '../values.js'
 
 /** The columns that a format reads, and what each holds. */
 export type Columns = Readonly<Record<string, FactValue>>
@@ -134,7 +135,7 @@ const PAST: ReadonlySet<string> = new Set(['known', 'filed', 'snapshot', 'date',
 
 /** Throws BadCell for a day to come in such a column. */
 export function checkPast(name: string, value: unknown, text: () => string, latest: Day): void {
-  if (PAST.has(name) && Number(value) > latest) throw new BadCell(name, yetToCome(name, shown(text())))
+  if (PAST.has(name) && Number(value) > latest) throw new BadCell(name, yetToCome(name, quoted(text())))
 }
 
 /** What is wrong with a row, and in which of its fields: by the name of the column, or by number where it has none. */
@@ -177,25 +178,13 @@ const READERS: { readonly [Holds in FactValue]: (cell: Cell) => FactValues[Holds
   },
   session: word(SESSIONS, 'pre or post (or bmo, before, amc, after), or empty where it is unknown'),
   number,
-  count: cell => {
-    const value = number(cell)
-    if (!Number.isInteger(value) || value < 0) return refuse(cell, told(cell, 'is not a whole number, 0 or more'))
-    return value <= MOST_ANALYSTS
-      ? value
-      : refuse(cell, told(cell, `is beyond reason: at most ${MOST_ANALYSTS} analysts`))
-  },
-  positive: cell => {
-    const value = number(cell)
-    return value > 0 ? value : refuse(cell, told(cell, 'is not above 0'))
-  },
-  amount: cell => {
-    const value = number(cell)
-    return value >= 0 ? value : refuse(cell, told(cell, 'is below 0; it is money paid or received, side tells which'))
-  },
-  return: cell => {
-    const value = number(cell)
-    return value >= -1 ? value : refuse(cell, told(cell, 'is below -1; it is a fraction, and -1 is a total loss'))
-  },
+  count: numberThat(
+    [value => Number.isInteger(value) && value >= 0, 'is not a whole number, 0 or more'],
+    [value => value <= MOST_ANALYSTS, `is beyond reason: at most ${MOST_ANALYSTS} analysts`],
+  ),
+  positive: numberThat([value => value > 0, 'is not above 0']),
+  amount: numberThat([value => value >= 0, 'is below 0; it is money paid or received, side tells which']),
+  return: numberThat([value => value >= -1, 'is below -1; it is a fraction, and -1 is a total loss']),
   // A line break inside a name would break every table that it stands in.
   text: cell => cell.text.replace(/\s+/g, ' ').trim(),
   side: word(SIDES, 'buy or sell (or purchase, sale)'),
@@ -210,6 +199,15 @@ function number(cell: Cell): number {
   return Number.isFinite(value) ? value + 0 : refuse(cell, told(cell, 'is too large for a number'))
 }
 
+/** A number that keeps some rules; what is told of one that breaks a rule stands beside it. */
+function numberThat(...rules: readonly (readonly [holds: (value: number) => boolean, otherwise: string])[]) {
+  return (cell: Cell): number => {
+    const value = number(cell)
+    const broken = rules.find(([holds]) => !holds(value))
+    return broken === undefined ? value : refuse(cell, told(cell, broken[1]))
+  }
+}
+
 function word<Meaning extends string>(words: Readonly<Record<string, Meaning>>, allowed: string) {
   return (cell: Cell): Meaning => {
     const said = cell.text.toLowerCase()
@@ -218,7 +216,7 @@ function word<Meaning extends string>(words: Readonly<Record<string, Meaning>>, 
 }
 
 function told({ name, text }: Cell, what: string): string {
-  return `${name} ${shown(text)} ${what}`
+  return `${name} ${quoted(text)} ${what}`
 }
 
 function refuse({ name }: Cell, reason: string): never {

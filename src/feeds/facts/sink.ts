@@ -35,7 +35,7 @@ interface Once<Of> {
   what: string
 }
 
-const ONCE: { readonly [Kind in 'reports' | 'earnings' | 'securities']: Once<FactRecords[Kind]> } = {
+const ONCE: { readonly [Kind in FactKind]?: Once<FactRecords[Kind]> } = {
   reports: {
     column: 'period_end',
     about: ({ period_end, known, session }) => `${period_end} ${known} ${session}`,
@@ -69,25 +69,21 @@ export class FactsSink {
     this.latest = latest
   }
 
-  add<Kind extends FactKind>(kind: Kind, ticker: string, record: FactRecords[Kind]): void {
+  /** Throws BadCell for what a file may say once, where an earlier row says otherwise: nothing tells which of them is right. */
+  add<Kind extends FactKind>(kind: Kind, ticker: string, record: FactRecords[Kind], place = ticker): void {
+    const once: Once<FactRecords[Kind]> | undefined = ONCE[kind]
+    const said = once?.says(record) ?? null
+    if (once !== undefined && said !== null) {
+      const key = `${kind} ${ticker} ${once.about(record)}`
+      const earlier = this.#said.get(key) ?? { said, place }
+      if (earlier.said !== said)
+        throw new BadCell(once.column, `${earlier.place} gives ${once.what}; take one of the two rows out`)
+      this.#said.set(key, earlier)
+    }
     const kinds = this.#facts.get(ticker) ?? new Map<FactKind, FactRecord[]>()
     const records = kinds.get(kind)
     if (records !== undefined) records.push(record)
     else this.#facts.set(ticker, kinds.set(kind, [record]))
-  }
-
-  /** Adds what a file may say once. Throws BadCell where an earlier row says otherwise: nothing tells which of them is right. */
-  addOnce<Kind extends keyof typeof ONCE>(kind: Kind, ticker: string, record: FactRecords[Kind], place: string): void {
-    const { column, about, says, what } = ONCE[kind]
-    const said = says(record)
-    if (said !== null) {
-      const key = `${kind} ${ticker} ${about(record)}`
-      const earlier = this.#said.get(key) ?? { said, place }
-      if (earlier.said !== said)
-        throw new BadCell(column, `${earlier.place} gives ${what}; take one of the two rows out`)
-      this.#said.set(key, earlier)
-    }
-    this.add(kind, ticker, record)
   }
 
   /** Counts something to be said, with the place (`file:line`) or value where it is met. */

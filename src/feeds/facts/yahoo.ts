@@ -1,11 +1,10 @@
 import * as z from 'zod'
-import { BadData, type InvalidParameter, parameter, sentence, type Words, wrong } from '../../errors.js'
-import { type Day, formatDay, parseDay } from '../../model/day.js'
+import { BadData, type InvalidParameter, parameter, quoted, sentence, type Words, wrong } from '../../errors.js'
+import { type Day, dayAt, formatDay, parseDay } from '../../model/day.js'
 import { assumedFiling } from '../../model/facts.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
 import { isObject, shaped } from '../json-text.js'
 import { latestBar, yetToCome } from '../price-rows.js'
-import { shown } from '../values.js'
 import {
   AS_FILED,
   documentTicker,
@@ -51,7 +50,7 @@ function readSummary(file: string, root: unknown, options: ReadOptions, sink: Fa
   const modules = result?.[0]
   if (modules === undefined) {
     const said =
-      error === undefined || error === null ? 'nothing' : `only a message of Yahoo: ${shown(error.description)}`
+      error === undefined || error === null ? 'nothing' : `only a message of Yahoo: ${quoted(error.description)}`
     throw new BadData({ file }, `there are no facts in it, ${said}`)
   }
   const symbols = NAMING.map(name => Named.safeParse(modules[name]).data?.symbol)
@@ -92,9 +91,7 @@ const Moment = z.union([
   z.iso.datetime().transform(text => Date.parse(text) / 1000),
 ])
 
-function dayOfMoment(seconds: number): Day {
-  return Math.floor(seconds / 86_400)
-}
+const dayOfMoment = (seconds: number): Day => dayAt(seconds * 1000)
 
 /** The same of what has happened. Throws BadData for a day to come. */
 function pastDay(name: string, seconds: number, { file, latest }: Pick<Taking, 'file' | 'latest'>): Day {
@@ -192,7 +189,7 @@ function insiders(module: unknown, taking: Taking): Outcome {
     const side = deed.startsWith('Purchase') ? 'buy' : deed.startsWith('Sale') ? 'sell' : null
     if (deed === '') sink.remark('transactions without a text, mostly grants and taxes, are not loaded', place)
     else if (side === null)
-      sink.remark(`transactions such as ${shown(deed)} are no purchase or sale and are not loaded`, place)
+      sink.remark(`transactions such as ${quoted(deed)} are no purchase or sale and are not loaded`, place)
     else if (shares === undefined || !(shares > 0)) sink.remark(WITHOUT_SHARES, place)
     else {
       const known = assumedFiling(traded)
@@ -274,7 +271,7 @@ const Series = z.object({
 function readTimeseries(file: string, root: unknown, options: ReadOptions, sink: FactsSink): number {
   const { result, error } = shaped(file, Series, root, 'a time series of Yahoo').timeseries
   if (error)
-    throw new BadData({ file }, `there are no facts in it, only a message of Yahoo: ${shown(error.description)}`)
+    throw new BadData({ file }, `there are no facts in it, only a message of Yahoo: ${quoted(error.description)}`)
   const quarters = quartersIn(file, result ?? [])
   const reported = [...quarters].filter(([, { revenue, eps }]) => revenue !== undefined || eps !== undefined)
   if (reported.length === 0) throw new BadData({ file }, seriesRefusal(quarters.size > 0))
