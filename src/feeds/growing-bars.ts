@@ -242,37 +242,18 @@ function copy(from: Columns, to: Columns, at: number): void {
 
 /** Days as bits, which take little room even for the bars of a whole market in any order. */
 class DaySet {
-  #bits = new Uint32Array()
-  /** The first day that has a bit. */
-  #from = 0
+  /** Of 32 days each. */
+  readonly #words = new Map<number, number>()
 
   constructor(days: Int32Array) {
     for (const day of days) this.add(day)
   }
 
   has(day: Day): boolean {
-    const bit = day - this.#from
-    return bit >= 0 && ((this.#bits[bit >> 5] ?? 0) & (1 << (bit & 31))) !== 0
+    return ((this.#words.get(day >> 5) ?? 0) & (1 << (day & 31))) !== 0
   }
 
   add(day: Day): void {
-    if (this.#bits.length === 0) this.#from = day
-    const bit = day - this.#from
-    if (bit < 0 || bit >= this.#bits.length * 32) this.#reach(day)
-    this.#bits[(day - this.#from) >> 5]! |= 1 << ((day - this.#from) & 31)
-  }
-
-  /** Makes room for a day before or after all others, and for some beside it. */
-  #reach(day: Day): void {
-    const before = Math.max(0, Math.ceil((this.#from - day) / 32))
-    const after = Math.max(0, ((day - this.#from) >> 5) + 1 - this.#bits.length)
-    const [more, further] = [before && before + SOME, after && after + SOME]
-    const bits = new Uint32Array(more + this.#bits.length + further)
-    bits.set(this.#bits, more)
-    this.#bits = bits
-    this.#from -= more * 32
+    this.#words.set(day >> 5, (this.#words.get(day >> 5) ?? 0) | (1 << (day & 31)))
   }
 }
-
-/** Words of bits. */
-const SOME = 8

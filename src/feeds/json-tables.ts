@@ -11,8 +11,8 @@ export interface JsonTable {
   /** The symbol that the document itself names. */
   symbol: string | null
   columns: Columns
-  rows: number
-  value(row: number, column: number): unknown
+  /** The values of each row, by column. */
+  rows: readonly (readonly unknown[])[]
   /** Where a value stands; where the row does, without a column. */
   path(row: number, column?: number): Path
   /** Time zone of the exchange, where dates are epochs that need one. */
@@ -86,18 +86,15 @@ export function joined(file: string, lists: readonly { key: string; table: JsonT
     const keys = `there are bars under ${lists.map(({ key }) => quoted(key)).join(', ')}`
     throw new BadData({ file }, `${keys}, and ${quoted(other.key)} is not ${TICKER_SHAPE}; import them one by one`)
   }
-  const rows = lists.flatMap(({ key, table }) => Array.from({ length: table.rows }, (_, row) => ({ key, table, row })))
+  const rows = lists.flatMap(({ key, table }) => table.rows.map((cells, row) => ({ key, table, cells, row })))
   const roles = ROLES.filter(role => role === 'ticker' || lists.some(({ table }) => table.columns[role] !== undefined))
   return {
     format: lists[0]!.table.format,
     symbol: null,
     columns: Object.fromEntries(roles.map((role, column) => [role, column])),
-    rows: rows.length,
-    value(at, column) {
-      const { key, table, row } = rows[at]!
-      const own = table.columns[roles[column]!]
-      return roles[column] === 'ticker' ? key : own === undefined ? undefined : table.value(row, own)
-    },
+    rows: rows.map(({ key, table: { columns }, cells }) =>
+      roles.map(role => (role === 'ticker' ? key : cells[columns[role] ?? -1])),
+    ),
     path(at, column) {
       const { table, row } = rows[at]!
       return table.path(row, column === undefined ? undefined : table.columns[roles[column]!])
@@ -137,13 +134,11 @@ function objectTable(file: string, list: readonly unknown[], at: Path): JsonTabl
   const columns = barColumns(file, meant)
   if (columns === null) return null
   if (names[columns.ticker ?? -1] === 'name') delete columns.ticker
-  const cellOf = (row: unknown, column: number) => (isObject(row) ? row[names[column]!] : undefined)
   return {
     format: VENDORS.find(([, telling]) => telling.every(name => names.includes(name)))?.[0] ?? 'json rows',
     symbol: null,
     columns,
-    rows: list.length,
-    value: (row, column) => cellOf(list[row], column),
+    rows: list.map(row => (isObject(row) ? names.map(name => row[name]) : [])),
     path: (row, column) => [...at, row, ...(column === undefined ? [] : [names[column]!])],
   }
 }
@@ -177,13 +172,11 @@ export function rowsTable(
   if (columns === null) return null
   const { format } = layoutOf(file, 1, names)
   if (format === 'binance' && Array.isArray(first)) checkSpan(file, names, first.map(String))
-  const cellOf = (row: unknown, column: number) => (Array.isArray(row) ? row[column] : undefined)
   return {
     format: names === HQCHART ? 'hqchart' : format === 'binance' || format === 'kraken' ? format : 'json rows',
     symbol: null,
     columns,
-    rows: list.length - skip,
-    value: (row, column) => cellOf(list[row + skip], column),
+    rows: list.slice(skip).map(row => (Array.isArray(row) ? row : [])),
     path: (row, column) => [...at, row + skip, ...(column === undefined ? [] : [column])],
   }
 }
@@ -201,8 +194,7 @@ function columnTable(file: string, root: Names): JsonTable | null {
     format: 'json rows',
     symbol: null,
     columns,
-    rows: lists[date]![1].length,
-    value: (row, column) => lists[column]![1][row],
+    rows: lists[date]![1].map((_, row) => lists.map(([, list]) => list[row])),
     path: (row, column = date) => [lists[column]![0], row],
   }
 }

@@ -15,7 +15,7 @@ import {
   wordsOfOthers,
 } from './json-tables.js'
 import { isObject, type JsonText, type Names, type Path, readJsonText, shaped } from './json-text.js'
-import { givenTicker, ROLES, type Role, tickerOfFile } from './layout.js'
+import { givenTicker, ROLES, tickerOfFile } from './layout.js'
 import { adjustmentOf, latestBar, PriceRows, severalTickers } from './price-rows.js'
 import { refuseJson, refuseUnfinished } from './refusals.js'
 import { Row } from './row.js'
@@ -54,8 +54,9 @@ async function readBarsJson(source: Source, text: JsonText, options: ReadOptions
   const rows = new PriceRows({ ...reading, columns, ticker }, collector)
   const row = new Row()
   return collector.whole(() => {
-    for (row.line = 0; row.line < table.rows; row.line++) {
-      row.fill(ROLES.map(role => dates[row.line]![role as keyof DateCell] ?? textAt(table, row.line, role)))
+    for (const [line, cells] of table.rows.entries()) {
+      row.line = line
+      row.fill(ROLES.map(role => dates[line]![role as keyof DateCell] ?? asText(cells[table.columns[role] ?? -1])))
       rows.visit(row)
     }
     options.onProgress?.({ bytes: source.taken(), total: source.total, rows: collector.rows })
@@ -76,7 +77,7 @@ function fixedTicker(source: Source, table: JsonTable, options: ReadOptions): st
   const given = givenTicker(options.ticker)
   if (table.columns.ticker === undefined) return given ?? tickerOfFile(source, table.symbol, table.format)
   if (given === null) return null
-  const symbols = Array.from({ length: table.rows }, (_, row) => textAt(table, row, 'ticker'))
+  const symbols = table.rows.map(cells => asText(cells[table.columns.ticker!]))
   const other = symbols.find(symbol => symbol !== symbols[0])
   if (other === undefined) return given
   throw severalTickers({ file: source.file }, given, symbols[0]!, other)
@@ -90,10 +91,10 @@ interface DateCell {
 
 /** The dates as text; epochs that need a time zone become the date on the exchange's calendar. */
 function dateCells(table: JsonTable, given: Calendar | undefined): DateCell[] {
-  const rows = Array.from({ length: table.rows }, (_, row) => table.value(row, table.columns.date!))
-  if (table.zone === undefined) return rows.map(value => ({ date: asText(value) }))
+  const values = table.rows.map(cells => cells[table.columns.date!])
+  if (table.zone === undefined) return values.map(value => ({ date: asText(value) }))
   const calendar = given ?? calendarOf(table.zone)
-  return rows.map(value => {
+  return values.map(value => {
     if (typeof value !== 'number' || !(Math.abs(value) < 1e14)) return { date: asText(value) }
     const milliseconds = Math.abs(value) < 1e11 ? value * 1000 : value
     const date = calendar.dateAt(milliseconds)
@@ -108,11 +109,7 @@ function dateFormat(place: Place, cells: readonly DateCell[]): DateFormat {
   throw undatable(place, 'date', dates[0], guess)
 }
 
-/** The value of a role as the field of a table would be. */
-function textAt({ columns, value }: JsonTable, row: number, role: Role): string {
-  return columns[role] === undefined ? '' : asText(value(row, columns[role]))
-}
-
+/** A value as the field of a table would be. */
 function asText(value: unknown): string {
   if (value === null || value === undefined) return ''
   return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : JSON.stringify(value)
@@ -120,14 +117,15 @@ function asText(value: unknown): string {
 
 /** Places in a JSON document; a rejected row is written as a row that `json rows` reads again. */
 function placesIn(text: JsonText, table: JsonTable, ticker: string | null, dates: readonly DateCell[]): Places {
-  const { columns, keyed = false, path, value } = table
+  const { columns, keyed = false, path, rows } = table
   return {
     lineOf: row => text.locate(path(row)).line,
     reject(row, { role, reason }) {
       const place = text.locate(path(row, columns[role]), role === 'date' && keyed)
-      const values: Record<string, unknown> = { ticker: ticker ?? value(row, columns.ticker!), date: dates[row]!.date }
+      const cells = rows[row]!
+      const values: Record<string, unknown> = { ticker: ticker ?? cells[columns.ticker!], date: dates[row]!.date }
       for (const cell of ROLES.slice(ROLES.indexOf('open')))
-        if (columns[cell] !== undefined) values[cell] = value(row, columns[cell]) ?? null
+        if (columns[cell] !== undefined) values[cell] = cells[columns[cell]] ?? null
       return { ...place, reason, text: JSON.stringify(values) }
     },
   }
@@ -199,8 +197,7 @@ function yahooTable(file: string, root: Names): JsonTable {
     format: 'yahoo chart json',
     symbol,
     columns: Object.fromEntries(lists.map(([name], column) => [name, column])),
-    rows: timestamp.length,
-    value: (row, column) => lists[column]![2][row],
+    rows: timestamp.map((_, row) => lists.map(([, , values]) => values[row])),
     path: (row, column = 0) => ['chart', 'result', 0, ...lists[column]![1], row],
     zone,
     stamped: true,
@@ -225,8 +222,7 @@ function alphaTable(file: string, root: Names, series: string): JsonTable {
     format: 'alpha vantage json',
     symbol: typeof symbol === 'string' ? symbol : null,
     columns,
-    rows: bars.length,
-    value: (row, column) => (column === 0 ? bars[row]![0] : bars[row]![1][names[column]!]),
+    rows: bars.map(([date, bar]) => [date, ...names.slice(1).map(name => bar[name])]),
     path: (row, column = 0) => [series, bars[row]![0], ...(column === 0 ? [] : [names[column]!])],
     keyed: true,
   }
@@ -247,7 +243,7 @@ function krakenTable(file: string, result: Names): JsonTable | null {
     typeof last === 'number' ? list.findLastIndex(row => Array.isArray(row) && row[0] <= last) + 1 : list.length
   if (over === 0) throw refuseUnfinished(file)
   const words = over < list.length ? { unfinished: `the last of ${list.length} candles, which is left out` } : {}
-  return { ...table, symbol: pair, rows: over, words }
+  return { ...table, symbol: pair, rows: table.rows.slice(0, over), words }
 }
 
 /** Data of Nasdaq Data Link, once Quandl: rows, and the names of their columns beside them. */
@@ -288,12 +284,10 @@ function alpacaTable(file: string, bars: Names): JsonTable | null {
 function polygonTable(file: string, root: Names): JsonTable | null {
   const table = listTable(file, root.results, ['results'])
   if (table?.format !== 'json rows') return null
-  const { columns, value } = table
-  const symbol = columns.ticker === undefined ? symbolOf(root) : String(value(0, columns.ticker))
+  const { ticker } = table.columns
+  const symbol = ticker === undefined ? symbolOf(root) : String(table.rows[0]?.[ticker])
   const zone = symbol !== null && /^[XC]:/.test(symbol) ? 'UTC' : 'America/New_York'
-  const unmarked = (row: number, column: number) => {
-    const cell = value(row, column)
-    return column === columns.ticker && typeof cell === 'string' ? cell.replace(/^[XC]:/, '') : cell
-  }
-  return { ...table, format: 'polygon', symbol, zone, value: unmarked }
+  const unmarked = (cell: unknown) => (typeof cell === 'string' ? cell.replace(/^[XC]:/, '') : cell)
+  const rows = table.rows.map(cells => cells.map((cell, column) => (column === ticker ? unmarked(cell) : cell)))
+  return { ...table, format: 'polygon', symbol, zone, rows }
 }

@@ -151,14 +151,9 @@ function means(run: Float64Array, n: number): Float64Array {
 function rsiWithGaps(x: Float64Array, n: number): Float64Array {
   const changes = byBar(x, ago(x, 1), (now, before) => now - before)
   return ofDefined(changes, known => {
-    const gains = wilder(
-      known.map(change => Math.max(change, 0)),
-      n,
-    )
-    const losses = wilder(
-      known.map(change => Math.max(-change, 0)),
-      n,
-    )
-    return byBar(gains, losses, (gain, loss) => (gain + loss === 0 ? 50 : (100 * gain) / (gain + loss)))
+    const gains = known.map(change => Math.max(change, 0))
+    const losses = known.map(change => Math.max(-change, 0))
+    const strength = (gain: number, loss: number): number => (gain + loss === 0 ? 50 : (100 * gain) / (gain + loss))
+    return byBar(wilder(gains, n), wilder(losses, n), strength)
   })
 }
