@@ -48,7 +48,9 @@ function during(seconds) {
 function indicators(series) {
   engine.transient(() => {
     const { rsi, smaShort, smaMiddle, smaLong, macd, atr, volumeRatio, accumulation } = new engine.Panel(series)
-    return [rsi, smaShort, smaMiddle, smaLong, macd, atr, volumeRatio, accumulation].length
+    const all = [rsi, smaShort, smaMiddle, smaLong, macd, atr, volumeRatio, accumulation]
+    // Older builds have the columns themselves.
+    return all.map(figure => (typeof figure === 'function' ? figure() : figure)).length
   })
 }
 

@@ -20,17 +20,17 @@ export const growthZone = factField({
   bands: GROWTH_BANDS,
   summary: 'revenue of four quarters against the four before',
   rule: `revenue of the newest four quarters / that of the four before (which must be positive) - 1; ${cutsInWords(GROWTH_BANDS, growth.cuts)}`,
-  classify: known => zones(known.growth, growth.cuts, 1),
+  classify: known => zones(known.growth(), growth.cuts, 1),
   readings: (known, t) => {
     const parts = quarterReadings(known, t, 'revenue', [0, 1, 2, 3, 4, 5, 6, 7])
     if (!areKnown(parts)) return parts
-    const chain = known.quarters.at(t)
+    const chain = known.quarters().at(t)
     const before = ofYear(chain, 'revenue', 4)
     return [
       ...parts,
       reading('revenue_ttm', ofYear(chain, 'revenue')),
       reading('revenue_ttm_before', before),
-      reading('growth', known.growth[t], before > 0 ? undefined : 'revenue_ttm_before must be above 0'),
+      reading('growth', known.growth()[t], before > 0 ? undefined : 'revenue_ttm_before must be above 0'),
     ]
   },
 })
@@ -44,8 +44,8 @@ export const revenueGrowthDirection = factField({
   bands: DIRECTIONS,
   summary: 'whether revenue growth quickens',
   rule: `g = revenue of the newest quarter / that of four quarters earlier (positive) - 1; h = the same one quarter before; ${directionInWords(directions.revenue)}`,
-  classify: known => directionOf(known.revenueGrowth, directions.revenue),
-  readings: (known, t) => directionReadings(known, t, 'revenue', known.revenueGrowth, 'above 0'),
+  classify: known => directionOf(known.revenueGrowth(), directions.revenue),
+  readings: (known, t) => directionReadings(known, t, 'revenue', known.revenueGrowth(), 'above 0'),
 })
 
 export const epsGrowthDirection = factField({
@@ -54,9 +54,9 @@ export const epsGrowthDirection = factField({
   bands: DIRECTIONS,
   summary: 'whether earnings growth quickens',
   rule: `g = (diluted EPS of the newest quarter - that of four quarters earlier) / the size of the latter (at least ${directions.leastEps}); h = the same one quarter before; ${directionInWords(directions.eps)}`,
-  classify: known => directionOf(known.epsGrowth, directions.eps),
+  classify: known => directionOf(known.epsGrowth(), directions.eps),
   readings: (known, t) =>
-    directionReadings(known, t, 'eps', known.epsGrowth, `at least ${directions.leastEps} away from 0`),
+    directionReadings(known, t, 'eps', known.epsGrowth(), `at least ${directions.leastEps} away from 0`),
 })
 
 /** One code per bar: the growth rate against that of one quarter before; a step either way is a change. */
@@ -99,14 +99,17 @@ export const earningsProximity = factField({
   bands: PROXIMITY,
   summary: 'days until the next earnings report',
   rule: `days from the bar's date to the latest announced report date that has not passed; without one to the fourth latest report + ${proximity.cycle} days, if that is after the latest report and at most ${proximity.maxLate} days past; ${proximity.cuts.map((cut, i) => `≤ ${cut} ${PROXIMITY[i]}`).join(', ')}, else ${PROXIMITY[proximity.cuts.length]}`,
-  classify: ({ nextReports, series: { days } }) =>
-    codes(days.length, 0, t => {
-      const { date } = nextReports[t]!
+  classify: known => {
+    const { days } = known.series
+    const next = known.nextReports()
+    return codes(days.length, 0, t => {
+      const { date } = next[t]!
       return date === null ? UNDEFINED : nearness(date - days[t]!)
-    }),
+    })
+  },
   readings: (known, t) => {
-    const next = known.nextReports[t]!
-    const reported = known.earnings.usable[t]!
+    const next = known.nextReports()[t]!
+    const reported = known.earnings().usable[t]!
     const days = next.date === null ? undefined : next.date - known.series.days[t]!
     return [reading('reports_known', reported), reading('days_until', days, nextReportNote(known, t))]
   },
@@ -120,13 +123,13 @@ function nearness(days: number): number {
 
 function nextReportNote(known: Fundamentals, t: number): string {
   const { reports, cycle, maxLate } = proximity
-  const next = known.nextReports[t]!
+  const next = known.nextReports()[t]!
   if ('scheduled' in next) {
     const { expected_date, known: announced } = next.scheduled
     return `expected on ${formatDay(expected_date)}, ${sinceWhen(announced, null)}`
   }
   if (next.guess === null) return `no report is announced, and to guess from ${reports} past reports must be known`
-  const { timeline, usable } = known.earnings
+  const { timeline, usable } = known.earnings()
   const [first, latest] = [timeline.records[usable[t]! - reports]!, timeline.records[usable[t]! - 1]!]
   const guess = `${cycle} days after the report of ${formatDay(first.report_date)}: ${formatDay(next.guess)}`
   if (next.date !== null) return `none is announced; ${guess}`
@@ -140,7 +143,9 @@ export const earningsSurprise = factField({
   bands: ['big_miss', 'missed', 'met', 'beat', 'big_beat'],
   summary: 'the last report against the estimate',
   rule: `s = (actual EPS - estimate) / the larger of |estimate| and ${surprise.leastEstimate}, of the latest report, at most ${surprise.maxAge} days old; ≥ ${surprise.big} big_beat, ≥ ${surprise.met} beat, ≤ -${surprise.big} big_miss, ≤ -${surprise.met} missed, else met`,
-  classify: ({ earnings: { timeline, usable }, series: { days } }) => {
+  classify: known => {
+    const { days } = known.series
+    const { timeline, usable } = known.earnings()
     const found = timeline.records.map(zoneOfReport)
     return codes(days.length, 0, t => {
       const place = usable[t]! - 1
@@ -148,11 +153,12 @@ export const earningsSurprise = factField({
       return isOver ? UNDEFINED : found[place]!
     })
   },
-  readings: ({ earnings, series }, t) => {
-    const report = earnings.timeline.records[earnings.usable[t]! - 1]
+  readings: (known, t) => {
+    const { timeline, usable } = known.earnings()
+    const report = timeline.records[usable[t]! - 1]
     if (report === undefined) return [reading('report_age', undefined, 'no earnings report is known yet')]
     const of = `report of ${formatDay(report.report_date)}`
-    const age = series.days[t]! - report.report_date
+    const age = known.series.days[t]! - report.report_date
     if (age > surprise.maxAge)
       return [reading('report_age', undefined, `the latest, the ${of}, is ${age} days old: over ${surprise.maxAge}`)]
     const figure = (name: string, value: number | null): Reading =>

@@ -2,10 +2,10 @@ import { negated } from '../indicators/columns.js'
 import { type Ranks, rollingRanks, TOLERANCE } from '../indicators/rank.js'
 import { countBelow, countUpTo, type Day } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
-import type { EarningsResult, Facts } from '../model/facts.js'
+import type { Facts } from '../model/facts.js'
 import { barsKnownBy, type Series } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
-import { type Consensus, consensuses, type Dealings, dealings, type NextReport, nextReports } from './dated-facts.js'
+import { consensuses, dealings, nextReports } from './dated-facts.js'
 import { bookYield, earningsYield, epsGrowth, Quarters, revenueGrowth, Timeline, yearlyGrowth } from './quarters.js'
 
 /** What is made when it is first asked for, and kept under its name. */
@@ -14,6 +14,15 @@ export function once(): <T>(name: string, make: () => T) => T {
   return <T>(name: string, make: () => T): T => {
     if (!made.has(name)) made.set(name, make())
     return made.get(name) as T
+  }
+}
+
+/** What is made when it is first asked for, and kept. */
+export function lazily<T>(make: () => T): () => T {
+  let made: { value: T } | null = null
+  return () => {
+    made ??= { value: make() }
+    return made.value
   }
 }
 
@@ -31,7 +40,6 @@ export class Fundamentals {
   readonly series: Series
   readonly #facts: Facts
   readonly #sector: SectorView | null
-  readonly #once = once()
 
   constructor(series: Series, facts: Facts, sector: SectorView | null) {
     this.series = series
@@ -39,85 +47,42 @@ export class Fundamentals {
     this.#sector = sector
   }
 
-  get quarters(): Quarters {
-    return this.#once('quarters', () => new Quarters(this.series, this.#facts))
-  }
-
-  /** Earnings of four quarters a share over the close. */
-  get yield(): Float64Array {
-    return this.#once('yield', () => earningsYield(this.series, this.#facts, this.quarters))
-  }
-
-  /** Rolling ranks of the negated yield: dear is high. */
-  get yieldRanks(): Ranks {
-    return this.#once('yieldRanks', () => this.#ranks(this.yield))
-  }
-
-  /** Book value a share over the close. */
-  get bookYield(): Float64Array {
-    return this.#once('bookYield', () => bookYield(this.series, this.quarters))
-  }
-
-  get bookRanks(): Ranks {
-    return this.#once('bookRanks', () => this.#ranks(this.bookYield))
-  }
-
   /** Whether the ticker has a sector to be compared with. */
   get hasSector(): boolean {
     return this.#sector !== null
   }
 
-  get peers(): Peers {
-    return this.#once('peers', () => peersOf(this.yield, this.#sector))
-  }
-
+  readonly quarters = lazily(() => new Quarters(this.series, this.#facts))
+  /** Earnings of four quarters a share over the close. */
+  readonly yield = lazily(() => earningsYield(this.series, this.#facts, this.quarters()))
+  /** Rolling ranks of the negated yield: dear is high. */
+  readonly yieldRanks = lazily(() => this.#ranks(this.yield()))
+  /** Book value a share over the close. */
+  readonly bookYield = lazily(() => bookYield(this.series, this.quarters()))
+  readonly bookRanks = lazily(() => this.#ranks(this.bookYield()))
+  readonly peers = lazily(() => peersOf(this.yield(), this.#sector))
   /** Revenue of four quarters over that of the four before, minus 1. */
-  get growth(): Float64Array {
-    return this.#once('growth', () => this.quarters.column(yearlyGrowth))
-  }
-
-  get revenueGrowth(): GrowthRates {
-    return this.#once('revenueGrowth', () => ({
-      now: this.quarters.column(chain => revenueGrowth(chain)),
-      before: this.quarters.column(chain => revenueGrowth(chain, 1)),
-    }))
-  }
-
-  get epsGrowth(): GrowthRates {
-    return this.#once('epsGrowth', () => ({
-      now: this.quarters.column(chain => epsGrowth(chain)),
-      before: this.quarters.column(chain => epsGrowth(chain, 1)),
-    }))
-  }
-
+  readonly growth = lazily(() => this.quarters().column(yearlyGrowth))
+  readonly revenueGrowth = lazily(() => this.#rates(revenueGrowth))
+  readonly epsGrowth = lazily(() => this.#rates(epsGrowth))
   /** Reports against what was expected, in the order in which they became usable, and how many were so at each bar. */
-  get earnings(): { timeline: Timeline<EarningsResult>; usable: Int32Array } {
-    return this.#once('earnings', () => {
-      const timeline = new Timeline(this.#facts.earnings, ({ report_date, session }) => ({
-        known: report_date,
-        session,
-      }))
-      return { timeline, usable: timeline.counts(this.series.days) }
-    })
-  }
-
-  get nextReports(): NextReport[] {
-    const { schedule } = this.#facts
-    return this.#once('nextReports', () => nextReports(this.series.days, schedule, this.earnings.timeline))
-  }
-
+  readonly earnings = lazily(() => {
+    const timeline = new Timeline(this.#facts.earnings, ({ report_date: known, session }) => ({ known, session }))
+    return { timeline, usable: timeline.counts(this.series.days) }
+  })
+  readonly nextReports = lazily(() => nextReports(this.series.days, this.#facts.schedule, this.earnings().timeline))
   /** The analysts' opinion in force on each bar's date, and on the date 90 days earlier; undefined before the first. */
-  get consensus(): { now: (Consensus | undefined)[]; before: (Consensus | undefined)[] } {
-    return this.#once('consensus', () => {
-      const timeline = consensuses(this.#facts)
-      const { days } = this.series
-      return { now: timeline.latest(days), before: timeline.latest(days, DEFINITIONS.consensus.lookback) }
-    })
-  }
-
+  readonly consensus = lazily(() => {
+    const timeline = consensuses(this.#facts)
+    const { days } = this.series
+    return { now: timeline.latest(days), before: timeline.latest(days, DEFINITIONS.consensus.lookback) }
+  })
   /** Insiders' trades of the last 90 days; null before the first trade ever. */
-  get dealings(): (Dealings | null)[] {
-    return this.#once('dealings', () => dealings(this.series.days, this.#facts.insiders))
+  readonly dealings = lazily(() => dealings(this.series.days, this.#facts.insiders))
+
+  #rates(rate: typeof revenueGrowth): GrowthRates {
+    const quarters = this.quarters()
+    return { now: quarters.column(chain => rate(chain)), before: quarters.column(chain => rate(chain, 1)) }
   }
 
   #ranks(yields: Float64Array): Ranks {

@@ -19,7 +19,7 @@ export function quarterReadings(
   figure: keyof typeof FIGURES,
   places: readonly number[],
 ): Reading[] {
-  const chain = known.quarters.at(t)
+  const chain = known.quarters().at(t)
   const found: Reading[] = []
   for (const place of places) {
     const name = `${FIGURES[figure]}_q${place + 1}`
@@ -53,12 +53,12 @@ function splitNote(splits: Quarter['splits']): string {
 }
 
 function whyNoQuarter(known: Fundamentals, t: number): string {
-  const newest = known.quarters.newest(t)
+  const newest = known.quarters().newest(t)
   if (newest === null) return 'no quarter is known yet'
   const ended = (report: Report): string => formatDay(report.period_end)
   const { quarter, age } = newest
   if (age > maxAge)
     return `the newest known quarter ended on ${ended(quarter.report)}, ${age} days before: over ${maxAge}`
-  const oldest = known.quarters.at(t).at(-1)!
+  const oldest = known.quarters().at(t).at(-1)!
   return `none is known that ended ${leastGap} to ${mostGap} days before ${ended(oldest.report)}`
 }

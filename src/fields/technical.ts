@@ -3,7 +3,7 @@ import { compare } from '../indicators/rank.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import { UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
-import { codes, cutsInWords, type Field, rankReading, rankZones, reading, zones } from './field.js'
+import { codes, cutsInWords, type Field, type Reading, rankReading, rankZones, reading, zones } from './field.js'
 import type { Panel } from './panel.js'
 
 /** What is made of the bars alone, in the order of the specification. */
@@ -28,8 +28,8 @@ export const rsiZone: Field<(typeof RSI_BANDS)[number]> = {
   summary: 'relative strength index, from deeply oversold to deeply overbought',
   rule: `RSI = 100·u/(u+d), u and d Wilder ${rsi.length} of the rises and falls between closes, seeded with the mean of the first ${rsi.length}; ${cutsInWords(RSI_BANDS, rsi.cuts)}`,
   warmUp: () => rsi.length,
-  classify: panel => zones(panel.rsi, rsi.cuts, 100, panel.from),
-  readings: (panel, t) => [reading('close', panel.series.close[t]), reading('rsi', panel.rsi[t])],
+  classify: panel => zones(panel.rsi(), rsi.cuts, 100, panel.from),
+  readings: (panel, t) => [reading('close', panel.series.close[t]), reading('rsi', panel.rsi()[t])],
 }
 
 const { short, middle, long } = averages
@@ -42,13 +42,16 @@ export const trendDirection: Field = {
   summary: 'where the close stands to its averages, and which way the last month points',
   rule: `a = signs of close - SMA ${short}, ${middle}, ${long} added up; g = sign of the slope of ln close over ${DEFINITIONS.slope.length} bars; strong_uptrend: a = 3 and g > 0; strong_downtrend: a = -3 and g < 0; uptrend: a = 3, or a ≥ 1 and g > 0; downtrend: a = -3, or a ≤ -1 and g < 0; otherwise neutral`,
   warmUp: () => long - 1,
-  classify: ({ series: { close }, from, smaShort, smaMiddle, smaLong, slope }) =>
-    codes(close.length, Math.max(from, long - 1), t => {
+  classify: panel => {
+    const [close, ofShort, ofMiddle, ofLong] = closeAndAverages(panel)
+    const slope = panel.slope()
+    return codes(close.length, Math.max(panel.from, long - 1), t => {
       const c = close[t]!
-      const above = compare(c, smaShort[t]!) + compare(c, smaMiddle[t]!) + compare(c, smaLong[t]!)
+      const above = compare(c, ofShort[t]!) + compare(c, ofMiddle[t]!) + compare(c, ofLong[t]!)
       return NEUTRAL + trendOf(above, compare(slope[t]!, 0, 1))
-    }),
-  readings: (panel, t) => [...averageReadings(panel, t), reading('slope20', panel.slope[t], 'of ln close, a bar')],
+    })
+  },
+  readings: (panel, t) => [...averageReadings(panel, t), reading('slope20', panel.slope()[t], 'of ln close, a bar')],
 }
 
 /** Of the five bands of the trend. */
@@ -70,25 +73,27 @@ export const maAlignment: Field = {
   summary: 'whether close and averages stand in one order',
   rule: `aligned_bullish: close > SMA ${short} > SMA ${middle} > SMA ${long}; aligned_bearish: the other way round; otherwise mixed`,
   warmUp: () => long - 1,
-  classify: ({ series: { close }, from, smaShort, smaMiddle, smaLong }) =>
-    codes(close.length, Math.max(from, long - 1), t => {
+  classify: panel => {
+    const [close, ofShort, ofMiddle, ofLong] = closeAndAverages(panel)
+    return codes(close.length, Math.max(panel.from, long - 1), t => {
       const steps =
-        compare(close[t]!, smaShort[t]!) + compare(smaShort[t]!, smaMiddle[t]!) + compare(smaMiddle[t]!, smaLong[t]!)
+        compare(close[t]!, ofShort[t]!) + compare(ofShort[t]!, ofMiddle[t]!) + compare(ofMiddle[t]!, ofLong[t]!)
       return MIXED + (steps === 3 ? 1 : steps === -3 ? -1 : 0)
-    }),
+    })
+  },
   readings: averageReadings,
 }
 
 /** Of the three bands of the alignment. */
 const MIXED = 1
 
-function averageReadings({ series, smaShort, smaMiddle, smaLong }: Panel, t: number) {
-  return [
-    reading('close', series.close[t]),
-    reading(`sma${short}`, smaShort[t]),
-    reading(`sma${middle}`, smaMiddle[t]),
-    reading(`sma${long}`, smaLong[t]),
-  ]
+function closeAndAverages({ series, smaShort, smaMiddle, smaLong }: Panel) {
+  return [series.close, smaShort(), smaMiddle(), smaLong()] as const
+}
+
+function averageReadings(panel: Panel, t: number): Reading[] {
+  const names = ['close', `sma${short}`, `sma${middle}`, `sma${long}`]
+  return closeAndAverages(panel).map((column, i) => reading(names[i]!, column[t]))
 }
 
 const VOLUME_BANDS = ['extremely_low', 'low', 'normal', 'above_average', 'high', 'extremely_high'] as const
@@ -101,8 +106,8 @@ export const volumeRatioBand: Field = {
   summary: "today's volume against the mean of the bars before it",
   rule: `volume / mean volume of the ${volumeRatio.length} bars before; undefined when one of them is unknown or fewer than ${volumeRatio.minPositive} are positive; ${cutsInWords(VOLUME_BANDS, volumeRatio.cuts)}`,
   warmUp: () => volumeRatio.length,
-  classify: panel => zones(panel.volumeRatio, volumeRatio.cuts, 1, panel.from),
-  readings: (panel, t) => [reading('volume', panel.series.volume[t]), reading('volume_ratio', panel.volumeRatio[t])],
+  classify: panel => zones(panel.volumeRatio(), volumeRatio.cuts, 1, panel.from),
+  readings: (panel, t) => [reading('volume', panel.series.volume[t]), reading('volume_ratio', panel.volumeRatio()[t])],
 }
 
 const ACCUMULATION_BANDS = [
@@ -121,11 +126,11 @@ export const accumulationState: Field = {
   summary: 'whether volume has gone with the buyers or the sellers, against its own history',
   rule: `slope of the accumulation/distribution line over ${accumulation.length} bars by their mean volume (at least ${accumulation.minPositive} volumes positive); its rolling percentile: ${cutsInWords(ACCUMULATION_BANDS, accumulation.cuts)}`,
   warmUp: ({ series }) => accumulation.length - 1 + TIMEFRAMES[series.timeframe].minHistory - 1,
-  classify: panel => rankZones(panel.accumulationRanks, accumulation.cuts, panel.from),
+  classify: panel => rankZones(panel.accumulationRanks(), accumulation.cuts, panel.from),
   readings: (panel, t) => [
     reading('volume', panel.series.volume[t]),
-    reading('adl_slope', panel.accumulation[t]),
-    rankReading('adl_pct', panel.accumulationRanks, t),
+    reading('adl_slope', panel.accumulation()[t]),
+    rankReading('adl_pct', panel.accumulationRanks(), t),
   ],
 }
 
@@ -139,11 +144,11 @@ export const volatilityRegime: Field = {
   summary: 'how wide the bars are against their own history',
   rule: `NATR = ATR ${atr.length} (Wilder) / close; its rolling percentile: ${cutsInWords(VOLATILITY_BANDS, volatility.cuts)}`,
   warmUp: ({ series }) => atr.length + TIMEFRAMES[series.timeframe].minHistory - 1,
-  classify: panel => rankZones(panel.natrRanks, volatility.cuts, panel.from),
+  classify: panel => rankZones(panel.natrRanks(), volatility.cuts, panel.from),
   readings: (panel, t) => [
-    reading('atr', panel.atr[t]),
-    reading('natr', panel.natr[t]),
-    rankReading('natr_pct', panel.natrRanks, t),
+    reading('atr', panel.atr()[t]),
+    reading('natr', panel.natr()[t]),
+    rankReading('natr_pct', panel.natrRanks(), t),
   ],
 }
 
@@ -159,7 +164,12 @@ export const macdState: Field = {
   summary: 'on which side of its signal line MACD is, and whether it grows',
   rule: `MACD = EMA ${macd.fast} - EMA ${macd.slow} of the close, signal = EMA ${macd.signal} of MACD, each seeded with the mean of its first values; positive above the signal, negative below, unchanged when equal; expanding when |MACD| is above the bar before, otherwise contracting`,
   warmUp: () => macdWarmUp,
-  classify: ({ series: { close }, from, macd: { macd: line, signal } }) => {
+  classify: panel => {
+    const {
+      from,
+      series: { close },
+    } = panel
+    const { macd: line, signal } = panel.macd()
     const sideOn = (t: number): number => compare(line[t]!, signal[t]!, close[t]!)
     // When the lines meet the last side stands: a touch is no crossing.
     let side = 0
@@ -173,9 +183,9 @@ export const macdState: Field = {
     })
   },
   readings: (panel, t) => [
-    reading('macd', panel.macd.macd[t]),
-    reading('macd_before', panel.macd.macd[t - 1]),
-    reading('signal', panel.macd.signal[t]),
+    reading('macd', panel.macd().macd[t]),
+    reading('macd_before', panel.macd().macd[t - 1]),
+    reading('signal', panel.macd().signal[t]),
   ],
 }
 
@@ -198,11 +208,11 @@ function levelField(level: 'support' | 'resistance', words: Pick<Field, 'summary
     ...words,
     // An ATR is needed, and a pivot that has as many bars before it as after it.
     warmUp: ({ series }) => Math.max(atr.length, 2 * TIMEFRAMES[series.timeframe].pivotReach),
-    classify: panel => panel[level].state,
+    classify: panel => panel[level]().state,
     readings: (panel, t) => [
       reading('close', panel.series.close[t]),
-      reading(`${level}_level`, panel[level].level[t]),
-      reading('atr', panel.atr[t]),
+      reading(`${level}_level`, panel[level]().level[t]),
+      reading('atr', panel.atr()[t]),
     ],
   }
 }

@@ -33,7 +33,7 @@ export const valuationZone = factField({
   readings: (known, t) => {
     const parts = yieldReadings(known, t)
     if (!areKnown(parts)) return parts
-    const history = historyReading('history_pct', known.yieldRanks, known.series, t)
+    const history = historyReading('history_pct', known.yieldRanks(), known.series, t)
     if (history.value === null) return [...parts, history]
     // From here on a null is a measure that is left out of the mean.
     const measures = [history, sectorReading(known, t), ...bookReadings(known, t)]
@@ -42,9 +42,10 @@ export const valuationZone = factField({
 })
 
 /** 0..100 on every bar, NaN where undefined. */
-function scores({ yieldRanks, peers, bookRanks, growth }: Fundamentals): Float64Array {
+function scores(known: Fundamentals): Float64Array {
+  const [yieldRanks, growth] = [known.yieldRanks(), known.growth()]
   const scores = undefinedColumn(growth.length)
-  const others = [peers.ranks, bookRanks]
+  const others = [known.peers().ranks, known.bookRanks()]
   for (let t = 0; t < scores.length; t++) {
     if (yieldRanks.rank[t]! < 0) continue
     let sum = percentile(yieldRanks.rank[t]!, yieldRanks.size[t]!)
@@ -69,19 +70,20 @@ function adjustmentsInWords(): string {
   return valuation.growth.map((points, zone) => `${points} for ${GROWTH_BANDS[zone]}`).join(', ')
 }
 
-function sectorReading({ peers: { count, ranks }, hasSector }: Fundamentals, t: number): Reading {
-  const lack = hasSector ? `${count[t]} peers, at least ${peers.least} are needed` : 'it has no sector'
+function sectorReading(known: Fundamentals, t: number): Reading {
+  const { count, ranks } = known.peers()
+  const lack = known.hasSector ? `${count[t]} peers, at least ${peers.least} are needed` : 'it has no sector'
   const note = ranks.rank[t]! < 0 ? `left out: ${lack}` : `among itself and ${count[t]} peers`
   return reading('sector_pct', percentile(ranks.rank[t]!, ranks.size[t]!), note)
 }
 
 function bookReadings(known: Fundamentals, t: number): Reading[] {
   const book = quarterReadings(known, t, 'bookValue', [0])
-  return areKnown(book) ? [...book, historyReading('book_pct', known.bookRanks, known.series, t)] : book
+  return areKnown(book) ? [...book, historyReading('book_pct', known.bookRanks(), known.series, t)] : book
 }
 
 function growthReading(known: Fundamentals, t: number): Reading {
-  const rate = known.growth[t]!
+  const rate = known.growth()[t]!
   const zone = Number.isNaN(rate) ? 'undefined' : GROWTH_BANDS[zoneOf(rate, growth.cuts)]
   return reading('growth_points', adjustment(rate), `growth_zone is ${zone}`)
 }
@@ -93,10 +95,10 @@ export const peVsHistorical = factField({
   summary: 'earnings yield against its own history',
   rule: `${YIELD_IN_WORDS}; rolling percentile of -E: ${cutsInWords(BANDS, valuation.historicalCuts)}`,
   warmUp: afterHistory,
-  classify: known => rankZones(known.yieldRanks, valuation.historicalCuts),
+  classify: known => rankZones(known.yieldRanks(), valuation.historicalCuts),
   readings: (known, t) => {
     const parts = yieldReadings(known, t)
-    return areKnown(parts) ? [...parts, historyReading('history_pct', known.yieldRanks, known.series, t)] : parts
+    return areKnown(parts) ? [...parts, historyReading('history_pct', known.yieldRanks(), known.series, t)] : parts
   },
 })
 
@@ -110,13 +112,15 @@ export const peVsSector = factField({
   bands: BANDS,
   summary: 'earnings yield against the sector',
   rule: `${YIELD_IN_WORDS}; m = median E of at least ${peers.least} other tickers of the sector, each at its last bar of the past ${peers.maxAge} days, which must be positive; E ≤ 0: deeply_overvalued; otherwise m/E: ${cutsInWords(BANDS, peerCuts)}`,
-  classify: ({ yield: yields, peers: { median } }) => codes(yields.length, 0, t => zoneOfYield(yields[t]!, median[t]!)),
+  classify: known => {
+    const [yields, { median }] = [known.yield(), known.peers()]
+    return codes(yields.length, 0, t => zoneOfYield(yields[t]!, median[t]!))
+  },
   readings: (known, t) => {
     const parts = yieldReadings(known, t)
     if (!areKnown(parts)) return parts
-    const count = known.peers.count[t]!
-    const own = known.yield[t]!
-    const median = known.peers.median[t]!
+    const { count: counts, median: medians } = known.peers()
+    const [count, own, median] = [counts[t]!, known.yield()[t]!, medians[t]!]
     const lack = known.hasSector ? `of ${count} peers, at least ${peers.least} are needed` : 'it has no sector'
     const found = [
       ...parts,
@@ -138,8 +142,8 @@ function zoneOfYield(own: number, median: number): number {
 function yieldReadings(known: Fundamentals, t: number): Reading[] {
   const parts = [closeReading(known.series, t), ...quarterReadings(known, t, 'eps', [0, 1, 2, 3])]
   if (!areKnown(parts)) return parts
-  const earnings = reading('eps_ttm', ofYear(known.quarters.at(t), 'eps'), 'a share, of the four quarters')
-  return [...parts, earnings, reading('earnings_yield', known.yield[t])]
+  const earnings = reading('eps_ttm', ofYear(known.quarters().at(t), 'eps'), 'a share, of the four quarters')
+  return [...parts, earnings, reading('earnings_yield', known.yield()[t])]
 }
 
 /** The close that figures a share are compared with. */

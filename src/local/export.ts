@@ -289,21 +289,21 @@ async function bandsOf(
 
 /** The indicators' names and where each comes from, in the order in which they are written. */
 const INDICATORS: readonly (readonly [name: string, column: (panel: Panel) => Float64Array])[] = [
-  ['rsi', panel => panel.rsi],
-  ['atr', panel => panel.atr],
-  ['natr', panel => panel.natr],
-  ['natr_pct', panel => percentiles(panel.natrRanks)],
-  ['macd', panel => panel.macd.macd],
-  ['signal', panel => panel.macd.signal],
-  ['sma20', panel => panel.smaShort],
-  ['sma50', panel => panel.smaMiddle],
-  ['sma200', panel => panel.smaLong],
-  ['slope20', panel => panel.slope],
-  ['volume_ratio', panel => panel.volumeRatio],
-  ['adl_slope', panel => panel.accumulation],
-  ['adl_pct', panel => percentiles(panel.accumulationRanks)],
-  ['support_level', panel => panel.support.level],
-  ['resistance_level', panel => panel.resistance.level],
+  ['rsi', panel => panel.rsi()],
+  ['atr', panel => panel.atr()],
+  ['natr', panel => panel.natr()],
+  ['natr_pct', panel => percentiles(panel.natrRanks())],
+  ['macd', panel => panel.macd().macd],
+  ['signal', panel => panel.macd().signal],
+  ['sma20', panel => panel.smaShort()],
+  ['sma50', panel => panel.smaMiddle()],
+  ['sma200', panel => panel.smaLong()],
+  ['slope20', panel => panel.slope()],
+  ['volume_ratio', panel => panel.volumeRatio()],
+  ['adl_slope', panel => panel.accumulation()],
+  ['adl_pct', panel => percentiles(panel.accumulationRanks())],
+  ['support_level', panel => panel.support().level],
+  ['resistance_level', panel => panel.resistance().level],
 ]
 
 const PRICES = ['open', 'high', 'low', 'close', 'volume'] as const

@@ -157,12 +157,12 @@ function hasStopped({ days, timeframe }: Series, date: Day): boolean {
 
 /** An RSI, once there is one, is there on every bar: the band of the last bar is the one in force. */
 function standingAtEnd(panel: Panel): Standing | null {
-  const rsi = panel.rsi.at(-1)!
+  const rsi = panel.rsi().at(-1)!
   if (Number.isNaN(rsi)) return null
   const zone = zoneOfRsi(rsi)
   if (!isOversold(zone)) return { rsi, zone, low: null }
   const changes = transitions(rsiZone.classify(panel))
-  const streaks = streaksOf(changes, rsiZone.bands, panel.rsi.length)
+  const streaks = streaksOf(changes, rsiZone.bands, panel.rsi().length)
   return { rsi, zone, low: { zone, panel, changes, streaks, rarity: rankOfLast(panel) } }
 }
 
@@ -173,7 +173,7 @@ function zoneOfRsi(rsi: number): string {
 /** The rolling rank of fields, of one bar alone. */
 function rankOfLast({ rsi, series }: Panel): Rank {
   const { history, minHistory } = TIMEFRAMES[series.timeframe]
-  const { rank, size } = rollingRanks(rsi.subarray(-history), history, minHistory)
+  const { rank, size } = rollingRanks(rsi().subarray(-history), history, minHistory)
   return { rank: rank.at(-1)!, size: size.at(-1)! }
 }
 

@@ -193,16 +193,16 @@ describe('P07: prices p turned into A - p, highs and lows swapped, mirror the fi
       const at = `${what}, ${timeframe}`
       const last = here.series.close.length
 
-      expectColumns(here.rsi, there.rsi, (x, y) => Math.abs(x + y - 100) < 1e-6, `${at} RSI`)
+      expectColumns(here.rsi(), there.rsi(), (x, y) => Math.abs(x + y - 100) < 1e-6, `${at} RSI`)
       const rsi = codes('rsi_zone', here, there)
-      const onCut = (t: number): boolean => DEFINITIONS.rsi.cuts.some(cut => Math.abs(here.rsi[t]! - cut) < 1e-6)
+      const onCut = (t: number): boolean => DEFINITIONS.rsi.cuts.some(cut => Math.abs(here.rsi()[t]! - cut) < 1e-6)
       expectMirrored(rsi, 6, t => onCut(t), `${at} rsi_zone`)
 
       expectMirrored(codes('ma_alignment', here, there), 2, () => false, `${at} ma_alignment`)
       expectMirrored(
         codes('accumulation_state', here, there),
         4,
-        onRankCut(here.accumulationRanks),
+        onRankCut(here.accumulationRanks()),
         `${at} accumulation`,
       )
       // The growth of |MACD| is the same on both sides, so the four codes mirror whole.

@@ -90,19 +90,19 @@ const reason = SHARED === null ? ' (skipped: the folder of shared data is absent
 type Columns = Record<string, (panel: Panel) => Float64Array>
 
 const BOTH: Columns = {
-  sma_20: panel => panel.smaShort,
+  sma_20: panel => panel.smaShort(),
   ema_20: panel => ema(panel.series.close, 20),
-  rsi_14: panel => panel.rsi,
-  macd_12_26: panel => panel.macd.macd,
-  macd_signal_9: panel => panel.macd.signal,
-  atr_14: panel => panel.atr,
+  rsi_14: panel => panel.rsi(),
+  macd_12_26: panel => panel.macd().macd,
+  macd_signal_9: panel => panel.macd().signal,
+  atr_14: panel => panel.atr(),
 }
 
 const R_TTR: Columns = {
   ...BOTH,
   sma_10: panel => sma(panel.series.close, 10),
-  sma_50: panel => panel.smaMiddle,
-  sma_200: panel => panel.smaLong,
+  sma_50: panel => panel.smaMiddle(),
+  sma_200: panel => panel.smaLong(),
   ema_12: panel => ema(panel.series.close, 12),
   ema_26: panel => ema(panel.series.close, 26),
   ema_50: panel => ema(panel.series.close, 50),
@@ -117,7 +117,7 @@ const R_TTR: Columns = {
 const STOCK_INDICATORS: Columns = {
   ...BOTH,
   smma_20: panel => wilder(panel.series.close, 20),
-  atrp_14: panel => panel.natr.map(value => 100 * value),
+  atrp_14: panel => panel.natr().map(value => 100 * value),
 }
 
 describe.skipIf(SHARED === null)(`indicators equal published values to 1e-9 on every bar${reason}`, () => {
@@ -131,7 +131,7 @@ describe.skipIf(SHARED === null)(`indicators equal published values to 1e-9 on e
       expect(values.filter(value => !Number.isNaN(value)).length, name).toBeGreaterThan(300)
       expectClose(own(panel), values, `${file}, ${name}`)
     }
-    expectClose(panel.accumulation, slopesOf(column('adl'), panel), `${file}, slope of adl`)
+    expectClose(panel.accumulation(), slopesOf(column('adl'), panel), `${file}, slope of adl`)
   })
 })
 
@@ -180,7 +180,7 @@ indicatorContract({ name: 'RSI 2', run: s => rsi(s.close, 2), warmUp: 2, price: 
 indicatorContract({ name: 'RSI 14', run: s => rsi(s.close, 14), warmUp: 14, price: 0 })
 indicatorContract({ name: 'TR', run: s => trueRange(s.high, s.low, s.close), warmUp: 1, price: 1 })
 indicatorContract({ name: 'ATR 14', run: range, warmUp: 14, price: 1 })
-indicatorContract({ name: 'NATR', run: s => new Panel(s).natr, warmUp: 14, price: 0 })
+indicatorContract({ name: 'NATR', run: s => new Panel(s).natr(), warmUp: 14, price: 0 })
 indicatorContract({ name: 'MACD', run: s => macd(s.close, MACD).macd, warmUp: 25, price: 1 })
 indicatorContract({ name: 'MACD signal', run: s => macd(s.close, MACD).signal, warmUp: 33, price: 1 })
 indicatorContract({ name: 'slope 20', run: s => slope(s.close, 20), warmUp: 19, price: 1 })
@@ -224,7 +224,7 @@ indicatorContract({
 })
 indicatorContract({
   name: 'rolling percentile of NATR',
-  run: s => percentiles(rollingRanks(new Panel(s).natr, 260, 52)),
+  run: s => percentiles(rollingRanks(new Panel(s).natr(), 260, 52)),
   warmUp: 14 + 51,
   price: 0,
 })

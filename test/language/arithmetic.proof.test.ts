@@ -126,18 +126,18 @@ describe('any expression', () => {
 
 describe('with the lengths of the definitions', () => {
   const BUILT_IN: readonly (readonly [string, (panel: Panel) => Float64Array])[] = [
-    ['rsi(close, 14)', panel => panel.rsi],
-    ['sma(close, 200)', panel => panel.smaLong],
-    ['slope(ln(close), 20)', panel => panel.slope],
-    ['macd(close, 12, 26)', panel => panel.macd.macd],
-    ['ema(macd(close, 12, 26), 9)', panel => panel.macd.signal],
-    ['atr(14)', panel => panel.atr],
-    ['natr(14)', panel => panel.natr],
-    ['atr(14) / close', panel => panel.natr],
-    ['volume_ratio(50)', panel => panel.volumeRatio],
+    ['rsi(close, 14)', panel => panel.rsi()],
+    ['sma(close, 200)', panel => panel.smaLong()],
+    ['slope(ln(close), 20)', panel => panel.slope()],
+    ['macd(close, 12, 26)', panel => panel.macd().macd],
+    ['ema(macd(close, 12, 26), 9)', panel => panel.macd().signal],
+    ['atr(14)', panel => panel.atr()],
+    ['natr(14)', panel => panel.natr()],
+    ['atr(14) / close', panel => panel.natr()],
+    ['volume_ratio(50)', panel => panel.volumeRatio()],
     [
       'percentile(natr(14), 1260)',
-      ({ natrRanks: { rank, size } }) => Float64Array.from(rank, (of, t) => percentile(of, size[t]!)),
+      panel => Float64Array.from(panel.natrRanks().rank, (of, t) => percentile(of, panel.natrRanks().size[t]!)),
     ],
   ]
 

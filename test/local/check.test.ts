@@ -76,7 +76,8 @@ describe('the look-ahead check', () => {
     ['peeks one bar ahead', panel => rsi.classify(panel).map((_, t, codes) => codes[t + 1] ?? UNDEFINED)],
     [
       'takes ranks in the whole history',
-      ({ natr }) => {
+      panel => {
+        const natr = panel.natr()
         const all = natr.filter(value => !Number.isNaN(value)).sort()
         return Uint8Array.from(natr, value =>
           Number.isNaN(value) ? UNDEFINED : Number(value >= all[all.length >> 1]!),
