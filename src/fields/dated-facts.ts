@@ -14,13 +14,7 @@ import {
 import { Timeline } from './quarters.js'
 
 /** How many analysts held which opinion, and their mean: 5 strong buy .. 1 strong sell. */
-export interface Consensus {
-  counts: RatingCounts
-  analysts: number
-  mean: number
-  /** Whether it was made of single firms' grades, or given as counts. */
-  made: boolean
-}
+export type Consensus = ReturnType<typeof consensusOf>
 
 /** Every consensus of enough analysts, made of grades or given. Of two that begin alike the given one stands. */
 export function consensuses({ ratings, grades }: Pick<Facts, 'ratings' | 'grades'>): Timeline<Consensus> {
@@ -56,7 +50,8 @@ function countsAfter({ known, session }: Grade, latest: Iterable<Grade>): Rating
   return counts
 }
 
-function consensusOf(counts: RatingCounts, made: boolean): Consensus {
+/** @param made whether it was made of single firms' grades, or given as counts */
+function consensusOf(counts: RatingCounts, made: boolean) {
   const { strong_buy, buy, hold, sell, strong_sell } = counts
   const analysts = strong_buy + buy + hold + sell + strong_sell
   const mean = (5 * strong_buy + 4 * buy + 3 * hold + 2 * sell + strong_sell) / analysts
@@ -64,15 +59,7 @@ function consensusOf(counts: RatingCounts, made: boolean): Consensus {
 }
 
 /** The open-market trades that became usable in the last 90 days, added up. */
-export interface Dealings {
-  trades: number
-  /** Insiders who bought more shares than they sold, and those who sold more than they bought. */
-  buyers: number
-  sellers: number
-  /** Money paid and received, where it is known. */
-  bought: number
-  sold: number
-}
+export type Dealings = ReturnType<typeof addedUp>
 
 /** The dealings in force at each bar; null until the first trade ever is usable. */
 export function dealings(days: Int32Array, given: readonly InsiderTrade[]): (Dealings | null)[] {
@@ -88,7 +75,7 @@ export function dealings(days: Int32Array, given: readonly InsiderTrade[]): (Dea
   return out
 }
 
-function addedUp(trades: readonly InsiderTrade[]): Dealings {
+function addedUp(trades: readonly InsiderTrade[]) {
   const shares = new Map<string, { buy: number; sell: number }>()
   const money = { buy: 0, sell: 0 }
   for (const { insider, side, shares: count, value } of trades) {
@@ -101,8 +88,10 @@ function addedUp(trades: readonly InsiderTrade[]): Dealings {
   const nets = Array.from(shares.values(), ({ buy, sell }) => compare(buy, sell))
   return {
     trades: trades.length,
+    /** Insiders who bought more shares than they sold, and those who sold more than they bought. */
     buyers: nets.filter(sign => sign > 0).length,
     sellers: nets.filter(sign => sign < 0).length,
+    /** Money paid and received, where it is known. */
     bought: money.buy,
     sold: money.sell,
   }

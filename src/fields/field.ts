@@ -1,4 +1,5 @@
 import { compare, percentile, type Ranks, TOLERANCE, zoneOfRank } from '../indicators/rank.js'
+import { type Expression, printExpression, termReadings, valuesOf, warmUpOf } from '../language/expression.js'
 import { UNDEFINED } from '../model/series.js'
 import type { BandName, FieldName, Tier } from '../model/terms.js'
 import type { Fundamentals } from './fundamentals.js'
@@ -51,17 +52,22 @@ export function codesOf<Item>(items: readonly Item[], rule: (item: Item) => numb
 
 /**
  * Zones [lower, upper) of a column from a bar on: the code counts the cuts that a value reaches, equality within tolerance
- * included.
+ * included. @param scaleOf that of a cut, or one of all
  */
-export function zones(values: Float64Array, cuts: readonly number[], scale: number, from = 0): Uint8Array {
+export function zones(
+  values: Float64Array,
+  cuts: readonly number[],
+  scaleOf: number | ((cut: number) => number),
+  from = 0,
+): Uint8Array {
   const out = new Uint8Array(values.length).fill(UNDEFINED)
-  const slack = TOLERANCE * Math.abs(scale)
+  const slacks = cuts.map(cut => TOLERANCE * (typeof scaleOf === 'number' ? scaleOf : scaleOf(cut)))
   for (let t = from; t < out.length; t++) {
     const value = values[t]!
     if (Number.isNaN(value)) continue
     // As zoneOf, in numbers instead of branches, which no processor could foresee.
     let zone = 0
-    for (let i = 0; i < cuts.length; i++) zone += Number(value - cuts[i]! >= -slack)
+    for (let i = 0; i < cuts.length; i++) zone += Number(value - cuts[i]! >= -slacks[i]!)
     out[t] = zone
   }
   return out
@@ -105,6 +111,38 @@ export function factField(
     classify: ({ series, fundamentals }) =>
       fundamentals === null ? new Uint8Array(series.days.length).fill(UNDEFINED) : field.classify(fundamentals),
     readings: ({ fundamentals }, t) => (fundamentals === null ? none : field.readings(fundamentals, t)),
+  }
+}
+
+/** A field of a user's own that is made of an expression: its bands begin at cuts. */
+export interface OwnExpression {
+  name: string
+  of: Expression
+  /** Ascending, one fewer than the bands. */
+  cuts: readonly number[]
+  bands: readonly string[]
+  hash: string
+}
+
+/** It has no band before its expression can have a value. */
+export function expressionField({ name, of, cuts, bands, hash }: OwnExpression): Field {
+  const text = printExpression(of)
+  const warmUp = warmUpOf(of)
+  return {
+    name,
+    tier: 'free',
+    needs: 'bars',
+    bands,
+    summary: `your own: ${text}`,
+    rule: `${text}; ${cutsInWords(bands, cuts)}`,
+    hash,
+    warmUp: () => warmUp,
+    // A band begins at its cut, within a tolerance that grows with the cut itself.
+    classify: ({ series }) => zones(valuesOf(of, series), cuts, cut => Math.max(1, Math.abs(cut))),
+    readings: ({ series }, t) => [
+      ...Array.from(termReadings(of, series, t), ([name, value]) => reading(name, value)),
+      ...(of.is === 'call' || of.is === 'price' ? [] : [reading(text, valuesOf(of, series)[t])]),
+    ],
   }
 }
 

@@ -92,19 +92,13 @@ export class Fundamentals {
 }
 
 /** How a ticker's earnings yield stands among those of its sector; columns, one value a bar. */
-interface Peers {
+function peersOf(yields: Float64Array, sector: SectorView | null) {
   /** How many others have a yield; 0 where the own is undefined. */
-  count: Int32Array
-  /** Median of the others' yields; NaN where they are too few. */
-  median: Float64Array
-  /** Rank of the negated own yield among itself and the others'; -1 where they are too few. */
-  ranks: Ranks
-}
-
-function peersOf(yields: Float64Array, sector: SectorView | null): Peers {
   const count = new Int32Array(yields.length)
+  /** Median of the others' yields; NaN where they are too few. */
   const median = new Float64Array(yields.length).fill(Number.NaN)
-  const ranks = { rank: new Int32Array(yields.length).fill(-1), size: new Int32Array(yields.length) }
+  /** Rank of the negated own yield among itself and the others'; -1 where they are too few. */
+  const ranks: Ranks = { rank: new Int32Array(yields.length).fill(-1), size: new Int32Array(yields.length) }
   for (let t = 0; sector !== null && t < yields.length; t++) {
     if (Number.isNaN(yields[t]!)) continue
     const others = sector.yieldsOfOthers(t)

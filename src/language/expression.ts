@@ -200,25 +200,11 @@ export function valuesOf(expression: Expression, series: Series): Float64Array {
   return new Evaluation(series).of(expression)
 }
 
-/** What a price or a call in an expression is on one bar. */
-interface TermReading {
-  /** As printed. */
-  term: string
-  /** null where undefined */
-  value: number | null
-}
-
-/** The prices and calls of an expression on bar `t`, each once, in the order of the text. */
-export function termReadings(expression: Expression, series: Series, t: number): TermReading[] {
+/** The prices and calls of an expression on bar `t`, by what is printed, in the order of the text; NaN where undefined. */
+export function termReadings(expression: Expression, series: Series, t: number): Map<string, number> {
   const evaluation = new Evaluation(series)
-  const readings = new Map<string, TermReading>()
-  for (const part of partsOf(expression)) {
-    if (part.is !== 'call' && part.is !== 'price') continue
-    const value = evaluation.of(part)[t]!
-    const term = printExpression(part)
-    readings.set(term, { term, value: Number.isNaN(value) ? null : value })
-  }
-  return [...readings.values()]
+  const terms = [...partsOf(expression)].filter(({ is }) => is === 'call' || is === 'price')
+  return new Map(terms.map(term => [printExpression(term), evaluation.of(term)[t]!]))
 }
 
 const OPERATIONS: Readonly<Record<Chain['rest'][number]['sign'], (x: number, y: number) => number>> = {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { BadData, didYouMean, quoted, shown, suggest } from '../errors.js'
+import { expressionField } from '../fields/field.js'
 import { type AnyField, BUILT_IN, type FieldSet, fieldSet } from '../fields/index.js'
-import { expressionField } from '../fields/own.js'
 import { type Rule, type RuledField, ruled } from '../language/as-field.js'
 import { KEYWORDS, parseCondition, printCondition, subjectsOf, type Vocabulary } from '../language/condition.js'
 import { parseExpression, printExpression } from '../language/expression.js'

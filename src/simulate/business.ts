@@ -1,5 +1,5 @@
 import { type Day, dayOf, isWeekend, monthOf, weekdayOf, yearOf } from '../model/day.js'
-import type { ScheduledReport } from '../model/facts.js'
+import type { ScheduledReport, Session } from '../model/facts.js'
 import { barsKnownBy, type Series } from '../model/series.js'
 import type { Random } from '../statistics/random.js'
 
@@ -82,17 +82,7 @@ function drawSeasons(random: Random): number[] {
 export const QUARTERS_BEFORE = 11
 
 /** The dates of one quarter's report, fixed before anything else about it. */
-export interface Quarter {
-  /** Of its company, the quarter of the first bar being 0. */
-  number: number
-  /** Of its year, 0 to 3. */
-  season: number
-  end: Day
-  reported: Day
-  session: 'pre' | 'post'
-  /** What was announced, in order; the last holds. */
-  announced: readonly ScheduledReport[]
-}
+export type Quarter = ReturnType<typeof drawQuarter>
 
 /** The last day of the quarter in which `day` lies, or of one so many later. */
 export function quarterEnd(day: Day, shift: number, later: number): { end: Day; season: number } {
@@ -102,11 +92,11 @@ export function quarterEnd(day: Day, shift: number, later: number): { end: Day; 
   return { end: dayOf(Math.floor(next / 12), (next % 12) + 1, 1)! - 1, season: quarter % 4 }
 }
 
-/** The quarter of that number as seen from the first bar; `random` is the quarter's own. */
-export function drawQuarter(number: number, first: Day, business: Business, random: Random): Quarter {
+/** The quarter of that number, 0 that of the first bar; `season` is its number in its year, and `random` its own. */
+export function drawQuarter(number: number, first: Day, business: Business, random: Random) {
   const { end, season } = quarterEnd(first, business.shift, number)
   const reported = sessionUpTo(end + business.lag + random.below(4))
-  const session = random.uniform() < business.early ? 'pre' : 'post'
+  const session: Session = random.uniform() < business.early ? 'pre' : 'post'
   return { number, season, end, reported, session, announced: announcements(reported, random) }
 }
 
@@ -115,7 +105,7 @@ export function sessionUpTo(day: Day): Day {
   return sessionsUpTo(day, 1, false)[0]!
 }
 
-/** A date five to nine weeks ahead; one in six is moved in the last weeks, mostly to a later one. */
+/** What was announced, in order; the last holds. A date five to nine weeks ahead; one in six is moved in the last weeks, mostly to a later one. */
 function announcements(reported: Day, random: Random): ScheduledReport[] {
   const lead = 35 + random.below(26)
   const moved = random.uniform() < 1 / 6

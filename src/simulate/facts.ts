@@ -117,13 +117,6 @@ const FADING = 40
 const REVENUE_NOISE = 0.009
 const TYPICAL_BEAT = 0.03
 
-/** What one quarter brings to light. */
-interface Figures {
-  versions: readonly Report[]
-  result: EarningsResult
-  shares: number
-}
-
 /**
  * A company's figures, quarter after quarter. Worth follows the closes up to a quarter's last day, everything else is
  * chance of its own, so that a report tells nothing about the prices to come.
@@ -150,7 +143,7 @@ class Ledger {
   }
 
   /** The figures of a quarter that has ended by the last bar; quarters are asked for in their order. */
-  figures(quarter: Quarter): Figures {
+  figures(quarter: Quarter) {
     let random = this.#advance()
     while (this.#next <= quarter.number) random = this.#advance()
     return this.#draw(quarter, random)
@@ -171,7 +164,7 @@ class Ledger {
     return random
   }
 
-  #draw({ number, season, end, reported, session }: Quarter, random: Random): Figures {
+  #draw({ number, season, end, reported, session }: Quarter, random: Random) {
     const { pe, margin, seasons, leverage, blur, writeOffs, priceToBook, shares: atFirst } = this.#business
     const quarter = seasons[season]! / pe / 4
     const usual = quarter * Math.exp(this.#worth)
