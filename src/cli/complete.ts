@@ -1,6 +1,5 @@
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
-import { allowedAfter, isWhole } from '../language/condition.js'
-import type { Vocabulary } from '../language/vocabulary.js'
+import { allowedAfter, isWhole, type Vocabulary } from '../language/condition.js'
 import { TIER_NAMES } from '../model/terms.js'
 import type { OptionSpec } from '../params/row.js'
 import { CATALOGUE, GROUPS, groupOf, TOP_WORDS } from './catalogue.js'

@@ -22,7 +22,7 @@ import {
   wrong,
 } from '../errors.js'
 import type { FieldSet } from '../fields/index.js'
-import { fieldsWithBand } from '../language/vocabulary.js'
+import { fieldsWithBand } from '../language/condition.js'
 import { CATALOGUE, type Entry, groupOf, type Heard, TOP_WORDS, usage } from './catalogue.js'
 import { corrected, correctedIn, inWordsOf, namesOf, pasted, remedyLine } from './command-line.js'
 import { wantsDebug } from './config.js'

@@ -1,7 +1,6 @@
 import { type InvalidParameter, quoted, type Remedy, remedy, sentence, suggest, type Words, wrong } from '../errors.js'
 import { BUILT_IN } from '../fields/index.js'
-import { isWhole } from '../language/condition.js'
-import { fieldsMeant, fieldsWithBand } from '../language/vocabulary.js'
+import { fieldsMeant, fieldsWithBand, isWhole } from '../language/condition.js'
 import { parseTicker } from '../model/terms.js'
 import { CATALOGUE, type Entry, TOP_WORDS } from './catalogue.js'
 import { longName } from './command-line.js'

@@ -2,7 +2,6 @@ import { findNodeAtLocation, type Node, type ParseError, parse, parseTree } from
 import type * as z from 'zod'
 import { BadData, quoted } from '../errors.js'
 import { lengthOf } from './row.js'
-import { type Source, textOf } from './source.js'
 
 /** A step into a JSON document at a time: keys and indexes. */
 export type Path = readonly (string | number)[]
@@ -141,10 +140,6 @@ export function shaped<Shape extends z.ZodType>(
   const { path, message } = result.error.issues[0]!
   const place = [...at, ...path].join('.') || 'it'
   throw new BadData({ file }, `this looks like ${what}, but ${place} is not as it should be (${message})`)
-}
-
-export async function readJsonText(source: Source): Promise<JsonText> {
-  return new JsonText(source.file, await textOf(source))
 }
 
 function attempt(text: string): unknown {

@@ -14,17 +14,17 @@ import {
   tableOfShape,
   wordsOfOthers,
 } from './json-tables.js'
-import { isObject, type JsonText, type Names, type Path, readJsonText, shaped } from './json-text.js'
+import { isObject, JsonText, type Names, type Path, shaped } from './json-text.js'
 import { givenTicker, ROLES, tickerOfFile } from './layout.js'
 import { adjustmentOf, latestBar, PriceRows, severalTickers } from './price-rows.js'
 import { refuseJson, refuseUnfinished } from './refusals.js'
 import { Row } from './row.js'
-import type { Source } from './source.js'
+import { type Source, textOf } from './source.js'
 import { type Calendar, calendarOf, type DateFormat, DateReader, guessDateFormat } from './values.js'
 
 /** Reads a JSON document, or JSON a line, as a whole: facts, or bars whose rows are judged like those of a table. */
 export async function readJson(source: Source, options: ReadOptions): Promise<ReadResult | FactsResult> {
-  const text = await readJsonText(source)
+  const text = new JsonText(source.file, await textOf(source))
   const { readFactsJson } = await import('./facts/json.js')
   return readFactsJson(source, text, options) ?? readBarsJson(source, text, options)
 }

@@ -157,21 +157,16 @@ function growth(now: number, before: number): number {
 
 /** Diluted earnings a share of the last four quarters over the close (not adjusted for dividends); NaN where undefined. */
 export function earningsYield(series: Series, facts: Facts, quarters = new Quarters(series, facts)): Float64Array {
-  return overClose(
-    series,
-    quarters.column(chain => ofYear(chain, 'eps')),
-  )
+  return overClose(series, quarters, chain => ofYear(chain, 'eps'))
 }
 
 /** Book value a share of the newest quarter over the close; NaN where undefined. */
 export function bookYield(series: Series, quarters: Quarters): Float64Array {
-  return overClose(
-    series,
-    quarters.column(chain => chain[0]?.bookValue ?? Number.NaN),
-  )
+  return overClose(series, quarters, chain => chain[0]?.bookValue ?? Number.NaN)
 }
 
-function overClose(series: Series, figures: Float64Array): Float64Array {
+function overClose(series: Series, quarters: Quarters, figure: (chain: Chain) => number): Float64Array {
+  const figures = quarters.column(figure)
   const close = tradedClose(series)
   for (let t = 0; t < figures.length; t++) figures[t]! /= close[t]!
   return figures

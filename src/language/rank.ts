@@ -1,8 +1,7 @@
 import { invalid, parameter, sentence, shown, suggest, wrong } from '../errors.js'
 import { type Series, UNDEFINED } from '../model/series.js'
-import { isWhole } from './condition.js'
+import { fieldsMeant, isWhole, type Vocabulary } from './condition.js'
 import { type Expression, PRICES, parseExpression, partsOf, printExpression, valuesOf } from './expression.js'
-import { fieldsMeant, type Vocabulary } from './vocabulary.js'
 
 /**
  * What signals are ranked by on their own bars: a band field, whose bands rank in the order of its vocabulary, or an

@@ -1,7 +1,7 @@
 import { InvalidParameter, invalid, parameter, sentence, shown, suggest, type Thing, wrong } from '../errors.js'
 import type { AnyField, FieldSet } from '../fields/index.js'
 import { type ConditionField, conditionField, isCondition } from '../language/as-field.js'
-import { fieldsMeant, fieldsWithBand } from '../language/vocabulary.js'
+import { fieldsMeant, fieldsWithBand } from '../language/condition.js'
 import { type Day, parseDay } from '../model/day.js'
 import { parseTicker, TICKER_SHAPE, TIER_NAMES, TIMEFRAME_NAMES, type Tier, type Timeframe } from '../model/terms.js'
 import { checkPostgresUrl, isPostgresUrl } from '../store/postgres/address.js'

@@ -157,13 +157,9 @@ class Shocks {
     const { reaction, fallReaction, persistence } = this.#clustering
     const activity = Math.exp(ACTIVITY_SPREAD * this.#random.normal() - ACTIVITY_SPREAD ** 2)
     this.spread = Math.sqrt(this.#variance) * activity
-    this.shock = within(this.spread * this.#random.normal(), LARGEST_SHOCK)
+    this.shock = Math.max(-LARGEST_SHOCK, Math.min(LARGEST_SHOCK, this.spread * this.#random.normal()))
     const weight = reaction + (this.shock < 0 ? fallReaction : 0)
     const variance = this.#base + weight * this.shock * this.shock + persistence * this.#variance
     this.#variance = Math.min(variance, MOST_VARIANCE)
   }
-}
-
-function within(value: number, limit: number): number {
-  return Math.max(-limit, Math.min(limit, value))
 }

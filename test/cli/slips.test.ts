@@ -3,7 +3,7 @@ import { CATALOGUE, TOP_WORDS } from '../../src/cli/catalogue.js'
 import { parseWords } from '../../src/cli/program.js'
 import { conditionInOne, MEANT } from '../../src/cli/slips.js'
 import { BUILT_IN, FIELDS } from '../../src/fields/index.js'
-import { fieldsMeant } from '../../src/language/vocabulary.js'
+import { fieldsMeant } from '../../src/language/condition.js'
 import { BARS, run, scratch, typed } from './support/run.js'
 
 const folder = scratch()
