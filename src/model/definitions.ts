@@ -5,6 +5,7 @@
 export const DEFINITIONS = {
   timeframes: {
     daily: {
+      /** Suffix of lookbacks and windows in names: `30d`, `4w`. */
       unit: 'd',
       /** Lookahead windows of the aftermath, in bars. */
       windows: [5, 10, 20, 50, 100],
@@ -18,6 +19,7 @@ export const DEFINITIONS = {
       /** Support and resistance: bars on each side of a pivot, and how old a pivot may be. */
       pivotReach: 10,
       pivotLookback: 252,
+      /** The resource key that holds how long a band lasted. */
       duration: 'duration_days',
     },
     weekly: {

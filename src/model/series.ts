@@ -213,12 +213,8 @@ export function columnsOf(records: ReadonlyMap<string, FieldRecord>): FieldColum
   for (const [f, { bars }] of all.entries()) first[f + 1] = first[f]! + bars.length
   const rows = first[all.length]!
   const columns = { bars: new Int32Array(rows), bands: bytes(rows), flips: bytes(rows), stability: bytes(rows) }
-  for (const [f, record] of all.entries()) {
-    columns.bars.set(record.bars, first[f])
-    columns.bands.set(record.bands, first[f])
-    columns.flips.set(record.flips, first[f])
-    columns.stability.set(record.stability, first[f])
-  }
+  for (const [f, record] of all.entries())
+    for (const name of ['bars', 'bands', 'flips', 'stability'] as const) columns[name].set(record[name], first[f])
   return {
     names: [...records.keys()],
     initialBar: Int32Array.from(all, ({ initialBar }) => initialBar),

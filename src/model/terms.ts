@@ -12,21 +12,7 @@ export type FieldName = 'rsi_zone' | (string & {})
 export type BandName = 'oversold' | (string & {})
 
 /** Everything that differs between daily and weekly. */
-interface TimeframeFacts {
-  /** Suffix of lookbacks and windows in names: `30d`, `4w`. */
-  unit: 'd' | 'w'
-  windows: readonly number[]
-  flipsLookback: number
-  minReference: number
-  history: number
-  minHistory: number
-  pivotReach: number
-  pivotLookback: number
-  /** The resource key that holds how long a band lasted. */
-  duration: 'duration_days' | 'duration_weeks'
-}
-
-export const TIMEFRAMES: Readonly<Record<Timeframe, TimeframeFacts>> = DEFINITIONS.timeframes
+export const TIMEFRAMES = DEFINITIONS.timeframes
 
 export const TIMEFRAME_NAMES: readonly Timeframe[] = ['daily', 'weekly']
 
