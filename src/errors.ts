@@ -291,6 +291,9 @@ export class StorageError extends BandsError {
   }
 }
 
+/** The same where what was being written is not in the store: all that was written before it is, and stays. */
+export class NotWritten extends StorageError {}
+
 /** Someone else holds the store's one writing place; try later. */
 export class Busy extends BandsError {
   override readonly name = 'Busy'

@@ -1,7 +1,7 @@
-import { BadData, InvalidParameter, NotFound, parameter, remedy, sentence } from '../errors.js'
+import { BadData, InvalidParameter, NotFound, NotWritten, parameter, remedy, sentence } from '../errors.js'
 import { SHOWN } from '../feeds/bars.js'
 import type { Input, ReadResult, TickerBars, TickerFacts, Warning } from '../feeds/feed.js'
-import { Behind } from '../local/cache.js'
+import { Behind, type PartLoaded } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
 import { type Day, formatDay } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
@@ -61,6 +61,12 @@ function withOddities(
     if (warning.count++ < SHOWN) warning.first.push({ ticker, date: formatDay(day), place: file, detail })
   }
   return [...all.values()]
+}
+
+/** What could not be written of a file, beside what of it was. */
+function loadedInPart({ words, cause }: NotWritten, part: Pick<PartLoaded, 'file' | 'tickers' | 'of'>): NotWritten {
+  const there = `${part.tickers} of the ${part.of} tickers of ${part.file} are loaded`
+  return new NotWritten(sentence`${words}; ${there}, and the same import again goes on after them`, { cause })
 }
 
 /** In place of the definitions while some tickers are derived with these and the others with older ones. */
@@ -330,6 +336,9 @@ export class Importer {
     this.#run.close()
     try {
       await this.#store?.unlock(this.#writer)
+    } catch (error) {
+      // On a full disk the name of who was writing stays. The lock does not, and the next one takes the place.
+      if (!(error instanceof NotWritten)) throw error
     } finally {
       await this.#store?.close()
     }
@@ -434,11 +443,16 @@ export class Importer {
     const onTicker = progressOf(part.file, of, onProgress)
     // Not at one moment: some are read while others are written.
     const found = deriveGroups(groups, keptOf, { threads: this.#threads, onTicker })
+    let loaded = 0
     for await (const { group, records, isLast } of found) {
-      behind.written({ ...part, tickers: isLast ? part.of : places.get(group.at(-1)!.ticker)! + 1 })
+      const through = isLast ? part.of : places.get(group.at(-1)!.ticker)! + 1
+      behind.written({ ...part, tickers: through })
       const names = new Set(group.map(({ ticker }) => ticker))
       const batch = { unpulled: unpulled.filter(ticker => names.has(ticker)), unsettled: behind.keys }
-      await this.store.write({ ...batch, records }, DEFINITIONS_VERSION)
+      await this.store.write({ ...batch, records }, DEFINITIONS_VERSION).catch(error => {
+        throw error instanceof NotWritten && loaded > 0 ? loadedInPart(error, { ...part, tickers: loaded }) : error
+      })
+      loaded = through
     }
   }
 

@@ -1,4 +1,4 @@
-import { copyFileSync } from 'node:fs'
+import { appendFileSync, copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { worded } from '../../src/errors.js'
@@ -14,7 +14,7 @@ import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
 import { FULL } from '../support/full.js'
 import { contentAt, fileOf, HEADER, WHO } from '../support/imports.js'
-import { temporaryFolder } from '../support/store.js'
+import { smallDisk, temporaryFolder } from '../support/store.js'
 
 /** As many are written as one. */
 const ONCE = 200
@@ -33,12 +33,22 @@ function file(folder: string, name: string, tickers: number, from: number, days:
   return fileOf(folder, name, `ticker,${HEADER}\n${rows.join('')}`)
 }
 
-/** Imports a file into a database, and dies at a write, counted from 1. */
-async function run(db: string, path: string, options: ImportOptions = {}, dies = 0): Promise<BarsReport | null> {
+const KILLED = new Error('killed')
+
+/** Imports a file into a database, and dies at a write, counted from 1; or something else happens to it there. */
+async function run(
+  db: string,
+  path: string,
+  options: ImportOptions = {},
+  dies = 0,
+  happens = (): void => {
+    throw KILLED
+  },
+): Promise<BarsReport | null> {
   const store = openSqlite(db, { readonly: false })
   let writes = 0
   const write: Store['write'] = async (batch, definitions) => {
-    if (++writes >= dies && dies > 0) throw new Error('killed')
+    if (++writes >= dies && dies > 0) happens()
     await store.write(batch, definitions)
   }
   const mortal = new Proxy(store, {
@@ -53,7 +63,7 @@ async function run(db: string, path: string, options: ImportOptions = {}, dies =
       if (report.holds === 'bars') return report
     return null
   } catch (error) {
-    expect(String(error)).toBe('Error: killed')
+    if (error !== KILLED) throw error
     return null
   } finally {
     await importer.close()
@@ -137,6 +147,20 @@ describe('an import that is stopped between two writes', () => {
     await run(db, path)
     expect(await stamp()).toBe(before)
     await store.close()
+  })
+
+  it('by a full disk says what is loaded, and that the same import goes on after that', async ({ skip }) => {
+    const disk = smallDisk('64m')
+    if (disk === null) return skip('no disk of its own can be had here')
+    const [db, filler] = [join(disk, 'full.db'), join(disk, 'filler')]
+    const path = file(temporaryFolder(), 'all.csv', TWO, 0, 20)
+    const fill = () => expect(() => appendFileSync(filler, Buffer.alloc(64 << 20))).toThrow(/ENOSPC/)
+    await expect(run(db, path, {}, 2, fill)).rejects.toThrow(
+      `${db}: the disk is full; what was being written is not in it; ${ONCE} of the ${TWO} tickers of ${path} are loaded, and the same import again goes on after them`,
+    )
+    rmSync(filler)
+    expect(await statusOf(db)).toMatchObject({ tickers: ONCE, part_loaded: [{ tickers: ONCE, of: TWO }], damages: [] })
+    expect((await run(db, path))!.resumed).toBe(ONCE)
   })
 
   it('is told by the doctor, who says what goes on with it, until a rebuild leaves it at that', async () => {

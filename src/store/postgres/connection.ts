@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, PoolClient, QueryConfig } from 'pg'
 import type { PoolState } from '../../accounts/accounts.js'
-import { BandsError, Busy, ConfigError, StorageError } from '../../errors.js'
+import { BandsError, Busy, ConfigError, NotWritten, StorageError } from '../../errors.js'
 import type { Engine } from '../store.js'
 import type { Address } from './address.js'
 import { type BinaryClient, binaryClient } from './binary.js'
@@ -375,7 +375,7 @@ const KINDS: readonly [form: RegExp, sentence: string | ((message: string) => st
   ],
   [/^3D000$/, message => `is not there: ${message}; createdb makes a database`, StorageError],
   [/^42501$/, message => `does not let this user do that: ${message}`, StorageError],
-  [/^53100$/, 'has no room left on its disk', StorageError],
+  [/^53100$/, 'has no room left on its disk', NotWritten],
   [/^53300$/, 'has no connection left for one more', Busy],
   [/^25006$/, 'cannot be written just now: it is a standby, or set to read only', Busy],
   [/^(55P03|57014|40001|40P01)$/, 'is held up by others who write to it', Busy],

@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Options, Statement } from 'better-sqlite3'
-import { PlaceTaken, StorageError } from '../../errors.js'
+import { NotWritten, PlaceTaken, StorageError } from '../../errors.js'
 import { compiledModule, driver, driverFailure } from './driver.js'
 import { type Connection, copyNotice, type DatabaseKind, migrate, removeDatabase, schemaOf } from './migrations.js'
 import { isAlive, processTable } from './processes.js'
@@ -415,11 +415,10 @@ export function translated(location: string, cause: unknown, mend: string): unkn
   const message = (cause as Error).message
   if (code.startsWith('SQLITE_BUSY'))
     return new PlaceTaken(`${location} is busy: another process is writing; try again`, { cause })
-  if (code.startsWith('SQLITE_FULL'))
-    return new StorageError(`${location}: the disk is full; nothing was changed`, { cause })
+  if (code.startsWith('SQLITE_FULL')) return new NotWritten(`${location}: the disk is full; ${LEFT_OUT}`, { cause })
   if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB')
     return new StorageError(`${location} is damaged (${message}); ${mend}`, { cause })
-  if (code.startsWith('SQLITE_IOERR')) return new StorageError(ioWords(location, code), { cause })
+  if (code.startsWith('SQLITE_IOERR')) return ioFailure(location, code, cause)
   if (/^SQLITE_(READONLY|CANTOPEN)/.test(code) && isOnReadOnlySystem(location))
     return new StorageError(`${location} ${READ_ONLY}: it can be asked, and not be written`, { cause })
   if (code.startsWith('SQLITE_READONLY'))
@@ -434,12 +433,16 @@ export function faultOf(error: unknown): string | null {
   return isFault ? (message ?? code) : null
 }
 
+/** A transaction knows of nothing but itself: what came before it may have been the same command's. */
+const LEFT_OUT = 'what was being written is not in it'
+
 /** A system that failed to read has said nothing of what is stored. */
-function ioWords(location: string, code: string): string {
-  const isWriting = /WRITE|FSYNC|TRUNCATE|DELETE|SHM/.test(code)
-  const what = isWriting ? 'written' : 'read'
-  const calm = isWriting ? 'nothing was changed' : 'this does not mean that it is damaged'
-  return `${location} could not be ${what} (${code}): the disk, or the way to it, failed; ${calm}; look into the log of the system, and try again`
+function ioFailure(location: string, code: string, cause: unknown): StorageError {
+  const [Failure, what, calm] = /WRITE|FSYNC|TRUNCATE|DELETE|SHM/.test(code)
+    ? [NotWritten, 'written', LEFT_OUT]
+    : [StorageError, 'read', 'this does not mean that it is damaged']
+  const words = `${location} could not be ${what} (${code}): the disk, or the way to it, failed; ${calm}; look into the log of the system, and try again`
+  return new Failure(words, { cause })
 }
 
 const READ_ONLY = 'is on a read-only file system'
