@@ -34,7 +34,7 @@ import { outcomes } from './outcomes.js'
  */
 export function record(
   daily: Series,
-  assetClass?: AssetClass,
+  assetClass: AssetClass | null = null,
   facts: Facts | null = null,
   fields: readonly Field[] = FIELDS,
 ): { daily: SeriesRecord; weekly: SeriesRecord } {
@@ -57,13 +57,16 @@ export function recordFields(panel: Panel, fields: readonly Field[]): Map<string
   const found = new Map<string, FieldRecord>()
   for (const field of fields) {
     if (field.needs !== 'bars' && panel.fundamentals === null) continue
-    const changes = transitions(field.classify(panel))
-    if (changes.initialBar < 0) continue
-    const { initialBar, initialBand, bars, bands, gaps } = changes
-    const { flips, stability } = entries(changes, TIMEFRAMES[panel.series.timeframe].flipsLookback)
-    found.set(field.name, { initialBar, initialBand, bars, bands, gaps, flips, stability })
+    const record = recordOf(field.classify(panel), panel.series.timeframe)
+    if (record.initialBar >= 0) found.set(field.name, record)
   }
   return found
+}
+
+/** What bands by bar make of one field. @param from a bar before which there is no band */
+export function recordOf(codes: Uint8Array, timeframe: Timeframe, from = 0): FieldRecord {
+  const changes = transitions(codes, from)
+  return { ...changes, ...entries(changes, TIMEFRAMES[timeframe].flipsLookback) }
 }
 
 /** Room for the bars of one call of `changesFrom`, however many there are. */
@@ -76,7 +79,7 @@ let changed = new Int32Array()
 export function transitions(codes: Uint8Array, from = 0): Transitions {
   let initialBar = from
   while (initialBar < codes.length && codes[initialBar] === UNDEFINED) initialBar++
-  if (initialBar === codes.length) return noTransitions()
+  if (initialBar === codes.length) return NO_TRANSITIONS
   const initialBand = codes[initialBar]!
   return { initialBar, initialBand, ...changesFrom(codes, initialBar + 1, initialBand) }
 }
@@ -108,9 +111,10 @@ export function changesFrom(
   return { bars, bands, gaps: Int32Array.from(gaps) }
 }
 
-function noTransitions(): Transitions {
-  const none = new Int32Array()
-  return { initialBar: -1, initialBand: UNDEFINED, bars: none, bands: new Uint8Array(), gaps: none }
+const NONE = new Int32Array()
+export const NO_TRANSITIONS: Transitions = {
+  ...{ initialBar: -1, initialBand: UNDEFINED },
+  ...{ bars: NONE, bands: new Uint8Array(), gaps: NONE },
 }
 
 /** Labels each event with what was known at its entry: flips in the lookback, and how settled the band left behind was. */
@@ -123,7 +127,7 @@ export function entries({ initialBar, bars }: Pick<Transitions, 'initialBar' | '
     const bar = bars[i]!
     while (bars[oldest]! <= bar - lookback) oldest++
     flips[i] = i - oldest + 1
-    stability[i] = stabilityCode(i - oldest + 1, bar - before)
+    stability[i] = STABILITIES.indexOf(stabilityOf(i - oldest + 1, bar - before))
     before = bar
   }
   return { flips, stability }
@@ -131,19 +135,10 @@ export function entries({ initialBar, bars }: Pick<Transitions, 'initialBar' | '
 
 /** How settled a band is, by the flips within the lookback and the bars that it has lasted. */
 export function stabilityOf(flips: number, lasted: number): Stability {
-  return STABILITIES[stabilityCode(flips, lasted)]!
-}
-
-const FRESH = STABILITIES.indexOf('fresh')
-const HOLDING = STABILITIES.indexOf('holding')
-const ESTABLISHED = STABILITIES.indexOf('established')
-const VOLATILE = STABILITIES.indexOf('volatile')
-
-function stabilityCode(flips: number, lasted: number): number {
   const { volatileFlips, holdingFrom, establishedFrom } = DEFINITIONS.stability
-  if (flips >= volatileFlips) return VOLATILE
-  if (lasted < holdingFrom) return FRESH
-  return lasted < establishedFrom ? HOLDING : ESTABLISHED
+  if (flips >= volatileFlips) return 'volatile'
+  if (lasted < holdingFrom) return 'fresh'
+  return lasted < establishedFrom ? 'holding' : 'established'
 }
 
 /**
@@ -151,7 +146,7 @@ function stabilityCode(flips: number, lasted: number): number {
  * summed volume (NaN if one is unknown), dated on the last session. The last week is there even while it is incomplete;
  * `known` says from which day on each week is final.
  */
-export function weekly(daily: Series, assetClass?: AssetClass): Series {
+export function weekly(daily: Series, assetClass: AssetClass | null = null): Series {
   const starts = weekStarts(daily.days)
   const weeks = starts.length
   const series = emptySeries('weekly', weeks)
@@ -185,7 +180,7 @@ export function weekly(daily: Series, assetClass?: AssetClass): Series {
 
 /** A ticker's daily bars at a timeframe: as they are, or its weeks. */
 export function barsAt(timeframe: Timeframe, daily: Series, assetClass: AssetClass | null): Series {
-  return timeframe === 'daily' ? daily : weekly(daily, assetClass ?? undefined)
+  return timeframe === 'daily' ? daily : weekly(daily, assetClass)
 }
 
 /** Index of the first session of every ISO week. */

@@ -14,7 +14,7 @@ import {
 } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import { ranksSince } from './outcomes.js'
-import { changesFrom, entries, recordFields, transitions, weekly, weekStarts } from './record.js'
+import { changesFrom, entries, recordFields, recordOf, weekly, weekStarts } from './record.js'
 
 /** The first bar of each series that is new or has changed. */
 export interface Since {
@@ -43,7 +43,7 @@ export type RecordedEnd = ReadonlyMap<string, FieldTail>
  */
 export function recordTail(
   daily: Series,
-  assetClass: AssetClass | undefined,
+  assetClass: AssetClass | null,
   facts: Facts | null,
   {
     since,
@@ -87,11 +87,8 @@ function prolonged(
   codes: Uint8Array,
   { since, timeframe }: { since: number; timeframe: Timeframe },
 ): FieldTail | null {
-  const lookback = TIMEFRAMES[timeframe].flipsLookback
-  if (recorded === undefined || recorded.initialBar >= since) {
-    const begun = transitions(codes, since)
-    return { ...begun, ...entries(begun, lookback), earlier: 0 }
-  }
+  if (recorded === undefined || recorded.initialBar >= since)
+    return { ...recordOf(codes, timeframe, since), earlier: 0 }
   const { initialBar, initialBand, earlier } = recorded
   let kept = recorded.bars.length
   while (kept > 0 && recorded.bars[kept - 1]! >= since) kept--
@@ -104,7 +101,8 @@ function prolonged(
   bars.set(recorded.bars.subarray(0, kept))
   bars.set(added.bars, kept)
   // One before all that is at hand is so old that it is all the same which.
-  const label = entries({ initialBar: earlier === 0 ? initialBar : Number.NEGATIVE_INFINITY, bars }, lookback)
+  const begun = earlier === 0 ? initialBar : Number.NEGATIVE_INFINITY
+  const label = entries({ initialBar: begun, bars }, TIMEFRAMES[timeframe].flipsLookback)
   label.flips.set(recorded.flips.subarray(0, kept))
   label.stability.set(recorded.stability.subarray(0, kept))
   const bands = new Uint8Array(bars.length)

@@ -25,7 +25,7 @@ export function derived(kept: Kept): TickerRecord {
   const fields = compared ? ALONE : FIELDS
   const tail = tailOf(kept, fields)
   if (tail !== null) return { entry, ...tail, stored }
-  return { entry, ...record(bars, entry.assetClass ?? undefined, facts, fields) }
+  return { entry, ...record(bars, entry.assetClass, facts, fields) }
 }
 
 /** null where not only the last bars are new, and where what is stored does not tell what they need. */
@@ -34,7 +34,7 @@ function tailOf({ entry, bars, facts, stored }: Kept, fields: readonly Field[]):
   const [daily, weekly] = [decodeTail(stored.daily), decodeTail(stored.weekly)]
   if (daily === null || weekly === null) return null
   const recorded = { daily, weekly }
-  return recordTail(bars, entry.assetClass ?? undefined, facts, { since: stored.since, recorded, fields })
+  return recordTail(bars, entry.assetClass, facts, { since: stored.since, recorded, fields })
 }
 
 /** So many tickers are derived together and written as one, or so many bars: some 64 MB of what is recorded. */

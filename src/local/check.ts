@@ -1,5 +1,5 @@
 import { outcomes } from '../engine/outcomes.js'
-import { entries, transitions } from '../engine/record.js'
+import { recordOf } from '../engine/record.js'
 import { InvalidParameter } from '../errors.js'
 import type { Field } from '../fields/field.js'
 import type { FieldSet } from '../fields/index.js'
@@ -245,9 +245,8 @@ function* bandDifferences({ bars, bands }: View, whole: Uint8Array, cut: Uint8Ar
 
 /** The view with the events that bands by bar give. */
 function derived(view: View, codes: Uint8Array): View {
-  const changes = transitions(codes)
-  const record = { ...changes, ...entries(changes, TIMEFRAMES[view.timeframe].flipsLookback) }
-  return { ...view, record, events: changes.bars.length }
+  const record = recordOf(codes, view.timeframe)
+  return { ...view, record, events: record.bars.length }
 }
 
 /** Where there is the same event, how it is labelled. */

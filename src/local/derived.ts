@@ -1,21 +1,12 @@
-import { barsAt, entries, transitions } from '../engine/record.js'
+import { barsAt, NO_TRANSITIONS, recordOf, transitions } from '../engine/record.js'
 import { Busy, type NotFound } from '../errors.js'
 import { type AnyField, type FieldSet, isRecorded } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
 import { codesByRules, isConditionField, isRuled, type RuledField } from '../language/as-field.js'
 import { printSubject, type Subject } from '../language/condition.js'
 import { type Column, truthOf } from '../language/truth.js'
-import {
-  bandsByBar,
-  columnsOf,
-  type FieldRecord,
-  recordIn,
-  recordsIn,
-  type Series,
-  type Transitions,
-  UNDEFINED,
-} from '../model/series.js'
-import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
+import { bandsByBar, columnsOf, recordIn, recordsIn, type Series, type Transitions } from '../model/series.js'
+import type { Timeframe } from '../model/terms.js'
 import { first } from '../source.js'
 import type { Recorded, RecordedSeries, SeriesQuery, Store } from '../store/store.js'
 
@@ -263,7 +254,7 @@ class Derivation {
     const { bands } = field
     if (isRecorded(field)) {
       // A ticker without data for it has none.
-      const record: Transitions = (series && recordIn(series.fields, field.name)) ?? NO_BAND
+      const record: Transitions = (series && recordIn(series.fields, field.name)) ?? NO_TRANSITIONS
       return { ...calendar, bands, codes: bandsByBar(record, calendar.days.length), transitions: record }
     }
     const codes = this.codes(field, ticker, timeframe, 0)
@@ -287,9 +278,3 @@ class Derivation {
 
 const NONE = new Int32Array()
 const NO_BARS = { days: NONE, known: NONE }
-const NO_BAND = { initialBar: -1, initialBand: UNDEFINED, bars: NONE, bands: new Uint8Array(), gaps: NONE }
-
-function recordOf(codes: Uint8Array, timeframe: Timeframe): FieldRecord {
-  const changes = transitions(codes)
-  return { ...changes, ...entries(changes, TIMEFRAMES[timeframe].flipsLookback) }
-}

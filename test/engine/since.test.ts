@@ -42,7 +42,7 @@ it('goes on from what is recorded as the whole does, wherever it begins, and wha
     const series = seriesOf(bars)
     const random = fc.sample(fc.nat(Math.min(bars.length - 1, seed % 2 === 0 ? 20 : 999)), { numRuns: 3, seed })
     const first = bars.length - 1 - random[0]!
-    const assetClass = seed % 3 === 0 ? ('crypto' as const) : undefined
+    const assetClass = seed % 3 === 0 ? ('crypto' as const) : null
     const facts = seed % 4 === 0 ? factsOf(series, seed) : null
     const before = record(otherwise(series, first, random[1]!), assetClass, facts)
     const since = sinceBar(series.days, first)

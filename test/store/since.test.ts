@@ -89,7 +89,7 @@ async function tailOf(store: Store, bars: Series, bar: number) {
   const from = { daily: neededFrom('daily', since.daily), weekly: neededFrom('weekly', since.weekly) }
   const stored = (await store.tail(ticker, since, from))!
   const recorded = { daily: decodeTail(stored.daily)!, weekly: decodeTail(stored.weekly)! }
-  return { ...recordTail(bars, undefined, null, { since, recorded })!, stored }
+  return { ...recordTail(bars, null, null, { since, recorded })!, stored }
 }
 
 const OTHER = { ticker: 'OTHER', series: copied(WHOLE, 300, false) }

@@ -60,7 +60,7 @@ export function recordOf({ series, ...given }: TickerFixture): TickerRecord {
     importedAt: '2026-01-02T03:04:05.000Z',
     ...given,
   }
-  return { entry, ...record(series, entry.assetClass ?? undefined) }
+  return { entry, ...record(series, entry.assetClass) }
 }
 
 /** A real store with these tickers, their bars and their facts, loaded as the command line loads them. */
