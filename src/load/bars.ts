@@ -9,7 +9,6 @@ import { FACT_KINDS, type FactSheets, securityOf } from '../model/facts.js'
 import { emptySeries, head, type Series } from '../model/series.js'
 import {
   type AcceptedJump,
-  type Bringer,
   Damaged,
   jumpsOf,
   type Origin,
@@ -91,7 +90,7 @@ export async function takeBars(
     taken.oddities.push(...oddities)
     if (pulled.has(ticker)) taken.unpulled.push(ticker)
     if (kept === null) continue
-    if (kept.compared) behind.sectors.add(kept.sector!)
+    if (kept.sector != null) behind.sectors.add(kept.sector)
     held += report.bars
     const source = held <= MOST_HELD ? atHand(store, kept, since) : madeAgain(store, take)
     taken.changes.push({ ticker, bars: report.bars, since, kept: source })
@@ -104,11 +103,15 @@ function atHand(store: Store, kept: Kept, since: number): () => Promise<Kept> {
   return () => withStored(store, kept, since)
 }
 
-function madeAgain(store: Store, take: () => Promise<{ refused: RefusedTicker } | Fit>): () => Promise<Kept> {
+function madeAgain(store: Store, take: () => Promise<Refused | Fit>): () => Promise<Kept> {
   return async () => {
     const { kept, since } = (await take()) as Fit
     return withStored(store, kept!, since)
   }
+}
+
+interface Refused {
+  refused: RefusedTicker
 }
 
 /** Bars that fit. */
@@ -116,7 +119,7 @@ interface Fit {
   report: TickerReport
   oddities: SourcedOddity[]
   /** What is to be kept of the ticker; null where nothing changes. */
-  kept: (Kept & { sector: string | null }) | null
+  kept: Kept | null
   /** The first bar that differs from what is stored; 0 where all that was derived may. */
   since: number
 }
@@ -127,35 +130,34 @@ async function takeTicker(
   incoming: SourcedBars,
   { pulled, isBehind, importedAt }: { pulled: string | null; isBehind: boolean; importedAt: string },
   choices: Choices,
-): Promise<{ refused: RefusedTicker } | Fit> {
+): Promise<Refused | Fit> {
   const { ticker, source, format, prices } = incoming
   const given = { ticker, source, format, prices, bars: incoming.bars, importedAt }
-  const { present, entry } = await storedOf(store, given, choices.replace)
-  const refused = refusedAtSight(given, { present, entry, pulled }, choices)
+  if (given.bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
+  // What is replaced is not looked at: it may be damaged.
+  const stored = choices.replace ? null : await storedOf(store, ticker)
+  const refused = refusedAtSight(given, stored, pulled, choices)
   if (refused !== null) return { refused }
   const sheets = await store.sheets(ticker)
-  const result = present === null ? AS_IT_IS : fitted(present, given, sheets, choices)
+  const result = stored === null ? NOTHING_STORED : fitted(stored, given, sheets, choices)
   if ('refused' in result) return result
+  const { rescaling } = result
   const oddities: SourcedOddity[] = result.oddities.map(oddity => ({ ticker, ...oddity }))
-  if (present === null && !choices.replace) oddities.push(...(await namesakes(store, given)))
-  const before = { present: result.present ?? emptySeries('daily', 0), entry, jumps: result.jumps }
-  const { report, series, origins, stretches } = mergeOne(given, before)
-  if (result.rescaling !== null) noteRescaling(report, present!, result.rescaling)
+  if (stored === null && !choices.replace) oddities.push(...(await namesakes(store, given)))
+  const { report, entry, series, stretches } = mergeOne(given, result.stored)
+  if (rescaling !== null) noteRescaling(report, stored!, rescaling)
   if (pulled !== null) addNote(report, `${ticker}: ${pulled} are taken out`)
-  if (report.added + report.replaced === 0 && result.rescaling === null)
-    return { report, oddities, kept: null, since: 0 }
-  const now = entryFor(given, series, entry?.assetClass ?? null, origins)
-  const kept = keptOf(now, series, sheets)
-  const isWhole = isBehind || result.rescaling !== null
-  const since = isWhole ? 0 : sinceOf({ entry, present: result.present }, kept, stretches)
+  if (report.added + report.replaced === 0 && rescaling === null) return { report, oddities, kept: null, since: 0 }
+  const kept = keptOf(entry, series, sheets)
+  const since = isBehind || rescaling !== null ? 0 : sinceOf(result.stored, kept, stretches)
   return { report, oddities, kept, since }
 }
 
 /** With what is stored of the bars before one, as far as those from it on need it; without where that is damaged. */
 async function withStored(store: Store, kept: Kept, bar: number): Promise<Kept> {
   if (bar === 0) return kept
-  const { entry, bars } = kept
-  const since = sinceBar(bars.days, bar)
+  const { entry, daily } = kept
+  const since = sinceBar(daily.days, bar)
   const from = { daily: neededFrom('daily', since.daily), weekly: neededFrom('weekly', since.weekly) }
   try {
     const stored = await store.tail(entry.ticker, since, from)
@@ -167,15 +169,12 @@ async function withStored(store: Store, kept: Kept, bar: number): Promise<Kept> 
 }
 
 /** The first bar that differs from what is stored; 0 where all that was derived may. */
-function sinceOf(
-  { entry, present }: { entry: TickerEntry | null; present: Series | null },
-  now: Kept,
-  [first]: readonly Stretch[],
-): number {
+function sinceOf(stored: Stored | null, now: Kept, [first]: readonly Stretch[]): number {
   // What trades at weekends has other weeks, and the close that was paid is another where it is told from now on.
   const isSame =
-    entry?.assetClass === now.entry.assetClass &&
-    (present?.unadjustedClose === undefined) === (now.bars.unadjustedClose === undefined)
+    stored !== null &&
+    stored.entry.assetClass === now.entry.assetClass &&
+    (stored.series.unadjustedClose === undefined) === (now.daily.unadjustedClose === undefined)
   const since = isSame && first !== undefined && first.place === 0 ? first.bars : 0
   return reachesBack(now, since) ? 0 : since
 }
@@ -184,7 +183,7 @@ function sinceOf(
  * Whether a bar from one on tells for those before on how many shares they are: by whether prices, also of weeks, jump at
  * a split. All else that a bar is classified by was known on it.
  */
-function reachesBack({ bars: { days }, facts }: Kept, since: number): boolean {
+function reachesBack({ daily: { days }, facts }: Kept, since: number): boolean {
   const weekBefore = days[countBelow(days, mondayOf(days[since]!)) - 1] ?? Number.NEGATIVE_INFINITY
   return facts?.splits.some(({ ex_date }) => ex_date > weekBefore && ex_date <= days.at(-1)!) ?? false
 }
@@ -192,24 +191,25 @@ function reachesBack({ bars: { days }, facts }: Kept, since: number): boolean {
 /** Bars of a file that are at hand, and when they came. */
 type Given = SourcedBars & Pick<Origin, 'importedAt'>
 
-/** What is stored of a ticker and stays beside a file's bars; null where nothing does. */
-async function storedOf(
-  store: Store,
-  { ticker, bars, source }: SourcedBars,
-  replace: boolean,
-): Promise<{ present: Stored | null; entry: TickerEntry | null }> {
-  if (bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
-  // What is replaced is not looked at: it may be damaged.
-  const entry = replace ? null : await store.ticker(ticker)
-  if (entry === null) return { present: null, entry }
-  const series = (await store.bars(ticker))!
-  return { present: { series, jumps: jumpsOf(entry, series.days) }, entry }
+/** What is stored of a ticker, and the jumps between its bars that were accepted. */
+interface Stored {
+  entry: TickerEntry
+  series: Series
+  jumps: readonly AcceptedJump[]
 }
 
-/** What keeps a ticker out whatever its prices are; null where nothing does. */
+async function storedOf(store: Store, ticker: string): Promise<Stored | null> {
+  const entry = await store.ticker(ticker)
+  if (entry === null) return null
+  const series = (await store.bars(ticker))!
+  return { entry, series, jumps: jumpsOf(entry, series.days) }
+}
+
+/** What keeps a ticker out whatever its prices are; null where nothing does. @param stored what stays beside the bars */
 function refusedAtSight(
   { ticker, prices, bars }: SourcedBars,
-  { present, entry, pulled }: { present: Stored | null; entry: TickerEntry | null; pulled: string | null },
+  stored: Stored | null,
+  pulled: string | null,
   { replace, refusedBefore }: Choices,
 ): RefusedTicker | null {
   const refused = (reason: RefusedTicker['reason'], message: Words): RefusedTicker => {
@@ -221,13 +221,15 @@ function refusedAtSight(
       'pulled',
       sentence`${ticker}: there are ${pulled} here; ${again}, and takes them out; ${parameter('db', 'FILE')} keeps both apart`,
     )
-  if (entry !== null && entry.prices !== prices) {
+  if (stored === null) return null
+  const { entry, series } = stored
+  if (entry.prices !== prices) {
     const what = `${ticker} is kept with ${entry.prices} prices and this file gives ${prices} ones; a series is one or the other`
     // Raw prices of a file can always be had; adjusted ones only where it has an adjusted close.
     const raw = entry.prices === 'raw' ? sentence`${parameter('prices', 'raw')} takes those, or ` : ''
     return refused('adjustment', sentence`${what}: ${raw}${again}`)
   }
-  if (refusedBefore === undefined || present === null || covers(bars, present.series)) return null
+  if (refusedBefore === undefined || covers(bars, series)) return null
   const what = `${ticker}: its bars in ${refusedBefore} are refused, and these come after them`
   return refused('refused_before', sentence`${what}; mend that first, or import the whole history`)
 }
@@ -245,43 +247,37 @@ async function namesakes(store: Store, { ticker, bars }: SourcedBars): Promise<T
   return [{ kind: 'other_name', ticker, day: bars.days[0]!, detail }]
 }
 
-/** Stored bars, and the jumps between them that were accepted. */
-interface Stored {
-  series: Series
-  jumps: readonly AcceptedJump[]
-}
-
-/** What is stored, as a file's bars are put to it. */
+/** What is stored, as a file's bars are put to it: its jumps are those that were accepted before and are now. */
 interface Fitted {
-  present: Series | null
+  stored: Stored | null
   rescaling: Rescaling | null
-  /** Accepted, now and before. */
-  jumps: readonly AcceptedJump[]
   oddities: readonly SeamOddity[]
 }
 
-const AS_IT_IS: Fitted = { present: null, rescaling: null, jumps: [], oddities: [] }
+const NOTHING_STORED: Fitted = { stored: null, rescaling: null, oddities: [] }
 
 /** Brings what is stored and a file's bars of a ticker together, as far as may be. */
 function fitted(
-  { series, jumps }: Stored,
+  stored: Stored,
   { ticker, prices, bars }: SourcedBars,
   sheets: FactSheets,
   { scale }: Choices,
-): Fitted | { refused: RefusedTicker } {
+): Fitted | Refused {
+  const { series, jumps } = stored
   const splits = (sheets.splits?.rows ?? []).map(row => row.record)
   const known = { prices, splits, jumps }
   const { misfit, oddities } = judge(series, bars, known)
-  if (misfit === null) return { present: series, rescaling: null, jumps, oddities }
-  const again = misfit.reason === 'another_instrument' ? null : rescaled(series, misfit)
-  const after = again === null ? null : judge(again, bars, known)
-  const fits = after !== null && after.misfit === null
-  if (misfit.reason !== 'another_instrument') {
-    if (scale === 'rescale' && fits) return { present: again, rescaling: misfit, jumps, oddities: after.oddities }
-    if (scale === 'accept_jump')
-      return { present: series, rescaling: null, jumps: [...jumps, ...misfit.jumps], oddities }
-  }
-  return { refused: refusalOf(ticker, misfit, fits, { stored: series.days.length, given: bars.days.length }) }
+  if (misfit === null) return { stored, rescaling: null, oddities }
+  const counts = { stored: series.days.length, given: bars.days.length }
+  if (misfit.reason === 'another_instrument') return { refused: refusalOf(ticker, misfit, false, counts) }
+  const again = rescaled(series, misfit)
+  const after = judge(again, bars, known)
+  const fits = after.misfit === null
+  if (scale === 'rescale' && fits)
+    return { stored: { ...stored, series: again }, rescaling: misfit, oddities: after.oddities }
+  if (scale === 'accept_jump')
+    return { stored: { ...stored, jumps: [...jumps, ...misfit.jumps] }, rescaling: null, oddities }
+  return { refused: refusalOf(ticker, misfit, fits, counts) }
 }
 
 function noteRescaling(report: TickerReport, { series }: Stored, rescaling: Rescaling): void {
@@ -306,14 +302,19 @@ export async function cutBars(
   entry: TickerEntry,
   after: Day,
 ): Promise<{ changed: Kept; removed: number; behind: Behind }> {
-  const whole = (await store.bars(entry.ticker))!
+  const { ticker, first } = entry
+  const whole = (await store.bars(ticker))!
   const bars = countUpTo(whole.days, after)
-  if (bars === 0) throw noneLeft(entry, after)
+  if (bars === 0) {
+    const [value, allowed] = [formatDay(after), `a day from ${formatDay(first)} on, the first bar of ${ticker}`]
+    const what = `every bar of ${ticker} is after ${value}; without a date the whole ticker is removed.`
+    throw new InvalidParameter(what, { param: 'after', value, allowed })
+  }
   const behind = await Behind.in(store)
   const cut = { ...entry, bars, last: whole.days[bars - 1]! }
   behind.written(null)
-  const changed = keptOf(cut, head(whole, bars), await store.sheets(entry.ticker))
-  if (changed.compared) behind.sectors.add(changed.sector!)
+  const changed = keptOf(cut, head(whole, bars), await store.sheets(ticker))
+  if (changed.sector != null) behind.sectors.add(changed.sector)
   return { changed, removed: whole.days.length - bars, behind }
 }
 
@@ -326,8 +327,7 @@ export async function renamed(
   const behind = await Behind.in(store)
   behind.written(null)
   const facts = await store.sheets(ticker)
-  const sector = sectorKey(securityOf(facts))
-  if (sector !== null) behind.sectors.add(sector)
+  behind.addSectorOf(securityOf(facts))
   if (behind.tickers.delete(ticker)) behind.tickers.add(name)
   const sheets = FACT_KINDS.flatMap((kind): TickerSheet[] => {
     const sheet = facts[kind]
@@ -335,8 +335,8 @@ export async function renamed(
   })
   const entry = await store.ticker(ticker)
   if (entry === null) return { records: [], sheets, behind }
-  const kept = keptOf(entry, (await store.bars(ticker))!, facts)
-  return { records: [{ ...kept, entry: { ...kept.entry, ticker: name } }], sheets, behind }
+  const kept = keptOf({ ...entry, ticker: name }, (await store.bars(ticker))!, facts)
+  return { records: [kept], sheets, behind }
 }
 
 /** Whether all that is there of a ticker is there under a name, too: over several servers a rename that is cut off leaves both. */
@@ -349,18 +349,12 @@ export async function isCopied(store: Store, ticker: string, name: string): Prom
   return pulled.length === 0 && isDeepStrictEqual(await contentOf(ticker), await contentOf(name))
 }
 
-function noneLeft({ ticker, first }: TickerEntry, after: Day): InvalidParameter {
-  const [value, allowed] = [formatDay(after), `a day from ${formatDay(first)} on, the first bar of ${ticker}`]
-  const what = `every bar of ${ticker} is after ${value}; without a date the whole ticker is removed.`
-  return new InvalidParameter(what, { param: 'after', value, allowed })
-}
-
 /** A ticker with its changed bars, the facts that count, and the class and sector that they tell. */
-function keptOf(entry: TickerEntry, bars: Series, sheets: FactSheets): Kept & { sector: string | null } {
+function keptOf(entry: TickerEntry, daily: Series, sheets: FactSheets): Kept {
   const security = securityOf(sheets)
   const now = security === null ? entry : { ...entry, assetClass: security.asset_class }
-  const [facts, sector] = [countedFacts(sheets), sectorKey(security)]
-  return { entry: now, bars, facts, sector, compared: sector !== null && facts !== null }
+  const facts = countedFacts(sheets)
+  return { entry: now, daily, facts, sector: facts === null ? null : sectorKey(security) }
 }
 
 /** What was pulled of tickers, in words; nothing of one of which nothing was. */
@@ -378,56 +372,29 @@ async function pulledOf(store: Store, tickers: readonly SourcedBars[]): Promise<
   return new Map(worded)
 }
 
-/** What a ticker was before bars were taken in. */
-interface Before {
-  present: Series
-  entry: TickerEntry | null
-  /** Accepted jumps, also those between a file's bars and the present ones. */
-  jumps: readonly AcceptedJump[]
-}
-
+/** Puts a file's bars to what is stored, and says where each is from. */
 function mergeOne(
-  incoming: Given,
-  { present, entry, jumps }: Before,
-): { report: TickerReport; series: Series; origins: Origin[]; stretches: readonly Stretch[] } {
-  const { ticker, prices, bars } = incoming
-  const { series, stretches, ...counts } = merge(present, bars)
-  const report: TickerReport = { ticker, prices, ...counts, bars: series.days.length, ...range(series) }
+  { ticker, prices, bars, source, format, importedAt }: Given,
+  stored: Stored | null,
+): { report: TickerReport; entry: TickerEntry; series: Series; stretches: readonly Stretch[] } {
+  const { series, stretches, ...counts } = merge(stored?.series ?? emptySeries('daily', 0), bars)
+  const [first, last] = [series.days[0]!, series.days.at(-1)!]
+  const reach = { first: formatDay(first), last: formatDay(last) }
+  const report: TickerReport = { ticker, prices, ...counts, bars: series.days.length, ...reach }
   const unknown = series.unadjustedClose?.filter(Number.isNaN).length ?? 0
-  if (unknown > 0) addNote(report, unpaidNote(ticker, unknown))
-  const jumpsNow = new Map(jumpsAfter(jumps, series, bars).map(({ day, factor }) => [series.days.indexOf(day), factor]))
-  const origins = originsAfter(entry === null ? [] : originsOf(entry), stretches, jumpsNow, ownOf(incoming))
-  return { report, series, origins: fewer(origins), stretches }
-}
-
-function ownOf({ source, format, importedAt }: Given): Bringer {
-  return { source, format, importedAt }
-}
-
-/** The entry of a series that has just taken bars in. */
-function entryFor(
-  incoming: Given,
-  series: Series,
-  assetClass: TickerEntry['assetClass'],
-  origins: readonly Origin[],
-): TickerEntry {
-  const { ticker, prices } = incoming
-  return {
-    ticker,
-    assetClass,
-    prices,
-    bars: series.days.length,
-    first: series.days[0]!,
-    last: series.days.at(-1)!,
-    ...ownOf(incoming),
-    ...(origins.length > 1 ? { origins } : {}),
+  if (unknown > 0)
+    addNote(
+      report,
+      `${ticker}: the close before adjustment is unknown on ${unknown} of its bars, so earnings have no yield there; import the whole history with both closes`,
+    )
+  const jumps = jumpsAfter(stored?.jumps ?? [], series, bars)
+  const jumpsNow = new Map(jumps.map(({ day, factor }) => [series.days.indexOf(day), factor]))
+  const own = { source, format, importedAt }
+  const earlier = stored === null ? [] : originsOf(stored.entry)
+  const origins = fewer(originsAfter(earlier, stretches, jumpsNow, own))
+  const entry: TickerEntry = {
+    ...{ ticker, assetClass: stored?.entry.assetClass ?? null, prices, bars: series.days.length, first, last, ...own },
+    ...(origins.length > 1 && { origins }),
   }
-}
-
-function unpaidNote(ticker: string, unknown: number): string {
-  return `${ticker}: the close before adjustment is unknown on ${unknown} of its bars, so earnings have no yield there; import the whole history with both closes`
-}
-
-function range(series: Series): { first: string; last: string } {
-  return { first: formatDay(series.days[0]!), last: formatDay(series.days.at(-1)!) }
+  return { report, entry, series, stretches }
 }

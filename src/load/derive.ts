@@ -1,40 +1,42 @@
-import { record } from '../engine/record.js'
+import { record, recordFields } from '../engine/record.js'
 import { recordTail } from '../engine/tail.js'
 import type { Field } from '../fields/field.js'
-import { ALONE, FIELDS } from '../fields/index.js'
-import type { Facts } from '../model/facts.js'
-import type { Series } from '../model/series.js'
+import type { SectorView } from '../fields/fundamentals.js'
+import { ALONE, BY_SECTOR, FIELDS } from '../fields/index.js'
+import { Panel } from '../fields/panel.js'
+import type { Behind } from '../local/cache.js'
+import { type Company, companyOf, knownOf, Sectors } from '../local/sectors.js'
+import { sectorKey } from '../local/view.js'
+import { securityOf } from '../model/facts.js'
+import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
 import { decodeTail } from '../store/codec.js'
-import type { PackedRecord, PackedTail, TickerEntry, TickerRecord } from '../store/store.js'
+import type { Amendment, PackedRecord, PackedTail, Store, TickerRecord } from '../store/store.js'
 import { inOrder, moved, type Work } from '../threads.js'
 
-/** A ticker's whole series, the facts that count, and what the store says of it. */
-export interface Kept {
-  entry: TickerEntry
-  bars: Series
-  facts: Facts | null
+/** A ticker of which all is to be recorded. */
+export interface Kept extends Company {
   /** Bars before these are as they are stored, and so is all that was derived from them; unless given, none is. */
   stored?: PackedTail
-  /** Its sector is behind, and what compares with that is recorded when it is settled: until then there is none of it. */
-  compared?: boolean
+  /** Its sector that is behind: what compares with that is recorded when it is settled, and until then there is none of it. */
+  sector?: string | null
 }
 
 /** All that is recorded of a ticker. */
 export function derived(kept: Kept): TickerRecord {
-  const { entry, bars, facts, stored, compared = false } = kept
-  const fields = compared ? ALONE : FIELDS
+  const { entry, daily, facts, stored, sector = null } = kept
+  const fields = sector === null ? FIELDS : ALONE
   const tail = tailOf(kept, fields)
   if (tail !== null) return { entry, ...tail, stored }
-  return { entry, ...record(bars, entry.assetClass, facts, fields) }
+  return { entry, ...record(daily, entry.assetClass, facts, fields) }
 }
 
 /** null where not only the last bars are new, and where what is stored does not tell what they need. */
-function tailOf({ entry, bars, facts, stored }: Kept, fields: readonly Field[]): ReturnType<typeof recordTail> {
+function tailOf({ entry, daily, facts, stored }: Kept, fields: readonly Field[]): ReturnType<typeof recordTail> {
   if (stored === undefined) return null
-  const [daily, weekly] = [decodeTail(stored.daily), decodeTail(stored.weekly)]
-  if (daily === null || weekly === null) return null
-  const recorded = { daily, weekly }
-  return recordTail(bars, entry.assetClass, facts, { since: stored.since, recorded, fields })
+  const [days, weeks] = [decodeTail(stored.daily), decodeTail(stored.weekly)]
+  if (days === null || weeks === null) return null
+  const recorded = { daily: days, weekly: weeks }
+  return recordTail(daily, entry.assetClass, facts, { since: stored.since, recorded, fields })
 }
 
 /** So many tickers are derived together and written as one, or so many bars: some 64 MB of what is recorded. */
@@ -92,11 +94,11 @@ export interface Derived<Ticker> {
 /**
  * Groups of tickers with all that is recorded of them, in their order; of the next, some are derived in threads while one
  * is written. Groups are taken from the list, so that what is written is let go.
- * @param keptOf reads what is kept of tickers
+ * @param keptOf reads what is kept of one
  */
 export async function* deriveGroups<Ticker extends ToDerive>(
   groups: Ticker[][],
-  keptOf: (tickers: readonly Ticker[]) => Promise<Kept[]>,
+  keptOf: (ticker: Ticker) => Promise<Kept>,
   { threads, onTicker }: { threads: number | undefined; onTicker: (ticker: Kept) => void },
 ): AsyncGenerator<Derived<Ticker>> {
   let [bars, cost] = [0, 0]
@@ -110,7 +112,8 @@ export async function* deriveGroups<Ticker extends ToDerive>(
     for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
       const parts = group.length === 0 ? [[]] : together(group, ticker => ticker.bars, PIECE)
       for (const [i, part] of parts.entries()) {
-        const kept = await keptOf(part)
+        const kept: Kept[] = []
+        for (const ticker of part) kept.push(await keptOf(ticker))
         given.push({ kept, whole: i === parts.length - 1 ? { group, isLast: groups.length === 0 } : null })
         yield kept
       }
@@ -131,5 +134,85 @@ export async function* deriveGroups<Ticker extends ToDerive>(
     if (piece.whole === null) continue
     yield { ...piece.whole, records }
     records = []
+  }
+}
+
+/** One step of settling: what it changes, and what is left to do once it is written. */
+interface Settlement {
+  amendments: Amendment[]
+  /** Of all steps, for whoever shows progress. */
+  done: number
+  of: number
+  /** A sector, or nothing for tickers of none. */
+  what: string
+}
+
+/** Tickers without a sector that are written together. */
+const TOGETHER = 50
+
+/**
+ * Records anew what is behind, sector by sector, then the tickers of none. `behind` shrinks with each step; a step counts
+ * once its amendments are written together with what is left.
+ */
+export async function* settlements(store: Store, behind: Behind): AsyncGenerator<Settlement> {
+  const of = behind.sectors.size + Math.ceil(behind.tickers.size / TOGETHER)
+  let done = 0
+  for (const key of [...behind.sectors]) {
+    const amendments = await amendedBySector(store, key, behind.tickers)
+    behind.sectors.delete(key)
+    for (const { ticker } of amendments) behind.tickers.delete(ticker)
+    yield { amendments, done: done++, of, what: key }
+  }
+  while (behind.tickers.size > 0) {
+    const amendments: Amendment[] = []
+    for (const ticker of [...behind.tickers].slice(0, TOGETHER)) {
+      amendments.push(...(await amendedByFacts(store, ticker)))
+      behind.tickers.delete(ticker)
+    }
+    yield { amendments, done: done++, of, what: '' }
+  }
+}
+
+const BY_FACTS = FIELDS.filter(field => field.needs !== 'bars')
+const BY_FACTS_ALONE = FIELDS.filter(field => field.needs === 'facts')
+
+/** A sector's tickers beside each other; those whose facts are new in all that stands on facts. */
+async function amendedBySector(store: Store, key: string, fresh: ReadonlySet<string>): Promise<Amendment[]> {
+  const sectors = new Sectors(store)
+  const members = await sectors.members(key)
+  const found: Amendment[] = []
+  for (const timeframe of TIMEFRAME_NAMES) {
+    const sector = await sectors.of(key, timeframe)
+    for (const member of members) {
+      const { ticker } = member.entry
+      found.push(amendment(member, timeframe, sector.seenFrom(ticker), fresh.has(ticker) ? BY_FACTS : BY_SECTOR))
+    }
+  }
+  return found
+}
+
+/** A ticker of no sector, of one that is not behind, or without facts that count: then there is nothing to record. */
+async function amendedByFacts(store: Store, ticker: string): Promise<Amendment[]> {
+  const entry = await store.ticker(ticker)
+  if (entry === null) return []
+  const sheets = await store.sheets(ticker)
+  const company = await companyOf(store, entry)
+  // Of a sector that is not behind, the comparison stands.
+  const fields = company.facts !== null && sectorKey(securityOf(sheets)) !== null ? BY_FACTS_ALONE : BY_FACTS
+  return TIMEFRAME_NAMES.map(timeframe => amendment(company, timeframe, null, fields))
+}
+
+function amendment(
+  company: Company,
+  timeframe: Timeframe,
+  sector: SectorView | null,
+  fields: readonly Field[],
+): Amendment {
+  const { series, facts } = knownOf(company, timeframe)
+  const recorded = recordFields(new Panel(series, facts, sector), fields)
+  return {
+    ticker: company.entry.ticker,
+    timeframe,
+    fields: new Map(fields.map(({ name }) => [name, recorded.get(name) ?? null])),
   }
 }

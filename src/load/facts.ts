@@ -2,8 +2,8 @@ import { BadData, InvalidParameter, parameter, sentence, shown, type Words } fro
 import { MOST_ANALYSTS } from '../feeds/facts/rows.js'
 import type { TickerFacts } from '../feeds/feed.js'
 import { Behind } from '../local/cache.js'
-import { countedFacts, sectorKey } from '../local/view.js'
-import { formatDay, isDay } from '../model/day.js'
+import { countedFacts } from '../local/view.js'
+import { dateOf, formatDay, isDay } from '../model/day.js'
 import {
   FACT_COLUMNS,
   type FactColumn,
@@ -49,14 +49,8 @@ export async function takeFacts(
   source: FactSource,
   replaces: (ticker: string, kind: FactKind) => boolean,
 ): Promise<TakenFacts> {
-  const taken: TakenFacts = {
-    reports: [],
-    barless: 0,
-    doubts: [],
-    sheets: [],
-    changed: [],
-    behind: await Behind.in(store),
-  }
+  const behind = await Behind.in(store)
+  const taken: TakenFacts = { reports: [], barless: 0, doubts: [], sheets: [], changed: [], behind }
   for (const [ticker, given] of grouped(facts, ({ ticker }) => ticker)) {
     const begun = given.map(({ kind }) => kind).filter(kind => replaces(ticker, kind))
     const before = await soundSheets(store, ticker, begun, taken.behind)
@@ -115,10 +109,8 @@ export async function soundSheets(
   } catch (error) {
     if (!(error instanceof Damaged && mayGo.length > 0)) throw error
     const sheets = await store.sheets(ticker, mayGo)
-    for (const other of await store.factTickers()) {
-      const sector = await store.sheets(other).then(found => sectorKey(securityOf(found)), nullIfDamaged)
-      if (sector !== null) behind.sectors.add(sector)
-    }
+    for (const other of await store.factTickers())
+      behind.addSectorOf(await store.sheets(other).then(securityOf, nullIfDamaged))
     return sheets
   }
 }
@@ -165,20 +157,21 @@ async function fallBehind(
 ): Promise<void> {
   behind.tickers.add(entry.ticker)
   const compared = kinds.some(kind => COMPARED.includes(kind))
-  for (const sheets of [before, after]) {
-    const sector = sectorKey(securityOf(sheets))
-    if (sector !== null && compared && countedFacts(sheets) !== null) behind.sectors.add(sector)
-  }
+  for (const sheets of [before, after])
+    if (compared && countedFacts(sheets) !== null) behind.addSectorOf(securityOf(sheets))
   const assetClass = securityOf(after)?.asset_class ?? null
   if ((assetClass === 'crypto') === (entry.assetClass === 'crypto')) return
-  changed.push({ entry: { ...entry, assetClass }, bars: (await store.bars(entry.ticker))!, facts: countedFacts(after) })
+  changed.push({
+    entry: { ...entry, assetClass },
+    daily: (await store.bars(entry.ticker))!,
+    facts: countedFacts(after),
+  })
 }
 
-function reportOf(ticker: string, kind: FactKind, { sheet, ...counts }: MergedSheet): SheetReport {
-  const span = spanOf(kind, sheet)
-  const dates =
-    span === null ? { first: null, last: null } : { first: formatDay(span.first), last: formatDay(span.last) }
-  return { ticker, kind, ...counts, records: sheet.rows.length, ...dates }
+function reportOf(ticker: string, kind: FactKind, { sheet: { rows }, ...counts }: MergedSheet): SheetReport {
+  const dateAt = (place: number): string | null =>
+    dateOf(rows.length === 0 ? null : knownOn(kind, rows.at(place)!.record))
+  return { ticker, kind, ...counts, records: rows.length, first: dateAt(0), last: dateAt(-1) }
 }
 
 interface MergedSheet {
@@ -224,7 +217,8 @@ export function mergeFacts(
     mine.set(key, rows)
   }
   const rows = [...mine.values()].flat()
-  rows.sort((a, b) => placeOf(kind, a.record) - placeOf(kind, b.record))
+  const placeOf = ({ record }: Row): number => knownOn(kind, record) ?? 0
+  rows.sort((a, b) => placeOf(a) - placeOf(b))
   return { sheet: withSources(rows, [...(present?.sources ?? []), source]), ...counts }
 }
 
@@ -288,17 +282,6 @@ function withSources(rows: readonly Row[], sources: readonly FactSource[]): Fact
   }
 }
 
-/** First and last of the dates by which a sheet is kept in order; null for what is undated. */
-export function spanOf(kind: FactKind, { rows }: FactSheet): { first: number; last: number } | null {
-  const [first, last] = [rows[0], rows.at(-1)].map(row => (row === undefined ? null : knownOn(kind, row.record)))
-  return first == null || last == null ? null : { first, last }
-}
-
-/** Where a record stands in its sheet. */
-function placeOf(kind: FactKind, record: FactRecord): number {
-  return knownOn(kind, record) ?? 0
-}
-
 /**
  * A record as it is kept: its columns in their order and nothing else, so that the same record is the same however its
  * giver writes it. Throws InvalidParameter for a value that a column cannot hold: readers have refused those with their
@@ -333,7 +316,7 @@ type RecordRule = { holds(value: unknown): boolean; allowed: string }
 const RECORD_RULES: Readonly<Record<FactColumn['holds'], RecordRule>> = {
   date: { holds: isDay, allowed: DAYS },
   session: word('pre', 'post'),
-  number: { holds: Number.isFinite, allowed: 'a finite number' },
+  number: number(() => true, 'a finite number'),
   amount: number(value => value >= 0, 'a finite number from 0 on'),
   count: number(
     value => value >= 0 && value <= MOST_ANALYSTS && Number.isInteger(value),

@@ -59,12 +59,13 @@ function seriesOf(param: string, value: unknown): Series {
     if (values instanceof Float64Array && values.length === days.length) return values
     return refuse(`${param}.${name}`, values, `a Float64Array as long as days (${days.length})`)
   }
-  const [open, high, low, close, volume] = ['open', 'high', 'low', 'close', 'volume'].map(column) as Columns
-  const series: Series = { timeframe: 'daily', days, known: days, open, high, low, close, volume }
+  const series: Series = {
+    ...{ timeframe: 'daily', days, known: days },
+    ...{ open: column('open'), high: column('high'), low: column('low'), close: column('close') },
+    volume: column('volume'),
+  }
   return unadjustedClose === undefined ? series : { ...series, unadjustedClose: column('unadjustedClose') }
 }
-
-type Columns = [open: Float64Array, high: Float64Array, low: Float64Array, close: Float64Array, volume: Float64Array]
 
 /** Throws BadData for the first bar that a reader would not have let in. */
 function checkBars({ ticker, source }: Pick<SourcedBars, 'ticker' | 'source'>, series: Series, latest: Day): void {

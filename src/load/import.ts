@@ -2,7 +2,7 @@ import { BadData, InvalidParameter, NotFound, NotWritten, parameter, remedy, sen
 import { SHOWN } from '../feeds/bars.js'
 import type { Input, ReadResult, TickerBars, TickerFacts, Warning } from '../feeds/feed.js'
 import { Behind, type PartLoaded } from '../local/cache.js'
-import { countedFacts, sectorKey } from '../local/view.js'
+import { companyOf } from '../local/sectors.js'
 import { type Day, formatDay } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import { FACT_KINDS, type FactKind, type FactSource, securityOf } from '../model/facts.js'
@@ -10,8 +10,8 @@ import { checkDay, checkFunction } from '../params/arguments.js'
 import { textOf, tickerValue } from '../params/values.js'
 import { digest } from '../store/codec.js'
 import { checkCopied, type Store, type TickerEntry, takePlace, UNDERIVED, type Writer } from '../store/store.js'
-import { type Change, type Choices, cutBars, isCopied, renamed, type TakenBars, takeBars } from './bars.js'
-import { derived, deriveGroups, type Kept, together } from './derive.js'
+import { type Choices, cutBars, isCopied, renamed, type TakenBars, takeBars } from './bars.js'
+import { derived, deriveGroups, type Kept, settlements, together } from './derive.js'
 import { soundSheets, type TakenFacts, takeFacts } from './facts.js'
 import type {
   FileReport,
@@ -22,7 +22,7 @@ import type {
   SourcedBars,
   TickerReport,
 } from './report.js'
-import { Run } from './run.js'
+import { columnsOf, Run } from './run.js'
 
 /** What is to become of bars that are there; one of them at most. */
 const BAR_CHOICES = ['replace', 'rescale', 'acceptJump'] as const
@@ -72,31 +72,33 @@ function loadedInPart({ words, cause }: NotWritten, part: Pick<PartLoaded, 'file
 /** In place of the definitions while some tickers are derived with these and the others with older ones. */
 const HALF_REBUILT = `${DEFINITIONS_VERSION} in part`
 
-async function keptOf(changes: readonly Change[]): Promise<Kept[]> {
-  const kept: Kept[] = []
-  for (const change of changes) kept.push(await change.kept())
-  return kept
-}
-
 /** Tells of tickers, of which there are so many, as they are derived. */
 function progressOf(file: string, of: number, onProgress: ImportOptions['onProgress']): (ticker: Kept) => void {
   let done = 0
   let rows = 0
-  return ({ bars }) => {
-    rows += bars.days.length
+  return ({ daily }) => {
+    rows += daily.days.length
     onProgress?.({ file, stage: 'deriving', done: done++, of, rows })
   }
 }
 
-/** All by which bars differ from others. */
+/** All by which one import differs from others. */
 function* partsOf(tickers: readonly SourcedBars[], choices: string): Generator<Buffer | string> {
   yield choices
   for (const { ticker, prices, bars } of tickers) {
     yield `${ticker} ${prices}`
-    const { days, open, high, low, close, volume, unadjustedClose } = bars
-    for (const column of [days, open, high, low, close, volume, ...(unadjustedClose ? [unadjustedClose] : [])])
-      yield Buffer.from(column.buffer, column.byteOffset, column.byteLength)
+    for (const column of columnsOf(bars)) yield Buffer.from(column.buffer, column.byteOffset, column.byteLength)
   }
+}
+
+/** What an importer works with. */
+interface Tools {
+  open: () => Promise<Store>
+  read: ReadFile
+  writer: Writer
+  threads?: number | undefined
+  /** Whether it records what is behind, as it does unless given; otherwise that is left to another. */
+  settles?: boolean | undefined
 }
 
 /**
@@ -108,37 +110,22 @@ function* partsOf(tickers: readonly SourcedBars[], choices: string): Generator<B
  */
 export class Importer {
   #store: Store | null = null
-  readonly #open: () => Promise<Store>
-  readonly #read: ReadFile
-  readonly #writer: Writer
-  readonly #threads: number | undefined
-  readonly #settles: boolean
+  readonly #with: Tools
   readonly #run = new Run()
 
-  private constructor(
-    open: () => Promise<Store>,
-    read: ReadFile,
-    writer: Writer,
-    threads: number | undefined,
-    settles = true,
-  ) {
-    this.#open = open
-    this.#read = read
-    this.#writer = writer
-    this.#threads = threads
-    this.#settles = settles
+  private constructor(tools: Tools) {
+    this.#with = tools
   }
 
   /**
    * Takes the store's one writing place. Throws Busy naming the holder, or with `wait` stays until it is free.
-   * @param settles whether it records what is behind; otherwise that is left to another
    * @internal
    */
   static async begin(
     store: Store,
     read: ReadFile,
     writer: Writer,
-    { wait = false, threads, settles }: { wait?: boolean; threads?: number | undefined; settles?: boolean } = {},
+    { wait = false, threads, settles }: Pick<Tools, 'threads' | 'settles'> & { wait?: boolean } = {},
   ): Promise<Importer> {
     await takePlace(store, writer, { wait })
     try {
@@ -147,14 +134,14 @@ export class Importer {
       await store.unlock(writer)
       throw error
     }
-    const importer = new Importer(async () => store, read, writer, threads, settles)
+    const importer = new Importer({ open: async () => store, read, writer, threads, settles })
     importer.#store = store
     return importer
   }
 
   /** The importer of a store that is made, and its place taken, when there is something to put into it. @internal */
   static making(open: () => Promise<Store>, read: ReadFile, writer: Writer, threads?: number): Importer {
-    return new Importer(open, read, writer, threads)
+    return new Importer({ open, read, writer, threads })
   }
 
   /** @internal */
@@ -239,15 +226,12 @@ export class Importer {
   async #rebuild(behind: Behind, onProgress: ImportOptions['onProgress']): Promise<number> {
     const made = await this.store.definitions()
     behind.tickers.clear()
-    for (const security of (await this.store.securities()).values()) {
-      const sector = sectorKey(security)
-      if (sector !== null) behind.sectors.add(sector)
-    }
+    for (const security of (await this.store.securities()).values()) behind.addSectorOf(security)
     const entries = await this.store.tickers()
     const groups = together(entries, ({ bars }) => bars)
     const onTicker = progressOf('', entries.length, onProgress)
-    const read = (group: readonly TickerEntry[]): Promise<Kept[]> => this.#stored(group)
-    for await (const { records, isLast } of deriveGroups(groups, read, { threads: this.#threads, onTicker })) {
+    const keptOf = (entry: TickerEntry): Promise<Kept> => companyOf(this.store, entry)
+    for await (const { records, isLast } of deriveGroups(groups, keptOf, { threads: this.#with.threads, onTicker })) {
       // Until the last is written, nobody takes what others derived for what these definitions give.
       const until = made === UNDERIVED ? UNDERIVED : HALF_REBUILT
       const isSound = made === DEFINITIONS_VERSION || isLast
@@ -258,16 +242,6 @@ export class Importer {
     return entries.length
   }
 
-  /** All that is kept of some tickers. */
-  async #stored(entries: readonly TickerEntry[]): Promise<Kept[]> {
-    const found: Kept[] = []
-    for (const entry of entries) {
-      const facts = countedFacts(await this.store.sheets(entry.ticker))
-      found.push({ entry, bars: (await this.store.bars(entry.ticker))!, facts })
-    }
-    return found
-  }
-
   /** Takes out a ticker's bars, events and facts, and what was pulled of it; false when there were none. */
   async remove(ticker: string): Promise<boolean> {
     textOf('ticker', ticker)
@@ -275,8 +249,7 @@ export class Importer {
     await this.#refresh({})
     const behind = await Behind.in(this.store)
     behind.written(null)
-    const sector = sectorKey(securityOf(await soundSheets(this.store, ticker, FACT_KINDS, behind)))
-    if (sector !== null) behind.sectors.add(sector)
+    behind.addSectorOf(securityOf(await soundSheets(this.store, ticker, FACT_KINDS, behind)))
     const removed = await this.store.remove(ticker, behind.keys)
     await this.#settle({})
     return removed
@@ -335,7 +308,7 @@ export class Importer {
   async close(): Promise<void> {
     this.#run.close()
     try {
-      await this.#store?.unlock(this.#writer)
+      await this.#store?.unlock(this.#with.writer)
     } catch (error) {
       // On a full disk the name of who was writing stays. The lock does not, and the next one takes the place.
       if (!(error instanceof NotWritten)) throw error
@@ -345,7 +318,7 @@ export class Importer {
   }
 
   async #refresh({ onProgress }: ImportOptions): Promise<void> {
-    this.#store ??= await this.#open()
+    this.#store ??= await this.#with.open()
     const made = await this.store.definitions()
     if (made !== '' && made !== DEFINITIONS_VERSION) await this.#rebuild(await Behind.in(this.store), onProgress)
   }
@@ -364,7 +337,7 @@ export class Importer {
   async #importFile(input: Input, options: ImportOptions): Promise<FileReport> {
     const { onProgress, only } = options
     const { onRefused: _onRefused, replace: _replace, rescale: _rescale, acceptJump: _acceptJump, ...reading } = options
-    const result = await this.#read(input, {
+    const result = await this.#with.read(input, {
       ...reading,
       onProgress: ({ bytes, total, rows }) =>
         onProgress?.({ file: input.name, stage: 'reading', done: bytes, of: total, rows }),
@@ -442,7 +415,7 @@ export class Importer {
     const places = new Map(tickers.map(({ ticker }, i) => [ticker, i]))
     const onTicker = progressOf(part.file, of, onProgress)
     // Not at one moment: some are read while others are written.
-    const found = deriveGroups(groups, keptOf, { threads: this.#threads, onTicker })
+    const found = deriveGroups(groups, change => change.kept(), { threads: this.#with.threads, onTicker })
     let loaded = 0
     for await (const { group, records, isLast } of found) {
       const through = isLast ? part.of : places.get(group.at(-1)!.ticker)! + 1
@@ -473,10 +446,9 @@ export class Importer {
 
   /** Records anew what is behind, a step a transaction. */
   async #settle({ onProgress }: Pick<ImportOptions, 'onProgress'>): Promise<void> {
-    if (!this.#settles) return
+    if (this.#with.settles === false) return
     const behind = await Behind.in(this.store)
     if (behind.none) return
-    const { settlements } = await import('./settle.js')
     for await (const { amendments, what, done, of } of settlements(this.store, behind)) {
       onProgress?.({ file: what, stage: 'settling', done, of, rows: 0 })
       await this.store.write({ amendments, unsettled: behind.keys }, DEFINITIONS_VERSION)

@@ -1,4 +1,4 @@
-import { countBelow } from '../model/day.js'
+import { countBelow, type Day } from '../model/day.js'
 import { emptySeries, type Series } from '../model/series.js'
 import type { Bringer, Origin, PlacedOrigin } from '../store/store.js'
 
@@ -24,7 +24,8 @@ export interface Merged {
 /** Puts incoming daily bars into those that are there; on a common date the incoming bar wins. */
 export function merge(present: Series, incoming: Series): Merged {
   const [mine, theirs] = [present.days.length, incoming.days.length]
-  const series = emptySeries('daily', mine + theirs - commonDays(present.days, incoming.days))
+  const common = incoming.days.reduce((sum, day) => sum + Number(hasDay(present.days, day)), 0)
+  const series = emptySeries('daily', mine + theirs - common)
   series.known = series.days
   // Where one series tells it and the other does not, it is unknown on some bars; an adjusted close is not it.
   const paid = present.unadjustedClose || incoming.unadjustedClose ? new Float64Array(series.days.length) : null
@@ -62,14 +63,8 @@ export function merge(present: Series, incoming: Series): Merged {
   return { series, ...counts, stretches }
 }
 
-function commonDays(mine: Int32Array, theirs: Int32Array): number {
-  let count = 0
-  let i = theirs.length === 0 ? 0 : countBelow(mine, theirs[0]!)
-  for (let j = 0; j < theirs.length && i < mine.length; j++) {
-    while (mine[i]! < theirs[j]!) i++
-    if (mine[i] === theirs[j]) count++
-  }
-  return count
+function hasDay(days: Int32Array, day: Day): boolean {
+  return days[countBelow(days, day)] === day
 }
 
 function copyBars(from: Series, first: number, until: number, to: Series, at: number): void {
@@ -103,14 +98,9 @@ function paidAt({ unadjustedClose }: Series, t: number): number {
   return unadjustedClose?.[t] ?? Number.NaN
 }
 
-/** The first day on which two series have different bars; null when they agree. */
-export function firstContradiction(a: Series, b: Series): number | null {
-  let i = 0
-  for (let j = 0; j < b.days.length; j++) {
-    while (i < a.days.length && a.days[i]! < b.days[j]!) i++
-    if (a.days[i] === b.days[j] && !sameBar(a, i, b, j)) return b.days[j]!
-  }
-  return null
+/** The first day on which two series have different bars; undefined when they agree. */
+export function firstContradiction(a: Series, b: Series): Day | undefined {
+  return b.days.find((day, j) => hasDay(a.days, day) && !sameBar(a, countBelow(a.days, day), b, j))
 }
 
 /**

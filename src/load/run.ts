@@ -30,7 +30,7 @@ export class Run {
     for (const earlier of this.#taken.get(ticker) ?? []) {
       if (earlier.file === source) continue
       const day = firstContradiction(earlier.bars(), incoming.bars)
-      if (day === null) continue
+      if (day === undefined) continue
       throw new BadData(
         { file: source },
         `${ticker} on ${formatDay(day)} is not the same bar as in ${earlier.file}; leave one of the two files out`,
@@ -79,8 +79,10 @@ export class Run {
   }
 }
 
-function columnsOf({ days, open, high, low, close, volume, unadjustedClose }: Series): (Float64Array | Int32Array)[] {
-  return [open, high, low, close, volume, ...(unadjustedClose === undefined ? [] : [unadjustedClose]), days]
+/** All by which bars differ from others. */
+export function columnsOf(bars: Series): (Float64Array | Int32Array)[] {
+  const { days, open, high, low, close, volume, unadjustedClose } = bars
+  return [days, open, high, low, close, volume, ...(unadjustedClose === undefined ? [] : [unadjustedClose])]
 }
 
 function bytesOf(bars: Series): number {

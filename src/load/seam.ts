@@ -7,7 +7,7 @@ import type { AcceptedJump } from '../store/store.js'
 /** Whether what a file adds to a ticker fits to what is stored of it: one scale, one instrument. */
 
 /** A day of either series, and its place in each; -1 where it has none. */
-export interface Both {
+interface Both {
   day: Day
   stored: number
   given: number
@@ -17,7 +17,7 @@ export interface Both {
  * The days of two series in their order, as far as they meet: from the stored bar before those of the file to the one
  * after them.
  */
-export function bothOf(stored: Series, given: Series): Both[] {
+function bothOf(stored: Series, given: Series): Both[] {
   const all: Both[] = []
   let i = Math.max(0, countBelow(stored.days, given.days[0]!) - 1)
   const end = Math.min(stored.days.length, countUpTo(stored.days, given.days.at(-1)!) + 1)
@@ -313,16 +313,8 @@ function judgeSeams(
 
 /** All days of two series. */
 function daysOf(stored: Series, given: Series): Int32Array {
-  const days = new Int32Array(stored.days.length + given.days.length)
-  let [t, i, j] = [0, 0, 0]
-  while (i < stored.days.length || j < given.days.length) {
-    const here = stored.days[i] ?? Number.POSITIVE_INFINITY
-    const there = given.days[j] ?? Number.POSITIVE_INFINITY
-    days[t++] = Math.min(here, there)
-    if (here <= there) i++
-    if (there <= here) j++
-  }
-  return days.subarray(0, t)
+  const days = Int32Array.from([...stored.days, ...given.days]).sort()
+  return days.filter((day, t) => day !== days[t - 1])
 }
 
 /** Whether a step is one that was accepted between these days or around them. */

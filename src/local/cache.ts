@@ -6,7 +6,7 @@ import { conditionField, isConditionField } from '../language/as-field.js'
 import { type Day, utcToday } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import type { HistoryQuery, SeriesKey } from '../model/event.js'
-import { securityOf } from '../model/facts.js'
+import { type Security, securityOf } from '../model/facts.js'
 import { barsKnownBy, head, recordIn, type Series } from '../model/series.js'
 import type { Tier, Timeframe } from '../model/terms.js'
 import { first } from '../source.js'
@@ -398,6 +398,12 @@ export class Behind {
   /** In the order in which their imports began. */
   get files(): readonly PartLoaded[] {
     return this.#files
+  }
+
+  /** What compares a ticker with its sector is behind, where it has one that counts. */
+  addSectorOf(security: Security | null | undefined): void {
+    const sector = sectorKey(security)
+    if (sector !== null) this.sectors.add(sector)
   }
 
   /** How many tickers of a file of that content are through, where the import of just that was stopped. */

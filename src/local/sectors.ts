@@ -1,6 +1,7 @@
 import { barsAt } from '../engine/record.js'
 import type { Field } from '../fields/field.js'
 import { once, Sector, type SectorView } from '../fields/fundamentals.js'
+import { FIELDS } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
 import { SplitBasis } from '../fields/quarters.js'
 import { countUpTo, type Day } from '../model/day.js'
@@ -60,15 +61,15 @@ export class Sectors {
     for (const ticker of [...securities.keys()].sort()) {
       if (sectorKey(securities.get(ticker)) !== key) continue
       const entry = await this.#store.ticker(ticker)
-      const facts = entry === null ? null : countedFacts(await this.#store.sheets(ticker))
-      if (entry !== null && facts !== null) members.push({ entry, daily: (await this.#store.bars(ticker))!, facts })
+      const company = entry && (await companyOf(this.#store, entry))
+      if (company?.facts) members.push({ ...company, facts: company.facts })
     }
     return members
   }
 }
 
 /** A ticker with bars, and its facts where one of the fields stands on any. */
-export async function companyOf(store: Store, entry: TickerEntry, fields: readonly Field[]): Promise<Company> {
+export async function companyOf(store: Store, entry: TickerEntry, fields: readonly Field[] = FIELDS): Promise<Company> {
   const needsFacts = fields.some(({ needs }) => needs !== 'bars')
   const facts = needsFacts ? countedFacts(await store.sheets(entry.ticker)) : null
   return { entry, daily: (await store.bars(entry.ticker))!, facts }

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { mergeFacts, spanOf } from '../../src/load/facts.js'
+import { mergeFacts } from '../../src/load/facts.js'
 import {
   FACT_KINDS,
   type FactKind,
@@ -62,7 +62,6 @@ describe.each(DATED)('%s', kind => {
     const { sheet } = merged(kind, undefined, shuffled(new Random(9), tidy), 'one.csv')
     const dates = sheet.rows.map(({ record }) => dateOf(record))
     expect(dates).toEqual(dates.toSorted((a, b) => a - b))
-    expect(spanOf(kind, sheet)).toEqual({ first: Math.min(...dates), last: Math.max(...dates) })
   })
 
   it('name the file that each of them came from, and no other file', () => {
@@ -185,7 +184,6 @@ describe('securities', () => {
     const { sheet, ...counts } = merged('securities', undefined, lines, 'first.csv')
     expect(sheet.rows.map(({ record }) => record)).toEqual([{ ...NOTHING_TOLD, sector: 'Energy', market_cap: 5e9 }])
     expect(counts.added + counts.unchanged).toBe(2)
-    expect(spanOf('securities', sheet)).toBeNull()
     expect(merged('securities', sheet, lines, 'second.csv')).toMatchObject({ added: 0, replaced: 0, unchanged: 2 })
   })
 })
