@@ -21,7 +21,7 @@ import {
 import { entitle, type Plan, planOf } from '../tiers.js'
 import type { AskedSeries, DerivedMemory } from './derived.js'
 import type { Sectors } from './sectors.js'
-import { type Asides, search, sectorKey, type View, viewOf, viewOfBars } from './view.js'
+import { type Asides, search, sectorKey, type View, viewOf } from './view.js'
 
 /** What else is here of tickers without bars, for who has to say why a question about one cannot be answered. */
 export interface Elsewhere {
@@ -73,32 +73,25 @@ interface FieldsOfTickers extends Omit<HistoryQuery, 'ticker' | 'field'> {
 /** A store as one caller sees it: as a tier or as nobody's subscriber, and as it stood on a day. What every local question is asked of. */
 export class Cache {
   readonly store: Store
-  protected readonly ways: CacheWays
   /** null: nothing that is loaded is withheld */
   readonly tier: Tier | null
   /** null: everything that the bars show */
   readonly asOf: Day | null
-  readonly threads: number | undefined
-  readonly env: CacheWays['env']
   /** What can be asked for. */
   readonly fieldSet: FieldSet
-  readonly #clock: (() => Day) | null
-  readonly #now: () => Day
-  readonly #elsewhere: Elsewhere | null
+  readonly threads: number | undefined
+  readonly env: CacheWays['env']
+  protected readonly ways: CacheWays
   #sound = false
 
   constructor(store: Store, tier: Tier | null, asOf: Day | null, ways: CacheWays = {}) {
-    const { clock = null, now = utcToday, elsewhere = null, fields = BUILT_IN, threads, env } = ways
-    this.ways = ways
     this.store = store
     this.tier = tier
     this.asOf = asOf
-    this.threads = threads
-    this.env = env
-    this.fieldSet = fields
-    this.#clock = clock
-    this.#now = now
-    this.#elsewhere = elsewhere
+    this.fieldSet = ways.fields ?? BUILT_IN
+    this.threads = ways.threads
+    this.env = ways.env
+    this.ways = ways
   }
 
   /**
@@ -106,17 +99,15 @@ export class Cache {
    * are no bars, the newest of what else is here.
    */
   async today(): Promise<Day> {
-    return this.asOf ?? this.#clock?.() ?? (await this.#newestDay()) ?? (await this.#elsewhere?.newestDay()) ?? 0
+    const { clock, elsewhere } = this.ways
+    // Bars of days to come, which an older version let in, are the newest of nothing.
+    const newest = async () => (await this.store.newestDay(this.lastDay)) ?? (await elsewhere?.newestDay())
+    return this.asOf ?? clock?.() ?? (await newest()) ?? 0
   }
 
-  /** Bars of days to come, which an older version let in, are the newest of nothing: tomorrow has begun somewhere. */
-  #newestDay(): Promise<Day | null> {
-    return this.store.newestDay(this.lastDay)
-  }
-
-  /** The last day that can have a bar. */
+  /** The last day that can have a bar: tomorrow has begun somewhere. */
   get lastDay(): Day {
-    return this.#now() + 1
+    return (this.ways.now ?? utcToday)() + 1
   }
 
   /** The events that match a question, by number, in what it is asked of. Throws TierRestricted, NotFound, Busy. */
@@ -164,7 +155,7 @@ export class Cache {
       const { entry, calendar, outcomes, unsettled } = series
       const viewOn = (field: string): View => {
         const record = recordIn(series.fields, field)
-        return viewOfBars({ entry, calendar, outcomes, field: record }, query.timeframe, this.field(field).bands, bars)
+        return viewOf({ entry, calendar, outcomes, field: record }, query.timeframe, this.field(field).bands, bars)
       }
       yield field =>
         unsettled.length === 0 ? viewOn(field) : this.checkSettled(series, field).then(() => viewOn(field))
@@ -204,7 +195,8 @@ export class Cache {
   /** One field of one ticker as of the day. Throws NotFound with the nearest tickers. */
   async view(ticker: string, timeframe: Timeframe, field: string, lag?: number): Promise<View> {
     const recorded = await this.recorded(ticker, timeframe, field, lag)
-    return viewOf(recorded, timeframe, this.field(field).bands, await this.today())
+    const bars = barsKnownBy(recorded.calendar, await this.today())
+    return viewOf(recorded, timeframe, this.field(field).bands, bars)
   }
 
   /** The same, whatever the day. */
@@ -295,17 +287,19 @@ export class Cache {
    * @param others tickers of which there is some of it, beside those with bars
    */
   async unknown(ticker: string, lack = 'no bars', others: readonly string[] = []): Promise<NotFound> {
-    const there = (await this.#elsewhere?.of(ticker)) ?? null
+    const { elsewhere } = this.ways
+    const about = { missing: { kind: 'ticker', name: ticker } } as const
+    const there = (await elsewhere?.of(ticker)) ?? null
     if (there !== null)
-      return new NotFound(`there are no bars of ${ticker}, and this needs them: only events are here, ${there}.`, [], {
-        missing: { kind: 'ticker', name: ticker },
-      })
+      return new NotFound(
+        `there are no bars of ${ticker}, and this needs them: only events are here, ${there}.`,
+        [],
+        about,
+      )
     const here = await this.store.names('bars')
-    const known = new Set([...here, ...((await this.#elsewhere?.tickers()) ?? []), ...others])
+    const known = new Set([...here, ...((await elsewhere?.tickers()) ?? []), ...others])
     const suggestions = suggest(ticker, [...known])
-    return new NotFound(`${lack} for "${ticker}".${didYouMean(suggestions)}`, suggestions, {
-      missing: { kind: 'ticker', name: ticker },
-    })
+    return new NotFound(`${lack} for "${ticker}".${didYouMean(suggestions)}`, suggestions, about)
   }
 
   /** Throws Busy while an import runs: facts may already be new, and what stands on them still be as before. */

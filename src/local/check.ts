@@ -53,7 +53,7 @@ export async function checkLookahead(
     const there = days.filter(day => day >= first)
     if (there.length === 0) skipped.push({ ticker, reason: 'its bars begin after every cut' })
     for (const day of there) {
-      const views = recorded.map((one, f) => viewOf(one, timeframe, fields[f]!.bands, day))
+      const views = recorded.map((one, f) => viewOf(one, timeframe, fields[f]!.bands, barsKnownBy(one.calendar, day)))
       found.compare(views, codes, await panel({ day }), day)
     }
   }

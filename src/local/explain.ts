@@ -11,6 +11,7 @@ import { DEFINITIONS } from '../model/definitions.js'
 import type { HistoricEvent, Missing } from '../model/event.js'
 import {
   type Adjustment,
+  type Bar,
   bandsByBar,
   barOf,
   type Performance,
@@ -36,7 +37,7 @@ export interface ExplainQuery {
 }
 
 /** Why a bar has the band that it has; everything that a figure seen elsewhere may differ in. */
-export interface Explanation {
+export interface Explanation extends Bar, Pick<SourceFile, 'source' | 'imported_at'> {
   schema: 'bands.explain/1'
   ticker: string
   field: string
@@ -46,17 +47,10 @@ export interface Explanation {
   date: string
   date_note: string | null
   prices: Adjustment
-  /** The file that brought this bar, when, and which of the ticker's daily bars it brought with it. */
-  source: string
-  imported_at: string
   /** Of bars that several imports brought, one after the other, the first of them; absent where it was one. */
   begun?: SourceFile
+  /** Which of the ticker's daily bars the file brought that brought this one. */
   source_bars: { first: string; last: string; bars: number; of: number }
-  open: number
-  high: number
-  low: number
-  close: number
-  volume: number | null
   /** Of a field that stands on facts: why the close that it looks at is not the one that was paid; null when it is. */
   price_note: string | null
   /** Bars of history before this one, and the first of them: recursive averages remember where they began. */

@@ -74,7 +74,7 @@ export async function* exportEventBlocks(
   filter: ExportFilter,
   between: string,
 ): AsyncGenerator<TextBlock> {
-  const { fields, when } = await checkEvents(cache, filter)
+  const { fields, when } = await checkExport(cache, filter, 'events')
   const [today, tickers] = [await cache.today(), await chosenTickers(cache, filter)]
   const blocks = inOrder(
     {
@@ -114,21 +114,15 @@ interface FieldEvents {
 
 /** In the order of an export, each series read once. */
 async function* exportedEvents(cache: Cache, filter: ExportFilter): AsyncGenerator<FieldEvents> {
-  const { fields, bands, when, lag } = await checkEvents(cache, filter)
+  const { fields, bands, when, lag } = await checkExport(cache, filter, 'events')
   const { after, before } = filter
   const names = fields.map(({ name }) => name)
+  const read = { fields: when === null ? names : [...names, when], outcomes: true, lag }
   const bounds = { ...(after !== undefined && { after }), ...(before !== undefined && { before }) }
   const asked = { ...(bands.length > 0 && { bands }), ...bounds }
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {
-      const read = {
-        tickers: [ticker],
-        timeframe,
-        fields: when === null ? names : [...names, when],
-        outcomes: true,
-        lag,
-      }
-      const viewOn = await first(cache.views(read))
+      const viewOn = await first(cache.views({ ...read, tickers: [ticker], timeframe }))
       const asides = when === null ? NO_ASIDES : { ...NO_ASIDES, when: await viewOn(when) }
       for (const field of names) {
         const view = await viewOn(field)
@@ -139,49 +133,26 @@ async function* exportedEvents(cache: Cache, filter: ExportFilter): AsyncGenerat
   }
 }
 
-/** A condition among what is exported, by its name; null without one. */
-interface AskedCondition {
-  when: string | null
-  lag: number
-}
-
-/** The condition of a filter. Throws InvalidParameter. */
-function conditionOf({ when, context_lag }: ExportFilter, known: FieldSet): AskedCondition {
-  const read = readParams(WHEN, withoutNulls({ when, context_lag }), known)
-  lagged({ field: '', ...read }, known)
-  return { when: read.when ?? null, lag: read.context_lag ?? 0 }
-}
-
-/** The fields whose events are exported, and which of these; a condition that stands alone is the field. */
-async function checkEvents(cache: Cache, filter: ExportFilter) {
-  const { when, lag } = conditionOf(filter, cache.fieldSet)
-  if (when === null || chosen(filter, 'fields').length > 0) {
-    return { ...(await checkExport(cache, filter, when)), when, lag }
-  }
-  entitleExport(cache.tier)
-  const field = conditionValue('when', when, cache.fieldSet)
-  const bands = chosen(filter, 'bands')
-  await cache.checkFinished([field])
-  return {
-    fields: [field],
-    bands: bandsValue('band', bands.length > 0 ? bands : [TRUTHS[TRUE]!], [field]),
-    when: null,
-    lag,
-  }
+/** Throws what refuses an export before its first row; its fields, the bands among them, and the condition beside them. */
+async function checkExport(cache: Cache, filter: ExportFilter, what: 'events' | 'series') {
+  const { tier, fieldSet } = cache
+  const read = readParams(WHEN, withoutNulls({ when: filter.when, context_lag: filter.context_lag }), fieldSet)
+  lagged({ field: '', ...read }, fieldSet)
+  const { when: condition = null, context_lag: lag = 0 } = read
+  // One that stands alone is the field whose events are exported.
+  const isAlone = what === 'events' && condition !== null && chosen(filter, 'fields').length === 0
+  entitleExport(tier)
+  const fields = isAlone ? [conditionValue('when', condition, fieldSet)] : chosenFields(filter, fieldSet)
+  const when = isAlone ? null : condition
+  const named = chosen(filter, 'bands')
+  const bands = bandsValue('band', isAlone && named.length === 0 ? [TRUTHS[TRUE]!] : named, fields)
+  await cache.checkFinished(when === null ? fields : [...fields, cache.field(when)])
+  return { fields, bands, when, lag }
 }
 
 /** Whether a day lies between the bounds. */
 function daysOf({ after = Number.NEGATIVE_INFINITY, before = Number.POSITIVE_INFINITY }: ExportFilter) {
   return (day: Day): boolean => after < day && day < before
-}
-
-/** Throws what refuses an export before its first row; its fields and bands. */
-async function checkExport(cache: Cache, filter: ExportFilter, when: string | null) {
-  entitleExport(cache.tier)
-  const fields = chosenFields(filter, cache.fieldSet)
-  const bands = bandsValue('band', chosen(filter, 'bands'), fields)
-  await cache.checkFinished(when === null ? fields : [...fields, cache.field(when)])
-  return { fields, bands }
 }
 
 /** The daily bars as they are kept, by ticker and date. Throws as `exportEvents` does. */
@@ -240,51 +211,30 @@ function chosenTimeframes(filter: ExportFilter): readonly Timeframe[] {
  * band in force), by ticker, timeframe and date. `fields` chooses among the bands. Throws as `exportEvents` does.
  */
 export async function* exportSeries(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedSeriesBar> {
-  const { when, lag } = conditionOf(filter, cache.fieldSet)
-  const { fields, bands: wanted } = await checkExport(cache, filter, when)
+  const { fields, bands: wanted, when, lag } = await checkExport(cache, filter, 'series')
   const sectors = new Sectors(cache.store)
   const made = fields.flatMap(field => (isRuled(field) ? [] : [field]))
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {
       const { days } = await cache.series(ticker, timeframe)
       const panel = await cache.panel(ticker, timeframe, made, sectors)
-      const bands = await bandsOf(cache, { ticker, fields, panel })
-      const truths = when === null ? null : await truthsOn(cache, ticker, { when, timeframe, lag })
+      const codesOf = async (name: string, lag?: number): Promise<Uint8Array> => {
+        const { record, bars } = await cache.view(ticker, timeframe, name, lag)
+        return bandsByBar(record!, bars)
+      }
+      const bands: BandsByBar[] = []
+      for (const field of fields)
+        bands.push({ field, codes: isRuled(field) ? await codesOf(field.name) : field.classify(panel) })
+      const truths = when === null ? null : await codesOf(when, lag)
       yield* rowsOf(ticker, panel, days.length, { bands, wanted, truths, isDay: daysOf(filter) })
     }
   }
 }
 
-/** What a condition is on each bar. */
-async function truthsOn(
-  cache: Cache,
-  ticker: string,
-  { when, timeframe, lag }: { when: string; timeframe: Timeframe; lag: number },
-): Promise<Uint8Array> {
-  const { record, bars } = await cache.view(ticker, timeframe, when, lag)
-  return bandsByBar(record!, bars)
-}
-
+/** The bands of a field on all bars; of one that stands on others as its events tell them. */
 interface BandsByBar {
   field: AnyField
   codes: Uint8Array
-}
-
-/** The bands of fields on all bars of a panel; of those that stand on others as their events tell them. */
-async function bandsOf(
-  cache: Cache,
-  { ticker, fields, panel }: { ticker: string; fields: readonly AnyField[]; panel: Panel },
-): Promise<BandsByBar[]> {
-  const { timeframe, days } = panel.series
-  const names = fields.filter(isRuled).map(({ name }) => name)
-  const query = { tickers: [ticker], timeframe, fields: names, outcomes: false }
-  const viewOn = names.length === 0 ? null : await first(cache.views(query))
-  const found: BandsByBar[] = []
-  for (const field of fields) {
-    if (!isRuled(field)) found.push({ field, codes: field.classify(panel) })
-    else found.push({ field, codes: bandsByBar((await viewOn!(field.name)).record!, days.length) })
-  }
-  return found
 }
 
 /** The indicators' names and where each comes from, in the order in which they are written. */

@@ -175,7 +175,7 @@ function historyOf(asked: Found, outcomes: boolean, withBase: boolean): History 
   return {
     ...{ ticker, field, query_range: plan.range, after: afterOf(rangeStart), as_of: formatDay(today) },
     ...columnsOf(view, found, plan.aftermath),
-    contexts: context === null ? null : contextBands(view, found, context),
+    contexts: context && Array.from(found, i => bandEnteredBy(context, view, view.record!.bars[i]!)),
     outcomes: outcomes ? outcomesAfter(view, found) : null,
     base: withBase ? baseOf(view, query, rangeStart) : null,
     present: presentBand(view, rangeStart),
@@ -194,13 +194,6 @@ function definedAmong(among: Int32Array, record: FieldRecord, bars: number): Int
   if (initialBar >= 0 && gaps.length === 0) return among.subarray(Math.max(0, initialBar - (among[0] ?? 0)))
   const codes = bandsByBar(record, bars)
   return among.filter(t => codes[t] !== UNDEFINED)
-}
-
-function contextBands(view: View, found: Int32Array, context: View): (string | null)[] {
-  return Array.from(found, i => {
-    const code = bandEnteredBy(context, view, view.record!.bars[i]!)
-    return code === null ? null : context.bands[code]!
-  })
 }
 
 /**

@@ -39,7 +39,7 @@ export interface Status {
   oddities: StoredOddity[]
 }
 
-export interface TickerStatus {
+export interface TickerStatus extends SourceFile {
   ticker: string
   asset_class: AssetClass | null
   prices: Adjustment
@@ -53,11 +53,7 @@ export interface TickerStatus {
   /** Daily and weekly events of all fields. */
   events: number
   gaps: Gap[]
-  /** The file that changed it last. */
-  source: string
-  format: string
-  imported_at: string
-  /** Which file brought which bars, in their order. */
+  /** Which file brought which bars, in their order; the one above changed it last. */
   sources: SourceRange[]
 }
 
@@ -71,7 +67,7 @@ export interface SourceRange extends SourceFile {
 }
 
 /** What is loaded of a ticker, whatever the day. */
-export interface LoadedTicker {
+export interface LoadedTicker extends SourceFile {
   ticker: string
   asset_class: AssetClass | null
   sector: string | null
@@ -81,9 +77,6 @@ export interface LoadedTicker {
   bars: number
   first: string
   last: string
-  source: string
-  format: string
-  imported_at: string
 }
 
 export async function loadedTickers({ store }: Pick<Cache, 'store'>): Promise<LoadedTicker[]> {
@@ -94,7 +87,7 @@ export async function loadedTickers({ store }: Pick<Cache, 'store'>): Promise<Lo
     sector: securities.get(ticker)?.sector ?? null,
     facts: known.has(ticker),
     ...{ prices, bars, first: formatDay(first), last: formatDay(last) },
-    ...{ source: entry.source, format: entry.format, imported_at: entry.importedAt },
+    ...sourceFile(entry),
   }))
 }
 
@@ -150,9 +143,7 @@ function tickerStatus(entry: TickerEntry, { bars, weeks, events, marks, origins 
     gaps: marks.gaps.map(([after, before]) => ({
       ...{ after: formatDay(after), before: formatDay(before), days: before - after },
     })),
-    source: entry.source,
-    format: entry.format,
-    imported_at: entry.importedAt,
+    ...sourceFile(entry),
     sources: origins.map(sourceRange),
   }
 }

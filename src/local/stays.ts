@@ -176,9 +176,6 @@ function contextsOn(
 ): (string | null)[] {
   const contexts: (string | null)[] = []
   for (let f = 0; f < from.length; f++)
-    for (let row = from[f]!; row < to[f]!; row++) {
-      const code = bandEnteredBy(context, calendar, bars[row]!)
-      contexts.push(code === null ? null : context.bands[code]!)
-    }
+    for (let row = from[f]!; row < to[f]!; row++) contexts.push(bandEnteredBy(context, calendar, bars[row]!))
   return contexts
 }

@@ -8,7 +8,6 @@ import { eventsOf, type WindowOutcomes } from '../model/history.js'
 import {
   bandsByBar,
   barsCountingOn,
-  barsKnownBy,
   type FieldRecord,
   numbersBetween,
   PERFORMANCES,
@@ -41,31 +40,16 @@ type Seen = Pick<Recorded, 'entry' | 'calendar' | 'field'> & Pick<View, 'outcome
 
 /**
  * @param bands the vocabulary of the field
- * @param today the day that it is, given or not: a week that is over counts, also of a ticker that stopped within it
+ * @param bars how many were final on the day: a week that is over counts, also of a ticker that stopped within it
  */
-export function viewOf(seen: Seen, timeframe: Timeframe, bands: readonly string[], today: Day): View {
-  return viewOfBars(seen, timeframe, bands, barsKnownBy(seen.calendar, today))
-}
-
-/** @param bars how many were final on the day */
-export function viewOfBars(
-  { entry, calendar, outcomes, field: record }: Seen,
+export function viewOf(
+  { entry: { ticker }, calendar: { days, known }, outcomes, field: record }: Seen,
   timeframe: Timeframe,
   bands: readonly string[],
   bars: number,
 ): View {
   const events = record === null ? 0 : countBelow(record.bars, bars)
-  return {
-    ticker: entry.ticker,
-    timeframe,
-    bands,
-    bars,
-    days: calendar.days,
-    known: calendar.known,
-    events,
-    record,
-    outcomes,
-  }
+  return { ticker, timeframe, bands, bars, days, known, events, record, outcomes }
 }
 
 /** How many events of the view were on or before a day. */
@@ -74,11 +58,11 @@ export function eventsUpTo(view: View, day: Day): number {
   return record === null ? 0 : countBelow(record.bars, countUpTo(days, day), events)
 }
 
-/** The code of the band that a second ticker entered last, as known on bar `t` of another; null before its first event. */
-export function bandEnteredBy(context: View, other: Pick<View, 'days' | 'known'>, t: number): number | null {
-  const { record, events } = context
+/** The band that a second ticker entered last, as known on bar `t` of another; null before its first event. */
+export function bandEnteredBy(context: View, other: Pick<View, 'days' | 'known'>, t: number): string | null {
+  const { record, events, bands } = context
   const upTo = record === null ? 0 : countBelow(record.bars, barsCountingOn(context, other, t), events)
-  return upTo === 0 ? null : record!.bands[upTo - 1]!
+  return upTo === 0 ? null : bands[record!.bands[upTo - 1]!]!
 }
 
 /** One stay in a band: which, from which bar on, and whether it is the first, which no event entered. */
@@ -210,15 +194,9 @@ function performancesAt(
 }
 
 /** How many of bars had each performance band over one window, which has ended after each of them. */
-export function performanceCounts({ timeframe, outcomes }: View, w: number, at: Int32Array): number[] {
-  const window = TIMEFRAMES[timeframe].windows[w]!
-  const { [w]: ranks } = outcomes!.ranks
+export function performanceCounts(view: View, w: number, at: Int32Array): number[] {
   const counts = PERFORMANCES.map(() => 0)
-  for (let row = 0; row < at.length; row++) {
-    const bar = at[row]!
-    const rank = ranks![bar]!
-    if (rank >= 0) counts[performanceOf(rank, bar, window)]!++
-  }
+  for (const code of performancesAt(view, w, at).performances) if (code !== UNDEFINED) counts[code]!++
   return counts
 }
 
@@ -253,7 +231,7 @@ export function search(view: View, query: HistoryQuery, rangeStart: Day, { conte
   const from = eventsUpTo(view, Math.max(rangeStart, query.after ?? rangeStart))
   const to = query.before === undefined ? view.events : eventsUpTo(view, query.before - 1)
   const bands = query.bands?.map(band => view.bands.indexOf(band)) ?? null
-  const contextBand = query.context?.band === undefined ? null : context!.bands.indexOf(query.context.band)
+  const contextBand = query.context?.band ?? null
   const truths = when === null ? null : bandsByBar(when.record!, when.bars)
   if (bands === null && contextBand === null && truths === null) return numbersBetween(from, to)
   const found: number[] = []

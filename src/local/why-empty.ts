@@ -72,9 +72,8 @@ async function ofEvents(cache: Cache, query: HistoryQuery, asked: Asked): Promis
     return { code: 'when_never', events: bars.length, unknown: bars.filter(bar => truths[bar] === UNDEFINED).length }
   const lack = await lackOfFacts(cache, beside!.ticker, beside!.field)
   if (lack !== null) return { code: 'context_lacks', lack }
-  const codes = bars.map(bar => bandEnteredBy(context!, view, bar))
-  const bands = context!.bands.filter((_, code) => codes.includes(code))
-  return { code: 'context_never', events: inDates.length, bands }
+  const entered = new Set(bars.map(bar => bandEnteredBy(context!, view, bar)))
+  return { code: 'context_never', events: inDates.length, bands: context!.bands.filter(band => entered.has(band)) }
 }
 
 function bandsEntered({ record, bands }: View, found: Int32Array): string[] {

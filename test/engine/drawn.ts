@@ -5,7 +5,7 @@ import { BUILT_IN, TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import { historicEvents, type View, viewOf } from '../../src/local/view.js'
 import { type Day, parseDay } from '../../src/model/day.js'
 import type { HistoricEvent } from '../../src/model/event.js'
-import type { AssetClass, SeriesRecord } from '../../src/model/series.js'
+import { type AssetClass, barsKnownBy, type SeriesRecord } from '../../src/model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../../src/model/terms.js'
 import type { TickerEntry } from '../../src/store/store.js'
 import { loadPrices, loadUniverse, randomBars, SHAPES, SHARED } from '../support/bars.js'
@@ -159,7 +159,8 @@ export function viewIn(recorded: Recording, timeframe: Timeframe, field: string,
     field: fields.get(field) ?? null,
     unsettled: [],
   }
-  return viewOf(one, timeframe, BUILT_IN.named(field)!.bands, asOf ?? recorded.entry.last)
+  const bars = barsKnownBy(series, asOf ?? recorded.entry.last)
+  return viewOf(one, timeframe, BUILT_IN.named(field)!.bands, bars)
 }
 
 /** Every technical field's events of a recording as it stood on a date, in the words of the oracle. */
