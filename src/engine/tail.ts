@@ -17,10 +17,7 @@ import { ranksSince } from './outcomes.js'
 import { changesFrom, entries, recordFields, recordOf, weekly, weekStarts } from './record.js'
 
 /** The first bar of each series that is new or has changed. */
-export interface Since {
-  daily: number
-  weekly: number
-}
+export type Since = Record<Timeframe, number>
 
 /** Where weeks begin to differ when daily bars do from one of them on: with its own week. */
 export function sinceBar(days: Int32Array, daily: number): Since {

@@ -22,6 +22,7 @@ import { grouped } from '../model/series.js'
 import { DAYS } from '../params/arguments.js'
 import { Damaged, type Store, type TickerEntry, type TickerSheet } from '../store/store.js'
 import type { Kept } from './derive.js'
+import type { Counts } from './merge.js'
 import type { SheetReport } from './report.js'
 
 /** What a file's facts change, not yet written. */
@@ -174,12 +175,8 @@ function reportOf(ticker: string, kind: FactKind, { sheet: { rows }, ...counts }
   return { ticker, kind, ...counts, records: rows.length, first: dateAt(0), last: dateAt(-1) }
 }
 
-interface MergedSheet {
+interface MergedSheet extends Counts {
   sheet: FactSheet
-  /** Records that are new, that take another's place, that were there alike. */
-  added: number
-  replaced: number
-  unchanged: number
 }
 
 type Row = FactSheet['rows'][number]

@@ -42,7 +42,7 @@ export function givenBars(given: unknown, today: Day | undefined): SourcedBars[]
 }
 
 function nameOf(param: string, value: unknown): string {
-  return textOf(param, value) === '' ? refuse(param, value, 'text') : textOf(param, value)
+  return textOf(param, value) || refuse(param, value, 'text')
 }
 
 /** Columns of one length. */

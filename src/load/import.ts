@@ -24,13 +24,13 @@ import type {
 } from './report.js'
 import { columnsOf, Run } from './run.js'
 
-/** What is to become of bars that are there; one of them at most. */
-const BAR_CHOICES = ['replace', 'rescale', 'acceptJump'] as const
-type BarChoice = (typeof BAR_CHOICES)[number]
+/** What is to become of bars that are there, and how the specification names it; one of them at most. */
+const BAR_CHOICES = { replace: 'replace', rescale: 'rescale', acceptJump: 'accept_jump' } as const
+type BarChoice = keyof typeof BAR_CHOICES
 
 function checkChoices(options: Pick<ImportOptions, BarChoice>): void {
-  const names = { replace: 'replace', rescale: 'rescale', acceptJump: 'accept_jump' }
-  const [first, second] = BAR_CHOICES.filter(choice => options[choice]).map(choice => names[choice])
+  const chosen = (Object.keys(BAR_CHOICES) as BarChoice[]).filter(choice => options[choice])
+  const [first, second] = chosen.map(choice => BAR_CHOICES[choice])
   if (second === undefined) return
   throw new InvalidParameter(sentence`${parameter(first!)} and ${parameter(second)} exclude each other.`, {
     param: second,

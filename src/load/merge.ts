@@ -11,12 +11,15 @@ export interface Stretch {
   bars: number
 }
 
-export interface Merged {
-  series: Series
-  /** New dates, dates whose values changed, dates that were there alike. */
+/** What is new, what takes the place of what was there, and what was there alike: of bars by their dates. */
+export interface Counts {
   added: number
   replaced: number
   unchanged: number
+}
+
+export interface Merged extends Counts {
+  series: Series
   /** All of the series, in their order. */
   stretches: Stretch[]
 }

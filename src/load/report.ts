@@ -3,6 +3,7 @@ import type { FactsResult, Input, ReadOptions, ReadResult, TickerBars } from '..
 import { formatDay } from '../model/day.js'
 import type { FactKind } from '../model/facts.js'
 import type { Adjustment } from '../model/series.js'
+import type { Counts } from './merge.js'
 import { type Misfit, splitName } from './seam.js'
 
 export interface ImportProgress {
@@ -29,12 +30,9 @@ export interface ImportOptions extends Omit<ReadOptions, 'onProgress'> {
   onProgress?(progress: ImportProgress): void
 }
 
-export interface TickerReport {
+export interface TickerReport extends Counts {
   ticker: string
   prices: Adjustment
-  added: number
-  replaced: number
-  unchanged: number
   /** The whole series afterwards. */
   bars: number
   first: string
@@ -70,12 +68,9 @@ export interface BarsReport extends Omit<ReadResult, 'tickers' | 'release'> {
 }
 
 /** One kind of a ticker's facts after an import. */
-export interface SheetReport {
+export interface SheetReport extends Counts {
   ticker: string
   kind: FactKind
-  added: number
-  replaced: number
-  unchanged: number
   /** All that are kept now, and their first and last dates; null for what is undated. */
   records: number
   first: string | null

@@ -93,7 +93,7 @@ export function judge(stored: Series, given: Series, known: Known): { misfit: Mi
   if (pairs.length > 1 && 2 * differing > pairs.length && factor === null) {
     if (!movesAlike(pairs))
       return { misfit: { reason: 'another_instrument', differing, common: pairs.length }, oddities: [] }
-    if (!isWhole) return { misfit: factorMisfit(median(pairs.map(({ ratio }) => ratio))!, both, pairs), oddities: [] }
+    if (!isWhole) return { misfit: factorMisfit(middleOf(pairs), both, pairs), oddities: [] }
   }
   return judgeSeams(stored, given, both, known)
 }
@@ -119,26 +119,36 @@ interface Pair {
   volumes: number
 }
 
+type Ratio = Omit<Pair, 'day' | 'volumes'>
+
 const isCommon = (step: Both): boolean => step.stored >= 0 && step.given >= 0
 
 function pairsOf(stored: Series, given: Series, both: readonly Both[]): Pair[] {
   const common = both.filter(isCommon)
-  const [fine, fineGiven] = [
-    finenessOf(common.map(step => stored.close[step.stored]!)),
-    finenessOf(common.map(step => given.close[step.given]!)),
-  ]
-  return common.map(step => {
+  const closes = ratiosOf(
+    common.map(step => stored.close[step.stored]!),
+    common.map(step => given.close[step.given]!),
+  )
+  return common.map((step, i) => {
     const volumes = given.volume[step.given]! / stored.volume[step.stored]!
-    return {
-      day: step.day,
-      ...ratioOf(stored.close[step.stored]!, given.close[step.given]!, fine, fineGiven),
-      volumes: volumes > 0 && volumes < Number.POSITIVE_INFINITY ? volumes : Number.NaN,
-    }
+    const isKnown = volumes > 0 && volumes < Number.POSITIVE_INFINITY
+    return { day: step.day, ...closes[i]!, volumes: isKnown ? volumes : Number.NaN }
   })
 }
 
-function ratioOf(before: number, after: number, fine: number, fineGiven: number): Omit<Pair, 'day' | 'volumes'> {
-  return { before, after, ratio: after / before, slack: NOISE + fine / before / 2 + fineGiven / after / 2 }
+function ratiosOf(stored: readonly number[], given: readonly number[]): Ratio[] {
+  const [fine, fineGiven] = [finenessOf(stored), finenessOf(given)]
+  return stored.map((before, i) => {
+    const after = given[i]!
+    return { before, after, ratio: after / before, slack: NOISE + fine / before / 2 + fineGiven / after / 2 }
+  })
+}
+
+const isSame = ({ ratio, slack }: Ratio): boolean => Math.abs(ratio - 1) <= slack
+
+/** Whether prices differ by a factor, which rounding moves as well. */
+function isTimes(factor: number): (one: Ratio) => boolean {
+  return ({ ratio, slack }) => Math.abs(ratio / factor - 1) <= 2 * slack
 }
 
 const PRICES = ['open', 'high', 'low', 'close'] as const
@@ -148,17 +158,12 @@ function oneDayMisfit(stored: Series, given: Series, both: readonly Both[]): Mis
   const day = both.find(isCommon)!
   const before = PRICES.map(name => stored[name][day.stored]!)
   const after = PRICES.map(name => given[name][day.given]!)
-  const [fine, fineGiven] = [finenessOf(before), finenessOf(after)]
-  const four = before.map((price, i) => ratioOf(price, after[i]!, fine, fineGiven))
+  const four = ratiosOf(before, after)
   const [, high, low, close] = four
   // A day on one price shows no ratio: it may as well be corrected.
   const isFlat = high!.before === low!.before && high!.after === low!.after
-  const differ = four.every(({ ratio, slack }) => Math.abs(ratio - 1) > slack)
-  const middle = median(four.map(({ ratio }) => ratio))!
-  const isOne = four.every(({ ratio, slack }) => Math.abs(ratio / middle - 1) <= 2 * slack)
-  if (!isFlat && differ && isOne) {
-    return factorMisfit(sum(after) / sum(before), both, pairsOf(stored, given, [day]))
-  }
+  const isOne = four.every(isTimes(middleOf(four)))
+  if (!isFlat && isOne && !four.some(isSame)) return factorMisfit(factorOf(four), both, pairsOf(stored, given, [day]))
   const isApart = low!.after > high!.before || high!.after < low!.before
   const far = four.filter(({ ratio }) => Math.abs(ratio - 1) > ANOTHER).length
   const isAnother = !isFlat && (far === four.length || (isApart && Math.abs(close!.ratio - 1) > ANOTHER))
@@ -178,25 +183,26 @@ function finenessOf(prices: readonly number[]): number {
 /** The one factor by which nearly all closes of the same days differ, rounding apart; null where there is none. */
 function commonFactor(pairs: readonly Pair[]): number | null {
   if (pairs.length < 2) return null
-  const middle = median(pairs.map(({ ratio }) => ratio))!
-  const alike = pairs.filter(({ ratio, slack }) => Math.abs(ratio / middle - 1) <= 2 * slack)
-  const differing = alike.filter(({ ratio, slack }) => Math.abs(ratio - 1) > slack)
+  const alike = pairs.filter(isTimes(middleOf(pairs)))
+  const differing = alike.filter(one => !isSame(one))
   if (!isMost(alike.length, pairs.length) || 2 * differing.length <= alike.length) return null
   return factorOf(alike)
 }
 
-function factorOf(pairs: readonly Pair[]): number {
+function middleOf(pairs: readonly Ratio[]): number {
+  return median(pairs.map(({ ratio }) => ratio))!
+}
+
+function factorOf(pairs: readonly Ratio[]): number {
   return sum(pairs.map(({ after }) => after)) / sum(pairs.map(({ before }) => before))
 }
 
 /** The closes that differ by one factor up to a day from which on they are the same; null where they do not. */
 function stepOf(pairs: readonly Pair[]): { pairs: readonly Pair[]; until: Day } | null {
-  const at = pairs.findIndex(({ ratio, slack }) => Math.abs(ratio - 1) <= slack)
+  const at = pairs.findIndex(isSame)
   const [leading, rest] = [pairs.slice(0, at), pairs.slice(at)]
-  const same = rest.filter(({ ratio, slack }) => Math.abs(ratio - 1) <= slack)
-  if (at < 2 || !isMost(same.length, rest.length)) return null
-  const factor = factorOf(leading)
-  const isOne = leading.every(({ ratio, slack }) => Math.abs(ratio / factor - 1) <= 2 * slack)
+  if (at < 2 || !isMost(rest.filter(isSame).length, rest.length)) return null
+  const isOne = leading.every(isTimes(factorOf(leading)))
   return isOne ? { pairs: leading, until: pairs[at]!.day } : null
 }
 

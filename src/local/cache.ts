@@ -9,7 +9,7 @@ import type { HistoryQuery, SeriesKey } from '../model/event.js'
 import { type Security, securityOf } from '../model/facts.js'
 import { barsKnownBy, head, recordIn, type Series } from '../model/series.js'
 import type { Tier, Timeframe } from '../model/terms.js'
-import { first } from '../source.js'
+import { first, type HistoriesQuery } from '../source.js'
 import {
   checkCopied,
   type Recorded,
@@ -62,12 +62,6 @@ export interface Found {
   rangeStart: Day
   /** By number, oldest first. */
   found: Int32Array
-}
-
-/** What is asked of each field of each ticker. */
-interface FieldsOfTickers extends Omit<HistoryQuery, 'ticker' | 'field'> {
-  tickers: readonly string[]
-  fields: readonly string[]
 }
 
 /** A store as one caller sees it: as a tier or as nobody's subscriber, and as it stood on a day. What every local question is asked of. */
@@ -124,7 +118,10 @@ export class Cache {
    * The same of some fields of many tickers, in one read: ticker by ticker, each field in the order asked.
    * @param outcomes whether what followed is needed, too
    */
-  async *findAll({ tickers, fields, ...query }: FieldsOfTickers, outcomes: boolean): AsyncGenerator<Found> {
+  async *findAll(
+    { tickers, fields, ...query }: Omit<HistoriesQuery, 'outcomes' | 'base'>,
+    outcomes: boolean,
+  ): AsyncGenerator<Found> {
     const [first] = fields
     if (tickers.length === 0 || first === undefined) return
     // Refused before anything is read; every other field in its turn.
@@ -212,15 +209,13 @@ export class Cache {
 
   #derived(query: AskedSeries): Promise<Recorded | null> {
     const name = JSON.stringify([query.timeframe, query.tickers, query.fields, query.lag])
-    const make = (): Promise<Recorded | null> => this.#derivedAnew(query)
+    const make = async (): Promise<Recorded | null> => {
+      const found = await first(this.#series(query))
+      if (found === null) return null
+      const { outcomes, fields, ...series } = found
+      return { ...series, outcomes: outcomes!, field: recordIn(fields, query.fields[0]!) }
+    }
     return this.ways.derived?.of(this.store, this.fieldSet, name, make) ?? make()
-  }
-
-  async #derivedAnew(query: AskedSeries): Promise<Recorded | null> {
-    const found = await first(this.#series(query))
-    if (found === null) return null
-    const { outcomes, fields, ...series } = found
-    return { ...series, outcomes: outcomes!, field: recordIn(fields, query.fields[0]!) }
   }
 
   /** Is the same as long as answers about the events of some series are, whatever else is written. */

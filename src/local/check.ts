@@ -5,7 +5,7 @@ import type { Field } from '../fields/field.js'
 import type { FieldSet } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
 import { isRuled } from '../language/as-field.js'
-import { type Day, formatDay } from '../model/day.js'
+import { type Day, dateOf, formatDay } from '../model/day.js'
 import { barsKnownBy, type Outcomes, returnOver, STABILITIES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import { Random } from '../statistics/random.js'
@@ -62,7 +62,7 @@ export async function checkLookahead(
     schema: 'bands.check-lookahead/1',
     tickers,
     timeframe,
-    as_of: cache.asOf === null ? null : formatDay(cache.asOf),
+    as_of: dateOf(cache.asOf),
     seed,
     cuts: days.map(formatDay),
     fields: found.fields,
@@ -111,7 +111,7 @@ export async function checkRecursion(
     schema: 'bands.check-recursion/1',
     tickers,
     timeframe,
-    as_of: cache.asOf === null ? null : formatDay(cache.asOf),
+    as_of: dateOf(cache.asOf),
     dropped: drops,
     fields: fields.map(({ name }, f) => ({
       field: name,
@@ -262,11 +262,11 @@ function* eventDifferences(shown: View, anew: View): Generator<Difference> {
 /** By bar. */
 function eventsInWords(view: View): Map<number, { event: string; stability: string }> {
   const { bands, left, entered, stability, flips } = columnsOf(view, eventNumbers(view))
-  const words = Array.from(entered, (band, i) => ({
+  const words = (band: number, i: number) => ({
     event: `${bands[left[i]!]} → ${bands[band]}`,
     stability: `${STABILITIES[stability[i]!]}, flips ${flips[i]}`,
-  }))
-  return new Map(words.map((word, i) => [view.record!.bars[i]!, word]))
+  })
+  return new Map(Array.from(entered, (band, i) => [view.record!.bars[i]!, words(band, i)]))
 }
 
 /** Windows that end by the last bar of the view, and how they rank in their past. */
@@ -323,11 +323,8 @@ function lateStart(dropped: number, found: readonly Agreement[]): LateStart {
 }
 
 /** `bands check lookahead`: whether anything that is shown of a day knows what came after it. Dates YYYY-MM-DD. */
-export interface CheckLookahead {
+export interface CheckLookahead extends Checked {
   schema: 'bands.check-lookahead/1'
-  tickers: string[]
-  timeframe: Timeframe
-  as_of: string | null
   seed: number
   /** The days by which the data were cut off, ascending. */
   cuts: string[]
@@ -338,7 +335,6 @@ export interface CheckLookahead {
   passed: boolean
   /** The first of them, by ticker, cut and field. */
   differences: LookaheadDifference[]
-  skipped: Skipped[]
 }
 
 export interface FieldLookahead {
@@ -366,15 +362,11 @@ interface LookaheadDifference {
 }
 
 /** `bands check recursion`: how much the bands depend on where the bars begin. */
-export interface CheckRecursion {
+export interface CheckRecursion extends Checked {
   schema: 'bands.check-recursion/1'
-  tickers: string[]
-  timeframe: Timeframe
-  as_of: string | null
   /** How many of the first bars were left out. */
   dropped: number[]
   fields: FieldRecursion[]
-  skipped: Skipped[]
 }
 
 export interface FieldRecursion {
@@ -399,6 +391,14 @@ export interface LateStart {
   agree_after: { median: number; most: number } | null
   /** Tickers whose bands differ on the last bar still; they are not in the line above. */
   never: number
+}
+
+/** What either tells. */
+interface Checked {
+  tickers: string[]
+  timeframe: Timeframe
+  as_of: string | null
+  skipped: Skipped[]
 }
 
 export interface Skipped {

@@ -5,7 +5,7 @@ import { Panel } from '../fields/panel.js'
 import { codesByRules, isConditionField, isRuled, type RuledField } from '../language/as-field.js'
 import { printSubject, type Subject } from '../language/condition.js'
 import { type Column, truthOf } from '../language/truth.js'
-import { bandsByBar, columnsOf, recordIn, recordsIn, type Series, type Transitions } from '../model/series.js'
+import { bandsByBar, columnsOf, recordIn, recordsIn, type Series } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import { first } from '../source.js'
 import type { Recorded, RecordedSeries, SeriesQuery, Store } from '../store/store.js'
@@ -48,19 +48,15 @@ export async function* derivedSeries(cache: Asked, query: AskedSeries): AsyncGen
       }
       const daily = own.bars || beside?.bars ? await cache.store.bars(found.entry.ticker) : null
       const places = new Map(named)
-        .set(placeOf(null, timeframe), { series: found, bars: barsIn(daily, timeframe, found) })
-        .set(placeOf(null, otherThan(timeframe)), {
-          series: otherwise,
-          bars: otherwise && barsIn(daily, otherThan(timeframe), otherwise),
-        })
+        .set(placeOf(null, timeframe), placeIn(found, daily, timeframe))
+        .set(placeOf(null, otherThan(timeframe)), placeIn(otherwise, daily, otherThan(timeframe)))
       const derivation = new Derivation(cache, places)
       const records = recordsIn(found.fields)
-      for (const field of asked)
-        if (!isRecorded(field))
-          records.set(
-            field.name,
-            recordOf(derivation.codes(field, null, timeframe, isConditionField(field) ? lag : 0), timeframe),
-          )
+      for (const field of asked) {
+        if (isRecorded(field)) continue
+        const codes = derivation.codes(field, null, timeframe, isConditionField(field) ? lag : 0)
+        records.set(field.name, recordOf(codes, timeframe))
+      }
       yield { ...found, fields: columnsOf(records) }
     }
   } finally {
@@ -194,15 +190,15 @@ async function readPlace(cache: Asked, ticker: string, need: Need): Promise<Plac
   const series = await first(seriesAt(cache, [ticker], need.timeframe, need))
   if (series === null) throw await cache.unknown(ticker)
   const daily = need.bars ? await cache.store.bars(ticker) : null
-  return { series, bars: barsIn(daily, need.timeframe, series) }
+  return placeIn(series, daily, need.timeframe)
 }
 
-/** All bars of a series that was read. Throws Busy where others have come meanwhile. */
-function barsIn(daily: Series | null, timeframe: Timeframe, { entry, calendar }: RecordedSeries): Series | null {
-  if (daily === null) return null
-  const bars = barsAt(timeframe, daily, entry.assetClass)
-  if (bars.days.length === calendar.days.length) return bars
-  throw new Busy(`${entry.ticker} was imported anew while it was being read; try again`)
+/** A series that was read, with all of its bars where they are needed. Throws Busy where others have come meanwhile. */
+function placeIn(series: RecordedSeries | null, daily: Series | null, timeframe: Timeframe): Place {
+  if (series === null || daily === null) return { series, bars: null }
+  const bars = barsAt(timeframe, daily, series.entry.assetClass)
+  if (bars.days.length === series.calendar.days.length) return { series, bars }
+  throw new Busy(`${series.entry.ticker} was imported anew while it was being read; try again`)
 }
 
 /** The places of the tickers that a condition names, for whoever asks for the subjects of many tickers. */
@@ -252,13 +248,13 @@ class Derivation {
     const { series } = this.#at(ticker, timeframe)
     const calendar = series?.calendar ?? NO_BARS
     const { bands } = field
-    if (isRecorded(field)) {
-      // A ticker without data for it has none.
-      const record: Transitions = (series && recordIn(series.fields, field.name)) ?? NO_TRANSITIONS
-      return { ...calendar, bands, codes: bandsByBar(record, calendar.days.length), transitions: record }
+    if (!isRecorded(field)) {
+      const codes = this.codes(field, ticker, timeframe, 0)
+      return { ...calendar, bands, codes, transitions: transitions(codes) }
     }
-    const codes = this.codes(field, ticker, timeframe, 0)
-    return { ...calendar, bands, codes, transitions: transitions(codes) }
+    // A ticker without data for it has none.
+    const record = (series && recordIn(series.fields, field.name)) ?? NO_TRANSITIONS
+    return { ...calendar, bands, codes: bandsByBar(record, calendar.days.length), transitions: record }
   }
 
   /** @param lag how many bars earlier a condition looks at the tickers that it names itself */

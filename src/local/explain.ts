@@ -8,17 +8,8 @@ import { printCondition, printSubject, type Subject, testsOf } from '../language
 import { readingsOf } from '../language/truth.js'
 import { type Day, formatDay } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
-import type { HistoricEvent, Missing } from '../model/event.js'
-import {
-  type Adjustment,
-  type Bar,
-  bandsByBar,
-  barOf,
-  type Performance,
-  type Series,
-  type Stability,
-  UNDEFINED,
-} from '../model/series.js'
+import type { BandEvent, HistoricEvent, Missing } from '../model/event.js'
+import { type Adjustment, type Bar, bandsByBar, barOf, type Performance, type Series } from '../model/series.js'
 import { TIER_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../model/terms.js'
 import type { TickerEntry } from '../store/store.js'
 import { entitle, PLANS, planOf } from '../tiers.js'
@@ -194,21 +185,21 @@ async function judgedTests(
   })
   const { initialBar } = view.record!
   const isBegun = initialBar >= 0 && initialBar < view.bars
-  const code = bandsByBar(view.record!, view.bars)[t]!
+  const band = field.bands[bandsByBar(view.record!, view.bars)[t]!] ?? null
   const unknown = tests.filter(({ holds }) => holds === null).map(({ test }) => test)
   return {
     warm_up: { bars: isBegun ? initialBar : view.bars, first_date: isBegun ? formatDay(view.days[initialBar]!) : null },
     rule: ruleInWords(field),
     readings: [],
     tests,
-    band: code === UNDEFINED ? null : field.bands[code]!,
-    undefined_because: code === UNDEFINED ? `unknown on this bar: ${unknown.join(', ')}` : null,
+    band,
+    undefined_because: band === null ? `unknown on this bar: ${unknown.join(', ')}` : null,
     price_note: null,
   }
 }
 
 function judged(field: Field, panel: Panel, t: number, known: number, lack: string | null) {
-  const code = field.classify(panel)[t]!
+  const band = field.bands[field.classify(panel)[t]!] ?? null
   const readings = field.readings(panel, t)
   // Without facts no number of bars would do.
   const bars = lack === null ? field.warmUp(panel) : 0
@@ -217,8 +208,8 @@ function judged(field: Field, panel: Panel, t: number, known: number, lack: stri
     warm_up: { bars, first_date: first },
     rule: field.rule,
     readings: readings.map(({ name, value, note }) => ({ name, value, note: note ?? null })),
-    band: code === UNDEFINED ? null : field.bands[code]!,
-    undefined_because: code === UNDEFINED ? (lack ?? whyUndefined(t, bars, first, readings)) : null,
+    band,
+    undefined_because: band === null ? (lack ?? whyUndefined(t, bars, first, readings)) : null,
   }
 }
 
@@ -241,16 +232,10 @@ function inForce(view: View, t: number) {
 }
 
 /** What an event's labels were worked out from. Keys above the tier are left out, as in the response. */
-export interface ExplainedEvent {
-  prev_band: string
-  stability_at_entry?: Stability
-  flips_recent_at_entry?: number
-  flips_lookback?: string
+export interface ExplainedEvent extends Omit<BandEvent, 'date' | 'band' | 'aftermath'> {
   /** Dates of the flips that were counted, this one included. */
   flips?: string[]
   stability?: StabilitySum
-  duration_days?: number | null
-  duration_weeks?: number | null
   /** Window → what followed; null below the tier that shows it. */
   windows: Record<string, ExplainedWindow> | null
 }

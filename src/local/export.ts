@@ -4,7 +4,7 @@ import { percentile, type Ranks } from '../indicators/rank.js'
 import { isRuled, TRUE, TRUTHS } from '../language/as-field.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { Column, ExportedBar, ExportedEvent, ExportedSeriesBar } from '../model/event.js'
-import { bandsByBar, barOf, UNDEFINED } from '../model/series.js'
+import { bandsByBar, barOf } from '../model/series.js'
 import { TIMEFRAME_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../model/terms.js'
 import { checkDay, listOf, withoutNulls } from '../params/arguments.js'
 import { checkedNames, readParams } from '../params/row.js'
@@ -288,10 +288,7 @@ function* rowsOf(
       date: formatDay(series.days[t]!),
     }
     for (const [name, values] of numbers) row[name] = Number.isNaN(values[t]!) ? null : values[t]!
-    for (const { field, codes } of bands) {
-      const code = codes[t]!
-      row[field.name] = code === UNDEFINED ? null : field.bands[code]!
-    }
+    for (const { field, codes } of bands) row[field.name] = field.bands[codes[t]!] ?? null
     yield row
   }
 }

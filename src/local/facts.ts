@@ -1,4 +1,4 @@
-import { type Day, formatDay } from '../model/day.js'
+import { type Day, dateOf, formatDay } from '../model/day.js'
 import {
   FACT_COLUMNS,
   FACT_KINDS,
@@ -52,23 +52,19 @@ export interface KnownFact extends Readonly<Record<string, string | number | nul
 /** Facts known by the cache's as-of day. `kind` chooses one kind. Throws NotFound for a ticker without bars and facts. */
 export async function facts(cache: Cache, { ticker, kind }: { ticker: string; kind?: FactKind }): Promise<KnownFacts> {
   const sheets = await cache.store.sheets(ticker)
-  if (Object.keys(sheets).length === 0) await knownTicker(cache, ticker)
+  if (Object.keys(sheets).length === 0 && (await cache.store.ticker(ticker)) === null)
+    throw await cache.unknown(ticker, 'no bars and no facts', await cache.store.factTickers())
   const kinds = FACT_KINDS.filter(name => kind === undefined || name === kind)
   const records = kinds.flatMap(name => recordsOf(name, sheets, cache.asOf))
   return {
     schema: 'bands.facts/1',
     ticker,
-    as_of: cache.asOf === null ? null : formatDay(cache.asOf),
+    as_of: dateOf(cache.asOf),
     security: knownSecurity(securityOf(sheets), cache.asOf),
     counted: countedFacts(sheets) !== null,
     kinds: kinds.map(name => summary(name, records)).filter(({ records: count }) => count > 0),
     records,
   }
-}
-
-async function knownTicker(cache: Cache, ticker: string): Promise<void> {
-  if ((await cache.store.ticker(ticker)) !== null) return
-  throw await cache.unknown(ticker, 'no bars and no facts', await cache.store.factTickers())
 }
 
 function recordsOf(kind: FactKind, sheets: FactSheets, asOf: Day | null): KnownFact[] {
@@ -80,7 +76,7 @@ function recordsOf(kind: FactKind, sheets: FactSheets, asOf: Day | null): KnownF
     .map(({ record, from, known }) => ({
       kind,
       ...columnsOf(kind, kind === 'securities' ? knownBy(record as Security, asOf) : record),
-      known: known === null ? null : formatDay(known),
+      known: dateOf(known),
       usable_from: known === null ? null : formatDay(usableOn(kind, record, known)),
       ...from,
     }))
@@ -96,7 +92,7 @@ function knownBy(security: Security, asOf: Day | null): Security {
 function knownSecurity(security: Security | null, asOf: Day | null): KnownFacts['security'] {
   if (security === null) return null
   const { delisted, ...what } = knownBy(security, asOf)
-  return delisted === undefined ? what : { ...what, delisted: formatDay(delisted) }
+  return { ...what, ...(delisted !== undefined && { delisted: formatDay(delisted) }) }
 }
 
 function usableOn(kind: FactKind, record: FactRecord, known: Day): Day {

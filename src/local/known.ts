@@ -37,19 +37,14 @@ export async function knownTickers(
   store: Store,
   today: Day,
 ): Promise<{ entry: TickerEntry; known: KnownBars | null }[]> {
-  if ((await store.definitions()) === UNDERIVED) {
-    const found = []
-    for (const entry of await store.tickers())
-      found.push({ entry, known: entry.first > today ? null : await lookedUp(store, entry, today, false) })
-    return found
+  const isDerived = (await store.definitions()) !== UNDERIVED
+  const knownOf = async (entry: TickerEntry, summary?: TickerSummary) => {
+    const isTold = summary !== undefined && entry.last <= today
+    return { entry, known: isTold ? toldBy(summary, today) : await lookedUp(store, entry, today, isDerived) }
   }
   const found = []
-  for (const summary of await store.summaries()) {
-    const { entry } = summary
-    const isWhole = entry.last <= today
-    const known = isWhole ? toldBy(summary, today) : entry.first > today ? null : await lookedUp(store, entry, today)
-    found.push({ entry, known })
-  }
+  if (isDerived) for (const summary of await store.summaries()) found.push(await knownOf(summary.entry, summary))
+  else for (const entry of await store.tickers()) found.push(await knownOf(entry))
   return found
 }
 
@@ -63,7 +58,8 @@ function toldBy({ entry, marks, stretches, daily, weekly }: TickerSummary, today
 }
 
 /** @param isDerived whether there are weeks and events */
-async function lookedUp(store: Store, entry: TickerEntry, today: Day, isDerived = true): Promise<KnownBars> {
+async function lookedUp(store: Store, entry: TickerEntry, today: Day, isDerived: boolean): Promise<KnownBars | null> {
+  if (entry.first > today) return null
   const series = (await store.bars(entry.ticker))!
   const { days } = series
   const bars = countUpTo(days, today)
@@ -117,17 +113,6 @@ async function counts(
   return found
 }
 
-/** A step from one bar to the next that no trading made, and the user has accepted. */
-interface KnownJump {
-  day: Day
-  /** The bars from the day on are so many times those before. */
-  factor: number
-}
-
-function jumpsIn({ origins }: KnownBars): KnownJump[] {
-  return origins.flatMap(({ first, jump }) => (jump === undefined ? [] : [{ day: first, factor: jump }]))
-}
-
 /** What is odd about stored bars, stays until somebody does something about it, and is shown until then. */
 
 const KINDS = ['accepted_jump', 'outside_range', 'to_come', 'far_behind', 'far_beyond'] as const
@@ -151,18 +136,6 @@ export interface StoredOddity {
 /** A ticker's last bars are far from those of the others when more days lie between. */
 const FAR = 30
 
-/** What is seen of a ticker on a day. */
-interface Seen {
-  ticker: string
-  /** null where all of its bars are to come. */
-  last: Day | null
-  /** The last of its bars to come. */
-  toCome: Day | null
-  jumps: readonly KnownJump[]
-  /** Days of the bars that open or close outside their high and low. */
-  outside: readonly Day[]
-}
-
 /**
  * @param tickers as they were known on the day up to which bars count
  * @param lastDay the last day that can have a bar; null where what comes after that day is not to be shown
@@ -172,39 +145,30 @@ export function odditiesOf(
   securities: ReadonlyMap<string, Security>,
   lastDay: Day | null,
 ): StoredOddity[] {
-  const seen = tickers.flatMap(({ entry, known }) => seenOf(entry, known, lastDay))
-  const found = [...seen.flatMap(alone), ...beside(seen, ticker => securities.get(ticker)?.delisted !== undefined)]
+  const lasts = Int32Array.from(tickers.flatMap(({ known }) => known?.origins.at(-1)?.last ?? [])).sort()
+  const middle = lasts[lasts.length >> 1] ?? 0
+  const found = tickers.flatMap(({ entry, known }): StoredOddity[] => {
+    const { ticker, last } = entry
+    const toCome = lastDay !== null && last > lastDay ? [oddity('to_come', ticker, last)] : []
+    const isDelisted = securities.get(ticker)?.delisted !== undefined
+    return known === null ? toCome : [...toCome, ...odditiesIn(ticker, known, middle, isDelisted)]
+  })
   return KINDS.flatMap(kind => found.filter(oddity => oddity.kind === kind))
 }
 
-/** Nothing of a ticker without bars by then. */
-function seenOf({ ticker, last }: TickerEntry, known: KnownBars | null, lastDay: Day | null): Seen[] {
-  const toCome = lastDay !== null && last > lastDay ? last : null
-  if (known === null) return toCome === null ? [] : [{ ticker, last: null, toCome, jumps: [], outside: [] }]
-  const { origins, marks } = known
-  return [{ ticker, last: origins.at(-1)!.last, toCome, jumps: jumpsIn(known), outside: marks.outside }]
+/** @param middle the last bar of the middle one of all tickers */
+function* odditiesIn(ticker: string, { origins, marks }: KnownBars, middle: Day, isDelisted: boolean) {
+  for (const { first, jump } of origins)
+    if (jump !== undefined) yield oddity('accepted_jump', ticker, first, { factor: jump })
+  const bars = marks.outside.length
+  if (bars > 0) yield oddity('outside_range', ticker, marks.outside.at(-1)!, { bars })
+  const { last } = origins.at(-1)!
+  if (last > middle + FAR) yield oddity('far_beyond', ticker, last)
+  if (last < middle - FAR && !isDelisted) yield oddity('far_behind', ticker, last)
 }
 
-function alone({ ticker, toCome, jumps, outside }: Seen): StoredOddity[] {
-  const found = jumps.map(({ day, factor }): StoredOddity => {
-    return { kind: 'accepted_jump', ticker, date: formatDay(day), factor, bars: null }
-  })
-  const last = outside.at(-1)
-  if (last !== undefined)
-    found.push({ kind: 'outside_range', ticker, date: formatDay(last), factor: null, bars: outside.length })
-  if (toCome !== null) found.push({ kind: 'to_come', ticker, date: formatDay(toCome), factor: null, bars: null })
-  return found
-}
-
-function beside(seen: readonly Seen[], isDelisted: (ticker: string) => boolean): StoredOddity[] {
-  const lasts = Int32Array.from(seen.flatMap(({ last }) => last ?? [])).sort()
-  const middle = lasts[lasts.length >> 1] ?? 0
-  return seen.flatMap(({ ticker, last }): StoredOddity[] => {
-    if (last === null) return []
-    const far = { ticker, date: formatDay(last), factor: null, bars: null }
-    if (last > middle + FAR) return [{ kind: 'far_beyond', ...far }]
-    return last < middle - FAR && !isDelisted(ticker) ? [{ kind: 'far_behind', ...far }] : []
-  })
+function oddity(kind: StoredOddity['kind'], ticker: string, day: Day, more: Partial<StoredOddity> = {}): StoredOddity {
+  return { kind, ticker, date: formatDay(day), factor: null, bars: null, ...more }
 }
 
 /** Oddities as people read them, a line a kind: what it is, and what to do about it. */

@@ -149,15 +149,16 @@ async function figuresOf({ listed, low }: Match, standings: Standings, then: Cac
     trend_context: () => inForce('trend_direction'),
     accumulation_state: () => inForce('accumulation_state'),
     // Coins and funds have none, which is not the same as one that is not known.
-    ...(assetClass === 'crypto' || assetClass === 'etf' ? {} : fundamentalFigures(inForce)),
+    ...(assetClass === 'crypto' || assetClass === 'etf'
+      ? {}
+      : Object.fromEntries(FUNDAMENTAL.map(field => [field, () => inForce(field)]))),
   }
 }
 
+const FUNDAMENTAL = ['valuation_zone', 'earnings_proximity', 'growth_zone', 'analyst_consensus'] as const
+
 /** Fields of which the band in force is told. */
-const IN_FORCE = [
-  ...['volume_ratio_band', 'trend_direction', 'accumulation_state'],
-  ...['valuation_zone', 'earnings_proximity', 'growth_zone', 'analyst_consensus'],
-]
+const IN_FORCE = ['volume_ratio_band', 'trend_direction', 'accumulation_state', ...FUNDAMENTAL]
 
 /**
  * The band of a field as it is recorded, and as `bands now` tells it, all in one read once the first is asked for; Busy
@@ -186,15 +187,6 @@ function sectorFigures(listed: Listed, standings: Standings) {
   } satisfies Partial<OversoldFigures>
 }
 
-function fundamentalFigures(inForce: (field: string) => Promise<string | null>) {
-  return {
-    valuation_zone: () => inForce('valuation_zone'),
-    earnings_proximity: () => inForce('earnings_proximity'),
-    growth_zone: () => inForce('growth_zone'),
-    analyst_consensus: () => inForce('analyst_consensus'),
-  } satisfies Partial<OversoldFigures>
-}
-
 /** What the bars of a match tell, each figure worked out when it is asked for. */
 function chartFigures(low: Low) {
   const { panel, streaks } = low
@@ -208,7 +200,10 @@ function chartFigures(low: Low) {
     rsi_zone_stability: () => stability(low),
     rsi_zone_flips_recent: () => flips(low),
     historical_median_oversold_days: () => median(endedLengths(low)),
-    historical_max_oversold_days: () => longestEnded(low),
+    historical_max_oversold_days: () =>
+      endedLengths(low)
+        .sort((a, b) => a - b)
+        .at(-1) ?? null,
   } satisfies Partial<OversoldFigures>
 }
 
@@ -247,11 +242,6 @@ function recent({ panel, streaks }: Low): Streak[] {
 
 function endedLengths(low: Low): number[] {
   return recent(low).slice(0, -1).map(lengthOf)
-}
-
-function longestEnded(low: Low): number | null {
-  const lengths = endedLengths(low)
-  return lengths.length === 0 ? null : Math.max(...lengths)
 }
 
 /** Changes of the zone within the lookback. */

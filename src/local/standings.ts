@@ -246,7 +246,7 @@ export async function passes(listed: Listed, query: OversoldQuery, store: Store,
 export function checkSector(sector: string, securities: Iterable<Security>): void {
   const spelled = new Map<string, string>()
   for (const security of securities) {
-    const name = nameOf(security)
+    const name = sectorOf({ security })
     if (name !== null && !spelled.has(name.toLowerCase())) spelled.set(name.toLowerCase(), name)
   }
   if (spelled.has(sector.trim().toLowerCase())) return
@@ -261,8 +261,8 @@ export function checkSector(sector: string, securities: Iterable<Security>): voi
 }
 
 /** As it was given, outer blanks aside; null where nobody told. */
-export function sectorOf({ security }: Listed): string | null {
-  return security === null ? null : nameOf(security)
+export function sectorOf({ security }: Pick<Listed, 'security'>): string | null {
+  return security?.sector?.trim() || null
 }
 
 export function marketCapTierOf({ security }: Listed): MarketCapTier | null {
@@ -281,10 +281,6 @@ export async function assetClassOf(listed: Listed, store: Store, date: Day): Pro
 async function hasFacts(ticker: string, store: Store, date: Day): Promise<boolean> {
   const known = factsKnownBy(factsOf(await store.sheets(ticker)), date)
   return Object.values(known).some(records => records.length > 0)
-}
-
-function nameOf({ sector }: Security): string | null {
-  return sector?.trim() || null
 }
 
 /** Below all where it is unknown. */

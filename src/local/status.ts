@@ -1,4 +1,4 @@
-import { formatDay, parseDay } from '../model/day.js'
+import { dateOf, formatDay, parseDay } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import type { Adjustment, AssetClass } from '../model/series.js'
 import type { TickerEntry } from '../store/store.js'
@@ -116,7 +116,7 @@ export async function status(cache: Cache): Promise<Status> {
     schema_version: schema,
     definitions,
     definitions_current: definitions === DEFINITIONS_VERSION,
-    as_of: asOf === null ? null : formatDay(asOf),
+    as_of: dateOf(asOf),
     unfinished: behind.steps,
     ...(behind.files.length > 0 && { part_loaded: behind.files.map(({ content: _digest, ...part }) => part) }),
     bars: tickers.reduce((sum, ticker) => sum + ticker.bars, 0),

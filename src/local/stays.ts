@@ -25,8 +25,7 @@ export async function* staysIn(cache: Cache, query: StaysQuery): AsyncGenerator<
   const { tickers, fields, timeframe, context: other, lag } = query
   const [first] = fields
   if (tickers.length === 0 || first === undefined) return
-  const entitled = (field: string): void =>
-    entitle({ field, ...(other === undefined ? {} : { context: other }) }, cache.tier, cache.fieldSet)
+  const entitled = (field: string): void => entitle({ ...query, field }, cache.tier, cache.fieldSet)
   // Refused before anything is read; every other field in its turn.
   entitled(first)
   const plan = planOf(cache.tier)
@@ -140,13 +139,15 @@ function transitionsOn(
   columns: FieldColumns,
   places: readonly number[],
   { from, to, ended }: Cut,
-  { days, known }: RecordedSeries['calendar'],
+  calendar: RecordedSeries['calendar'],
   { shows, context }: Asked,
 ): TransitionColumns {
   let rows = 0
   for (let f = 0; f < places.length; f++) rows += to[f]! - from[f]!
   const found = emptyTransitions(places.length, rows)
+  const contexts: (string | null)[] = []
   const { first, bars, bands, stability, flips, initialBand } = columns
+  const { days, known } = calendar
   let at = 0
   for (let f = 0; f < places.length; f++) {
     const place = places[f]!
@@ -160,22 +161,9 @@ function transitionsOn(
       found.stability[at] = shows ? stability[row]! : UNDEFINED
       found.flips[at] = shows ? flips[row]! : UNDEFINED
       found.lasted[at] = row + 1 < end ? bars[row + 1]! - bar : -1
+      if (context !== null) contexts.push(bandEnteredBy(context, calendar, bar))
     }
     found.first[f + 1] = at
   }
-  return context === null ? found : { ...found, contexts: contextsOn(columns, from, to, { days, known }, context) }
-}
-
-/** The band of the context ticker on each of the transitions. */
-function contextsOn(
-  { bars }: FieldColumns,
-  from: Int32Array,
-  to: Int32Array,
-  calendar: RecordedSeries['calendar'],
-  context: View,
-): (string | null)[] {
-  const contexts: (string | null)[] = []
-  for (let f = 0; f < from.length; f++)
-    for (let row = from[f]!; row < to[f]!; row++) contexts.push(bandEnteredBy(context, calendar, bars[row]!))
-  return contexts
+  return context === null ? found : { ...found, contexts }
 }

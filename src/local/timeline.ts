@@ -1,9 +1,9 @@
 import { formatDay } from '../model/day.js'
 import type { HistoryQuery } from '../model/event.js'
-import type { Adjustment } from '../model/series.js'
+import { type Adjustment, bandsByBar } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import type { Cache } from './cache.js'
-import { barsBetween, type View } from './view.js'
+import { barsBetween } from './view.js'
 
 /** Prices and bands side by side, bar by bar: what `bands show` draws. */
 export interface Timeline {
@@ -41,7 +41,8 @@ export async function timeline(cache: Cache, query: HistoryQuery, most = SHOWN_B
   const { view, found, today, plan, rangeStart } = await cache.find(query)
   const { close } = await cache.series(ticker, timeframe)
   const marked = new Set(found.map(i => view.record!.bars[i]!))
-  const inForce = bandsInForce(view)
+  // The band in force goes on over bars without one of their own.
+  const inForce = view.record && bandsByBar({ ...view.record, gaps: new Int32Array() }, view.bars)
   const between = barsBetween(view, query, rangeStart)
   return {
     schema: 'bands.show/1',
@@ -55,16 +56,8 @@ export async function timeline(cache: Cache, query: HistoryQuery, most = SHOWN_B
     bars: Array.from(query.after === undefined ? between.slice(-most) : between, t => ({
       date: formatDay(view.days[t]!),
       close: close[t]!,
-      band: inForce[t]!,
+      band: (inForce && view.bands[inForce[t]!]) ?? null,
       event: marked.has(t),
     })),
   }
-}
-
-function bandsInForce({ record, events, bars, bands }: View): (string | null)[] {
-  const inForce = new Array<string | null>(bars).fill(null)
-  if (record === null || record.initialBar < 0) return inForce
-  inForce.fill(bands[record.initialBand]!, record.initialBar)
-  for (let i = 0; i < events; i++) inForce.fill(bands[record.bands[i]!]!, record.bars[i]!)
-  return inForce
 }

@@ -1,7 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import { recordSeries } from '../engine/record.js'
 import { remedy } from '../errors.js'
 import { BUILT_IN } from '../fields/index.js'
-import type { FieldRecord, Outcomes } from '../model/series.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
 import { copyAgain, type Damage, isCopyOf, type Store, UNDERIVED } from '../store/store.js'
 import { Behind, type Cache } from './cache.js'
@@ -42,26 +42,10 @@ async function differences(store: Store, company: Company, timeframe: Timeframe,
   const damages: Damage[] = []
   for (const { name: field } of BUILT_IN.all) {
     const kept = await store.recorded(ticker, timeframe, field)
-    if (kept !== null && isSame(columnsOf(kept.field, kept.outcomes), columnsOf(fields.get(field) ?? null, outcomes)))
-      continue
+    const anew = { field: fields.get(field) ?? null, outcomes }
+    if (kept !== null && isDeepStrictEqual({ field: kept.field, outcomes: kept.outcomes }, anew)) continue
     const what = `its ${timeframe} ${field} events are not what its bars and facts give`
     damages.push({ ticker, what, mend: remedy('rebuild') })
   }
   return damages
-}
-
-function columnsOf(record: FieldRecord | null, { close, ranks }: Outcomes): ArrayLike<number>[] {
-  if (record === null) return [close, ...ranks]
-  const { initialBar, initialBand, bars, bands, gaps, flips, stability } = record
-  return [close, ...ranks, [initialBar, initialBand], bars, bands, gaps, flips, stability]
-}
-
-function isSame(some: readonly ArrayLike<number>[], others: readonly ArrayLike<number>[]): boolean {
-  return some.length === others.length && some.every((column, i) => isSameColumn(column, others[i]!))
-}
-
-function isSameColumn(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
-  if (a.length !== b.length) return false
-  for (let i = 0; i < a.length; i++) if (!Object.is(a[i], b[i])) return false
-  return true
 }

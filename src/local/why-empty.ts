@@ -4,7 +4,7 @@ import type { Day } from '../model/day.js'
 import type { HistoryQuery } from '../model/event.js'
 import { bandsByBar, UNDEFINED } from '../model/series.js'
 import type { WhyEmpty } from '../source.js'
-import type { Cache } from './cache.js'
+import type { Cache, Found } from './cache.js'
 import { bandEnteredBy, countedFacts, lackOf, NO_ASIDES, search, stayOn, type View } from './view.js'
 
 /**
@@ -38,11 +38,7 @@ export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEm
 }
 
 /** What is known of a question whose dates have bars. */
-interface Asked {
-  view: View
-  context: View | null
-  when: View | null
-  rangeStart: Day
+interface Asked extends Pick<Found, 'view' | 'context' | 'when' | 'rangeStart'> {
   from: Day
   to: Day
   range: Extract<WhyEmpty, { code: 'no_day' }>['range']

@@ -236,16 +236,12 @@ export function questionOf({ lists, fields, when, lag = 0 }: Asked, all: readonl
 const LATEST = 7
 
 /** Throws TierRestricted, NotFound for a ticker that is not there, InvalidParameter for no ticker or field. */
-export async function changes(
-  local: Local,
-  query: ChangesQuery,
-  { step }: { step?: (text: () => string) => void } = {},
-): Promise<Changed> {
+export async function changes(local: Local, query: ChangesQuery, { step }: ScreenWays = {}): Promise<Changed> {
   const { since, marks: told } = query
   const tickers = [...new Set(query.tickers)].sort()
   if (query.fields.length === 0) throw new InvalidParameter('changes are of a field.', { param: 'field' })
   const today = await local.today()
-  const found: (ExportedEvent & { place: number })[] = []
+  const found: ExportedEvent[] = []
   const marks: Mark[] = []
   for (const timeframe of query.timeframes) {
     const days = new Map(told?.filter(mark => mark.timeframe === timeframe).map(({ ticker, day }) => [ticker, day]))
@@ -262,12 +258,12 @@ export async function changes(
     const beside = { ...(query.when !== undefined && { when: query.when }), ...(query.lag && { lag: query.lag }) }
     for (const one of changed) found.push(...(await eventsIn(local, one, { ...asked, ...beside })))
   }
-  const inOrder = found.sort(newestFirst).map(({ place: _place, ...event }) => event)
   const document: Changes = {
     schema: 'bands.changes/1',
     since: told === undefined || told.length === 0 ? formatDay(since) : 'last',
     as_of: formatDay(today),
-    changes: inOrder,
+    // Events of one day stand in the order of the fields, as they were found.
+    changes: found.sort(newestFirst),
   }
   return { found: document, marks }
 }
@@ -307,21 +303,20 @@ async function eventsIn(
   local: Local,
   { ticker, fields }: Changing,
   asked: { timeframe: Timeframe; after: Day; when?: string; lag?: number },
-): Promise<(ExportedEvent & { place: number })[]> {
-  const found: (ExportedEvent & { place: number })[] = []
-  const names = [...fields.keys()]
-  for await (const history of local.histories({ ...asked, tickers: [ticker], fields: names, outcomes: 'known' })) {
+): Promise<ExportedEvent[]> {
+  const found: ExportedEvent[] = []
+  const read = { ...asked, tickers: [ticker], fields: [...fields.keys()], outcomes: 'known' } as const
+  for await (const history of local.histories(read)) {
     const { field, timeframe } = history
     for (const { missing: _missing, returns = {}, percentiles = {}, ...event } of eventsOf(history))
       if (fields.get(field)!.has(parseDay(event.date)!))
-        found.push({ ticker, field, timeframe, ...event, returns, percentiles, place: names.indexOf(field) })
+        found.push({ ticker, field, timeframe, ...event, returns, percentiles })
   }
   return found
 }
 
-function newestFirst(a: ExportedEvent & { place: number }, b: ExportedEvent & { place: number }): number {
+function newestFirst(a: ExportedEvent, b: ExportedEvent): number {
   if (a.date !== b.date) return a.date < b.date ? 1 : -1
   if (a.ticker !== b.ticker) return a.ticker < b.ticker ? -1 : 1
-  if (a.timeframe !== b.timeframe) return a.timeframe === 'daily' ? -1 : 1
-  return a.place - b.place
+  return a.timeframe === b.timeframe ? 0 : a.timeframe === 'daily' ? -1 : 1
 }
