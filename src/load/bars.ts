@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { neededFrom, sinceBar } from '../engine/tail.js'
+import { neededFrom, sinceBar } from '../engine/record.js'
 import { BadData, InvalidParameter, parameter, sentence, type Words } from '../errors.js'
 import type { WarningKind } from '../feeds/feed.js'
 import { Behind } from '../local/cache.js'

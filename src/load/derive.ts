@@ -1,5 +1,4 @@
-import { record, recordFields } from '../engine/record.js'
-import { recordTail } from '../engine/tail.js'
+import { record, recordFields, recordTail } from '../engine/record.js'
 import type { Field } from '../fields/field.js'
 import type { SectorView } from '../fields/fundamentals.js'
 import { ALONE, BY_SECTOR, FIELDS } from '../fields/index.js'

@@ -135,16 +135,13 @@ function doubtsOf(ticker: string, { splits }: FactSheets): Words[] {
     const next = all[i + 1]
     if (next?.ex_date === ex_date && next.ratio !== ratio)
       return [`${ticker} is split by ${ratio} and by ${next.ratio} on ${day}, and the one given last counts`]
-    const other = all.slice(i + 1).find(later => later.ratio === ratio && isNear(later.ex_date, ex_date))
+    const last = ex_date + SAME_SPLIT_DAYS
+    const other = all.find(later => later.ratio === ratio && later.ex_date > ex_date && later.ex_date <= last)
     if (other === undefined) return []
     const dates = `${day} and ${formatDay(other.ex_date)}`
     const both = `${ticker} has two splits of ratio ${ratio} on ${dates}, and both count`
     return [sentence`${both}; ${parameter('replace')} starts its splits again`]
   })
-}
-
-function isNear(one: number, other: number): boolean {
-  return one !== other && Math.abs(one - other) <= SAME_SPLIT_DAYS
 }
 
 /** What the comparison within a sector stands on: earnings yields, and who is in it. */

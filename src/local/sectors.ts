@@ -1,7 +1,6 @@
 import { barsAt } from '../engine/record.js'
 import type { Field } from '../fields/field.js'
 import { once, Sector, type SectorView } from '../fields/fundamentals.js'
-import { FIELDS } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
 import { SplitBasis } from '../fields/quarters.js'
 import { countUpTo, type Day } from '../model/day.js'
@@ -68,9 +67,9 @@ export class Sectors {
   }
 }
 
-/** A ticker with bars, and its facts where one of the fields stands on any. */
-export async function companyOf(store: Store, entry: TickerEntry, fields: readonly Field[] = FIELDS): Promise<Company> {
-  const needsFacts = fields.some(({ needs }) => needs !== 'bars')
+/** A ticker with bars, and its facts; where fields are given, only if one of them stands on any. */
+export async function companyOf(store: Store, entry: TickerEntry, fields?: readonly Field[]): Promise<Company> {
+  const needsFacts = fields?.some(({ needs }) => needs !== 'bars') ?? true
   const facts = needsFacts ? countedFacts(await store.sheets(entry.ticker)) : null
   return { entry, daily: (await store.bars(entry.ticker))!, facts }
 }

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { record } from '../../src/engine/record.js'
-import { neededFrom, type RecordedEnd, recordTail, sinceBar } from '../../src/engine/tail.js'
+import { neededFrom, type RecordedEnd, record, recordTail, sinceBar } from '../../src/engine/record.js'
 import { TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import { bandsByBar, type FieldRecord, type FieldTail, head, type Series, UNDEFINED } from '../../src/model/series.js'
 import { TIMEFRAME_NAMES, TIMEFRAMES } from '../../src/model/terms.js'

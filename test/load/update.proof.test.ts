@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { recordTail, sinceBar } from '../../src/engine/tail.js'
+import { recordTail, sinceBar } from '../../src/engine/record.js'
 import { remedy } from '../../src/errors.js'
 import type { TickerFacts } from '../../src/feeds/feed.js'
 import { DEFINITIONS, DEFINITIONS_VERSION } from '../../src/model/definitions.js'

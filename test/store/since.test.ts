@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
-import { neededFrom, recordTail, sinceBar } from '../../src/engine/tail.js'
+import { neededFrom, recordTail, sinceBar } from '../../src/engine/record.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import { head, type Series } from '../../src/model/series.js'
 import { simulatedTicker } from '../../src/simulate/simulate.js'
