@@ -416,7 +416,7 @@ export class Importer {
     const onTicker = progressOf(part.file, of, onProgress)
     // Not at one moment: some are read while others are written.
     const found = deriveGroups(groups, change => change.kept(), { threads: this.#with.threads, onTicker })
-    let loaded = 0
+    let loaded = behind.through(part.content)
     for await (const { group, records, isLast } of found) {
       const through = isLast ? part.of : places.get(group.at(-1)!.ticker)! + 1
       behind.written({ ...part, tickers: through })
