@@ -155,12 +155,22 @@ function dateNote({ date, timeframe }: ExplainQuery, { days }: Series, t: number
 /** The rule applied to the bar, from the same indicators that the events were made with. */
 async function judgedBand(cache: Cache, field: Field, { ticker, timeframe }: ExplainQuery, view: View, t: number) {
   const panel = await cache.panel(ticker, timeframe, [field])
-  const factless = field.needs !== 'bars' && panel.fundamentals === null
-  const lack = factless ? worded(lackOf(field.name, ticker, await cache.store.sheets(ticker))) : null
+  const isOnFacts = field.needs !== 'bars'
+  const isFactless = isOnFacts && panel.fundamentals === null
+  const lack = isFactless ? worded(lackOf(field.name, ticker, await cache.store.sheets(ticker))) : null
   const { prices } = await cache.entry(ticker)
+  const band = field.bands[field.classify(panel)[t]!] ?? null
+  const readings = field.readings(panel, t)
+  // Without facts no number of bars would do.
+  const bars = isFactless ? 0 : field.warmUp(panel)
+  const first = bars < view.bars ? formatDay(panel.series.days[bars]!) : null
   return {
-    ...judged(field, panel, t, view.bars, lack),
-    price_note: field.needs !== 'bars' && prices === 'adjusted' ? paidNote(panel, t) : null,
+    warm_up: { bars, first_date: first },
+    rule: field.rule,
+    readings: readings.map(({ name, value, note }) => ({ name, value, note: note ?? null })),
+    band,
+    undefined_because: band === null ? (lack ?? whyUndefined(t, bars, first, readings)) : null,
+    price_note: isOnFacts && prices === 'adjusted' ? paidNote(panel, t) : null,
   }
 }
 
@@ -195,21 +205,6 @@ async function judgedTests(
     band,
     undefined_because: band === null ? `unknown on this bar: ${unknown.join(', ')}` : null,
     price_note: null,
-  }
-}
-
-function judged(field: Field, panel: Panel, t: number, known: number, lack: string | null) {
-  const band = field.bands[field.classify(panel)[t]!] ?? null
-  const readings = field.readings(panel, t)
-  // Without facts no number of bars would do.
-  const bars = lack === null ? field.warmUp(panel) : 0
-  const first = bars < known ? formatDay(panel.series.days[bars]!) : null
-  return {
-    warm_up: { bars, first_date: first },
-    rule: field.rule,
-    readings: readings.map(({ name, value, note }) => ({ name, value, note: note ?? null })),
-    band,
-    undefined_because: band === null ? (lack ?? whyUndefined(t, bars, first, readings)) : null,
   }
 }
 

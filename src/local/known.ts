@@ -1,9 +1,10 @@
 import { remedy, type Sentence, sentence } from '../errors.js'
 import { BUILT_IN } from '../fields/index.js'
-import { countBelow, countUpTo, type Day, formatDay } from '../model/day.js'
+import { countUpTo, type Day, formatDay } from '../model/day.js'
 import type { Security } from '../model/facts.js'
-import { type BarMarks, barsKnownBy, head, marksOf, recordsIn } from '../model/series.js'
-import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
+import { type BarMarks, barsKnownBy, head, marksOf } from '../model/series.js'
+import { TIMEFRAME_NAMES } from '../model/terms.js'
+import { first } from '../source.js'
 import {
   type Bringer,
   originsOf,
@@ -66,9 +67,12 @@ async function lookedUp(store: Store, entry: TickerEntry, today: Day, isDerived:
   const origins = originsIn(entry, days.subarray(0, bars))
   const counted = { weeks: 0, events: 0 }
   for (const timeframe of isDerived ? TIMEFRAME_NAMES : []) {
-    const { final, events } = await counts(store, entry.ticker, timeframe, today)
+    const query = { tickers: [entry.ticker], timeframe, fields: BUILT_IN.names, outcomes: false }
+    const found = await first(store.series(query))
+    if (found === null) continue
+    const final = barsKnownBy(found.calendar, today)
     if (timeframe === 'weekly') counted.weeks = final
-    counted.events += events
+    counted.events += found.fields.bars.filter(bar => bar < final).length
   }
   return { bars, ...counted, marks: marksOf(head(series, bars)), origins }
 }
@@ -94,23 +98,6 @@ export function sourceFile({ source, format, importedAt }: Bringer): SourceFile 
 /** The first of several imports, as it is told beside the last. */
 export function begunBy(begun: Bringer | undefined): { begun?: SourceFile } {
   return begun === undefined ? {} : { begun: sourceFile(begun) }
-}
-
-/** Bars that were final, and events on them. */
-async function counts(
-  store: Store,
-  ticker: string,
-  timeframe: Timeframe,
-  today: Day,
-): Promise<{ final: number; events: number }> {
-  const found = { final: 0, events: 0 }
-  const query = { tickers: [ticker], timeframe, fields: BUILT_IN.names, outcomes: false }
-  for await (const series of store.series(query)) {
-    if (series === null) continue
-    found.final = barsKnownBy(series.calendar, today)
-    for (const { bars } of recordsIn(series.fields).values()) found.events += countBelow(bars, found.final)
-  }
-  return found
 }
 
 /** What is odd about stored bars, stays until somebody does something about it, and is shown until then. */
