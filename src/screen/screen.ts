@@ -6,7 +6,8 @@ import { type Column, readingsOf } from '../language/truth.js'
 import type { Local } from '../local/local.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
 import type { ExportedEvent } from '../model/event.js'
-import { dateIn, eventsOf, type Stays, type TransitionColumns } from '../model/history.js'
+import { dateIn, eventsOf, type Stays } from '../model/history.js'
+import { numbersBetween } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import type { Mark } from '../source.js'
 import { type Tally, type TallyGroup, tally } from '../tally/tally.js'
@@ -280,20 +281,12 @@ function earliest(since: Day, days: ReadonlyMap<string, Day>): Day {
 }
 
 function changing({ fields, transitions }: Stays, since: Day, mark: Day | undefined): Changing['fields'] {
-  const columns = transitions()
+  const { first, days, known } = transitions()
+  const isNew = (row: number): boolean => (mark === undefined ? (known ?? days)[row]! > since : days[row]! > mark)
   const found = new Map<string, ReadonlySet<Day>>()
   for (const [f, field] of fields.entries()) {
-    const days = daysIn(columns, f, since, mark)
-    if (days.size > 0) found.set(field, days)
-  }
-  return found
-}
-
-function daysIn({ first, days, known }: TransitionColumns, f: number, since: Day, mark: Day | undefined): Set<Day> {
-  const found = new Set<Day>()
-  for (let row = first[f]!; row < first[f + 1]!; row++) {
-    const isNew = mark === undefined ? (known ?? days)[row]! > since : days[row]! > mark
-    if (isNew) found.add(days[row]!)
+    const rows = numbersBetween(first[f]!, first[f + 1]!).filter(isNew)
+    if (rows.length > 0) found.set(field, new Set(rows.map(row => days[row]!)))
   }
   return found
 }
