@@ -1,8 +1,6 @@
 import { countBelow, type Day } from '../model/day.js'
-import { emptySeries, type Series } from '../model/series.js'
+import { BAR_FIGURES, emptySeries, type Series } from '../model/series.js'
 import type { Bringer, Origin, PlacedOrigin } from '../store/store.js'
-
-const COLUMNS = ['open', 'high', 'low', 'close', 'volume'] as const
 
 /** Bars in a row that were there, or that came in. */
 export interface Stretch {
@@ -73,11 +71,11 @@ function hasDay(days: Int32Array, day: Day): boolean {
 function copyBars(from: Series, first: number, until: number, to: Series, at: number): void {
   if (until - first === 1) {
     to.days[at] = from.days[first]!
-    for (const column of COLUMNS) to[column][at] = from[column][first]!
+    for (const column of BAR_FIGURES) to[column][at] = from[column][first]!
     return
   }
   to.days.set(from.days.subarray(first, until), at)
-  for (const column of COLUMNS) to[column].set(from[column].subarray(first, until), at)
+  for (const column of BAR_FIGURES) to[column].set(from[column].subarray(first, until), at)
 }
 
 /** Adds bars to stretches: to the last where they go on with it. */
@@ -91,7 +89,7 @@ function add(stretches: Stretch[], place: number, bars: number): void {
 
 /** Whether two bars have the same prices and volume; unknown volumes are alike. */
 function sameBar(a: Series, i: number, b: Series, j: number): boolean {
-  for (const column of COLUMNS) if (!Object.is(a[column][i]!, b[column][j]!)) return false
+  for (const column of BAR_FIGURES) if (!Object.is(a[column][i]!, b[column][j]!)) return false
   // A file that tells only adjusted closes says nothing about the others.
   return b.unadjustedClose === undefined || paidAt(a, i) === b.unadjustedClose[j]
 }

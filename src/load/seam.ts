@@ -1,3 +1,4 @@
+import { PRICES } from '../feeds/layout.js'
 import { countBelow, countUpTo, type Day } from '../model/day.js'
 import type { Split } from '../model/facts.js'
 import { type Adjustment, gapBetween, isJump, jumpBetween, type Series, usualGap } from '../model/series.js'
@@ -77,25 +78,28 @@ export interface SeamOddity {
 /** Judges a file's bars of a ticker by those that are stored. */
 export function judge(stored: Series, given: Series, known: Known): { misfit: Misfit | null; oddities: SeamOddity[] } {
   const both = bothOf(stored, given)
+  const misfit = misfitOf(stored, given, both)
+  return misfit === null ? judgeSeams(stored, given, both, known) : { misfit, oddities: [] }
+}
+
+/** What the closes of the same days tell; null where they do not keep the two apart. */
+function misfitOf(stored: Series, given: Series, both: readonly Both[]): Misfit | null {
   const pairs = pairsOf(stored, given, both)
   // A file that has every stored day leaves nothing on another scale.
   const isWhole = pairs.length === stored.days.length
   const step = isWhole ? null : stepOf(pairs)
-  // What lies before the step is on another scale; where the file has all of that, nothing of it stays.
-  if (step !== null && !both.some(({ day, given }) => given < 0 && day < step.until))
-    return judgeSeams(stored, given, both, known)
-  if (step !== null) return { misfit: factorMisfit(factorOf(step.pairs), both, step.pairs, step.until), oddities: [] }
-  const factor = commonFactor(pairs)
-  if (factor !== null && !isWhole) return { misfit: factorMisfit(factor, both, pairs), oddities: [] }
-  const oneDay = isWhole || pairs.length !== 1 ? null : oneDayMisfit(stored, given, both)
-  if (oneDay !== null) return { misfit: oneDay, oddities: [] }
-  const differing = pairs.filter(({ ratio }) => Math.abs(ratio - 1) > ANOTHER).length
-  if (pairs.length > 1 && 2 * differing > pairs.length && factor === null) {
-    if (!movesAlike(pairs))
-      return { misfit: { reason: 'another_instrument', differing, common: pairs.length }, oddities: [] }
-    if (!isWhole) return { misfit: factorMisfit(middleOf(pairs), both, pairs), oddities: [] }
+  if (step !== null) {
+    // What lies before the step is on another scale; where the file has all of that, nothing of it stays.
+    const stays = both.some(({ day, given }) => given < 0 && day < step.until)
+    return stays ? factorMisfit(factorOf(step.pairs), both, step.pairs, step.until) : null
   }
-  return judgeSeams(stored, given, both, known)
+  const factor = commonFactor(pairs)
+  if (factor !== null) return isWhole ? null : factorMisfit(factor, both, pairs)
+  if (pairs.length === 1) return isWhole ? null : oneDayMisfit(stored, given, both)
+  const differing = pairs.filter(({ ratio }) => Math.abs(ratio - 1) > ANOTHER).length
+  if (2 * differing <= pairs.length) return null
+  if (!movesAlike(pairs)) return { reason: 'another_instrument', differing, common: pairs.length }
+  return isWhole ? null : factorMisfit(middleOf(pairs), both, pairs)
 }
 
 /** Closes of the same day that are this far apart are no matter of correcting or rounding. */
@@ -150,8 +154,6 @@ const isSame = ({ ratio, slack }: Ratio): boolean => Math.abs(ratio - 1) <= slac
 function isTimes(factor: number): (one: Ratio) => boolean {
   return ({ ratio, slack }) => Math.abs(ratio / factor - 1) <= 2 * slack
 }
-
-const PRICES = ['open', 'high', 'low', 'close'] as const
 
 /** One common day tells by its four prices. A bar of a day that still went on has the same open, and fits. */
 function oneDayMisfit(stored: Series, given: Series, both: readonly Both[]): Misfit | null {

@@ -4,7 +4,7 @@ import { percentile, type Ranks } from '../indicators/rank.js'
 import { isRuled, TRUE, TRUTHS } from '../language/as-field.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { Column, ExportedBar, ExportedEvent, ExportedSeriesBar } from '../model/event.js'
-import { bandsByBar, barOf } from '../model/series.js'
+import { BAR_FIGURES, bandsByBar, barOf } from '../model/series.js'
 import { TIMEFRAME_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../model/terms.js'
 import { checkDay, listOf, withoutNulls } from '../params/arguments.js'
 import { checkedNames, readParams } from '../params/row.js'
@@ -256,8 +256,6 @@ const INDICATORS: readonly (readonly [name: string, column: (panel: Panel) => Fl
   ['resistance_level', panel => panel.resistance().level],
 ]
 
-const PRICES = ['open', 'high', 'low', 'close', 'volume'] as const
-
 interface WantedRows {
   bands: readonly BandsByBar[]
   /** Bands of which a row has one; any where there are none. */
@@ -275,7 +273,7 @@ function* rowsOf(
 ): Generator<ExportedSeriesBar> {
   const { series } = panel
   const numbers = [
-    ...PRICES.map(name => [name, series[name]] as const),
+    ...BAR_FIGURES.map(name => [name, series[name]] as const),
     ...INDICATORS.map(([name, column]) => [name, column(panel)] as const),
   ]
   const isIn = (t: number): boolean =>
@@ -325,7 +323,7 @@ export function seriesColumns(filter: ExportFilter, fields: FieldSet): Column<Ex
   return [
     ...columns('text', ['ticker', 'timeframe'], of),
     ...columns('date', ['date'], of),
-    ...columns('number', [...PRICES, ...INDICATORS.map(([name]) => name)], of),
+    ...columns('number', [...BAR_FIGURES, ...INDICATORS.map(([name]) => name)], of),
     ...columns('text', bands, of),
   ]
 }
@@ -333,7 +331,7 @@ export function seriesColumns(filter: ExportFilter, fields: FieldSet): Column<Ex
 export const BAR_COLUMNS: readonly Column<ExportedBar>[] = [
   ...columns('text', ['ticker'], (bar: ExportedBar) => bar.ticker),
   ...columns('date', ['date'], (bar: ExportedBar) => bar.date),
-  ...columns('number', PRICES, (bar: ExportedBar, name) => bar[name]),
+  ...columns('number', BAR_FIGURES, (bar: ExportedBar, name) => bar[name]),
 ]
 
 /** Columns of one kind; what a row has nothing of is null. */

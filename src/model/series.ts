@@ -106,6 +106,9 @@ export function numbersBetween(from: number, to: number): Int32Array {
   return numbers.subarray(from, Math.max(from, to))
 }
 
+/** The columns of prices and volume. */
+export const BAR_FIGURES = ['open', 'high', 'low', 'close', 'volume'] as const
+
 /** Prices and volume of one bar as JSON has them. */
 export interface Bar {
   open: number
