@@ -1,4 +1,4 @@
-import { BandsError, type ErrorCode, wrong } from '../errors.js'
+import { BandsError, Busy, type ErrorCode, wrong } from '../errors.js'
 import type { Importer } from '../load/import.js'
 import { type JobImporter, openForJob } from '../open/queue.js'
 import { Overtaken } from '../store/postgres/job-place.js'
@@ -29,6 +29,8 @@ export interface Ended {
   how: 'done' | 'failed' | 'given back' | 'cancelled'
   /** Why it was not done. */
   error: string | null
+  /** Its connection was lost, and the job with it, to a database that is away. */
+  isCutOff?: boolean
 }
 
 /**
@@ -44,7 +46,8 @@ export async function perform(context: Context, job: HeldJob, writer: Writer): P
       if (error instanceof Cancelled) return { how: 'cancelled', error: error.message }
       if (!(error instanceof BandsError)) throw error
       // With its connection it has lost the job, which is given back by whoever finds it so.
-      if (!(error instanceof Overtaken)) return { how: 'given back', error: error.message }
+      if (!(error instanceof Overtaken))
+        return { how: 'given back', error: error.message, isCutOff: error instanceof Busy }
       alone = true
     }
   }

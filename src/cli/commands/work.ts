@@ -102,13 +102,16 @@ class Worker {
     if (job === null) return this.#untilEmpty && (await this.#queue.counts()).waiting === 0 ? 'none' : 'nothing'
     const what = `${shortened(job.id)}  ${wordsOf(job.task)}`
     const began = performance.now()
-    try {
-      const ended = await perform(this.#context, job, this.#who)
-      await this.#told(ended, `${what}  ${((performance.now() - began) / 1000).toFixed(1)} s`)
-    } finally {
-      await job.close()
-    }
+    const ended = await perform(this.#context, job, this.#who).finally(() => job.close())
+    await this.#told(ended, `${what}  ${((performance.now() - began) / 1000).toFixed(1)} s`)
+    if (ended.isCutOff) await this.#giveBackCutOff(job.id)
     return 'done'
+  }
+
+  /** Waits for a database that is away, as whoever gives the job back would count that as a try of it. */
+  async #giveBackCutOff(job: string): Promise<void> {
+    while ((await this.#whileThere(() => this.#queue.giveBack(job))) === null && !this.#stop.signal.aborted)
+      await this.#pause(LOOK, this.#stop.signal)
   }
 
   async #told({ how, error }: Ended, what: string): Promise<void> {

@@ -25,7 +25,10 @@ const QUEUE = 'work'
 /** The tables of pg-boss that this bands knows. */
 const KNOWN = 24
 
-/** A job that is begun so often and never ends takes its workers with it, and is not begun again by itself. */
+/**
+ * A job that is begun so often and never ends takes its workers with it, and is not begun again by itself. That its
+ * database was away, of which the workers tell who lived on, counts for nothing.
+ */
 const TRIES = 10
 /** So many seconds after it was given back, a job may be begun again. */
 const AGAIN = 5
@@ -152,10 +155,15 @@ export class Queue {
     return { id: job.id, task: job.data }
   }
 
-  /** Has jobs begun again whose worker is gone, and lets go of what ended long ago. @returns how many were given back */
-  async giveBack(): Promise<number> {
+  /**
+   * Has jobs begun again whose worker is gone, and lets go of what ended long ago.
+   * @param cutOff the job of a worker that is still here, and was cut off from a database that was away: that was no try,
+   * whoever has given it back @returns how many were given back
+   */
+  async giveBack(cutOff?: string): Promise<number> {
     return this.#database.transaction(async tx => {
       await tx.query(OLD)
+      if (cutOff !== undefined) await tx.query(NO_TRY, [cutOff])
       const lost = await tx.query<{ id: string; output: Output | null }>(LOST)
       const db = asked(tx)
       for (const { id, output } of lost) {
@@ -357,6 +365,11 @@ const HELD = `SELECT EXISTS (${HOLDER} AND pid = pg_backend_pid()) AS own,
 /** As if it had not been taken. */
 const LATER = `UPDATE ${SCHEMA}.job SET state = 'retry', start_after = now() + interval '${AGAIN} s', retry_count = retry_count - 1
   WHERE name = '${QUEUE}' AND id = $1`
+
+/** Only who gives back what another had leaves the name of that one in a job that has failed. */
+const NO_TRY = `UPDATE ${SCHEMA}.job SET retry_count = retry_count - 1, completed_on = NULL,
+    state = CASE state WHEN 'failed' THEN 'retry' ELSE state END
+  WHERE name = '${QUEUE}' AND id = $1 AND (state < 'completed' OR state = 'failed' AND output ? 'worker')`
 
 const OLD = `DELETE FROM ${SCHEMA}.job WHERE name = '${QUEUE}' AND state > 'active' AND completed_on < now() - interval '${KEPT} days'`
 

@@ -242,6 +242,27 @@ describePostgres('a queue', () => {
     expect(JSON.parse((await typed(`work --until-empty --json --db ${own}`)).out)).toMatchObject({ done: 1, failed: 0 })
   })
 
+  it('does a job however often its database was away, and counts no try of it', async () => {
+    const own = await cluster.current.createDatabase()
+    const name = own.split('/').at(-1)!
+    await typed(`import ${BARS}/GSPC.csv --db ${own}`)
+    await typed(`import ${BARS}/AAPL.csv --queue --db ${own}`)
+    await cluster.current.sql(
+      `UPDATE bands_queue.job SET retry_limit = 0, retry_delay = 0;
+      CREATE SEQUENCE times;
+      CREATE FUNCTION cut_off() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF nextval('times') < 3 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+        RETURN NEW; END $$;
+      CREATE TRIGGER cut_off BEFORE INSERT ON bands_data.tickers FOR EACH ROW EXECUTE FUNCTION cut_off()`,
+      name,
+    )
+    expect(JSON.parse((await typed(`work --until-empty --json --db ${own}`)).out)).toMatchObject({
+      ...{ done: 1, failed: 0, given_back: 2 },
+    })
+    const { jobs } = JSON.parse((await typed(`work list --json --db ${own}`)).out)
+    expect(jobs).toMatchObject([{ state: 'done', tries: 1 }])
+  })
+
   it('is counted for a server: what waits, nothing where there is none, and none for whoever may not look', async () => {
     const [own, none] = [await cluster.current.createDatabase(), await cluster.current.createDatabase()]
     await typed(`import ${BARS}/AAPL.csv --db ${own}`)
