@@ -19,6 +19,9 @@ export interface EntryRow extends Omit<TickerEntry, 'first' | 'last' | 'origins'
   origins: string | null
 }
 
+/** A row as it is written, by its columns. */
+export type Written = Readonly<Record<string, string | number | null>>
+
 /** In SQL, of any database, to be read as rows of this kind; so are the others below. */
 export const ENTRY_COLUMNS = `ticker, asset_class AS "assetClass", prices, bars, first_date AS first, last_date AS last,
   source, format, imported_at AS "importedAt", origins`
@@ -35,6 +38,11 @@ export function entryRowOf({ first, last, origins, ...entry }: TickerEntry, bars
     origins: origins === undefined ? null : JSON.stringify(origins),
     chunks: hashesOf(bars),
   }
+}
+
+export function writtenEntry(row: EntryRow): Written {
+  const { assetClass: asset_class, first: first_date, last: last_date, importedAt: imported_at, ...others } = row
+  return { ...others, asset_class, first_date, last_date, imported_at, hash: entryHash(row) }
 }
 
 export function entryOf(row: EntryRow): TickerEntry {
@@ -121,6 +129,11 @@ export interface SeriesRow extends ChunkList {
 
 export const SERIES_COLUMNS = `series.bars, final_date AS final, events, events_on_last AS "eventsOnLast", fields, marks,
   series.chunks`
+
+export function writtenSeries(name: SeriesName, row: SeriesRow): Written {
+  const { final: final_date, eventsOnLast: events_on_last, ...others } = row
+  return { ...others, timeframe: name.timeframe, final_date, events_on_last, hash: seriesHash(name, row) }
+}
 
 export function summaryOf({ bars, final, events, eventsOnLast }: SeriesRow): SeriesSummary {
   return { bars, final: parseDay(final)!, events, eventsOnLast }

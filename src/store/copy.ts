@@ -108,12 +108,9 @@ function isSame(some: readonly Content[], others: readonly Content[] = []): bool
   return some.every(({ what, hash }, i) => what === others[i]!.what && hash === others[i]!.hash)
 }
 
-function isFinished({ definitions, unsettled, run }: State, target: State): boolean {
-  const [one, other] = [
-    [definitions, unsettled, run],
-    [target.definitions, target.unsettled, target.run],
-  ]
-  return JSON.stringify(one) === JSON.stringify(other)
+function isFinished(source: State, target: State): boolean {
+  const said = ({ definitions, unsettled, run }: State): string => JSON.stringify([definitions, unsettled, run])
+  return said(source) === said(target)
 }
 
 function checkSource({ location }: Store, { definitions }: State): void {

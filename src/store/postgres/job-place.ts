@@ -51,23 +51,19 @@ export class JobPlace implements Place {
   async take(writer: Writer): Promise<void> {
     const { session, location } = this.#job
     if (this.#merge === null) {
-      const lock = { text: `SELECT pg_advisory_lock(${PLACE_LOCK})`, query_timeout: FOREVER }
-      return session.run(async client => {
-        await client.query('SET statement_timeout = 0; SET lock_timeout = 0')
-        await client.query(lock)
-        await client.query(NOTE, [writer.pid, writer.host, writer.started])
-      })
+      await session.query('SET statement_timeout = 0; SET lock_timeout = 0')
+      await session.query(`SELECT pg_advisory_lock(${PLACE_LOCK})`, [], FOREVER)
+      await session.query(NOTE, [writer.pid, writer.host, writer.started])
+      return
     }
-    const query: Queries['query'] = (text, values = []) =>
-      session.run(async client => (await client.query(text, [...values])).rows)
-    const [lock] = await query<{ got: boolean }>(`SELECT pg_try_advisory_lock_shared(${PLACE_LOCK}) AS got`)
-    if (!lock!.got) throw placeTaken(location, (await holderIn({ query })) ?? undefined)
-    this.#seen = await stampsOf({ query }, null)
+    const [lock] = await session.query<{ got: boolean }>(`SELECT pg_try_advisory_lock_shared(${PLACE_LOCK}) AS got`)
+    if (!lock!.got) throw placeTaken(location, (await holderIn(session)) ?? undefined)
+    this.#seen = await stampsOf(session, null)
   }
 
   async leave(_writer: Writer): Promise<void> {
     const shared = this.#merge === null ? '' : '_shared'
-    await this.#job.session.run(client => client.query(`SELECT pg_advisory_unlock${shared}(${PLACE_LOCK})`))
+    await this.#job.session.query(`SELECT pg_advisory_unlock${shared}(${PLACE_LOCK})`)
   }
 
   /** The session is the job's. */

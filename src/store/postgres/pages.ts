@@ -101,10 +101,12 @@ export async function insertPulled(session: Queries, row: PulledRow): Promise<vo
     INTO_PULLED,
     PULLED_COLUMNS.map(column => row[column]),
   )
-  await session.query('INSERT INTO bands_data.listed VALUES ($1, $2) ON CONFLICT DO NOTHING', [
-    row.ticker,
-    listName(row),
-  ])
+  await list(session, row.ticker, listName(row))
+}
+
+/** Says in the list that there is something of a ticker. */
+export async function list({ query }: Queries, ticker: string, what: string): Promise<void> {
+  await query('INSERT INTO bands_data.listed (ticker, what) VALUES ($1, $2) ON CONFLICT DO NOTHING', [ticker, what])
 }
 
 /** Takes out all that was pulled of a ticker. */

@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg'
 import { StorageError } from '../../errors.js'
 import { placeTaken, type Writer } from '../store.js'
-import { codeOf, type Database, inTransaction, type Queries, translated } from './connection.js'
+import { codeOf, type Database, inTransaction, type Queries, type TransactionOptions, translated } from './connection.js'
 
 /** How long a statement of a writer may take, in milliseconds: a batch of an import is large, and so is what it replaces. */
 export const STATEMENT_MS = 600_000
@@ -61,17 +61,15 @@ export class WritingPlace implements Place {
     this.#held ??= await this.#locked()
     this.#writer = { pid, host, started }
     // Whoever holds the row up, as the last writer does whose end is not through, is waited for as a writer is.
-    await this.#held
-      .run(client => client.query(NOTE, [pid, host, started]))
-      .catch(error => {
-        throw codeOf(error) === LOCKED ? placeTaken(this.#database.location, undefined) : error
-      })
+    await this.#held.query(NOTE, [pid, host, started]).catch(error => {
+      throw codeOf(error) === LOCKED ? placeTaken(this.#database.location, undefined) : error
+    })
   }
 
   async leave({ pid, host, started }: Writer): Promise<void> {
     const own = 'DELETE FROM bands_data.writer WHERE pid = $1 AND host = $2 AND started = $3'
     try {
-      await this.#held?.run(client => client.query(own, [pid, host, started]))
+      await this.#held?.query(own, [pid, host, started])
     } finally {
       await this.close()
     }
@@ -89,15 +87,11 @@ export class WritingPlace implements Place {
     const options = { statement: STATEMENT_MS }
     const held = this.#held
     if (held === null) return this.#database.transaction(work, options)
-    return inTransaction(
-      this.#database.location,
-      held.client,
-      async session => {
-        await this.#checkOwn(session)
-        return work(session)
-      },
-      options,
-    )
+    const own = async (session: Queries): Promise<T> => {
+      await this.#checkOwn(session)
+      return work(session)
+    }
+    return held.transaction(own, options)
   }
 
   /**
@@ -117,11 +111,9 @@ export class WritingPlace implements Place {
   async #locked(): Promise<Session> {
     const session = await Session.begin(this.#database)
     try {
-      const locked = await session.run(async client => {
-        await client.query(endsWhenSilent(120))
-        return client.query<{ got: boolean }>(`SELECT pg_try_advisory_lock(${PLACE_LOCK}) AS got`)
-      })
-      if (locked.rows[0]!.got) return session
+      await session.query(endsWhenSilent(120))
+      const [lock] = await session.query<{ got: boolean }>(`SELECT pg_try_advisory_lock(${PLACE_LOCK}) AS got`)
+      if (lock!.got) return session
       throw placeTaken(this.#database.location, (await holderIn(this.#database)) ?? undefined)
     } catch (error) {
       await session.close()
@@ -136,27 +128,27 @@ export async function holderIn(db: Queries): Promise<Writer | null> {
   return holder ?? null
 }
 
+/** The sessions that have advisory locks in this database, to be narrowed to one of these. */
+export const LOCKED_BY = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+
 /** The row of one that is gone stays, and counts for nothing. */
-const HOLDER = `SELECT writer.pid, host, started FROM bands_data.writer JOIN pg_locks ON pg_locks.pid = session
-  WHERE locktype = 'advisory' AND granted AND classid = ${PLACES} AND objid = 'bands_data.writer'::regclass::oid
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+const HOLDER = `SELECT pid, host, started FROM bands_data.writer
+  WHERE session IN (${LOCKED_BY} AND classid = ${PLACES} AND objid = 'bands_data.writer'::regclass::oid)`
 
 /** Whether this very session has the lock, and is the one that was noted by a writer. */
-const IS_OWN = `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = pg_backend_pid()
-    AND classid = ${PLACES} AND objid = 'bands_data.writer'::regclass::oid
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
-  AND EXISTS (SELECT FROM bands_data.writer WHERE session = pg_backend_pid() AND pid = $1 AND host = $2 AND started = $3)
-  AS own`
+const IS_OWN = `SELECT EXISTS (
+  ${HOLDER} AND session = pg_backend_pid() AND pid = $1 AND host = $2 AND started = $3) AS own`
 
 /** A connection that is kept. One that has broken off is not made anew: what it held is gone. */
-export class Session {
+export class Session implements Queries {
   readonly #location: string
-  readonly client: PoolClient
+  readonly #client: PoolClient
   readonly #end: () => Promise<void>
 
   private constructor(location: string, client: PoolClient, end: () => Promise<void>) {
     this.#location = location
-    this.client = client
+    this.#client = client
     this.#end = end
   }
 
@@ -176,18 +168,24 @@ export class Session {
     })
   }
 
-  /** Nothing but statements: whatever is thrown was thrown by the driver. */
-  async run<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+  /** @param within milliseconds the answer is waited for; as the pool says unless given */
+  readonly query = async <T = unknown>(text: string, values: readonly unknown[] = [], within?: number): Promise<T[]> => {
+    const asked = { text, values: [...values], query_timeout: within }
     try {
-      return await work(this.client)
+      return (await this.#client.query(asked)).rows
     } catch (error) {
       throw translated(this.#location, error)
     }
   }
 
+  /** All or nothing. */
+  transaction<T>(work: (session: Queries) => Promise<T>, options?: TransactionOptions): Promise<T> {
+    return inTransaction(this.#location, this.#client, work, options)
+  }
+
   /** The lock is given back before: who asks next must not find it taken by a connection that is being closed. */
   async close(): Promise<void> {
-    await this.client.query('SELECT pg_advisory_unlock_all()').catch(() => {})
+    await this.#client.query('SELECT pg_advisory_unlock_all()').catch(() => {})
     await this.#end().catch((error: unknown) => {
       // It has broken off by itself.
       if (!(error instanceof StorageError)) throw error

@@ -4,8 +4,8 @@ import type PgBoss from 'pg-boss'
 import { BandsError, NotFound, quoted, remedy, StorageError } from '../../errors.js'
 import type { JobState, Queued, Writer } from '../store.js'
 import type { Address } from './address.js'
-import { codeOf, Database, inTransaction, type Queries, type TransactionOptions, translated } from './connection.js'
-import { endsWhenSilent, Session } from './place.js'
+import { codeOf, Database, type Queries, type TransactionOptions, translated } from './connection.js'
+import { endsWhenSilent, LOCKED_BY, Session } from './place.js'
 
 /**
  * Work that waits in the database for who does it, in tables of pg-boss.
@@ -125,8 +125,8 @@ export class Queue {
     if (!due!.found) return null
     const session = await Session.begin(this.#database)
     try {
-      await session.run(client => client.query(`${endsWhenSilent(90)}; SET tcp_user_timeout = 90000`))
-      const taken = await inTransaction(this.location, session.client, tx => this.#taken(tx, worker))
+      await session.query(`${endsWhenSilent(90)}; SET tcp_user_timeout = 90000`)
+      const taken = await session.transaction(tx => this.#taken(tx, worker))
       if (taken !== null) return new HeldJob(this.location, session, this.#boss, taken)
     } catch (error) {
       await session.close()
@@ -293,7 +293,7 @@ export class HeldJob {
         `${this.location} has lost job ${this.id}: a worker needs connections of its own, and not ones lent for a transaction`,
       )
     }
-    return inTransaction(this.location, this.session.client, own, options)
+    return this.session.transaction(own, options)
   }
 
   /** It is done, as far as the rest of the transaction is. Throws Cancelled where it is not to be. */
@@ -354,9 +354,7 @@ const KEY = `hashtextextended($1::text, ${0x62616e64})`
 const DUE = `SELECT EXISTS (SELECT FROM ${SCHEMA}.job WHERE name = '${QUEUE}' AND state < 'active' AND start_after < now()) AS found`
 
 /** The session that has a job. */
-const HOLDER = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
-  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-  AND (classid::bigint << 32) | objid::bigint = ${KEY}`
+const HOLDER = `${LOCKED_BY} AND objsubid = 1 AND (classid::bigint << 32) | objid::bigint = ${KEY}`
 
 /** Whether this session has a job, and whether that is still to be done. */
 const HELD = `SELECT EXISTS (${HOLDER} AND pid = pg_backend_pid()) AS own,

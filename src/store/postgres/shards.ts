@@ -80,18 +80,13 @@ async function checkShards({ query }: Queries, shards: readonly string[]): Promi
     found.length === 0 ? 'none is there: CREATE SERVER makes one' : found.map(({ name }) => name).join(', ')
   const places = new Map<string, string>()
   for (const shard of shards) {
+    const about = { param: 'shards', value: shard }
     const server = found.find(({ name }) => name === shard)
     if (server === undefined)
-      throw new InvalidParameter(`there is no foreign server ${shard}; allowed: ${allowed}.`, {
-        param: 'shards',
-        value: shard,
-      })
+      throw new InvalidParameter(`there is no foreign server ${shard}; allowed: ${allowed}.`, about)
     const same = places.get(server.place)
     if (same !== undefined)
-      throw new InvalidParameter(`${same} and ${shard} are one database; each shard needs one of its own.`, {
-        param: 'shards',
-        value: shard,
-      })
+      throw new InvalidParameter(`${same} and ${shard} are one database; each shard needs one of its own.`, about)
     places.set(server.place, shard)
   }
 }

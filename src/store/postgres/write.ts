@@ -1,10 +1,19 @@
 import type { Timeframe } from '../../model/terms.js'
-import { type EntryRow, entryHash, entryRowOf, type Hashed, hashesOf, type SeriesRow, seriesHash } from '../content.js'
+import {
+  type EntryRow,
+  entryRowOf,
+  type Hashed,
+  hashesOf,
+  type SeriesRow,
+  type Written,
+  writtenEntry,
+  writtenSeries,
+} from '../content.js'
 import { amended, pack, unpacking } from '../packed.js'
 import { entryBeside, sheetRowOf } from '../sheets.js'
 import type { Amendment, PackedPart, PackedRecord, SheetRow, TickerCopy, TickerRecord, TickerSheet } from '../store.js'
 import type { Queries } from './connection.js'
-import { insertPulled } from './pages.js'
+import { insertPulled, list } from './pages.js'
 import { entryRow, eventRows, type Reading } from './read.js'
 
 /**
@@ -34,12 +43,7 @@ export async function putRecords(db: Queries, records: readonly PackedRecord[]):
   if (records.length === 0) return
   const names = records.map(({ entry }) => entry.ticker)
   await db.query('DELETE FROM bands_data.tickers WHERE ticker = ANY ($1)', [names])
-  await insert(
-    db,
-    'tickers',
-    ENTRY_NAMES,
-    records.map(({ entry, bars }) => entryValues(entryRowOf(entry, bars))),
-  )
+  await insert(db, 'tickers', records.map(entryOf))
   await db.query("INSERT INTO bands_data.listed SELECT unnest($1::text[]), 'bars' ON CONFLICT DO NOTHING", [names])
   const series = records.flatMap(({ entry: { ticker }, daily, weekly }) =>
     [daily, weekly].map(({ timeframe, summary, parts }) => {
@@ -110,46 +114,17 @@ async function putChunks(db: Queries, chunks: readonly Chunk[]): Promise<void> {
   await db.query(PUT_CHUNKS, [Buffer.concat(column('columns')), ...names, column('at'), sizes])
 }
 
-const ENTRY_NAMES = {
-  ticker: 'text',
-  asset_class: 'text',
-  prices: 'text',
-  bars: 'int',
-  first_date: 'text',
-  last_date: 'text',
-  source: 'text',
-  format: 'text',
-  imported_at: 'text',
-  origins: 'text',
-  chunks: 'text',
-  hash: 'text',
-} as const
-
 /** Has days that are newer than what is said of their tickers count beforehand. */
 export async function putDays(db: Queries, records: readonly PackedRecord[]): Promise<void> {
-  const rows = records.map(({ entry, bars }) => entryValues(entryRowOf(entry, bars)))
-  const names = Object.keys(ENTRY_NAMES).map(name => `${name} = excluded.${name}`)
+  const rows = records.map(entryOf)
+  const names = Object.keys(rows[0]!).map(name => `${name} = excluded.${name}`)
   const later = `ON CONFLICT (ticker) DO UPDATE SET ${names.join(', ')} WHERE days.last_date < excluded.last_date`
-  await insert(db, 'days', ENTRY_NAMES, rows, later)
+  await insert(db, 'days', rows, later)
 }
 
-function entryValues(row: EntryRow): Value[] {
-  const { ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks } = row
-  return [ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks, entryHash(row)]
+function entryOf({ entry, bars }: PackedRecord): Written {
+  return writtenEntry(entryRowOf(entry, bars))
 }
-
-const SERIES_NAMES = {
-  ticker: 'text',
-  timeframe: 'text',
-  bars: 'int',
-  final_date: 'text',
-  events: 'int',
-  events_on_last: 'int',
-  fields: 'text',
-  marks: 'text',
-  chunks: 'text',
-  hash: 'text',
-} as const
 
 interface NamedSeries {
   ticker: string
@@ -163,30 +138,20 @@ async function putSeries(db: Queries, series: readonly NamedSeries[]): Promise<v
     [...new Set(series.map(({ ticker }) => ticker))],
     [...new Set(series.map(({ timeframe }) => timeframe))],
   ])
-  const values = series.map(({ ticker, timeframe, row }) => {
-    const { bars, final, events, eventsOnLast, fields, marks, chunks } = row
-    const hash = seriesHash({ ticker, timeframe }, row)
-    return [ticker, timeframe, bars, final, events, eventsOnLast, fields, marks, chunks, hash]
-  })
-  await insert(db, 'series', SERIES_NAMES, values)
+  const rows = series.map(({ ticker, timeframe, row }) => ({ ...writtenSeries({ ticker, timeframe }, row), ticker }))
+  await insert(db, 'series', rows)
 }
 
-type Value = string | number | null
+/** Columns of numbers; all others are of text. */
+const NUMBERS = ['bars', 'events', 'events_on_last', 'records']
 
 /** Rows in one statement, a list a column. */
-async function insert(
-  db: Queries,
-  table: string,
-  columns: Readonly<Record<string, 'text' | 'int'>>,
-  rows: readonly (readonly Value[])[],
-  otherwise = '',
-): Promise<void> {
-  const names = Object.keys(columns)
-  const lists = Object.values(columns).map((type, i) => `$${i + 1}::${type}[]`)
-  const values = names.map((_name, i) => rows.map(row => row[i]))
+async function insert(db: Queries, table: string, rows: readonly Written[], otherwise = ''): Promise<void> {
+  const names = Object.keys(rows[0]!)
+  const lists = names.map((name, i) => `$${i + 1}::${NUMBERS.includes(name) ? 'int' : 'text'}[]`)
   await db.query(
     `INSERT INTO bands_data.${table} (${names.join(', ')}) SELECT * FROM unnest(${lists.join(', ')}) ${otherwise}`,
-    values,
+    names.map(name => rows.map(row => row[name])),
   )
 }
 
@@ -221,11 +186,7 @@ export async function putSheet(db: Reading, given: TickerSheet): Promise<void> {
 }
 
 async function insertSheet(db: Queries, { ticker, kind, records, hash, sheet }: Hashed<SheetRow>): Promise<void> {
-  const values = [ticker, kind, records, hash, sheet]
-  await db.query(
-    'INSERT INTO bands_data.facts (ticker, kind, records, hash, sheet) VALUES ($1, $2, $3, $4, $5)',
-    values,
-  )
+  await insert(db, 'facts', [{ ticker, kind, records, hash, sheet }])
   await list(db, ticker, kind)
 }
 
@@ -239,9 +200,4 @@ export async function putCopies(db: Queries, copies: readonly TickerCopy[]): Pro
     for (const row of sheets) await insertSheet(db, row)
     for (const row of pulled) await insertPulled(db, row)
   }
-}
-
-/** Says in the list that there is something of a ticker. */
-export async function list(db: Queries, ticker: string, what: string): Promise<void> {
-  await db.query('INSERT INTO bands_data.listed (ticker, what) VALUES ($1, $2) ON CONFLICT DO NOTHING', [ticker, what])
 }

@@ -344,11 +344,6 @@ export function openAlone(path: string): Connection {
 /** Whoever only looks has it for a moment, in milliseconds. */
 export const A_MOMENT = 200
 
-/** An empty database that goes with the connection: shows that the driver works. Throws StorageError. */
-export function openInMemory(): Connection {
-  return connect(':memory:', {})
-}
-
 function closedOnFailure(db: Connection, work: (db: Connection) => void): Connection {
   try {
     work(db)

@@ -1,13 +1,13 @@
 import { unsettledIn } from '../content.js'
 import type { Writer } from '../store.js'
-import { checkWasRead, openForReading, openInMemory, translated } from './connection.js'
+import { checkWasRead, connect, openForReading, translated } from './connection.js'
 import { schemaOf } from './migrations.js'
 import { HOLDER, holderOf, isAtWork } from './place.js'
 import { DATA, MIGRATIONS } from './schema.js'
 
 /** Throws StorageError when the driver does not load. */
 export function sqliteVersion(): string {
-  const db = openInMemory()
+  const db = connect(':memory:', {})
   try {
     return (db.prepare('SELECT sqlite_version() AS version').get() as { version: string }).version
   } finally {

@@ -68,7 +68,12 @@ export class SqlitePages implements PageStore {
 /** Puts a row in place of what it was. To be called inside a transaction. */
 export function putPulled(db: Session, row: PulledRow): void {
   db.run(INTO_PULLED, ...valuesOf(row))
-  db.run('INSERT OR IGNORE INTO listed (ticker, what) VALUES (?, ?)', row.ticker, listName(row))
+  list(db, row.ticker, listName(row))
+}
+
+/** Says in the list that there is something of a ticker. */
+export function list(db: Session, ticker: string, what: string): void {
+  db.run('INSERT OR IGNORE INTO listed (ticker, what) VALUES (?, ?)', ticker, what)
 }
 
 /** Takes out all that was pulled of a ticker. To be called inside a transaction. */

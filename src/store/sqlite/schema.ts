@@ -1,6 +1,5 @@
 import { remedy } from '../../errors.js'
 import { parseDay } from '../../model/day.js'
-import { TIMEFRAME_NAMES } from '../../model/terms.js'
 import { chunkCount, decodePrices, digest, encodePrices, encodeUnadjusted, HASH } from '../codec.js'
 import {
   type BarPart,
@@ -10,7 +9,6 @@ import {
   type EntryRow,
   entryHash,
   presentRows,
-  type SeriesName,
   sheetHash,
 } from '../content.js'
 import { type SheetRow, UNDERIVED } from '../store.js'
@@ -219,7 +217,7 @@ export interface TickerRow extends EntryRow {
  * that it is found damaged afterwards, too.
  */
 
-/** Gives a database the hashes that it lacks. */
+/** Gives a database the hashes that it lacks, but for what the next step takes away. */
 function hashContent(db: Connection): void {
   db.exec(`INSERT INTO listed (ticker, what) ${presentRows()}`)
   // One by one: those of a market do not fit into the memory together.
@@ -246,19 +244,6 @@ interface BarsRow {
   unadjusted: Buffer | null
 }
 
-interface SeriesRow {
-  /** Names of those with events, in order, apart by spaces. */
-  fields: string
-  calendar: Buffer
-  outcomes: Buffer
-}
-
-interface FieldRow {
-  field: string
-  events: number
-  columns: Buffer
-}
-
 function barsHash(ticker: string, { columns, unadjusted }: BarsRow): string {
   return contentHash({ ticker, columns, unadjusted })
 }
@@ -273,7 +258,6 @@ function hashTicker(db: Connection, id: number): void {
   }
   const isTrue = isSound && isSaidOf(entry, bars as BarsRow)
   db.prepare('UPDATE tickers SET hash = ? WHERE id = ?').run(isTrue ? entryHash(entry) : NONE, id)
-  for (const timeframe of TIMEFRAME_NAMES) hashSeries(db, id, { ticker: entry.ticker, timeframe })
 }
 
 function areAsWritten({ hash, columns, unadjusted }: Old<BarsRow>): boolean {
@@ -283,25 +267,6 @@ function areAsWritten({ hash, columns, unadjusted }: Old<BarsRow>): boolean {
 function isSaidOf({ bars, first, last }: OldEntry, { columns }: BarsRow): boolean {
   const { days } = decodePrices([columns], null)
   return days.length === bars && days[0] === parseDay(first) && days.at(-1) === parseDay(last)
-}
-
-function hashSeries(db: Connection, id: number, { ticker, timeframe }: SeriesName): void {
-  const series = db
-    .prepare('SELECT hash, calendar, outcomes FROM series WHERE ticker_id = ? AND timeframe = ?')
-    .get(id, timeframe) as Old<Omit<SeriesRow, 'fields'>> | undefined
-  if (series === undefined) return
-  const { calendar, outcomes } = series
-  const rows = db
-    .prepare('SELECT field, events, columns FROM events WHERE ticker_id = ? AND timeframe = ? ORDER BY field')
-    .all(id, timeframe) as FieldRow[]
-  const parts = rows.flatMap(({ field, events, columns }) => [field, String(events), columns])
-  if (digest([calendar, outcomes, ...parts]) !== series.hash) return
-  const fields = rows.map(({ field }) => field).join(' ')
-  const hash = contentHash({ ticker, timeframe, fields, calendar, outcomes })
-  const update = 'UPDATE series SET fields = ?, hash = ? WHERE ticker_id = ? AND timeframe = ?'
-  db.prepare(update).run(fields, hash, id, timeframe)
-  const events = db.prepare('UPDATE events SET hash = ? WHERE ticker_id = ? AND timeframe = ? AND field = ?')
-  for (const row of rows) events.run(contentHash({ ticker, timeframe, ...row }), id, timeframe, row.field)
 }
 
 /** Moves bars into chunks. What is derived from them goes, and is to be derived anew. */

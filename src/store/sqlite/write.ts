@@ -1,10 +1,18 @@
 import type { Timeframe } from '../../model/terms.js'
-import { type EntryRow, entryHash, entryRowOf, type Hashed, hashesOf, type SeriesRow, seriesHash } from '../content.js'
+import {
+  entryRowOf,
+  type Hashed,
+  hashesOf,
+  type SeriesRow,
+  type Written,
+  writtenEntry,
+  writtenSeries,
+} from '../content.js'
 import { amended, pack, unpacking } from '../packed.js'
 import { entryBeside, sheetRowOf } from '../sheets.js'
 import type { Amendment, PackedPart, PackedRecord, SheetRow, TickerCopy, TickerRecord, TickerSheet } from '../store.js'
 import type { Session } from './connection.js'
-import { putPulled } from './pages.js'
+import { list, putPulled } from './pages.js'
 import { chunkRows, entryRow, type Numbered, seriesRow } from './read.js'
 
 /**
@@ -16,13 +24,13 @@ export function putRecord(db: Session, record: TickerRecord | PackedRecord): voi
   const { entry, isTail, bars, daily, weekly } = whole
   const { ticker } = entry
   const chunksOf = unpacking(whole)
-  const id = putEntry(db, entryRowOf(entry, bars))
-  const put = isTail ? putChunks : putPart
-  for (const part of bars) put(db, id, 'daily', part, chunksOf(part))
+  const { id } = put(db, 'tickers', 'ticker', writtenEntry(entryRowOf(entry, bars)))
+  const putChunksOf = isTail ? putChunks : putPart
+  for (const part of bars) putChunksOf(db, id, 'daily', part, chunksOf(part))
   if (!isTail && !bars.some(({ part }) => part === 'unadjusted')) putPart(db, id, 'daily', NO_UNADJUSTED, [])
   if (!isTail) list(db, ticker, 'bars')
   for (const { timeframe, summary, parts } of [daily, weekly]) {
-    for (const part of parts) put(db, id, timeframe, part, chunksOf(part))
+    for (const part of parts) putChunksOf(db, id, timeframe, part, chunksOf(part))
     putSeriesRow(db, { id, ticker }, timeframe, { ...summary, chunks: hashesOf(parts) })
   }
 }
@@ -52,22 +60,18 @@ const CUT_CHUNKS = `DELETE FROM chunks WHERE ${OF_PART}`
 const PUT_CHUNK = `INSERT INTO chunks (ticker_id, timeframe, part, chunk, columns) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET columns = excluded.columns`
 
-/** Says in the list that there is something of a ticker. */
-function list(db: Session, ticker: string, what: string): void {
-  db.run('INSERT OR IGNORE INTO listed (ticker, what) VALUES (?, ?)', ticker, what)
-}
-
 function putSeriesRow(db: Session, { id, ticker }: Numbered, timeframe: Timeframe, row: SeriesRow): void {
-  const hash = seriesHash({ ticker, timeframe }, row)
-  const { bars, final, events, eventsOnLast, fields, marks, chunks } = row
-  db.run(PUT_SERIES, id, timeframe, bars, final, events, eventsOnLast, fields, marks, chunks, hash)
+  put(db, 'series', 'ticker_id, timeframe', { ticker_id: id, ...writtenSeries({ ticker, timeframe }, row) })
 }
 
-const PUT_SERIES = `INSERT INTO series (ticker_id, timeframe, bars, final_date, events, events_on_last, fields, marks,
-    chunks, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT DO UPDATE SET bars = excluded.bars, final_date = excluded.final_date, events = excluded.events,
-    events_on_last = excluded.events_on_last, fields = excluded.fields, marks = excluded.marks, chunks = excluded.chunks,
-    hash = excluded.hash`
+/** Puts a row in place of the one that has its key. @returns its number, which stays what it is */
+function put(db: Session, table: string, key: string, row: Written): { id: number } {
+  const names = Object.keys(row)
+  const [values, changed] = [names.map(() => '?'), names.map(name => `${name} = excluded.${name}`)]
+  const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${values.join(', ')})
+    ON CONFLICT (${key}) DO UPDATE SET ${changed.join(', ')} RETURNING rowid AS id`
+  return db.get<{ id: number }>(sql, ...Object.values(row))!
+}
 
 /** Puts some fields of one series in place of what they were. A ticker that is not there stays away. */
 export function putAmendment(db: Session, { ticker, timeframe, fields }: Amendment): void {
@@ -107,17 +111,3 @@ export function putCopy(db: Session, { record, sheets, pulled }: TickerCopy): vo
   for (const row of sheets) insertSheet(db, row)
   for (const row of pulled) putPulled(db, row)
 }
-
-/** Its number, which stays what it is. */
-function putEntry(db: Session, row: EntryRow): number {
-  const { ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks } = row
-  const values = [ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks]
-  return db.get<{ id: number }>(PUT_ENTRY, ...values, entryHash(row))!.id
-}
-
-const PUT_ENTRY = `INSERT INTO tickers (ticker, asset_class, prices, bars, first_date, last_date, source, format,
-    imported_at, origins, chunks, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (ticker) DO UPDATE SET asset_class = excluded.asset_class, prices = excluded.prices, bars = excluded.bars,
-    first_date = excluded.first_date, last_date = excluded.last_date, source = excluded.source, format = excluded.format,
-    imported_at = excluded.imported_at, origins = excluded.origins, chunks = excluded.chunks, hash = excluded.hash
-  RETURNING id`
