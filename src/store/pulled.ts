@@ -1,14 +1,23 @@
+import { type Day, parseDay } from '../model/day.js'
 import type { SeriesKey } from '../model/event.js'
 import { damaged, type Place } from './checked.js'
 import { digest } from './codec.js'
 import { DAMAGE, missing } from './content.js'
-import { isMixed, type KeptSeries, knownDate, type PulledRow } from './pages.js'
+import {
+  isMixed,
+  type KeptEntry,
+  type KeptSeries,
+  knownDate,
+  type PageStore,
+  type PulledRow,
+  type PullRun,
+} from './pages.js'
 import type { Damage } from './store.js'
 
 /** Pages of a series as they are kept: one row, whatever the database. */
 
 /** What is said of a series without its pages, as the columns are named. */
-export const SAID = [
+const SAID = [
   'ticker',
   'timeframe',
   'field',
@@ -21,6 +30,64 @@ export const SAID = [
   'events',
 ] as const
 export const PULLED_COLUMNS = [...SAID, 'known', 'hash', 'pages'] as const
+
+/** The reading half, which asks every database in the same words. */
+export abstract class PulledPages implements PageStore {
+  readonly #schema: string
+
+  /** @param schema of the tables, with a dot; none unless given */
+  constructor(schema = '') {
+    this.#schema = schema
+  }
+
+  /** Where that is, for messages. */
+  protected abstract readonly place: Place
+  /** @param values as $1, $2, … */
+  protected abstract rows<Row>(sql: string, ...values: string[]): Promise<Row[]>
+  abstract put(series: KeptSeries): Promise<void>
+  abstract setRun(run: PullRun | null): Promise<void>
+
+  async has(ticker: string): Promise<boolean> {
+    const sql = `SELECT EXISTS (SELECT 1 FROM ${this.#schema}pulled WHERE ticker = $1) AS has`
+    const [found] = await this.rows<{ has: unknown }>(sql, ticker)
+    return Boolean(found!.has)
+  }
+
+  async tickers(): Promise<string[]> {
+    const sql = `SELECT DISTINCT ticker FROM ${this.#schema}pulled ORDER BY ticker`
+    return (await this.rows<{ ticker: string }>(sql)).map(({ ticker }) => ticker)
+  }
+
+  entries(ticker?: string): Promise<KeptEntry[]> {
+    const [where, values] = ticker === undefined ? ['', []] : ['WHERE ticker = $1', [ticker]]
+    const from = `FROM ${this.#schema}pulled ${where} ORDER BY ticker, timeframe, field`
+    return this.rows<KeptEntry>(`SELECT ${SAID.join(', ')} ${from}`, ...values)
+  }
+
+  async series({ ticker, timeframe, field }: SeriesKey): Promise<KeptSeries | null> {
+    const key = { ticker, timeframe, field }
+    const [found] = await this.rows<{ isListed: unknown } & (PulledRow | { ticker: null })>(
+      `SELECT EXISTS (SELECT 1 FROM ${this.#schema}listed WHERE ticker = $1 AND what = $4) AS "isListed", pulled.*
+        FROM (SELECT 1) one LEFT JOIN ${this.#schema}pulled ON ticker = $1 AND timeframe = $2 AND field = $3`,
+      ...[ticker, timeframe, field, listName(key)],
+    )
+    if (found!.ticker !== null) return keptIn(this.place, key, found!)
+    if (found!.isListed) throw damaged(this.place, missing(ticker, listName(key)))
+    return null
+  }
+
+  async newestDay(url?: string): Promise<Day | null> {
+    const [where, values] = url === undefined ? ['', []] : ['WHERE url = $1', [url]]
+    const sql = `SELECT max(known) AS newest FROM ${this.#schema}pulled ${where}`
+    const [found] = await this.rows<{ newest: string | null }>(sql, ...values)
+    return found!.newest === null ? null : parseDay(found!.newest)
+  }
+
+  async run(): Promise<PullRun | null> {
+    const [row] = await this.rows<{ value: string }>(`SELECT value FROM ${this.#schema}meta WHERE key = 'pull'`)
+    return row === undefined ? null : (JSON.parse(row.value) as PullRun)
+  }
+}
 
 /** How the list of what was written names it. */
 export function listName({ timeframe, field }: Pick<SeriesKey, 'timeframe' | 'field'>): string {
@@ -45,20 +112,11 @@ export function pulledRowOf({ kept, coming, ...series }: KeptSeries): PulledRow 
   return row
 }
 
-/** Its series. @param row undefined: none is there @param isListed whether the list has it. Throws Damaged. */
-export function pulledIn(
-  at: Place,
-  { ticker, timeframe, field }: SeriesKey,
-  row: PulledRow | undefined,
-  isListed: () => boolean,
-): KeptSeries | null {
-  if (row === undefined) {
-    if (isListed()) throw damaged(at, missing(ticker, listName({ timeframe, field })))
-    return null
-  }
+/** Throws Damaged. */
+function keptIn(at: Place, key: SeriesKey, row: PulledRow): KeptSeries {
   const [damage] = pulledDamages(row)
   if (damage !== undefined) throw damaged(at, damage)
-  return { ticker, timeframe, field, url: row.url, ...unpacked(row.pages) }
+  return { ...key, url: row.url, ...unpacked(row.pages) }
 }
 
 export function pulledDamages(row: PulledRow): Damage[] {

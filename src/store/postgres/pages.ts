@@ -1,12 +1,9 @@
 import { StorageError } from '../../errors.js'
-import { type Day, parseDay } from '../../model/day.js'
-import type { SeriesKey } from '../../model/event.js'
-import type { KeptEntry, KeptSeries, PageStore, PulledRow, PullRun } from '../pages.js'
-import { listName, PULLED_COLUMNS, pulledIn, pulledRowOf, SAID } from '../pulled.js'
+import type { KeptSeries, PulledRow, PullRun } from '../pages.js'
+import { listName, PULLED_COLUMNS, PulledPages, pulledRowOf } from '../pulled.js'
 import type { Queries } from './connection.js'
 import type { Reading } from './read.js'
 
-const ENTRIES = `SELECT ${SAID.join(', ')} FROM bands_data.pulled`
 const OF_SERIES = 'ticker = $1 AND timeframe = $2 AND field = $3'
 const INTO_PULLED = `INSERT INTO bands_data.pulled (${PULLED_COLUMNS.join(', ')})
   VALUES (${PULLED_COLUMNS.map((_column, i) => `$${i + 1}`).join(', ')})`
@@ -17,57 +14,26 @@ interface Beneath {
   writing<T>(work: (session: Queries) => Promise<T>): Promise<T>
 }
 
-export class PostgresPages implements PageStore {
+export class PostgresPages extends PulledPages {
   readonly #store: Beneath
 
   constructor(store: Beneath) {
+    super('bands_data.')
     this.#store = store
   }
 
-  async has(ticker: string): Promise<boolean> {
-    const [found] = await this.#all<{ has: boolean }>(
-      'SELECT EXISTS (SELECT FROM bands_data.pulled WHERE ticker = $1) AS has',
-      ticker,
-    )
-    return found!.has
+  protected get place(): Reading {
+    return this.#store.reading()
   }
 
-  async tickers(): Promise<string[]> {
-    const rows = await this.#all<{ ticker: string }>('SELECT DISTINCT ticker FROM bands_data.pulled ORDER BY ticker')
-    return rows.map(({ ticker }) => ticker)
-  }
-
-  entries(ticker?: string): Promise<KeptEntry[]> {
-    const order = 'ORDER BY ticker, timeframe, field'
-    if (ticker === undefined) return this.#all<KeptEntry>(`${ENTRIES} ${order}`)
-    return this.#all<KeptEntry>(`${ENTRIES} WHERE ticker = $1 ${order}`, ticker)
-  }
-
-  async series({ ticker, timeframe, field }: SeriesKey): Promise<KeptSeries | null> {
-    const key = { ticker, timeframe, field }
-    const [found] = await this.#all<{ isListed: boolean } & (PulledRow | { ticker: null })>(
-      `SELECT EXISTS (SELECT FROM bands_data.listed WHERE ticker = $1 AND what = $4) AS "isListed", pulled.*
-        FROM (SELECT) one LEFT JOIN bands_data.pulled ON ${OF_SERIES}`,
-      ...[ticker, timeframe, field, listName(key)],
-    )
-    const row = found!.ticker === null ? undefined : found!
-    return pulledIn(this.#store.reading(), key, row, () => found!.isListed)
-  }
-
-  async newestDay(url?: string): Promise<Day | null> {
-    const where = url === undefined ? '' : 'WHERE url = $1'
-    const values = url === undefined ? [] : [url]
-    const [found] = await this.#all<{ newest: string | null }>(
-      `SELECT max(known) AS newest FROM bands_data.pulled ${where}`,
-      ...values,
-    )
-    return found!.newest === null ? null : parseDay(found!.newest)
+  protected rows<Row>(sql: string, ...values: string[]): Promise<Row[]> {
+    return this.place.query<Row>(sql, values)
   }
 
   put(series: KeptSeries): Promise<void> {
     return this.#store.writing(async session => {
       const { ticker, timeframe, field, url } = series
-      await checkHasNoBars(this.#store.reading().location, session, ticker)
+      await checkHasNoBars(this.place.location, session, ticker)
       const other = await session.query('SELECT 1 FROM bands_data.pulled WHERE ticker = $1 AND url <> $2', [
         ticker,
         url,
@@ -78,20 +44,11 @@ export class PostgresPages implements PageStore {
     })
   }
 
-  async run(): Promise<PullRun | null> {
-    const [row] = await this.#all<{ value: string }>("SELECT value FROM bands_data.meta WHERE key = 'pull'")
-    return row === undefined ? null : (JSON.parse(row.value) as PullRun)
-  }
-
   setRun(run: PullRun | null): Promise<void> {
     return this.#store.writing(async session => {
       await session.query("DELETE FROM bands_data.meta WHERE key = 'pull'")
       if (run !== null) await session.query("INSERT INTO bands_data.meta VALUES ('pull', $1)", [JSON.stringify(run)])
     })
-  }
-
-  #all<Row>(sql: string, ...values: string[]): Promise<Row[]> {
-    return this.#store.reading().query<Row>(sql, values)
   }
 }
 

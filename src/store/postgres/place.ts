@@ -1,7 +1,14 @@
 import type { PoolClient } from 'pg'
 import { StorageError } from '../../errors.js'
 import { placeTaken, type Writer } from '../store.js'
-import { codeOf, type Database, inTransaction, type Queries, type TransactionOptions, translated } from './connection.js'
+import {
+  codeOf,
+  type Database,
+  inTransaction,
+  type Queries,
+  type TransactionOptions,
+  translated,
+} from './connection.js'
 
 /** How long a statement of a writer may take, in milliseconds: a batch of an import is large, and so is what it replaces. */
 export const STATEMENT_MS = 600_000
@@ -169,7 +176,11 @@ export class Session implements Queries {
   }
 
   /** @param within milliseconds the answer is waited for; as the pool says unless given */
-  readonly query = async <T = unknown>(text: string, values: readonly unknown[] = [], within?: number): Promise<T[]> => {
+  readonly query = async <T = unknown>(
+    text: string,
+    values: readonly unknown[] = [],
+    within?: number,
+  ): Promise<T[]> => {
     const asked = { text, values: [...values], query_timeout: within }
     try {
       return (await this.#client.query(asked)).rows

@@ -177,13 +177,8 @@ export class Queue {
 
   /** Those in a state, or all, the newest first; how many there are at most. */
   async jobs({ state, limit }: { state?: JobState | undefined; limit: number }): Promise<Job[]> {
-    const states = state === undefined ? null : STATES[state]
-    const rows = await this.#database.query<JobRow>(
-      `${JOBS} AND ($1::text[] IS NULL OR state::text = ANY ($1))
-      ORDER BY created_on DESC, id DESC LIMIT $2`,
-      [states, limit],
-    )
-    return rows.map(jobOf)
+    const sql = `${JOBS} AND ($1::text IS NULL OR ${STATE} = $1) ORDER BY created_on DESC, id DESC LIMIT $2`
+    return this.#database.query<Job>(sql, [state ?? null, limit])
   }
 
   /** How many there are in each state. */
@@ -193,14 +188,12 @@ export class Queue {
 
   /** The one whose name begins so. Throws NotFound for none, and for several. */
   async job(name: string): Promise<Job> {
-    const rows = await this.#database.query<JobRow>(`${JOBS} AND starts_with(id::text, $1) LIMIT 2`, [
-      name.toLowerCase(),
-    ])
-    const [row, other] = rows
+    const sql = `${JOBS} AND starts_with(id::text, $1) LIMIT 2`
+    const [job, other] = await this.#database.query<Job>(sql, [name.toLowerCase()])
     const missing = { remedy: remedy('work list') }
-    if (row === undefined) throw new NotFound(`there is no job ${quoted(name)}.`, [], missing)
+    if (job === undefined) throw new NotFound(`there is no job ${quoted(name)}.`, [], missing)
     if (other !== undefined) throw new NotFound(`several jobs begin with ${quoted(name)}.`, [], missing)
-    return jobOf(row)
+    return job
   }
 
   /** What a job has answered; null where it has none. */
@@ -241,14 +234,13 @@ export class Queue {
 }
 
 async function countedIn({ query }: Queries): Promise<Queued> {
-  const rows = await query<{ state: string; jobs: number; oldest: number | null }>(
-    `SELECT state, count(*) AS jobs, extract(epoch FROM now() - min(start_after))::float8 AS oldest
-      FROM ${SCHEMA}.job WHERE name = '${QUEUE}' GROUP BY state`,
+  const rows = await query<{ state: JobState; jobs: number; oldest: number | null }>(
+    `SELECT ${STATE} AS state, count(*) AS jobs, extract(epoch FROM now() - min(start_after))::float8 AS oldest
+      FROM ${SCHEMA}.job WHERE name = '${QUEUE}' GROUP BY 1`,
   )
-  const jobs = { waiting: 0, running: 0, done: 0, failed: 0, cancelled: 0 }
-  for (const { state, jobs: counted } of rows) jobs[stateOf(state)] += counted
-  const waiting = rows.filter(({ state }) => stateOf(state) === 'waiting').map(({ oldest }) => oldest ?? 0)
-  return { jobs, oldest: Math.max(0, ...waiting) }
+  const counted = Object.fromEntries(rows.map(({ state, jobs }) => [state, jobs]))
+  const waiting = rows.find(({ state }) => state === 'waiting')
+  return { jobs: { ...NOTHING.jobs, ...counted }, oldest: Math.max(0, waiting?.oldest ?? 0) }
 }
 
 /** What waits in a database, with or without a queue; null for one who may not look. */
@@ -256,8 +248,7 @@ export async function queuedIn(database: Queries): Promise<Queued | null> {
   try {
     return await countedIn(database)
   } catch (error) {
-    if (codeOf(error) === NO_TABLE || codeOf(error) === NO_SCHEMA)
-      return { jobs: { waiting: 0, running: 0, done: 0, failed: 0, cancelled: 0 }, oldest: 0 }
+    if (codeOf(error) === NO_TABLE || codeOf(error) === NO_SCHEMA) return NOTHING
     if (codeOf(error) === FORBIDDEN) return null
     throw error
   }
@@ -376,44 +367,20 @@ const LOST = `WITH busy AS MATERIALIZED (
     SELECT id, output FROM ${SCHEMA}.job WHERE name = '${QUEUE}' AND state = 'active' FOR UPDATE SKIP LOCKED
   ) SELECT id, output FROM busy WHERE pg_try_advisory_xact_lock(${KEY.replace('$1', 'id')})`
 
-interface JobRow {
-  id: string
-  state: string
-  data: Task
-  output: Output | null
-  created_on: Date
-  started_on: Date | null
-  completed_on: Date | null
-  retry_count: number
-}
+/** A state in a word of bands. */
+const STATE = `CASE state WHEN 'active' THEN 'running' WHEN 'completed' THEN 'done' WHEN 'failed' THEN 'failed'
+  WHEN 'cancelled' THEN 'cancelled' ELSE 'waiting' END`
 
-const JOBS = `SELECT id, state, data, output - 'answer' AS output, created_on, started_on, completed_on, retry_count
+/** Each as a Job. */
+const JOBS = `SELECT id, ${STATE} AS state, data AS task, created_on AS put, started_on AS begun,
+    CASE WHEN state > 'active' THEN completed_on END AS ended,
+    CASE WHEN started_on IS NULL THEN 0 ELSE retry_count + 1 END AS tries,
+    output->'worker' AS worker, output->>'error' AS error
   FROM ${SCHEMA}.job WHERE name = '${QUEUE}'`
 
-const STATES: Readonly<Record<JobState, readonly string[]>> = {
-  waiting: ['created', 'retry'],
-  running: ['active'],
-  done: ['completed'],
-  failed: ['failed'],
-  cancelled: ['cancelled'],
-}
+const NOTHING: Queued = { jobs: { waiting: 0, running: 0, done: 0, failed: 0, cancelled: 0 }, oldest: 0 }
 
-export const JOB_STATES = Object.keys(STATES) as JobState[]
-
-function stateOf(state: string): JobState {
-  return JOB_STATES.find(name => STATES[name].includes(state))!
-}
-
-function jobOf(row: JobRow): Job {
-  const state = stateOf(row.state)
-  return {
-    ...{ id: row.id, state, task: row.data, put: row.created_on, begun: row.started_on },
-    ended: state === 'waiting' || state === 'running' ? null : row.completed_on,
-    tries: row.started_on === null ? 0 : row.retry_count + 1,
-    worker: row.output?.worker ?? null,
-    error: row.output?.error ?? null,
-  }
-}
+export const JOB_STATES = Object.keys(NOTHING.jobs) as JobState[]
 
 /** Makes the tables, or brings them up to date. Throws what the database says, such as that one may not. */
 async function prepared(database: Database, Boss: typeof PgBoss): Promise<void> {

@@ -238,7 +238,8 @@ function copyInMemory(path: string): Connection {
   }
 }
 
-type Value = string | number | Buffer | null
+/** Or all values of a statement, by their names in it. */
+type Value = string | number | Buffer | null | Readonly<Record<string, string>>
 
 /** A connection whose statements are prepared once, and whose failures speak of the file and what to do. */
 export class Session {
@@ -265,6 +266,11 @@ export class Session {
   /** How many rows it changed. */
   run(sql: string, ...values: Value[]): number {
     return this.#guard(() => this.#statement(sql).run(...values).changes)
+  }
+
+  /** How many steps of its schema it has taken. */
+  get schema(): number {
+    return this.#guard(() => schemaOf(this.#db))
   }
 
   pragma(text: string): unknown {

@@ -86,6 +86,7 @@ export function freePlace(path: string): Writer | null {
   }
 }
 
+const BYTES = 'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()'
 const STAMP = `SELECT series.hash FROM tickers
   JOIN series ON series.ticker_id = tickers.id AND series.timeframe = ? WHERE ticker = ?`
 
@@ -256,11 +257,8 @@ class SqliteStore implements Store {
   }
 
   async footprint(): Promise<Footprint> {
-    const [pages, pageSize, schema] = ['page_count', 'page_size', 'user_version'].map(name => {
-      const [row] = this.#db.pragma(name) as Record<string, number>[]
-      return row![name]!
-    })
-    return { schema: schema!, newestSchema: MIGRATIONS.length, bytes: pages! * pageSize! }
+    const { bytes } = this.#db.get<{ bytes: number }>(BYTES)!
+    return { schema: this.#db.schema, newestSchema: MIGRATIONS.length, bytes }
   }
 
   async verify(): Promise<Damage[]> {

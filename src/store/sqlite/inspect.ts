@@ -1,7 +1,6 @@
 import { unsettledIn } from '../content.js'
 import type { Writer } from '../store.js'
-import { checkWasRead, connect, openForReading, translated } from './connection.js'
-import { schemaOf } from './migrations.js'
+import { checkWasRead, connect, openForReading, Session } from './connection.js'
 import { HOLDER, holderOf, isAtWork } from './place.js'
 import { DATA, MIGRATIONS } from './schema.js'
 
@@ -37,10 +36,11 @@ const UNSETTLED = "SELECT value FROM meta WHERE key = 'unsettled'"
 
 /** Looks into a database without changing it. Throws StorageError when it cannot be opened. */
 export function inspect(path: string): Inspection {
-  const db = openForReading(path, DATA)
+  const db = new Session(path, openForReading(path, DATA), DATA)
   try {
-    const schema = schemaOf(db)
-    const row = <Row>(sql: string): Row | undefined => (schema === 0 ? undefined : (db.prepare(sql).get() as Row))
+    const { schema } = db
+    const [{ journal_mode: journal }] = db.pragma('journal_mode') as [{ journal_mode: string }]
+    const row = <Row>(sql: string): Row | undefined => (schema === 0 ? undefined : db.get<Row>(sql))
     const writer = row<Writer & { mark: string | null }>(HOLDER)
     const pulled = schema < 3 ? '' : ' UNION SELECT ticker FROM pulled'
     const tickers = `(SELECT ticker FROM tickers${pulled})`
@@ -50,15 +50,13 @@ export function inspect(path: string): Inspection {
     return {
       schema,
       newestSchema: MIGRATIONS.length,
-      journal: db.pragma('journal_mode', { simple: true }) as string,
+      journal,
       faults,
       definitions: row<{ value: string }>("SELECT value FROM meta WHERE key = 'definitions'")?.value ?? '',
       tickers: row<{ count: number }>(`SELECT count(*) AS count FROM ${tickers}`)?.count ?? 0,
       unsettled: unsettledIn(row<{ value: string }>(UNSETTLED)?.value),
       writer: writer === undefined ? null : writerOf(path, writer),
     }
-  } catch (cause) {
-    throw translated(path, cause, DATA.mend)
   } finally {
     db.close()
   }

@@ -242,8 +242,7 @@ class SqliteTrials implements Trials {
 
   async of(kind: TrialKind): Promise<readonly Trial[]> {
     // One that is only read takes no step of its schema, and may know of no tests yet.
-    const [{ user_version: schema }] = this.#db.pragma('user_version') as [{ user_version: number }]
-    const test = schema < WITH_TESTS ? 'NULL AS test' : 'test'
+    const test = this.#db.schema < WITH_TESTS ? 'NULL AS test' : 'test'
     return this.#db.all<Trial>(`SELECT hash, spec, p, ${test}, sharpe FROM trials WHERE kind = ? ORDER BY id`, kind)
   }
 

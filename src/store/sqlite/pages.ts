@@ -1,67 +1,35 @@
-import { type Day, parseDay } from '../../model/day.js'
 import type { BandEvent, PulledSource, SeriesKey } from '../../model/event.js'
-import type { KeptEntry, KeptPage, KeptSeries, PageStore, PulledRow, PullRun } from '../pages.js'
-import { listName, PULLED_COLUMNS, pulledIn, pulledRowOf, SAID } from '../pulled.js'
+import type { KeptEntry, KeptPage, KeptSeries, PulledRow, PullRun } from '../pages.js'
+import { listName, PULLED_COLUMNS, PulledPages, pulledRowOf } from '../pulled.js'
 import type { Session } from './connection.js'
 import type { Connection } from './migrations.js'
 
 const INTO_PULLED = `INSERT OR REPLACE INTO pulled (${PULLED_COLUMNS.join(', ')}) VALUES (${PULLED_COLUMNS.map(() => '?').join(', ')})`
-const ENTRIES = `SELECT ${SAID.join(', ')} FROM pulled`
-const OF_SERIES = 'WHERE ticker = ? AND timeframe = ? AND field = ?'
-const NEWEST = 'SELECT max(known) AS newest FROM pulled'
 
-export class SqlitePages implements PageStore {
-  readonly #db: Session
+export class SqlitePages extends PulledPages {
+  protected readonly place: Session
 
   constructor(db: Session) {
-    this.#db = db
+    super()
+    this.place = db
   }
 
-  async has(ticker: string): Promise<boolean> {
-    return this.#db.get('SELECT 1 FROM pulled WHERE ticker = ? LIMIT 1', ticker) !== undefined
-  }
-
-  async tickers(): Promise<string[]> {
-    const rows = this.#db.all<{ ticker: string }>('SELECT DISTINCT ticker FROM pulled ORDER BY ticker')
-    return rows.map(({ ticker }) => ticker)
-  }
-
-  async entries(ticker?: string): Promise<KeptEntry[]> {
-    if (ticker === undefined) return this.#db.all<KeptEntry>(`${ENTRIES} ORDER BY ticker, timeframe, field`)
-    return this.#db.all<KeptEntry>(`${ENTRIES} WHERE ticker = ? ORDER BY timeframe, field`, ticker)
-  }
-
-  async series({ ticker, timeframe, field }: SeriesKey): Promise<KeptSeries | null> {
-    const row = this.#db.get<PulledRow>(`SELECT * FROM pulled ${OF_SERIES}`, ticker, timeframe, field)
-    const what = listName({ timeframe, field })
-    const isListed = (): boolean =>
-      this.#db.get('SELECT 1 FROM listed WHERE ticker = ? AND what = ?', ticker, what) !== undefined
-    return pulledIn(this.#db, { ticker, timeframe, field }, row, isListed)
-  }
-
-  async newestDay(url?: string): Promise<Day | null> {
-    const [where, values] = url === undefined ? ['', []] : [' WHERE url = ?', [url]]
-    const newest = this.#db.get<{ newest: string | null }>(NEWEST + where, ...values)?.newest
-    return newest == null ? null : parseDay(newest)
+  protected async rows<Row>(sql: string, ...values: string[]): Promise<Row[]> {
+    return this.place.all<Row>(sql, Object.fromEntries(values.map((value, i) => [i + 1, value])))
   }
 
   async put(series: KeptSeries): Promise<void> {
-    this.#db.transaction(() => {
+    this.place.transaction(() => {
       const { ticker, url } = series
-      const other = this.#db.get('SELECT 1 FROM pulled WHERE ticker = ? AND url <> ?', ticker, url)
-      if (other !== undefined) removePulled(this.#db, ticker)
-      putPulled(this.#db, pulledRowOf(series))
+      const other = this.place.get('SELECT 1 FROM pulled WHERE ticker = ? AND url <> ?', ticker, url)
+      if (other !== undefined) removePulled(this.place, ticker)
+      putPulled(this.place, pulledRowOf(series))
     })
   }
 
-  async run(): Promise<PullRun | null> {
-    const row = this.#db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'pull'")
-    return row === undefined ? null : (JSON.parse(row.value) as PullRun)
-  }
-
   async setRun(run: PullRun | null): Promise<void> {
-    if (run === null) this.#db.run("DELETE FROM meta WHERE key = 'pull'")
-    else this.#db.run("INSERT OR REPLACE INTO meta (key, value) VALUES ('pull', ?)", JSON.stringify(run))
+    if (run === null) this.place.run("DELETE FROM meta WHERE key = 'pull'")
+    else this.place.run("INSERT OR REPLACE INTO meta (key, value) VALUES ('pull', ?)", JSON.stringify(run))
   }
 }
 
@@ -86,6 +54,8 @@ export function removePulled(db: Session, ticker: string): void {
 function valuesOf(row: PulledRow): (string | number | Buffer | null)[] {
   return PULLED_COLUMNS.map(column => row[column])
 }
+
+const OF_SERIES = 'WHERE ticker = ? AND timeframe = ? AND field = ?'
 
 /** A row of `pulled` as schema 3 had it: all events of a series together. */
 interface OldRow extends SeriesKey, PulledSource {

@@ -57,15 +57,10 @@ export function damagesOf(kind: 'data' | Verified['kind'], file: string): Damage
   const db = new Session(file, openForReading(file, DATA), DATA)
   try {
     // What an older bands made is looked at when it is brought up to date.
-    return isCurrent(db, DATA) ? verifySession(db) : structureOf(db)
+    return db.schema === DATA.migrations.length ? verifySession(db) : structureOf(db)
   } finally {
     db.close()
   }
-}
-
-function isCurrent(db: Session, { migrations }: DatabaseKind): boolean {
-  const [{ user_version: schema }] = db.pragma('user_version') as [{ user_version: number }]
-  return schema === migrations.length
 }
 
 /** What was looked at of a file beside the data, and what is wrong with it. */
@@ -162,7 +157,7 @@ function verified(
     try {
       const damages = structureOf(db)
       // What an older bands made has not all that is looked at, and what is torn cannot be asked.
-      if (damages.length > 0 || !isCurrent(db, database)) return { kind, file, rows: 0, damages }
+      if (damages.length > 0 || db.schema < database.migrations.length) return { kind, file, rows: 0, damages }
       const { rows, whats } = look(db)
       return { kind, file, rows, damages: whats.map(fileDamage) }
     } finally {
