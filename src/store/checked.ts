@@ -58,7 +58,7 @@ export function isSoundEntry(row: Hashed<EntryRow>): boolean {
 }
 
 export function checkedSeries(at: Place, name: SeriesName, row: Hashed<SeriesRow> | undefined): SeriesRow {
-  if (row === undefined) throw damaged(at, DAMAGE.noSeries(name))
+  if (row === undefined) throw damaged(at, DAMAGE.series(name, false))
   if (seriesHash(name, row) !== row.hash) throw damaged(at, DAMAGE.series(name))
   return row
 }

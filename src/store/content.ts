@@ -207,46 +207,45 @@ export function unsettledIn(kept: string | null | undefined): readonly string[] 
   return kept == null ? [] : (JSON.parse(kept) as string[])
 }
 
-/** What is wrong with a ticker in words that follow it, and what mends it. */
-export const DAMAGE = {
-  entry: (ticker: string) =>
-    damage(ticker, 'what is said of it (dates, prices, source) is not what was written', AGAIN),
-  bars: (ticker: string) => damage(ticker, 'its bars are not what was written', AGAIN),
-  noBars: (ticker: string) => damage(ticker, 'its bars are missing', AGAIN),
-  series: ({ ticker, timeframe }: SeriesName) =>
-    damage(ticker, `its ${timeframe} series is not what was written`, REBUILD),
-  noSeries: ({ ticker, timeframe }: SeriesName) => damage(ticker, `its ${timeframe} series is missing`, REBUILD),
-  events: ({ ticker, timeframe }: SeriesName) =>
-    damage(ticker, `its ${timeframe} events are not what was written`, REBUILD),
-  noEvents: ({ ticker, timeframe }: SeriesName) => damage(ticker, `its ${timeframe} events are missing`, REBUILD),
-  sheet: (ticker: string, kind: string) => damage(ticker, `its ${kind} are not what was written`, FACTS_AGAIN),
-  pulled: ({ ticker, timeframe }: SeriesName, field: string) =>
-    damage(ticker, `its pulled ${timeframe} ${field} events are not what was written`, remedy('remove', [ticker])),
-}
-
 const AGAIN = remedy('import', ['FILE'], { replace: true })
 const FACTS_AGAIN = remedy('import-facts', ['FILE'], { replace: true })
 const REBUILD = remedy('rebuild')
 
-function damage(ticker: string, what: string, mend: Remedy): Damage {
-  return { ticker, what, mend }
+/** What is wrong with a ticker, and what mends it. isThere: something was found, which is not what was written. */
+export const DAMAGE = {
+  entry: (ticker: string) => damage(ticker, 'what is said of it (dates, prices, source) is', true, AGAIN),
+  bars: (ticker: string, isThere = true) => damage(ticker, 'its bars are', isThere, AGAIN),
+  series: ({ ticker, timeframe }: SeriesName, isThere = true) =>
+    damage(ticker, `its ${timeframe} series is`, isThere, REBUILD),
+  events: ({ ticker, timeframe }: SeriesName, isThere = true) =>
+    damage(ticker, `its ${timeframe} events are`, isThere, REBUILD),
+  sheet: (ticker: string, kind: string, isThere = true) => damage(ticker, `its ${kind} are`, isThere, FACTS_AGAIN),
+  /** @param what as the list names it */
+  pulled: (ticker: string, what: string, isThere = true) =>
+    damage(ticker, `its ${what} events are`, isThere, remedy('remove', [ticker])),
+}
+
+function damage(ticker: string, what: string, isThere: boolean, mend: Remedy): Damage {
+  return { ticker, what: `${what} ${isThere ? 'not what was written' : 'missing'}`, mend }
 }
 
 /** What is wrong where a chunk is not what was written, or is not there. */
 export function chunkDamage(name: SeriesName, part: Part, isThere: boolean): Damage {
-  if (part === 'prices' || part === 'unadjusted') return isThere ? DAMAGE.bars(name.ticker) : DAMAGE.noBars(name.ticker)
-  if (part === 'events') return isThere ? DAMAGE.events(name) : DAMAGE.noEvents(name)
-  return isThere ? DAMAGE.series(name) : DAMAGE.noSeries(name)
+  if (part === 'prices' || part === 'unadjusted') return DAMAGE.bars(name.ticker, isThere)
+  return part === 'events' ? DAMAGE.events(name, isThere) : DAMAGE.series(name, isThere)
 }
 
 /** What the list has and the tables have not. */
 export function missing(ticker: string, what: string): Damage {
-  if (what === 'bars') return DAMAGE.noBars(ticker)
-  if (!what.startsWith('pulled ')) return damage(ticker, `its ${what} are missing`, FACTS_AGAIN)
-  return damage(ticker, `its ${what} events are missing`, remedy('remove', [ticker]))
+  if (what === 'bars') return DAMAGE.bars(ticker, false)
+  return what.startsWith('pulled ') ? DAMAGE.pulled(ticker, what, false) : DAMAGE.sheet(ticker, what, false)
 }
 
 /** What the tables have and the list has not. */
 export function unlisted(ticker: string, what: string): Damage {
-  return damage(ticker, `its ${what} were written under another name, or not at all`, remedy('remove', [ticker]))
+  return {
+    ticker,
+    what: `its ${what} were written under another name, or not at all`,
+    mend: remedy('remove', [ticker]),
+  }
 }

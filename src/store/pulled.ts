@@ -1,4 +1,4 @@
-import { type Day, parseDay } from '../model/day.js'
+import { parseDay } from '../model/day.js'
 import type { SeriesKey } from '../model/event.js'
 import { damaged, type Place } from './checked.js'
 import { digest } from './codec.js'
@@ -31,61 +31,53 @@ const SAID = [
 ] as const
 export const PULLED_COLUMNS = [...SAID, 'known', 'hash', 'pages'] as const
 
-/** The reading half, which asks every database in the same words. */
-export abstract class PulledPages implements PageStore {
-  readonly #schema: string
-
-  /** @param schema of the tables, with a dot; none unless given */
-  constructor(schema = '') {
-    this.#schema = schema
-  }
-
-  /** Where that is, for messages. */
-  protected abstract readonly place: Place
+/** A database that has pages, as it is asked for them. */
+interface Pulled {
+  /** Of its tables, with a dot; none where it is empty. */
+  schema: string
+  place(): Place
   /** @param values as $1, $2, … */
-  protected abstract rows<Row>(sql: string, ...values: string[]): Promise<Row[]>
-  abstract put(series: KeptSeries): Promise<void>
-  abstract setRun(run: PullRun | null): Promise<void>
+  rows<Row>(sql: string, ...values: string[]): Promise<Row[]>
+}
 
-  async has(ticker: string): Promise<boolean> {
-    const sql = `SELECT EXISTS (SELECT 1 FROM ${this.#schema}pulled WHERE ticker = $1) AS has`
-    const [found] = await this.rows<{ has: unknown }>(sql, ticker)
-    return Boolean(found!.has)
-  }
-
-  async tickers(): Promise<string[]> {
-    const sql = `SELECT DISTINCT ticker FROM ${this.#schema}pulled ORDER BY ticker`
-    return (await this.rows<{ ticker: string }>(sql)).map(({ ticker }) => ticker)
-  }
-
-  entries(ticker?: string): Promise<KeptEntry[]> {
-    const [where, values] = ticker === undefined ? ['', []] : ['WHERE ticker = $1', [ticker]]
-    const from = `FROM ${this.#schema}pulled ${where} ORDER BY ticker, timeframe, field`
-    return this.rows<KeptEntry>(`SELECT ${SAID.join(', ')} ${from}`, ...values)
-  }
-
-  async series({ ticker, timeframe, field }: SeriesKey): Promise<KeptSeries | null> {
-    const key = { ticker, timeframe, field }
-    const [found] = await this.rows<{ isListed: unknown } & (PulledRow | { ticker: null })>(
-      `SELECT EXISTS (SELECT 1 FROM ${this.#schema}listed WHERE ticker = $1 AND what = $4) AS "isListed", pulled.*
-        FROM (SELECT 1) one LEFT JOIN ${this.#schema}pulled ON ticker = $1 AND timeframe = $2 AND field = $3`,
-      ...[ticker, timeframe, field, listName(key)],
-    )
-    if (found!.ticker !== null) return keptIn(this.place, key, found!)
-    if (found!.isListed) throw damaged(this.place, missing(ticker, listName(key)))
-    return null
-  }
-
-  async newestDay(url?: string): Promise<Day | null> {
-    const [where, values] = url === undefined ? ['', []] : ['WHERE url = $1', [url]]
-    const sql = `SELECT max(known) AS newest FROM ${this.#schema}pulled ${where}`
-    const [found] = await this.rows<{ newest: string | null }>(sql, ...values)
-    return found!.newest === null ? null : parseDay(found!.newest)
-  }
-
-  async run(): Promise<PullRun | null> {
-    const [row] = await this.rows<{ value: string }>(`SELECT value FROM ${this.#schema}meta WHERE key = 'pull'`)
-    return row === undefined ? null : (JSON.parse(row.value) as PullRun)
+/** The reading half, which asks every database in the same words. */
+export function readingPages({ schema, place, rows }: Pulled): Omit<PageStore, 'put' | 'setRun'> {
+  return {
+    async has(ticker) {
+      const sql = `SELECT EXISTS (SELECT 1 FROM ${schema}pulled WHERE ticker = $1) AS has`
+      const [found] = await rows<{ has: unknown }>(sql, ticker)
+      return Boolean(found!.has)
+    },
+    async tickers() {
+      const found = await rows<{ ticker: string }>(`SELECT DISTINCT ticker FROM ${schema}pulled ORDER BY ticker`)
+      return found.map(({ ticker }) => ticker)
+    },
+    entries(ticker) {
+      const [where, values] = ticker === undefined ? ['', []] : ['WHERE ticker = $1', [ticker]]
+      const from = `FROM ${schema}pulled ${where} ORDER BY ticker, timeframe, field`
+      return rows<KeptEntry>(`SELECT ${SAID.join(', ')} ${from}`, ...values)
+    },
+    async series({ ticker, timeframe, field }) {
+      const key = { ticker, timeframe, field }
+      const [found] = await rows<{ isListed: unknown } & (PulledRow | { ticker: null })>(
+        `SELECT EXISTS (SELECT 1 FROM ${schema}listed WHERE ticker = $1 AND what = $4) AS "isListed", pulled.*
+          FROM (SELECT 1) one LEFT JOIN ${schema}pulled ON ticker = $1 AND timeframe = $2 AND field = $3`,
+        ...[ticker, timeframe, field, listName(key)],
+      )
+      if (found!.ticker !== null) return keptIn(place(), key, found!)
+      if (found!.isListed) throw damaged(place(), missing(ticker, listName(key)))
+      return null
+    },
+    async newestDay(url) {
+      const [where, values] = url === undefined ? ['', []] : ['WHERE url = $1', [url]]
+      const sql = `SELECT max(known) AS newest FROM ${schema}pulled ${where}`
+      const [found] = await rows<{ newest: string | null }>(sql, ...values)
+      return found!.newest === null ? null : parseDay(found!.newest)
+    },
+    async run() {
+      const [row] = await rows<{ value: string }>(`SELECT value FROM ${schema}meta WHERE key = 'pull'`)
+      return row === undefined ? null : (JSON.parse(row.value) as PullRun)
+    },
   }
 }
 
@@ -120,7 +112,7 @@ function keptIn(at: Place, key: SeriesKey, row: PulledRow): KeptSeries {
 }
 
 export function pulledDamages(row: PulledRow): Damage[] {
-  return hashOf(row) === row.hash ? [] : [DAMAGE.pulled(row, row.field)]
+  return hashOf(row) === row.hash ? [] : [DAMAGE.pulled(row.ticker, listName(row))]
 }
 
 /** What its row says that it must be. */

@@ -30,7 +30,7 @@ import type {
 import { addressOf } from './address.js'
 import { inOneQuestion } from './asked.js'
 import { Database, type Queries } from './connection.js'
-import { PostgresPages } from './pages.js'
+import { pagesIn } from './pages.js'
 import { type Place, WritingPlace } from './place.js'
 import {
   allSeries,
@@ -131,7 +131,7 @@ class PostgresStore implements Store {
     this.address = address
     this.#database = database
     this.#place = place
-    this.pages = new PostgresPages({ reading: () => this.#reading(), writing: work => this.#writing({}, [], work) })
+    this.pages = pagesIn({ reading: () => this.#reading(), writing: work => this.#writing({}, [], work) })
   }
 
   get engine(): Engine {

@@ -2,9 +2,9 @@ import { unsettledIn } from '../content.js'
 import type { Inspection } from '../sqlite/inspect.js'
 import { addressOf } from './address.js'
 import { Database } from './connection.js'
-import { placementIn } from './misplaced.js'
 import { holderIn } from './place.js'
 import { dataSchema, STEPS, sizeOf } from './schema.js'
+import { placementIn } from './verify.js'
 
 /** A database as it is, with or without tables of bands; what a file has beyond that is none here. */
 export interface PostgresInspection extends Omit<Inspection, 'journal' | 'faults'> {

@@ -1,10 +1,10 @@
 import { StorageError } from '../../errors.js'
-import type { KeptSeries, PulledRow, PullRun } from '../pages.js'
-import { listName, PULLED_COLUMNS, PulledPages, pulledRowOf } from '../pulled.js'
+import type { PageStore, PulledRow } from '../pages.js'
+import { listName, PULLED_COLUMNS, pulledRowOf, readingPages } from '../pulled.js'
 import type { Queries } from './connection.js'
 import type { Reading } from './read.js'
 
-const OF_SERIES = 'ticker = $1 AND timeframe = $2 AND field = $3'
+const REMOVE_SERIES = 'DELETE FROM bands_data.pulled WHERE ticker = $1 AND timeframe = $2 AND field = $3'
 const INTO_PULLED = `INSERT INTO bands_data.pulled (${PULLED_COLUMNS.join(', ')})
   VALUES (${PULLED_COLUMNS.map((_column, i) => `$${i + 1}`).join(', ')})`
 
@@ -14,41 +14,23 @@ interface Beneath {
   writing<T>(work: (session: Queries) => Promise<T>): Promise<T>
 }
 
-export class PostgresPages extends PulledPages {
-  readonly #store: Beneath
-
-  constructor(store: Beneath) {
-    super('bands_data.')
-    this.#store = store
-  }
-
-  protected get place(): Reading {
-    return this.#store.reading()
-  }
-
-  protected rows<Row>(sql: string, ...values: string[]): Promise<Row[]> {
-    return this.place.query<Row>(sql, values)
-  }
-
-  put(series: KeptSeries): Promise<void> {
-    return this.#store.writing(async session => {
-      const { ticker, timeframe, field, url } = series
-      await checkHasNoBars(this.place.location, session, ticker)
-      const other = await session.query('SELECT 1 FROM bands_data.pulled WHERE ticker = $1 AND url <> $2', [
-        ticker,
-        url,
-      ])
-      if (other.length > 0) await removePulled(session, ticker)
-      await session.query(`DELETE FROM bands_data.pulled WHERE ${OF_SERIES}`, [ticker, timeframe, field])
-      await insertPulled(session, pulledRowOf(series))
-    })
-  }
-
-  setRun(run: PullRun | null): Promise<void> {
-    return this.#store.writing(async session => {
-      await session.query("DELETE FROM bands_data.meta WHERE key = 'pull'")
-      if (run !== null) await session.query("INSERT INTO bands_data.meta VALUES ('pull', $1)", [JSON.stringify(run)])
-    })
+export function pagesIn({ reading, writing }: Beneath): PageStore {
+  return {
+    ...readingPages({ schema: 'bands_data.', place: reading, rows: (sql, ...values) => reading().query(sql, values) }),
+    put: series =>
+      writing(async session => {
+        const { ticker, timeframe, field, url } = series
+        await checkHasNoBars(reading().location, session, ticker)
+        const others = 'SELECT 1 FROM bands_data.pulled WHERE ticker = $1 AND url <> $2'
+        if ((await session.query(others, [ticker, url])).length > 0) await removePulled(session, ticker)
+        await session.query(REMOVE_SERIES, [ticker, timeframe, field])
+        await insertPulled(session, pulledRowOf(series))
+      }),
+    setRun: run =>
+      writing(async session => {
+        await session.query("DELETE FROM bands_data.meta WHERE key = 'pull'")
+        if (run !== null) await session.query("INSERT INTO bands_data.meta VALUES ('pull', $1)", [JSON.stringify(run)])
+      }),
   }
 }
 

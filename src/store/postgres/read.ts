@@ -298,7 +298,7 @@ export async function allSeries(db: Reading, timeframe: Timeframe): Promise<Seri
   const rows = await db.query<{ ticker: string } & (Series | { hash: null })>(ALL_SERIES, [timeframe])
   return rows.map(({ ticker, ...row }) => {
     const name = { ticker, timeframe }
-    if (row.hash === null) throw damaged(db, DAMAGE.noSeries(name))
+    if (row.hash === null) throw damaged(db, DAMAGE.series(name, false))
     return checkedSeries(db, name, row)
   })
 }

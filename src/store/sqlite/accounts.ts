@@ -1,25 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  type Account,
   type Accounts,
-  type Charge,
-  type Charged,
+  BOOK_NAMES,
+  BOOKS,
+  type Book,
+  type BookValue,
   type DayUsage,
   dayStart,
   type EachRows,
-  type KeyEntry,
   type NewKey,
-  type Reconciliation,
-  type RolledUp,
-  type Used,
+  ROWS_TOGETHER,
 } from '../../accounts/accounts.js'
 import { Busy, remedy, StorageError } from '../../errors.js'
-import type { Tier } from '../../model/terms.js'
 import {
   type AccountRow,
   accountOf,
   accountTaken,
+  type BookRow,
   checkKeyName,
+  eachBook,
   endOf,
   folded,
   type KeyRow,
@@ -27,7 +26,6 @@ import {
   keyWithHash,
   missing,
 } from '../account-rows.js'
-import { clearBooks, putBooks, readBooks } from './books-copy.js'
 import { chargeAll, reconciled, rollUp, usedIn } from './charging.js'
 import { hasLittleRoom, inItsPlace, type Notice, openForWriting, Session } from './connection.js'
 import type { DatabaseKind } from './migrations.js'
@@ -42,194 +40,28 @@ export function openSqliteAccounts(path: string, notice?: Notice): Accounts {
   const db = openForWriting(path, ACCOUNTS, notice)
   // SQLite would wait with the whole process standing still; here a request that has to wait lets the others go on.
   db.pragma('busy_timeout = 0')
-  return new SqliteAccounts(new Session(path, db, ACCOUNTS))
+  return accountsIn(new Session(path, db, ACCOUNTS))
 }
 
-class SqliteAccounts implements Accounts {
-  readonly location: string
-  readonly #db: Session
-  readonly #checkPlace: () => void
+function accountsIn(db: Session): Accounts {
+  const { location } = db
+  const checkPlace = inItsPlace(location)
   /** The minute in which a key was last marked as used, of those that were used lately. */
-  readonly #marks = new Map<string, number>()
+  const marks = new Map<string, number>()
   /** Of accounts and keys, through this connection: what SQLite counts are the changes of others. */
-  #changes = 0
+  let changes = 0
   /** The last transaction could not be written. */
-  #failed = false
-
-  constructor(db: Session) {
-    this.location = db.location
-    this.#db = db
-    this.#checkPlace = inItsPlace(db.location)
-  }
-
-  version(): Promise<string> {
-    return this.#patiently(() => {
-      const { data_version } = this.#db.get<{ data_version: number }>('PRAGMA data_version')!
-      return `${data_version}.${this.#changes}`
-    })
-  }
-
-  secret(): Promise<Buffer> {
-    return this.#patiently(() => this.#db.get<{ secret: Buffer }>(SECRET)!.secret)
-  }
-
-  create(name: string, tier: Tier, at: string): Promise<Account> {
-    return this.#writing(() => {
-      const taken = this.#row(name)
-      if (taken !== undefined) throw accountTaken(taken.name, name)
-      this.#db.run(INTO_ACCOUNTS, name, folded(name), tier, Date.parse(at))
-      return accountOf(this.#row(name)!)
-    })
-  }
-
-  accounts(): Promise<Account[]> {
-    return this.#patiently(() =>
-      this.#db.all<AccountRow>('SELECT id, name, tier, created FROM accounts ORDER BY folded').map(accountOf),
-    )
-  }
-
-  account(name: string): Promise<Account> {
-    return this.#patiently(() => accountOf(this.#existing(name)))
-  }
-
-  setTier(name: string, tier: Tier): Promise<Account> {
-    return this.#writing(() => {
-      this.#db.run('UPDATE accounts SET tier = ? WHERE id = ?', tier, this.#existing(name).id)
-      return accountOf(this.#existing(name))
-    })
-  }
-
-  addKey(account: number, key: NewKey): Promise<void> {
-    return this.#writing(() => this.#insertKey(account, key))
-  }
-
-  keys(account?: number): Promise<KeyEntry[]> {
-    const only = account ?? null
-    return this.#patiently(() => this.#db.all<KeyRow>(KEYS_OF, only, only).map(keyOf))
-  }
-
-  key(identity: string): Promise<(KeyEntry & { hash: Buffer }) | null> {
-    return this.#patiently(() => {
-      const row = this.#keyRow(identity)
-      return row === undefined ? null : keyWithHash(row)
-    })
-  }
-
-  revoke(identity: string, at: string): Promise<void> {
-    return this.#writing(() => {
-      this.#existingKey(identity)
-      this.#db.run('UPDATE keys SET revoked = ? WHERE identity = ? AND revoked IS NULL', Date.parse(at), identity)
-    })
-  }
-
-  roll(identity: string, key: NewKey, until: string): Promise<void> {
-    return this.#writing(() => {
-      const old = this.#existingKey(identity)
-      this.#db.run('UPDATE keys SET expires = ? WHERE identity = ?', endOf(old, key, until), identity)
-      this.#insertKey(old.account, key, identity)
-    })
-  }
-
-  used(account: number, at: number): Promise<Used> {
-    return this.#patiently(() => usedIn(this.#db, account, at))
-  }
-
-  async charge(charges: readonly Charge[]): Promise<Charged[]> {
-    if (charges.length === 0) return []
-    const write = () => chargeAll(this.#db, charges, this.#marks)
-    const { charged, marked } = await this.#patiently(() => this.#transaction(write))
-    if (this.#marks.size > MOST_MARKS) this.#marks.clear()
-    for (const [key, minute] of marked) this.#marks.set(key, minute)
-    return charged
-  }
-
-  usage(account: number, from: number): Promise<DayUsage[]> {
-    const sql = `SELECT strftime('%F', start / 1000, 'unixepoch') AS date, credits, requests FROM counters
-      WHERE account = ? AND period = 'day' AND start >= ? ORDER BY start DESC`
-    return this.#patiently(() => this.#db.all<DayUsage>(sql, account, dayStart(from)))
-  }
-
-  reconcile(account?: number): Promise<Reconciliation> {
-    return this.#patiently(() => reconciled(this.#db, account ?? null))
-  }
-
-  rollUp(at: number): Promise<RolledUp> {
-    return this.#patiently(() => this.#transaction(() => rollUp(this.#db, at)))
-  }
-
-  readBooks(each: EachRows): Promise<void> {
-    return this.#db.readingOn(() => readBooks(this.#db, each))
-  }
-
-  async replaceBooks<T>(work: (put: EachRows, look: (each: EachRows) => Promise<void>) => Promise<T>): Promise<T> {
-    await this.#patiently(() => this.#db.run('BEGIN IMMEDIATE'))
-    try {
-      clearBooks(this.#db)
-      const result = await work(
-        (book, rows) => putBooks(this.#db, book, rows),
-        each => readBooks(this.#db, each),
-      )
-      this.#db.run('COMMIT')
-      this.#changes += 1
-      return result
-    } catch (error) {
-      try {
-        this.#db.run('ROLLBACK')
-      } catch {
-        // Some failures of the disk end it by themselves, and are what is to be told then.
-      }
-      throw error
-    }
-  }
-
-  check(): Promise<void> {
-    return this.#patiently(() => {
-      this.#db.get(SECRET)
-      if (hasLittleRoom(this.location)) throw new StorageError(`${this.location}: the disk is full`)
-      // Where nobody is sent to a server that is not ready, only a write of its own can tell that writing works again.
-      if (this.#failed) this.#transaction(() => this.#tryWriting())
-    })
-  }
-
-  async close(): Promise<void> {
-    this.#db.close()
-  }
-
-  /** SQLite writes nothing where a row stays as it was. */
-  #tryWriting(): void {
-    this.#db.run("INSERT INTO secrets VALUES ('try', x'')")
-    this.#db.run("DELETE FROM secrets WHERE use = 'try'")
-  }
-
-  /** Changes accounts or keys. Counted once that is done: who asks meanwhile must not take the old for the new. */
-  #writing<T>(work: () => T): Promise<T> {
-    return this.#patiently(() => {
-      const result = this.#transaction(work)
-      this.#changes += 1
-      return result
-    })
-  }
-
-  #transaction<T>(work: () => T): T {
-    try {
-      const result = this.#db.transaction(work)
-      this.#failed = false
-      return result
-    } catch (error) {
-      this.#failed ||= error instanceof StorageError
-      throw error
-    }
-  }
+  let failed = false
 
   /**
    * At once, or again and again until another process lets go. Throws Busy when that takes too long, and StorageError once
    * the file is no longer in its place: keys that were revoked would count in it, and what is charged to it be lost.
    */
-  async #patiently<T>(work: () => T): Promise<T> {
+  const patiently = async <T>(work: () => T): Promise<T> => {
     const deadline = performance.now() + PATIENCE
     for (let longest = 1; ; longest = Math.min(2 * longest, LONGEST_SLEEP)) {
       try {
-        this.#checkPlace()
+        checkPlace()
         return work()
       } catch (error) {
         if (!(error instanceof Busy) || performance.now() >= deadline) throw error
@@ -238,38 +70,128 @@ class SqliteAccounts implements Accounts {
       await sleep(Math.random() * longest)
     }
   }
-
-  #row(name: string): AccountRow | undefined {
-    return this.#db.get<AccountRow>('SELECT id, name, tier, created FROM accounts WHERE folded = ?', folded(name))
+  const transaction = <T>(work: () => T): T => {
+    try {
+      const result = db.transaction(work)
+      failed = false
+      return result
+    } catch (error) {
+      failed ||= error instanceof StorageError
+      throw error
+    }
   }
+  /** Changes accounts or keys. Counted once that is done: who asks meanwhile must not take the old for the new. */
+  const writing = <T>(work: () => T): Promise<T> =>
+    patiently(() => {
+      const result = transaction(work)
+      changes += 1
+      return result
+    })
 
-  #existing(name: string): AccountRow {
-    const row = this.#row(name)
-    if (row !== undefined) return row
-    throw missing('account', name, this.#names('SELECT name FROM accounts'))
+  return {
+    location,
+    version: () =>
+      patiently(() => `${db.get<{ data_version: number }>('PRAGMA data_version')!.data_version}.${changes}`),
+    secret: () => patiently(() => db.get<{ secret: Buffer }>(SECRET)!.secret),
+    create: (name, tier, at) =>
+      writing(() => {
+        const taken = accountRow(db, name)
+        if (taken !== undefined) throw accountTaken(taken.name, name)
+        db.run(INTO_ACCOUNTS, name, folded(name), tier, Date.parse(at))
+        return accountOf(accountRow(db, name)!)
+      }),
+    accounts: () => patiently(() => db.all<AccountRow>(`${ALL_ACCOUNTS} ORDER BY folded`).map(accountOf)),
+    account: name => patiently(() => accountOf(existingAccount(db, name))),
+    setTier: (name, tier) =>
+      writing(() => {
+        db.run('UPDATE accounts SET tier = ? WHERE id = ?', tier, existingAccount(db, name).id)
+        return accountOf(existingAccount(db, name))
+      }),
+    addKey: (account, key) => writing(() => insertKey(db, account, key)),
+    keys: account => patiently(() => db.all<KeyRow>(KEYS_OF, account ?? null, account ?? null).map(keyOf)),
+    key: identity =>
+      patiently(() => {
+        const row = db.get<KeyRow>(KEY_BY_IDENTITY, identity)
+        return row === undefined ? null : keyWithHash(row)
+      }),
+    revoke: (identity, at) =>
+      writing(() => {
+        existingKey(db, identity)
+        db.run('UPDATE keys SET revoked = ? WHERE identity = ? AND revoked IS NULL', Date.parse(at), identity)
+      }),
+    roll: (identity, key, until) =>
+      writing(() => {
+        const old = existingKey(db, identity)
+        db.run('UPDATE keys SET expires = ? WHERE identity = ?', endOf(old, key, until), identity)
+        insertKey(db, old.account, key, identity)
+      }),
+    used: (account, at) => patiently(() => usedIn(db, account, at)),
+    async charge(charges) {
+      if (charges.length === 0) return []
+      const { charged, marked } = await patiently(() => transaction(() => chargeAll(db, charges, marks)))
+      if (marks.size > MOST_MARKS) marks.clear()
+      for (const [key, minute] of marked) marks.set(key, minute)
+      return charged
+    },
+    usage: (account, from) => patiently(() => db.all<DayUsage>(USAGE, account, dayStart(from))),
+    reconcile: account => patiently(() => reconciled(db, account ?? null)),
+    rollUp: at => patiently(() => transaction(() => rollUp(db, at))),
+    readBooks: each => db.readingOn(() => readBooks(db, each)),
+    async replaceBooks(work) {
+      await patiently(() => db.run('BEGIN IMMEDIATE'))
+      const result = await db.toEnd(() => {
+        clearBooks(db)
+        return work(
+          (book, rows) => putBooks(db, book, rows),
+          each => readBooks(db, each),
+        )
+      })
+      changes += 1
+      return result
+    },
+    check: () =>
+      patiently(() => {
+        db.get(SECRET)
+        if (hasLittleRoom(location)) throw new StorageError(`${location}: the disk is full`)
+        // Where nobody is sent to a server that is not ready, only a write of its own can tell that writing works again.
+        if (failed) transaction(() => tryWriting(db))
+      }),
+    close: async () => db.close(),
   }
+}
 
-  #keyRow(identity: string): KeyRow | undefined {
-    return this.#db.get<KeyRow>(KEY_BY_IDENTITY, identity)
-  }
+/** SQLite writes nothing where a row stays as it was. */
+function tryWriting(db: Session): void {
+  db.run("INSERT INTO secrets VALUES ('try', x'')")
+  db.run("DELETE FROM secrets WHERE use = 'try'")
+}
 
-  #existingKey(identity: string): KeyRow {
-    const row = this.#keyRow(identity)
-    if (row !== undefined) return row
-    throw missing('key', identity, this.#names('SELECT identity AS name FROM keys'))
-  }
+function accountRow(db: Session, name: string): AccountRow | undefined {
+  return db.get<AccountRow>(`${ALL_ACCOUNTS} WHERE folded = ?`, folded(name))
+}
 
-  #names(sql: string): string[] {
-    return this.#db.all<{ name: string }>(sql).map(row => row.name)
-  }
+function existingAccount(db: Session, name: string): AccountRow {
+  const row = accountRow(db, name)
+  if (row !== undefined) return row
+  throw missing('account', name, namesIn(db, 'SELECT name FROM accounts'))
+}
 
-  /** @param besides the key whose place it takes, which may count for a while yet */
-  #insertKey(account: number, key: NewKey, besides = ''): void {
-    const made = Date.parse(key.created)
-    checkKeyName(this.#db.all<KeyRow>(KEYS_NAMED, account, key.name), key, besides)
-    const expires = key.expires === null ? null : Date.parse(key.expires)
-    this.#db.run(INTO_KEYS, key.identity, key.hash.toString('hex'), account, key.name, made, expires)
-  }
+function existingKey(db: Session, identity: string): KeyRow {
+  const row = db.get<KeyRow>(KEY_BY_IDENTITY, identity)
+  if (row !== undefined) return row
+  throw missing('key', identity, namesIn(db, 'SELECT identity AS name FROM keys'))
+}
+
+function namesIn(db: Session, sql: string): string[] {
+  return db.all<{ name: string }>(sql).map(row => row.name)
+}
+
+/** @param besides the key whose place it takes, which may count for a while yet */
+function insertKey(db: Session, account: number, key: NewKey, besides = ''): void {
+  const made = Date.parse(key.created)
+  checkKeyName(db.all<KeyRow>(KEYS_NAMED, account, key.name), key, besides)
+  const expires = key.expires === null ? null : Date.parse(key.expires)
+  db.run(INTO_KEYS, key.identity, key.hash.toString('hex'), account, key.name, made, expires)
 }
 
 /**
@@ -361,6 +283,10 @@ export const ACCOUNTS: DatabaseKind = {
   ],
 }
 
+const ALL_ACCOUNTS = 'SELECT id, name, tier, created FROM accounts'
+const USAGE = `SELECT strftime('%F', start / 1000, 'unixepoch') AS date, credits, requests FROM counters
+  WHERE account = ? AND period = 'day' AND start >= ? ORDER BY start DESC`
+
 const KEYS = `SELECT k.identity, k.hash, k.name, k.created, k.expires, k.last_used, k.revoked,
   k.account, a.name AS account_name, a.tier, a.created AS account_created
   FROM keys k JOIN accounts a ON a.id = k.account`
@@ -373,3 +299,42 @@ const KEYS_OF = `${KEYS} WHERE ? IS NULL OR k.account = ? ORDER BY k.id`
 const INTO_ACCOUNTS = 'INSERT INTO accounts (name, folded, tier, created) VALUES (?, ?, ?, ?)'
 const INTO_KEYS = 'INSERT INTO keys (identity, hash, account, name, created, expires) VALUES (?, ?, ?, ?, ?, ?)'
 const KEYS_NAMED = `${KEYS} WHERE k.account = ? AND k.name = ?`
+
+/** By what the rows of a table are read on; an account has a number here, and is filed under its name elsewhere. */
+const READ_BY: Record<Book, readonly string[]> = {
+  accounts: ['id'],
+  keys: ['id'],
+  secrets: ['use'],
+  ledger: ['request'],
+  days: ['account', 'start'],
+  counters: ['account', 'period', 'start'],
+  named: ['id'],
+}
+
+/** All rows as they stand in a transaction. */
+function readBooks(db: Session, each: EachRows): Promise<void> {
+  return eachBook(each, (book, last) => {
+    const keys = READ_BY[book].map(name => `t.${name}`)
+    const columns = BOOKS[book].map(column => `${outside(book, column)} AS ${column}`)
+    const selected = [...columns, ...keys.map((key, i) => `${key} AS key_${i}`)].join(', ')
+    const after = last === null ? '' : `WHERE (${keys.join(', ')}) > (${keys.map(() => '?').join(', ')})`
+    const sql = `SELECT ${selected} FROM ${book} t ${after} ORDER BY ${keys.join(', ')} LIMIT ${ROWS_TOGETHER}`
+    return db.all<BookRow>(sql, ...(last ?? []))
+  })
+}
+
+function outside(book: Book, column: string): string {
+  if (column !== 'account') return `t.${column}`
+  return book === 'accounts' ? 't.folded' : '(SELECT folded FROM accounts WHERE id = t.account)'
+}
+
+function clearBooks(db: Session): void {
+  for (const table of BOOK_NAMES.toReversed()) db.run(`DELETE FROM ${table}`)
+}
+
+function putBooks(db: Session, book: Book, rows: readonly (readonly BookValue[])[]): void {
+  const columns = BOOKS[book].map(column => (book === 'accounts' && column === 'account' ? 'folded' : column))
+  const values = columns.map(column => (column === 'account' ? '(SELECT id FROM accounts WHERE folded = ?)' : '?'))
+  const sql = `INSERT INTO ${book} (${columns.join(', ')}) VALUES (${values.join(', ')})`
+  for (const row of rows) db.run(sql, ...row)
+}

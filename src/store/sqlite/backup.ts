@@ -16,7 +16,7 @@ import { chunksOf, type Member, membersOf, notWhole, writeEnd, writeMember } fro
 import { ACCOUNTS } from './accounts.js'
 import { connect, openForReading, partialName, putInPlace, removeLeftovers, restoreNote, whyNot } from './connection.js'
 import { LISTS, TRIALS } from './lists.js'
-import { type Connection, type DatabaseKind, differenceOf, schemaOf, synced } from './migrations.js'
+import { type Connection, type DatabaseKind, differenceOf, schemaOf, synced, withFile } from './migrations.js'
 import { DATA } from './schema.js'
 import { damagesOf } from './verify.js'
 
@@ -176,18 +176,12 @@ async function copyOf(db: Connection, kind: FileKind, path: string, file: string
 }
 
 function archived(copies: readonly Copy[], archive: string, about: Omit<Manifest, 'files'>): Manifest {
-  const into = openSync(archive, 'wx', 0o600)
-  try {
-    const made = new Date(about.made)
+  const made = new Date(about.made)
+  const write = (into: number): Manifest => {
     const files = copies.map(({ kind, file, path, schema }): BackedUp => {
       const { size: bytes } = statSync(file)
       const hash = createHash('sha256')
-      const from = openSync(file, 'r')
-      try {
-        writeMember(into, NAMES[kind], made, bytes, hashed(chunksOf(from, 0, bytes), hash))
-      } finally {
-        closeSync(from)
-      }
+      withFile(file, 'r', from => writeMember(into, NAMES[kind], made, bytes, hashed(chunksOf(from, 0, bytes), hash)))
       return { kind, name: NAMES[kind], path, schema, bytes, sha256: hash.digest('hex') }
     })
     const manifest: Manifest = { ...about, files }
@@ -196,9 +190,8 @@ function archived(copies: readonly Copy[], archive: string, about: Omit<Manifest
     writeMember(into, MANIFEST, made, text.length, [text])
     writeEnd(into)
     return manifest
-  } finally {
-    closeSync(into)
   }
+  return withFile(archive, 'wx', write, 0o600)
 }
 
 function* hashed(chunks: Iterable<Buffer>, hash: ReturnType<typeof createHash>): Generator<Buffer> {

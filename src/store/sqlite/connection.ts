@@ -18,7 +18,15 @@ import { basename, dirname, join } from 'node:path'
 import type { Options, Statement } from 'better-sqlite3'
 import { NotWritten, PlaceTaken, StorageError } from '../../errors.js'
 import { compiledModule, driver, driverFailure } from './driver.js'
-import { type Connection, copyNotice, type DatabaseKind, migrate, removeDatabase, schemaOf } from './migrations.js'
+import {
+  type Connection,
+  copyNotice,
+  type DatabaseKind,
+  migrate,
+  removeDatabase,
+  schemaOf,
+  withFile,
+} from './migrations.js'
 import { isAlive, processTable } from './processes.js'
 
 /** Opens an existing database for questions. Nothing in it is written. Throws StorageError. */
@@ -292,13 +300,21 @@ export class Session {
     })
   }
 
-  /** The same of work with pauses, in which nobody else may read through this connection. */
-  async readingOn<T>(work: () => Promise<T>): Promise<T> {
+  /** The same of work with pauses, in which nobody else may ask through this connection. */
+  readingOn<T>(work: () => Promise<T>): Promise<T> {
     this.run('BEGIN')
+    return this.toEnd(work)
+  }
+
+  /** Ends a transaction that was begun as the work in it ends. */
+  async toEnd<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await work()
+      const result = await work()
+      this.run('COMMIT')
+      return result
     } finally {
-      if (this.#db.inTransaction) this.run('COMMIT')
+      // Some failures of the disk end it by themselves, and are what is to be told then.
+      if (this.#db.inTransaction) this.run('ROLLBACK')
     }
   }
 
@@ -368,12 +384,7 @@ function checkIsSqlite(path: string): void {
   const head = Buffer.alloc(16)
   let size: number
   try {
-    const file = openSync(path, 'r')
-    try {
-      size = readSync(file, head, 0, 16, 0)
-    } finally {
-      closeSync(file)
-    }
+    size = withFile(path, 'r', file => readSync(file, head, 0, 16, 0))
   } catch (cause) {
     throw new StorageError(`cannot read ${path}: ${reason(cause)}`, { cause })
   }

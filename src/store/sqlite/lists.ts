@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { Busy, remedy } from '../../errors.js'
-import type { Lists, Mark, NamedList, ReadLists, ReadTrials, Trial, TrialKind, Trials } from '../../source.js'
+import type { Lists, Mark, NamedList, ReadLists, ReadTrials, Trial, Trials } from '../../source.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
 import type { DatabaseKind } from './migrations.js'
 
@@ -41,7 +41,7 @@ export const LISTS: DatabaseKind = {
 
 /** The lists in one SQLite file, made first if it is missing. Throws StorageError where none can be made or written. */
 export function openSqliteLists(path: string, now: () => number = Date.now, notice?: Notice): Lists {
-  return new SqliteLists(writable(path, LISTS, notice), now)
+  return listsIn(writable(path, LISTS, notice), now)
 }
 
 /** A file that cannot be written opens all the same: that is said now, and not when the work is done. */
@@ -61,7 +61,7 @@ function writable(path: string, kind: DatabaseKind, notice: Notice | undefined):
 /** The same for reading; null where none was made yet. Throws StorageError for one that cannot be read. */
 export function openSqliteListsForReading(path: string): ReadLists | null {
   if (!existsSync(path)) return null
-  return new SqliteLists(new Session(path, openForReading(path, LISTS), LISTS), Date.now)
+  return listsIn(new Session(path, openForReading(path, LISTS), LISTS), Date.now)
 }
 
 interface ListRow {
@@ -69,88 +69,57 @@ interface ListRow {
   condition: string | null
 }
 
-class SqliteLists implements Lists {
-  readonly #db: Session
-  readonly #now: () => number
-
-  constructor(db: Session, now: () => number) {
-    this.#db = db
-    this.#now = now
-  }
-
-  async all(): Promise<readonly NamedList[]> {
-    return this.#db.reading(() => this.#db.all<ListRow>(`${ALL} ORDER BY name`).map(row => this.#whole(row)))
-  }
-
-  async named(name: string): Promise<NamedList | undefined> {
-    return this.#db.reading(() => this.#named(name))
-  }
-
-  async add(name: string, tickers: readonly string[]): Promise<NamedList> {
-    return this.#db.transaction(() => {
-      this.#db.run(INTO_LISTS, name, null, this.#now())
-      const { places } = this.#db.get<{ places: number }>(PLACES, name)!
-      for (const [i, ticker] of tickers.entries()) this.#db.run(INTO_TICKERS, name, ticker, places + i)
-      return this.#named(name)!
-    })
-  }
-
-  async addCondition(name: string, condition: string): Promise<NamedList> {
-    return this.#db.transaction(() => {
-      this.#db.run(INTO_LISTS, name, condition, this.#now())
-      return this.#named(name)!
-    })
-  }
-
-  async take(name: string, tickers: readonly string[]): Promise<NamedList> {
-    return this.#db.transaction(() => {
-      for (const ticker of tickers) this.#db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', name, ticker)
-      return this.#named(name)!
-    })
-  }
-
-  async remove(name: string): Promise<void> {
-    this.#db.transaction(() => {
-      this.#db.run('DELETE FROM lists WHERE name = ?', name)
-      // Another of that name has told nothing yet.
-      this.#db.run(`DELETE FROM seen WHERE ${isOf('?')}`, name)
-    })
-  }
-
-  async renameTicker(ticker: string, name: string): Promise<string[]> {
-    return this.#db.transaction(() => {
-      const lists = this.#db.all<{ list: string }>(LISTS_WITH, ticker).map(({ list }) => list)
-      // What is there of the new name is of a ticker that is no more.
-      for (const list of lists) this.#db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', list, name)
-      this.#db.run('UPDATE list_tickers SET ticker = ? WHERE ticker = ?', name, ticker)
-      this.#db.run('DELETE FROM seen WHERE ticker = ?', name)
-      this.#db.run('UPDATE seen SET ticker = ? WHERE ticker = ?', name, ticker)
-      return lists
-    })
-  }
-
-  async seen(question: string): Promise<readonly Mark[]> {
-    return this.#db.all<Mark>(SEEN, question)
-  }
-
-  async see(question: string, marks: readonly Mark[]): Promise<void> {
-    this.#db.transaction(() => {
-      for (const { ticker, timeframe, day } of marks) this.#db.run(INTO_SEEN, question, ticker, timeframe, day)
-    })
-  }
-
-  async close(): Promise<void> {
-    this.#db.close()
-  }
-
-  #named(name: string): NamedList | undefined {
-    const row = this.#db.get<ListRow>(`${ALL} WHERE name = ?`, name)
-    return row && this.#whole(row)
-  }
-
-  #whole({ name, condition }: ListRow): NamedList {
-    const rows = this.#db.all<{ ticker: string }>(TICKERS_OF, name)
+function listsIn(db: Session, now: () => number): Lists {
+  const whole = ({ name, condition }: ListRow): NamedList => {
+    const rows = db.all<{ ticker: string }>(TICKERS_OF, name)
     return { name, condition, tickers: rows.map(({ ticker }) => ticker) }
+  }
+  const named = (name: string): NamedList | undefined => {
+    const row = db.get<ListRow>(`${ALL} WHERE name = ?`, name)
+    return row && whole(row)
+  }
+  return {
+    all: async () => db.reading(() => db.all<ListRow>(`${ALL} ORDER BY name`).map(whole)),
+    named: async name => db.reading(() => named(name)),
+    add: async (name, tickers) =>
+      db.transaction(() => {
+        db.run(INTO_LISTS, name, null, now())
+        const { places } = db.get<{ places: number }>(PLACES, name)!
+        for (const [i, ticker] of tickers.entries()) db.run(INTO_TICKERS, name, ticker, places + i)
+        return named(name)!
+      }),
+    addCondition: async (name, condition) =>
+      db.transaction(() => {
+        db.run(INTO_LISTS, name, condition, now())
+        return named(name)!
+      }),
+    take: async (name, tickers) =>
+      db.transaction(() => {
+        for (const ticker of tickers) db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', name, ticker)
+        return named(name)!
+      }),
+    remove: async name =>
+      db.transaction(() => {
+        db.run('DELETE FROM lists WHERE name = ?', name)
+        // Another of that name has told nothing yet.
+        db.run(`DELETE FROM seen WHERE ${isOf('?')}`, name)
+      }),
+    renameTicker: async (ticker, name) =>
+      db.transaction(() => {
+        const lists = db.all<{ list: string }>(LISTS_WITH, ticker).map(({ list }) => list)
+        // What is there of the new name is of a ticker that is no more.
+        for (const list of lists) db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', list, name)
+        db.run('UPDATE list_tickers SET ticker = ? WHERE ticker = ?', name, ticker)
+        db.run('DELETE FROM seen WHERE ticker = ?', name)
+        db.run('UPDATE seen SET ticker = ? WHERE ticker = ?', name, ticker)
+        return lists
+      }),
+    seen: async question => db.all<Mark>(SEEN, question),
+    see: async (question, marks) =>
+      db.transaction(() => {
+        for (const { ticker, timeframe, day } of marks) db.run(INTO_SEEN, question, ticker, timeframe, day)
+      }),
+    close: async () => db.close(),
   }
 }
 
@@ -214,40 +183,30 @@ export const TRIALS: DatabaseKind = {
 
 /** The ledger in one SQLite file, made first if it is missing. Throws StorageError where none can be made or written. */
 export function openSqliteTrials(path: string, now: () => number = Date.now, notice?: Notice): Trials {
-  return new SqliteTrials(writable(path, TRIALS, notice), now)
+  return trialsIn(writable(path, TRIALS, notice), now)
 }
 
 /** What a ledger holds; the file is only read. Throws StorageError where there is none, or none that can be read. */
 export function openSqliteTrialsForReading(path: string): ReadTrials {
-  return new SqliteTrials(new Session(path, openForReading(path, TRIALS), TRIALS), Date.now)
+  return trialsIn(new Session(path, openForReading(path, TRIALS), TRIALS), Date.now)
 }
 
-class SqliteTrials implements Trials {
-  readonly #db: Session
-  readonly #now: () => number
-
-  constructor(db: Session, now: () => number) {
-    this.#db = db
-    this.#now = now
-  }
-
-  async note(kind: TrialKind, trials: readonly Trial[]): Promise<{ ofKind: number; all: number }> {
-    const seen = this.#now()
-    return this.#db.transaction(() => {
-      for (const { hash, spec, p, test, sharpe } of trials)
-        this.#db.run(INTO_TRIALS, hash, kind, spec, p, test, sharpe, seen)
-      return this.#db.get<{ ofKind: number; all: number }>(COUNTS, kind)!
-    })
-  }
-
-  async of(kind: TrialKind): Promise<readonly Trial[]> {
-    // One that is only read takes no step of its schema, and may know of no tests yet.
-    const test = this.#db.schema < WITH_TESTS ? 'NULL AS test' : 'test'
-    return this.#db.all<Trial>(`SELECT hash, spec, p, ${test}, sharpe FROM trials WHERE kind = ? ORDER BY id`, kind)
-  }
-
-  async close(): Promise<void> {
-    this.#db.close()
+function trialsIn(db: Session, now: () => number): Trials {
+  return {
+    async note(kind, trials) {
+      const seen = now()
+      return db.transaction(() => {
+        for (const { hash, spec, p, test, sharpe } of trials)
+          db.run(INTO_TRIALS, hash, kind, spec, p, test, sharpe, seen)
+        return db.get<{ ofKind: number; all: number }>(COUNTS, kind)!
+      })
+    },
+    async of(kind) {
+      // One that is only read takes no step of its schema, and may know of no tests yet.
+      const test = db.schema < WITH_TESTS ? 'NULL AS test' : 'test'
+      return db.all<Trial>(`SELECT hash, spec, p, ${test}, sharpe FROM trials WHERE kind = ? ORDER BY id`, kind)
+    },
+    close: async () => db.close(),
   }
 }
 

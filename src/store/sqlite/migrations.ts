@@ -153,18 +153,19 @@ export function megabytes(bytes: number): string {
 export function synced(path: string): void {
   const isFolder = statSync(path).isDirectory()
   try {
-    fsynced(path, isFolder ? 'r' : 'r+')
+    // Windows syncs only what is open for writing, others open a folder for reading alone.
+    withFile(path, isFolder ? 'r' : 'r+', fsyncSync)
   } catch (cause) {
     // Some systems have no way to sync a folder, or to open one.
     if (!isFolder) throw cause
   }
 }
 
-/** @param flags Windows syncs only what is open for writing, others open a folder for reading alone */
-function fsynced(path: string, flags: 'r' | 'r+'): void {
-  const file = openSync(path, flags)
+/** Lends an open file to some work. @param mode of one that is made */
+export function withFile<T>(path: string, flags: string, work: (file: number) => T, mode?: number): T {
+  const file = openSync(path, flags, mode)
   try {
-    fsyncSync(file)
+    return work(file)
   } finally {
     closeSync(file)
   }

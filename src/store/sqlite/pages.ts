@@ -1,35 +1,28 @@
 import type { BandEvent, PulledSource, SeriesKey } from '../../model/event.js'
-import type { KeptEntry, KeptPage, KeptSeries, PulledRow, PullRun } from '../pages.js'
-import { listName, PULLED_COLUMNS, PulledPages, pulledRowOf } from '../pulled.js'
+import type { KeptEntry, KeptPage, KeptSeries, PageStore, PulledRow } from '../pages.js'
+import { listName, PULLED_COLUMNS, pulledRowOf, readingPages } from '../pulled.js'
 import type { Session } from './connection.js'
 import type { Connection } from './migrations.js'
 
 const INTO_PULLED = `INSERT OR REPLACE INTO pulled (${PULLED_COLUMNS.join(', ')}) VALUES (${PULLED_COLUMNS.map(() => '?').join(', ')})`
 
-export class SqlitePages extends PulledPages {
-  protected readonly place: Session
-
-  constructor(db: Session) {
-    super()
-    this.place = db
-  }
-
-  protected async rows<Row>(sql: string, ...values: string[]): Promise<Row[]> {
-    return this.place.all<Row>(sql, Object.fromEntries(values.map((value, i) => [i + 1, value])))
-  }
-
-  async put(series: KeptSeries): Promise<void> {
-    this.place.transaction(() => {
-      const { ticker, url } = series
-      const other = this.place.get('SELECT 1 FROM pulled WHERE ticker = ? AND url <> ?', ticker, url)
-      if (other !== undefined) removePulled(this.place, ticker)
-      putPulled(this.place, pulledRowOf(series))
-    })
-  }
-
-  async setRun(run: PullRun | null): Promise<void> {
-    if (run === null) this.place.run("DELETE FROM meta WHERE key = 'pull'")
-    else this.place.run("INSERT OR REPLACE INTO meta (key, value) VALUES ('pull', ?)", JSON.stringify(run))
+export function pagesIn(db: Session): PageStore {
+  const rows = async <Row>(sql: string, ...values: string[]): Promise<Row[]> =>
+    db.all<Row>(sql, Object.fromEntries(values.map((value, i) => [i + 1, value])))
+  return {
+    ...readingPages({ schema: '', place: () => db, rows }),
+    async put(series) {
+      db.transaction(() => {
+        const { ticker, url } = series
+        const other = db.get('SELECT 1 FROM pulled WHERE ticker = ? AND url <> ?', ticker, url)
+        if (other !== undefined) removePulled(db, ticker)
+        putPulled(db, pulledRowOf(series))
+      })
+    },
+    async setRun(run) {
+      if (run === null) db.run("DELETE FROM meta WHERE key = 'pull'")
+      else db.run("INSERT OR REPLACE INTO meta (key, value) VALUES ('pull', ?)", JSON.stringify(run))
+    },
   }
 }
 

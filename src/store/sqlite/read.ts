@@ -173,7 +173,7 @@ const END = `SELECT part, chunk, columns FROM chunks
 export function allSeries(db: Session, timeframe: Timeframe): SeriesRow[] {
   return db.all<Numbered & (Hashed<SeriesRow> | { hash: null })>(ALL_SERIES, timeframe).map(row => {
     const name = { ticker: row.ticker, timeframe }
-    if (row.hash === null) throw damaged(db, DAMAGE.noSeries(name))
+    if (row.hash === null) throw damaged(db, DAMAGE.series(name, false))
     return checkedSeries(db, name, row)
   })
 }

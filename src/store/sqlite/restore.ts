@@ -1,16 +1,5 @@
 import { createHash } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { BadData, BandsError, Busy, InvalidParameter, parameter, StorageError, sentence } from '../../errors.js'
 import { chunksOf } from '../tar.js'
@@ -24,7 +13,7 @@ import {
   withArchive,
 } from './backup.js'
 import { checkpoint, connect, openAlone, partialName, removeLeftovers, restoreNote, whyNot } from './connection.js'
-import { type Connection, removeDatabase, synced } from './migrations.js'
+import { type Connection, removeDatabase, synced, withFile } from './migrations.js'
 import { lockOf } from './place.js'
 import { damagesOf } from './verify.js'
 
@@ -130,12 +119,10 @@ function prepared(archive: OpenArchive, file: BackedUp, target: string, backup: 
   removeLeftovers(to)
   const from = partialName(to)
   try {
-    const into = openSync(from, 'wx', KINDS[kind].mode)
-    try {
+    const write = (into: number): void => {
       for (const chunk of archive.read(file)) writeFileSync(into, chunk)
-    } finally {
-      closeSync(into)
     }
+    withFile(from, 'wx', write, KINDS[kind].mode)
     const [damage] = damagesOf(kind, from)
     if (damage !== undefined) throw new BadData({ file: backup }, `its ${name} is damaged: ${damage.what}`)
     if (kind === 'data') freeWritingPlace(from)
@@ -162,12 +149,9 @@ function freeWritingPlace(path: string): void {
 
 function sha256Of(path: string): string {
   const hash = createHash('sha256')
-  const file = openSync(path, 'r')
-  try {
+  withFile(path, 'r', file => {
     for (const chunk of chunksOf(file, 0, statSync(path).size)) hash.update(chunk)
-  } finally {
-    closeSync(file)
-  }
+  })
   return hash.digest('hex')
 }
 
