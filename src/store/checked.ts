@@ -26,6 +26,7 @@ import {
   type BarBySeries,
   type Damage,
   Damaged,
+  type FieldHead,
   type PackedEnd,
   type Recorded,
   type RecordedSeries,
@@ -165,6 +166,7 @@ export function recordedIn(
   const entry = entryOf(checkedEntry(at, found.entry))
   const series = checkedSeries(at, found, found.series)
   const hashes = hashesIn(series)
+  const heads = decodeHeads(series.fields, field => fields.includes(field))
   const chunks = (part: DerivedPart): Buffer[] => {
     const rows = found.chunks.filter(row => row.part === part)
     return checkedChunks(at, found, part, rows, hashes[part] ?? '')
@@ -173,13 +175,7 @@ export function recordedIn(
     entry,
     calendar: decodeCalendar(timeframe, chunks('calendar')),
     outcomes: outcomes ? decodeOutcomes(timeframe, chunks('outcomes')) : null,
-    fields: fieldsIn(
-      at,
-      found,
-      series,
-      () => chunks('events'),
-      field => fields.includes(field),
-    ),
+    fields: fieldsIn(at, found, heads, () => chunks('events')),
     unsettled,
   }
 }
@@ -195,11 +191,9 @@ export function oneField(found: RecordedSeries | null, field: string): Recorded 
 function fieldsIn(
   at: Place,
   name: SeriesName,
-  series: SeriesRow,
+  heads: ReadonlyMap<string, FieldHead>,
   chunks: () => readonly Buffer[],
-  isWanted: (field: string) => boolean,
 ): FieldColumns {
-  const heads = decodeHeads(series.fields, isWanted)
   const found = decodeEvents(heads, heads.size === 0 ? [] : chunks())
   if (found === null) throw damaged(at, DAMAGE.events(name))
   return found
@@ -211,10 +205,10 @@ export function recordsOf(
   name: SeriesName,
   series: SeriesRow,
   rows: () => readonly ChunkRow[],
-  isWanted: (field: string) => boolean = () => true,
+  isWanted?: (field: string) => boolean,
 ): Map<string, FieldRecord> {
   const chunks = (): Buffer[] => checkedChunks(at, name, 'events', rows(), hashesIn(series).events ?? '')
-  return recordsIn(fieldsIn(at, name, series, chunks, isWanted))
+  return recordsIn(fieldsIn(at, name, decodeHeads(series.fields, isWanted), chunks))
 }
 
 /** What is stored of a series before a bar. @param rows of its last chunks: of events, and of what followed */
@@ -251,32 +245,23 @@ export function tickerDamages(at: Place, kept: KeptTicker, derived: readonly Tim
   const { ticker } = entry
   return [
     ...damagesIn(() => checkedEntry(at, entry)),
-    ...partDamages(at, { ticker, timeframe: 'daily' }, BAR_PARTS, kept, () => entry),
+    ...partDamages(at, { ticker, timeframe: 'daily' }, BAR_PARTS, kept, entry),
     ...derived.flatMap(timeframe => seriesDamages(at, { ticker, timeframe }, kept)),
   ]
 }
 
 function seriesDamages(at: Place, name: SeriesName, kept: KeptTicker): Damage[] {
-  const row = (): SeriesRow => checkedSeries(at, name, kept.series(name.timeframe))
-  const damages = partDamages(at, name, DERIVED_PARTS, kept, row)
-  if (damages.length > 0) return damages
-  return damagesIn(() => recordsOf(at, name, row(), () => kept.chunks(name.timeframe, 'events')))
+  const row = kept.series(name.timeframe)
+  const damages = damagesIn(() => checkedSeries(at, name, row))
+  if (row === undefined || damages.length > 0) return damages
+  const ofParts = partDamages(at, name, DERIVED_PARTS, kept, row)
+  if (ofParts.length > 0) return ofParts
+  return damagesIn(() => recordsOf(at, name, row, () => kept.chunks(name.timeframe, 'events')))
 }
 
-/** @param list gives the row that names their hashes, or throws Damaged */
-function partDamages(
-  at: Place,
-  name: SeriesName,
-  parts: readonly Part[],
-  kept: KeptTicker,
-  list: () => ChunkList,
-): Damage[] {
-  let hashes: ReturnType<typeof hashesIn> = {}
-  const damages = damagesIn(() => {
-    hashes = hashesIn(list())
-  })
-  if (damages.length > 0) return damages
-  // A part that the row does not name has no chunks.
+/** @param list names the hashes; a part that it does not name has no chunks */
+function partDamages(at: Place, name: SeriesName, parts: readonly Part[], kept: KeptTicker, list: ChunkList): Damage[] {
+  const hashes = hashesIn(list)
   return parts.flatMap(part =>
     damagesIn(() => checkedChunks(at, name, part, kept.chunks(name.timeframe, part), hashes[part] ?? '')),
   )

@@ -200,7 +200,7 @@ function remembered(store: Store, most: number): Remembered {
   return { read, has: series => kept.get(nameOf(series))?.fields.has(series.field) === true }
 }
 
-function nameOf({ ticker, timeframe }: SeriesName): string {
+export function nameOf({ ticker, timeframe }: SeriesName): string {
   return `${timeframe} ${ticker}`
 }
 

@@ -2,7 +2,7 @@ import { parseDay } from '../../model/day.js'
 import { TIMEFRAME_NAMES } from '../../model/terms.js'
 import { isSoundEntry, oneField, partsFor, recordedIn } from '../checked.js'
 import { type SeriesName, unsettledIn } from '../content.js'
-import { lent } from '../remembered.js'
+import { lent, nameOf } from '../remembered.js'
 import type { Store } from '../store.js'
 import { findLooking, type Look, lookAt, type Reading } from './read.js'
 
@@ -73,7 +73,3 @@ export function inOneQuestion(store: Store, reading: () => Reading, series?: Ser
 
 /** What is read for any field. */
 const ONE_FIELD = { fields: [''], outcomes: true }
-
-function nameOf({ ticker, timeframe }: SeriesName): string {
-  return `${timeframe} ${ticker}`
-}

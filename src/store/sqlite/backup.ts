@@ -119,11 +119,8 @@ function kindsIn(files: Files): FileKind[] {
 }
 
 /** A database as it stood, in a file of its own. */
-interface Copy {
-  kind: FileKind
+interface Copy extends Pick<BackedUp, 'kind' | 'path' | 'schema'> {
   file: string
-  path: string
-  schema: number
 }
 
 async function snapshots(files: Files, kinds: readonly FileKind[], room: string): Promise<Copy[]> {
@@ -137,7 +134,7 @@ async function snapshots(files: Files, kinds: readonly FileKind[], room: string)
     }
     checkNoRestore(files)
     const copies: Copy[] = []
-    for (const { kind, db } of open) copies.push(await copyOf(db, kind, files[kind], join(room, NAMES[kind])))
+    for (const { kind, db } of open) copies.push(await copyOf(db, kind, files[kind], join(room, nameOf(kind))))
     return copies
   } finally {
     for (const { db } of open) db.close()
@@ -150,11 +147,9 @@ function checkNoRestore(files: Files): void {
   if (path !== undefined) throw new StorageError(`a restore of ${path} is not finished, and no backup was made`)
 }
 
-const NAMES: Readonly<Record<FileKind, string>> = {
-  data: 'bands.db',
-  accounts: 'bands.accounts.db',
-  trials: 'bands.trials.db',
-  lists: 'bands.lists.db',
+/** In the archive. */
+function nameOf(kind: FileKind): string {
+  return kind === 'data' ? 'bands.db' : `bands.${kind}.db`
 }
 
 /** Pages that are copied at once. */
@@ -181,8 +176,8 @@ function archived(copies: readonly Copy[], archive: string, about: Omit<Manifest
     const files = copies.map(({ kind, file, path, schema }): BackedUp => {
       const { size: bytes } = statSync(file)
       const hash = createHash('sha256')
-      withFile(file, 'r', from => writeMember(into, NAMES[kind], made, bytes, hashed(chunksOf(from, 0, bytes), hash)))
-      return { kind, name: NAMES[kind], path, schema, bytes, sha256: hash.digest('hex') }
+      withFile(file, 'r', from => writeMember(into, nameOf(kind), made, bytes, hashed(chunksOf(from, 0, bytes), hash)))
+      return { kind, name: nameOf(kind), path, schema, bytes, sha256: hash.digest('hex') }
     })
     const manifest: Manifest = { ...about, files }
     // Last, so that an archive which ends too early has none.

@@ -23,6 +23,7 @@ import {
   copyNotice,
   type DatabaseKind,
   migrate,
+  reason,
   removeDatabase,
   schemaOf,
   withFile,
@@ -390,10 +391,6 @@ function checkIsSqlite(path: string): void {
   }
   if (size > 0 && head.toString('latin1') !== 'SQLite format 3\0')
     throw new StorageError(`${path} is not a SQLite database`)
-}
-
-function reason(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
 }
 
 function opened(path: string | Buffer, options: Options): Connection {

@@ -1,7 +1,7 @@
 import { unsettledIn } from '../content.js'
 import type { Writer } from '../store.js'
 import { checkWasRead, connect, openForReading, Session } from './connection.js'
-import { HOLDER, holderOf, isAtWork } from './place.js'
+import { HOLDER, type HolderRow, holderOf, isAtWork } from './place.js'
 import { DATA, MIGRATIONS } from './schema.js'
 
 /** Throws StorageError when the driver does not load. */
@@ -41,7 +41,7 @@ export function inspect(path: string): Inspection {
     const { schema } = db
     const [{ journal_mode: journal }] = db.pragma('journal_mode') as [{ journal_mode: string }]
     const row = <Row>(sql: string): Row | undefined => (schema === 0 ? undefined : db.get<Row>(sql))
-    const writer = row<Writer & { mark: string | null }>(HOLDER)
+    const writer = row<HolderRow>(HOLDER)
     const pulled = schema < 3 ? '' : ' UNION SELECT ticker FROM pulled'
     const tickers = `(SELECT ticker FROM tickers${pulled})`
     const check = db.pragma('quick_check(5)') as { quick_check: string }[]
@@ -62,7 +62,7 @@ export function inspect(path: string): Inspection {
   }
 }
 
-function writerOf(path: string, row: Writer & { mark: string | null }): Inspection['writer'] {
-  const { pid, host, started, boot } = holderOf(row)
-  return { pid, host, started, alive: isAtWork(path, { pid, host, started, boot }) }
+function writerOf(path: string, row: HolderRow): Inspection['writer'] {
+  const { boot, ...writer } = holderOf(row)
+  return { ...writer, alive: isAtWork(path, { ...writer, boot }) }
 }

@@ -132,12 +132,15 @@ function checkRoom(db: Connection, path: string, copy: string): void {
 }
 
 function uncopied(db: Connection, path: string, copy: string, cause: unknown): StorageError {
-  const reason = cause instanceof Error ? cause.message : String(cause)
   const needed = `the copy needs ${megabytes(bytesOf(db))} in ${dirname(path)}`
   return new StorageError(
-    `${path} has to be copied to ${copy} before its schema changes, and cannot be (${reason}); ${needed}. Nothing was changed.`,
+    `${path} has to be copied to ${copy} before its schema changes, and cannot be (${reason(cause)}); ${needed}. Nothing was changed.`,
     { cause },
   )
+}
+
+export function reason(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
 }
 
 /** What the copy takes at most. */

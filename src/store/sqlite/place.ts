@@ -117,7 +117,7 @@ interface Holder extends Writer {
   boot: string | null
 }
 
-type HolderRow = Writer & { mark: string | null }
+export type HolderRow = Writer & { mark: string | null }
 
 /** With the mark that goes with the row of the same moment. */
 export const HOLDER = "SELECT pid, host, started, (SELECT value FROM meta WHERE key = 'writer') AS mark FROM writer"

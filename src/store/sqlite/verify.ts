@@ -1,7 +1,7 @@
 import type { Discrepancy } from '../../accounts/accounts.js'
 import { parseIdentity } from '../../accounts/key.js'
-import { TIER_NAMES, TIMEFRAME_NAMES, type Tier } from '../../model/terms.js'
-import { folded } from '../account-rows.js'
+import { TIER_NAMES, TIMEFRAME_NAMES } from '../../model/terms.js'
+import { type AccountRow, folded, type KeyRow } from '../account-rows.js'
 import { checkedSheet, damagesIn, tickerDamages } from '../checked.js'
 import { type Hashed, type Listed, lostRows, missing, strangeRows, unlisted } from '../content.js'
 import type { PulledRow } from '../pages.js'
@@ -76,9 +76,9 @@ export interface Verified {
 export function verifyAccounts(file: string): Verified {
   return verified('accounts', file, ACCOUNTS, db => {
     const { rows, discrepancies } = reconciled(db, null)
-    const keys = db.all<KeyRow>('SELECT identity, hash FROM keys ORDER BY id')
+    const keys = db.all<Pick<KeyRow, 'identity' | 'hash'>>('SELECT identity, hash FROM keys ORDER BY id')
     const misshapen = keys.filter(({ identity, hash }) => parseIdentity(identity) !== identity || !SHA256.test(hash))
-    const accounts = db.all<AccountRow>('SELECT name, folded, tier FROM accounts ORDER BY id')
+    const accounts = db.all<FiledAccount>('SELECT name, folded, tier FROM accounts ORDER BY id')
     const secrets = db.all<{ bytes: number }>("SELECT length(secret) AS bytes FROM secrets WHERE use = 'tags'")
     const strange = db.get<{ rows: number }>(STRANGE_CHARGES)!.rows
     return {
@@ -97,19 +97,10 @@ export function verifyAccounts(file: string): Verified {
   })
 }
 
-interface KeyRow {
-  identity: string
-  hash: string
-}
+type FiledAccount = Pick<AccountRow, 'name' | 'tier'> & { folded: string }
 
-interface AccountRow {
-  name: string
-  folded: string
-  tier: Tier
-}
-
-const isFiledWrongly = (row: AccountRow): boolean => folded(row.name) !== row.folded
-const isOfNoTier = ({ tier }: AccountRow): boolean => !TIER_NAMES.includes(tier)
+const isFiledWrongly = (row: FiledAccount): boolean => folded(row.name) !== row.folded
+const isOfNoTier = ({ tier }: FiledAccount): boolean => !TIER_NAMES.includes(tier)
 
 const SHA256 = /^[0-9a-f]{64}$/
 const STRANGE_CHARGES = `SELECT count(*) AS rows FROM ledger
