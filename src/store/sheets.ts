@@ -28,12 +28,9 @@ export function securityIn(row: SheetRow): Security {
 }
 
 /** What of a ticker's own row changes with its facts: a security's asset class is told with both. */
-export function entryBeside(
-  entry: EntryRow,
-  { sheet }: TickerSheet,
-): Pick<Hashed<EntryRow>, 'ticker' | 'assetClass' | 'hash'> {
+export function entryBeside(entry: EntryRow, { sheet }: TickerSheet): Pick<Hashed<EntryRow>, 'assetClass' | 'hash'> {
   const { asset_class: assetClass } = securityOf({ securities: sheet as FactSheet<'securities'> })!
-  return { ticker: entry.ticker, assetClass, hash: entryHash({ ...entry, assetClass }) }
+  return { assetClass, hash: entryHash({ ...entry, assetClass }) }
 }
 
 /** Records as text that a SQL tool can read: columns by name, dates as `YYYY-MM-DD`. */

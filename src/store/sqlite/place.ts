@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, existsSync, openSync, realpathSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { type Busy, PlaceTaken, parameter, remedy, sentence } from '../../errors.js'
+import { PlaceTaken, parameter, remedy, sentence } from '../../errors.js'
 import { placeTaken, type Writer, writerWords } from '../store.js'
 import { A_MOMENT, connect, type Session, translated } from './connection.js'
 import { type Connection, schemaOf } from './migrations.js'
@@ -100,16 +100,13 @@ export function inPlace<T>(path: string, db: Connection, steps: () => T): T {
 /** Throws Busy where a holder, its lock being free, may be at work; of one on another machine that is said by who frees the place. */
 function checkFree(path: string, holder: Holder | undefined, isFreed = false): void {
   if (holder === undefined || isGone(holder)) return
-  if (!isFreed) throw unreachable(path, holder)
+  // Of another machine, or of a bands that took no lock.
+  if (!isFreed)
+    throw new PlaceTaken(
+      sentence`${path} is being written by ${writerWords(holder)}; try again later, wait (${parameter('wait')}), or free it if that process is gone for good`,
+      { remedy: remedy('unlock', [], { db: path }) },
+    )
   if (holder.host === hostname()) throw placeTaken(path, holder)
-}
-
-/** Of another machine, or of a bands that took no lock. */
-function unreachable(path: string, holder: Writer): Busy {
-  return new PlaceTaken(
-    sentence`${path} is being written by ${writerWords(holder)}; try again later, wait (${parameter('wait')}), or free it if that process is gone for good`,
-    { remedy: remedy('unlock', [], { db: path }) },
-  )
 }
 
 /** A row, and the boot that it was written in: empty where the system did not tell, null where an older bands wrote it. */

@@ -8,6 +8,7 @@ import {
   ENTRY_COLUMNS,
   type EntryRow,
   entryHash,
+  type Hashed,
   presentRows,
   sheetHash,
 } from '../content.js'
@@ -225,13 +226,10 @@ function hashContent(db: Connection): void {
   const sheet = db.prepare('SELECT ticker, kind, records, sheet, hash FROM facts WHERE rowid = ?')
   const update = db.prepare('UPDATE facts SET hash = ? WHERE rowid = ?')
   for (const id of db.prepare('SELECT rowid FROM facts').pluck().all() as number[]) {
-    const row = sheet.get(id) as Old<SheetRow>
+    const row = sheet.get(id) as Hashed<SheetRow>
     update.run(row.hash === digest([Buffer.from(row.sheet)]) ? sheetHash(row) : NONE, id)
   }
 }
-
-/** A row with the hash of before. */
-type Old<Row> = Row & { hash: string }
 
 /** That of nothing. */
 const NONE = ''
@@ -251,7 +249,7 @@ function barsHash(ticker: string, { columns, unadjusted }: BarsRow): string {
 function hashTicker(db: Connection, id: number): void {
   const entry = db.prepare(`SELECT ${ENTRY_COLUMNS} FROM tickers WHERE id = ?`).get(id) as OldEntry
   const bars = db.prepare('SELECT hash, columns, unadjusted FROM bars WHERE ticker_id = ?').get(id)
-  const isSound = bars !== undefined && areAsWritten(bars as Old<BarsRow>)
+  const isSound = bars !== undefined && areAsWritten(bars as Hashed<BarsRow>)
   if (isSound) {
     const hash = barsHash(entry.ticker, bars as BarsRow)
     db.prepare('UPDATE bars SET hash = ? WHERE ticker_id = ?').run(hash, id)
@@ -260,7 +258,7 @@ function hashTicker(db: Connection, id: number): void {
   db.prepare('UPDATE tickers SET hash = ? WHERE id = ?').run(isTrue ? entryHash(entry) : NONE, id)
 }
 
-function areAsWritten({ hash, columns, unadjusted }: Old<BarsRow>): boolean {
+function areAsWritten({ hash, columns, unadjusted }: Hashed<BarsRow>): boolean {
   return hash === digest(unadjusted === null ? [columns] : [columns, unadjusted])
 }
 
@@ -274,14 +272,14 @@ function chunkBars(db: Connection): void {
   const ids = db.prepare('SELECT id FROM tickers ORDER BY id').pluck().all() as number[]
   const take = db.prepare('DELETE FROM bars WHERE ticker_id = ? RETURNING hash, columns, unadjusted')
   // One by one, in the room that the one before has left.
-  for (const id of ids) chunkTicker(db, id, take.get(id) as Old<BarsRow> | undefined)
+  for (const id of ids) chunkTicker(db, id, take.get(id) as Hashed<BarsRow> | undefined)
   if (ids.length > 0) db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('definitions', ?)").run(UNDERIVED)
 }
 
-function chunkTicker(db: Connection, id: number, row: Old<BarsRow> | undefined): void {
+function chunkTicker(db: Connection, id: number, row: Hashed<BarsRow> | undefined): void {
   const { hash, ...entry } = db
     .prepare(`SELECT hash, ${ENTRY_COLUMNS} FROM tickers WHERE id = ?`)
-    .get(id) as Old<OldEntry>
+    .get(id) as Hashed<OldEntry>
   const name = { ticker: entry.ticker, timeframe: 'daily' } as const
   const insert = db.prepare(
     "INSERT INTO chunks (ticker_id, timeframe, part, chunk, columns) VALUES (?, 'daily', ?, ?, ?)",
