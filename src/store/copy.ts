@@ -59,21 +59,16 @@ export function copyStore(from: Store, to: Store, options: CopyOptions = {}): Pr
     const source = await stateOf(from)
     checkSource(from, source)
     const target = await stateOf(to)
-    const changed = [...source.tickers].filter(([ticker, own]) => !isSame(own, target.tickers.get(ticker)))
+    const isChanged = (ticker: string): boolean => !isSame(source.tickers.get(ticker)!, target.tickers.get(ticker))
+    const changed = [...source.tickers.keys()].filter(isChanged)
     const gone = [...target.tickers.keys()].filter(ticker => !source.tickers.has(ticker))
     if (changed.length + gone.length > 0) checkTarget(from, to, target, options)
-    await send(
-      from,
-      to,
-      gone,
-      changed.map(([ticker]) => ticker),
-      options,
-    )
+    await send(from, to, gone, changed, options)
     options.onProgress?.({ stage: 'verifying', done: 0, of: source.tickers.size, bytes: 0 })
     const mended = await mend(from, to, source, options)
     const hashes = await checkEqual(to, source)
     if (!isFinished(source, await stateOf(to))) await finish(to, source)
-    const sent = new Set([...changed.map(([ticker]) => ticker), ...mended])
+    const sent = new Set([...changed, ...mended])
     const [copied, there] = [true, false].map(isSent =>
       amountsOf([...source.tickers].filter(([ticker]) => sent.has(ticker) === isSent)),
     )

@@ -36,10 +36,8 @@ export function pagesIn({ reading, writing }: Beneath): PageStore {
 
 /** Puts a row where none is. */
 export async function insertPulled(session: Queries, row: PulledRow): Promise<void> {
-  await session.query(
-    INTO_PULLED,
-    PULLED_COLUMNS.map(column => row[column]),
-  )
+  const values = PULLED_COLUMNS.map(column => row[column])
+  await session.query(INTO_PULLED, values)
   await list(session, row.ticker, listName(row))
 }
 

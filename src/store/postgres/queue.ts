@@ -151,7 +151,7 @@ export class Queue {
       await tx.query(LATER, [job.id])
       return null
     }
-    await tx.query(`UPDATE ${SCHEMA}.job SET output = $2 WHERE name = '${QUEUE}' AND id = $1`, [job.id, { worker }])
+    await tx.query(changing('output = $2'), [job.id, { worker }])
     return { id: job.id, task: job.data }
   }
 
@@ -211,10 +211,7 @@ export class Queue {
       const db = { db: asked(tx) }
       const again = state === 'cancelled' ? this.#boss.resume(QUEUE, id, db) : this.#boss.retry(QUEUE, id, db)
       if (told(await again) === 0) return false
-      await tx.query(
-        `UPDATE ${SCHEMA}.job SET retry_limit = retry_count + ${TRIES} WHERE name = '${QUEUE}' AND id = $1`,
-        [id],
-      )
+      await tx.query(changing(`retry_limit = retry_count + ${TRIES}`), [id])
       return true
     })
   }
@@ -301,11 +298,7 @@ export class HeldJob {
     tx: Queries,
     { error, answer, again }: { error: string; answer?: string; again: 'never' | 'counted' | 'uncounted' },
   ): Promise<void> {
-    const tries = { never: 'retry_limit = retry_count', counted: null, uncounted: 'retry_count = retry_count - 1' }[
-      again
-    ]
-    if (tries !== null)
-      await tx.query(`UPDATE ${SCHEMA}.job SET ${tries} WHERE name = '${QUEUE}' AND id = $1`, [this.id])
+    if (again !== 'counted') await tx.query(again === 'never' ? NO_MORE : UNCOUNTED, [this.id])
     const db = asked(tx)
     const affected = told(await this.#boss.fail(QUEUE, this.id, { error, ...(answer && { answer }) }, { db }))
     if (affected === 0) throw new Cancelled(this.id)
@@ -351,9 +344,14 @@ const HOLDER = `${LOCKED_BY} AND objsubid = 1 AND (classid::bigint << 32) | obji
 const HELD = `SELECT EXISTS (${HOLDER} AND pid = pg_backend_pid()) AS own,
   EXISTS (SELECT FROM ${SCHEMA}.job WHERE name = '${QUEUE}' AND id = $1::text::uuid AND state = 'active') AS active`
 
+/** A statement that changes one job. */
+const changing = (what: string): string => `UPDATE ${SCHEMA}.job SET ${what} WHERE name = '${QUEUE}' AND id = $1`
+
+const NO_MORE = changing('retry_limit = retry_count')
+const UNCOUNTED = changing('retry_count = retry_count - 1')
+
 /** As if it had not been taken. */
-const LATER = `UPDATE ${SCHEMA}.job SET state = 'retry', start_after = now() + interval '${AGAIN} s', retry_count = retry_count - 1
-  WHERE name = '${QUEUE}' AND id = $1`
+const LATER = changing(`state = 'retry', start_after = now() + interval '${AGAIN} s', retry_count = retry_count - 1`)
 
 /** Only who gives back what another had leaves the name of that one in a job that has failed. */
 const NO_TRY = `UPDATE ${SCHEMA}.job SET retry_count = retry_count - 1, completed_on = NULL,

@@ -192,10 +192,8 @@ async function insertSheet(db: Queries, { ticker, kind, records, hash, sheet }: 
 
 /** Puts tickers where nothing is of them, as they lie in another store. */
 export async function putCopies(db: Queries, copies: readonly TickerCopy[]): Promise<void> {
-  await putRecords(
-    db,
-    copies.flatMap(({ record }) => record ?? []),
-  )
+  const records = copies.flatMap(({ record }) => record ?? [])
+  await putRecords(db, records)
   for (const { sheets, pulled } of copies) {
     for (const row of sheets) await insertSheet(db, row)
     for (const row of pulled) await insertPulled(db, row)
