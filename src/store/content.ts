@@ -241,6 +241,14 @@ export function missing(ticker: string, what: string): Damage {
   return what.startsWith('pulled ') ? DAMAGE.pulled(ticker, what, false) : DAMAGE.sheet(ticker, what, false)
 }
 
+/** @param lost what the list has and the tables have not @param strange the other way round */
+export function listDamages(lost: readonly Listed[], strange: readonly Listed[]): Damage[] {
+  return [
+    ...lost.map(({ ticker, what }) => missing(ticker, what)),
+    ...strange.map(({ ticker, what }) => unlisted(ticker, what)),
+  ]
+}
+
 /** What the tables have and the list has not. */
 export function unlisted(ticker: string, what: string): Damage {
   return {

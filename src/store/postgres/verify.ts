@@ -1,7 +1,7 @@
 import { remedy } from '../../errors.js'
 import { TIMEFRAME_NAMES } from '../../model/terms.js'
 import { checkedSheet, damagesIn, tickerDamages } from '../checked.js'
-import { DAMAGE, type Hashed, type Listed, lostRows, missing, strangeRows, unlisted } from '../content.js'
+import { DAMAGE, type Hashed, type Listed, listDamages, lostRows, strangeRows, unlisted } from '../content.js'
 import type { PulledRow } from '../pages.js'
 import { pulledDamages } from '../pulled.js'
 import { type Damage, type SheetRow, UNDERIVED } from '../store.js'
@@ -16,8 +16,10 @@ import { isCutOff, partitionsIn, partsElsewhere } from './shards.js'
  */
 export async function verifyContent(db: Reading): Promise<Damage[]> {
   const placement = await placementIn(db)
+  const lost = await db.query<Listed>(lostRows('bands_data.'))
+  const strange = await db.query<Listed>(strangeRows('bands_data.'))
   // Of a ticker that lies elsewhere too, the tables say one thing and another.
-  const others = [...(await listDamages(db)), ...(await dayDamages(db))]
+  const others = [...listDamages(lost, strange), ...(await dayDamages(db))]
   const damages = [...placement.damages, ...(await strays(db))]
   damages.push(...others.filter(({ ticker }) => !placement.misplaced.has(ticker)))
   const [made] = await db.query<{ value: string }>("SELECT value FROM bands_data.meta WHERE key = 'definitions'")
@@ -61,18 +63,6 @@ async function dayDamages(db: Reading): Promise<Damage[]> {
   const strange = "SELECT ticker FROM bands_data.days EXCEPT SELECT ticker FROM bands_data.listed WHERE what = 'bars'"
   const [one, other] = [await db.query<Named>(`${lacking} ORDER BY ticker`), await db.query<Named>(strange)]
   return [...one.map(({ ticker }) => DAMAGE.entry(ticker)), ...other.map(({ ticker }) => unlisted(ticker, 'bars'))]
-}
-
-/** Where the list and the tables say different things. */
-async function listDamages(db: Reading): Promise<Damage[]> {
-  const [lost, strange] = [
-    await db.query<Listed>(lostRows('bands_data.')),
-    await db.query<Listed>(strangeRows('bands_data.')),
-  ]
-  return [
-    ...lost.map(({ ticker, what }) => missing(ticker, what)),
-    ...strange.map(({ ticker, what }) => unlisted(ticker, what)),
-  ]
 }
 
 /**

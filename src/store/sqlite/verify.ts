@@ -3,7 +3,7 @@ import { parseIdentity } from '../../accounts/key.js'
 import { TIER_NAMES, TIMEFRAME_NAMES } from '../../model/terms.js'
 import { type AccountRow, folded, type KeyRow } from '../account-rows.js'
 import { checkedSheet, damagesIn, tickerDamages } from '../checked.js'
-import { type Hashed, type Listed, lostRows, missing, strangeRows, unlisted } from '../content.js'
+import { type Hashed, type Listed, listDamages, lostRows, strangeRows } from '../content.js'
 import type { PulledRow } from '../pages.js'
 import { pulledDamages } from '../pulled.js'
 import { type Damage, type SheetRow, UNDERIVED } from '../store.js'
@@ -18,7 +18,7 @@ import { DATA, TICKERS, type TickerRow } from './schema.js'
 /** Reads all that there is as questions do, and looks whether it is all that was written. */
 export function verifySession(db: Session): Damage[] {
   const damages = structureOf(db)
-  damages.push(...listDamages(db))
+  damages.push(...listDamages(db.all<Listed>(lostRows()), db.all<Listed>(strangeRows())))
   const derived = db.get<{ value: string }>(DEFINITIONS)?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
   for (const entry of db.all<TickerRow>(`${TICKERS} ORDER BY ticker`))
     damages.push(...tickerDamages(db, keptTicker(db, entry), derived))
@@ -40,14 +40,6 @@ export function structureOf(db: Session): Damage[] {
   const strays = db.pragma('foreign_key_check') as { table: string; parent: string }[]
   const kinds = new Set(strays.map(({ table, parent }) => `rows of ${table} belong to none of ${parent}`))
   return [...faults, ...kinds].map(fileDamage)
-}
-
-/** Where the list and the tables say different things. */
-function listDamages(db: Session): Damage[] {
-  return [
-    ...db.all<Listed>(lostRows()).map(({ ticker, what }) => missing(ticker, what)),
-    ...db.all<Listed>(strangeRows()).map(({ ticker, what }) => unlisted(ticker, what)),
-  ]
 }
 
 /** What is wrong with a file of some kind. */
