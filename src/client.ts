@@ -20,7 +20,7 @@ import {
   statusOf,
   type WholeStatus,
 } from './open.js'
-import { type Checks, checkFunction, checkOptions, listOf, objectOf } from './params/arguments.js'
+import { type Checks, checkFunction, checkOptions, listOf, objectOf, tickersOf } from './params/arguments.js'
 import type { OwnField } from './params/fields-file.js'
 import type { CompareParams, GridParams } from './params/grid.js'
 import { THREADS } from './params/kinds.js'
@@ -28,7 +28,7 @@ import { type ExplainParams, FACTS, parseExplain, parseScreen, type ScreenParams
 import { readParams } from './params/row.js'
 import type { BacktestParams } from './params/strategy.js'
 import type { StudyParams, SweepParams } from './params/studies.js'
-import { databaseValue, dayValue, flagValue, integerValue, textOf, tickerValue, tierValue } from './params/values.js'
+import { databaseValue, dayValue, flagValue, integerValue, textOf, tierValue } from './params/values.js'
 import type { Reported } from './present/prices.js'
 import type { Credits, Remote, TransportOptions } from './remote/remote.js'
 import { type Screen, screen } from './screen/screen.js'
@@ -229,8 +229,6 @@ export interface BandsOptions extends PricesChoice {
   asOf?: string
   /** Fields of your own, as the text of a fields file or as a list of definitions. */
   fields?: string | readonly OwnField[]
-  /** How many threads share long work, 1 for none; as many as the machine has cores unless given. */
-  threads?: number
   /** How many bytes of decoded series are kept for the questions to come, 0 for none; 64 MiB unless given. */
   cacheBytes?: number
 }
@@ -339,7 +337,7 @@ export class BandsClient extends Studies {
   async screen(params: ScreenParams): Promise<Screen & OwnFields> {
     const { tickers, ...others } = objectOf('params', params)
     const { date, ...query } = parseScreen(others, this.known)
-    const names = listOf('tickers', tickers ?? []).map(ticker => tickerValue('ticker', textOf('ticker', ticker)))
+    const names = tickersOf(tickers ?? [])
     const asked = names.length > 0 ? names : await this.#local.withBars()
     const local = date === undefined ? this.#local : this.#local.on(date)
     return this.stating(await screen(local, { ...query, tickers: asked }))

@@ -2,7 +2,7 @@ import { worded } from '../errors.js'
 import type { AnyField, FieldSet } from '../fields/index.js'
 import { isRuled } from '../language/as-field.js'
 import { readRank } from '../language/rank.js'
-import { formatDay } from '../model/day.js'
+import { dateOf } from '../model/day.js'
 import type { EventHistory, EventsPage, HistoryQuery, OversoldPage, PoolQuery } from '../model/event.js'
 import type { Timeframe } from '../model/terms.js'
 import { objectOf } from '../params/arguments.js'
@@ -79,8 +79,7 @@ export abstract class Questions {
     const page = await this.#bands.oversold(query)
     if (page.match_count > 0) return { ...page, notes: [] }
     const { emptyScanNote } = await import('../present/events.js')
-    const date = query.date === undefined ? null : formatDay(query.date)
-    return { ...page, notes: [this.#bands.server?.note ?? emptyScanNote(query, page, date)] }
+    return { ...page, notes: [this.#bands.server?.note ?? emptyScanNote(query, page, dateOf(query.date))] }
   }
 
   /** All matching transitions, oldest first; of a database with raw returns and percentiles. */

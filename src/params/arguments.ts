@@ -1,4 +1,5 @@
 import { isDay } from '../model/day.js'
+import { TICKER } from './kinds.js'
 import { unknownParameter, type Written } from './row.js'
 import { refuse } from './values.js'
 
@@ -13,9 +14,18 @@ function isObject(value: unknown): value is Written {
   return typeof value === 'object' && value !== null
 }
 
+export function isMapping(value: unknown): value is Record<string, unknown> {
+  return isObject(value) && !Array.isArray(value)
+}
+
 /** Everything of a list, or of what is walked through like one; a text is none. */
 export function listOf(param: string, value: unknown): unknown[] {
   return isList(value) ? [...value] : refuse(param, value, 'a list')
+}
+
+/** Tickers of a list, in its order. */
+export function tickersOf(value: unknown): string[] {
+  return listOf('tickers', value).map(ticker => TICKER.parse('ticker', ticker))
 }
 
 function isList(value: unknown): value is Iterable<unknown> {

@@ -1,12 +1,12 @@
 import { InvalidParameter, listed, parameter, sentence, wrong } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Tier } from '../model/terms.js'
-import { listOf, objectOf, withoutNulls } from './arguments.js'
+import { isMapping, objectOf, tickersOf, withoutNulls } from './arguments.js'
 import { CONDITIONS_LAG, checkContext, LAGGED_THINGS } from './context.js'
 import { checkedNames, itemsOf, type Parameter, typedValue, type Written } from './row.js'
 import { BACKTEST, candidatesOf, LEAVES, type Leaf, type RunOptions, runOf, type Strategy } from './strategy.js'
-import { isMapping, type Places, readYaml, strategyOf } from './strategy-file.js'
-import { refuse, textOf, tickerValue } from './values.js'
+import { type Places, readYaml, strategyOf } from './strategy-file.js'
+import { refuse } from './values.js'
 import { namesTicker, noneLagged } from './when.js'
 
 /** How a backtest is read. */
@@ -28,10 +28,7 @@ export function parseBacktest(
   const { document, places } = located(written, file, fields)
   const params = checkedNames(withoutNulls(rest), Object.keys(BACKTEST))
   checkContext(params)
-  const named =
-    tickers === undefined
-      ? {}
-      : { tickers: listOf('tickers', tickers).map(ticker => tickerValue('ticker', textOf('ticker', ticker))) }
+  const named = tickers === undefined ? {} : { tickers: tickersOf(tickers) }
   const whole = overlaid({ ...document, ...named }, params, fields)
   const read = (hold?: string): Strategy => {
     const asked = hold === undefined ? whole : { ...whole, exit: { ...partOf(whole, 'exit'), hold } }

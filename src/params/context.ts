@@ -11,7 +11,6 @@ import {
   maybe,
   needed,
   open,
-  type Read,
   section,
   type Table,
   type Written,
@@ -232,20 +231,18 @@ interface ReadLagged<Bands> extends ReadParts<Bands> {
  */
 export function laggedSignals<Bands>(read: ReadLagged<Bands>, fields: FieldSet) {
   const context = contextOf(read, ['context_ticker', 'context_field'])
-  const { context_lag: asked = 0, field, when } = read
-  const isNamed = namesTicker([field, when], fields)
-  if (read.context_lag !== undefined && context === null && !isNamed) throw noneLagged(LAGGED_THINGS)
-  const lag = context === null ? 0 : LAG.parse('context_lag', asked)
-  return { context: context && { ...context, lag }, ...(isNamed && asked > 0 && { lag: asked }) }
+  const { field, when, context_lag: asked } = read
+  const { contexts, ...own } = laggedCells(context === null ? [] : [context], asked, [field, when], fields)
+  return { context: contexts[0] ?? null, ...own }
 }
 
 export const LAGGED_THINGS = 'a context, or a condition that names another ticker'
 
 /** The same of the cells of a sweep. */
-export function laggedCells(
-  contexts: Read<typeof SWEEP_CONTEXT>['context'],
+export function laggedCells<One extends object>(
+  contexts: readonly One[],
   asked: number | undefined,
-  conditions: readonly (string | undefined)[],
+  conditions: readonly (string | null | undefined)[],
   fields: FieldSet,
 ) {
   const isNamed = namesTicker(conditions, fields)

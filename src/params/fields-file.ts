@@ -5,7 +5,8 @@ import { type AnyField, BUILT_IN, type FieldSet, fieldSet } from '../fields/inde
 import { type Rule, type RuledField, ruled } from '../language/as-field.js'
 import { KEYWORDS, parseCondition, printCondition, subjectsOf, type Vocabulary } from '../language/condition.js'
 import { parseExpression, printExpression } from '../language/expression.js'
-import { isMapping, type Located, readYaml } from './strategy-file.js'
+import { isMapping } from './arguments.js'
+import { type Located, readYaml } from './strategy-file.js'
 
 /** Fields of a user's own, as a file defines them: checked whole, each fault at its place. */
 

@@ -1,7 +1,8 @@
 import { InvalidParameter, invalid } from '../errors.js'
+import { formatDay } from '../model/day.js'
 import { DAY, FIELD, integerOf, listSchema } from './kinds.js'
-import { ALONE, type Kind, type Text, type Texts } from './row.js'
-import { dayValue, flagValue, integerValue, listValue, refuse, textOf } from './values.js'
+import { ALONE, type Kind, type Scope, type Text, type Texts } from './row.js'
+import { flagValue, integerValue, listValue, refuse } from './values.js'
 
 /** The kinds of value that studies, backtests and sweeps need beside those of a question of events. */
 
@@ -22,28 +23,30 @@ const LAG_WHY =
 /** A day that stays text. */
 export const DATE: Kind<string, string> = {
   ...DAY,
-  parse: (param, written) => {
-    const text = textOf(param, written)
-    dayValue(param, text)
-    return text
-  },
+  parse: (param, written) => formatDay(DAY.parse(param, written)),
 }
 
-/** Several of a kind, each once, in the order of `words` where there are any. */
+/** Several of a kind, each once, in the order given unless they have one of their own. */
 export function several<Value>(
   kind: Kind<Value>,
   takes: string,
-  { all = false, words }: { all?: boolean; words?: readonly Value[] } = {},
+  { all = false, ordered = values => values }: Several<Value> = {},
 ): Kind<readonly Value[], Texts> {
   return {
     schema: listSchema(kind.schema),
     takes,
     several: all ? 'all' : 'some',
-    parse: (param, written, scope) => {
+    parse: (param, written, scope = ALONE) => {
       const values = listValue(param, written).map(item => kind.parse(param, item, scope))
-      return words === undefined ? [...new Set(values)] : words.filter(word => values.includes(word))
+      return ordered([...new Set(values)], scope)
     },
   }
+}
+
+interface Several<Value> {
+  /** The word `all` stands for any. */
+  all?: boolean
+  ordered?(values: readonly Value[], scope: Scope): readonly Value[]
 }
 
 export const ONE_OF_FIELDS: typeof FIELD = {
@@ -51,22 +54,11 @@ export const ONE_OF_FIELDS: typeof FIELD = {
   parse: (_, written, scope) => FIELD.parse('field', written, scope),
 }
 
-const FIELDS = several(ONE_OF_FIELDS, 'FIELDS', { all: true })
-
 /** Fields in the order of the catalogue. */
-export const SOME_FIELDS: typeof FIELDS = {
-  ...FIELDS,
-  parse: (param, written, scope = ALONE) => {
-    const chosen = FIELDS.parse(param, written, scope)
-    return scope.fields.names.filter(name => chosen.includes(name))
-  },
-}
-
-/** Whole numbers, ascending. */
-export function integersOf(least: number, most: number, takes: string): Kind<readonly number[], Texts> {
-  const list = several(integerOf(least, most), takes)
-  return { ...list, parse: (param, written, scope) => list.parse(param, written, scope).toSorted((a, b) => a - b) }
-}
+export const SOME_FIELDS = several(ONE_OF_FIELDS, 'FIELDS', {
+  all: true,
+  ordered: (chosen, { fields }) => fields.names.filter(name => chosen.includes(name)),
+})
 
 /** What a number may be, as a JSON Schema has it. */
 interface Bounds {

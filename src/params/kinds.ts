@@ -55,11 +55,11 @@ export const ASKED_FIELD: typeof FIELD = {
 }
 
 /** A condition, as it is printed. */
-export const CONDITION: Kind<string, string> = {
-  ...inText({ examples: ['rsi_zone = oversold'] }, 'CONDITION', (param, text, { fields }) => {
-    return conditionValue(param, text, fields).name
-  }),
-}
+export const CONDITION: Kind<string, string> = inText(
+  { examples: ['rsi_zone = oversold'] },
+  'CONDITION',
+  (param, text, { fields }) => conditionValue(param, text, fields).name,
+)
 
 /** What ranks signals, as it is printed; a price, an indicator or a field alone is one, too. */
 export const RANK: Kind<string, string> = inText(

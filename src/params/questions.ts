@@ -13,7 +13,7 @@ import {
 } from '../model/event.js'
 import { FACT_KINDS } from '../model/facts.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
-import { listOf, objectOf } from './arguments.js'
+import { objectOf, tickersOf } from './arguments.js'
 import { apart, CONTEXT, EVENTS_CONTEXT, inOne, inOneWithBand } from './context.js'
 import { FLAG, ONE_OF_FIELDS, several } from './figures.js'
 import {
@@ -42,7 +42,7 @@ import {
   unknownParameter,
   type Written,
 } from './row.js'
-import { refuse, textOf, tickerValue } from './values.js'
+import { refuse, textOf } from './values.js'
 import { inPlaceOfField, LAGGED, lagged, type ReadWhen, WHEN, withField } from './when.js'
 
 /** The parameters of every question, of a ticker, of several or of a market, and how what was written for them is read. */
@@ -199,7 +199,7 @@ export function parseHistory(params: object, fields: FieldSet = BUILT_IN): Histo
 /** The same of several tickers; whether none are enough is for the question to say. */
 export function parsePool(written: object, fields: FieldSet = BUILT_IN): PoolQuery {
   const { tickers, ...params } = objectOf('params', written)
-  const names = listOf('tickers', tickers).map(ticker => tickerValue('ticker', textOf('ticker', ticker)))
+  const names = tickersOf(tickers)
   return { tickers: names, ...entering(inOne(readParams(POOL, withField(params, fields), fields)), fields) }
 }
 
@@ -207,7 +207,7 @@ export function parsePool(written: object, fields: FieldSet = BUILT_IN): PoolQue
 export function parsePoolEvents(written: object, table: EventsTable, fields: FieldSet = BUILT_IN) {
   const { tickers, ...params } = objectOf('params', written)
   if ('ticker' in params) throw unknownParameter('ticker', ['tickers'])
-  const names = listOf('tickers', tickers).map(ticker => tickerValue('ticker', textOf('ticker', ticker)))
+  const names = tickersOf(tickers)
   const { ticker: _first, ...query } = parseEvents({ ...params, ticker: names[0] }, table, fields)
   return { ...query, tickers: names }
 }

@@ -146,6 +146,11 @@ export function checkedNames(params: object, allowed: readonly string[]): Record
   return Object.fromEntries(entries)
 }
 
+/** Those of some parameters that a table has. */
+export function partOf(table: Table, written: Written): Written {
+  return Object.fromEntries(Object.entries(written).filter(([name]) => name in table))
+}
+
 function valueUnlessGiven(param: string, { required, fallback }: Parameter): unknown {
   if (required) throw invalid('missing', { param })
   return fallback

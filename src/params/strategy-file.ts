@@ -2,6 +2,7 @@ import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, type Node, 
 import { BadData, didYouMean, InvalidParameter, type Place, quoted, shown, suggest, wrong } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import { parseDay } from '../model/day.js'
+import { isMapping, withoutNulls } from './arguments.js'
 import { percent } from './figures.js'
 import type { Nodes, Parameter, Scope, Section } from './row.js'
 import { completed, conditionsOf, type Fill, STRATEGY, type Strategy } from './strategy.js'
@@ -80,7 +81,8 @@ function readPart(part: Section, value: unknown, { at, field, fields }: Standing
     const place = at === '' ? key : `${at}.${key}`
     const entered = field || fieldIn(read)
     if (!('rows' in node)) {
-      const earlier = { field: entered, ...told(read) }
+      // Without what was left open, so that the field of the entry holds.
+      const earlier = { field: entered, ...withoutNulls(read) }
       const kept = readValue(node, written[key], place, { fields, earlier })
       if (kept !== undefined) read[key] = kept
     } else
@@ -96,18 +98,9 @@ function fieldIn({ entry }: Readonly<Record<string, unknown>>): string {
   return isMapping(entry) ? String(entry.field) : ''
 }
 
-/** Without what was left open, so that the field of the entry holds. */
-function told(read: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== null))
-}
-
 function readValue({ kind, required, fallback }: Parameter, value: unknown, place: string, scope: Scope): unknown {
   if (value == null && !required) return fallback
   return kind.parse(place, value, scope)
-}
-
-export function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function notAPart(at: string, value: unknown, keys: readonly string[]): InvalidParameter {

@@ -16,6 +16,7 @@ import {
   needed,
   open,
   type ParamsOf,
+  partOf,
   type Read,
   readParams,
   schemaOf,
@@ -70,10 +71,7 @@ const HOLD: Kind<number, Texts> = {
 }
 
 /** In one order, so that it does not matter in which they are named. */
-const TICKERS: Kind<readonly string[], Texts> = {
-  ...several(TICKER, 'TICKERS'),
-  parse: (param, written) => several(TICKER, 'TICKERS').parse(param, written).toSorted(),
-}
+const TICKERS = several(TICKER, 'TICKERS', { ordered: tickers => tickers.toSorted() })
 
 /** A switch that the command line spells in a word. */
 const LEAVE: Kind<boolean, 'leave' | 'none'> = {
@@ -324,7 +322,7 @@ export interface RunOptions extends Read<typeof RUN> {
 /** What is said of a run among the parameters. Throws InvalidParameter. */
 export function runOf(params: Written): Omit<RunOptions, 'tier'> {
   onlyOne(params, ['split', 'walk_forward'])
-  const run = readParams(RUN, Object.fromEntries(Object.entries(params).filter(([name]) => name in RUN)))
+  const run = readParams(RUN, partOf(RUN, params))
   if (run.embargo !== null && run.split === null)
     throw wrong(
       'embargo',

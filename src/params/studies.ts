@@ -3,9 +3,9 @@ import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import { TRUE, TRUTHS } from '../language/as-field.js'
 import { STABILITIES } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
-import { listOf, objectOf, withoutNulls } from './arguments.js'
+import { objectOf, tickersOf, withoutNulls } from './arguments.js'
 import { CONTEXT_PART, laggedCells, laggedSignals, SIGNALS_CONTEXT, SWEEP_CONTEXT, withContext } from './context.js'
-import { DATE, FLAG, integersOf, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figures.js'
+import { DATE, FLAG, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figures.js'
 import { ASKED_BANDS, ASKED_FIELD, BANDS, CONDITION, FIELD, integerOf, oneOf, TICKER } from './kinds.js'
 import { type FieldOrCondition, TIMEFRAME_ROW } from './questions.js'
 import {
@@ -17,14 +17,14 @@ import {
   needed,
   open,
   type ParamsOf,
+  partOf,
   type Read,
   readParams,
   type Table,
   type Text,
   type Values,
-  type Written,
 } from './row.js'
-import { bandsValue, conditionValue, integerValue, refuse, textOf, tickerValue } from './values.js'
+import { bandsValue, conditionValue, integerValue, refuse, textOf } from './values.js'
 import { WHEN, withField } from './when.js'
 
 export type Abnormal = 'none' | 'mean' | 'market'
@@ -68,7 +68,10 @@ export const ENTRY = {
   // In the order of the vocabulary: a file and options that say the same are one strategy.
   stability: as('stability', {
     ...SIGNALS.stability,
-    kind: several(STABILITY, 'WORDS', { all: true, words: STABILITIES }),
+    kind: several(STABILITY, 'WORDS', {
+      all: true,
+      ordered: words => STABILITIES.filter(word => words.includes(word)),
+    }),
   }),
   max_flips: as('max_flips', SIGNALS.max_flips),
   context: CONTEXT_PART,
@@ -103,7 +106,7 @@ export const ANY_EVENT: Omit<EventFilter, 'field' | 'timeframe'> = {
 export const SEED = given(integerOf(0, LARGEST_SEED), 1, 'other draws for another number')
 const MIN_EVENTS = given(integerOf(1, MOST_DRAWS), 20, 'fewer get no p-value')
 const HORIZON = maybe(
-  integersOf(1, MOST_BARS, 'BARS'),
+  several(integerOf(1, MOST_BARS), 'BARS', { ordered: bars => bars.toSorted((a, b) => a - b) }),
   'windows in bars, such as 5,10,20; those of the aftermath unless given',
 )
 
@@ -185,11 +188,6 @@ export function parseStudy(given: object, fields: FieldSet = BUILT_IN): StudyQue
   }
 }
 
-/** Those of some parameters that a table has. */
-function partOf(table: Table, written: Written): Written {
-  return Object.fromEntries(Object.entries(written).filter(([name]) => name in table))
-}
-
 function filterOf(read: Read<typeof STUDIED>, fields: FieldSet): EventFilter {
   const { field, timeframe, band: bands, prev_band: prev_bands, stability, max_flips, when, after, before } = read
   return {
@@ -199,8 +197,8 @@ function filterOf(read: Read<typeof STUDIED>, fields: FieldSet): EventFilter {
 }
 
 /** Ascending, each once: the order in which they are named changes nothing. Throws InvalidParameter for none. */
-export function tickersValue(tickers: unknown): string[] {
-  const names = new Set(listOf('tickers', tickers ?? []).map(ticker => tickerValue('ticker', textOf('ticker', ticker))))
+function tickersValue(tickers: unknown): string[] {
+  const names = new Set(tickersOf(tickers ?? []))
   if (names.size === 0) throw wrong('ticker', 'ticker is missing: name at least one.')
   return [...names].sort()
 }
