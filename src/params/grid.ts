@@ -1,11 +1,13 @@
 import {
   counted,
+  didYouMean,
   InvalidParameter,
+  type Offence,
   parameter,
   quoted,
-  type Sentence,
   sentence,
   suggest,
+  type Words,
   whole,
   wrong,
 } from '../errors.js'
@@ -128,16 +130,20 @@ export function combinations(axes: readonly Pick<Axis, 'values'>[]): string[][] 
 
 function checkCount(axes: readonly Axis[]): void {
   const cells = axes.reduce((product, { values }) => product * values.length, 1)
-  const param = 'vary'
   const which = axes.map(({ key, values }) => `${key} ${values.length}`).join(', ')
   if (cells > MOST_CELLS) {
     const allowed = `at most ${whole(MOST_CELLS)} combinations`
-    const words = sentence`${parameter(param)} makes ${whole(cells)} combinations (${which}), and a grid has ${allowed}: give fewer values.`
-    throw wrong(param, words, { value: cells, allowed })
+    const words = ` makes ${whole(cells)} combinations (${which}), and a grid has ${allowed}: give fewer values.`
+    throw unvaried(cells, words, { allowed })
   }
   if (cells > 1) return
-  const words = sentence`${parameter(param)} makes ${counted(cells, 'combination')}, and a grid needs several: give a key two values or more, such as ${parameter(param, 'hold=5,10,20')}.`
-  throw wrong(param, words, { value: cells, allowed: 'at least two combinations' })
+  const words = sentence` makes ${counted(cells, 'combination')}, and a grid needs several: give a key two values or more, such as ${parameter('vary', 'hold=5,10,20')}.`
+  throw unvaried(cells, words, { allowed: 'at least two combinations' })
+}
+
+/** @param words what is wrong with what is to be varied */
+function unvaried(value: unknown, words: Words, more: Pick<Offence, 'allowed' | 'suggestions'> = {}): InvalidParameter {
+  return wrong('vary', sentence`${parameter('vary')}${words}`, { value, ...more })
 }
 
 /** Several holds are candidates of one backtest. */
@@ -166,12 +172,10 @@ export const VARIED: readonly string[] = KEYS.flatMap(({ param, node }) => ('kin
 /** A strategy file has the last part of a place as its key; an option has a name of its own. */
 function keyOf(written: string): string {
   const name = written.trim().replaceAll('-', '_')
-  const param = 'vary'
   if (FIXED.includes(name) || LEAVES.some(({ place, param }) => place === name && FIXED.includes(param)))
-    throw wrong(
-      param,
-      sentence`${parameter(param)} ${quoted(name)}: no trade becomes another by it, or it makes cells of other bars or days, which cannot be compared; vary what is traded.`,
-      { value: name },
+    throw unvaried(
+      name,
+      ` ${quoted(name)}: no trade becomes another by it, or it makes cells of other bars or days, which cannot be compared; vary what is traded.`,
     )
   const found =
     KEYS.find(({ param, node }) => param === name && 'kind' in node) ??
@@ -180,13 +184,10 @@ function keyOf(written: string): string {
   if (found !== undefined) return found.param
   const names = [...new Set(KEYS.flatMap(({ param, place }) => [param, place]))]
   const suggestions = suggest(name, names)
-  const near: Sentence = suggestions.length === 0 ? [] : sentence` Did you mean ${quoted(suggestions[0]!)}?`
+  const near = didYouMean(suggestions.slice(0, 1))
   const allowed = [...new Set(KEYS.map(({ param }) => param))]
-  throw wrong(
-    param,
-    sentence`${parameter(param)} ${quoted(name)} is no key of a strategy that can be varied.${near} They are ${allowed.join(', ')}.`,
-    { value: name, allowed, suggestions },
-  )
+  const words = ` ${quoted(name)} is no key of a strategy that can be varied.${near} They are ${allowed.join(', ')}.`
+  throw unvaried(name, words, { allowed, suggestions })
 }
 
 function only<One>(all: readonly One[]): One | undefined {
@@ -198,16 +199,9 @@ function axesIn(written: unknown): Axis[] {
   const axes: Axis[] = []
   for (const [name, values] of pairs) {
     const key = keyOf(name)
-    const param = 'vary'
     if (axes.some(axis => axis.key === key))
-      throw wrong(param, sentence`${parameter(param)} ${quoted(key)} is given twice; put its values together.`, {
-        value: key,
-      })
-    if (values.length === 0)
-      throw wrong(param, sentence`${parameter(param)} ${quoted(name)} has no values: ${USAGE}.`, {
-        value: name,
-        allowed: USAGE,
-      })
+      throw unvaried(key, ` ${quoted(key)} is given twice; put its values together.`)
+    if (values.length === 0) throw unvaried(name, ` ${quoted(name)} has no values: ${USAGE}.`, { allowed: USAGE })
     axes.push({ key, values: [...new Set(values)] })
   }
   return axes
