@@ -16,6 +16,7 @@ import {
 import { formatDay } from '../model/day.js'
 import type { BandEvent, EventsPage, EventsQuery, OversoldPage, OversoldQuery } from '../model/event.js'
 import { parseTicker, TIER_NAMES, type Tier } from '../model/terms.js'
+import { isMapping } from '../params/arguments.js'
 import { PLANS } from '../tiers.js'
 import type { CreditHeaders } from '../wire/format.js'
 import { EVENTS_PAGE, OVERSOLD_PAGE } from '../wire/schemas.js'
@@ -149,9 +150,9 @@ const MOST_WORDS = 100
 
 /** The members of an error's body, flat or nested, with its type as `type`; none where it is no object. */
 export function bodyOf(document: unknown): Record<string, unknown> {
-  if (!isRecord(document)) return {}
+  if (!isMapping(document)) return {}
   const { error } = document
-  return isRecord(error) ? error : { ...document, type: error }
+  return isMapping(error) ? error : { ...document, type: error }
 }
 
 /** By its type; by its status where the body is of another server, or of whatever stands before one. null: neither tells. */
@@ -212,10 +213,6 @@ function offenceOf(body: Body): Offence {
   else if (Array.isArray(allowed)) offence.allowed = body.texts('allowed')
   if (Array.isArray(body.value('suggestions'))) offence.suggestions = body.texts('suggestions')
   return offence
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** What a server told of an account's credits; null where it did not tell. */
@@ -280,25 +277,21 @@ export function moment(text: unknown): string | null {
 export type Told = Pick<Occasion, 'base' | 'url' | 'repeat'>
 
 export function checkedEvents(document: unknown, query: EventsQuery, told: Told): EventsPage {
-  const fault = shapeFault(EVENTS_PAGE, document)
-  if (fault !== null) throw wrong('a page of events', fault, told)
+  check(shapeFault(EVENTS_PAGE, document), 'a page of events', told)
   const page = document as EventsPage
-  const mismatch = pageFault(page, query) ?? orderFault(page.events, query)
-  if (mismatch !== null) throw wrong('the page that was asked for', mismatch, told)
+  check(pageFault(page, query) ?? orderFault(page.events, query), 'the page that was asked for', told)
   return page
 }
 
 export function checkedOversold(document: unknown, query: OversoldQuery, told: Told): OversoldPage {
-  const fault = shapeFault(OVERSOLD_PAGE, document)
-  if (fault !== null) throw wrong('a scan', fault, told)
+  check(shapeFault(OVERSOLD_PAGE, document), 'a scan', told)
   const page = document as OversoldPage
-  const mismatch = scanFault(page, query)
-  if (mismatch !== null) throw wrong('the scan that was asked for', mismatch, told)
+  check(scanFault(page, query), 'the scan that was asked for', told)
   return page
 }
 
-function wrong(what: string, fault: string, { base, url, repeat }: Told): Upstream {
-  return new Upstream(repeat(`${base} answered something that is not ${what}: ${fault}.`), url, 200)
+function check(fault: string | null, what: string, { base, url, repeat }: Told): void {
+  if (fault !== null) throw new Upstream(repeat(`${base} answered something that is not ${what}: ${fault}.`), url, 200)
 }
 
 function pageFault(page: EventsPage, query: EventsQuery): string | null {
@@ -347,17 +340,8 @@ function scanFault({ matches, match_count: count, total_scanned: scanned }: Over
   return null
 }
 
-interface Schema {
-  safeParse(value: unknown): { success: boolean; error?: { issues: readonly Issue[] } | undefined }
-}
-
-interface Issue {
-  code?: string | undefined
-  path: readonly PropertyKey[]
-  message: string
-  expected?: unknown
-  values?: readonly unknown[]
-}
+type Schema = typeof EVENTS_PAGE | typeof OVERSOLD_PAGE
+type Issue = NonNullable<ReturnType<Schema['safeParse']>['error']>['issues'][number]
 
 /** The first thing that is not as the schema has it, with its place; null where all is. */
 function shapeFault(schema: Schema, document: unknown): string | null {
@@ -370,11 +354,12 @@ function shapeFault(schema: Schema, document: unknown): string | null {
   return `${place === '' ? 'it' : place} ${issueText(issue)}`
 }
 
-function issueText({ code, path, message, expected, values }: Issue): string {
-  if (path.at(-1) === 'date') return 'is not a calendar date'
-  if (code === 'invalid_type') return `is missing or no ${expected === 'record' ? 'object' : String(expected)}`
-  if (code === 'invalid_value' && values !== undefined) return `is none of ${values.join(', ')}`
-  return `is not as it should be (${message})`
+function issueText(issue: Issue): string {
+  if (issue.path.at(-1) === 'date') return 'is not a calendar date'
+  if (issue.code === 'invalid_type')
+    return `is missing or no ${issue.expected === 'record' ? 'object' : issue.expected}`
+  if (issue.code === 'invalid_value') return `is none of ${issue.values.join(', ')}`
+  return `is not as it should be (${issue.message})`
 }
 
 function shown(value: string): string {

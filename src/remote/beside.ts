@@ -13,7 +13,7 @@ import {
   type StaysQuery,
   type WhyEmpty,
 } from '../source.js'
-import type { KeptEntry, PageStore } from '../store/pages.js'
+import { type KeptEntry, nameOf, type PageStore } from '../store/pages.js'
 import type { KeptPages } from './kept.js'
 
 /** Who answers of tickers with bars, beside the pages of others that a server told. */
@@ -175,8 +175,4 @@ function pulledTicker(entries: readonly KeptEntry[]): PulledTicker {
       return { timeframe, field, state, query_range, events, pulled_at, as_of }
     }),
   }
-}
-
-function nameOf({ ticker, timeframe, field }: SeriesKey): string {
-  return `${timeframe} ${field} ${ticker}`
 }

@@ -2,6 +2,7 @@ import { countBelow, countUpTo, type Day, parseDay } from '../model/day.js'
 import type { History } from '../model/history.js'
 import { UNDEFINED } from '../model/series.js'
 import { type PricedSource, type Source, type States, tickerBars } from '../source.js'
+import { nameOf } from '../store/pages.js'
 import { listed } from './pages.js'
 
 /** What was told of one field of one ticker. */
@@ -20,10 +21,10 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
   /** By ticker, field and timeframe: the same may be asked for again. */
   const heard = new Map<string, Heard>()
   const onBars = (history: History, days: Int32Array): States => {
-    const { ticker, field, timeframe, after, as_of, stability } = history
+    const { ticker, after, as_of, stability } = history
     const { states, left } = placed(history, days)
     const unstable = stability.includes(UNDEFINED)
-    heard.set(`${timeframe} ${field} ${ticker}`, { ticker, after, as_of, events: stability.length, unstable, left })
+    heard.set(nameOf(history), { ticker, after, as_of, events: stability.length, unstable, left })
     return states
   }
   return {

@@ -1,6 +1,6 @@
 import { Busy, NotFound, type Remedy, remedy, TierRestricted, wrong } from '../errors.js'
 import { BUILT_IN } from '../fields/index.js'
-import { type Day, formatDay, isWeekend, parseDay, weekFinalOn } from '../model/day.js'
+import { type Day, dateOf, formatDay, isWeekend, parseDay, weekFinalOn } from '../model/day.js'
 import type {
   BandEvent,
   EventHistory,
@@ -14,10 +14,10 @@ import type {
 import { type History, historyOf, type Stays, staysOf } from '../model/history.js'
 import { reaches, type Tier } from '../model/terms.js'
 import { type HistoriesQuery, noneTold, type Source, type StaysQuery, type WhyEmpty } from '../source.js'
-import { isMixed, type KeptSeries, knownDate, type PageStore, sourceWords } from '../store/pages.js'
+import { isMixed, type KeptSeries, keyOf, knownDate, type PageStore, sourceWords } from '../store/pages.js'
 import { afterOf, entitle, entitleAftermath, eventsPage, PLANS, planOf, present, tierOfRange } from '../tiers.js'
-import { type Chain, chainOf, keyOf, listed, named, refuseCondition } from './pages.js'
-import { conditionTold, eventsUnder, isUnderCondition, type UnderCondition } from './under-condition.js'
+import { type Chain, chainOf, listed, named, refuseCondition } from './pages.js'
+import { historyUnder, isUnderCondition, type UnderCondition } from './under-condition.js'
 
 /** One series as far as its pages have come. */
 interface View extends Chain, SeriesKey {
@@ -120,7 +120,7 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
       timeframe: query.timeframe,
       query_range: range,
       after: today === null ? null : afterOf(rangeStart),
-      as_of: today === null ? null : formatDay(today),
+      as_of: dateOf(today),
       events: found.map(event => {
         const seen: HistoricEvent = { ...present(event, tier) }
         if (context !== null) seen.context_band = bandOn(context, view, event)
@@ -132,16 +132,12 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
   }
 
   async #underCondition(query: UnderCondition, needsOutcomes: boolean): Promise<EventHistory> {
-    const { when, lag: _lag, ...plain } = query
-    const who = tellerOf(query)
-    const condition = conditionTold(query, who)
-    const history = await this.#history(plain, needsOutcomes)
     const tell = async (key: SeriesKey): Promise<EventHistory> => {
       if ((await this.#pages.entries(key.ticker)).length > 0) return this.#history(key, false)
       const message = `${key.ticker} was not pulled, and ${query.ticker} was: a ticker and those that a condition names are looked at in one place.`
       throw new NotFound(message, [], { remedy: pullOf(key) })
     }
-    return { ...history, events: await eventsUnder(history, { when, condition, who }, tell) }
+    return historyUnder(query, tellerOf(query), plain => this.#history(plain, needsOutcomes), tell)
   }
 
   async #find(query: HistoryQuery) {

@@ -224,16 +224,6 @@ export function named({ ticker, timeframe, field }: SeriesKey): string {
   return `${timeframe} ${field} of ${ticker}`
 }
 
-/** The same for the same series. */
-export function nameOf({ ticker, timeframe, field }: SeriesKey): string {
-  return `${ticker} ${timeframe} ${field}`
-}
-
-/** The key alone, of whatever has one. */
-export function keyOf({ ticker, timeframe, field }: SeriesKey): SeriesKey {
-  return { ticker, timeframe, field }
-}
-
 /** `A, B, C and 4 more`. */
 export function listed(words: readonly string[], most = 5): string {
   const shown = words.slice(0, most).join(', ')

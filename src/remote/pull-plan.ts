@@ -6,13 +6,15 @@ import {
   type KeptEntry,
   type KeptPage,
   type KeptSeries,
+  keyOf,
+  nameOf,
   type PageStore,
   type PullRun,
 } from '../store/pages.js'
 import type { Store } from '../store/store.js'
 import { eventsCost } from '../tiers.js'
 import type { Credits } from './answer.js'
-import { chainOf, keyOf, listed, nameOf, PAGE, pageAgain } from './pages.js'
+import { chainOf, listed, PAGE, pageAgain } from './pages.js'
 
 /** What a pull would do and cost, told before anything is asked. */
 

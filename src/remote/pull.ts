@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { NotFound, TierRestricted } from '../errors.js'
 import { parseDay } from '../model/day.js'
 import type { BandEvent, EventsPage } from '../model/event.js'
-import { isMixed, type KeptSeries, type PageStore, type PullRun } from '../store/pages.js'
-import { type Anew, chainOf, checkTier, keyOf, nameOf, nextBefore, PAGE, pageAgain, withPage } from './pages.js'
+import { isMixed, type KeptSeries, keyOf, nameOf, type PageStore, type PullRun } from '../store/pages.js'
+import { type Anew, chainOf, checkTier, nextBefore, PAGE, pageAgain, withPage } from './pages.js'
 import {
   type CreditsLeft,
   digestOf,

@@ -42,7 +42,7 @@ import {
 } from './answer.js'
 import { PAGE, refuseCondition } from './pages.js'
 import { type Named, Transport, type TransportOptions } from './transport.js'
-import { conditionTold, eventsUnder, isUnderCondition, type UnderCondition } from './under-condition.js'
+import { historyUnder, isUnderCondition } from './under-condition.js'
 
 /** A page with what came beside it. */
 interface RemotePage {
@@ -242,15 +242,8 @@ export class Remote implements Source {
   }
 
   async #history(query: HistoryQuery): Promise<EventHistory> {
-    return isUnderCondition(query) ? this.#underCondition(query) : this.#whole(query)
-  }
-
-  async #underCondition(query: UnderCondition): Promise<EventHistory> {
-    const { when, lag: _lag, ...plain } = query
-    const condition = conditionTold(query, this.url)
-    const history = await this.#whole(plain)
-    const events = await eventsUnder(history, { when, condition, who: this.url }, key => this.#whole(key))
-    return { ...history, events }
+    const whole = (plain: HistoryQuery): Promise<EventHistory> => this.#whole(plain)
+    return isUnderCondition(query) ? historyUnder(query, this.url, whole) : whole(query)
   }
 
   async #whole(query: HistoryQuery): Promise<EventHistory> {

@@ -39,8 +39,8 @@ export const UNBROKEN: readonly string[] = [
   'volatility_regime',
 ]
 
-/** The condition of a question. Throws InvalidParameter where events cannot tell of it, before anything is asked. */
-export function conditionTold(query: UnderCondition, who: string): Condition {
+/** The condition of a question. Throws InvalidParameter where events cannot tell of it. */
+function conditionTold(query: UnderCondition, who: string): Condition {
   const { condition } = conditionField(query.when, BUILT_IN)
   for (const test of testsOf(condition)) {
     const why = untold(test, query)
@@ -74,15 +74,22 @@ function isOwn(subject: Subject, { ticker, field }: Pick<SeriesKey, 'ticker' | '
 }
 
 /**
- * Those of some events on whose bar a condition holds. Throws TierRestricted for a condition above the tier, InvalidParameter where one lies beyond what is told of a
- * field that the condition names, and what `tell` throws.
- * @param tell the whole history of a field
+ * The history of a question, of its events those on whose bar its condition holds. Throws InvalidParameter, before anything
+ * is asked, for a condition that events cannot tell of, TierRestricted for one above the tier, InvalidParameter where an
+ * event lies beyond what is told of a field that the condition names, and what the two histories throw.
+ * @param who tells the events
+ * @param whole the history of the question without its condition
+ * @param tell that of a field which the condition names
  */
-export async function eventsUnder(
-  history: EventHistory,
-  { when, condition, who }: { when: string; condition: Condition; who: string },
-  tell: (key: SeriesKey) => Promise<EventHistory>,
-): Promise<HistoricEvent[]> {
+export async function historyUnder(
+  query: UnderCondition,
+  who: string,
+  whole: (query: HistoryQuery) => Promise<EventHistory>,
+  tell: (key: SeriesKey) => Promise<EventHistory> = whole,
+): Promise<EventHistory> {
+  const { when, lag: _lag, ...plain } = query
+  const condition = conditionTold(query, who)
+  const history = await whole(plain)
   const { ticker, field, timeframe, events, query_range } = history
   entitle({ field, when }, tierOfRange(query_range), BUILT_IN)
   const told = new Map<string, EventHistory>()
@@ -96,7 +103,7 @@ export async function eventsUnder(
     const other = told.get(printSubject(subject))
     return other === undefined ? { last: event, here: event } : changesUpTo(other.events, event.date)
   }
-  return events.filter(event => holds(condition, test => changesOf(test, event)))
+  return { ...history, events: events.filter(event => holds(condition, test => changesOf(test, event))) }
 }
 
 /** Throws where an event lies before the first of another field, or after all that is told of it. */

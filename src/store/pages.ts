@@ -75,6 +75,16 @@ export interface PageStore {
   setRun(run: PullRun | null): Promise<void>
 }
 
+/** The same for the same series. */
+export function nameOf({ ticker, timeframe, field }: SeriesKey): string {
+  return `${ticker} ${timeframe} ${field}`
+}
+
+/** The key alone, of whatever has one. */
+export function keyOf({ ticker, timeframe, field }: SeriesKey): SeriesKey {
+  return { ticker, timeframe, field }
+}
+
 /** Whether there may be a hole between pages. */
 export function isMixed(pages: readonly KeptPage[]): boolean {
   return pages.some(({ mixed }) => mixed)
