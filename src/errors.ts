@@ -330,10 +330,12 @@ export function counted(number: number, thing: string, things = `${thing}s`): st
 export function quoted(text: string): string {
   const signs = [...text]
   const cut = signs.length > 40 ? `${signs.slice(0, 40).join('')}…` : text
-  return JSON.stringify(cut).replace(
-    /[\u007f-\u009f\u2028\u2029]/g,
-    sign => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return escaped(JSON.stringify(cut), /[\u007f-\u009f\u2028\u2029]/g)
+}
+
+/** With some signs as JSON escapes them, so that nobody obeys them. */
+export function escaped(text: string, signs: RegExp): string {
+  return text.replace(signs, sign => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** Any value as a message may show it. */

@@ -16,8 +16,8 @@ const EXAMPLE = 'address of a server, such as https://api.example.com'
  * that would have the key sent for everyone on the way to read.
  */
 export function addressOf(text: string, { allowPlainHttp = false }: { allowPlainHttp?: boolean } = {}): Address {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null || !['https:', 'http:'].includes(url.protocol) || url.hostname === '') {
+  const url = webUrl(text)
+  if (url === null) {
     // What cannot be read may hold a password before its @.
     throw refused(`${text.includes('@') ? 'this' : quoted(text)} is no ${EXAMPLE}.`, text, completed(text))
   }
@@ -35,6 +35,12 @@ export function addressOf(text: string, { allowPlainHttp = false }: { allowPlain
       text,
     )
   return { base, origin: url.origin, loopback }
+}
+
+/** null: it is no URL of a server */
+export function webUrl(text: string): URL | null {
+  const url = URL.canParse(text) ? new URL(text) : null
+  return url !== null && ['https:', 'http:'].includes(url.protocol) && url.hostname !== '' ? url : null
 }
 
 /** By name or number; numbers of any spelling (`0x7f.1`) have been made plain by the URL. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Dispatcher, request } from 'undici'
-import { ConfigError, RateLimited, shown, Unauthorized, Unavailable, Upstream, wrong } from '../errors.js'
+import { ConfigError, escaped, RateLimited, shown, Unauthorized, Unavailable, Upstream, wrong } from '../errors.js'
 import { IDEMPOTENCY_KEY } from '../wire/format.js'
 import { type Address, addressOf, DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from './address.js'
 import {
@@ -356,10 +356,7 @@ function repeatable(text: string, key: string): string {
   // No sign takes more than two units.
   const signs = [...discreet.slice(0, 2 * LONGEST + 2)]
   const cut = signs.length > LONGEST ? `${signs.slice(0, LONGEST).join('')}…` : discreet
-  return cut.replace(
-    /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu,
-    sign => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return escaped(cut, /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu)
 }
 
 /** Anything shorter is part of ordinary words. */

@@ -4,7 +4,7 @@ import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { ConfigError, InvalidParameter, parameter, sentence, Upstream, wrong } from '../errors.js'
-import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from './address.js'
+import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS, webUrl } from './address.js'
 import { failureOf } from './dispatcher.js'
 import { askedWait, backoff } from './transport.js'
 
@@ -22,10 +22,10 @@ export interface Webhook {
 
 /** The address of a webhook. Throws InvalidParameter for one that is none, or that carries a password. */
 export function webhookUrl(param: string, text: string, { allowPrivate }: Pick<Webhook, 'allowPrivate'>): URL {
-  const url = URL.canParse(text) ? new URL(text) : null
+  const url = webUrl(text)
   const allowed = 'an address such as https://example.com/hook'
   // What is no address may hold a secret, and is not repeated.
-  if (url === null || !['https:', 'http:'].includes(url.protocol) || url.hostname === '')
+  if (url === null)
     throw wrong(param, sentence`${parameter(param)} is no address of a server; it is ${allowed}.`, { allowed })
   if (url.username !== '' || url.password !== '')
     throw wrong(param, sentence`${parameter(param)} has a user name or a password in it; leave it out.`, { allowed })
