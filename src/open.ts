@@ -75,17 +75,10 @@ export interface Opened {
  * Opens a database for questions; nothing is written. Without one of the user's own the bundled sample answers.
  * Throws NotFound for a file that was named and is missing, StorageError for one that cannot be read.
  */
-export async function openLocal({
-  tier,
-  asOf = null,
-  now,
-  fields,
-  threads,
-  cacheBytes = 0,
-  ...choice
-}: OpenOptions = {}): Promise<Opened> {
+export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
+  const { cacheBytes = 0, ...choice } = options
   const path = await settled(databasePath(choice))
-  const view = { tier, asOf, now, fields, threads, env: forThreads(choice), ...(await rememberedUpTo(cacheBytes)) }
+  const view = { ...choice, env: forThreads(choice), ...(await rememberedUpTo(cacheBytes)) }
   if (namedDatabase(choice) !== null) {
     if (postgresUrl(choice) !== null || existsSync(path)) return opened(await openForReading(choice), path, view)
     throw new NotFound(`there is no database at ${path}; an import makes one.`, [], {
@@ -359,10 +352,10 @@ interface Seen extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'fields' | 't
 function opened(
   store: Store,
   path: string,
-  { tier = null, asOf = null, now, fields, threads, env, remembered, derived }: Seen,
+  { tier = null, asOf = null, remembered, ...seen }: Seen,
   sample = false,
 ): Opened {
-  return { ...composed(remembered?.(store) ?? store, tier, asOf, { now, fields, threads, env, derived }), path, sample }
+  return { ...composed(remembered?.(store) ?? store, tier, asOf, seen), path, sample }
 }
 
 /** A store as one caller sees it: the engine over its bars, and beside it the pages of other tickers. */

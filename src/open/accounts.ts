@@ -1,13 +1,8 @@
 import type { Accounts, Charge, Charged, LedgerTask, RolledUp } from '../accounts/accounts.js'
 import { InvalidParameter, type Remedy, remedy } from '../errors.js'
 import { databaseValue } from '../params/values.js'
-import { isPostgresUrl } from '../store/postgres/address.js'
-
-/** Which accounts are meant, as far as that is said, and not left to where the data lies. */
-interface Said {
-  accounts?: string | undefined
-  env?: Readonly<Record<string, string | undefined>> | undefined
-}
+import { addressOf, isPostgresUrl } from '../store/postgres/address.js'
+import type { AccountsChoice } from './where.js'
 
 /** A URL, and as what it was given. */
 interface Url {
@@ -16,15 +11,19 @@ interface Url {
 }
 
 /** The database of PostgreSQL in which the accounts are; null where they are a file. Throws InvalidParameter. */
-export function accountsUrl({ accounts, env = process.env }: Said): Url | null {
+export function accountsUrl({ accounts, env = process.env }: AccountsChoice): Url | null {
   const param = accounts === undefined ? 'BANDS_ACCOUNTS' : 'accounts'
   const text = accounts ?? env.BANDS_ACCOUNTS ?? ''
   return isPostgresUrl(text) ? { param, url: databaseValue(param, text) } : null
 }
 
 /** Throws NotFound where there are none and none are to be made, Busy where the database cannot be reached. */
-export async function openAccountsAt(at: Url, { make, env }: { make: boolean; env: Said['env'] }): Promise<Accounts> {
-  const [{ addressOf }, { openPostgresAccounts }] = await loaded()
+export async function openAccountsAt(
+  at: Url,
+  { make, env }: { make: boolean; env: AccountsChoice['env'] },
+): Promise<Accounts> {
+  // Whoever has a file loads nothing of this.
+  const { openPostgresAccounts } = await import('../store/postgres/accounts.js')
   return openPostgresAccounts(addressOf(at.param, at.url, env), { make, made: madeBy(at) })
 }
 
@@ -34,24 +33,19 @@ export async function openAccountsAt(at: Url, { make, env }: { make: boolean; en
  * there are some.
  */
 export async function accountsLayoutOf(
-  said: Said,
+  choice: AccountsChoice,
   partitions?: number,
 ): Promise<{ accounts: string; partitions: number }> {
-  const at = accountsUrl(said)
+  const at = accountsUrl(choice)
   if (at === null)
     throw new InvalidParameter('a layout is for accounts in PostgreSQL, and these are a file.', {
       param: 'accounts',
       allowed: 'postgres://user@host:5432/database',
     })
-  const [{ addressOf }, { accountsLayout }] = await loaded()
-  const address = addressOf(at.param, at.url, said.env)
+  const { accountsLayout } = await import('../store/postgres/accounts.js')
+  const address = addressOf(at.param, at.url, choice.env)
   const found = await accountsLayout(address, { made: madeBy(at), ...(partitions && { partitions }) })
   return { accounts: address.location, partitions: found }
-}
-
-/** Whoever has a file loads nothing of this. */
-function loaded() {
-  return Promise.all([import('../store/postgres/address.js'), import('../store/postgres/accounts.js')])
 }
 
 function madeBy({ param, url }: Url): Remedy {

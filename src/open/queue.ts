@@ -1,6 +1,7 @@
 import { InvalidParameter } from '../errors.js'
 import type { Importer } from '../load/import.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
+import { addressOf } from '../store/postgres/address.js'
 import type { Queries } from '../store/postgres/connection.js'
 import type { HeldJob, Queue, Task } from '../store/postgres/queue.js'
 import type { Store, Writer } from '../store/store.js'
@@ -14,10 +15,7 @@ export async function openQueue(
   options: { make?: boolean; sessions?: number } = {},
 ): Promise<Queue> {
   const url = urlOf(choice)
-  const [{ addressOf }, { Queue }] = await Promise.all([
-    import('../store/postgres/address.js'),
-    import('../store/postgres/queue.js'),
-  ])
+  const { Queue } = await import('../store/postgres/queue.js')
   const [, { param = 'db', env }] = addressed(choice, true)
   return Queue.open(addressOf(param, url, env), options)
 }
