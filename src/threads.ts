@@ -223,6 +223,8 @@ export async function* inOrder<Task, Result>(
 }
 
 type Column = Float64Array | Int32Array | Uint8Array
+type ColumnKind<Kind> = new (memory: ArrayBufferLike, from: number, length: number) => Kind
+const COLUMNS: readonly ColumnKind<Column>[] = [Float64Array, Int32Array, Uint8Array]
 
 /** Columns begin at a multiple of so many bytes, which suits each kind of number. */
 const ALIGNED = 8
@@ -240,18 +242,10 @@ export class ColumnRoom {
   }
 
   /** A copy. */
-  put(column: Float64Array): Float64Array
-  put(column: Int32Array): Int32Array
-  put(column: Uint8Array): Uint8Array
-  put(column: Column): Column
-  put(column: Column): Column {
+  put<Kind extends Column>(column: Kind): Kind {
     const from = this.#from(column.byteLength)
-    const copy =
-      column instanceof Float64Array
-        ? new Float64Array(this.#piece, from, column.length)
-        : column instanceof Int32Array
-          ? new Int32Array(this.#piece, from, column.length)
-          : new Uint8Array(this.#piece, from, column.length)
+    const Copy = COLUMNS.find(kind => column instanceof kind) as ColumnKind<Kind>
+    const copy = new Copy(this.#piece, from, column.length)
     copy.set(column)
     return copy
   }
