@@ -76,29 +76,42 @@ export interface Needed<Kept, Written> extends Parameter<Kept, Written> {
 
 export type Table = Readonly<Record<string, Parameter>>
 
-type Look = Pick<Parameter, 'takes' | 'under' | 'none'>
+type More = Pick<Parameter, 'takes' | 'under' | 'none'> & Partial<Named<string>>
 
-export function needed<V, W>(kind: Kind<V, W>, help: string, look?: Look): Needed<V, W> {
-  return { kind, help, about: sentenceOf(help), required: true, ...look }
+export function needed<V, W, const M extends More>(kind: Kind<V, W>, help: string, more?: M): Needed<V, W> & M {
+  return { ...row(kind, help, more), required: true }
 }
 
 /** One that has a value where none is given. */
-export function given<V, W>(kind: Kind<V, W>, fallback: NoInfer<V>, help: string, look?: Look): Parameter<V, W> {
-  return { kind, help, about: sentenceOf(help), fallback, ...look }
+export function given<V, W, const M extends More>(
+  kind: Kind<V, W>,
+  fallback: NoInfer<V>,
+  help: string,
+  more?: M,
+): Parameter<V, W> & M {
+  return { ...row(kind, help, more), fallback }
 }
 
 /** One that is null where none is given. */
-export function maybe<V, W>(kind: Kind<V, W>, help: string, look?: Look): Parameter<V | null, W> {
-  return { kind, help, about: sentenceOf(help), fallback: null, ...look }
+export function maybe<V, W, const M extends More>(
+  kind: Kind<V, W>,
+  help: string,
+  more?: M,
+): Parameter<V | null, W> & M {
+  return { ...row(kind, help, more), fallback: null }
 }
 
 /** One that a query is without where none is given. */
-export function open<V, W>(kind: Kind<V, W>, help: string, look?: Look): Parameter<V | undefined, W> {
-  return { kind, help, about: sentenceOf(help), ...look }
+export function open<V, W, const M extends More>(
+  kind: Kind<V, W>,
+  help: string,
+  more?: M,
+): Parameter<V | undefined, W> & M {
+  return row(kind, help, more)
 }
 
-function sentenceOf(help: string): string {
-  return `${help.charAt(0).toUpperCase()}${help.slice(1)}.`
+function row<V, W, M extends More>(kind: Kind<V, W>, help: string, more?: M) {
+  return { kind, help, about: `${help.charAt(0).toUpperCase()}${help.slice(1)}.`, ...(more as M) }
 }
 
 export type KeptOf<P> = P extends Parameter<infer Kept, unknown> ? Kept : never
@@ -128,7 +141,8 @@ export function readParams<T extends Table>(table: T, params: object, fields: Fi
   for (const [name, parameter] of Object.entries(table)) {
     const scope = { fields, earlier: read }
     const value = name in written ? typedValue(name, parameter.kind, written[name], scope) : undefined
-    const kept = value === undefined ? valueUnlessGiven(name, parameter) : parameter.kind.parse(name, value, scope)
+    if (value === undefined && parameter.required) throw invalid('missing', { param: name })
+    const kept = value === undefined ? parameter.fallback : parameter.kind.parse(name, value, scope)
     if (kept !== undefined) read[name] = kept
   }
   return read as Read<T>
@@ -149,11 +163,6 @@ export function checkedNames(params: object, allowed: readonly string[]): Record
 /** Those of some parameters that a table has. */
 export function partOf(table: Table, written: Written): Written {
   return Object.fromEntries(Object.entries(written).filter(([name]) => name in table))
-}
-
-function valueUnlessGiven(param: string, { required, fallback }: Parameter): unknown {
-  if (required) throw invalid('missing', { param })
-  return fallback
 }
 
 /**
@@ -253,7 +262,7 @@ export interface Section<Rows = Nodes, Kept = unknown> {
   readonly kept?: Kept
 }
 
-/** The parameter that gives a value, or a part as a whole. */
+/** The parameter that gives a value of a document, or a part of it as a whole. */
 export interface Named<Name> {
   readonly param: Name
 }
@@ -266,16 +275,11 @@ export type Values<Rows> = { readonly [Key in Exclude<keyof Rows, OpenIn<Rows>>]
 }
 
 /** A part; without `finish` it is its values as they are. */
-export function section<Rows extends Nodes, Kept = Values<Rows>>(
+export function section<const Rows extends Nodes, Kept = Values<Rows>>(
   rows: Rows,
   finish?: NonNullable<Section<Rows, Kept>['finish']>,
 ): Section<Rows, Kept> {
   return finish === undefined ? { rows } : { rows, finish }
-}
-
-/** A value of a document by the name of the parameter that gives it. */
-export function as<Name extends string, P extends Parameter>(param: Name, row: P): P & Named<Name> {
-  return { ...row, param }
 }
 
 /** A part that may be missing, and that a parameter gives as a whole. */

@@ -4,7 +4,7 @@ import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import { parseDay } from '../model/day.js'
 import { isMapping, withoutNulls } from './arguments.js'
 import { percent } from './figures.js'
-import type { Nodes, Parameter, Scope, Section } from './row.js'
+import type { Nodes, Section } from './row.js'
 import { completed, conditionsOf, type Fill, STRATEGY, type Strategy } from './strategy.js'
 import { entryAsWritten, namesTicker } from './when.js'
 
@@ -83,7 +83,8 @@ function readPart(part: Section, value: unknown, { at, field, fields }: Standing
     if (!('rows' in node)) {
       // Without what was left open, so that the field of the entry holds.
       const earlier = { field: entered, ...withoutNulls(read) }
-      const kept = readValue(node, written[key], place, { fields, earlier })
+      const isOpen = written[key] == null && !node.required
+      const kept = isOpen ? node.fallback : node.kind.parse(place, written[key], { fields, earlier })
       if (kept !== undefined) read[key] = kept
     } else
       read[key] =
@@ -96,11 +97,6 @@ function readPart(part: Section, value: unknown, { at, field, fields }: Standing
 
 function fieldIn({ entry }: Readonly<Record<string, unknown>>): string {
   return isMapping(entry) ? String(entry.field) : ''
-}
-
-function readValue({ kind, required, fallback }: Parameter, value: unknown, place: string, scope: Scope): unknown {
-  if (value == null && !required) return fallback
-  return kind.parse(place, value, scope)
 }
 
 function notAPart(at: string, value: unknown, keys: readonly string[]): InvalidParameter {
