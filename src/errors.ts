@@ -433,13 +433,7 @@ export function suggest(word: string, allowed: readonly string[], most = 3): str
 /** Of more words than can be compared in passing those that begin alike, and no more of them than that. */
 function comparable(typed: string, allowed: readonly string[]): readonly string[] {
   if (allowed.length <= MOST_COMPARED) return allowed
-  const first = typed.charAt(0)
-  const alike: string[] = []
-  for (const word of allowed) {
-    if (word.charAt(0).toLowerCase() === first) alike.push(word)
-    if (alike.length === MOST_COMPARED) break
-  }
-  return alike
+  return allowed.filter(word => word.charAt(0).toLowerCase() === typed.charAt(0)).slice(0, MOST_COMPARED)
 }
 
 /** So many take a few milliseconds. */

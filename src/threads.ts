@@ -197,9 +197,7 @@ export async function* inOrder<Task, Result>(
   work: Work<Task, Result>,
   threads = availableParallelism(),
 ): AsyncGenerator<Result> {
-  const { job, data, tasks, ms, ahead = 2, here } = work
-  const sent = (task: Task): Moved<Task> => work.sent?.(task) ?? { task }
-  const { program = programOfJobs() } = work
+  const { job, data, tasks, ms, ahead = 2, here, program = programOfJobs() } = work
   const size = Math.min(threads, 'length' in tasks ? tasks.length : threads)
   if (size < 2 || ms < WORTH || program === undefined) {
     for await (const task of tasks) yield await here(task)
@@ -210,7 +208,7 @@ export async function* inOrder<Task, Result>(
     const begun: Promise<Result>[] = []
     for await (const task of tasks) {
       if (begun.length === ahead * size) yield await begun.shift()!
-      const { task: own, transfer } = sent(task)
+      const { task: own, transfer }: Moved<Task> = work.sent?.(task) ?? { task }
       const found = pool.run(own, undefined, transfer)
       // Whether it failed is asked in its turn.
       found.catch(() => {})

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import type { Charge, LedgerTask } from '../accounts/accounts.js'
 import type { CellTask, GridData } from '../backtest/grid.js'
 import { BandsError } from '../errors.js'
 import type { Kept } from '../load/derive.js'
@@ -11,8 +12,34 @@ import type { ScanData } from './scan.js'
 /** The jobs, each with what it needs, loaded by the threads that it is for. */
 const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
   scan: async (data: ScanData) => (await import('./scan.js')).begin(data),
-  ledger: async (data: { path: string }) => (await import('./ledger.js')).begin(data),
-  export: async (data: ExportData) => (await import('./export.js')).begin(data),
+  // Writes charges down: a commit waits for the disk, and whoever is answered meanwhile is not to wait with it.
+  ledger: async ({ path }: { path: string }) => {
+    const accounts = (await import('../store/sqlite/accounts.js')).openSqliteAccounts(path)
+    return {
+      async answer(task: LedgerTask) {
+        if (task === 'check') return { result: await accounts.check() }
+        if (task === 'close') return { result: await accounts.close() }
+        if (typeof task === 'number') return { result: await accounts.rollUp(task) }
+        return { result: await accounts.charge(task.map(inBytes)) }
+      },
+    }
+  },
+  // The events of a ticker as text.
+  export: async ({ address, env, tier, today, filter, between }: ExportData) => {
+    const [{ Cache }, { eventBlock }, { openStore }] = await Promise.all([
+      import('../local/cache.js'),
+      import('../local/export.js'),
+      import('../store/opening.js'),
+    ])
+    let cache: InstanceType<typeof Cache> | undefined
+    return {
+      async answer(ticker: string) {
+        cache ??= new Cache(await openStore(address, { readonly: true, env }), tier, null, { clock: () => today })
+        const block = await eventBlock(cache, { ...filter, tickers: [ticker] }, between)
+        return { result: block, transfer: [block.text.buffer] }
+      },
+    }
+  },
   derive: async () => {
     const [{ derived }, { pack }] = await Promise.all([import('../load/derive.js'), import('../store/packed.js')])
     return {
@@ -34,6 +61,13 @@ const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
     const look = (await import('../backtest/grid.js')).cellLooker(data)
     return { answer: (task: CellTask) => ({ result: look(task) }) }
   },
+}
+
+/** Bytes come through to another thread as bare arrays. */
+function inBytes({ idempotency, question, answer, ...charge }: Charge): Charge {
+  const bytes = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength)
+  const named = idempotency === null ? null : bytes(idempotency)
+  return { ...charge, idempotency: named, question: bytes(question), answer: bytes(answer) }
 }
 
 // The program of a thread: one job, a task at a time.
