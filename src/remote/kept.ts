@@ -75,12 +75,8 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
     }
     const { found, tier, range } = await this.#find(query)
     const newest = found.slice(-query.limit).reverse()
-    return eventsPage(
-      query,
-      newest.map(event => present(event, tier)),
-      found.length,
-      range,
-    )
+    const seen = newest.map(event => present(event, tier))
+    return eventsPage(query, seen, found.length, range)
   }
 
   async *histories({ tickers, fields, outcomes, base: _none, ...filter }: HistoriesQuery): AsyncGenerator<History> {
