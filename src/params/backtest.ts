@@ -97,12 +97,7 @@ function copied(document: Document): Document {
   }
 }
 
-function placedValue(
-  param: string,
-  row: Pick<Parameter, 'kind' | 'none'>,
-  written: unknown,
-  fields: FieldSet,
-): unknown {
+function placedValue(param: string, row: Parameter, written: unknown, fields: FieldSet): unknown {
   // A whole part, spelled in one word.
   if (row.none && written === 'none') return null
   const value = typedValue(param, row.kind, written, { fields, earlier: {} })

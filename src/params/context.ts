@@ -33,7 +33,19 @@ function parseContext(param: string, text: string, fields: FieldSet): ShortConte
     const allowed = 'TICKER:FIELD or TICKER:FIELD=BAND, such as GSPC:trend_direction=downtrend'
     throw invalid('not_allowed', { param, value: text, allowed })
   }
-  const part = <Value>(word: string, read: () => Value, from = 0): Value => within({ param, text, word, from }, read)
+  /** A refusal of a part is told of the whole word: that is what was typed, and what can be typed instead. */
+  const part = <Value>(word: string, read: () => Value, from = 0): Value => {
+    try {
+      return read()
+    } catch (refusal) {
+      if (!(refusal instanceof InvalidParameter)) throw refusal
+      const { suggestions = [], ...offence } = refusal.offence
+      // Where the part stands: it may stand in the parts before, too.
+      const at = text.indexOf(word, from)
+      const meant = suggestions.map(one => text.slice(0, at) + one + text.slice(at + word.length))
+      throw invalid('in_part', { ...offence, param, value: text, suggestions: meant }, { part: refusal })
+    }
+  }
   const field = part(name, () => fieldValue('field', name, fields), ticker.length)
   const chosen =
     bands?.split(',').map(band => part(band, () => bandValue('band', band, field), text.length - bands.length)) ?? null
@@ -41,28 +53,6 @@ function parseContext(param: string, text: string, fields: FieldSet): ShortConte
     ticker: part(ticker, () => tickerValue('ticker', ticker)),
     field: field.name,
     bands: chosen && field.bands.filter(band => chosen.includes(band)),
-  }
-}
-
-interface Part {
-  param: string
-  /** The whole word, the part of it, and from where on that is looked for: it may stand in the parts before, too. */
-  text: string
-  word: string
-  from: number
-}
-
-/** A refusal of a part, told of the whole word: that is what was typed, and what can be typed instead. */
-function within<Value>({ param, text, word, from }: Part, read: () => Value): Value {
-  try {
-    return read()
-  } catch (refusal) {
-    if (!(refusal instanceof InvalidParameter)) throw refusal
-    const { offence } = refusal
-    const at = text.indexOf(word, from)
-    const suggestions =
-      offence.suggestions?.map(meant => text.slice(0, at) + meant + text.slice(at + word.length)) ?? []
-    throw invalid('in_part', { ...offence, param, value: text, suggestions }, { part: refusal })
   }
 }
 

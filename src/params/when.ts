@@ -1,6 +1,7 @@
 import { type InvalidParameter, parameter, quoted, sentence, wrong } from '../errors.js'
 import type { FieldSet } from '../fields/index.js'
 import { conditionField, isCondition, TRUE, TRUTHS } from '../language/as-field.js'
+import { isMapping } from './arguments.js'
 import { CONDITION, integerOf } from './kinds.js'
 import { open, type Table, type Written } from './row.js'
 import { conditionValue, textOf } from './values.js'
@@ -34,15 +35,8 @@ export const WHEN = {
 /** A condition alone stands for the field; its band is `true` unless another is given. */
 export function withField(params: object, fields: FieldSet): object {
   // What is no object is refused where it is read.
-  if (
-    typeof params !== 'object' ||
-    params === null ||
-    !('when' in params) ||
-    params.when == null ||
-    ('field' in params && params.field != null)
-  )
-    return params
-  const { when, band = TRUTHS[TRUE], ...others }: Written = { ...params }
+  if (!isMapping(params) || params.when == null || params.field != null) return params
+  const { when, band = TRUTHS[TRUE], ...others } = params
   return { ...others, field: nameOf(when, fields), band }
 }
 

@@ -74,22 +74,21 @@ function showable(key: string, value: unknown): unknown {
 const CONTROL = /\p{Cc}/u
 
 /** Who answered what, and how it may be told. */
-interface Occasion {
+export interface Told {
   /** The server, as sentences name it. */
   base: string
   /** The whole question. */
   url: string
   /** What the server says → what may be repeated of it. */
   repeat(text: string): string
-  /** When the server may be asked again, UTC; null where it does not say. */
-  again: string | null
 }
 
 /**
  * An answer that is none, as the error that the local engine throws for the same: told by the body in either of its
  * shapes, otherwise by its status. What no question could have brought about is Upstream.
+ * @param again when the server may be asked again, UTC; null where it does not say
  */
-export function refusalOf(answer: Answer, { base, url, repeat, again }: Occasion): BandsError {
+export function refusalOf(answer: Answer, { base, url, repeat }: Told, again: string | null): BandsError {
   const body = new Body(answer.document, repeat)
   const message = body.text('message')
   const said = message || `${base} answered ${statusText(answer.status)}.`
@@ -273,8 +272,6 @@ export function moment(text: unknown): string | null {
  * Documents that were sent as answers, held against what an answer is and against what was asked. What is returned is the
  * document as it came, with keys that nobody here knows. Throws Upstream saying what is wrong, in one sentence.
  */
-
-export type Told = Pick<Occasion, 'base' | 'url' | 'repeat'>
 
 export function checkedEvents(document: unknown, query: EventsQuery, told: Told): EventsPage {
   check(shapeFault(EVENTS_PAGE, document), 'a page of events', told)

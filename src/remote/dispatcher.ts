@@ -2,6 +2,10 @@ import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 
 import { ConfigError } from '../errors.js'
 import type { Address } from './address.js'
 
+/** Questions under way at once: enough to hide the latency of a server, few enough not to trip its limits. */
+export const WIDTH = 4
+const CONNECT_MS = 5_000
+
 export interface Connections {
   dispatcher: Dispatcher
   /** Ends them all, also those that are only being made. */
@@ -12,17 +16,10 @@ export interface Connections {
  * Connections to a server: straight to this machine itself, otherwise through the proxy that the environment names, in
  * either case of its variables. Throws ConfigError for a proxy that is no address.
  */
-export function connectionsTo(
-  { loopback }: Address,
-  {
-    env,
-    connections,
-    connectMs,
-  }: { env: Readonly<Record<string, string | undefined>>; connections: number; connectMs: number },
-): Connections {
-  const sockets = new Sockets(connectMs)
-  const options = { connections, connect: sockets.connect, maxResponseSize: TOO_LARGE_MIB * 2 ** 20 }
-  const dispatcher = loopback ? new Agent(options) : proxied(env, options, connectMs)
+export function connectionsTo({ loopback }: Address, env: NodeJS.ProcessEnv): Connections {
+  const sockets = new Sockets()
+  const options = { connections: WIDTH, connect: sockets.connect, maxResponseSize: TOO_LARGE_MIB * 2 ** 20 }
+  const dispatcher = loopback ? new Agent(options) : proxied(env, options)
   return {
     dispatcher,
     async close() {
@@ -34,33 +31,25 @@ export function connectionsTo(
 
 /** undici knows a socket only once it is connected; until then nothing else could end it, nor a process that waits. */
 class Sockets {
-  readonly connect: buildConnector.connector
-  readonly #endings = new Set<AbortController>()
-
-  constructor(timeout: number) {
-    this.connect = (options, callback) => {
-      // One each: the listeners of a signal that they shared would pile up.
-      const ending = new AbortController()
-      this.#endings.add(ending)
-      buildConnector({ timeout, signal: ending.signal })(options, (...made) => {
-        const [failure, socket] = made
-        if (failure === null) socket.once('close', () => this.#endings.delete(ending))
-        else this.#endings.delete(ending)
-        callback(...made)
-      })
-    }
+  readonly connect: buildConnector.connector = (options, callback) => {
+    // One each: the listeners of a signal that they shared would pile up.
+    const ending = new AbortController()
+    this.#endings.add(ending)
+    buildConnector({ timeout: CONNECT_MS, signal: ending.signal })(options, (...made) => {
+      const [failure, socket] = made
+      if (failure === null) socket.once('close', () => this.#endings.delete(ending))
+      else this.#endings.delete(ending)
+      callback(...made)
+    })
   }
+  readonly #endings = new Set<AbortController>()
 
   end(): void {
     for (const ending of this.#endings) ending.abort()
   }
 }
 
-function proxied(
-  env: Readonly<Record<string, string | undefined>>,
-  options: Agent.Options & { connect: buildConnector.connector },
-  connectMs: number,
-): Dispatcher {
+function proxied(env: NodeJS.ProcessEnv, options: Agent.Options & Pick<Sockets, 'connect'>): Dispatcher {
   try {
     return new EnvHttpProxyAgent({
       ...options,
@@ -68,8 +57,8 @@ function proxied(
       httpProxy: env.http_proxy || env.HTTP_PROXY || '',
       httpsProxy: env.https_proxy || env.HTTPS_PROXY || '',
       noProxy: env.no_proxy || env.NO_PROXY || '',
-      requestTls: { timeout: connectMs },
-      clientFactory: proxy => new Pool(proxy, { connect: blamed(options.connect), headersTimeout: connectMs }),
+      requestTls: { timeout: CONNECT_MS },
+      clientFactory: proxy => new Pool(proxy, { connect: blamed(options.connect), headersTimeout: CONNECT_MS }),
     })
   } catch {
     // Without the cause: a proxy's address may hold a password.

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Dispatcher, request } from 'undici'
+import { request } from 'undici'
 import { ConfigError, escaped, RateLimited, shown, Unauthorized, Unavailable, Upstream, wrong } from '../errors.js'
 import { IDEMPOTENCY_KEY } from '../wire/format.js'
 import { type Address, addressOf, DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from './address.js'
@@ -15,7 +15,7 @@ import {
   readDocument,
   refusalOf,
 } from './answer.js'
-import { type Connections, connectionsTo, type Failure, failureOf } from './dispatcher.js'
+import { type Connections, connectionsTo, type Failure, failureOf, WIDTH } from './dispatcher.js'
 
 export interface TransportOptions {
   /** What the paths of the specification are relative to: https, or plain http to this machine. */
@@ -42,10 +42,6 @@ interface Lent {
   /** Milliseconds since 1970, UTC. */
   now(): number
 }
-
-/** Questions under way at once: enough to hide the latency of a server, few enough not to trip its limits. */
-const WIDTH = 4
-const CONNECT_MS = 5_000
 
 /** In milliseconds, before the next attempt. `asked`: by the server, so that nothing may be sent before. */
 interface Wait {
@@ -76,8 +72,8 @@ export class Transport {
   #quietUntil = 0
 
   /** Throws InvalidParameter for an address that cannot be used, ConfigError for a key that cannot be one. */
-  constructor({ url, key, timeoutMs, retries, allowPlainHttp, env, lent }: TransportOptions) {
-    this.address = addressOf(url, { allowPlainHttp: allowPlainHttp ?? false })
+  constructor({ url, key, timeoutMs, retries, allowPlainHttp = false, env = process.env, lent }: TransportOptions) {
+    this.address = addressOf(url, { allowPlainHttp })
     if (typeof key !== 'string' || !/^[\x21-\x7e]{1,512}$/.test(key))
       throw new ConfigError('the API key is empty, too long, or has characters that no key has.')
     this.#key = key
@@ -89,11 +85,7 @@ export class Transport {
       now: Date.now,
       ...lent,
     }
-    this.#connections = connectionsTo(this.address, {
-      env: env ?? process.env,
-      connections: WIDTH,
-      connectMs: CONNECT_MS,
-    })
+    this.#connections = connectionsTo(this.address, env)
   }
 
   /**
@@ -188,10 +180,12 @@ export class Transport {
     if (answer.status === 304 && etag !== null) return answer
     if (answer.status === 200) throw new Upstream(this.repeat(`${base} ${answer.fault}.`), url, 200)
     const again = wait?.asked ? momentAfter(this.#lent.now(), wait.ms) : null
-    throw refusalOf(answer, { base, url, again, repeat: text => this.repeat(text) })
+    throw refusalOf(answer, { base, url, repeat: text => this.repeat(text) }, again)
   }
 
+  /** A GET, until its answer is whole or the deadline passes. Never throws. */
   async #try({ url, id, etag, deadline }: Question): Promise<Tried> {
+    const { dispatcher } = this.#connections
     const headers = {
       authorization: `Bearer ${this.#key}`,
       accept: 'application/json',
@@ -200,11 +194,22 @@ export class Transport {
       [IDEMPOTENCY_KEY]: id,
       ...(etag === null ? {} : { 'if-none-match': etag }),
     }
-    const tried = await attempt(url, headers, { dispatcher: this.#connections.dispatcher, deadline })
-    if ('failure' in tried) return { failure: { ...tried.failure, what: this.repeat(tried.failure.what) } }
-    this.credits = creditsOf(tried.answer.headers) ?? this.credits
-    this.ahead = aheadOf(tried.answer.headers, this.#lent.now()) ?? this.ahead
-    return tried
+    try {
+      const { signal } = deadline
+      const asked = request(url, { dispatcher, headers, headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS, signal })
+      // While it connects, undici does not heed the signal.
+      const { statusCode: status, headers: told, body } = await deadline.bound(asked)
+      const read = body.bytes()
+      const good = status === 200
+      // What a refusal says besides its status, and when to come back, is welcome, not needed.
+      const bytes = await (good ? read : read.catch(() => new Uint8Array()))
+      this.credits = creditsOf(told) ?? this.credits
+      this.ahead = aheadOf(told, this.#lent.now()) ?? this.ahead
+      return { answer: { status, headers: told, ...readDocument(told, bytes, { toShow: good }) } }
+    } catch (thrown) {
+      const { what, again } = failureOf(thrown)
+      return { failure: { what: this.repeat(what), again } }
+    }
   }
 }
 
@@ -246,27 +251,6 @@ type Tried = { answer: Answer } | { failure: Failure }
 
 /** Until the headers of an answer, and between two pieces of its body. */
 const SILENCE_MS = 10_000
-
-/** A GET, until its answer is whole or the deadline passes. Never throws. */
-async function attempt(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  { dispatcher, deadline }: { dispatcher: Dispatcher; deadline: Deadline },
-): Promise<Tried> {
-  try {
-    const { signal } = deadline
-    const asked = request(url, { dispatcher, headers, headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS, signal })
-    // While it connects, undici does not heed the signal.
-    const { statusCode: status, headers: told, body } = await deadline.bound(asked)
-    const read = body.bytes()
-    const good = status === 200
-    // What a refusal says besides its status, and when to come back, is welcome, not needed.
-    const bytes = await (good ? read : read.catch(() => new Uint8Array()))
-    return { answer: { status, headers: told, ...readDocument(told, bytes, { toShow: good }) } }
-  } catch (thrown) {
-    return { failure: failureOf(thrown) }
-  }
-}
 
 /** The end of all attempts at one question, beginning now. */
 class Deadline {
