@@ -177,10 +177,11 @@ function keyOf(written: string): string {
       name,
       ` ${quoted(name)}: no trade becomes another by it, or it makes cells of other bars or days, which cannot be compared; vary what is traded.`,
     )
+  const others = KEYS.filter(({ place }) => place.endsWith(`.${name}`))
   const found =
     KEYS.find(({ param, node }) => param === name && 'kind' in node) ??
     KEYS.find(({ place }) => place === name) ??
-    only(KEYS.filter(({ place }) => place.endsWith(`.${name}`)))
+    (others.length === 1 ? others[0] : undefined)
   if (found !== undefined) return found.param
   const names = [...new Set(KEYS.flatMap(({ param, place }) => [param, place]))]
   const suggestions = suggest(name, names)
@@ -188,10 +189,6 @@ function keyOf(written: string): string {
   const allowed = [...new Set(KEYS.map(({ param }) => param))]
   const words = ` ${quoted(name)} is no key of a strategy that can be varied.${near} They are ${allowed.join(', ')}.`
   throw unvaried(name, words, { allowed, suggestions })
-}
-
-function only<One>(all: readonly One[]): One | undefined {
-  return all.length === 1 ? all[0] : undefined
 }
 
 function axesIn(written: unknown): Axis[] {

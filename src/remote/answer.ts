@@ -13,7 +13,7 @@ import {
   Unavailable,
   Upstream,
 } from '../errors.js'
-import { formatDay } from '../model/day.js'
+import { dateOf } from '../model/day.js'
 import type { BandEvent, EventsPage, EventsQuery, OversoldPage, OversoldQuery } from '../model/event.js'
 import { parseTicker, TIER_NAMES, type Tier } from '../model/terms.js'
 import { isMapping } from '../params/arguments.js'
@@ -21,8 +21,18 @@ import { PLANS } from '../tiers.js'
 import type { CreditHeaders } from '../wire/format.js'
 import { EVENTS_PAGE, OVERSOLD_PAGE } from '../wire/schemas.js'
 
+/** Who answered what, and how it may be told. */
+interface Told {
+  /** The server, as sentences name it. */
+  base: string
+  /** The whole question. */
+  url: string
+  /** What the server says → what may be repeated of it. */
+  repeat(text: string): string
+}
+
 /** What came back, whole. */
-export interface Answer {
+export interface Answer extends Told {
   status: number
   headers: Headers
   /** The document, where the body is one; undefined where it is something else or could not be read. */
@@ -73,22 +83,13 @@ function showable(key: string, value: unknown): unknown {
 
 const CONTROL = /\p{Cc}/u
 
-/** Who answered what, and how it may be told. */
-export interface Told {
-  /** The server, as sentences name it. */
-  base: string
-  /** The whole question. */
-  url: string
-  /** What the server says → what may be repeated of it. */
-  repeat(text: string): string
-}
-
 /**
  * An answer that is none, as the error that the local engine throws for the same: told by the body in either of its
  * shapes, otherwise by its status. What no question could have brought about is Upstream.
  * @param again when the server may be asked again, UTC; null where it does not say
  */
-export function refusalOf(answer: Answer, { base, url, repeat }: Told, again: string | null): BandsError {
+export function refusalOf(answer: Answer, again: string | null): BandsError {
+  const { base, url, repeat } = answer
   const body = new Body(answer.document, repeat)
   const message = body.text('message')
   const said = message || `${base} answered ${statusText(answer.status)}.`
@@ -273,17 +274,17 @@ export function moment(text: unknown): string | null {
  * document as it came, with keys that nobody here knows. Throws Upstream saying what is wrong, in one sentence.
  */
 
-export function checkedEvents(document: unknown, query: EventsQuery, told: Told): EventsPage {
-  check(shapeFault(EVENTS_PAGE, document), 'a page of events', told)
-  const page = document as EventsPage
-  check(pageFault(page, query) ?? orderFault(page.events, query), 'the page that was asked for', told)
+export function checkedEvents(answer: Answer, query: EventsQuery): EventsPage {
+  check(shapeFault(EVENTS_PAGE, answer.document), 'a page of events', answer)
+  const page = answer.document as EventsPage
+  check(pageFault(page, query) ?? orderFault(page.events, query), 'the page that was asked for', answer)
   return page
 }
 
-export function checkedOversold(document: unknown, query: OversoldQuery, told: Told): OversoldPage {
-  check(shapeFault(OVERSOLD_PAGE, document), 'a scan', told)
-  const page = document as OversoldPage
-  check(scanFault(page, query), 'the scan that was asked for', told)
+export function checkedOversold(answer: Answer, query: OversoldQuery): OversoldPage {
+  check(shapeFault(OVERSOLD_PAGE, answer.document), 'a scan', answer)
+  const page = answer.document as OversoldPage
+  check(scanFault(page, query), 'the scan that was asked for', answer)
   return page
 }
 
@@ -308,8 +309,8 @@ function pageFault(page: EventsPage, query: EventsQuery): string | null {
 
 /** Newest first without a repetition, which also makes paging come to an end, and all within what was asked for. */
 function orderFault(events: readonly BandEvent[], { before, after, bands }: EventsQuery): string | null {
-  let limit = before === undefined ? null : formatDay(before)
-  const least = after === undefined ? null : formatDay(after)
+  let limit = dateOf(before)
+  const least = dateOf(after)
   for (const [i, event] of events.entries()) {
     const place = `events[${i}]`
     // Dates of this form sort as they follow each other.

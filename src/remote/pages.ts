@@ -170,7 +170,7 @@ function isWhole(older: readonly BandEvent[], now: Chain): boolean {
 }
 
 /** Events lie after this day; null where the server does not tell of its day, or has a range that is none of ours. */
-function startOf({ as_of, query_range }: Pick<Chain, 'as_of' | 'query_range'>): Day | null {
+export function startOf({ as_of, query_range }: Pick<Chain, 'as_of' | 'query_range'>): Day | null {
   const tier = tierOfRange(query_range)
   return as_of === null || tier === null ? null : PLANS[tier].rangeStart(parseDay(as_of)!)
 }

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { InvalidParameter, NotFound, Upstream } from '../errors.js'
 import { BUILT_IN } from '../fields/index.js'
-import { formatDay, parseDay } from '../model/day.js'
+import { dateOf, parseDay } from '../model/day.js'
 import type {
   BandEvent,
   Context,
@@ -37,10 +37,9 @@ import {
   checkedOversold,
   creditsOf,
   headerText,
-  type Told,
   tierOfCredits,
 } from './answer.js'
-import { PAGE, refuseCondition } from './pages.js'
+import { PAGE, refuseCondition, startOf } from './pages.js'
 import { type Named, Transport, type TransportOptions } from './transport.js'
 import { historyUnder, isUnderCondition } from './under-condition.js'
 
@@ -145,7 +144,7 @@ export class Remote implements Source {
   /** One page of events, of any band or of one: a credit, two with a context. */
   async page(query: EventsQuery): Promise<RemotePage> {
     refuseCondition(query, this.url)
-    const found = await this.#once(EVENTS_PATH, eventsSearch(query), (answer, told) => pageOf(answer, query, told))
+    const found = await this.#once(EVENTS_PATH, eventsSearch(query), answer => pageOf(answer, query))
     this.#range = rangeOf(found)
     if (found.note !== null) this.#notes.set(nameOf(query), found.note)
     return found
@@ -156,18 +155,17 @@ export class Remote implements Source {
    * under the same name within 48 hours, or where it is still the page that the tag names, if the server knows of such.
    */
   async newPage(query: EventsQuery, named: Required<Named>): Promise<NewPage> {
-    const params = eventsSearch(query)
-    const answer = await this.#transport.ask(EVENTS_PATH, params, named)
+    const answer = await this.#transport.ask(EVENTS_PATH, eventsSearch(query), named)
     const etag = headerText(answer.headers, 'ETag')
     if (answer.status === 304) return { page: null, etag, ...besides(answer) }
-    return { ...pageOf(answer, query, this.#told(`${EVENTS_PATH}?${params}`)), etag }
+    return { ...pageOf(answer, query), etag }
   }
 
   /** Of more matches than a page may have, the first. */
   async oversold({ limit, ...filter }: OversoldQuery): Promise<OversoldPage> {
     const query = { ...filter, limit: Math.min(limit, PAGE) }
-    const { page, note } = await this.#once(OVERSOLD_PATH, oversoldSearch(query), (answer, told) => {
-      return { page: checkedOversold(answer.document, query, told), note: noteOf(answer, told) }
+    const { page, note } = await this.#once(OVERSOLD_PATH, oversoldSearch(query), answer => {
+      return { page: checkedOversold(answer, query), note: noteOf(answer) }
     })
     this.#scanNote = note
     return page
@@ -335,19 +333,14 @@ export class Remote implements Source {
   }
 
   /** One question of a kind is asked once; a refused one may be asked again. */
-  #once<Found>(path: string, params: URLSearchParams, read: (answer: Answer, told: Told) => Found): Promise<Found> {
+  #once<Found>(path: string, params: URLSearchParams, read: (answer: Answer) => Found): Promise<Found> {
     const name = `${path}?${params}`
     const known = this.#asked.get(name) as Promise<Found> | undefined
     if (known !== undefined) return known
-    const asked = this.#transport.ask(path, params).then(answer => read(answer, this.#told(name)))
+    const asked = this.#transport.ask(path, params).then(read)
     this.#asked.set(name, asked)
     asked.catch(() => this.#asked.delete(name))
     return asked
-  }
-
-  /** How what the server answers to a path may be told. */
-  #told(path: string): Told {
-    return { base: this.url, url: `${this.url}${path}`, repeat: text => this.#transport.repeat(text) }
   }
 
   #wrong(what: string): Upstream {
@@ -355,12 +348,12 @@ export class Remote implements Source {
   }
 }
 
-function pageOf(answer: Answer, query: EventsQuery, told: Told): RemotePage {
-  return { page: checkedEvents(answer.document, query, told), note: noteOf(answer, told), ...besides(answer) }
+function pageOf(answer: Answer, query: EventsQuery): RemotePage {
+  return { page: checkedEvents(answer, query), note: noteOf(answer), ...besides(answer) }
 }
 
 /** Why an answer is empty, as the server says it. */
-function noteOf({ headers }: Answer, { repeat }: Told): string | null {
+function noteOf({ headers, repeat }: Answer): string | null {
   const note = headerText(headers, NOTE)
   return note === null ? null : repeat(note)
 }
@@ -388,10 +381,8 @@ function checkAftermath(query: HistoryQuery, tier: Tier | null): void {
   entitleAftermath(tier)
 }
 
-function rangeOf({ page, asOf }: RemotePage): Range {
-  const tier = tierOfRange(page.query_range)
-  const after = tier === null || asOf === null ? null : formatDay(PLANS[tier].rangeStart(parseDay(asOf)!))
-  return { query_range: page.query_range, after, as_of: asOf }
+function rangeOf({ page: { query_range }, asOf: as_of }: RemotePage): Range {
+  return { query_range, after: dateOf(startOf({ as_of, query_range })), as_of }
 }
 
 /** Every plan has it. */

@@ -180,7 +180,7 @@ export class Transport {
     if (answer.status === 304 && etag !== null) return answer
     if (answer.status === 200) throw new Upstream(this.repeat(`${base} ${answer.fault}.`), url, 200)
     const again = wait?.asked ? momentAfter(this.#lent.now(), wait.ms) : null
-    throw refusalOf(answer, { base, url, repeat: text => this.repeat(text) }, again)
+    throw refusalOf(answer, again)
   }
 
   /** A GET, until its answer is whole or the deadline passes. Never throws. */
@@ -205,7 +205,9 @@ export class Transport {
       const bytes = await (good ? read : read.catch(() => new Uint8Array()))
       this.credits = creditsOf(told) ?? this.credits
       this.ahead = aheadOf(told, this.#lent.now()) ?? this.ahead
-      return { answer: { status, headers: told, ...readDocument(told, bytes, { toShow: good }) } }
+      const { base } = this.address
+      const repeat = (text: string): string => this.repeat(text)
+      return { answer: { base, url, repeat, status, headers: told, ...readDocument(told, bytes, { toShow: good }) } }
     } catch (thrown) {
       const { what, again } = failureOf(thrown)
       return { failure: { what: this.repeat(what), again } }
