@@ -3,7 +3,7 @@ import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Context } from '../model/event.js'
 import { LAG, several } from './figures.js'
 import { BAND, BANDS, FIELD, TICKER } from './kinds.js'
-import { ALONE, given, type Kind, maybe, needed, open, section, type Table, type Written, whole } from './row.js'
+import { ALONE, as, given, type Kind, maybe, needed, open, section, type Table, type Written, whole } from './row.js'
 import { bandValue, fieldValue, textOf, tickerValue } from './values.js'
 import { LAGGED_SIGNALS, namesTicker, noneLagged } from './when.js'
 
@@ -85,15 +85,15 @@ export const CONTEXT_PART = whole(
   'context',
   { ...CONTEXT, kind: { ...CONTEXT_WORD, typed: CONTEXT_WORD.parse } },
   section({
-    ticker: needed(TICKER, context_ticker.help, { param: 'context_ticker' }),
-    field: needed(FIELD, context_field.help, { param: 'context_field' }),
-    bands: { ...context_band, param: 'context_band' },
-    lag: given(LAG, 0, context_lag.help, { param: 'context_lag' }),
+    ticker: as('context_ticker', needed(TICKER, context_ticker.help)),
+    field: as('context_field', needed(FIELD, context_field.help)),
+    bands: as('context_band', context_band),
+    lag: as('context_lag', given(LAG, 0, context_lag.help)),
   }),
 )
 
 /** The same of the conditions of a strategy. */
-export const CONDITIONS_LAG = { ...LAGGED_SIGNALS.context_lag, param: 'context_lag' } as const
+export const CONDITIONS_LAG = as('context_lag', LAGGED_SIGNALS.context_lag)
 
 /** A second ticker of a sweep, every band of which makes cells of its own. */
 const WHOLE_CONTEXT: Kind<{ ticker: string; field: string }> = {

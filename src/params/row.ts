@@ -76,42 +76,29 @@ export interface Needed<Kept, Written> extends Parameter<Kept, Written> {
 
 export type Table = Readonly<Record<string, Parameter>>
 
-type More = Pick<Parameter, 'takes' | 'under' | 'none'> & Partial<Named<string>>
+type Look = Pick<Parameter, 'takes' | 'under' | 'none'>
 
-export function needed<V, W, const M extends More>(kind: Kind<V, W>, help: string, more?: M): Needed<V, W> & M {
-  return { ...row(kind, help, more), required: true }
+export function needed<V, W>(kind: Kind<V, W>, help: string, look?: Look): Needed<V, W> {
+  return { kind, help, about: sentenceOf(help), required: true, ...look }
 }
 
 /** One that has a value where none is given. */
-export function given<V, W, const M extends More>(
-  kind: Kind<V, W>,
-  fallback: NoInfer<V>,
-  help: string,
-  more?: M,
-): Parameter<V, W> & M {
-  return { ...row(kind, help, more), fallback }
+export function given<V, W>(kind: Kind<V, W>, fallback: NoInfer<V>, help: string, look?: Look): Parameter<V, W> {
+  return { kind, help, about: sentenceOf(help), fallback, ...look }
 }
 
 /** One that is null where none is given. */
-export function maybe<V, W, const M extends More>(
-  kind: Kind<V, W>,
-  help: string,
-  more?: M,
-): Parameter<V | null, W> & M {
-  return { ...row(kind, help, more), fallback: null }
+export function maybe<V, W>(kind: Kind<V, W>, help: string, look?: Look): Parameter<V | null, W> {
+  return { kind, help, about: sentenceOf(help), fallback: null, ...look }
 }
 
 /** One that a query is without where none is given. */
-export function open<V, W, const M extends More>(
-  kind: Kind<V, W>,
-  help: string,
-  more?: M,
-): Parameter<V | undefined, W> & M {
-  return row(kind, help, more)
+export function open<V, W>(kind: Kind<V, W>, help: string, look?: Look): Parameter<V | undefined, W> {
+  return { kind, help, about: sentenceOf(help), ...look }
 }
 
-function row<V, W, M extends More>(kind: Kind<V, W>, help: string, more?: M) {
-  return { kind, help, about: `${help.charAt(0).toUpperCase()}${help.slice(1)}.`, ...(more as M) }
+function sentenceOf(help: string): string {
+  return `${help.charAt(0).toUpperCase()}${help.slice(1)}.`
 }
 
 export type KeptOf<P> = P extends Parameter<infer Kept, unknown> ? Kept : never
@@ -262,7 +249,7 @@ export interface Section<Rows = Nodes, Kept = unknown> {
   readonly kept?: Kept
 }
 
-/** The parameter that gives a value of a document, or a part of it as a whole. */
+/** The parameter that gives a value, or a part as a whole. */
 export interface Named<Name> {
   readonly param: Name
 }
@@ -275,11 +262,16 @@ export type Values<Rows> = { readonly [Key in Exclude<keyof Rows, OpenIn<Rows>>]
 }
 
 /** A part; without `finish` it is its values as they are. */
-export function section<const Rows extends Nodes, Kept = Values<Rows>>(
+export function section<Rows extends Nodes, Kept = Values<Rows>>(
   rows: Rows,
   finish?: NonNullable<Section<Rows, Kept>['finish']>,
 ): Section<Rows, Kept> {
   return finish === undefined ? { rows } : { rows, finish }
+}
+
+/** A value of a document by the name of the parameter that gives it. */
+export function as<Name extends string, P extends Parameter>(param: Name, row: P): P & Named<Name> {
+  return { ...row, param }
 }
 
 /** A part that may be missing, and that a parameter gives as a whole. */

@@ -5,6 +5,7 @@ import { DATE, DISTANCE, FLAG, numberOf, RATE, several, shareOf } from './figure
 import { ASKED_BANDS, ASKED_FIELD, CONDITION, integerOf, oneOf, RANK, TEXT, TICKER } from './kinds.js'
 import { TIMEFRAME_ROW } from './questions.js'
 import {
+  as,
   given,
   type JsonSchema,
   type Kind,
@@ -95,14 +96,18 @@ const ON: Kind<unknown, string> = {
 
 /** Whichever comes first; null: not used. */
 const EXIT = {
-  hold: maybe(
-    HOLD,
-    'out at the close so many bars after the signal; several: candidates, one of which each training part chooses',
-    { param: 'hold', none: true },
+  hold: as(
+    'hold',
+    maybe(
+      HOLD,
+      'out at the close so many bars after the signal; several: candidates, one of which each training part chooses',
+      { none: true },
+    ),
   ),
-  leave: given(LEAVE, false, 'leave: out when the field leaves the band that was entered; none unless given', {
-    param: 'exit',
-  }),
+  leave: as(
+    'exit',
+    given(LEAVE, false, 'leave: out when the field leaves the band that was entered; none unless given'),
+  ),
   on: whole(
     'exit_on',
     maybe(ON, 'out when a field enters one of these bands; bands alone are those of the entry'),
@@ -116,37 +121,35 @@ const EXIT = {
       },
     ),
   ),
-  when: open(CONDITION, 'out when a condition becomes true', { param: 'exit_when', none: true }),
-  stop: maybe(DISTANCE, 'from the entry price: 5%, 0.05, or 2atr', { param: 'stop', none: true }),
-  target: maybe(DISTANCE, 'the same on the other side', { param: 'target', none: true }),
-  trailing: maybe(DISTANCE, 'from the best price since', { param: 'trailing', none: true }),
+  when: as('exit_when', open(CONDITION, 'out when a condition becomes true', { none: true })),
+  stop: as('stop', maybe(DISTANCE, 'from the entry price: 5%, 0.05, or 2atr', { none: true })),
+  target: as('target', maybe(DISTANCE, 'the same on the other side', { none: true })),
+  trailing: as('trailing', maybe(DISTANCE, 'from the best price since', { none: true })),
 }
 
 /** All a side unless said otherwise. */
 export const COSTS = {
-  bps: given(BASIS_POINTS, 5, 'commission and half the spread a side', { param: 'costs_bps', under: 'Costs' }),
-  slippage_bps: given(BASIS_POINTS, 0, 'slippage a side', { param: 'slippage_bps' }),
-  per_share: given(MONEY, 0, 'a side, for each share as it was traded: not on adjusted prices', {
-    param: 'cost_per_share',
-  }),
-  fixed: given(MONEY, 0, 'a fill', { param: 'cost_fixed' }),
-  borrow: given(
-    shareOf({ minimum: 0, exclusiveMaximum: 10 }, 'RATE'),
-    0,
-    'a year, of what is short (a long pays none): 3% or 0.03',
-    { param: 'borrow' },
+  bps: as('costs_bps', given(BASIS_POINTS, 5, 'commission and half the spread a side', { under: 'Costs' })),
+  slippage_bps: as('slippage_bps', given(BASIS_POINTS, 0, 'slippage a side')),
+  per_share: as('cost_per_share', given(MONEY, 0, 'a side, for each share as it was traded: not on adjusted prices')),
+  fixed: as('cost_fixed', given(MONEY, 0, 'a fill')),
+  borrow: as(
+    'borrow',
+    given(
+      shareOf({ minimum: 0, exclusiveMaximum: 10 }, 'RATE'),
+      0,
+      'a year, of what is short (a long pays none): 3% or 0.03',
+    ),
   ),
 }
 
 const SIZING = {
   ...section(
     {
-      method: given(oneOf(METHODS, 'HOW'), 'equal', 'equal (unless given), fixed-fraction or vol-target', {
-        param: 'sizing',
-      }),
-      fraction: maybe(UP_TO_ALL, 'of equity in each position; alone it means fixed-fraction', { param: 'fraction' }),
-      target: maybe(TARGET, 'a year, of each position; alone it means vol-target', { param: 'target_volatility' }),
-      cap: maybe(UP_TO_ALL, 'of equity, with a target volatility; 1 unless given', { param: 'max_fraction' }),
+      method: as('sizing', given(oneOf(METHODS, 'HOW'), 'equal', 'equal (unless given), fixed-fraction or vol-target')),
+      fraction: as('fraction', maybe(UP_TO_ALL, 'of equity in each position; alone it means fixed-fraction')),
+      target: as('target_volatility', maybe(TARGET, 'a year, of each position; alone it means vol-target')),
+      cap: as('max_fraction', maybe(UP_TO_ALL, 'of equity, with a target volatility; 1 unless given')),
     },
     sizingOf,
   ),
@@ -165,65 +168,76 @@ function sizingOf({ method, ...rest }: Readonly<Record<string, unknown>>, at: st
 }
 
 const PORTFOLIO = {
-  capital: given(numberOf({ exclusiveMinimum: 0 }, 'MONEY'), 1, 'to begin with', {
-    param: 'capital',
-    under: 'Portfolio',
-  }),
-  max_positions: maybe(
-    integerOf(1, 100_000),
-    'at once; unless given one for each ticker, but 10 at most, and 10 where they may overlap',
-    { param: 'max_positions' },
+  capital: as('capital', given(numberOf({ exclusiveMinimum: 0 }, 'MONEY'), 1, 'to begin with', { under: 'Portfolio' })),
+  max_positions: as(
+    'max_positions',
+    maybe(
+      integerOf(1, 100_000),
+      'at once; unless given one for each ticker, but 10 at most, and 10 where they may overlap',
+    ),
   ),
   sizing: SIZING,
-  whole_shares: given(FLAG, false, 'no fractions of shares', { param: 'whole_shares' }),
-  cash_rate: given(RATE, 0, 'a year, on what is not invested', { param: 'cash_rate' }),
-  shuffle: given(
-    FLAG,
-    false,
-    'draw by the seed, not by name, which signals of a day find a place; with a rank among equal ones',
-    { param: 'shuffle' },
+  whole_shares: as('whole_shares', given(FLAG, false, 'no fractions of shares')),
+  cash_rate: as('cash_rate', given(RATE, 0, 'a year, on what is not invested')),
+  shuffle: as(
+    'shuffle',
+    given(
+      FLAG,
+      false,
+      'draw by the seed, not by name, which signals of a day find a place; with a rank among equal ones',
+    ),
   ),
 }
 
 /** A strategy as a file has it: its keys in their order, and the parameter that gives each value. */
 export const STRATEGY = {
-  name: maybe(TEXT, 'what it is called', { param: 'name' }),
+  name: as('name', maybe(TEXT, 'what it is called')),
   tickers: needed(TICKERS, 'what is traded'),
-  timeframe: { ...TIMEFRAME_ROW, param: 'timeframe' },
-  side: given(oneOf<Side>(['long', 'short'], 'SIDE'), 'long', 'long (unless given) or short', {
-    param: 'side',
-    ...ENTRY_AND_EXIT,
-  }),
+  timeframe: as('timeframe', TIMEFRAME_ROW),
+  side: as(
+    'side',
+    given(oneOf<Side>(['long', 'short'], 'SIDE'), 'long', 'long (unless given) or short', ENTRY_AND_EXIT),
+  ),
   entry: { ...section(ENTRY), either: ['field', 'when'], meant: entryWithField },
-  fill: given(
-    oneOf<Fill>(['next-open', 'next-close', 'close'], 'WHEN'),
-    'next-open',
-    'next-open (unless given), next-close, or close, which nobody can trade on such data',
-    { param: 'entry', ...ENTRY_AND_EXIT },
+  fill: as(
+    'entry',
+    given(
+      oneOf<Fill>(['next-open', 'next-close', 'close'], 'WHEN'),
+      'next-open',
+      'next-open (unless given), next-close, or close, which nobody can trade on such data',
+      ENTRY_AND_EXIT,
+    ),
   ),
   exit: section(EXIT),
   lag: CONDITIONS_LAG,
-  overlap: given(
-    oneOf(['skip', 'allow', 'extend'] as const, 'HOW'),
-    'skip',
-    'a signal while in a trade: skip (unless given), allow, or extend its hold',
-    { param: 'overlap' },
+  overlap: as(
+    'overlap',
+    given(
+      oneOf(['skip', 'allow', 'extend'] as const, 'HOW'),
+      'skip',
+      'a signal while in a trade: skip (unless given), allow, or extend its hold',
+    ),
   ),
   costs: section(COSTS),
   portfolio: section(PORTFOLIO),
-  rank: open(
-    RANK,
-    "of a day's signals those first whose bar is highest in a field's bands or an expression: rsi(close, 14); -rsi(close, 14): lowest first",
-    { param: 'rank', none: true },
+  rank: as(
+    'rank',
+    open(
+      RANK,
+      "of a day's signals those first whose bar is highest in a field's bands or an expression: rsi(close, 14); -rsi(close, 14): lowest first",
+      { none: true },
+    ),
   ),
-  benchmark: maybe(TICKER, 'to compare with, beside buy and hold of the same tickers', {
-    param: 'benchmark',
-    none: true,
-    under: 'What it is held against',
-  }),
-  risk_free: given(RATE, 0, 'risk-free a year, of the Sharpe ratio', { param: 'rf' }),
-  seed: { ...SEED, under: 'Tests', param: 'seed' },
-} as const
+  benchmark: as(
+    'benchmark',
+    maybe(TICKER, 'to compare with, beside buy and hold of the same tickers', {
+      none: true,
+      under: 'What it is held against',
+    }),
+  ),
+  risk_free: as('rf', given(RATE, 0, 'risk-free a year, of the Sharpe ratio')),
+  seed: as('seed', { ...SEED, under: 'Tests' }),
+}
 
 /** A strategy as it is read: how many positions there may be is open yet where nobody said it. */
 type Draft = Values<typeof STRATEGY>
@@ -258,13 +272,15 @@ export function eventsFilter({ entry, timeframe, lag }: Pick<Strategy, 'entry' |
   return { ...entry, timeframe, ...(lag !== undefined && { lag }) }
 }
 
-type NamedIn<Rows> = {
-  [Key in keyof Rows]:
-    | (Rows[Key] extends Named<string> ? Rows[Key] : never)
-    | (Rows[Key] extends { readonly rows: infer Inner } ? NamedIn<Inner> : never)
-}[keyof Rows]
+type NamedIn<N> =
+  | (N extends Named<string> ? N : never)
+  | (N extends { readonly rows: infer Rows } ? NamedIn<Rows[keyof Rows]> : never)
 type NamedParams = {
-  [N in NamedIn<typeof STRATEGY> as N['param']]?: N extends { readonly kind: Kind<unknown, infer W> } ? W : never
+  [N in NamedIn<(typeof STRATEGY)[keyof typeof STRATEGY]> as N['param']]?: N extends {
+    readonly kind: Kind<unknown, infer W>
+  }
+    ? W
+    : never
 }
 
 /** Each keeps its equity at some dates. */

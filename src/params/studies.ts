@@ -9,6 +9,7 @@ import { DATE, FLAG, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figur
 import { ASKED_BANDS, ASKED_FIELD, BANDS, CONDITION, FIELD, integerOf, oneOf, TICKER } from './kinds.js'
 import { type FieldOrCondition, TIMEFRAME_ROW } from './questions.js'
 import {
+  as,
   checkedNames,
   given,
   type Kind,
@@ -60,24 +61,23 @@ const STUDIED_FIELD = needed(ASKED_FIELD, SIGNALS.field.help)
 
 /** The same as a part of a strategy, which its keys are of. */
 export const ENTRY = {
-  field: { ...STUDIED_FIELD, param: 'field' },
-  when: { ...WHEN.when, none: true, param: 'when' },
-  bands: { ...SIGNALS.band, kind: ASKED_BANDS, param: 'band' },
-  prev_bands: { ...SIGNALS.prev_band, kind: ASKED_BANDS, param: 'prev_band' },
+  field: as('field', STUDIED_FIELD),
+  when: as('when', { ...WHEN.when, none: true }),
+  bands: as('band', { ...SIGNALS.band, kind: ASKED_BANDS }),
+  prev_bands: as('prev_band', { ...SIGNALS.prev_band, kind: ASKED_BANDS }),
   // In the order of the vocabulary: a file and options that say the same are one strategy.
-  stability: {
+  stability: as('stability', {
     ...SIGNALS.stability,
     kind: several(STABILITY, 'WORDS', {
       all: true,
       ordered: words => STABILITIES.filter(word => words.includes(word)),
     }),
-    param: 'stability',
-  },
-  max_flips: { ...SIGNALS.max_flips, param: 'max_flips' },
+  }),
+  max_flips: as('max_flips', SIGNALS.max_flips),
   context: CONTEXT_PART,
-  after: { ...SIGNALS.after, param: 'after' },
-  before: { ...SIGNALS.before, param: 'before' },
-} as const
+  after: as('after', SIGNALS.after),
+  before: as('before', SIGNALS.before),
+}
 
 /**
  * Which events count as signals; null: any. Everything here is known when the event happens; how long a band lasts and
