@@ -1,13 +1,16 @@
 import type { Backtest, Trade } from '../backtest/result.js'
+import { title } from '../errors.js'
 import type { Timeframe } from '../model/terms.js'
 import { holm } from '../statistics/selection.js'
 import { type EventStudy, LEAST_UNITS, type StudyWindow, spreadOf } from '../study/result.js'
 import { NOTHING_FOUND } from '../study/words.js'
 import type { Sweep, SweepCell } from '../sweep/result.js'
 import type { Tally } from '../tally/tally.js'
+import { compact } from './description.js'
 import { cellText } from './long-tables.js'
 import { count, probability, returnRange, returnText, shareText, UNKNOWN, whole } from './numbers.js'
 import { wholeWords } from './performance.js'
+import { strategies } from './words.js'
 
 /**
  * What was found, how sure that is, and on how many independent cases: what stands first on a page and last on a
@@ -93,17 +96,17 @@ function testedWindows(study: EventStudy): TestedWindow[] {
 }
 
 function windowDoubts(window: TestedWindow['window'], study: EventStudy): string[] {
-  const [interval] = window.intervals
-  return [
-    ...intervalDoubts(window.diff, interval?.low ?? null, interval?.high ?? null),
-    ...(spreadOf(window) === 'narrow' ? ['in calm times up to one in seven looks like this'] : []),
-    ...(casesOf(window, study) < LEAST_UNITS ? ['so few cases show little'] : []),
-  ]
+  const { low = null, high = null } = window.intervals[0] ?? {}
+  return compact([
+    intervalDoubt(window.diff, low, high),
+    spreadOf(window) === 'narrow' && 'in calm times up to one in seven looks like this',
+    casesOf(window, study) < LEAST_UNITS && 'so few cases show little',
+  ])
 }
 
-function intervalDoubts(diff: number, low: number | null, high: number | null): string[] {
-  if (low === null || high === null) return ['there is no interval beside it']
-  return (diff > 0 ? low > 0 : high < 0) ? [] : [`the 95% interval is ${returnRange({ low, high })}`]
+function intervalDoubt(diff: number, low: number | null, high: number | null): string | null {
+  if (low === null || high === null) return 'there is no interval beside it'
+  return (diff > 0 ? low > 0 : high < 0) ? null : `the 95% interval is ${returnRange({ low, high })}`
 }
 
 /** Events, and nothing that could be tested. */
@@ -123,12 +126,16 @@ function casesOf({ n_indep, n_stretches }: StudyWindow, { tickers }: EventStudy)
 }
 
 function casesText(window: StudyWindow, study: EventStudy): string {
-  const cases = casesOf(window, study)
-  return `${independent(cases)}${cases === window.n ? '' : ` among ${count(window.n, 'event')}`}`
+  return among(casesOf(window, study), window.n)
+}
+
+/** `7 independent cases among 12 events` */
+function among(cases: number, events: number): string {
+  return `${independent(cases)}${cases === events ? '' : ` among ${count(events, 'event')}`}`
 }
 
 function independent(cases: number): string {
-  return `${whole(cases)} independent ${cases === 1 ? 'case' : 'cases'}`
+  return count(cases, 'independent case')
 }
 
 /** `About 3.8 points better over 20 days than after any day` */
@@ -180,7 +187,7 @@ export function backtestAnswer(found: Backtest): string {
   const outside =
     tests === null
       ? ''
-      : `Out of sample ${returnText(tests.statistics.total_return)}, ${count(tests.trade_statistics.n, 'trade')}. ${upper(wholeWords(found) ?? '')}: `
+      : `Out of sample ${returnText(tests.statistics.total_return)}, ${count(tests.trade_statistics.n, 'trade')}. ${title(wholeWords(found) ?? '')}: `
   const cases = independentTrades(found.trades)
   const held = found.benchmarks.find(({ name }) => name === 'same exposure') ?? found.benchmarks[0]
   const compared = heldText(statistics.total_return, held)
@@ -204,17 +211,15 @@ function tradesSureness(found: Backtest, cases: number, held: Held): string {
   if (random.p === null)
     return `not tested against luck${random.reason === null ? '' : `: ${random.reason.replace(/\.$/, '')}`}`
   const total = statistics.total_return ?? 0
-  const outside = validation?.test?.statistics.total_return ?? null
-  const doubts = [
-    ...(total > 0 ? [] : ['nothing was earned']),
-    ...(total > (held?.statistics.total_return ?? 0) ? [] : ['holding did no worse']),
-    ...(trials.deflated_sharpe === null || 1 - trials.deflated_sharpe < NOTHING_FOUND
-      ? []
-      : [
-          `of ${count(trials.n, 'strategy', 'strategies')} tried the deflated Sharpe ratio is ${probability(trials.deflated_sharpe)}`,
-        ]),
-    ...(outside === null || outside > 0 ? [] : ['out of sample it lost']),
-  ]
+  const { deflated_sharpe: deflated, n } = trials
+  const doubts = compact([
+    total <= 0 && 'nothing was earned',
+    total <= (held?.statistics.total_return ?? 0) && 'holding did no worse',
+    deflated !== null &&
+      1 - deflated >= NOTHING_FOUND &&
+      `of ${strategies(n)} tried the deflated Sharpe ratio is ${probability(deflated)}`,
+    (validation?.test?.statistics.total_return ?? 1) <= 0 && 'out of sample it lost',
+  ])
   const told = `p ${probability(random.p)} of random entry`
   return surenessText({ p: random.p, corrected: random.p, told, doubts })
 }
@@ -262,27 +267,20 @@ export function sweepAnswer(sweep: Sweep): string {
 
 function cellCases({ ticker, n, n_indep }: SweepCell, { tickers }: Sweep): string {
   if (ticker === null && tickers.length > 1) return `${count(n, 'event')} of tickers that move together`
-  return `${independent(n_indep)}${n_indep === n ? '' : ` among ${count(n, 'event')}`}`
+  return among(n_indep, n)
 }
 
 /** The best of many is held against what asks about the best of many, too. */
 function cellEvidence({ p, q, diff, low, high }: SweepCell, { adjust, best }: Sweep): Evidence {
-  const contests = [
-    ['SPA', best.spa?.consistent ?? null],
-    ['the reality check', best.reality_check],
-  ] as const
-  const against = contests.flatMap(([name, p]) =>
-    p !== null && p >= NOTHING_FOUND ? [`${name} of the best of all finds nothing (p ${probability(p)})`] : [],
+  const contests = { SPA: best.spa?.consistent ?? null, 'the reality check': best.reality_check }
+  const against = Object.entries(contests).map(
+    ([name, p]) => (p ?? 0) >= NOTHING_FOUND && `${name} of the best of all finds nothing (p ${probability(p)})`,
   )
   const isBare = adjust === 'none'
   return {
     p: p ?? q!,
     corrected: q!,
     told: `p ${probability(p)}${isBare ? ', not corrected' : `, q ${probability(q)}`}`,
-    doubts: [...(isBare ? ['so many looks find something'] : []), ...intervalDoubts(diff!, low, high), ...against],
+    doubts: compact([isBare && 'so many looks find something', intervalDoubt(diff!, low, high), ...against]),
   }
-}
-
-function upper(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1)
 }

@@ -1,47 +1,41 @@
 import type { Backtest, Interval, MonteCarlo } from '../backtest/result.js'
 import { idlePlaces } from '../backtest/sizing.js'
-import { parseDay } from '../model/day.js'
 import { backtestAnswer, deflatedText } from './answer.js'
 import { type Chart, line, newChart, type PriceChart } from './chart.js'
-import { besideEquity, equityChart, isPositive, pricesSection, tradedPrice } from './charts.js'
+import { besideEquity, dayOf, equityChart, isPositive, pricesSection, tradedPrice } from './charts.js'
 import {
   assumedSection,
-  type Cell,
   type Column,
-  cell,
+  compact,
   type Description,
+  type Heading,
   type Kind,
+  type Part,
+  pageNote,
   type Section,
+  section,
+  signTone,
   type Table,
   type Tile,
-  tableOf,
+  tablePart,
 } from './description.js'
 import { EVERY } from './long-tables.js'
+import { count, money, percentage, probability, ratio, returnText, shareRange, shareText, whole } from './numbers.js'
 import {
-  count,
-  money,
-  percentage,
-  probability,
-  ratio,
-  returnText,
-  shareRange,
-  shareText,
-  whole,
-  words,
-} from './numbers.js'
-import {
-  outOfSampleSections,
+  outOfSampleSection,
   outOfSampleTiles,
   partsOf,
+  type SideBySide,
+  sideBySide,
   statisticsSection,
-  validationSections,
+  validationSection,
   wholeWords,
   wonText,
   yearsSection,
   yearsTrend,
 } from './performance.js'
-import { assumedText, headingOf, questionOf, SKIPPED, signalsSection, tradesSection } from './trades.js'
-import { originFacts, readingSection } from './words.js'
+import { assumedText, headingOf, questionOf, signalsSection, skippedText, tradesSection } from './trades.js'
+import { blocksText, originFacts, readingSection, stopped, strategies, triedText } from './words.js'
 
 /** What became of money that followed the rules, beside what holding made of it. */
 export function describeBacktest(found: Backtest, prices: readonly PriceChart[] = []): Description {
@@ -59,21 +53,21 @@ export function describeBacktest(found: Backtest, prices: readonly PriceChart[] 
     warnings: found.warnings,
     tiles: tilesOf(found),
     facts: [['Rules', `${questionOf(found)}.`], ['How it is traded', assumedText(found)], ...originFacts(found)],
-    sections: [
-      ...outOfSampleSections(found),
+    sections: compact([
+      outOfSampleSection(found),
       statisticsSection(found),
       equitySection(found),
-      ...validationSections(found),
+      validationSection(found),
       curveSection(found),
       yearsSection(found),
-      ...resampledSections(found),
+      resampledSection(found),
       tradesSection(found),
-      ...drawdownSections(found),
+      drawdownsSection(found),
       pricesSection(prices, found.tickers, (chart, id) => tradedPrice(chart, found.trades, id)),
       signalsSection(found),
       settingsSection(found),
       readingSection('backtest'),
-    ],
+    ]),
     long: [
       { key: 'skipped', keep: 'last', whole: EVERY.skipped },
       { key: 'trades', keep: 'last', whole: EVERY.trades },
@@ -100,8 +94,11 @@ function wholeTiles(found: Backtest): Tile[] {
     return { label, value: text(statistics[key]), note: `holding ${text(held?.[key])}` }
   }
   const total = beside('Total return', 'total_return')
+  // How much of the equity can be in positions at all, where tickers are fewer than places.
+  const idle = idlePlaces(found.strategy, found.tickers.length)
+  const invested = idle === null ? '' : `; ${idle.most}/${idle.places} invested at most`
   return [
-    { ...total, note: `${total.note}${investedNote(found)}`, ...tone(statistics.total_return) },
+    { ...total, note: total.note + invested, ...tone(statistics.total_return) },
     { ...beside('A year', 'cagr'), ...tone(statistics.cagr) },
     beside('Sharpe', 'sharpe', ratio),
     beside('Worst drawdown', 'max_drawdown'),
@@ -110,11 +107,7 @@ function wholeTiles(found: Backtest): Tile[] {
       value: shareText(statistics.exposure),
       note: `turnover ${ratio(statistics.turnover, 1)} a year, entries and exits`,
     },
-    {
-      label: 'Trades',
-      value: whole(trades.n),
-      note: wonText(trades),
-    },
+    { label: 'Trades', value: whole(trades.n), note: wonText(trades) },
     {
       label: 'Mean trade, net',
       value: returnText(trades.mean),
@@ -129,29 +122,20 @@ function wholeTiles(found: Backtest): Tile[] {
   ]
 }
 
-/** How much of the equity can be in positions at all, where tickers are fewer than places. */
-function investedNote({ strategy, tickers }: Backtest): string {
-  const idle = idlePlaces(strategy, tickers.length)
-  return idle === null ? '' : `; ${idle.most}/${idle.places} invested at most`
-}
-
 function tone(value: number | null): Pick<Tile, 'tone'> {
-  return value === null ? { tone: 'faint' } : value > 0 ? { tone: 'good' } : value < 0 ? { tone: 'bad' } : {}
+  return { tone: value === null ? 'faint' : signTone(value) }
 }
 
 /** Equity and drawdown, a line each; then the trades, the signals and what luck would have done. */
 function equitySection(found: Backtest): Section {
   const { equity, statistics } = found
-  const [first, last] = [equity[0], equity.at(-1)]
-  const trends =
+  const values = equity.map(point => point.equity)
+  const [first, last] = [values[0], values.at(-1)]
+  const trend =
     first === undefined || last === undefined
       ? []
       : [
-          {
-            name: 'equity',
-            values: equity.map(point => point.equity),
-            text: `first ${money(first.equity)}, last ${money(last.equity)}`,
-          },
+          { name: 'equity', values, text: `first ${money(first)}, last ${money(last)}` },
           {
             name: 'drawdown',
             values: equity.map(point => point.drawdown),
@@ -159,22 +143,13 @@ function equitySection(found: Backtest): Section {
           },
           ...yearsTrend(found),
         ]
-  return {
-    id: 'chance',
-    title: 'In short',
-    short: 'In short',
-    untitled: true,
-    parts: [
-      { on: 'terminal', trend: trends },
-      { notes: [tradesSentence(found), signalsSentence(found), ...luckSentences(found)] },
-      {
-        on: 'page',
-        notes: [
-          'Random entry: how often the signals of all trades, moved to other dates together and traded by the same rules, had a mean as many of its own Newey-West errors above that of all such moves, or more. The more strategies were tried, the better the best of them looks by luck alone: the deflated Sharpe ratio is the probability that the true one is above what the best of so many would reach by luck (Bailey and López de Prado 2014).',
-        ],
-      },
-    ],
-  }
+  return section({ id: 'chance', title: 'In short', untitled: true }, [
+    { on: 'terminal', trend },
+    { notes: [tradesSentence(found), signalsSentence(found), ...luckSentences(found)] },
+    pageNote(
+      'Random entry: how often the signals of all trades, moved to other dates together and traded by the same rules, had a mean as many of its own Newey-West errors above that of all such moves, or more. The more strategies were tried, the better the best of them looks by luck alone: the deflated Sharpe ratio is the probability that the true one is above what the best of so many would reach by luck (Bailey and López de Prado 2014).',
+    ),
+  ])
 }
 
 function tradesSentence({ trade_statistics: trades }: Backtest): string {
@@ -190,63 +165,53 @@ function tradesSentence({ trade_statistics: trades }: Backtest): string {
 }
 
 function signalsSentence({ signals: { total, closed, open, pending, skipped, extended, late } }: Backtest): string {
-  const left = Object.entries(skipped).filter(([, n]) => n > 0)
-  const parts = [
-    `${count(closed, 'closed trade')}`,
-    ...(open > 0 ? [`${whole(open)} still open`] : []),
-    ...(pending > 0 ? [`${whole(pending)} waiting for the next bar`] : []),
-    ...(extended > 0 ? [`${whole(extended)} that put an exit off`] : []),
-    ...left.map(([reason, n]) => `${whole(n)} skipped (${SKIPPED[reason] ?? words(reason)})`),
-  ]
+  const parts = compact([
+    count(closed, 'closed trade'),
+    open > 0 && `${whole(open)} still open`,
+    pending > 0 && `${whole(pending)} waiting for the next bar`,
+    extended > 0 && `${whole(extended)} that put an exit off`,
+    ...Object.entries(skipped).map(([reason, n]) => n > 0 && `${whole(n)} skipped (${skippedText(reason)})`),
+  ])
   const after = late === 0 ? '' : ` ${whole(late)} of the trades filled more than 5 days late.`
   return `${count(total, 'signal')}: ${parts.join(', ')}.${after}`
 }
 
 /** What random entry did, and what the number of looks leaves. */
 function luckSentences({ random_entry: random, trials, seed }: Backtest): string[] {
-  const lines: string[] = []
-  if (random.p !== null)
-    lines.push(
-      `Random entry, all signals moved to other dates together: p ${probability(random.p)} (${count(random.draws, 'draw')}, seed ${seed}), mean ${returnText(random.mean)} a trade.`,
-    )
-  else if (random.reason !== null) lines.push(`Random entry: ${random.reason}`)
-  const strategies = (n: number): string => count(n, 'strategy', 'strategies')
-  const ever = trials.ledger === null ? '' : `, ${strategies(trials.ledger)} in the ledger of trials`
-  lines.push(`Tried: ${strategies(trials.run)} in this run${ever}. Deflated Sharpe ratio: ${deflatedText(trials)}`)
-  return lines.map(text => (text.endsWith('.') ? text : `${text}.`))
+  const entry =
+    random.p === null
+      ? random.reason && `Random entry: ${random.reason}`
+      : `Random entry, all signals moved to other dates together: p ${probability(random.p)} (${count(random.draws, 'draw')}, seed ${seed}), mean ${returnText(random.mean)} a trade.`
+  return compact([
+    entry && stopped(entry),
+    stopped(`${triedText(trials, strategies)} Deflated Sharpe ratio: ${deflatedText(trials)}`),
+  ])
 }
 
 function curveSection(found: Backtest): Section {
   const { equity, months } = found
-  const chart = equityChart(found)
   const ofAll = wholeWords(found)
-  return {
-    id: 'equity',
-    title: 'Equity',
-    on: 'wide',
-    parts: [
-      ...(ofAll === null ? [] : [{ on: 'page' as const, notes: [`Here and below: ${ofAll}.`] }]),
-      ...(equity.length === 0 ? [] : [{ on: 'terminal' as const, chart }]),
-      ...besideEquity(found).map(chart => ({ on: 'page' as const, chart })),
-      { on: 'page', months },
-    ],
-  }
+  return section({ id: 'equity', title: 'Equity', on: 'wide' }, [
+    ofAll !== null && pageNote(`Here and below: ${ofAll}.`),
+    equity.length > 0 && { on: 'terminal', chart: equityChart(found) },
+    ...besideEquity(found).map((chart): Part => ({ on: 'page', chart })),
+    { on: 'page', months },
+  ])
 }
 
-function drawdownSections({ drawdowns }: Backtest): Section[] {
-  if (drawdowns.length === 0) return []
-  const columns: Column<Backtest['drawdowns'][number]>[] = [
-    { title: 'Depth', kind: 'return', of: ({ depth }) => depth },
-    { title: 'High', kind: 'date', of: ({ from }) => from },
-    { title: 'Low', kind: 'date', of: ({ low }) => low },
-    { title: 'Back', kind: 'date', spare: 1, of: ({ to }) => to ?? 'not yet' },
-    { title: 'Bars', kind: 'count', spare: 0, of: ({ bars }) => bars },
-  ]
+function drawdownsSection({ drawdowns }: Backtest): Section | null {
   const title = 'Deepest falls from a high'
-  return [
-    { id: 'drawdowns', title, short: 'Drawdowns', on: 'wide', parts: [{ table: tableOf(title, columns, drawdowns) }] },
-  ]
+  const head = { id: 'drawdowns', title, short: 'Drawdowns', on: 'wide' } as const
+  return drawdowns.length === 0 ? null : section(head, [tablePart(title, DRAWDOWNS, drawdowns)])
 }
+
+const DRAWDOWNS: readonly Column<Backtest['drawdowns'][number]>[] = [
+  { title: 'Depth', kind: 'return', of: ({ depth }) => depth },
+  { title: 'High', kind: 'date', of: ({ from }) => from },
+  { title: 'Low', kind: 'date', of: ({ low }) => low },
+  { title: 'Back', kind: 'date', spare: 1, of: ({ to }) => to ?? 'not yet' },
+  { title: 'Bars', kind: 'count', spare: 0, of: ({ bars }) => bars },
+]
 
 /** What was assumed, and how to run it again. */
 function settingsSection({ assumptions, strategy, validation }: Backtest): Section {
@@ -254,77 +219,54 @@ function settingsSection({ assumptions, strategy, validation }: Backtest): Secti
   const candidates = validation?.candidates ?? []
   const beside = candidates.length === 0 ? parts : `the candidates (${candidates.join('; ')}) and ${parts}`
   return assumedSection(assumptions, [
-    {
-      on: 'page',
-      notes: [
-        beside === ''
-          ? 'This is the strategy file of the run, complete; kept in a file, it makes the run again.'
-          : `This is the strategy file of the run. Not in it are ${beside}: they are given on the command line.`,
-      ],
-    },
+    pageNote(
+      beside === ''
+        ? 'This is the strategy file of the run, complete; kept in a file, it makes the run again.'
+        : `This is the strategy file of the run. Not in it are ${beside}: they are given on the command line.`,
+    ),
     { on: 'page', code: JSON.stringify(strategy, null, 2) },
   ])
 }
 
 /** What else could have come of the same returns; nothing where it was not asked for. */
-function resampledSections(found: Backtest): Section[] {
+function resampledSection(found: Backtest): Section | null {
   const { monte_carlo: drawn, seed } = found
-  if (drawn === null) return []
-  const title = 'The same returns in other orders'
-  const head = { id: 'resampled', title, short: 'Monte Carlo' }
-  if (drawn.reason !== null) return [{ ...head, parts: [{ notes: [`No draw was made: ${drawn.reason}.`] }] }]
-  return [
-    {
-      ...head,
-      phrases: [count(drawn.draws, 'draw'), `blocks of ${ratio(drawn.block, 1)} bars on average`, `seed ${seed}`],
-      parts: [
-        { table: intervalsTable(found, drawn) },
-        { notes: [lostText(drawn)] },
-        {
-          on: 'page',
-          notes: [
-            'The returns of the bars were redrawn in blocks, so that neighbouring days stay together (stationary bootstrap, Politis and Romano 1994; mean block by Politis and White). The intervals are expanded percentiles of the draws (Hesterberg 2015). What never happened on these days is in no draw, and neither is that the strategy was chosen because it did well.',
-          ],
-        },
-        { on: 'page', chart: fanChart(found, drawn) },
-      ],
-    },
-  ]
+  if (drawn === null) return null
+  const head = { id: 'resampled', title: 'The same returns in other orders', short: 'Monte Carlo' }
+  if (drawn.reason !== null) return section(head, [{ notes: [`No draw was made: ${drawn.reason}.`] }])
+  const phrases = [count(drawn.draws, 'draw'), blocksText(drawn.block), `seed ${seed}`]
+  return section({ ...head, phrases }, [
+    { table: intervalsTable(found, drawn) },
+    { notes: [`${shareText(drawn.lost)} of ${count(drawn.draws, 'draw')} end below where they began.`] },
+    pageNote(
+      'The returns of the bars were redrawn in blocks, so that neighbouring days stay together (stationary bootstrap, Politis and Romano 1994; mean block by Politis and White). The intervals are expanded percentiles of the draws (Hesterberg 2015). What never happened on these days is in no draw, and neither is that the strategy was chosen because it did well.',
+    ),
+    { on: 'page', chart: fanChart(found, drawn) },
+  ])
 }
 
 function intervalsTable({ statistics, strategy }: Backtest, { cagr, sharpe, max_drawdown }: MonteCarlo): Table {
-  const row = (name: string, kind: Kind, own: number | null, { low, median, high }: Interval): Cell[] => [
-    cell('text', name),
-    { kind, content: own },
-    { kind, content: median },
-    { kind, content: [low, high] },
-  ]
-  return {
-    caption: 'What the draws have where the strategy has one number',
-    columns: [
-      { title: '', kind: 'text' },
-      { title: 'It had', kind: 'return' },
-      { title: 'Median', kind: 'return', spare: 0 },
-      { title: '95%', kind: 'return', hint: 'Of 100 draws 95 lie between' },
-    ],
-    rows: [
-      row('a year (CAGR)', 'return', statistics.cagr, cagr),
-      row(`Sharpe, rf ${percentage(strategy.risk_free)}`, 'ratio', statistics.sharpe, sharpe),
-      row('worst drawdown', 'return', statistics.max_drawdown, max_drawdown),
-    ],
-    whole: 'json',
+  const row = (name: string, kind: Kind, own: number | null, { low, median, high }: Interval): SideBySide => {
+    return [name, kind, [own, median, [low, high]]]
   }
-}
-
-function lostText({ lost, draws }: MonteCarlo): string {
-  return `${shareText(lost)} of ${count(draws, 'draw')} end below where they began.`
+  const heads: readonly Heading[] = [
+    { title: 'It had', kind: 'return' },
+    { title: 'Median', kind: 'return', spare: 0 },
+    { title: '95%', kind: 'return', hint: 'Of 100 draws 95 lie between' },
+  ]
+  const rows = [
+    row('a year (CAGR)', 'return', statistics.cagr, cagr),
+    row(`Sharpe, rf ${percentage(strategy.risk_free)}`, 'ratio', statistics.sharpe, sharpe),
+    row('worst drawdown', 'return', statistics.max_drawdown, max_drawdown),
+  ]
+  return sideBySide('What the draws have where the strategy has one number', heads, rows, { tone: undefined })
 }
 
 /** The equity among what its returns could have made of the money. */
 function fanChart({ equity, statistics }: Backtest, { fan }: MonteCarlo): Chart {
   const last = fan.at(-1)
-  const places = new Map(equity.map(({ date }, i) => [date, i]))
-  const own = fan.map(({ date }) => equity[places.get(date)!]?.equity ?? null)
+  const byDate = new Map(equity.map(point => [point.date, point.equity]))
+  const own = fan.map(({ date }) => byDate.get(date) ?? null)
   const column = (key: 'p5' | 'p25' | 'median' | 'p75' | 'p95'): number[] => fan.map(point => point[key])
   const start = fan[0]?.median ?? 1
   const ending =
@@ -333,7 +275,7 @@ function fanChart({ equity, statistics }: Backtest, { fan }: MonteCarlo): Chart 
       : ` Nine of ten draws end between ${returnText(last.p5 / start - 1)} and ${returnText(last.p95 / start - 1)}.`
   return newChart('fan', 'The equity among the draws', {
     description: `The strategy made ${returnText(statistics.total_return)}.${ending}`,
-    x: ['date', fan.map(({ date }) => parseDay(date) ?? 0)],
+    x: ['date', fan.map(({ date }) => dayOf(date))],
     y: 'money',
     height: 300,
     group: 'dates',

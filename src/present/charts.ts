@@ -2,7 +2,6 @@ import type { Backtest, Trade } from '../backtest/result.js'
 import { parseDay } from '../model/day.js'
 import type { EventStudy, PathPoint, StudyWindow } from '../study/result.js'
 import type { SweepCell } from '../sweep/result.js'
-import type { PriceChart } from './chart.js'
 import {
   type Bars,
   type Chart,
@@ -10,12 +9,14 @@ import {
   line,
   type Marks,
   newChart,
+  type PriceChart,
   roundSteps,
   type Stripes,
   type Tone,
 } from './chart.js'
-import type { Section } from './description.js'
+import { pageNote, type Section, section } from './description.js'
 import { count, returnText, share } from './numbers.js'
+import { bySpelling } from './words.js'
 
 /** The prices with what happened on them. */
 export function pricesSection(
@@ -26,91 +27,61 @@ export function pricesSection(
   const left = tickers.length - prices.length
   const drawn =
     left > 0 ? ` Drawn are the tickers in which most happened; ${count(left, 'other')} are in the numbers alone.` : ''
-  const one = prices.length === 1
-  return {
-    id: 'prices',
-    title: one ? 'The price' : 'The prices',
-    short: one ? 'Price' : 'Prices',
-    on: 'page',
-    parts: [
-      {
-        notes: [
-          prices.length === 0
-            ? 'There are no prices to draw.'
-            : `The strip under the line shows the band on each bar.${drawn}`,
-        ],
-      },
-      ...prices.map((chart, i) => ({ chart: chartOf(chart, `price-${i}`) })),
-    ],
-  }
+  const names = prices.length === 1 ? { title: 'The price', short: 'Price' } : { title: 'The prices', short: 'Prices' }
+  return section({ id: 'prices', ...names, on: 'page' }, [
+    pageNote(
+      prices.length === 0
+        ? 'There are no prices to draw.'
+        : `The strip under the line shows the band on each bar.${drawn}`,
+    ),
+    ...prices.map((chart, i) => ({ chart: chartOf(chart, `price-${i}`) })),
+  ])
 }
 
 /** The price of one ticker with the band on each bar and the events that the study is about. */
 export function eventPrice(prices: PriceChart, id: string): Chart {
-  const chart = closes(prices, id)
-  const { events, dates, close, ticker } = prices
-  const at = events.map(event => event.at)
-  chart.marks = [
-    {
-      label: 'event',
-      tone: 'second',
-      shape: 'dot',
-      at: at.map(bar => dayOf(dates[bar]!)),
-      values: at.map(bar => close[bar]!),
-      notes: events.map(({ at, band }) => `${dates[at]} enters ${band}`),
-    },
-  ]
-  chart.description = `Close of ${ticker} with ${count(events.length, 'event')} marked, and the band on each bar.`
-  return chart
+  const { events, dates, close } = prices
+  const marked = events.map(({ at, band }) => ({ date: dates[at]!, price: close[at]!, note: `enters ${band}` }))
+  return closes(prices, id, count(events.length, 'event'), [marksOf('event', 'second', 'dot', marked)])
 }
 
 /** The price of one ticker with the entries and exits of its trades. */
 export function tradedPrice(prices: PriceChart, trades: readonly Trade[], id: string): Chart {
-  const chart = closes(prices, id)
   const own = trades.filter(({ ticker }) => ticker === prices.ticker)
   const closed = own.filter(trade => trade.exit !== 'open')
-  const long = own[0]?.side !== 'short'
-  chart.marks = [
-    trademarks(
-      long ? 'buy' : 'sell short',
-      'accent',
-      long ? 'up' : 'down',
-      own,
-      ({ entry_date, entry_price, band }) => ({
-        date: entry_date,
-        price: entry_price,
-        note: `in at ${entry_price} after ${band}`,
-      }),
-    ),
-    ...(['gain', 'loss'] as const).map(tone =>
-      trademarks(
-        `leave with a ${tone}`,
-        tone,
-        long ? 'down' : 'up',
-        closed.filter(({ net }) => net > 0 === (tone === 'gain')),
-        ({ exit_date, exit_price, exit, net }) => ({
-          date: exit_date,
-          price: exit_price,
-          note: `out at ${exit_price}, ${exit}, ${returnText(net)} net`,
-        }),
-      ),
-    ),
-  ]
-  chart.description = `Close of ${prices.ticker} with ${count(own.length, 'trade')} marked, and the band on each bar.`
-  return chart
+  const [buys, entry, leave] = own[0]?.side === 'short' ? SHORT : LONG
+  const entered = own.map(({ entry_date: date, entry_price: price, band }): Mark => {
+    return { date, price, note: `in at ${price} after ${band}` }
+  })
+  const left = (some: readonly Trade[]): Mark[] =>
+    some.map(({ exit_date: date, exit_price: price, exit, net }) => {
+      return { date, price, note: `out at ${price}, ${exit}, ${returnText(net)} net` }
+    })
+  return closes(prices, id, count(own.length, 'trade'), [
+    marksOf(buys, 'accent', entry, entered),
+    marksOf('leave with a gain', 'gain', leave, left(closed.filter(({ net }) => net > 0))),
+    marksOf('leave with a loss', 'loss', leave, left(closed.filter(({ net }) => net <= 0))),
+  ])
 }
 
-function closes(prices: PriceChart, id: string): Chart {
-  const days = prices.dates.map(dayOf)
-  return newChart(id, `${prices.ticker}, close and ${prices.field}`, {
+/** What an entry is called, and which way the marks of entries and exits point. */
+const LONG = ['buy', 'up', 'down'] as const
+const SHORT = ['sell short', 'down', 'up'] as const
+
+function closes(prices: PriceChart, id: string, marked: string, marks: Marks[]): Chart {
+  const { ticker, field, close, dates } = prices
+  const days = dates.map(dayOf)
+  return newChart(id, `${ticker}, close and ${field}`, {
+    description: `Close of ${ticker} with ${marked} marked, and the band on each bar.`,
     x: ['date', days],
     y: 'price',
-    log: isPositive(prices.close),
+    log: isPositive(close),
     height: 300,
     group: 'dates',
-    lines: [line('close', 'accent', prices.close, { width: 1.4 })],
+    lines: [line('close', 'accent', close, { width: 1.4 })],
     stripes: stripesOf(prices, days),
-    empty: `There are no bars of ${prices.ticker} to draw.`,
+    marks,
+    empty: `There are no bars of ${ticker} to draw.`,
   })
 }
 
@@ -131,14 +102,14 @@ function stripesOf({ codes, bands, field }: PriceChart, days: readonly number[])
   }
 }
 
-function trademarks(
-  label: string,
-  tone: Marks['tone'],
-  shape: Marks['shape'],
-  trades: readonly Trade[],
-  told: (trade: Trade) => { date: string; price: number; note: string },
-): Marks {
-  const marks = trades.map(told).sort((a, b) => (a.date < b.date ? -1 : Number(a.date > b.date)))
+interface Mark {
+  date: string
+  price: number
+  note: string
+}
+
+function marksOf(label: string, tone: Tone, shape: Marks['shape'], all: readonly Mark[]): Marks {
+  const marks = all.toSorted((a, b) => bySpelling(a.date, b.date))
   return {
     label,
     tone,
@@ -149,7 +120,7 @@ function trademarks(
   }
 }
 
-function dayOf(date: string): number {
+export function dayOf(date: string): number {
   return parseDay(date) ?? 0
 }
 

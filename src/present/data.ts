@@ -8,20 +8,21 @@ import { isCopyOf, UNDERIVED } from '../store/store.js'
 import {
   type Column,
   column,
+  compact,
   type Described,
   type Paragraph,
   type Part,
   type Records,
-  type Table,
-  tableOf,
+  tablePart,
+  type Value,
 } from './description.js'
 import { count, ratio, whole, words } from './numbers.js'
-import { fileText } from './words.js'
+import { asOfText, fileText, strategies } from './words.js'
 
 /** The tickers that are loaded, and apart from them those that were pulled from servers. */
 export function describeTickers(tickers: readonly LoadedTicker[], pulled: readonly PulledTicker[]): Described {
   const isPulledAlone = tickers.length === 0 && pulled.length > 0
-  const loaded: Paragraph = { heading: [], parts: [{ table: tableOf('Tickers', LOADED, tickers) }] }
+  const loaded: Paragraph = { heading: [], parts: [tablePart('Tickers', LOADED, tickers)] }
   return {
     document: { schema: 'bands.tickers/1', tickers, pulled },
     columns: [
@@ -54,17 +55,14 @@ function pulledRow({ ticker, source, pulled_at, as_of, events }: PulledTicker): 
 /** What servers told, apart from what was derived here; nothing where nothing was pulled. */
 function pulledParagraphs(pulled: readonly PulledTicker[]): Paragraph[] {
   if (pulled.length === 0) return []
-  const unfinished = pulled.filter(ticker => ticker.unfinished > 0)
-  const notes = unfinished.map(
-    ({ ticker, unfinished, series }) =>
-      `${ticker}: ${whole(unfinished)} of ${whole(series.length)} series not pulled to the end; bands pull goes on`,
-  )
-  return [
-    {
-      heading: [`pulled from servers: ${count(pulled.length, 'ticker')}`],
-      parts: [{ table: tableOf('Pulled', PULLED, pulled) }, { notes }],
-    },
-  ]
+  const notes = pulled
+    .filter(({ unfinished }) => unfinished > 0)
+    .map(
+      ({ ticker, unfinished, series }) =>
+        `${ticker}: ${whole(unfinished)} of ${whole(series.length)} series not pulled to the end; bands pull goes on`,
+    )
+  const heading = [`pulled from servers: ${count(pulled.length, 'ticker')}`]
+  return [{ heading, parts: [tablePart('Pulled', PULLED, pulled), { notes }] }]
 }
 
 const PULLED: readonly Column<PulledTicker>[] = [
@@ -94,7 +92,7 @@ export function describeStatus(found: Status & { pulled: readonly PulledTicker[]
         ...[count(tickers.length, 'ticker'), count(bars, 'bar'), count(events, 'event')],
         first === null ? 'no bars' : `${first} to ${last}`,
       ]
-      const parts = [{ table: tableOf('Tickers', FRESH, tickers) }, { notes: statusNotes(found) }]
+      const parts = [tablePart('Tickers', FRESH, tickers), { notes: statusNotes(found) }]
       return [{ heading, parts }, ...pulledParagraphs(pulled)]
     },
   }
@@ -144,62 +142,51 @@ function sourceText(source: string, from: number, bars: number, of: number): str
   return `${source}, ${which}${whole(bars)} of ${whole(of)} bars`
 }
 
-function statusNotes({
-  bytes,
-  schema_version,
-  as_of,
-  unfinished,
-  part_loaded = [],
-  tickers,
-  ...found
-}: Status): string[] {
-  // A database that nothing was derived in yet, such as one whose first import was stopped, has no definitions.
-  const old = found.definitions_current ? '' : ': of another version, run bands rebuild'
-  const part = isCopyOf(found.definitions)
-  const made =
-    part !== null
-      ? `a part of a copy of ${part}: run the same bands store copy again`
-      : found.definitions === UNDERIVED
-        ? 'events not made yet: run bands rebuild'
-        : `definitions ${found.definitions}${old}`
-  const definitions = found.definitions === '' ? [] : [made]
+function statusNotes(found: Status): string[] {
+  const { bytes, schema_version, as_of, unfinished, part_loaded = [], tickers } = found
   const [gap] = tickers
     .flatMap(({ ticker, gaps }) => gaps.map(found => ({ ticker, ...found })))
     .sort((a, b) => b.days - a.days)
-  return [
-    [`${(bytes / 1e6).toFixed(1)} MB`, `schema ${schema_version}`, ...definitions].join(', '),
-    ...(unfinished === 0
-      ? []
-      : [`an import is not finished (${count(unfinished, 'step')}); if none is running, bands rebuild finishes it`]),
+  return compact([
+    compact([`${(bytes / 1e6).toFixed(1)} MB`, `schema ${schema_version}`, definitionsText(found)]).join(', '),
+    unfinished > 0 &&
+      `an import is not finished (${count(unfinished, 'step')}); if none is running, bands rebuild finishes it`,
     ...part_loaded.map(
       ({ file, tickers, of }) =>
         `${whole(tickers)} of ${count(of, 'ticker')} of ${file} are loaded; if no import is running, the same again goes on, and bands rebuild leaves it at that`,
     ),
-    ...(as_of === null ? [] : [`as of ${as_of}: what came later is not counted`]),
+    as_of !== null && `as of ${as_of}: what came later is not counted`,
     ...oddityLines(found.oddities).map(({ what }) => `warning: ${what}; bands doctor tells what to do`),
-    ...(gap === undefined
-      ? []
-      : [`longest gap: ${gap.ticker}, ${gap.days} days between ${gap.after} and ${gap.before} (--json has all)`]),
-  ]
+    gap && `longest gap: ${gap.ticker}, ${gap.days} days between ${gap.after} and ${gap.before} (--json has all)`,
+  ])
+}
+
+/** A database that nothing was derived in yet, such as one whose first import was stopped, has no definitions. */
+function definitionsText({ definitions, definitions_current: isCurrent }: Status): string {
+  const part = isCopyOf(definitions)
+  if (definitions === '') return ''
+  if (part !== null) return `a part of a copy of ${part}: run the same bands store copy again`
+  if (definitions === UNDERIVED) return 'events not made yet: run bands rebuild'
+  return `definitions ${definitions}${isCurrent ? '' : ': of another version, run bands rebuild'}`
 }
 
 /** What is known of a ticker: kinds at a glance, or the newest records of one kind. */
 export function describeFacts(found: KnownFacts, kind: FactKind | undefined, limit: number): Described {
-  const { ticker, security, as_of, records } = found
-  const names = new Set((kind === undefined ? FACT_KINDS : [kind]).flatMap(factNames))
-  const known = [security?.name, security?.sector, security?.asset_class].filter(text => text != null)
-  const cap = security?.market_cap
+  const { ticker, security, records } = found
+  const columns = (kind === undefined ? FACT_KINDS : [kind]).flatMap(kind => FACT_COLUMNS[kind])
+  const names = new Set(columns.map(({ name }) => name).filter(name => name !== 'known'))
+  const { name, sector, asset_class, market_cap: cap } = security ?? {}
   return {
     document: found,
     columns: ['ticker', 'kind', 'known', 'usable_from', ...names, 'file', 'format', 'imported_at'],
     rows: records.map(record => ({ ticker, ...record })),
     paragraphs: [
       {
-        heading: [
-          ...[ticker, ...known],
-          ...(cap == null ? [] : [`market capitalisation ${whole(cap)}`]),
-          ...(as_of === null ? [] : [`as of ${as_of}`]),
-        ],
+        heading: compact([
+          ...[ticker, name, sector, asset_class],
+          cap != null && `market capitalisation ${whole(cap)}`,
+          ...asOfText(found),
+        ]),
         parts: kind === undefined ? kindParts(found) : recordParts(records, kind, limit),
       },
     ],
@@ -209,7 +196,7 @@ export function describeFacts(found: KnownFacts, kind: FactKind | undefined, lim
 function kindParts({ kinds, security }: KnownFacts): Part[] {
   const assetClass = security?.asset_class ?? 'stock'
   const idle = `No field stands on these: only stocks have fundamentals, not ${assetClass}.`
-  return [{ table: tableOf('Kinds', KINDS, kinds) }, { notes: assetClass === 'stock' ? [] : [idle] }]
+  return [tablePart('Kinds', KINDS, kinds), { notes: assetClass === 'stock' ? [] : [idle] }]
 }
 
 const KINDS: readonly Column<KnownFacts['kinds'][number]>[] = [
@@ -226,23 +213,18 @@ const KINDS: readonly Column<KnownFacts['kinds'][number]>[] = [
 ]
 
 function recordParts(records: readonly KnownFact[], kind: FactKind, limit: number): Part[] {
-  const names = factNames(kind)
-  const numeric = FACT_COLUMNS[kind].filter(({ holds }) => NUMERIC.has(holds)).map(({ name }) => name)
+  const told = FACT_COLUMNS[kind].filter(({ name }) => name !== 'known')
   const columns: Column<KnownFact>[] = [
     ...(kind === 'securities' ? [] : [column('known', 'date'), column('usable_from', 'date')]),
-    ...names.map(
-      (name, i): Column<KnownFact> => ({
-        title: words(name),
-        kind: numeric.includes(name) ? 'price' : 'text',
-        ...(i < 3 ? {} : { spare: i }),
-        of: record => exact(record[name] ?? null),
-      }),
-    ),
-    column('file', 'text', { spare: names.length }),
+    ...told.map(({ name, holds }, i): Column<KnownFact> => {
+      const of = (record: KnownFact): Value => exact(record[name] ?? null)
+      return { title: words(name), kind: NUMERIC.has(holds) ? 'price' : 'text', ...(i >= 3 && { spare: i }), of }
+    }),
+    column('file', 'text', { spare: told.length }),
   ]
-  const left = Math.max(0, records.length - limit)
+  const left = records.length - limit
   return [
-    { table: tableOf('Newest first', columns, records.slice(-limit).reverse()) },
+    tablePart('Newest first', columns, records.slice(-limit).reverse()),
     { notes: left > 0 ? [`${count(left, 'older record')}: --limit ${records.length}`] : [] },
   ]
 }
@@ -254,10 +236,6 @@ function exact(value: string | number | null): string | number | null {
   return typeof value === 'number' && Number.isInteger(value) ? whole(value) : value
 }
 
-function factNames(kind: FactKind): string[] {
-  return FACT_COLUMNS[kind].map(({ name }) => name).filter(name => name !== 'known')
-}
-
 export type NotedTrial = Trial & { kind: TrialKind }
 
 /** Trials of some kinds, oldest first; `none` where no ledger was made yet, null while the sample answers. */
@@ -266,15 +244,18 @@ export type Ledger = readonly NotedTrial[] | 'none' | null
 /** What the ledger of trials holds: people see the newest of it. */
 export function describeTrials(found: Ledger, kinds: readonly TrialKind[], limit: number): Described {
   const trials = found === 'none' || found === null ? [] : found
-  const ofKind = (kind: TrialKind): NotedTrial[] => trials.filter(trial => trial.kind === kind)
-  const [cells, strategies] = [ofKind('cell').length, ofKind('strategy').length]
-  const counted = { cell: count(cells, 'cell'), strategy: count(strategies, 'strategy', 'strategies') }
-  const isCut = kinds.some(kind => ofKind(kind).length > limit)
+  const all: Readonly<Record<TrialKind, NotedTrial[]>> = {
+    cell: trials.filter(({ kind }) => kind === 'cell'),
+    strategy: trials.filter(({ kind }) => kind === 'strategy'),
+  }
+  const [cells, looks] = [all.cell.length, all.strategy.length]
+  const counted = { cell: count(cells, 'cell'), strategy: strategies(looks) }
+  const isCut = kinds.some(kind => all[kind].length > limit)
   return {
     document: {
       schema: 'bands.trials/1',
       cells,
-      strategies,
+      strategies: looks,
       trials: trials.map(({ kind, hash, spec, p, test, sharpe }) => ({ kind, hash, spec, p, test, sharpe })),
     },
     columns: ['kind', 'hash', 'spec', 'p', 'test', 'sharpe'],
@@ -285,8 +266,8 @@ export function describeTrials(found: Ledger, kinds: readonly TrialKind[], limit
         parts: [{ notes: ledgerNotes(found, isCut ? limit : null) }],
       },
       ...kinds
-        .filter(kind => ofKind(kind).length > 0)
-        .map(kind => ({ heading: [], parts: [{ table: trialTable(kind, ofKind(kind), limit) }] })),
+        .filter(kind => all[kind].length > 0)
+        .map(kind => ({ heading: [], parts: [trialsPart(kind, all[kind], limit)] })),
     ],
   }
 }
@@ -301,18 +282,14 @@ function ledgerNotes(found: Ledger, limit: number | null): string[] {
 }
 
 /** The newest of a kind. Where two read alike, what tells them apart: the begin of the hash of all that they are. */
-function trialTable(kind: TrialKind, all: readonly NotedTrial[], limit: number): Table {
+function trialsPart(kind: TrialKind, all: readonly NotedTrial[], limit: number): Part {
   const alike = new Map<string, number>()
   for (const { spec } of all) alike.set(spec, (alike.get(spec) ?? 0) + 1)
+  const named = ({ spec, hash }: NotedTrial): string => (alike.get(spec)! > 1 ? `${spec}; #${hash.slice(0, 7)}` : spec)
   const columns: Column<NotedTrial>[] = [
     ...(kind === 'cell' ? [column('p', 'probability')] : []),
     { title: 'Sharpe a bar', kind: 'ratio', of: ({ sharpe }) => ratio(sharpe, 3) },
-    {
-      title: kind,
-      kind: 'text',
-      wraps: true,
-      of: ({ spec, hash }) => (alike.get(spec)! > 1 ? `${spec}; #${hash.slice(0, 7)}` : spec),
-    },
+    { title: kind, kind: 'text', wraps: true, of: named },
   ]
-  return tableOf('Trials', columns, all.slice(-limit).reverse())
+  return tablePart('Trials', columns, all.slice(-limit).reverse())
 }

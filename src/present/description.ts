@@ -69,7 +69,7 @@ export interface Tile {
   label: string
   value: string
   note: string
-  tone?: Tone
+  tone?: Tone | undefined
 }
 
 /** A term and what is said of it. */
@@ -98,7 +98,7 @@ export interface Section {
 }
 
 /** A piece of a section. */
-export type Part = { on?: Where } & (
+export type Part = { on?: Where | undefined } & (
   | { notes: readonly string[] }
   | { table: Table }
   | { chart: Chart; note?: string }
@@ -112,6 +112,29 @@ export type Part = { on?: Where } & (
   | { code: string }
   | { fold: Fold }
 )
+
+/** A section of what there is of some parts. */
+export function section(head: Omit<Section, 'parts'>, parts: readonly (Part | Absent)[]): Section {
+  return { ...head, parts: compact(parts) }
+}
+
+/** What a condition leaves in a list that does not hold. */
+type Absent = false | null | undefined | ''
+
+/** What there is of a list. */
+export function compact<One>(all: readonly (One | Absent)[]): One[] {
+  return all.filter((one): one is One => one !== false && one !== null && one !== undefined && one !== '')
+}
+
+/** What the page alone says. */
+export function pageNote(text: string): Part {
+  return { on: 'page', notes: [text] }
+}
+
+/** A part that is a table, as tableOf makes it. */
+export function tablePart<Row>(...of: Parameters<typeof tableOf<Row>>): { table: Table } {
+  return { table: tableOf(...of) }
+}
 
 /** What a page shows to whoever opens it; a terminal shows it with the rest. */
 export interface Fold {
@@ -166,7 +189,7 @@ export interface Heading {
   verbatim?: true
   kind: Kind
   /** What the term means, for whoever rests on it. */
-  hint?: string
+  hint?: string | undefined
   /** May be left out on a narrow terminal: the highest first. */
   spare?: number
   /** Of a last column: text that does not fit goes on in lines below. */
@@ -227,7 +250,7 @@ export function column<Key extends string>(
   key: Key,
   kind: Kind = 'text',
   more: Partial<Heading> = {},
-): Column<Readonly<Record<Key, Value>>> {
+): Column<Readonly<Record<Key, Value>>> & { key: Key } {
   return { key, title: words(key), kind, of: row => row[key], ...more }
 }
 
@@ -241,10 +264,7 @@ export function tableOf<Row>(
   const told = columns.filter(({ optional, of }) => optional === undefined || rows.some(row => isKnown(of(row))))
   return {
     caption,
-    columns: told.map(({ of: _of, key: _key, tone: _tone, mark: _mark, optional: _optional, ...heading }) => {
-      const hint = heading.hint ?? TERMS[heading.title]
-      return { ...heading, ...(hint === undefined ? {} : { hint }) }
-    }),
+    columns: told.map(column => ({ ...column, hint: column.hint ?? TERMS[column.title] })),
     rows: rows.map(row => told.map(column => cellOf(column, row))),
     ...more,
   }
@@ -270,14 +290,8 @@ export function describeList<Row extends object>(
 
 function cellOf<Row>({ kind, of, tone, mark }: Column<Row>, row: Row): Cell {
   const content = of(row)
-  const found = tone === undefined ? signTone(kind, content) : tone(row)
-  const behind = mark?.(row)
-  return {
-    kind,
-    content,
-    ...(found === undefined ? {} : { tone: found }),
-    ...(behind === undefined ? {} : { mark: behind }),
-  }
+  const isReturn = kind === 'return' && typeof content === 'number'
+  return { kind, content, tone: tone ? tone(row) : isReturn ? signTone(content) : undefined, mark: mark?.(row) }
 }
 
 /** A value that stands in no column of its kind. */
@@ -285,9 +299,9 @@ export function cell(kind: Kind, content: Content): Cell {
   return cellOf({ title: '', kind, of: () => content }, null)
 }
 
-function signTone(kind: Kind, content: Content): Tone | undefined {
-  if (kind !== 'return' || typeof content !== 'number' || content === 0) return undefined
-  return content > 0 ? 'good' : 'bad'
+/** Good above 0, bad below it. */
+export function signTone(value: number): Tone | undefined {
+  return value === 0 ? undefined : value > 0 ? 'good' : 'bad'
 }
 
 function isKnown(content: Content): boolean {
@@ -342,8 +356,11 @@ export interface Month {
   return: number | null
 }
 
-/** Each reason for a missing number once, with what it is about. */
-export function reasonsPart(told: readonly { where: string; reasons: Readonly<Record<string, string>> }[]): Part[] {
+/** Each reason for a missing number once, with what it is about; nothing where none is missing. */
+export function reasonsPart(
+  told: readonly { where: string; reasons: Readonly<Record<string, string>> }[],
+  on?: Where,
+): Part | null {
   const about = new Map<string, string[]>()
   for (const { where, reasons } of told)
     for (const [statistic, reason] of Object.entries(reasons))
@@ -352,10 +369,10 @@ export function reasonsPart(told: readonly { where: string; reasons: Readonly<Re
         [where, statistic.replace(/[_.]/g, ' ')].filter(Boolean).join(' '),
       ])
   const lines = [...about].map(([reason, what]) => `${reason}: ${what.join(', ')}`)
-  return lines.length === 0 ? [] : [{ list: lines }]
+  return lines.length === 0 ? null : { on, list: lines }
 }
 
 /** What was assumed, and what the page alone says of how it was asked. */
-export function assumedSection(assumptions: readonly string[], parts: readonly Part[]): Section {
-  return { id: 'settings', title: 'Assumed', short: 'Settings', on: 'wide', parts: [{ list: assumptions }, ...parts] }
+export function assumedSection(assumptions: readonly string[], parts: readonly (Part | Absent)[] = []): Section {
+  return section({ id: 'settings', title: 'Assumed', short: 'Settings', on: 'wide' }, [{ list: assumptions }, ...parts])
 }

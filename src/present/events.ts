@@ -12,9 +12,9 @@ import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import type { NewestEvents } from '../source.js'
 import type { PoolEvent, PoolEvents, PoolEventsQuery } from '../tally/pool.js'
 import { OVERSOLD_KEYS } from '../tiers.js'
-import { type Column, column, type Described, type Tone, tableOf } from './description.js'
+import { type Column, column, type Described, signTone, type Tone, tablePart } from './description.js'
 import { UNKNOWN, whole } from './numbers.js'
-import { stateText, whoText } from './words.js'
+import { asOfText, stateText, whoText } from './words.js'
 
 /** The newest events of one ticker and field, newest first, cut at the limit: in any form but the plain specified page. */
 export function describeEvents(found: NewestEvents, query: EventsQuery, withReturns: boolean): Described {
@@ -36,7 +36,7 @@ export function describeEvents(found: NewestEvents, query: EventsQuery, withRetu
     paragraphs: [
       {
         heading: eventsHeading(found, query),
-        parts: [{ table: tableOf('Events, newest first', eventColumns(found, query, withReturns), found.events) }],
+        parts: [tablePart('Events, newest first', eventColumns(found, query, withReturns), found.events)],
       },
     ],
   }
@@ -55,24 +55,19 @@ function recordColumns(timeframe: Timeframe, withReturns: boolean): string[] {
 
 /** The same of several tickers, with a column for them. */
 export function describePoolEvents(found: PoolEvents, query: PoolEventsQuery, withReturns: boolean): Described {
-  const { tickers, field, timeframe, events: shown, ...others } = found
-  const events = shown.map(event => specified(event, withReturns))
-  const total = found.total_occurrences
-  const newest = { ...others, ...{ ticker: whoText(tickers), field, timeframe: query.timeframe } }
-  const head = { ...newest, events: shown, total, query_range: found.query_range ?? 'no range' }
+  const { tickers, field, timeframe, query_range } = found
+  const events = found.events.map(event => specified(event, withReturns))
+  const newest = { ...found, total: found.total_occurrences, query_range: query_range ?? 'no range' }
   const ticker: Column<PoolEvent> = { title: 'Ticker', kind: 'text', of: event => event.ticker }
+  const columns = [ticker, ...eventColumns({ ...found, timeframe: query.timeframe }, query, withReturns)]
   return {
     document: { ...found, events },
     columns: recordColumns(query.timeframe, withReturns),
     rows: events.map(({ ticker, ...event }) => ({ ticker, field, timeframe, ...event })),
     paragraphs: [
       {
-        heading: eventsHeading(head, { ...query, ticker: head.ticker }),
-        parts: [
-          {
-            table: tableOf('Events, newest first', [ticker, ...eventColumns(head, query, withReturns)], shown),
-          },
-        ],
+        heading: eventsHeading(newest, { ...query, ticker: whoText(tickers) }),
+        parts: [tablePart('Events, newest first', columns, found.events)],
       },
     ],
   }
@@ -95,7 +90,7 @@ function eventsHeading(
     ...(context === undefined ? [] : [`while ${context.ticker} ${context.field} = ${context.band}`]),
     ...(when === undefined ? [] : [`when ${when}`]),
     events.length < total ? `${count}, newest ${events.length}` : count,
-    ...(as_of === null ? [] : [`as of ${as_of}`]),
+    ...asOfText({ as_of }),
   ]
 }
 
@@ -152,11 +147,6 @@ export function performanceTone(performance: Performance | null | undefined): To
   return signTone(performance == null ? 0 : PERFORMANCES.indexOf(performance) - 3)
 }
 
-/** Good above 0, bad below it. */
-export function signTone(value: number): Tone | undefined {
-  return value === 0 ? undefined : value > 0 ? 'good' : 'bad'
-}
-
 /** Which tickers are oversold; the document is the specified page, and CSV has all columns in every tier. */
 export function describeOversold(query: OversoldQuery, page: OversoldPage, date: Day | null): Described {
   const { matches, match_count, total_scanned } = page
@@ -170,9 +160,9 @@ export function describeOversold(query: OversoldQuery, page: OversoldPage, date:
         heading: [
           `oversold  ${timeframe}`,
           `${whole(match_count)} of ${whole(total_scanned)} ${match_count === 1 ? 'is' : 'are'} ${min_severity}`,
-          ...(date === null ? [] : [`as of ${formatDay(date)}`]),
+          ...asOfText({ as_of: date === null ? null : formatDay(date) }),
         ],
-        parts: [{ table: tableOf('Oversold', oversoldColumns(matches), matches) }],
+        parts: [tablePart('Oversold', oversoldColumns(matches), matches)],
       },
     ],
   }

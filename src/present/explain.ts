@@ -1,5 +1,5 @@
 import type { ExplainedEvent, ExplainedTest, Explanation } from '../local/explain.js'
-import { type Column, column, type Described, type Paragraph, plain, tableOf } from './description.js'
+import { type Column, column, compact, type Described, type Paragraph, plain, tablePart } from './description.js'
 import { performanceTone } from './events.js'
 import { figure, whole } from './numbers.js'
 import { fileText } from './words.js'
@@ -25,7 +25,7 @@ export function describeExplanation(found: Explanation): Described {
       {
         heading: [],
         parts: [
-          { table: tests === undefined ? tableOf('Figures', READINGS, readings) : tableOf('Tests', TESTS, tests) },
+          tests === undefined ? tablePart('Figures', READINGS, readings) : tablePart('Tests', TESTS, tests),
           { notes: historyLines(found) },
         ],
       },
@@ -56,13 +56,13 @@ function barLines(found: Explanation): string[] {
   const day = imported_at.slice(0, 10)
   const imported = begun === undefined ? day : `${begun.imported_at.slice(0, 10)} to ${day}`
   const traded = volume === null ? 'unknown' : whole(volume)
-  return [
-    ...(found.date_note === null ? [] : [`note: ${found.date_note}`]),
+  return compact([
+    found.date_note !== null && `note: ${found.date_note}`,
     bandLine(found),
     `open ${figure(open)}  high ${figure(high)}  low ${figure(low)}  close ${figure(close)}  volume ${traded}`,
     `${prices} prices from ${sourceOf(found)}, imported ${imported}`,
-    ...(found.price_note === null ? [] : [`note: ${found.price_note}`]),
-  ]
+    found.price_note !== null && `note: ${found.price_note}`,
+  ])
 }
 
 function sourceOf({ source_bars: { first, last, bars, of }, ...found }: Explanation): string {
@@ -80,11 +80,13 @@ function bandLine({ band, undefined_because, in_force, entered, bars_in_force, i
 }
 
 function historyLines({ bars_before, history_from, warm_up, initial, band }: Explanation): string[] {
-  const lines = [`${whole(bars_before)} bars of history before this one, from ${history_from} on.`]
-  if (warm_up.bars > 0 && warm_up.first_date !== null)
-    lines.push(`The field needs ${whole(warm_up.bars)} bars first; it can have a band from ${warm_up.first_date} on.`)
-  if (initial && band !== null) lines.push('No event: a first band is entered by no transition.')
-  return lines
+  return compact([
+    `${whole(bars_before)} bars of history before this one, from ${history_from} on.`,
+    warm_up.bars > 0 &&
+      warm_up.first_date !== null &&
+      `The field needs ${whole(warm_up.bars)} bars first; it can have a band from ${warm_up.first_date} on.`,
+    initial && band !== null && 'No event: a first band is entered by no transition.',
+  ])
 }
 
 function eventParagraphs({ windows, stability, flips, flips_lookback }: ExplainedEvent): Paragraph[] {
@@ -92,15 +94,10 @@ function eventParagraphs({ windows, stability, flips, flips_lookback }: Explaine
   const rows = Object.entries(windows).map(([window, seen]) => ({ window, ...seen }))
   const notes = [`stability: ${stability?.because}`]
   if (flips !== undefined) notes.push(`flips in the last ${flips_lookback}: ${flips.join(', ')}`)
+  const ranked = 'Each return is ranked among the returns over as many bars that had ended by then.'
   return [
     { heading: ['Event'], parts: [{ notes }] },
-    {
-      heading: [],
-      parts: [
-        { table: tableOf('What followed', WINDOWS, rows) },
-        { notes: ['Each return is ranked among the returns over as many bars that had ended by then.'] },
-      ],
-    },
+    { heading: [], parts: [tablePart('What followed', WINDOWS, rows), { notes: [ranked] }] },
   ]
 }
 

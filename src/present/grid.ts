@@ -9,20 +9,32 @@ import {
   type Cell,
   type Column,
   cell,
+  compact,
   type Description,
   type Kind,
   type Part,
+  pageNote,
   type Records,
   type Section,
+  section,
   type Table,
   type Tile,
-  tableOf,
+  tablePart,
 } from './description.js'
 import { EVERY } from './long-tables.js'
 import { count, listed, probability, ratio, returnText, shareText, UNKNOWN, whole, words } from './numbers.js'
-import { outOfSampleSections, validationSections } from './performance.js'
+import { outOfSampleSection, validationSection } from './performance.js'
 import { statisticsRow } from './records.js'
-import { originFacts, rangeTexts, readingSection, whoText } from './words.js'
+import {
+  originFacts,
+  overfittingText,
+  rangeTexts,
+  readingSection,
+  stopped,
+  strategies,
+  triedText,
+  whoText,
+} from './words.js'
 
 /** What a statistic is. */
 const KINDS: Readonly<Record<GridStatistic, Kind>> = {
@@ -53,14 +65,11 @@ const nameOf = (statistic: GridStatistic): string => NAMES[statistic] ?? words(s
 /** What each combination came to, and whether the best of them is more than luck. */
 export function describeGrid(found: Grid): Description {
   const { axes, cells, statistic, best } = found
+  const keys = axes.map(({ key }) => words(key))
   return {
     document: found,
     kind: 'Grid of strategies',
-    question: `Which ${listed(
-      axes.map(({ key }) => words(key)),
-      4,
-      'settings',
-    )} had the best ${nameOf(statistic)} on ${listed(found.tickers)}, and does the best of ${whole(cells.length)} mean anything?`,
+    question: `Which ${listed(keys, 4, 'settings')} had the best ${nameOf(statistic)} on ${listed(found.tickers)}, and does the best of ${whole(cells.length)} mean anything?`,
     answer: answerOf(found),
     heading: [
       `${whoText(found.tickers)}  ${count(cells.length, 'combination')} of ${axes.map(({ key }) => key).join(', ')}  ${found.timeframe}`,
@@ -72,20 +81,23 @@ export function describeGrid(found: Grid): Description {
     lead: [{ table: mapsOf(found)[0]!.table }, { notes: [legendOf(found)] }],
     warnings: found.warnings,
     tiles: tilesOf(found),
-    facts: [
-      ...(best === null ? [] : [['Rules of the best', `${inWords(best.strategy)}.`] as const]),
+    facts: compact([
+      best && (['Rules of the best', `${inWords(best.strategy)}.`] as const),
       ...axes.map(({ key, values }) => [words(key), values.join(', ')] as const),
       ...originFacts(found),
-    ],
-    sections: [
-      ...(best === null ? [] : outOfSampleSections({ ...found, strategy: best.strategy })),
+    ]),
+    sections: compact([
+      best && outOfSampleSection({ ...found, strategy: best.strategy }),
       mapSection(found),
       bestSection(found),
-      ...validationSections(found),
+      validationSection(found),
       cellsSection(found),
-      settingsSection(found),
+      assumedSection(found.assumptions, [
+        best && pageNote('This is the strategy file of the best combination; kept in a file, it makes it again.'),
+        best && { on: 'page', code: JSON.stringify(best.strategy, null, 2) },
+      ]),
       readingSection('grid'),
-    ],
+    ]),
     long: [{ key: 'cells', keep: 'first', whole: EVERY.cells }],
   }
 }
@@ -96,7 +108,7 @@ function valueText(statistic: GridStatistic, value: number | null): string {
   return kind === 'return' ? returnText(value) : kind === 'share' ? shareText(value) : ratio(value)
 }
 
-function settingText({ axes }: Grid, { values }: GridCell): string {
+function settingText({ axes }: Grid, { values }: Pick<GridCell, 'values'>): string {
   return values.map((value, i) => `${words(axes[i]!.key)} ${value}`).join(', ')
 }
 
@@ -136,16 +148,14 @@ function isOne([first, ...others]: readonly GridCell[]): boolean {
 
 /** What speaks against the best beside its deflated ratio, as of one backtest; and how often such a choice fails. */
 function doubtsOf({ pbo, validation }: Grid, { statistics, trade_statistics: trades }: GridCell): string[] {
-  const outside = validation?.test?.statistics.total_return ?? null
-  return [
-    ...((statistics.total_return ?? 0) > 0 ? [] : ['nothing was earned']),
-    ...(trades.n < LEAST_UNITS ? ['so few trades show little'] : []),
+  const overfit = pbo?.probability ?? 0
+  return compact([
+    (statistics.total_return ?? 0) <= 0 && 'nothing was earned',
+    trades.n < LEAST_UNITS && 'so few trades show little',
     // Bailey and others reject what is more often overfitted than tests are wrong.
-    ...(pbo === null || pbo.probability < NOTHING_FOUND
-      ? []
-      : [`the probability of overfitting is ${probability(pbo.probability)}`]),
-    ...(outside === null || outside > 0 ? [] : ['out of sample it lost']),
-  ]
+    overfit >= NOTHING_FOUND && `the probability of overfitting is ${probability(overfit)}`,
+    (validation?.test?.statistics.total_return ?? 1) <= 0 && 'out of sample it lost',
+  ])
 }
 
 function tilesOf(found: Grid): Tile[] {
@@ -165,11 +175,7 @@ function tilesOf(found: Grid): Tile[] {
       note: around === undefined ? '' : `mean of ${whole(around.n)}, at least ${valueText(statistic, around.least)}`,
     },
     { label: 'Smoothness', value: ratio(smoothness), note: 'correlation with the neighbours: 1 a hill, 0 noise' },
-    {
-      label: 'Deflated Sharpe',
-      value: probability(trials.deflated_sharpe),
-      note: `by ${count(trials.n, 'strategy', 'strategies')}`,
-    },
+    { label: 'Deflated Sharpe', value: probability(trials.deflated_sharpe), note: `by ${strategies(trials.n)}` },
     {
       label: 'Overfitting',
       value: shareText(pbo?.probability ?? null),
@@ -190,7 +196,7 @@ function mapsOf(found: Grid): { named: string; table: Table }[] {
   const ofBest = best === null ? 0 : Math.floor(best.cell / size)
   const order = [ofBest, ...outer.keys()].filter((map, i) => i === 0 || map !== ofBest)
   return order.map(map => {
-    const named = outer[map]!.map((value, i) => `${words(axes[i]!.key)} ${value}`).join(', ')
+    const named = settingText(found, { values: outer[map]! })
     const caption = `${nameOf(statistic)}${named === '' ? '' : `, ${named}`}`
     return { named, table: heatTable(found, { down, across, from: map * size, caption }) }
   })
@@ -204,30 +210,23 @@ function legendOf({ statistic, axes }: Grid): string {
 function mapSection(found: Grid): Section {
   const maps = mapsOf(found)
   const left = maps.length - MOST_MAPS
-  return {
-    id: 'map',
-    title: 'Other maps',
-    untitled: true,
-    ...(maps.length === 1 ? { on: 'terminal' as const } : {}),
-    parts: [
-      ...maps.slice(0, MOST_MAPS).flatMap(({ named, table }, i): Part[] => {
-        const on = i === 0 ? { on: 'terminal' as const } : {}
-        return [...(named === '' ? [] : [{ ...on, notes: [`With ${named}:`] }]), { ...on, table }]
-      }),
-      { on: 'terminal', notes: [legendOf(found)] },
-      ...(left > 0 ? [{ notes: [`${count(left, 'more map')} in --json and --csv.`] }] : []),
-    ],
-  }
+  return section({ id: 'map', title: 'Other maps', untitled: true, ...(maps.length === 1 && { on: 'terminal' }) }, [
+    ...maps.slice(0, MOST_MAPS).flatMap(({ named, table }, i): Part[] => {
+      const on = i === 0 ? 'terminal' : undefined
+      return compact([named !== '' && { on, notes: [`With ${named}:`] }, { on, table }])
+    }),
+    { on: 'terminal', notes: [legendOf(found)] },
+    left > 0 && { notes: [`${count(left, 'more map')} in --json and --csv.`] },
+  ])
 }
 
-interface MapPart {
-  down: Grid['axes'][number]
-  across: Grid['axes'][number] | null
-  from: number
-  caption: string
-}
+type Axis = Grid['axes'][number]
 
-function heatTable({ cells, best, statistic }: Grid, { down, across, from, caption }: MapPart): Table {
+/** @param from place of the first cell of the map */
+function heatTable(
+  { cells, best, statistic }: Grid,
+  { down, across, from, caption }: { down: Axis; across: Axis | null; from: number; caption: string },
+): Table {
   const known = cells.flatMap(({ value }) => value ?? [])
   const [least, greatest] = [Math.min(...known), Math.max(...known)]
   const columns = across?.values ?? [nameOf(statistic)]
@@ -262,11 +261,9 @@ function heatTable({ cells, best, statistic }: Grid, { down, across, from, capti
 function bestSection(found: Grid): Section {
   const { best, cells, statistic, smoothness, trials, pbo, reasons } = found
   if (best === null)
-    return {
-      id: 'best',
-      title: 'Is the best real?',
-      parts: [{ notes: ['There is no best: no combination has a value.'] }],
-    }
+    return section({ id: 'best', title: 'Is the best real?' }, [
+      { notes: ['There is no best: no combination has a value.'] },
+    ])
   const top = cells[best.cell]!
   const { n, mean, least, greatest } = best.neighbours
   const value = (of: number | null): string => valueText(statistic, of)
@@ -278,30 +275,20 @@ function bestSection(found: Grid): Section {
     smoothness === null
       ? 'Smoothness: too few combinations have a value, or they do not vary.'
       : `Smoothness: ${ratio(smoothness)}, the correlation of the combinations with the means of their neighbours; 1 is a hill, about 0 what luck makes.`
-  const ever = trials.ledger === null ? '' : `, ${whole(trials.ledger)} in the ledger of trials`
   const deflated =
     trials.deflated_sharpe === null
       ? (trials.reason ?? UNKNOWN)
       : `${probability(trials.deflated_sharpe)}, the probability that its ratio is above what the best of ${whole(trials.n)} would show by luck`
-  const overfit =
-    pbo === null
-      ? (reasons.pbo ?? UNKNOWN)
-      : `${probability(pbo.probability)}, how often the best of one half of the days is not above the median of the other (${count(pbo.splits, 'split')})`
-  return {
-    id: 'best',
-    title: `Is the best of ${whole(cells.length)} real?`,
-    short: 'Best of many',
-    parts: [
-      {
-        notes: [
-          `Best: ${settingText(found, top)}, ${nameOf(statistic)} ${value(top.value)}, ${count(top.trade_statistics.n, 'trade')}.`,
-          `${around} ${smooth}`,
-          `Tried: ${count(trials.run, 'strategy', 'strategies')} in this run${ever}. Deflated Sharpe ratio: ${deflated}.`,
-          `Probability of overfitting (CSCV): ${overfit}.`,
-        ].map(text => text.replace(/\.\.$/, '.')),
-      },
-    ],
-  }
+  return section({ id: 'best', title: `Is the best of ${whole(cells.length)} real?`, short: 'Best of many' }, [
+    {
+      notes: [
+        `Best: ${settingText(found, top)}, ${nameOf(statistic)} ${value(top.value)}, ${count(top.trade_statistics.n, 'trade')}.`,
+        `${around} ${smooth}`,
+        stopped(`${triedText(trials)} Deflated Sharpe ratio: ${deflated}`),
+        overfittingText(pbo, reasons.pbo ?? UNKNOWN),
+      ],
+    },
+  ])
 }
 
 /** Rows that a terminal shows. */
@@ -310,38 +297,24 @@ const MOST_ROWS = 10
 function cellsSection({ axes, cells, statistic }: Grid): Section {
   const ranked = cells.toSorted((a, b) => (b.value ?? Number.NEGATIVE_INFINITY) - (a.value ?? Number.NEGATIVE_INFINITY))
   const columns: Column<GridCell>[] = [
-    ...axes.map(
-      ({ key }, i): Column<GridCell> => ({ title: words(key), kind: 'text', of: ({ values }) => values[i]! }),
-    ),
+    ...axes.map(({ key }, i): Column<GridCell> => {
+      return { title: words(key), kind: 'text', of: ({ values }) => values[i]! }
+    }),
     { title: 'Trades', kind: 'count', of: own => own.trade_statistics.n },
     { title: 'Mean', kind: 'return', spare: 3, hint: 'Net return a trade', of: own => own.trade_statistics.mean },
     { title: 'Hit', kind: 'share', spare: 4, of: own => own.trade_statistics.hit_rate },
     { title: 'Return', kind: 'return', spare: 2, of: ({ statistics }) => statistics.total_return },
     { title: 'A year', kind: 'return', spare: 5, of: ({ statistics }) => statistics.cagr },
     { title: 'Sharpe', kind: 'ratio', of: ({ statistics }) => statistics.sharpe },
-    {
-      title: 'Worst',
-      kind: 'return',
-      spare: 1,
-      hint: 'Worst drawdown',
-      of: ({ statistics }) => statistics.max_drawdown,
-    },
-    ...(['sharpe', 'total_return', 'cagr', 'max_drawdown', 'mean', 'hit_rate'].includes(statistic)
-      ? []
-      : [{ title: nameOf(statistic), kind: KINDS[statistic], of: ({ value }: GridCell) => value }]),
+    { title: 'Worst', kind: 'return', spare: 1, hint: 'Worst drawdown', of: own => own.statistics.max_drawdown },
   ]
+  if (!['sharpe', 'total_return', 'cagr', 'max_drawdown', 'mean', 'hit_rate'].includes(statistic))
+    columns.push({ title: nameOf(statistic), kind: KINDS[statistic], of: ({ value }) => value })
   const left = cells.length - MOST_ROWS
-  return {
-    id: 'cells',
-    title: `By ${nameOf(statistic)}`,
-    short: 'All combinations',
-    parts: [
-      { table: tableOf('What each combination came to', columns, ranked, { limit: MOST_ROWS }) },
-      ...(left > 0
-        ? [{ on: 'terminal' as const, notes: [`${count(left, 'more combination')} in --json and --csv.`] }]
-        : []),
-    ],
-  }
+  return section({ id: 'cells', title: `By ${nameOf(statistic)}`, short: 'All combinations' }, [
+    tablePart('What each combination came to', columns, ranked, { limit: MOST_ROWS }),
+    left > 0 && { on: 'terminal', notes: [`${count(left, 'more combination')} in --json and --csv.`] },
+  ])
 }
 
 /** A row a combination. */
@@ -351,18 +324,4 @@ export function gridRecords({ axes, cells, statistic }: Grid): Records {
     return { ...settings, statistic, value, ...statisticsRow(told) }
   })
   return { columns: Object.keys(rows[0] ?? {}), rows }
-}
-
-function settingsSection({ assumptions, best }: Grid): Section {
-  return assumedSection(assumptions, [
-    ...(best === null
-      ? []
-      : [
-          {
-            on: 'page' as const,
-            notes: ['This is the strategy file of the best combination; kept in a file, it makes it again.'],
-          },
-          { on: 'page' as const, code: JSON.stringify(best.strategy, null, 2) },
-        ]),
-  ])
 }

@@ -1,9 +1,9 @@
 import type { Backtest, Trade } from '../backtest/result.js'
 import type { EventStudy, Occurrence } from '../study/result.js'
 import type { Sweep, SweepCell } from '../sweep/result.js'
-import { type Column, plain, type Table, tableOf } from './description.js'
+import { type Column, compact, plain, type Table, tableOf } from './description.js'
 import { words } from './numbers.js'
-import { stateText } from './words.js'
+import { bySpelling, stateText } from './words.js'
 
 /** The one table of each result that may be long, and that people sort: its page's script makes it again. */
 export function longTable(result: EventStudy | Backtest | Sweep): Table {
@@ -22,44 +22,24 @@ export const EVERY = {
 /** Each event of a study, and what followed it. */
 export function occurrencesTable({ windows, context, occurrences }: EventStudy): Table {
   // Newest first; of one date by ticker.
-  const rows = [...occurrences].sort((a, b) =>
-    a.date < b.date ? 1 : a.date > b.date ? -1 : a.ticker < b.ticker ? -1 : 1,
-  )
-  const settled: Column<Occurrence>[] = [
-    { title: 'Stability', kind: 'text', of: ({ stability }) => stability },
-    { title: 'Flips', kind: 'count', of: ({ flips }) => flips },
-  ]
-  const of = (
-    title: string,
-    values: (row: Occurrence) => Record<string, number | null>,
-    window: string,
-    tone?: typeof plain,
-  ) => ({
-    title,
-    kind: 'return' as const,
-    of: (row: Occurrence) => values(row)[window] ?? null,
-    ...(tone === undefined ? {} : { tone }),
-  })
-  const columns: Column<Occurrence>[] = [
+  const rows = [...occurrences].sort((a, b) => bySpelling(b.date, a.date) || bySpelling(a.ticker, b.ticker))
+  const isSettled = occurrences.some(({ stability }) => stability !== null)
+  const longest = windows.at(-1)?.window
+  const columns = compact<Column<Occurrence>>([
     { title: 'Date', kind: 'date', of: ({ date }) => date },
     { title: 'Ticker', kind: 'text', of: ({ ticker }) => ticker },
     { title: 'From', kind: 'text', of: ({ prev_band }) => prev_band },
     { title: 'To', kind: 'text', of: ({ band }) => band },
-    ...(occurrences.some(({ stability }) => stability !== null) ? settled : []),
-    ...(context === null
-      ? []
-      : [
-          { title: `${context.ticker} was`, kind: 'text' as const, of: ({ context_band }: Occurrence) => context_band },
-        ]),
+    isSettled && { title: 'Stability', kind: 'text', of: ({ stability }) => stability },
+    isSettled && { title: 'Flips', kind: 'count', of: ({ flips }) => flips },
+    context && { title: `${context.ticker} was`, kind: 'text', of: ({ context_band }) => context_band },
     { title: 'Close', kind: 'price', of: ({ close }) => close },
-    ...windows.map(({ window }) => of(window, ({ returns }) => returns, window)),
-    ...windows
-      .slice(-1)
-      .flatMap(({ window }) => [
-        of(`MFE ${window}`, ({ mfe }) => mfe, window, plain),
-        of(`MAE ${window}`, ({ mae }) => mae, window, plain),
-      ]),
-  ]
+    ...windows.map(({ window }): Column<Occurrence> => {
+      return { title: window, kind: 'return', of: ({ returns }) => returns[window] ?? null }
+    }),
+    longest && { title: `MFE ${longest}`, kind: 'return', of: ({ mfe }) => mfe[longest] ?? null, tone: plain },
+    longest && { title: `MAE ${longest}`, kind: 'return', of: ({ mae }) => mae[longest] ?? null, tone: plain },
+  ])
   return tableOf('Events, newest first', columns, rows, {
     sorted: { cut: 'the newest', whole: EVERY.occurrences },
     empty: 'There is no such event.',
@@ -68,9 +48,7 @@ export function occurrencesTable({ windows, context, occurrences }: EventStudy):
 
 export function tradesTable({ trades, ranking }: Backtest): Table {
   // Newest entry first; of one date by ticker.
-  const rows = [...trades].sort((a, b) =>
-    a.entry_date === b.entry_date ? (a.ticker < b.ticker ? -1 : 1) : a.entry_date < b.entry_date ? 1 : -1,
-  )
+  const rows = [...trades].sort((a, b) => bySpelling(b.entry_date, a.entry_date) || bySpelling(a.ticker, b.ticker))
   return tableOf('Trades, newest first', tradeColumns(trades, ranking), rows, {
     sorted: { cut: 'the newest', whole: EVERY.trades },
     empty: 'There was no trade.',
@@ -78,12 +56,12 @@ export function tradesTable({ trades, ranking }: Backtest): Table {
 }
 
 function tradeColumns(trades: readonly Trade[], ranking: Backtest['ranking']): Column<Trade>[] {
-  const context = trades.some(({ context_band }) => context_band !== null)
-  return [
+  const isBeside = trades.some(({ context_band }) => context_band !== null)
+  return compact([
     { title: 'Signal', kind: 'date', of: ({ signal_date }) => signal_date },
     { title: 'Ticker', kind: 'text', of: ({ ticker }) => ticker },
     { title: 'Band', kind: 'text', of: ({ prev_band, band }) => `${prev_band} → ${band}` },
-    ...(context ? [{ title: 'Context', kind: 'text' as const, of: ({ context_band }: Trade) => context_band }] : []),
+    isBeside && { title: 'Context', kind: 'text', of: ({ context_band }) => context_band },
     ...rankColumn<Trade>(ranking),
     { title: 'In', kind: 'date', of: ({ entry_date }) => entry_date },
     { title: 'at', kind: 'price', of: ({ entry_price }) => entry_price },
@@ -96,7 +74,7 @@ function tradeColumns(trades: readonly Trade[], ranking: Backtest['ranking']): C
     { title: 'P&L', kind: 'money', of: ({ pnl }) => pnl },
     { title: 'MFE', kind: 'return', of: ({ mfe }) => mfe, tone: plain },
     { title: 'MAE', kind: 'return', of: ({ mae }) => mae, tone: plain },
-  ]
+  ])
 }
 
 /** What signals were ranked by: a band, or a number. */
@@ -134,12 +112,12 @@ function isFound({ q }: SweepCell): boolean {
 /** What makes a cell stands last on a terminal, where it may go on in lines below; a page has a column for each part of it. */
 function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
   const page = { kind: 'text', on: 'page' } as const
-  return [
+  return compact<Column<SweepCell>>([
     { ...page, title: 'Field', of: cell => cell.field, mark: cell => (isFound(cell) ? ' ★' : undefined) },
-    ...(by === 'ticker' ? [{ ...page, title: 'Ticker', of: ({ ticker }: SweepCell) => ticker ?? 'all' }] : []),
+    by === 'ticker' && { ...page, title: 'Ticker', of: ({ ticker }) => ticker ?? 'all' },
     { ...page, title: 'Band', of: ({ band }) => band },
-    ...(prev_band ? [{ ...page, title: 'From', of: ({ prev_band }: SweepCell) => prev_band ?? 'any' }] : []),
-    ...(contexts.length > 0 ? [{ ...page, title: 'Context', of: contextText }] : []),
+    prev_band && { ...page, title: 'From', of: ({ prev_band }) => prev_band ?? 'any' },
+    contexts.length > 0 && { ...page, title: 'Context', of: contextText },
     { title: 'Window', kind: 'window', on: 'page', of: ({ window }) => window },
     { title: 'q', kind: 'probability', of: ({ q }) => q, tone: cell => (isFound(cell) ? 'strong' : undefined) },
     { title: 'p', kind: 'probability', spare: 3, hint: 'Studentised circular shift', of: ({ p }) => p },
@@ -156,12 +134,12 @@ function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
       kind: 'ratio',
       spare: 9,
       of: ({ t }) => t,
-      tone: ({ t }) => (t !== null && Math.abs(t) > 3 ? 'strong' : undefined),
+      tone: ({ t }) => (Math.abs(t ?? 0) > 3 ? 'strong' : undefined),
     },
     { title: 'Lost', kind: 'count', on: 'page', of: ({ lost }) => lost },
     { title: 'Cell', kind: 'text', wraps: true, on: 'terminal', of: cellText },
     { ...page, title: 'Remark', optional: true, of: ({ reason }) => reason },
-  ]
+  ])
 }
 
 function contextText({ context }: SweepCell): string | null {

@@ -1,17 +1,23 @@
 import type { Backtest, Benchmark, EquityStatistics, TradeStatistics, Validation } from '../backtest/result.js'
+import { title } from '../errors.js'
 import type { Way } from '../params/studies.js'
 import {
+  type Cell,
   type Column,
+  type Content,
   cell,
+  compact,
   type Heading,
   type Kind,
+  pageNote,
   type Records,
   reasonsPart,
   type Section,
+  section,
   type Table,
   type Tile,
   type Trend,
-  tableOf,
+  tablePart,
 } from './description.js'
 import { count, percentage, ratio, returnRange, returnText, shareRange, shareText, whole } from './numbers.js'
 
@@ -45,6 +51,30 @@ export function statisticsOf({ bars_a_year, strategy }: Annualised): Row<EquityS
   ]
 }
 
+/** Numbers of several side by side: what they are called, what they are, what each has, how they are made. */
+export type SideBySide = readonly [name: string, kind: Kind, values: readonly Content[], formula?: string]
+
+/** A row for each kind of number. @param more of every cell */
+export function sideBySide(
+  caption: string,
+  heads: readonly Heading[],
+  rows: readonly SideBySide[],
+  more: Partial<Cell> = {},
+): Table {
+  const isMade = rows.some(([, , , formula]) => formula !== undefined)
+  const made: Heading[] = isMade ? [{ title: 'How it is made', kind: 'text', on: 'page' }] : []
+  return {
+    caption,
+    columns: [{ title: '', kind: 'text' }, ...heads, ...made],
+    rows: rows.map(([name, kind, values, formula = '']) => [
+      cell('text', name),
+      ...values.map(value => ({ ...cell(kind, value), ...more })),
+      ...made.map(() => cell('text', formula)),
+    ]),
+    whole: 'json',
+  }
+}
+
 /** What the names and formulas of statistics stand on. */
 type Annualised = Pick<Backtest, 'bars_a_year'> & { strategy: Pick<Backtest['strategy'], 'risk_free'> }
 
@@ -62,7 +92,6 @@ const AGAINST: readonly Row<Omit<Benchmark, 'statistics' | 'equity' | 'years'>>[
 /** The strategy beside what holding made of the same money. */
 export function statisticsSection(found: Backtest): Section {
   const { statistics, benchmarks } = found
-  const title = wholeTitle(found)
   const reasons = [
     { where: 'strategy', reasons: statistics.reasons },
     ...benchmarks.flatMap(({ name, statistics, reasons }) => [
@@ -72,85 +101,58 @@ export function statisticsSection(found: Backtest): Section {
   ]
   const all = statisticsOf(found)
   const short = all.filter(([, , , , on]) => on === undefined)
-  return {
-    id: 'performance',
-    title: title?.[0] ?? 'Performance',
-    short: 'Performance',
-    ...(title === null ? { untitled: true as const } : { phrases: title.slice(1) }),
-    parts: [
-      { on: 'short', table: beside(found, short, []) },
-      { on: 'wide', table: beside(found, all, benchmarks.length === 0 ? [] : AGAINST) },
-      ...reasonsPart(reasons).map(part => ({ ...part, on: 'page' as const })),
-    ],
-  }
+  return section({ id: 'performance', short: 'Performance', ...wholeTitle(found) }, [
+    { on: 'short', table: besideBenchmarks(found, short, []) },
+    { on: 'wide', table: besideBenchmarks(found, all, benchmarks.length === 0 ? [] : AGAINST) },
+    reasonsPart(reasons, 'page'),
+  ])
 }
 
-function beside(found: Backtest, statistics: readonly Row<EquityStatistics>[], against: typeof AGAINST): Table {
-  const { benchmarks } = found
-  return {
-    caption: `Statistics of the equity over ${count(found.statistics.bars, 'bar')}`,
-    columns: [
-      { title: '', kind: 'text' },
-      { title: 'Strategy', kind: 'return' },
-      ...benchmarks.map(({ name }, i) => ({
-        title: name.replace(' and ', ' & '),
-        kind: 'return' as const,
-        ...(i === 0 ? {} : { spare: i }),
-      })),
-      { title: 'How it is made', kind: 'text', on: 'page' },
+function besideBenchmarks(
+  { statistics, benchmarks }: Backtest,
+  rows: readonly Row<EquityStatistics>[],
+  against: typeof AGAINST,
+): Table {
+  const heads = benchmarks.map(({ name }, i): Heading => {
+    return { title: name.replace(' and ', ' & '), kind: 'return', ...(i > 0 && { spare: i }) }
+  })
+  const all = [statistics, ...benchmarks.map(({ statistics }) => statistics)]
+  return sideBySide(
+    `Statistics of the equity over ${count(statistics.bars, 'bar')}`,
+    [{ title: 'Strategy', kind: 'return' }, ...heads],
+    [
+      ...rows.map(([name, kind, key, formula]): SideBySide => [name, kind, all.map(own => own[key]), formula]),
+      ...against.map(([name, kind, key, formula]): SideBySide => {
+        return [name, kind, ['', ...benchmarks.map(benchmark => benchmark[key])], formula]
+      }),
     ],
-    rows: [
-      ...statistics.map(([name, kind, key, formula]) => [
-        cell('text', name),
-        cell(kind, found.statistics[key]),
-        ...benchmarks.map(({ statistics }) => cell(kind, statistics[key])),
-        cell('text', formula),
-      ]),
-      ...against.map(([name, kind, key, formula]) => [
-        cell('text', name),
-        cell('text', ''),
-        ...benchmarks.map(benchmark => cell(kind, benchmark[key])),
-        cell('text', formula),
-      ]),
-    ],
-    whole: 'json',
-  }
+  )
 }
 
 /** What of an equity curve is told of the tests, too. */
 const TESTED = ['total_return', 'cagr', 'sharpe', 'probabilistic_sharpe', 'max_drawdown', 'exposure']
 
 /** What came of it on data that it was not chosen on: before everything else, which was seen when choosing. */
-export function outOfSampleSections(found: Annualised & Pick<Backtest, 'validation'>): Section[] {
+export function outOfSampleSection(found: Annualised & Pick<Backtest, 'validation'>): Section | null {
   const { validation } = found
-  if (validation === null || validation.test === null) return []
+  if (validation === null || validation.test === null) return null
   const { statistics: equity, trade_statistics: trades } = validation.test
   const tests = testsOf(validation)
-  const rows = [
+  const rows: SideBySide[] = [
     ...statisticsOf(found)
       .filter(([, , key]) => TESTED.includes(key))
-      .map(([name, kind, key]) => [cell('text', name), cell(kind, equity[key])]),
-    [cell('text', 'trades'), cell('count', trades.n)],
-    [cell('text', 'mean a trade, net'), cell('return', trades.mean)],
-    [cell('text', 'won'), cell('text', wonText(trades, ''))],
+      .map(([name, kind, key]): SideBySide => [name, kind, [equity[key]]]),
+    ['trades', 'count', [trades.n]],
+    ['mean a trade, net', 'return', [trades.mean]],
+    ['won', 'text', [wonText(trades, '')]],
   ]
-  const columns = [
-    { title: '', kind: 'text' },
-    { title: 'Tests', kind: 'return' },
-  ] as const
-  return [
-    {
-      id: 'out-of-sample',
-      title: 'Out of sample',
-      phrases: [
-        partsText(validation.kind, tests.length),
-        ...(tests.length === 0 ? [] : [`${tests[0]!.from} to ${tests.at(-1)!.to}`]),
-      ],
-      parts: [
-        { table: { caption: 'What came of it on data that it was not chosen on', columns, rows, whole: 'json' } },
-      ],
-    },
-  ]
+  const caption = 'What came of it on data that it was not chosen on'
+  const phrases = compact([
+    partsText(validation.kind, tests.length),
+    tests.length > 0 && `${tests[0]!.from} to ${tests.at(-1)!.to}`,
+  ])
+  const table = sideBySide(caption, [{ title: 'Tests', kind: 'return' }], rows)
+  return section({ id: 'out-of-sample', title: 'Out of sample', phrases }, [{ table }])
 }
 
 /** `76% won (95% 58-88%)` */
@@ -183,11 +185,7 @@ export function outOfSampleTiles({ validation }: Backtest): Tile[] {
     },
     { label: label('Sharpe'), value: ratio(statistics.sharpe), note: `${returnText(statistics.cagr)} a year` },
     { label: label('worst drawdown'), value: returnText(statistics.max_drawdown), note: parts },
-    {
-      label: label('trades'),
-      value: whole(trades.n),
-      note: `mean ${returnText(trades.mean)}, ${wonText(trades)}`,
-    },
+    { label: label('trades'), value: whole(trades.n), note: `mean ${returnText(trades.mean)}, ${wonText(trades)}` },
   ]
 }
 
@@ -199,12 +197,12 @@ export function wholeWords({ validation }: Backtest): string | null {
 }
 
 /** The same as a heading. */
-function wholeTitle({ validation }: Backtest): string[] | null {
-  if (validation === null) return null
+function wholeTitle({ validation }: Backtest): Pick<Section, 'title' | 'untitled' | 'phrases'> {
+  if (validation === null) return { title: 'Performance', untitled: true }
   const [first, ...more] = validation.candidates
-  return first === undefined
-    ? ['All data', 'the parts to check on among them']
-    : [`First of ${more.length + 1} candidates (${first})`, 'all data', 'not what was chosen']
+  if (first === undefined) return { title: 'All data', phrases: ['the parts to check on among them'] }
+  const title = `First of ${more.length + 1} candidates (${first})`
+  return { title, phrases: ['all data', 'not what was chosen'] }
 }
 
 /** What each way to check on other dates is called. */
@@ -223,29 +221,18 @@ export function partsOf({ kind }: Validation): string {
 type Fold = Omit<Validation['folds'][number], 'role'>
 
 /** The parts of the data, one line each, and all test parts together. */
-export function validationSections({ validation }: Pick<Backtest, 'validation'>): Section[] {
-  if (validation === null) return []
+export function validationSection({ validation }: Pick<Backtest, 'validation'>): Section | null {
+  if (validation === null) return null
   const { kind, folds, purged, test, candidates } = validation
-  const all: Fold[] =
-    test === null
-      ? []
-      : [{ ...test, name: 'all tests', from: '', to: '', trades: test.trade_statistics.n, chosen: null }]
   const chosen: Column<Fold> = { title: 'Chosen', kind: 'text', of: ({ chosen }) => chosen ?? '' }
-  const rows = [...folds.map(fold => ({ ...fold, name: `${fold.name} ${fold.role}` })), ...all]
-  return [
-    {
-      id: 'validation',
-      title: WAYS[kind],
-      phrases: [`${count(purged, 'trade')} left out between the parts`],
-      parts: [
-        {
-          table: tableOf('Parts of the data', candidates.length > 0 ? [...FOLDS, chosen] : FOLDS, rows, {
-            whole: 'json',
-          }),
-        },
-      ],
-    },
-  ]
+  const rows: readonly Fold[] = compact([
+    ...folds.map(fold => ({ ...fold, name: `${fold.name} ${fold.role}` })),
+    test && { ...test, name: 'all tests', from: '', to: '', trades: test.trade_statistics.n, chosen: null },
+  ])
+  const columns = candidates.length > 0 ? [...FOLDS, chosen] : FOLDS
+  const phrases = [`${count(purged, 'trade')} left out between the parts`]
+  const table = tablePart('Parts of the data', columns, rows, { whole: 'json' })
+  return section({ id: 'validation', title: WAYS[kind], phrases }, [table])
 }
 
 const FOLDS: readonly Column<Fold>[] = [
@@ -264,52 +251,33 @@ type Yearly = Pick<Benchmark, 'name' | 'years'>
 
 /** Every year of the strategy beside what holding did in it. */
 export function yearsSection(found: Backtest): Section {
-  return {
-    id: 'years',
-    title: 'Year by year',
-    short: 'Years',
-    on: 'wide',
-    parts: [
-      { table: yearsTable(yearly(found)) },
-      {
-        on: 'page',
-        notes: [
-          'Each calendar year from the close before it to its last; the first and the last may be parts of a year. The worst drawdown is from the highest close of the same year, that close before it included: a fall that began a year earlier counts from there.',
-        ],
-      },
-    ],
-  }
+  return section({ id: 'years', title: 'Year by year', short: 'Years', on: 'wide' }, [
+    { table: yearsTable(yearly(found)) },
+    pageNote(
+      'Each calendar year from the close before it to its last; the first and the last may be parts of a year. The worst drawdown is from the highest close of the same year, that close before it included: a fall that began a year earlier counts from there.',
+    ),
+  ])
 }
 
-/** What is told of a year, and how its column is called beside whose it is. */
-type Key = 'return' | 'max_drawdown'
-const KEYS: readonly Key[] = ['return', 'max_drawdown']
-const CALLED: Readonly<Record<Key, string>> = { return: '', max_drawdown: ', drawdown' }
-
-/** A row a year: the return of each, then the worst drawdown of each. */
-export function yearsTable(all: readonly Yearly[], keys: readonly Key[] = KEYS): Table {
+/** A row a year: the return of each, then the worst drawdown of each, unless returns alone are shown. */
+export function yearsTable(all: readonly Yearly[], isShort = false): Table {
   const years = [...new Set(all.flatMap(({ years }) => years.map(({ year }) => year)))].sort((a, b) => a - b)
-  const known = all.map(one => new Map(one.years.map(year => [year.year, year])))
-  const columns = (key: Key, place: number): Heading[] =>
-    all.map(({ name }, i) => ({
-      title: `${titleOf(name)}${CALLED[key]}`,
-      kind: 'return',
-      ...(place === 0 && i === 0 ? {} : { spare: i + place * all.length }),
-    }))
+  const drawdowns = isShort ? [] : all.map(one => ({ ...one, key: 'max_drawdown' as const, called: ', drawdown' }))
+  const columns = [...all.map(one => ({ ...one, key: 'return' as const, called: '' })), ...drawdowns]
   return {
-    caption: keys.length > 1 ? 'Return and worst drawdown of each calendar year' : 'Return of each calendar year',
-    columns: [{ title: 'Year', kind: 'date' }, ...keys.flatMap(columns)],
+    caption: isShort ? 'Return of each calendar year' : 'Return and worst drawdown of each calendar year',
+    columns: [
+      { title: 'Year', kind: 'date' },
+      ...columns.map(({ name, called }, i): Heading => {
+        return { title: title(name.replace(' and ', ' & ')) + called, kind: 'return', ...(i > 0 && { spare: i }) }
+      }),
+    ],
     rows: years.map(year => [
       cell('date', String(year)),
-      ...keys.flatMap(key => known.map(own => cell('return', own.get(year)?.[key] ?? null))),
+      ...columns.map(({ years, key }) => cell('return', years.find(own => own.year === year)?.[key] ?? null)),
     ]),
     whole: 'json',
   }
-}
-
-function titleOf(name: string): string {
-  const short = name.replace(' and ', ' & ')
-  return `${short.charAt(0).toUpperCase()}${short.slice(1)}`
 }
 
 /** The years as a line beside words; none where there is but one. */

@@ -11,10 +11,11 @@ import type { Tally } from '../tally/tally.js'
 import { describeBacktest } from './backtest.js'
 import type { PriceChart } from './chart.js'
 import { describeComparison } from './comparison.js'
-import type { Description } from './description.js'
+import { compact, type Description } from './description.js'
 import { describeGrid } from './grid.js'
 import { describeStudy } from './study.js'
 import { describeSweep } from './sweep.js'
+import { bySpelling } from './words.js'
 
 /** What has a page. */
 export type Reported = Priced | Tally
@@ -51,39 +52,21 @@ export async function inputsOf(
 function inputsNamed(found: Priced): Inputs {
   const { tickers, timeframe } = found
   if (found.schema === 'bands.sweep/1') {
-    const { fields, contexts, when, lag } = found
-    return { tickers, timeframe, fields: withCondition(fields, when), lags: [lag ?? 0], beside: contexts }
+    const { fields, contexts, when, lag = 0 } = found
+    return { tickers, timeframe, fields: compact([...fields, when]), lags: [lag], beside: contexts }
   }
   if ('fields' in found) return { tickers, timeframe, fields: found.fields, lags: found.lags, beside: found.contexts }
   if (found.schema === 'bands.study/1') {
-    const { field, when, lag, context, benchmark } = found
-    return {
-      tickers,
-      timeframe,
-      fields: withCondition([field], when),
-      lags: [lag ?? 0],
-      beside: besides(context, benchmark),
-    }
+    const { field, when, lag = 0, context, benchmark } = found
+    return { tickers, timeframe, fields: compact([field, when]), lags: [lag], beside: besides(context, benchmark) }
   }
   const { entry, benchmark, lag = 0 } = found.strategy
-  return {
-    tickers,
-    timeframe,
-    fields: fieldsOf(found.strategy),
-    lags: [lag],
-    beside: besides(entry.context, benchmark),
-  }
+  const beside = besides(entry.context, benchmark)
+  return { tickers, timeframe, fields: fieldsOf(found.strategy), lags: [lag], beside }
 }
 
-function withCondition(fields: readonly string[], when: string | undefined): readonly string[] {
-  return when === undefined ? fields : [...fields, when]
-}
-
-function besides(
-  context: { ticker: string; field: string; lag?: number } | null,
-  benchmark: string | null,
-): Inputs['beside'] & {} {
-  return [...(context === null ? [] : [context]), ...(benchmark === null ? [] : [{ ticker: benchmark, field: null }])]
+function besides(context: { ticker: string; field: string; lag?: number } | null, benchmark: string | null) {
+  return compact([context, benchmark !== null && { ticker: benchmark, field: null }])
 }
 
 const ADJUSTMENTS: Readonly<Record<Adjustment, string>> = {
@@ -120,17 +103,16 @@ export async function priceCharts(source: PricedSource, question: ChartQuestion)
 export function chartedTickers({ tickers, marked }: Pick<ChartQuestion, 'tickers' | 'marked'>): string[] {
   const marks = new Map(tickers.map(ticker => [ticker, 0]))
   for (const { ticker } of marked) marks.set(ticker, (marks.get(ticker) ?? 0) + 1)
-  const ranked = [...marks].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+  const ranked = [...marks].sort(([a, m], [b, n]) => n - m || bySpelling(a, b))
   const withMarks = ranked.filter(([, n]) => n > 0)
   const chosen = withMarks.length > 0 ? withMarks.slice(0, CHARTED_TICKERS) : ranked.slice(0, 1)
   return chosen.map(([ticker]) => ticker).sort()
 }
 
 function priceChart({ ticker, series }: MarketBars, states: States, question: ChartQuestion): PriceChart {
-  const first = question.first === null ? null : parseDay(question.first)
-  const last = question.last === null ? null : parseDay(question.last)
-  const from = first === null ? 0 : series.days.findIndex(day => day >= first)
-  const beyond = last === null ? -1 : series.days.findIndex(day => day > last)
+  const [first, last] = [question.first, question.last].map(date => (date === null ? null : parseDay(date)))
+  const from = first == null ? 0 : series.days.findIndex(day => day >= first)
+  const beyond = last == null ? -1 : series.days.findIndex(day => day > last)
   const bars = from < 0 ? [] : Array.from(series.days.subarray(from, beyond < 0 ? undefined : beyond))
   const dates = bars.map(formatDay)
   const places = new Map(dates.map((date, i) => [date, i]))
@@ -182,12 +164,13 @@ export async function hashOfInputs(
       for (const one of states) hash.update(stateBytes(one))
     }
   }
-  const nameOf = ({ ticker, field, lag = 0 }: (typeof beside)[number]): string =>
-    `${ticker} ${field}${lag > 0 ? ` lag ${lag}` : ''}`
-  const named = new Map(beside.map(other => [nameOf(other), other]))
-  for (const name of [...named.keys()].sort()) {
-    const { ticker, field } = named.get(name)!
-    const asked = { tickers: [ticker], fields: field === null ? [] : [field], timeframe }
+  const named = new Map(
+    beside.map(({ ticker, field, lag = 0 }) => [
+      `${ticker} ${field}${lag > 0 ? ` lag ${lag}` : ''}`,
+      { tickers: [ticker], fields: field === null ? [] : [field], timeframe },
+    ]),
+  )
+  for (const [name, asked] of [...named].sort(([a], [b]) => bySpelling(a, b))) {
     const { prices, states } = await first(source.states(asked))
     hash.update(`beside ${name}`).update(barBytes(prices))
     for (const one of states) hash.update(stateBytes(one))

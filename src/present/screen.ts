@@ -2,10 +2,9 @@ import { invalid, suggest } from '../errors.js'
 import type { ExportedEvent } from '../model/event.js'
 import { windowNames } from '../model/terms.js'
 import type { Changes, Screen, ScreenMatch } from '../screen/screen.js'
-import { type Column, column, type Described, type Paragraph, tableOf } from './description.js'
-import { signTone } from './events.js'
+import { type Column, column, compact, type Described, type Paragraph, type Part, tablePart } from './description.js'
 import { count, figure } from './numbers.js'
-import { describeTally } from './tally.js'
+import { describeTally, gainTone } from './tally.js'
 
 /** How the matches are shown. */
 interface ScreenLook {
@@ -19,33 +18,24 @@ interface ScreenLook {
 
 /** Which tickers a condition holds of, or became true of; for machines a row a match. */
 export function describeScreen(found: Screen, look: ScreenLook = {}): Described {
-  const columns = columnsOf(found.subjects, found.tally !== undefined)
-  const names = [...columns.keys()]
-  const chosen = (look.columns ?? names).map(name => [name, columnNamed('columns', name, columns)] as const)
+  const { condition, as_of, tally } = found
+  const columns = columnsOf(found.subjects, tally !== undefined)
+  const chosen = look.columns?.map(name => columnNamed('columns', name, columns)) ?? columns
   const matches = look.sort === undefined ? found.matches : sorted(found.matches, look.sort, columns)
-  const { tally } = found
-  const shown = { ...found, matches }
   return {
-    document: shown,
-    columns: ['condition', 'as_of', ...chosen.map(([name]) => name)],
+    document: { ...found, matches },
+    columns: ['condition', 'as_of', ...chosen.map(({ key }) => key)],
     rows: matches.map(match => {
-      const values = chosen.map(([name, { of }]) => [name, of(match)])
-      return { condition: found.condition, as_of: found.as_of, ...Object.fromEntries(values) }
+      return { condition, as_of, ...Object.fromEntries(chosen.map(({ key, of }) => [key, of(match)])) }
     }),
     paragraphs: [
       {
         heading: headingOf(found),
-        parts: [
-          {
-            table: tableOf(
-              'Matches',
-              chosen.map(([, told]) => told),
-              matches,
-            ),
-          },
-          ...trendPart(matches, look.closes),
+        parts: compact([
+          tablePart('Matches', chosen, matches),
+          trendPart(matches, look.closes),
           { notes: notesOf(found) },
-        ],
+        ]),
       },
       ...(tally === undefined ? [] : pooled(tally)),
     ],
@@ -80,74 +70,64 @@ function pooled(tally: NonNullable<Screen['tally']>): Paragraph[] {
 /** As many matches are drawn. */
 const MOST_DRAWN = 10
 
-function trendPart(matches: readonly ScreenMatch[], closes: ScreenLook['closes']): Paragraph['parts'] {
-  if (closes === undefined || closes.size === 0) return []
+function trendPart(matches: readonly ScreenMatch[], closes: ScreenLook['closes']): Part | null {
+  if (closes === undefined || closes.size === 0) return null
   const trend = matches.slice(0, MOST_DRAWN).map(({ ticker, close }) => {
-    const values = closes.get(ticker) ?? []
-    return { name: ticker, values, text: figure(close) }
+    return { name: ticker, values: closes.get(ticker) ?? [], text: figure(close) }
   })
-  return [{ on: 'screen', trend }]
+  return { on: 'screen', trend }
 }
 
-/** By the name that each has in CSV. */
-function columnsOf(subjects: readonly string[], isTallied: boolean): ReadonlyMap<string, Column<ScreenMatch>> {
-  const own: [string, Column<ScreenMatch>][] = [
-    ['ticker', column('ticker')],
-    ['timeframe', { ...column('timeframe'), on: 'pipe' }],
-    ['date', { ...column('date', 'date'), spare: 3 }],
-    ['since', column('since', 'date')],
-    ['bars', column('bars', 'bars')],
-    ...subjects.map((name, i): [string, Column<ScreenMatch>] => [
-      name,
-      { title: name, verbatim: true, kind: 'text', spare: 6 + i, of: ({ bands }) => bands[name] ?? null },
-    ]),
-    ['close', column('close', 'price', { spare: 1 })],
-    ['age_days', { title: 'Age', kind: 'count', spare: 5, of: ({ age_days }) => age_days }],
+/** A column with the name that it has in CSV. */
+type Named = Column<ScreenMatch> & { key: string }
+
+function columnsOf(subjects: readonly string[], isTallied: boolean): readonly Named[] {
+  return [
+    column('ticker'),
+    column('timeframe', 'text', { on: 'pipe' }),
+    column('date', 'date', { spare: 3 }),
+    column('since', 'date'),
+    column('bars', 'bars'),
+    ...subjects.map((key, i): Named => {
+      return { key, title: key, verbatim: true, kind: 'text', spare: 6 + i, of: ({ bands }) => bands[key] ?? null }
+    }),
+    column('close', 'price', { spare: 1 }),
+    { key: 'age_days', title: 'Age', kind: 'count', spare: 5, of: ({ age_days }) => age_days },
+    ...(isTallied ? TALLY_COLUMNS : []),
   ]
-  return new Map(isTallied ? [...own, ...TALLY_COLUMNS] : own)
 }
 
 /** What followed the ticker's own onsets over the window in the middle. */
-const TALLY_COLUMNS: readonly [string, Column<ScreenMatch>][] = [
-  ['onsets', { title: 'Onsets', kind: 'count', of: ({ tally }) => tally?.events ?? null }],
-  ['window', { title: 'Window', kind: 'window', spare: 4, of: match => middleOf(match)?.window ?? null }],
-  [
-    'gain_share',
-    {
-      title: 'Gain',
-      kind: 'share',
-      of: match => middleOf(match)?.gain.share ?? null,
-      tone: match => {
-        const { gain, base } = middleOf(match) ?? {}
-        return gain?.share == null || base?.gain_share == null ? undefined : signTone(gain.share - base.gain_share)
-      },
+const TALLY_COLUMNS: readonly Named[] = [
+  { key: 'onsets', title: 'Onsets', kind: 'count', of: ({ tally }) => tally?.events ?? null },
+  { key: 'window', title: 'Window', kind: 'window', spare: 4, of: match => middleOf(match)?.window ?? null },
+  {
+    key: 'gain_share',
+    title: 'Gain',
+    kind: 'share',
+    of: match => middleOf(match)?.gain.share ?? null,
+    tone: match => {
+      const middle = middleOf(match)
+      return middle && gainTone(middle)
     },
-  ],
-  ['base_gain_share', { title: 'Usual', kind: 'share', of: match => middleOf(match)?.base.gain_share ?? null }],
-  ['mean', { title: 'Mean', kind: 'return', spare: 2, of: match => middleOf(match)?.returns.mean ?? null }],
+  },
+  { key: 'base_gain_share', title: 'Usual', kind: 'share', of: match => middleOf(match)?.base.gain_share ?? null },
+  { key: 'mean', title: 'Mean', kind: 'return', spare: 2, of: match => middleOf(match)?.returns.mean ?? null },
 ]
 
 function middleOf({ tally }: ScreenMatch) {
   return tally?.windows[Math.floor(tally.windows.length / 2)]
 }
 
-function columnNamed(
-  param: string,
-  name: string,
-  columns: ReadonlyMap<string, Column<ScreenMatch>>,
-): Column<ScreenMatch> {
-  const found = columns.get(name)
+function columnNamed(param: string, name: string, columns: readonly Named[]): Named {
+  const found = columns.findLast(({ key }) => key === name)
   if (found !== undefined) return found
-  const allowed = [...columns.keys()]
+  const allowed = columns.map(({ key }) => key)
   throw invalid('not_allowed', { param, value: name, allowed, suggestions: suggest(name, allowed) })
 }
 
 /** Ascending, or descending after `:desc`; what is not known comes last either way. */
-function sorted(
-  matches: readonly ScreenMatch[],
-  sort: string,
-  columns: ReadonlyMap<string, Column<ScreenMatch>>,
-): ScreenMatch[] {
+function sorted(matches: readonly ScreenMatch[], sort: string, columns: readonly Named[]): ScreenMatch[] {
   const [, name, way] = /^(.*?)(?::(asc|desc))?$/.exec(sort)!
   const { of } = columnNamed('sort', name!, columns)
   const sign = way === 'desc' ? -1 : 1
@@ -170,7 +150,7 @@ export function describeChanges(found: Changes, tickers: number): Described {
     paragraphs: [
       {
         heading: [`${count(changes.length, 'change')} ${after}`, `of ${count(tickers, 'ticker')}`, `as of ${as_of}`],
-        parts: [{ table: tableOf('Changes', changeColumns(isMixed), changes, { grouped: true }) }],
+        parts: [tablePart('Changes', changeColumns(isMixed), changes, { grouped: true })],
       },
     ],
   }

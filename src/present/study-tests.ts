@@ -1,11 +1,15 @@
 import { PERFORMANCES } from '../model/series.js'
 import { type EventStudy, type StudyWindow, shiftsUsed } from '../study/result.js'
-import { type Column, type Part, reasonsPart, type Section, tableOf } from './description.js'
+import { type Column, compact, pageNote, reasonsPart, type Section, section, tablePart } from './description.js'
 import { whole, words } from './numbers.js'
 import { SIGNS } from './words.js'
 
 /** The window that a row is of. */
-export const WINDOW: Column<StudyWindow> = { title: 'Window', kind: 'window', of: ({ window }) => window }
+export const WINDOW: Column<Pick<StudyWindow, 'window'>> = {
+  title: 'Window',
+  kind: 'window',
+  of: ({ window }) => window,
+}
 
 export function shiftsText({ least, most }: { least: number; most: number }): string {
   return least === most ? whole(least) : `${whole(least)} to ${whole(most)}`
@@ -22,123 +26,76 @@ export function testSections({ windows, resamples }: EventStudy): Section[] {
   const used = shiftsUsed(windows)
   const draws = `${used === null ? '' : `${shiftsText(used)} shifts; `}${whole(resamples)} resamples.`
   return [
-    {
-      id: 'tests',
-      title: 'Tests of the difference against any bar',
-      short: 'Tests',
-      on: 'wide',
-      parts: [
-        {
-          on: 'page',
-          notes: [
-            `All tests are two-sided and ask whether the difference from any bar is 0. The first of each window is the one to go by: it allows for windows that overlap, for tickers that move together and for events in volatile times; the plain shift takes the days of the events for days like others; of few stretches of events the other tests find less than they should. ${draws}`,
-          ],
-        },
-        { table: tableOf('Tests of the difference', TESTS, tests, { grouped: true, whole: 'json' }) },
-      ],
-    },
-    {
-      id: 'intervals',
-      title: 'Intervals of the difference, 95%',
-      short: 'Intervals',
-      on: 'wide',
-      parts: [
-        {
-          table: tableOf('95% intervals of the difference', INTERVALS, intervals, {
-            grouped: true,
-            whole: 'json',
-            empty: 'No interval was asked for.',
-          }),
-        },
-      ],
-    },
+    section({ id: 'tests', title: 'Tests of the difference against any bar', short: 'Tests', on: 'wide' }, [
+      pageNote(
+        `All tests are two-sided and ask whether the difference from any bar is 0. The first of each window is the one to go by: it allows for windows that overlap, for tickers that move together and for events in volatile times; the plain shift takes the days of the events for days like others; of few stretches of events the other tests find less than they should. ${draws}`,
+      ),
+      tablePart('Tests of the difference', TESTS, tests, BY_WINDOW),
+    ]),
+    section({ id: 'intervals', title: 'Intervals of the difference, 95%', short: 'Intervals', on: 'wide' }, [
+      tablePart('95% intervals of the difference', INTERVALS, intervals, {
+        ...BY_WINDOW,
+        empty: 'No interval was asked for.',
+      }),
+    ]),
   ]
 }
 
-const TESTS: readonly Column<Of<'tests'>>[] = [
-  { title: 'Window', kind: 'window', of: ({ window }) => window },
-  { title: 'Statistic', kind: 'statistic', of: ({ statistic }) => statistic },
-  { title: 'df', kind: 'degrees', spare: 1, of: ({ df }) => df },
-  { title: 'p', kind: 'probability', of: ({ p }) => p },
-  { title: 'Test', kind: 'text', of: ({ name }) => name },
+/** Several rows a window. */
+export const BY_WINDOW = { grouped: true, whole: 'json' } as const
+
+/** What the page alone says of a row. */
+const BESIDE: readonly Column<Pick<Of<'tests'>, 'n' | 'reason'>>[] = [
   { title: 'n', kind: 'count', on: 'page', of: ({ n }) => n },
   { title: 'Why there is none', kind: 'text', on: 'page', optional: true, of: ({ reason }) => reason },
 ]
 
+const TESTS: readonly Column<Of<'tests'>>[] = [
+  WINDOW,
+  { title: 'Statistic', kind: 'statistic', of: ({ statistic }) => statistic },
+  { title: 'df', kind: 'degrees', spare: 1, of: ({ df }) => df },
+  { title: 'p', kind: 'probability', of: ({ p }) => p },
+  { title: 'Test', kind: 'text', of: ({ name }) => name },
+  ...BESIDE,
+]
+
 const INTERVALS: readonly Column<Of<'intervals'>>[] = [
-  { title: 'Window', kind: 'window', of: ({ window }) => window },
+  WINDOW,
   { title: 'Diff 95%', kind: 'return', of: ({ low, high }) => [low, high] },
   { title: 'Block', kind: 'tenth', spare: 1, of: ({ block }) => block },
   { title: 'Method', kind: 'text', of: ({ method }) => method },
-  { title: 'n', kind: 'count', on: 'page', of: ({ n }) => n },
-  { title: 'Why there is none', kind: 'text', on: 'page', optional: true, of: ({ reason }) => reason },
+  ...BESIDE,
 ]
 
 /** What else the events can be held against. */
 export function otherSections({ windows, field, bands }: EventStudy): Section[] {
   const others = windows.flatMap(({ window, other_bands }) => other_bands.map(other => ({ ...other, window })))
+  const isAsked = ({ band }: { band: string }): string => (bands?.includes(band) ? 'asked about' : '')
   const columns: Column<(typeof others)[number]>[] = [
-    { title: 'Window', kind: 'window', of: ({ window }) => window },
+    WINDOW,
     { title: 'Band', kind: 'text', of: ({ band }) => band },
     { title: 'n', kind: 'count', of: ({ n }) => n },
     { title: 'Mean', kind: 'return', of: ({ mean }) => mean },
     { title: 'Hit', kind: 'share', spare: 0, of: ({ hit }) => hit },
-    {
-      title: '',
-      kind: 'text',
-      on: 'page',
-      optional: true,
-      of: ({ band }) => (bands?.includes(band) ? 'asked about' : ''),
-    },
+    { title: '', kind: 'text', on: 'page', optional: true, of: isAsked },
   ]
-  return [
-    {
-      id: 'random',
-      title: 'Random entry: other dates of the same tickers',
-      short: 'Random entry',
-      on: 'wide' as const,
-      parts: [
-        {
-          table: tableOf(
-            'Entries at random dates in the same tickers; events whose windows overlap move together',
-            RANDOM,
-            windows,
-          ),
-        },
-      ],
-    },
-    ...(others.length === 0
-      ? []
-      : [
-          {
-            id: 'bands',
-            title: `Other bands of ${field}`,
-            short: 'Other bands',
-            on: 'wide' as const,
-            parts: [
-              {
-                on: 'page' as const,
-                notes: ['If every band is followed by much the same, the band that was asked about says little.'],
-              },
-              {
-                table: tableOf('Returns after the bands of the field', columns, others, {
-                  grouped: true,
-                  whole: 'json',
-                }),
-              },
-            ],
-          },
-        ]),
-    ...aftermathSections(windows),
-    {
-      id: 'why',
-      title: 'Why there is nothing',
-      short: 'Missing',
-      on: 'wide' as const,
-      parts: reasonsPart(windows.map(({ window, reasons }) => ({ where: window, reasons }))),
-    },
-  ].filter(({ parts }) => parts.length > 0)
+  const missing = reasonsPart(windows.map(({ window, reasons }) => ({ where: window, reasons })))
+  return compact([
+    section(
+      { id: 'random', title: 'Random entry: other dates of the same tickers', short: 'Random entry', on: 'wide' },
+      [tablePart(RANDOM_CAPTION, RANDOM, windows)],
+    ),
+    others.length > 0 &&
+      section({ id: 'bands', title: `Other bands of ${field}`, short: 'Other bands', on: 'wide' }, [
+        pageNote('If every band is followed by much the same, the band that was asked about says little.'),
+        tablePart('Returns after the bands of the field', columns, others, BY_WINDOW),
+      ]),
+    aftermathSection(windows),
+    missing && section({ id: 'why', title: 'Why there is nothing', short: 'Missing', on: 'wide' }, [missing]),
+  ])
 }
+
+const RANDOM_CAPTION = 'Entries at random dates in the same tickers; events whose windows overlap move together'
 
 const RANDOM: readonly Column<StudyWindow>[] = [
   WINDOW,
@@ -163,9 +120,9 @@ const RANDOM: readonly Column<StudyWindow>[] = [
 type Told = StudyWindow & { aftermath: NonNullable<StudyWindow['aftermath']> }
 
 /** The aftermath bands after the events beside those after any bar. */
-function aftermathSections(windows: readonly StudyWindow[]): Section[] {
+function aftermathSection(windows: readonly StudyWindow[]): Section | null {
   const told = windows.filter((window): window is Told => window.aftermath !== null)
-  if (told.length === 0) return []
+  if (told.length === 0) return null
   const sum = (counts: readonly number[]): number => counts.reduce((all, n) => all + n, 0)
   const stacks = told.flatMap(({ window, aftermath: { counts, base } }) => [
     { label: window, note: `events, n ${sum(counts)}`, counts, isBase: false },
@@ -190,17 +147,13 @@ function aftermathSections(windows: readonly StudyWindow[]): Section[] {
       of: ({ aftermath }) => aftermath.p,
     },
   ]
-  const parts: Part[] = [
-    {
-      on: 'page',
-      notes: ["Each return ranked against the ticker's own past: sharp is the worst or best 5%, flat the middle 20%."],
-    },
-    { on: 'page', stacks: { id: 'stacked', title: 'Shares of the aftermath bands', names: 'short', of: stacks } },
-    {
-      table: tableOf('Counts after the events, with the share over that of any bar (lift)', columns, told, {
-        whole: 'json',
-      }),
-    },
-  ]
-  return [{ id: 'aftermath', title: 'Aftermath, events against any bar (lift)', short: 'Aftermath', on: 'wide', parts }]
+  const caption = 'Counts after the events, with the share over that of any bar (lift)'
+  return section(
+    { id: 'aftermath', title: 'Aftermath, events against any bar (lift)', short: 'Aftermath', on: 'wide' },
+    [
+      pageNote("Each return ranked against the ticker's own past: sharp is the worst or best 5%, flat the middle 20%."),
+      { on: 'page', stacks: { id: 'stacked', title: 'Shares of the aftermath bands', names: 'short', of: stacks } },
+      tablePart(caption, columns, told, { whole: 'json' }),
+    ],
+  )
 }

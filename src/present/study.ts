@@ -6,16 +6,20 @@ import { eventPrice, pathChart, pathCountChart, pricesSection, windowHistogram }
 import {
   assumedSection,
   type Column,
+  compact,
   type Description,
-  type Estimate,
+  type Estimates,
+  type Fact,
+  pageNote,
   plain,
   type Section,
+  section,
   type Tile,
-  tableOf,
+  tablePart,
 } from './description.js'
 import { EVERY, occurrencesTable } from './long-tables.js'
 import { count, either, listed, probability, returnRange, returnText, shareRange, whole } from './numbers.js'
-import { otherSections, shiftsText, testSections, WINDOW } from './study-tests.js'
+import { BY_WINDOW, otherSections, shiftsText, testSections, WINDOW } from './study-tests.js'
 import {
   conditionTexts,
   fewestFact,
@@ -30,17 +34,21 @@ import {
 
 /** What followed the events, against what follows anyway. */
 export function describeStudy(study: EventStudy, prices: readonly PriceChart[] = []): Description {
-  const sections = [
-    ...windowSections(study),
-    ...pathSections(study),
+  const lastBar = endsEarly(study)
+  const hints = study.hints.map((hint): Fact => ['Left out', hint])
+  const sections = compact([
+    windowsSection(study),
+    contextSection(study),
+    ...abnormalSections(study),
+    pathSection(study),
     pricesSection(prices, study.tickers, eventPrice),
     ...distributionSections(study),
     ...testSections(study),
     ...otherSections(study),
     occurrencesSection(study),
-    settingsSection(study),
+    assumedSection(study.assumptions, [{ on: 'page', facts: [fewestFact(study), ...hints] }]),
     readingSection('study'),
-  ] satisfies Section[]
+  ])
   return {
     document: study,
     kind: 'Event study',
@@ -51,7 +59,11 @@ export function describeStudy(study: EventStudy, prices: readonly PriceChart[] =
     lead: [{ estimates: estimatesOf(study) }],
     warnings: study.warnings,
     tiles: tilesOf(study),
-    facts: [['Looks', looksText(study)], ...lastBar(study), ...originFacts(study)],
+    facts: compact([
+      ['Looks', looksText(study)],
+      lastBar !== null && ['Last bar of the tickers', lastBar],
+      ...originFacts(study),
+    ]),
     // Without an event a terminal has nothing to show.
     sections: study.events > 0 ? sections : sections.map(section => ({ ...section, on: 'page' })),
     long: [{ key: 'occurrences', keep: 'last', whole: EVERY.occurrences }],
@@ -70,9 +82,10 @@ function questionOf(study: EventStudy): string {
 }
 
 function headingOf(study: EventStudy): string[] {
-  const { tickers, field, bands, timeframe, events, as_of, last_bar } = study
+  const { tickers, field, bands, timeframe, events } = study
   const entered = stateText(field, bands)
-  const behind = as_of === null || last_bar === null || last_bar >= as_of ? '' : `, last bar ${last_bar}`
+  const lastBar = endsEarly(study)
+  const behind = lastBar === null ? '' : `, last bar ${lastBar}`
   const ranges = rangeTexts(study)
   return [
     `${whoText(tickers)}  ${entered}${fromText(study)}  ${timeframe}`,
@@ -99,9 +112,9 @@ function looksText({ trials: { run, ledger } }: EventStudy): string {
   return `${count(run, 'cell')} in this run${ledger === null ? '' : `, ${count(ledger, 'cell')} ever tried on this database`}`
 }
 
-/** Where the tickers end before what is known ends. */
-function lastBar({ last_bar, as_of }: EventStudy): [string, string][] {
-  return last_bar === null || as_of === null || last_bar >= as_of ? [] : [['Last bar of the tickers', last_bar]]
+/** The last bar, where the tickers end before what is known ends. */
+function endsEarly({ last_bar, as_of }: EventStudy): string | null {
+  return last_bar === null || as_of === null || last_bar >= as_of ? null : last_bar
 }
 
 /** Every window, so that nobody has chosen one. */
@@ -116,7 +129,7 @@ function tilesOf({ events, tickers, windows }: EventStudy): Tile[] {
         label: `After ${window.window}, against any bar`,
         value: returnText(diff),
         note: `${testedText(window)}, n ${whole(n)} (${apart})`,
-        ...(grey || diff === null ? { tone: 'faint' } : {}),
+        tone: grey || diff === null ? 'faint' : undefined,
       }
     }),
   ]
@@ -130,8 +143,9 @@ function testedText({ tests, intervals }: StudyWindow): string {
 }
 
 /** The windows; the columns of what is asked of some studies only are left out of the others. */
-function windowSections(study: EventStudy): Section[] {
+function windowsSection(study: EventStudy): Section {
   const { windows } = study
+  const grey = windows.map(window => window.grey)
   const isCalm = (window: StudyWindow): boolean => spreadOf(window) === 'narrow'
   const columns: Column<StudyWindow>[] = [
     ...COUNTS,
@@ -145,29 +159,18 @@ function windowSections(study: EventStudy): Section[] {
       ...(windows.some(isCalm) ? { mark: (window: StudyWindow) => (isCalm(window) ? '!' : ' ') } : {}),
     },
   ]
-  return [
-    {
-      id: 'windows',
-      title: 'What followed',
-      untitled: true,
-      parts: [{ table: tableOf('Returns from the close of the event', columns, windows, { grey: greyOf(windows) }) }],
-    },
-    ...contextSections(study),
-    ...abnormalSections(study),
-  ]
+  return section({ id: 'windows', title: 'What followed', untitled: true }, [
+    tablePart('Returns from the close of the event', columns, windows, { grey }),
+  ])
 }
 
-function greyOf(windows: readonly StudyWindow[]): boolean[] {
-  return windows.map(({ grey }) => grey)
-}
-
-function estimatesOf({ windows, tickers }: EventStudy) {
+function estimatesOf({ windows, tickers }: EventStudy): Estimates {
   return {
     id: 'forest',
     title: 'Mean return after the events, less that after any bar',
     note: 'with its 95% interval',
-    names: 'short' as const,
-    of: windows.map(({ window, n, n_indep, n_stretches, diff, intervals, grey, reasons }): Estimate => {
+    names: 'short',
+    of: windows.map(({ window, n, n_indep, n_stretches, diff, intervals, grey, reasons }) => {
       const { low = null, high = null } = intervals[0] ?? {}
       const note = `${whole(tickers.length > 1 ? n_stretches : n_indep)} independent of ${whole(n)}`
       return { label: window, note, value: diff, low, high, grey, reason: reasons.diff ?? 'no value' }
@@ -206,30 +209,21 @@ const RETURNS: readonly Column<StudyWindow>[] = [
 ]
 
 /** What such times bring anyway. */
-function contextSections({ context, windows }: EventStudy): Section[] {
-  const told = windows.filter(({ context_base }) => context_base !== null)
-  if (told.length === 0) return []
+function contextSection({ context, windows }: EventStudy): Section | null {
+  const told = windows.flatMap(({ window, context_base: base }) => (base === null ? [] : [{ window, ...base }]))
+  if (told.length === 0) return null
   const [state = 'of the same context'] = conditionTexts({ context, stability: null, max_flips: null })
-  const columns: Column<StudyWindow>[] = [
-    WINDOW,
-    {
-      title: 'Bars',
-      kind: 'count',
-      hint: 'Bars on which the context ticker was in a band asked for',
-      of: ({ context_base: base }) => base?.n ?? 0,
-    },
-    { title: 'Mean', kind: 'return', of: ({ context_base: base }) => base?.mean ?? null, tone: plain },
-    { title: 'Hit', kind: 'share', of: ({ context_base: base }) => base?.hit ?? null },
-    {
-      title: 'Diff',
-      kind: 'return',
-      hint: 'Mean after the events, less this mean',
-      of: ({ context_base: base }) => base?.diff ?? null,
-    },
-  ]
   const title = `Against any bar ${state}`
-  return [{ id: 'context', title, short: 'Same context', parts: [{ table: tableOf(title, columns, told) }] }]
+  return section({ id: 'context', title, short: 'Same context' }, [tablePart(title, CONTEXT, told)])
 }
+
+const CONTEXT: readonly Column<NonNullable<StudyWindow['context_base']> & { window: string }>[] = [
+  WINDOW,
+  { title: 'Bars', kind: 'count', hint: 'Bars on which the context ticker was in a band asked for', of: ({ n }) => n },
+  { title: 'Mean', kind: 'return', of: ({ mean }) => mean, tone: plain },
+  { title: 'Hit', kind: 'share', of: ({ hit }) => hit },
+  { title: 'Diff', kind: 'return', hint: 'Mean after the events, less this mean', of: ({ diff }) => diff },
+]
 
 type Told = StudyWindow & { abnormal: NonNullable<StudyWindow['abnormal']> }
 
@@ -243,30 +237,24 @@ function abnormalSections({ windows, abnormal, benchmark }: EventStudy): Section
     const { tests, reason } = window.abnormal
     const made = tests.filter(({ statistic }) => statistic !== null)
     const none = { statistic: null, p: null, name: reason ?? tests[0]?.reason ?? '' }
-    return (made.length === 0 ? [none] : made).map(test => ({ window, test }))
+    return (made.length === 0 ? [none] : made).map(test => ({ ...test, window: window.window, n: window.abnormal.n }))
   })
-  const all: Column<(typeof rows)[number]>[] = [
-    { title: 'Window', kind: 'window', of: ({ window }) => window.window },
-    { title: 'Statistic', kind: 'statistic', of: ({ test }) => test.statistic },
-    { title: 'p', kind: 'probability', of: ({ test }) => test.p },
-    { title: 'Test', kind: 'text', of: ({ test }) => test.name },
-    { title: 'n', kind: 'count', on: 'page', of: ({ window }) => window.abnormal.n },
+  const columns: Column<(typeof rows)[number]>[] = [
+    WINDOW,
+    { title: 'Statistic', kind: 'statistic', of: ({ statistic }) => statistic },
+    { title: 'p', kind: 'probability', of: ({ p }) => p },
+    { title: 'Test', kind: 'text', of: ({ name }) => name },
+    { title: 'n', kind: 'count', on: 'page', of: ({ n }) => n },
   ]
+  const phrases = ["P: Kolari and Pynnonen's test"]
+  const all = 'Tests of the abnormal return'
   return [
-    {
-      id: 'abnormal',
-      title,
-      short: 'Abnormal',
-      phrases: ["P: Kolari and Pynnonen's test"],
-      parts: [{ table: tableOf('Mean cumulative abnormal return', ABNORMAL, told) }],
-    },
-    {
-      id: 'abnormal-tests',
-      title: 'Tests of the abnormal return',
-      short: 'Its tests',
-      on: 'wide',
-      parts: [{ table: tableOf('Tests of the abnormal return', all, rows, { grouped: true, whole: 'json' }) }],
-    },
+    section({ id: 'abnormal', title, short: 'Abnormal', phrases }, [
+      tablePart('Mean cumulative abnormal return', ABNORMAL, told),
+    ]),
+    section({ id: 'abnormal-tests', title: all, short: 'Its tests', on: 'wide' }, [
+      tablePart(all, columns, rows, BY_WINDOW),
+    ]),
   ]
 }
 
@@ -287,64 +275,41 @@ const ABNORMAL: readonly Column<Told>[] = [
 ]
 
 /** The price around the event, on average. */
-function pathSections(study: EventStudy): Section[] {
-  if (study.path.length < 2) return []
-  return [
-    {
-      id: 'path',
-      title: 'Average path by bar, from the close of the event',
-      short: 'Path',
-      parts: [
-        {
-          on: 'page',
-          notes: [
-            'Bar 0 is the event and its close is 0%. What lies left of it was known when the event happened, and made it happen; only what lies right of it followed.',
-          ],
-        },
-        { chart: pathChart(study) },
-        { on: 'page', chart: pathCountChart(study), note: 'The fewer, the less the average right of it means.' },
-      ],
-    },
-  ]
+function pathSection(study: EventStudy): Section | null {
+  if (study.path.length < 2) return null
+  return section({ id: 'path', title: 'Average path by bar, from the close of the event', short: 'Path' }, [
+    pageNote(
+      'Bar 0 is the event and its close is 0%. What lies left of it was known when the event happened, and made it happen; only what lies right of it followed.',
+    ),
+    { chart: pathChart(study) },
+    { on: 'page', chart: pathCountChart(study), note: 'The fewer, the less the average right of it means.' },
+  ])
 }
 
 /** How the returns are spread: a terminal draws the window in the middle. */
 function distributionSections({ windows }: EventStudy): Section[] {
   const middle = windows[Math.floor((windows.length - 1) / 2)]
   const hit = middle === undefined || middle.grey ? [] : [`${shareRange(middle.hit)} above 0 (95%, if independent)`]
-  return [
-    {
-      id: 'distribution',
-      title: 'How the returns are spread',
-      short: 'Spread',
-      on: 'page',
-      parts: [
+  const title = 'How the returns are spread'
+  return compact([
+    section({ id: 'distribution', title, short: 'Spread', on: 'page' }, [
+      pageNote(
+        'Filled: after the events. Outlined: after any bar. Each adds up to 100%; the outermost bars hold all that lies beyond them.',
+      ),
+      { charts: windows.map(windowHistogram) },
+    ]),
+    middle?.histogram &&
+      section(
         {
-          notes: [
-            'Filled: after the events. Outlined: after any bar. Each adds up to 100%; the outermost bars hold all that lies beyond them.',
-          ],
+          id: 'middle',
+          title: `Returns over ${middle.window}`,
+          phrases: ['events / any bar', ...hit],
+          on: 'terminal',
         },
-        { charts: windows.map(windowHistogram) },
-      ],
-    },
-    ...(middle === undefined || middle.histogram === null
-      ? []
-      : [
-          {
-            id: 'middle',
-            title: `Returns over ${middle.window}`,
-            phrases: ['events / any bar', ...hit],
-            on: 'terminal' as const,
-            parts: [{ chart: windowHistogram(middle) }],
-          },
-        ]),
-    {
-      id: 'spread',
-      title: 'Distribution',
-      on: 'wide',
-      parts: [{ table: tableOf('How the returns are spread', SPREAD, windows, {}) }],
-    },
-  ]
+        [{ chart: windowHistogram(middle) }],
+      ),
+    section({ id: 'spread', title: 'Distribution', on: 'wide' }, [tablePart(title, SPREAD, windows)]),
+  ])
 }
 
 const SPREAD: readonly Column<StudyWindow>[] = [
@@ -370,28 +335,11 @@ function occurrencesSection(study: EventStudy): Section {
   const { tickers, occurrences } = study
   const entered = new Set(occurrences.map(({ ticker }) => ticker))
   const without = tickers.filter(ticker => !entered.has(ticker)).length
-  return {
-    id: 'events',
-    title: 'The events',
-    short: 'Events',
-    on: 'page',
-    parts: [
-      {
-        notes: [
-          `${count(occurrences.length, 'event')} of ${count(tickers.length, 'ticker')}${without > 0 ? `, ${without} of them without any` : ''}. Returns are from the close of the event to the close so many bars later; where there is none, the window has not elapsed.`,
-        ],
-      },
-      { table: occurrencesTable(study) },
-    ],
-  }
-}
-
-/** What was assumed, and how it was asked. */
-function settingsSection(study: EventStudy): Section {
-  return assumedSection(study.assumptions, [
-    {
-      on: 'page',
-      facts: [fewestFact(study), ...study.hints.map((hint): [string, string] => ['Left out', hint])],
-    },
+  const which = `${count(occurrences.length, 'event')} of ${count(tickers.length, 'ticker')}${without > 0 ? `, ${without} of them without any` : ''}`
+  return section({ id: 'events', title: 'The events', short: 'Events', on: 'page' }, [
+    pageNote(
+      `${which}. Returns are from the close of the event to the close so many bars later; where there is none, the window has not elapsed.`,
+    ),
+    { table: occurrencesTable(study) },
   ])
 }

@@ -6,28 +6,41 @@ import { pValueHistogram } from './charts.js'
 import {
   assumedSection,
   type Column,
+  compact,
   type Description,
+  type Estimates,
   type Fact,
+  pageNote,
   type Section,
+  section,
   type Tile,
-  tableOf,
+  tablePart,
 } from './description.js'
 import { cellsTable, cellText, EVERY } from './long-tables.js'
 import { count, listed, probability, ratio, returnText, shareText, UNKNOWN, whole } from './numbers.js'
 import { WAYS } from './performance.js'
-import { fewestFact, originFacts, rangeTexts, readingSection, whoText } from './words.js'
+import {
+  blocksText,
+  fewestFact,
+  originFacts,
+  overfittingText,
+  rangeTexts,
+  readingSection,
+  stopped,
+  whoText,
+} from './words.js'
 
 /** How many combinations were tried first, then the best of them, and whether the best one is real. */
 export function describeSweep(sweep: Sweep, { limit = 20 }: { limit?: number } = {}): Description {
   const nothing = sweep.cells.every(({ events }) => events === 0)
-  const sections: Section[] = [
+  const sections = compact([
     leadingSection(sweep),
     cellsSection(sweep, limit),
     bestSection(sweep),
-    ...validationSections(sweep),
+    validationSection(sweep),
     settingsSection(sweep),
     readingSection('sweep'),
-  ]
+  ])
   return {
     document: sweep,
     kind: 'Sweep',
@@ -54,17 +67,22 @@ export function describeSweep(sweep: Sweep, { limit = 20 }: { limit?: number } =
   }
 }
 
-function questionOf({ tickers, fields, when, lag, tried }: Sweep): string {
+function questionOf(sweep: Sweep): string {
+  const { tickers, fields, tried } = sweep
   const combinations = count(tried.cells, 'combination')
-  const held = [...(when === undefined ? [] : [`when ${when}`]), ...lagInWords(lag)].map(words => `, ${words}`)
+  const held = heldTexts(sweep).map(words => `, ${words}`)
   return `Which of ${combinations} of ${listed(fields, 2, 'fields')}${held.length === 0 ? '' : `${held.join('')},`} was followed by unusual returns of ${listed(tickers, 3)}?`
 }
 
+/** What all events are narrowed to. */
+function heldTexts({ when, lag }: Pick<Sweep, 'when' | 'lag'>): string[] {
+  return [...(when === undefined ? [] : [`when ${when}`]), ...lagInWords(lag)]
+}
+
 function headingOf(sweep: Sweep): string[] {
-  const { tickers, timeframe, fields, when, lag } = sweep
+  const { tickers, timeframe, fields } = sweep
   const what = fields.length <= 2 ? fields.join(', ') : count(fields.length, 'field')
-  const held = [...(when === undefined ? [] : [`when ${when}`]), ...lagInWords(lag)]
-  return [`${whoText(tickers)}  ${what}  ${timeframe}`, ...held, ...rangeTexts(sweep)]
+  return [`${whoText(tickers)}  ${what}  ${timeframe}`, ...heldTexts(sweep), ...rangeTexts(sweep)]
 }
 
 function nothingText({ tickers, tried: { cells } }: Sweep): string {
@@ -119,63 +137,41 @@ function cellsSection(sweep: Sweep, limit: number): Section {
   const { cells } = sweep
   const shown = cells.slice(0, limit)
   const more = cells.length - shown.length
-  const below = [
-    ...(more > 0 ? [`${whole(more)} more: --limit ${cells.length}, or --json, --csv and --cells FILE have all.`] : []),
-    ...(shown.some(cell => cell.grey)
-      ? [`Without P: ${tooFewEvents(sweep)}, or than 10 independent windows; counted as tried.`]
-      : []),
-  ]
-  return {
-    id: 'cells',
-    title: 'All cells',
-    short: 'Cells',
-    untitled: true,
-    parts: [
-      { on: 'page', notes: [`${triedText(sweep)} ${assumedText(sweep)}`] },
-      {
-        table: cellsTable(sweep, limit),
-      },
-      ...(below.length === 0 ? [] : [{ on: 'terminal' as const, notes: below }]),
-    ],
-  }
+  const below = compact([
+    more > 0 && `${whole(more)} more: --limit ${cells.length}, or --json, --csv and --cells FILE have all.`,
+    shown.some(cell => cell.grey) &&
+      `Without P: ${tooFewEvents(sweep)}, or than 10 independent windows; counted as tried.`,
+  ])
+  return section({ id: 'cells', title: 'All cells', short: 'Cells', untitled: true }, [
+    pageNote(`${triedText(sweep)} ${assumedText(sweep)}`),
+    { table: cellsTable(sweep, limit) },
+    { on: 'terminal', notes: below },
+  ])
 }
 
 /** The cells that stand out most, with their intervals. */
 function leadingSection({ cells }: Sweep): Section {
   const best = cells.filter(({ q }) => q !== null).slice(0, 15)
-  return {
-    id: 'leading',
-    title: 'The cells with the smallest q',
-    short: 'Leading',
-    on: 'page',
-    parts:
-      best.length === 0
-        ? [{ notes: ['No cell had enough independent windows to be tested.'] }]
-        : [
-            {
-              estimates: {
-                id: 'leading-forest',
-                title: 'Difference from any bar',
-                note: 'with its 95% interval, which is not corrected for how many were tried, as q is; n: events',
-                names: 'long',
-                of: best.map(cell => ({
-                  label: cellText(cell),
-                  note: `n ${whole(cell.n)}, q ${probability(cell.q)}`,
-                  value: cell.diff,
-                  low: cell.low,
-                  high: cell.high,
-                  grey: cell.grey,
-                  reason: cell.reason ?? '',
-                })),
-              },
-            },
-          ],
+  const estimates: Estimates = {
+    id: 'leading-forest',
+    title: 'Difference from any bar',
+    note: 'with its 95% interval, which is not corrected for how many were tried, as q is; n: events',
+    names: 'long',
+    of: best.map(cell => {
+      const { n, q, diff: value, low, high, grey, reason } = cell
+      const note = `n ${whole(n)}, q ${probability(q)}`
+      return { label: cellText(cell), note, value, low, high, grey, reason: reason ?? '' }
+    }),
   }
+  return section({ id: 'leading', title: 'The cells with the smallest q', short: 'Leading', on: 'page' }, [
+    best.length === 0 ? pageNote('No cell had enough independent windows to be tested.') : { estimates },
+  ])
 }
 
 /** Whether chance alone would have brought up one as good; each with the reason where it cannot be told. */
-function bestSection({ best: found }: Sweep): Section {
-  const { cells, resamples, reality_check, spa, deflated_sharpe, best_sharpe, pbo, reasons } = found
+function bestSection({ best }: Sweep): Section {
+  const { cells, resamples, block, reality_check, spa, deflated_sharpe, pbo, reasons } = best
+  const { best_cell, best_sharpe, best_sharpe_cell } = best
   const why = (name: string): string => reasons[name] ?? 'not told'
   const check = reality_check === null ? why('reality_check') : `p ${probability(reality_check)}`
   const ability =
@@ -186,56 +182,45 @@ function bestSection({ best: found }: Sweep): Section {
     deflated_sharpe === null
       ? why('deflated_sharpe')
       : `${probability(deflated_sharpe)}, the probability that its ${ratio(best_sharpe, 3)} a bar, the rise of the market included, is above what so many looks bring up`
-  const overfit =
-    pbo === null
-      ? why('pbo')
-      : `${probability(pbo.probability)}, how often the best of one half of the days is not above the median of the other (${whole(pbo.splits)} splits)`
-  const named = (cell: string | null): string => (cell === null ? '' : ` of ${cell}`)
-  const block = found.block === null ? '' : ` in blocks of ${ratio(found.block, 1)} bars on average`
-  return {
-    id: 'best',
-    title: `Is the best of ${whole(cells)} real?`,
-    short: 'Best of many',
-    phrases: [count(resamples, 'resample')],
-    parts: [
-      {
-        notes: [
-          `Reality check (White), of the differences from any bar: ${check}.`,
-          `Superior predictive ability (Hansen)${named(found.best_cell)}: ${ability}.`,
-          `Deflated Sharpe ratio, of holding after${found.best_sharpe_cell === null ? ' events' : ` ${found.best_sharpe_cell}`}: ${sharpe}.`,
-          `Probability of overfitting (CSCV): ${overfit}.`,
-        ].map(text => text.replace(/\.\.$/, '.')),
-      },
-      {
-        on: 'page',
-        notes: [
-          `Drawn${block}. White 2000; Hansen 2005, the consistent one, between cells that fell behind counting as far behind as they were, and none counting as behind; Bailey and López de Prado 2014; Bailey and others 2017.`,
-        ],
-      },
-    ],
-  }
+  const ofBest = best_cell === null ? '' : ` of ${best_cell}`
+  const drawn = block === null ? '' : ` in ${blocksText(block)}`
+  const head = { id: 'best', title: `Is the best of ${whole(cells)} real?`, short: 'Best of many' }
+  return section({ ...head, phrases: [count(resamples, 'resample')] }, [
+    {
+      notes: [
+        stopped(`Reality check (White), of the differences from any bar: ${check}`),
+        stopped(`Superior predictive ability (Hansen)${ofBest}: ${ability}`),
+        stopped(`Deflated Sharpe ratio, of holding after ${best_sharpe_cell ?? 'events'}: ${sharpe}`),
+        overfittingText(pbo, why('pbo')),
+      ],
+    },
+    pageNote(
+      `Drawn${drawn}. White 2000; Hansen 2005, the consistent one, between cells that fell behind counting as far behind as they were, and none counting as behind; Bailey and López de Prado 2014; Bailey and others 2017.`,
+    ),
+  ])
 }
 
 type Fold = NonNullable<Sweep['validation']>['folds'][number]
 
 /** What the cells that were chosen on some dates did on others. */
-function validationSections({ validation: found }: Sweep): Section[] {
-  if (found === null) return []
+function validationSection({ validation: found }: Sweep): Section | null {
+  if (found === null) return null
   const { kind, folds, test, paths } = found
   const all = `Chosen cells on data that did not choose them: n ${whole(test.n)}, mean ${returnText(test.mean)}, any bar ${returnText(test.base)}, difference ${returnText(test.diff)}, hit ${shareText(test.hit)}.`
   const ofPaths = paths === null ? [] : [`Mean of each path: ${paths.map(returnText).join(', ')}.`]
-  return [
-    {
-      id: 'validation',
-      title: WAYS[kind],
-      short: 'Validation',
-      parts: [{ table: tableOf('Folds', FOLDS, folds, { whole: 'json' }) }, { notes: [all, ...ofPaths] }],
-    },
-  ]
+  return section({ id: 'validation', title: WAYS[kind], short: 'Validation' }, [
+    tablePart('Folds', FOLDS, folds, { whole: 'json' }),
+    { notes: [all, ...ofPaths] },
+  ])
 }
 
 function datesOf(ranges: Fold['train']): string {
   return ranges.map(({ from, to }) => `${from} to ${to}`).join(', ')
+}
+
+/** From the first of its days to the last. */
+function spanOf(ranges: Fold['test']): string {
+  return `${ranges[0]?.from ?? UNKNOWN} to ${ranges.at(-1)?.to ?? UNKNOWN}`
 }
 
 function eventsOf(ranges: Fold['train']): number {
@@ -246,12 +231,7 @@ const FOLDS: readonly Column<Fold>[] = [
   { title: 'Part', kind: 'text', of: ({ name }) => name },
   { title: 'Chosen on', kind: 'text', on: 'page', of: ({ train }) => datesOf(train) },
   { title: 'Events', kind: 'count', on: 'page', of: ({ train }) => eventsOf(train) },
-  {
-    title: 'Tested on',
-    kind: 'text',
-    spare: 1,
-    of: ({ test }) => `${test[0]?.from ?? UNKNOWN} to ${test.at(-1)?.to ?? UNKNOWN}`,
-  },
+  { title: 'Tested on', kind: 'text', spare: 1, of: ({ test }) => spanOf(test) },
   { title: 'Events', kind: 'count', on: 'page', of: ({ test }) => eventsOf(test) },
   { title: 'Purged', kind: 'count', spare: 2, of: ({ purged }) => purged },
   { title: 'Chosen', kind: 'count', of: ({ chosen }) => chosen.length },

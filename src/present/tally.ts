@@ -8,25 +8,27 @@ import { WHOLE_RANGE } from '../tiers.js'
 import { tallyAnswer } from './answer.js'
 import {
   type Column,
+  type Content,
   column,
+  compact,
   type Described,
   type Description,
   type Paragraph,
-  type Part,
   type Stacks,
+  section,
+  signTone,
   type Table,
   type Tile,
-  tableOf,
+  type Tone,
+  tablePart,
 } from './description.js'
-import { signTone } from './events.js'
 import { count, either, listed, share, shareText, whole } from './numbers.js'
-import { readingSection, SIGNS, stateText, whoText } from './words.js'
+import { asOfText, oneTicker, readingSection, SIGNS, stateText, whoText } from './words.js'
 
 /** What followed, counted: two tables, and for machines a row for every group and window. */
 export function describeTally(found: Tally): Described {
   const { tickers, field, timeframe, band, by, groups } = found
-  const ticker = tickers.length === 1 ? tickers[0]! : null
-  const about = { ticker, tickers: tickers.length, field, timeframe, band, by }
+  const about = { ...oneTicker(tickers), field, timeframe, band, by }
   const [counts, ...returns] = tablesOf(found)
   return {
     document: found,
@@ -42,8 +44,7 @@ export function describeTally(found: Tally): Described {
 
 /** The page of a tally: what followed, drawn beside what follows any bar, and the tables of the terminal. */
 export function describeTallyPage(found: Tally): Description {
-  const { tickers, field, timeframe, groups, events, query_range } = found
-  const heading = tallyHeading(found)
+  const { tickers, field, timeframe, when, events, query_range } = found
   const [counts, ...returns] = tablesOf(found)
   const pictures = stacksOf(found)
   return {
@@ -51,33 +52,44 @@ export function describeTallyPage(found: Tally): Description {
     kind: 'Tally',
     question: questionOf(found),
     answer: tallyAnswer(found),
-    heading,
+    heading: tallyHeading(found),
     assumed: [],
     lead: pictures.slice(0, 1),
     warnings: notesOf(found),
     tiles: tilesOf(found),
     facts: [
       ['Tickers', listed(tickers)],
-      ['Asked', [field, ...(found.when === undefined ? [] : [`when ${found.when}`]), timeframe].join(', ')],
+      ['Asked', compact([field, when !== undefined && `when ${when}`, timeframe]).join(', ')],
       ['Range', `${query_range ?? 'none'}, ${count(events, 'event')}`],
     ],
-    sections: [
-      { id: 'counts', title: 'Counts', parts: [counts!] },
-      ...(returns.length === 0 ? [] : [{ id: 'returns', title: 'Returns', parts: returns }]),
-      ...(groups.length < 2 || pictures.length < 2
-        ? []
-        : [{ id: 'windows', title: 'Over the other windows', short: 'Windows', parts: pictures.slice(1) }]),
+    sections: compact([
+      section({ id: 'counts', title: 'Counts' }, [counts]),
+      returns.length > 0 && section({ id: 'returns', title: 'Returns' }, returns),
+      pictures.length > 1 &&
+        section({ id: 'windows', title: 'Over the other windows', short: 'Windows' }, pictures.slice(1)),
       readingSection('tally'),
-    ],
+    ]),
     long: [{ key: 'groups', keep: 'first', whole: '--json' }],
   }
 }
 
-function questionOf({ tickers, field, band, timeframe, context, when }: Tally): string {
-  const state = (of: { field: string; band: string | null }): string => stateText(of.field, of.band?.split(',') ?? null)
-  const beside =
-    context === null ? '' : `, ${context.band === null ? 'beside' : 'while'} ${context.ticker} ${state(context)}`
-  const narrowed = `${beside}${when === undefined ? '' : `, when ${when}`}${timeframe === 'weekly' ? ', weekly' : ''}`
+/** The band, or one of the bands, that was asked for. */
+function bandText({ field, band }: { field: string; band: string | null }): string {
+  return stateText(field, band?.split(',') ?? null)
+}
+
+/** What the events were narrowed to. */
+function narrowedTexts({ context, when }: Tally): string[] {
+  return compact([
+    context && `${context.band === null ? 'beside' : 'while'} ${context.ticker} ${bandText(context)}`,
+    when !== undefined && `when ${when}`,
+  ])
+}
+
+function questionOf(found: Tally): string {
+  const { tickers, field, band, timeframe } = found
+  const all = [...narrowedTexts(found), ...(timeframe === 'weekly' ? ['weekly'] : [])]
+  const narrowed = all.map(text => `, ${text}`).join('')
   if (band === null) return `What followed the events of ${field} of ${listed(tickers)}${narrowed}?`
   if (isCondition(field))
     return `What followed when it became ${either(band.split(','))} of ${listed(tickers)} that ${field}${narrowed}?`
@@ -86,12 +98,10 @@ function questionOf({ tickers, field, band, timeframe, context, when }: Tally): 
 
 /** Every window, so that nobody has chosen one; of several groups how many events each has. */
 function tilesOf({ groups, events, tickers }: Tally): Tile[] {
-  const all: Tile = { label: 'Events', value: whole(events), note: `of ${count(tickers.length, 'ticker')}` }
-  const [only, other] = groups
-  if (only === undefined || other !== undefined) return [all]
+  const windows = groups.length === 1 ? groups[0]!.windows : []
   return [
-    all,
-    ...only.windows.map(({ window, n, gain, base, independent }): Tile => {
+    { label: 'Events', value: whole(events), note: `of ${count(tickers.length, 'ticker')}` },
+    ...windows.map(({ window, n, gain, base, independent }): Tile => {
       const usual = base.gain_share === null ? '' : `usual ${shareText(base.gain_share)}, `
       const apart = `${usual}n ${whole(n)} (${whole(Math.min(n, independent))} independent)`
       return { label: `Gains after ${window}`, value: shareText(gain.share), note: apart }
@@ -100,36 +110,30 @@ function tilesOf({ groups, events, tickers }: Tally): Tile[] {
 }
 
 /** What followed, a bar of shares a row, each above that of any bar; of several groups a picture for each window, the middle one first. */
-function stacksOf(found: Tally): Part[] {
-  const { groups } = found
-  const picture = (id: string, title: string, rows: readonly (TallyWindow & { label: string })[]): Part => ({
-    stacks: {
-      id,
-      title,
-      names: found.groups.length > 1 ? 'long' : 'short',
-      of: rows
-        .filter(({ n }) => n > 0)
-        .flatMap(({ label, n, counts, base }): Stacks['of'][number][] => [
-          { label, note: `events, n ${whole(n)}`, counts: PERFORMANCES.map(name => counts[name]), isBase: false },
-          { label: '', note: 'any bar', counts: PERFORMANCES.map(name => base.shares[name] ?? 0), isBase: true },
-        ]),
-    },
-  })
+function stacksOf({ groups }: Tally): { stacks: Stacks }[] {
   const [only, other] = groups
   if (only === undefined) return []
-  const named = (rows: readonly TallyWindow[]) => rows.map(row => ({ ...row, label: row.window }))
-  if (other === undefined) return [picture('followed', 'What followed', named(only.windows))]
+  if (other === undefined) {
+    const rows = only.windows.map(row => ({ ...row, label: row.window }))
+    return [{ stacks: { id: 'followed', title: 'What followed', names: 'short', of: barsOf(rows) } }]
+  }
   const names = only.windows.map(({ window }) => window)
   const middle = Math.floor((names.length - 1) / 2)
   const order = [middle, ...names.keys()].filter((w, i) => i === 0 || w !== middle)
-  const most = groups.slice(0, MOST_DRAWN)
-  return order.map(w =>
-    picture(
-      `followed-${names[w]}`,
-      `What followed over ${names[w]}`,
-      most.map(({ group, windows }) => ({ ...windows[w]!, label: group ?? '(none)' })),
-    ),
-  )
+  return order.map(w => {
+    const rows = groups.slice(0, MOST_DRAWN).map(({ group, windows }) => ({ ...windows[w]!, label: group ?? '(none)' }))
+    const [id, title] = [`followed-${names[w]}`, `What followed over ${names[w]}`]
+    return { stacks: { id, title, names: 'long', of: barsOf(rows) } }
+  })
+}
+
+function barsOf(rows: readonly (TallyWindow & { label: string })[]): Stacks['of'] {
+  return rows
+    .filter(({ n }) => n > 0)
+    .flatMap(({ label, n, counts, base }) => [
+      { label, note: `events, n ${whole(n)}`, counts: PERFORMANCES.map(name => counts[name]), isBase: false },
+      { label: '', note: 'any bar', counts: PERFORMANCES.map(name => base.shares[name] ?? 0), isBase: true },
+    ])
 }
 
 /** Groups of which a page draws a picture; its tables have all. */
@@ -146,9 +150,8 @@ function tablesOf(found: Tally): { table: Table }[] {
   const { by } = found
   const lines = linesOf(found)
   const name: Column<Line>[] = by === null ? [] : [{ title: by, kind: 'text', of: ({ group }) => group ?? '(none)' }]
-  const table = (caption: string, columns: readonly Column<Line>[]) => ({
-    table: tableOf(caption, [...name, ...columns], lines, by === null ? {} : { grouped: true }),
-  })
+  const table = (caption: string, columns: readonly Column<Line>[]) =>
+    tablePart(caption, [...name, ...columns], lines, by === null ? {} : { grouped: true })
   const counts = table('How often each performance band followed', COUNTS)
   const isPriced = lines.some(({ base }) => base.kind !== 'theoretical')
   return isPriced ? [counts, table('Returns, beside those after any bar', RETURNS)] : [counts]
@@ -169,14 +172,12 @@ const COLUMNS = [
   ...FIGURES.map(name => `base_returns_${name}`),
 ]
 
-function tallyHeading({ tickers, field, band, timeframe, context, when, events, query_range, as_of }: Tally): string[] {
-  const state = (of: { field: string; band: string | null }): string => stateText(of.field, of.band?.split(',') ?? null)
+function tallyHeading(found: Tally): string[] {
   return [
-    `${whoText(tickers)}  ${state({ field, band })}  ${timeframe}`,
-    ...(context === null ? [] : [`${context.band === null ? 'beside' : 'while'} ${context.ticker} ${state(context)}`]),
-    ...(when === undefined ? [] : [`when ${when}`]),
-    `${count(events, 'event')} in ${query_range ?? 'no range'}`,
-    ...(as_of === null ? [] : [`as of ${as_of}`]),
+    `${whoText(found.tickers)}  ${bandText(found)}  ${found.timeframe}`,
+    ...narrowedTexts(found),
+    `${count(found.events, 'event')} in ${found.query_range ?? 'no range'}`,
+    ...asOfText(found),
   ]
 }
 
@@ -185,25 +186,19 @@ const COUNTS: readonly Column<Line>[] = [
   column('n', 'count'),
   { title: 'Open', kind: 'count', spare: 20, of: ({ pending }) => pending },
   { title: 'no_history', sign: '?', kind: 'count', spare: 21, of: ({ no_history }) => no_history },
-  ...PERFORMANCES.map(
-    (name, i): Column<Line> => ({
-      title: name,
-      sign: SIGNS[i]!,
-      kind: 'count',
-      spare: 10 - Math.abs(i - 3),
-      of: ({ counts }) => counts[name] || '.',
-    }),
-  ),
-  {
-    title: 'Gain',
-    kind: 'share',
-    of: ({ gain }) => gain.share,
-    tone: ({ gain, base }) =>
-      gain.share === null || base.gain_share === null ? undefined : signTone(gain.share - base.gain_share),
-  },
+  ...PERFORMANCES.map((name, i): Column<Line> => {
+    const of = ({ counts }: Line): Content => counts[name] || '.'
+    return { title: name, sign: SIGNS[i]!, kind: 'count', spare: 10 - Math.abs(i - 3), of }
+  }),
+  { title: 'Gain', kind: 'share', of: ({ gain }) => gain.share, tone: gainTone },
   { title: '95%', kind: 'share', spare: 1, of: ({ gain }) => [gain.low, gain.high] },
   { title: 'Usual', kind: 'share', spare: 0, of: ({ base }) => base.gain_share },
 ]
+
+/** Whether gains followed more often than usual. */
+export function gainTone({ gain, base }: Pick<TallyWindow, 'gain' | 'base'>): Tone | undefined {
+  return gain.share === null || base.gain_share === null ? undefined : signTone(gain.share - base.gain_share)
+}
 
 /** Of the events, then of any bar; the tails of any bar go first, then those of the events, then the middles. */
 const RETURNS: readonly Column<Line>[] = [
@@ -230,15 +225,15 @@ function figureColumns(
 /** What the figures must be read with; of many groups only what holds for all. */
 function notesOf({ groups, warnings, events }: Tally): string[] {
   const few = groups.filter(group => group.warnings.length > 0).length
-  const care = `${count(few, 'group')} of ${groups.length} must be read with care (few or overlapping windows): --json says which.`
-  return [
+  return compact([
     ...(groups.length === 1 ? groups[0]!.warnings : []),
     ...warnings,
-    ...(groups.length > 1 && few > 0 ? [care] : []),
-    ...(events === 0
-      ? []
-      : ['Looking at many windows and groups finds luck too: of twenty, one lies outside its 95% interval by chance.']),
-  ]
+    groups.length > 1 &&
+      few > 0 &&
+      `${count(few, 'group')} of ${groups.length} must be read with care (few or overlapping windows): --json says which.`,
+    events > 0 &&
+      'Looking at many windows and groups finds luck too: of twenty, one lies outside its 95% interval by chance.',
+  ])
 }
 
 /**
@@ -258,48 +253,35 @@ export function describeNow(found: Now, { unknown }: { unknown: boolean }): Desc
       return states.map(({ ticker, field, ...state }) => ({ ticker, field, timeframe, as_of, ...state }))
     },
     get paragraphs() {
-      return nowParagraphs(found, unknown)
+      return [nowParagraph(found, unknown)]
     },
   }
 }
 
-function nowParagraphs({ timeframe, as_of, query_range, states }: Now, unknown: boolean): Paragraph[] {
+function nowParagraph({ timeframe, as_of, query_range, states }: Now, unknown: boolean): Paragraph {
   const known = states.filter(state => state.band !== null)
   const seen = unknown || known.length === 0 ? states : known
   const names = [...new Set(seen.map(state => state.ticker))]
   const several = names.length > 1
+  const columns = [column('ticker', 'text', several ? {} : { on: 'pipe' }), ...STATE, staysColumn(query_range)]
   const note = '* since the beginning of the data: no event entered it'
-  return [
-    {
-      heading: [
-        `${whoText(names)}  ${timeframe}`,
-        `${query_range === WHOLE_RANGE ? 'all stays' : `stays of the last ${query_range ?? '?'}`}, in bars`,
-        ...(as_of === null ? [] : [`as of ${as_of}`]),
-      ],
-      parts: [
-        {
-          table: tableOf(
-            'Where every field stands',
-            [column('ticker', 'text', several ? {} : { on: 'pipe' }), ...STATE, staysColumn(query_range)],
-            seen,
-            several ? { grouped: true } : {},
-          ),
-        },
-        { on: 'screen', notes: seen.some(state => state.initial) ? [note] : [] },
-      ],
-    },
-  ]
+  return {
+    heading: [
+      `${whoText(names)}  ${timeframe}`,
+      `${query_range === WHOLE_RANGE ? 'all stays' : `stays of the last ${query_range ?? '?'}`}, in bars`,
+      ...asOfText({ as_of }),
+    ],
+    parts: [
+      tablePart('Where every field stands', columns, seen, several ? { grouped: true } : {}),
+      { on: 'screen', notes: seen.some(state => state.initial) ? [note] : [] },
+    ],
+  }
 }
 
 const STATE: readonly Column<FieldState>[] = [
   column('field'),
   column('band'),
-  {
-    title: 'Since',
-    kind: 'date',
-    spare: 2,
-    of: ({ since, initial }) => (since === null ? null : `${since}${initial ? '*' : ''}`),
-  },
+  { title: 'Since', kind: 'date', spare: 2, of: ({ since, initial }) => since && `${since}${initial ? '*' : ''}` },
   column('bars', 'bars', { spare: 1 }),
   { title: 'From', kind: 'text', spare: 6, of: ({ prev_band }) => prev_band },
   { title: 'Median', kind: 'bars', spare: 3, of: ({ completed_stays }) => completed_stays.median },
@@ -324,7 +306,7 @@ export function describeBandCounts(found: BandCounts): Described {
     rows: fields.flatMap(({ field, hash, bands }) => bands.map(band => ({ field, hash, timeframe, tickers, ...band }))),
     paragraphs: fields.map(field => ({
       heading: [field.field, timeframe, count(tickers, 'ticker'), withoutBand(field)],
-      parts: [{ table: tableOf(field.field, BAND_COUNTS, field.bands) }],
+      parts: [tablePart(field.field, BAND_COUNTS, field.bands)],
     })),
   }
 }
@@ -339,21 +321,10 @@ const BAND_COUNTS: readonly Column<BandCount>[] = [
   { title: '', kind: 'text', of: ({ share }) => '#'.repeat(Math.round((share ?? 0) * WIDEST)) || null },
   column('bars', 'count', { spare: 2 }),
   column('events', 'count', { spare: 1 }),
-  {
-    title: 'Least',
-    kind: 'share',
-    spare: 4,
-    hint: 'share of the ticker that has fewest',
-    of: row => row.by_ticker.least,
-  },
-  {
-    title: 'Median',
-    kind: 'share',
-    spare: 3,
-    hint: 'share of the ticker in the middle',
-    of: row => row.by_ticker.median,
-  },
-  { title: 'Most', kind: 'share', spare: 4, hint: 'share of the ticker that has most', of: row => row.by_ticker.most },
+  // Of the tickers that have the smallest share, the middle one and the greatest.
+  { title: 'Least', kind: 'share', spare: 4, of: ({ by_ticker }) => by_ticker.least },
+  { title: 'Median', kind: 'share', spare: 3, of: ({ by_ticker }) => by_ticker.median },
+  { title: 'Most', kind: 'share', spare: 4, of: ({ by_ticker }) => by_ticker.most },
 ]
 
 /** Signs of a band that every bar has. */

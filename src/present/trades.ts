@@ -1,13 +1,14 @@
 import type { Backtest, Trade } from '../backtest/result.js'
 import { costsInWords, positionsInWords, rankInWords } from '../backtest/words.js'
+import { title } from '../errors.js'
 import { isCondition, lagInWords } from '../language/as-field.js'
 import type { Distance } from '../params/figures.js'
 import type { Strategy } from '../params/strategy.js'
 import { tradeHistogram } from './charts.js'
-import { type Column, reasonsPart, type Section, tableOf } from './description.js'
+import { type Column, reasonsPart, type Section, section, type Table, tableOf, tablePart } from './description.js'
 import { rankColumn, tradesTable } from './long-tables.js'
 import { count, either, listed, percentage, ratio, returnText, UNKNOWN, whole, words } from './numbers.js'
-import { conditionTexts, fromText, narrowed, rangeTexts, whoText } from './words.js'
+import { bySpelling, conditionTexts, fromText, narrowed, rangeTexts, whoText } from './words.js'
 
 /** The rules of a strategy as a sentence. */
 export function questionOf(found: Backtest): string {
@@ -52,18 +53,12 @@ export function assumedText(found: Backtest): string {
   const text = [
     `${FILLS[fill] ?? fill}, ${costsInWords(costs, side)}; out ${exitTexts(exit).join(', or ')}${of}.`,
     `At most ${positionsInWords(portfolio)}${portfolio.whole_shares ? ', whole shares' : ''}; ${OVERLAPS[overlap] ?? overlap}.${cash}`,
-    ...(rank === undefined ? [] : [`${rankText(found.strategy)}.`]),
+    ...(rank === undefined ? [] : [`${title(rankInWords(found.strategy))}.`]),
     `${Number(found.bars_a_year.toFixed(1))} bars a year, seed ${found.seed}. Buy and hold: the same tickers, without costs. Same exposure: throughout as much of it as the strategy held on average.`,
     'The tickers are those that were asked for (survivorship).',
   ].join(' ')
   // As everywhere beside it.
   return text.replaceAll(' %', '%')
-}
-
-/** `Of a day's signals those with the highest rsi_zone on their own bar come first, …` */
-function rankText(strategy: Strategy): string {
-  const words = rankInWords(strategy)
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
 }
 
 const FILLS: Readonly<Record<string, string>> = {
@@ -97,31 +92,22 @@ function distanceText(distance: Distance): string {
 /** What each trade brought. */
 export function tradesSection(found: Backtest): Section {
   const { trades, trade_statistics: of } = found
-  return {
-    id: 'trades',
-    title: 'Net return a trade',
-    short: 'Trades',
-    on: 'wide',
-    parts: [
-      { chart: tradeHistogram(trades) },
-      {
-        on: 'page',
-        facts: [
-          ['Deviation (n − 1)', returnText(of.deviation).replace('+', '')],
-          ['Profit factor (gains / losses)', ratio(of.profit_factor)],
-          ['Expectancy, a trade', returnText(of.expectancy)],
-          ['SQN (√n · mean / deviation)', ratio(of.sqn)],
-          ['Longest losing run, trades', of.longest_losing_run === null ? UNKNOWN : whole(of.longest_losing_run)],
-          ['Average length, bars', ratio(of.average_bars, 1)],
-        ],
-      },
-      ...reasonsPart([{ where: 'trades', reasons: of.reasons }]).map(part => ({ ...part, on: 'page' as const })),
-      {
-        on: 'page',
-        table: tradesTable(found),
-      },
-    ],
-  }
+  return section({ id: 'trades', title: 'Net return a trade', short: 'Trades', on: 'wide' }, [
+    { chart: tradeHistogram(trades) },
+    {
+      on: 'page',
+      facts: [
+        ['Deviation (n − 1)', returnText(of.deviation).replace('+', '')],
+        ['Profit factor (gains / losses)', ratio(of.profit_factor)],
+        ['Expectancy, a trade', returnText(of.expectancy)],
+        ['SQN (√n · mean / deviation)', ratio(of.sqn)],
+        ['Longest losing run, trades', of.longest_losing_run === null ? UNKNOWN : whole(of.longest_losing_run)],
+        ['Average length, bars', ratio(of.average_bars, 1)],
+      ],
+    },
+    reasonsPart([{ where: 'trades', reasons: of.reasons }], 'page'),
+    { on: 'page', table: tradesTable(found) },
+  ])
 }
 
 /** A signal and what became of it. */
@@ -150,59 +136,41 @@ const signalColumns = (ranking: Backtest['ranking']): Column<Outcome>[] => [
 export function signalsSection(found: Backtest): Section {
   const { trades, skipped, ranking } = found
   const rows = [
-    ...trades.map((trade): Outcome => {
-      return { date: trade.signal_date, ticker: trade.ticker, rank: trade.rank, trade, why: trade.exit }
-    }),
-    ...skipped.map(({ date, ticker, reason, rank }): Outcome => {
-      return { date, ticker, rank, trade: null, why: `skipped: ${words(reason)}` }
-    }),
-  ]
-  rows.sort((a, b) => (a.date === b.date ? (a.ticker < b.ticker ? -1 : 1) : a.date < b.date ? -1 : 1))
+    ...trades.map((trade): Outcome => ({ ...trade, date: trade.signal_date, trade, why: trade.exit })),
+    ...skipped.map((signal): Outcome => ({ ...signal, trade: null, why: `skipped: ${words(signal.reason)}` })),
+  ].sort((a, b) => bySpelling(a.date, b.date) || bySpelling(a.ticker, b.ticker))
   const title = 'What became of each signal'
-  const empty = 'There was no signal.'
-  const table = tableOf(title, signalColumns(ranking), rows, { whole: 'json', empty })
-  const all = { title: `Each of ${count(rows.length, 'signal')}`, parts: [{ table }], long: true as const }
-  return {
-    id: 'signals',
-    title,
-    short: 'Signals',
-    on: 'explain',
-    parts: [
-      { on: 'page', table: tableOf('How many of each', OUTCOMES, outcomesOf(found)) },
-      ...(rows.length === 0 ? [] : [{ fold: all }]),
-    ],
-  }
+  const each = tablePart(title, signalColumns(ranking), rows, { whole: 'json' })
+  return section({ id: 'signals', title, short: 'Signals', on: 'explain' }, [
+    { on: 'page', table: outcomesTable(found) },
+    rows.length > 0 && { fold: { title: `Each of ${count(rows.length, 'signal')}`, parts: [each], long: true } },
+  ])
 }
-
-interface OutcomeCount {
-  what: string
-  n: number
-  of: number
-}
-
-const OUTCOMES: readonly Column<OutcomeCount>[] = [
-  { title: 'Signals that', kind: 'text', of: ({ what }) => what },
-  { title: 'How many', kind: 'count', of: ({ n }) => n },
-  { title: 'Of all', kind: 'share', of: ({ n, of }) => (of === 0 ? null : n / of) },
-]
 
 /** All signals, each of them in one of these; those that put an exit off beside them. */
-function outcomesOf({ signals: { total, closed, open, pending, skipped, extended } }: Backtest): OutcomeCount[] {
-  const all: [string, number][] = [
+function outcomesTable({ signals: { total, closed, open, pending, skipped, extended } }: Backtest): Table {
+  const all: [what: string, n: number][] = [
     ['made a trade that is closed', closed],
     ['made a trade that is still open', open],
     ['wait for the next bar', pending],
     ['put off the exit of a trade', extended],
-    ...Object.entries(skipped).map(([reason, n]): [string, number] => [
-      `were skipped: ${SKIPPED[reason] ?? words(reason)}`,
-      n,
-    ]),
+    ...Object.entries(skipped).map(([reason, n]): [string, number] => [`were skipped: ${skippedText(reason)}`, n]),
   ]
-  return all.filter(([, n], i) => i === 0 || n > 0).map(([what, n]) => ({ what, n, of: total }))
+  const columns: readonly Column<(typeof all)[number]>[] = [
+    { title: 'Signals that', kind: 'text', of: ([what]) => what },
+    { title: 'How many', kind: 'count', of: ([, n]) => n },
+    { title: 'Of all', kind: 'share', of: ([, n]) => (total === 0 ? null : n / total) },
+  ]
+  const rows = all.filter(([, n], i) => i === 0 || n > 0)
+  return tableOf('How many of each', columns, rows)
 }
 
 /** Why a signal made no trade. */
-export const SKIPPED: Readonly<Record<string, string>> = {
+export function skippedText(reason: string): string {
+  return SKIPPED[reason] ?? words(reason)
+}
+
+const SKIPPED: Readonly<Record<string, string>> = {
   in_trade: 'in a trade',
   no_place: 'no place left',
   no_cash: 'no cash left',

@@ -5,49 +5,55 @@ import type { Leaving, TransitionRow, Transitions } from '../tally/transitions.j
 import {
   type Column,
   column,
+  compact,
   type Described,
   type Paragraph,
   type Records,
   type Table,
   tableOf,
+  tablePart,
 } from './description.js'
 import { barsText, count, probability, ratio, UNKNOWN, whole } from './numbers.js'
-import { whoText } from './words.js'
+import { asOfText, oneTicker, whoText } from './words.js'
 
 /**
  * Which band follows which, how long each lasts, and where its stays go; with a context whether that matters. For machines
  * a row for every pair of bands, with a context for every pair in every band of it.
  */
 export function describeTransitions(found: Transitions): Described {
-  const { tickers, field, timeframe, context, events, query_range, as_of, bands } = found
+  const { tickers, field, timeframe, context, events, query_range, bands } = found
   const { windows } = TIMEFRAMES[timeframe]
   const window = windows[Math.floor(windows.length / 2)]!
-  const under = (heading: string, of: (caption: string) => Table): Paragraph => ({
-    heading: [heading],
-    parts: [{ table: of(heading) }],
-  })
   return {
     document: found,
     ...pairRecords(found),
     paragraphs: [
       {
-        heading: [
+        heading: compact([
           `${whoText(tickers)}  ${field}  ${timeframe}`,
-          ...(context === null ? [] : [`beside ${context.ticker} ${context.field}`]),
+          context && `beside ${context.ticker} ${context.field}`,
           `${count(events, 'transition')} in ${query_range ?? '?'}`,
-          ...(as_of === null ? [] : [`as of ${as_of}`]),
-        ],
-        parts: [{ table: matrixTable('Which band follows which', bands, found.matrix) }],
+          ...asOfText(found),
+        ]),
+        parts: [tablePart('Which band follows which', matrixColumns(bands), found.matrix)],
       },
-      under('How long a band lasts, in bars, and the 95% interval of the median', caption =>
-        tableOf(caption, [lettered<Dwell>('Band', bands, ({ band }) => band), ...DWELL], found.dwell),
-      ),
-      under(`Where stays have gone by bar ${window}`, caption => leavingTable(caption, found, window)),
-      under('What follows a bar in a band, bar by bar', caption => matrixTable(caption, bands, found.per_bar)),
+      ...[
+        tableOf(
+          'How long a band lasts, in bars, and the 95% interval of the median',
+          [bandColumn(bands), ...DWELL],
+          found.dwell,
+        ),
+        leavingTable(found, window),
+        tableOf('What follows a bar in a band, bar by bar', matrixColumns(bands), found.per_bar),
+      ].map(table => ({ heading: [table.caption], parts: [{ table }] })),
       ...contextParagraphs(found),
       { heading: [], parts: [{ notes: found.notes }] },
     ],
   }
+}
+
+function bandColumn(bands: readonly string[]): Column<{ band: string }> {
+  return lettered('Band', bands, ({ band }) => band)
 }
 
 /** A column of bands, which a screen shows with the letters that stand over the columns of the same bands. */
@@ -81,25 +87,24 @@ function dotted(share: number | null): number | string | null {
   return share === 0 ? '.' : share
 }
 
-function matrixTable(caption: string, bands: readonly string[], rows: readonly TransitionRow[]): Table {
-  const columns: Column<TransitionRow>[] = [
+function matrixColumns(bands: readonly string[]): Column<TransitionRow>[] {
+  return [
     lettered('From', bands, ({ from }) => from),
     column('n', 'count'),
     ...shareColumns<TransitionRow>(bands, ({ shares }, to) => shares[to] ?? null),
   ]
-  return tableOf(caption, columns, rows)
 }
 
-function leavingTable(caption: string, { bands, incidence }: Transitions, window: number): Table {
+function leavingTable({ bands, incidence }: Transitions, window: number): Table {
   const columns: Column<Leaving>[] = [
-    lettered('Band', bands, ({ band }) => band),
+    bandColumn(bands),
     { title: 'Still', kind: 'share', of: ({ staying }) => dotted(staying) },
     ...shareColumns<Leaving>(bands, ({ to }, band) => to[band] ?? null),
   ]
   const rows = incidence.filter(({ bars }) => bars === window)
   if (rows.some(({ unknown }) => (unknown ?? 0) > 0))
     columns.push({ title: 'Later', kind: 'share', spare: bands.length, of: ({ unknown }) => dotted(unknown) })
-  return tableOf(caption, columns, rows)
+  return tableOf(`Where stays have gone by bar ${window}`, columns, rows)
 }
 
 const DWELL: readonly Column<Dwell>[] = [
@@ -110,12 +115,7 @@ const DWELL: readonly Column<Dwell>[] = [
   { title: '95%', kind: 'bars', spare: 3, of: medianRange },
   column('p90', 'bars', { spare: 2 }),
   column('mean', 'bars', { spare: 5 }),
-  {
-    title: 'Longest',
-    kind: 'bars',
-    spare: 4,
-    of: ({ longest, longest_is_active }) => `${barsText(longest)}${longest_is_active ? '+' : ''}`,
-  },
+  { title: 'Longest', kind: 'bars', spare: 4, of: own => barsText(own.longest) + (own.longest_is_active ? '+' : '') },
 ]
 
 function medianRange({ median_low: low, median_high: high }: Dwell): string {
@@ -132,42 +132,20 @@ function contextParagraphs({ bands, context, by_context }: Transitions): Paragra
   const which = `${context.ticker} ${context.field}`
   const rows = bands.map((band, i) => ({ band, next: tests.equal_rows.rows[i]!, length: tests.log_rank[i]! }))
   const medians = bands.map((band, i) => ({ band, dwell: groups.map(({ dwell }) => dwell[i]!) }))
-  const columns = groups.map(
-    ({ context }, g): Column<Medians> => ({
-      title: context ?? '(none)',
-      verbatim: true,
-      kind: 'bars',
-      spare: g,
-      of: ({ dwell }) => medianText(dwell[g]!),
-    }),
-  )
+  const columns = groups.map(({ context }, g): Column<(typeof medians)[number]> => {
+    const title = context ?? '(none)'
+    return { title, verbatim: true, kind: 'bars', spare: g, of: ({ dwell }) => medianText(dwell[g]!) }
+  })
   const [does, by] = [`Does ${which} matter?`, `Median bars, and stays, by ${which}`]
+  const note = `NEXT: which band follows (Anderson-Goodman; ${all}); LEAST below 5 makes its p a rough guide. LENGTH: how long it lasts (log-rank).`
   return [
-    {
-      heading: [does],
-      parts: [
-        { table: tableOf(does, [lettered<Tested>('Band', bands, ({ band }) => band), ...TESTS], rows) },
-        {
-          notes: [
-            `NEXT: which band follows (Anderson-Goodman; ${all}); LEAST below 5 makes its p a rough guide. LENGTH: how long it lasts (log-rank).`,
-          ],
-        },
-      ],
-    },
-    {
-      heading: [by],
-      parts: [{ table: tableOf(by, [lettered<Medians>('Band', bands, ({ band }) => band), ...columns], medians) }],
-    },
+    { heading: [does], parts: [tablePart(does, [bandColumn(bands), ...TESTS], rows), { notes: [note] }] },
+    { heading: [by], parts: [tablePart(by, [bandColumn(bands), ...columns], medians)] },
   ]
 }
 
 function medianText({ median, stays }: Dwell): string {
   return stays === 0 ? UNKNOWN : `${median === null ? '?' : whole(median)} (${whole(stays)})`
-}
-
-interface Medians {
-  band: string
-  dwell: Dwell[]
 }
 
 interface Tested {
@@ -209,7 +187,6 @@ function groupRows(
   { matrix, per_bar, dwell, incidence }: Pick<Transitions, 'matrix' | 'per_bar' | 'dwell' | 'incidence'>,
   context_band: string | null,
 ): Records['rows'] {
-  const ticker = tickers.length === 1 ? tickers[0]! : null
   const names = windowNames(timeframe)
   return bands.flatMap((from, i) => {
     const [{ counts, shares }, stays, bars] = [matrix[i]!, dwell[i]!, per_bar[i]!]
@@ -222,7 +199,7 @@ function groupRows(
     return bands
       .filter(to => to !== from)
       .map(to => ({
-        ...{ ticker, tickers: tickers.length, field, timeframe, from, to, count: counts[to], share: shares[to] },
+        ...{ ...oneTicker(tickers), field, timeframe, from, to, count: counts[to], share: shares[to] },
         ...{ from_stays: stays.stays, from_completed: stays.completed, from_censored: stays.censored },
         ...{ from_median: stays.median, from_p90: stays.p90, from_mean: stays.mean, from_longest: stays.longest },
         ...{ from_median_low: stays.median_low, from_median_high: stays.median_high },

@@ -1,14 +1,59 @@
+import type { Backtest, Grid } from '../backtest/result.js'
 import { isCondition, lagInWords, TRUE, TRUTHS } from '../language/as-field.js'
 import type { SourceRange } from '../local/status.js'
 import type { EventStudy, Sampling } from '../study/result.js'
 import type { Fact, Section } from './description.js'
-import { whole } from './numbers.js'
+import { count, probability, ratio, whole } from './numbers.js'
 
 /** Words that results have in common. */
 
 /** `3 tickers`, or their names where they are few. */
 export function whoText(tickers: readonly string[]): string {
   return tickers.length <= 3 ? tickers.join(', ') : `${whole(tickers.length)} tickers`
+}
+
+/** Sorts by letters, and so dates by time. */
+export function bySpelling(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b)
+}
+
+/** `Sharpe ratio: .5.` of what may end with a full stop already. */
+export function stopped(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`
+}
+
+/** How many strategies or cells were tried in a run, and ever. @param told how many the ledger of trials knows, in words */
+export function triedText({ run, ledger }: Backtest['trials'], told = whole): string {
+  const ever = ledger === null ? '' : `, ${told(ledger)} in the ledger of trials`
+  return `Tried: ${strategies(run)} in this run${ever}.`
+}
+
+/** How often the best of one half was no better than most in the other; or why that is not known. */
+export function overfittingText(pbo: Grid['pbo'], reason: string): string {
+  const often =
+    pbo === null
+      ? reason
+      : `${probability(pbo.probability)}, how often the best of one half of the days is not above the median of the other (${count(pbo.splits, 'split')})`
+  return stopped(`Probability of overfitting (CSCV): ${often}`)
+}
+
+export function strategies(n: number): string {
+  return count(n, 'strategy', 'strategies')
+}
+
+/** Draws in blocks of bars. */
+export function blocksText(block: number | null): string {
+  return `blocks of ${ratio(block, 1)} bars on average`
+}
+
+/** What rows for machines say of the tickers that they are of: the name of one, and how many there are. */
+export function oneTicker(tickers: readonly string[]): { ticker: string | null; tickers: number } {
+  return { ticker: tickers.length === 1 ? tickers[0]! : null, tickers: tickers.length }
+}
+
+/** `as of 2018-05-11`, where it is. */
+export function asOfText({ as_of }: { as_of: string | null }): string[] {
+  return as_of === null ? [] : [`as of ${as_of}`]
 }
 
 /** Which file bars are from; of those that several imports brought `2018-02-08.csv to 2018-03-22.csv`. */
