@@ -12,6 +12,7 @@ import {
   type Fact,
   pageNote,
   plain,
+  type Records,
   type Section,
   section,
   type Tile,
@@ -25,6 +26,7 @@ import {
   fewestFact,
   fromText,
   narrowed,
+  oneTicker,
   originFacts,
   rangeTexts,
   readingSection,
@@ -289,7 +291,8 @@ function pathSection(study: EventStudy): Section | null {
 /** How the returns are spread: a terminal draws the window in the middle. */
 function distributionSections({ windows }: EventStudy): Section[] {
   const middle = windows[Math.floor((windows.length - 1) / 2)]
-  const hit = middle === undefined || middle.grey ? [] : [`${shareRange(middle.hit)} above 0 (95%, if independent)`]
+  const hit = middle?.grey === false && `${shareRange(middle.hit)} above 0 (95%, if independent)`
+  const phrases = compact(['events / any bar', hit])
   const title = 'How the returns are spread'
   return compact([
     section({ id: 'distribution', title, short: 'Spread', on: 'page' }, [
@@ -299,15 +302,9 @@ function distributionSections({ windows }: EventStudy): Section[] {
       { charts: windows.map(windowHistogram) },
     ]),
     middle?.histogram &&
-      section(
-        {
-          id: 'middle',
-          title: `Returns over ${middle.window}`,
-          phrases: ['events / any bar', ...hit],
-          on: 'terminal',
-        },
-        [{ chart: windowHistogram(middle) }],
-      ),
+      section({ id: 'middle', title: `Returns over ${middle.window}`, phrases, on: 'terminal' }, [
+        { chart: windowHistogram(middle) },
+      ]),
     section({ id: 'spread', title: 'Distribution', on: 'wide' }, [tablePart(title, SPREAD, windows)]),
   ])
 }
@@ -342,4 +339,57 @@ function occurrencesSection(study: EventStudy): Section {
     ),
     { table: occurrencesTable(study) },
   ])
+}
+
+/** A row a window; tests and intervals by their names, so that each has a column of its own. */
+export function windowRecords(study: EventStudy): Records {
+  return { columns: WINDOW_COLUMNS, rows: study.windows.map(window => windowRecord(study, window)) }
+}
+
+function windowRecord(
+  { tickers, field, bands, timeframe }: EventStudy,
+  { tests, intervals, abnormal, histogram: _histogram, ...rest }: StudyWindow,
+): Records['rows'][number] {
+  return {
+    ...oneTicker(tickers),
+    field,
+    timeframe,
+    band: bands?.join(' ') ?? null,
+    ...rest,
+    test: Object.fromEntries(tests.map(({ test, statistic, df, p }) => [test, { statistic, df, p }])),
+    interval: Object.fromEntries(
+      intervals.map(({ method, low, high }) => [method.replaceAll(' ', '_'), { low, high }]),
+    ),
+    abnormal:
+      abnormal === null
+        ? null
+        : { model: abnormal.model, n: abnormal.n, car: abnormal.car, p: abnormal.tests[0]?.p ?? null },
+  }
+}
+
+const TEST_NAMES = ['shift_studentised', 'shift', 'newey_west', 'hansen_hodrick', 'cluster', 'calendar_time', 'naive']
+
+const WINDOW_COLUMNS = [
+  ...['ticker', 'tickers', 'field', 'timeframe', 'band', 'window', 'horizon', 'events', 'n', 'n_indep', 'n_stretches'],
+  ...['lost_not_elapsed', 'lost_too_early', 'lost_delisted'],
+  ...['mean', 'median', 'deviation', 'p10', 'p25', 'p75', 'p90', 'best', 'worst'],
+  ...['hit_share', 'hit_low', 'hit_high', 'mfe', 'mae'],
+  ...['base_n', 'base_mean', 'base_median', 'base_hit', 'base_deviation', 'diff', 'lift'],
+  ...['context_base_n', 'context_base_mean', 'context_base_hit', 'context_base_diff'],
+  ...['stationary_bootstrap', 'bca'].flatMap(method => [`interval_${method}_low`, `interval_${method}_high`]),
+  ...TEST_NAMES.flatMap(test => [`test_${test}_statistic`, `test_${test}_p`]),
+  ...['random_entry_draws', 'random_entry_mean', 'random_entry_p'],
+  ...['abnormal_model', 'abnormal_n', 'abnormal_car', 'abnormal_p', 'aftermath_g', 'aftermath_p', 'grey'],
+]
+
+export function occurrenceRecords({ windows, occurrences }: EventStudy): Records {
+  const names = windows.map(({ window }) => window)
+  const by = (what: string): string[] => names.map(window => `${what}_${window}`)
+  return {
+    columns: [
+      ...['ticker', 'date', 'band', 'prev_band', 'stability', 'flips', 'context_band', 'close'],
+      ...['returns', 'mfe', 'mae'].flatMap(by),
+    ],
+    rows: occurrences,
+  }
 }

@@ -2,7 +2,7 @@ import type { Backtest, Grid } from '../backtest/result.js'
 import { isCondition, lagInWords, TRUE, TRUTHS } from '../language/as-field.js'
 import type { SourceRange } from '../local/status.js'
 import type { EventStudy, Sampling } from '../study/result.js'
-import type { Fact, Section } from './description.js'
+import { compact, type Fact, type Section } from './description.js'
 import { count, probability, ratio, whole } from './numbers.js'
 
 /** Words that results have in common. */
@@ -74,13 +74,13 @@ type Conditions = Pick<EventStudy, 'prev_bands' | 'stability' | 'max_flips' | 'c
 
 /** The same in words, one each; the bands left are a part of what the event is called. */
 export function conditionTexts({ stability, max_flips, context, when, lag }: Omit<Conditions, 'prev_bands'>): string[] {
-  return [
-    ...(context === null ? [] : [contextText(context)]),
-    ...(when === undefined ? [] : [`when ${when}`]),
+  return compact([
+    context && contextText(context),
+    when !== undefined && `when ${when}`,
     ...lagInWords(lag),
-    ...(stability === null ? [] : [`stability ${stability.join(' or ')}`]),
-    ...(max_flips === null ? [] : [`at most ${max_flips} ${max_flips === 1 ? 'flip' : 'flips'}`]),
-  ]
+    stability && `stability ${stability.join(' or ')}`,
+    max_flips !== null && `at most ${max_flips} ${max_flips === 1 ? 'flip' : 'flips'}`,
+  ])
 }
 
 /** ` from neutral_low or neutral`. */
@@ -99,30 +99,13 @@ export function narrowed(conditions: Conditions): string {
 }
 
 /** `2008-01-02 to 2018-05-11`, `as of 2018-05-11`. */
-export function rangeTexts({
-  first,
-  last,
-  as_of,
-}: {
-  first: string | null
-  last: string | null
-  as_of: string | null
-}): string[] {
-  return [...(first === null ? [] : [`${first} to ${last}`]), ...(as_of === null ? [] : [`as of ${as_of}`])]
+export function rangeTexts({ first, last, as_of }: Pick<Backtest, 'first' | 'last' | 'as_of'>): string[] {
+  return [...(first === null ? [] : [`${first} to ${last}`]), ...asOfText({ as_of })]
 }
 
 /** Of which bars it is, and which draws. */
-export function originFacts({
-  first,
-  last,
-  timeframe,
-  seed,
-}: {
-  first: string | null
-  last: string | null
-  timeframe: string
-  seed: number
-}): [term: string, text: string][] {
+export function originFacts(found: Pick<Backtest, 'first' | 'last' | 'timeframe' | 'seed'>): Fact[] {
+  const { first, last, timeframe, seed } = found
   const bars = first === null || last === null ? `none, ${timeframe}` : `${timeframe}, ${first} to ${last}`
   return [
     ['Bars', bars],
@@ -145,7 +128,7 @@ export function readingSection(kind: keyof typeof OF): Section {
   return { id: 'reading', title, short: 'How to read this', on: 'page', parts: [{ facts }] }
 }
 
-const COMMON: [string, string][] = [
+const COMMON: readonly Fact[] = [
   [
     'n is what counts',
     'Under some twenty events the shares and means can be anything; under ten independent windows there is no p-value, and the row is grey.',
@@ -161,7 +144,7 @@ const COMMON: [string, string][] = [
   ['The past', 'All bands are as they were known on each day. Even so this is one history, and it happened once.'],
 ]
 
-const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison', [string, string][]> = {
+const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison', readonly Fact[]> = {
   study: [
     [
       'The difference, not the mean',

@@ -327,17 +327,13 @@ function stackedRow({ label, note, counts, isBase }: Stacks['of'][number]): Html
     x += wide
     return html`${
       wide > 0 &&
-      html`<rect class="out-${i}" x="${cut(from)}%" y="3" width="${cut(wide)}%" height="18"${isBase && html` opacity="0.5"`}><title>${words(PERFORMANCES[i]!)}: ${stackTold(n, all, isBase)}</title></rect>${
+      html`<rect class="out-${i}" x="${percent(from)}" y="3" width="${percent(wide)}" height="18"${isBase && html` opacity="0.5"`}><title>${words(PERFORMANCES[i]!)}: ${stackTold(n, all, isBase)}</title></rect>${
         wide > LEAST_TOLD &&
-        html`<text class="inside${!isBase && (i === 0 || i === 6) && ' end'}" x="${cut(from + wide / 2)}%" y="16" text-anchor="middle">${share(n / all, 0)}</text>`
+        html`<text class="inside${!isBase && (i === 0 || i === 6) && ' end'}" x="${percent(from + wide / 2)}" y="16" text-anchor="middle">${share(n / all, 0)}</text>`
       }`
     }`
   })
   return html`<li${isBase && html` class="base"`}><strong>${label}</strong><span class="note">${note}</span><svg class="strip" role="img" aria-label="${note}: ${counts.map((n, i) => `${words(PERFORMANCES[i]!)} ${stackTold(n, all, isBase)}`).join(', ')}">${parts}</svg></li>`
-}
-
-function cut(value: number): number {
-  return Math.round(value * 100) / 100
 }
 
 /** Returns by year and month; the colour only repeats what the number says. */

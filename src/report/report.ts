@@ -3,6 +3,7 @@ import { builtText } from '../built.js'
 import { wrong } from '../errors.js'
 import { dataScript, Html, html } from '../html.js'
 import {
+  compact,
   type Description,
   type Fact,
   type Heading,
@@ -10,7 +11,6 @@ import {
   type Part,
   type Section,
   type Tile,
-  type Tone,
   type Where,
 } from '../present/description.js'
 import { GLOSSARY } from '../present/glossary.js'
@@ -86,13 +86,17 @@ function isShown(on: Where | undefined): boolean {
 }
 
 function sectionOf({ id, title, phrases = [], parts }: Section): Html {
-  const drawn = html`${parts.filter(({ on }) => isShown(on)).map(partOf)}`
+  const drawn = partsOf(parts)
   return html`<section id="${id}"><h2>${title}</h2>
 ${phrases.length > 0 && html`<p class="phrases">${phrases.join(' · ')}</p>`}
 ${drawn}
 ${glossary(parts, drawn)}
 </section>
 `
+}
+
+function partsOf(parts: readonly Part[]): Html {
+  return html`${parts.filter(({ on }) => isShown(on)).map(partOf)}`
 }
 
 function partOf(part: Part): Html {
@@ -108,7 +112,7 @@ function partOf(part: Part): Html {
   if ('months' in part) return monthsTable(part.months)
   if ('fold' in part) {
     const { title, parts, long = false } = part.fold
-    return html`<details class="fold${long && ' long'}"><summary>${title}</summary>${parts.filter(({ on }) => isShown(on)).map(partOf)}</details>`
+    return html`<details class="fold${long && ' long'}"><summary>${title}</summary>${partsOf(parts)}</details>`
   }
   if ('code' in part) return html`<pre tabindex="0"><code>${part.code}</code></pre>`
   return html``
@@ -122,7 +126,7 @@ ${drawing}</figure>
 
 /** What is seen before everything else: a picture of the answer, what to be wary of, and the main numbers. */
 function opening({ lead, warnings, tiles, answer }: Description): Html {
-  const drawn = html`<div class="lead">${lead.filter(({ on }) => isShown(on)).map(partOf)}</div>
+  const drawn = html`<div class="lead">${partsOf(lead)}</div>
 ${warningBox(warnings)}
 <div class="tiles${tiles.length % 3 === 0 && ' three'}">${tiles.map(tileOf)}</div>`
   return html`${drawn}
@@ -134,12 +138,8 @@ function warningBox(warnings: readonly string[]): Html {
   if (warnings.length === 0) return html``
   const list = (some: readonly string[]): Html => html`<ul>${some.map(warning => html`<li>${warning}</li>`)}</ul>`
   const left = warnings.slice(MOST_WARNINGS)
-  const title =
-    warnings.length === 1
-      ? 'A warning'
-      : left.length === 0
-        ? `${warnings.length} warnings`
-        : `The gravest of ${warnings.length} warnings`
+  const all = warnings.length === 1 ? 'A warning' : `${warnings.length} warnings`
+  const title = left.length === 0 ? all : `The gravest of ${all}`
   return html`<aside class="warnings" id="warnings" aria-label="Warnings"><p><strong>${title}</strong></p>
 ${list(warnings.slice(0, MOST_WARNINGS))}
 ${left.length > 0 && html`<details><summary>${left.length} more</summary>${list(left)}</details>`}</aside>`
@@ -171,8 +171,7 @@ function headingsOf(parts: readonly Part[]): Heading[] {
 }
 
 function tileOf({ label, value, note, tone }: Tile): Html {
-  const kind: Tone | undefined = tone
-  return html`<div class="tile"><p class="label">${label}</p><p class="value${kind !== undefined && ` ${CLASSES[kind]}`}">${value}</p><p class="note">${note}</p></div>`
+  return html`<div class="tile"><p class="label">${label}</p><p class="value${tone && ` ${CLASSES[tone]}`}">${value}</p><p class="note">${note}</p></div>`
 }
 
 /** From so many letters on a fact has a line of its own. */
@@ -188,18 +187,16 @@ function factList(facts: readonly Fact[], verbatim: readonly string[] = []): Htm
 }
 
 /** What every report says of where it comes from. */
-function originFacts(about: ReportAbout): Fact[] {
-  return [
-    ['Command line', about.command],
-    ['As of', about.as_of ?? 'nothing is loaded'],
-    ...(about.inputs === null
-      ? []
-      : ([['Prices', about.adjustment ?? 'adjustment differs between the tickers, or is not known']] as const)),
-    ['Source', about.source],
-    ['Tier', about.tier ?? 'all that is loaded'],
-    ['Program', `bands ${about.version}`],
-    ...(about.inputs === null ? [] : ([['Hash of inputs', about.inputs]] as const)),
-  ]
+function originFacts({ command, as_of, inputs, adjustment, source, tier, version }: ReportAbout): Fact[] {
+  return compact<Fact>([
+    ['Command line', command],
+    ['As of', as_of ?? 'nothing is loaded'],
+    inputs !== null && ['Prices', adjustment ?? 'adjustment differs between the tickers, or is not known'],
+    ['Source', source],
+    ['Tier', tier ?? 'all that is loaded'],
+    ['Program', `bands ${version}`],
+    inputs !== null && ['Hash of inputs', inputs],
+  ])
 }
 
 function foot(about: ReportAbout): Html {

@@ -1,10 +1,13 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
-/** As much of an answer as matters here. */
-interface Sent {
-  /** Names and values in turn. */
-  headers: readonly string[]
+/** Names and values in turn: node sends them faster than an object, which would have to be put together first. */
+export type HeaderList = readonly string[]
+
+/** What leaves the server. */
+export interface Outgoing {
+  status: number
+  headers: HeaderList
   body: Buffer | string
   /** Where the same body is sent again and again: what was made of it. */
   coded?: Coded
@@ -50,7 +53,7 @@ export class Coded {
 }
 
 /** A long answer as its caller may have it: compressed where the request says so. Outside of this thread. */
-export async function encoded<Answer extends Sent>(answer: Answer, accepted: string | undefined): Promise<Answer> {
+export async function encoded(answer: Outgoing, accepted: string | undefined): Promise<Outgoing> {
   if (Buffer.byteLength(answer.body) < LEAST) return answer
   const coding = codingOf(accepted ?? '')
   const headers = [...answer.headers, 'Vary', 'Accept-Encoding']
@@ -77,6 +80,6 @@ function weighed(part: string): [string, number] {
 }
 
 /** Other bytes may not have the same strong tag (RFC 9110, 8.8.1); a weak one is as good for a 304. */
-function weakly(headers: readonly string[]): string[] {
+function weakly(headers: HeaderList): string[] {
   return headers.map((text, i) => (headers[i - 1] === 'ETag' && i % 2 === 1 ? `W/${text}` : text))
 }

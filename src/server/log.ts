@@ -89,12 +89,6 @@ interface DataSeen {
   engine?: Engine
 }
 
-interface MetricsOptions {
-  version: string
-  /** The paths that are served; all others are counted as one. */
-  routes: readonly string[]
-}
-
 /** Seconds. */
 const DURATIONS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
@@ -134,7 +128,8 @@ export class Metrics {
   #looks: (() => void | Promise<void>)[] = []
   readonly #connections = this.#gauge('bands_connections_open', 'Connections that are open.')
 
-  constructor({ version, routes }: MetricsOptions) {
+  /** @param routes the paths that are served; all others are counted as one */
+  constructor(version: string, routes: readonly string[]) {
     this.#routes = new Set(routes)
     this.#gauge('bands_build_info', 'The version that runs; always 1.', ['version']).set({ version }, 1)
     // A series that is there from the start lets its first step be seen.

@@ -5,6 +5,7 @@ import type { Tier } from '../model/terms.js'
 import { entitle, OVERSOLD_KEYS, PLANS } from '../tiers.js'
 import {
   AS_OF,
+  CREDIT_HEADERS,
   type CreditHeaders,
   type ErrorShape,
   EVENTS_PATH,
@@ -64,17 +65,6 @@ const TIME: Schema = { type: 'string', format: 'date-time' }
 const MOMENT = Date.parse('2026-03-23T14:37:00Z')
 const EXAMPLE_NOTE = "AAPL's daily rsi_zone never became deep_oversold; it became neutral, overbought and oversold."
 const EXAMPLE_ID = '0f5e6a0e-8d1c-4b0a-9a53-6f2f2c1f7d10'
-
-const CREDIT_HEADERS: Readonly<Record<keyof CreditHeaders, string>> = {
-  'X-Request-Limit': 'Credits of the account in a day of UTC.',
-  'X-Requests-Used': 'Credits of the day that are spent, with those of this answer.',
-  'X-Requests-Remaining': 'Credits of the day that are left.',
-  'X-Request-Reset': 'When the next day begins, at 00:00 UTC.',
-  'X-Hourly-Request-Limit': 'Credits of the account in an hour.',
-  'X-Hourly-Requests-Used': 'Credits of the hour that are spent, with those of this answer.',
-  'X-Hourly-Requests-Remaining': 'Credits of the hour that are left.',
-  'X-Hourly-Request-Reset': 'When the next hour begins, on the hour.',
-}
 
 /** Every header that an answer may have, by name. */
 export const HEADERS: Record<string, HeaderObject> = {

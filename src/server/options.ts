@@ -1,3 +1,4 @@
+import type { Charge } from '../accounts/accounts.js'
 import type { Tier } from '../model/terms.js'
 import { PLANS } from '../tiers.js'
 import type { ErrorShape } from '../wire/format.js'
@@ -36,72 +37,43 @@ export interface Certificate {
   key: string
 }
 
-export interface CreditLimits {
-  day: number
-  hour: number
-}
+export type CreditLimits = Charge['limits']
 
 /** How much patience and memory a caller may take. Times in milliseconds. */
-export interface Limits {
+export const LIMITS = {
   /** For the head of a request to arrive, and the handshake of TLS before it. */
-  headersTimeout: number
-  /** For the whole request to arrive. */
-  requestTimeout: number
-  /** How often the two are looked at. */
-  checkInterval: number
-  /** A connection on which nothing moves, while a request or an answer is on its way. */
-  connectionTimeout: number
-  /** A connection between two requests. */
-  keepAliveTimeout: number
-  /** At this number the one that has waited longest for its caller is closed for a new one. */
-  connections: number
-  /** The same of one address. */
-  connectionsPerAddress: number
-  /** Bytes of a request line and its headers. */
-  headBytes: number
-  /** Characters of a request's URL. */
-  urlLength: number
-  /** How long running requests may take to end once the server is asked to. */
-  grace: number
-  /** Bytes of finished answers that are kept to be given again. */
-  keptBytes: number
-  /** Scans that may wait for their turn. */
-  waiting: number
-}
-
-export const LIMITS: Limits = {
   headersTimeout: 5_000,
+  /** For the whole request to arrive. */
   requestTimeout: 10_000,
+  /** How often the two are looked at. */
   checkInterval: 1_000,
-  // Longer than a charge waits for a busy disk.
+  /** A connection on which nothing moves, while a request or an answer is on its way: longer than a charge waits for a busy disk. */
   connectionTimeout: 10_000,
+  /** A connection between two requests. */
   keepAliveTimeout: 30_000,
+  /** At this number the one that has waited longest for its caller is closed for a new one. */
   connections: 1_000,
-  // Where a proxy stands in front, all come from its address.
+  /** The same of one address. Where a proxy stands in front, all come from its address. */
   connectionsPerAddress: Number.POSITIVE_INFINITY,
+  /** Bytes of a request line and its headers. */
   headBytes: 16_384,
+  /** Characters of a request's URL. */
   urlLength: 12_288,
+  /** How long running requests may take to end once the server is asked to. */
   grace: 10_000,
+  /** Bytes of finished answers that are kept to be given again. */
   keptBytes: 32 * 1024 * 1024,
+  /** Scans that may wait for their turn. */
   waiting: 250,
 }
 
-/** The same with everything filled in. */
-export interface Settings extends Omit<Required<ServerOptions>, 'tls' | 'cors' | 'upgradeUrl'> {
-  tls: ServerOptions['tls']
-  cors: ServerOptions['cors']
-  upgradeUrl: string | null
-  limits: Limits
-}
+export type Limits = typeof LIMITS
 
-export function settingsOf({ limits, credits, now, tls, cors, upgradeUrl, ...options }: ServerOptions): Settings {
-  return {
-    ...options,
-    tls,
-    cors,
-    upgradeUrl: upgradeUrl ?? null,
-    limits: { ...LIMITS, ...limits },
-    credits: credits ?? { free: PLANS.free.credits, plus: PLANS.plus.credits, pro: PLANS.pro.credits },
-    now: now ?? Date.now,
-  }
+/** The same with everything filled in. */
+export type Settings = ReturnType<typeof settingsOf>
+
+export function settingsOf({ limits, credits, now = Date.now, ...options }: ServerOptions) {
+  const { free, plus, pro } = PLANS
+  const granted = credits ?? { free: free.credits, plus: plus.credits, pro: pro.credits }
+  return { ...options, limits: { ...LIMITS, ...limits }, credits: granted, now }
 }

@@ -1,23 +1,16 @@
 import { createHmac } from 'node:crypto'
-import { type Accounts, hourStart, type KeyEntry, stateOf, type Used } from '../accounts/accounts.js'
+import { type Accounts, type Charge, hourStart, type KeyEntry, stateOf, type Used } from '../accounts/accounts.js'
 import { authenticate, hashOf } from '../accounts/key.js'
 import { type RateLimited, Unauthorized, wrong } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 import { AS_OF, NOTE } from '../wire/format.js'
 import { type Answer, Answers, oncePerTurn, type Question, type Service } from './answers.js'
+import type { HeaderList, Outgoing } from './encoding.js'
 import type { Metrics } from './log.js'
 import { creditHeaders, isBeyond, limited, Meter, nameTaken, requestName } from './meter.js'
 import type { Settings } from './options.js'
 import type { Asker } from './queue.js'
-import {
-  type Caller,
-  type Exchange,
-  type Handler,
-  type HeaderList,
-  headersNamed,
-  JSON_TYPE,
-  type Outgoing,
-} from './requests.js'
+import { type Caller, type Exchange, type Handler, headersNamed, JSON_TYPE, type Spent } from './requests.js'
 
 /**
  * What is answered to a valid key alone. Checked in this order: the key, the parameters, the tier, whether there is such
@@ -47,7 +40,7 @@ export class Questions {
   question(path: string, read: (search: string) => Question): Handler {
     return this.authorized(async (exchange, caller) => {
       const { search, request } = exchange
-      const name = requestName(request.rawHeaders)
+      const idempotency = requestName(request.rawHeaders)
       if (exchange.hasBody) throw wrong('body', 'A question has no body.')
       const question = read(search)
       const { answer, kept } = await this.#answers.find(this.#askerOf(exchange, caller, question), question)
@@ -58,8 +51,9 @@ export class Questions {
         return { status: 304, headers, body: '' }
       }
       if (kept) this.#metrics.reused.inc({ how: 'cache' })
-      await this.#charge(exchange, caller, path, question.credits, answer, name)
-      const { body, coded } = answer
+      const { body, coded, digest } = answer
+      const asked = { endpoint: path, question: answer.question, credits: question.credits, idempotency }
+      await this.#charge(exchange, caller, { ...asked, answer: digest })
       return { status: 200, headers: ['Content-Type', JSON_TYPE, ...headers], body, coded }
     })
   }
@@ -68,7 +62,7 @@ export class Questions {
     return {
       tier,
       account,
-      check: () => this.#checkCredits(exchange, { tier, account }, question),
+      check: () => this.#checkCredits(exchange, tier, account, question),
       lend(leave) {
         exchange.leave = leave
         if (exchange.isGone) leave()
@@ -105,7 +99,7 @@ export class Questions {
     }
   }
 
-  async #creditsOf(account: number): Promise<{ used: Used; at: number }> {
+  async #creditsOf(account: number): Promise<Spent> {
     const at = this.#settings.now()
     return { used: await this.#callers.used(account, at), at }
   }
@@ -114,17 +108,13 @@ export class Questions {
    * Whoever has no credits for an answer does not have it computed: to compute it for nothing would take the time of
    * those who have. Throws RateLimited, and before that what is wrong with the question.
    */
-  async #checkCredits(
-    exchange: Exchange,
-    { account, tier }: Pick<Caller, 'account' | 'tier'>,
-    question: Question,
-  ): Promise<void> {
+  async #checkCredits(exchange: Exchange, tier: Tier, account: number, question: Question): Promise<void> {
     const spent = await this.#creditsOf(account)
     if (!isBeyond(this.#settings.credits[tier], spent.used, question.credits)) return
     if (await question.isAnswerable(this.#service, tier)) throw this.#limited(exchange, tier, question.credits, spent)
   }
 
-  #limited(exchange: Exchange, tier: Tier, cost: number, spent: { used: Used; at: number }): RateLimited {
+  #limited(exchange: Exchange, tier: Tier, cost: number, spent: Spent): RateLimited {
     exchange.credits = spent
     this.#metrics.limited.inc({ tier })
     return limited(this.#settings.credits[tier], spent.used, cost, spent.at)
@@ -133,19 +123,15 @@ export class Questions {
   /** Throws RateLimited, InvalidParameter, Busy, StorageError. */
   async #charge(
     exchange: Exchange,
-    caller: Caller,
-    endpoint: string,
-    credits: number,
-    { question, digest }: Answer,
-    idempotency: Buffer | null,
+    { account, key, tier }: Caller,
+    asked: Pick<Charge, 'endpoint' | 'question' | 'answer' | 'credits' | 'idempotency'>,
   ): Promise<void> {
     // What cannot arrive is not charged.
     if (exchange.isGone) return
+    const { credits } = asked
     const at = this.#settings.now()
-    const limits = this.#settings.credits[caller.tier]
-    const { account, key, tier } = caller
-    const request = { account, key, requestId: exchange.id, idempotency, question, answer: digest, endpoint }
-    const { outcome, used } = await this.meter.charge({ ...request, credits, limits, at })
+    const limits = this.#settings.credits[tier]
+    const { outcome, used } = await this.meter.charge({ ...asked, account, key, requestId: exchange.id, limits, at })
     exchange.credits = { used, at }
     this.#callers.charged(account, used, at)
     if (outcome === 'conflict') throw nameTaken()
@@ -166,7 +152,7 @@ class Callers {
   readonly #version: () => Promise<string>
   /** By the hash of the key: no key is kept, and how long a look-up takes tells nothing about one. */
   readonly #keys = new Map<string, KeyEntry>()
-  readonly #used = new Map<number, { used: Used; hour: number; at: number }>()
+  readonly #used = new Map<number, Spent>()
   /** For how long, in milliseconds, it holds what an account has used. */
   readonly #holds: number
   #seen = ''
@@ -192,7 +178,7 @@ class Callers {
   async used(account: number, now: number): Promise<Used> {
     await this.#heed()
     const known = this.#used.get(account)
-    if (known?.hour === hourStart(now) && Math.abs(now - known.at) < this.#holds) return known.used
+    if (known && hourStart(known.at) === hourStart(now) && Math.abs(now - known.at) < this.#holds) return known.used
     const used = await this.#accounts.used(account, now)
     this.charged(account, used, now)
     return used
@@ -201,7 +187,7 @@ class Callers {
   /** What an account had used after a charge at a moment. */
   charged(account: number, used: Used, at: number): void {
     if (this.#used.size >= MOST_KNOWN) this.#used.clear()
-    this.#used.set(account, { used, hour: hourStart(at), at })
+    this.#used.set(account, { used, at })
   }
 
   async #look(token: string, name: string, now: number): Promise<KeyEntry | null> {

@@ -26,7 +26,7 @@ import {
 } from '../wire/format.js'
 import type { Connections } from './connections.js'
 import { readableBy } from './cors.js'
-import { type Coded, encoded } from './encoding.js'
+import { encoded, type HeaderList, type Outgoing } from './encoding.js'
 import type { Log, Metrics } from './log.js'
 import type { Limits, Settings } from './options.js'
 
@@ -216,16 +216,10 @@ export interface Caller {
   tier: Tier
 }
 
-/** Names and values in turn: node sends them faster than an object, which would have to be put together first. */
-export type HeaderList = readonly string[]
-
-/** What leaves the server. */
-export interface Outgoing {
-  status: number
-  headers: HeaderList
-  body: Buffer | string
-  /** Where the same body is sent again and again: what was made of it. */
-  coded?: Coded
+/** What a caller had used, and when. */
+export interface Spent {
+  used: Used
+  at: number
 }
 
 /** One request, and what became known of it on the way to its answer. */
@@ -238,8 +232,8 @@ export class Exchange {
   readonly startedAt = performance.now()
   /** null until a valid key was seen */
   caller: Caller | null = null
-  /** What the caller had used, and when; null until it was looked at. */
-  credits: { used: Used; at: number } | null = null
+  /** null until it was looked at */
+  credits: Spent | null = null
   /** Credits that this answer cost. */
   charged = 0
   /** Go with the answer, whatever it is; none until a valid key was seen. */
@@ -318,7 +312,7 @@ export function json(status: number, body: unknown): Outgoing {
  */
 export function refusal(
   thrown: unknown,
-  { id, errors, now, upgradeUrl = null }: { id: string; errors: ErrorShape; now: number; upgradeUrl?: string | null },
+  { id, errors, now, upgradeUrl }: Pick<Settings, 'errors' | 'upgradeUrl'> & { id: string; now: number },
 ): Outgoing {
   const error = reported(thrown)
   const status = error instanceof Malformed ? error.status : STATUSES[error?.code ?? 'upstream']

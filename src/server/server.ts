@@ -24,7 +24,7 @@ import { type ErrorShape, REQUEST_ID } from '../wire/format.js'
 import { QUESTIONS, type Service } from './answers.js'
 import { Connections } from './connections.js'
 import { isPreflight, preflightHeaders } from './cors.js'
-import { Coded } from './encoding.js'
+import { Coded, type HeaderList, type Outgoing } from './encoding.js'
 import { Log, Metrics } from './log.js'
 import { type Certificate, type ServerOptions, type Settings, settingsOf } from './options.js'
 import { Questions } from './questions.js'
@@ -32,11 +32,9 @@ import {
   ANSWERED,
   Exchange,
   type Handler,
-  type HeaderList,
   JSON_TYPE,
   json,
   Malformed,
-  type Outgoing,
   Requests,
   refusal,
   requestId,
@@ -66,14 +64,11 @@ export interface Running {
 export async function startServer(service: Service, options: ServerOptions): Promise<Running> {
   const settings = settingsOf(options)
   const log = new Log(settings.log)
-  const metrics = new Metrics({ version: settings.version, routes: [...QUESTIONS.keys(), ...OPEN_PATHS] })
+  const metrics = new Metrics(settings.version, [...QUESTIONS.keys(), ...OPEN_PATHS])
   const connections = new Connections(settings.limits, crowd => metrics.crowded.inc({ limit: crowd }))
   const requests = new Requests(settings, { metrics, log, connections })
   const questions = new Questions(service, settings, metrics)
-  const routes = new Map([
-    ...questionRoutes(questions),
-    ...openRoutes({ service, settings, metrics, isClosing: () => requests.isClosing }),
-  ])
+  const routes = new Map([...questionRoutes(questions), ...openRoutes(service, settings, metrics, requests)])
   const server = serverOf(settings, log, (request, response) => {
     const exchange = new Exchange(request, response)
     const { answer, always } = isPreflight(request, settings.cors) ? PREFLIGHT : routeOf(exchange, routes, questions)
@@ -206,14 +201,12 @@ function questionRoutes(questions: Questions): [string, Route][] {
 /** Paths that are answered without a key. */
 const OPEN_PATHS = ['/', '/healthz', '/readyz', '/metrics', '/openapi.json', '/docs'] as const
 
-interface OpenTo {
-  service: Service
-  settings: Settings
-  metrics: Metrics
-  isClosing(): boolean
-}
-
-function openRoutes({ service, settings, metrics, isClosing }: OpenTo): [string, Route][] {
+function openRoutes(
+  service: Service,
+  settings: Settings,
+  metrics: Metrics,
+  requests: Pick<Requests, 'isClosing'>,
+): [string, Route][] {
   const documents = documentsOf(settings)
   const routes: Record<(typeof OPEN_PATHS)[number], Route> = {
     // Where people begin. Not for ever: a browser would keep it, whatever is served here later.
@@ -221,7 +214,7 @@ function openRoutes({ service, settings, metrics, isClosing }: OpenTo): [string,
     '/healthz': { answer: () => json(200, { status: 'ok' }), always: true },
     '/readyz': {
       async answer() {
-        if (isClosing()) throw new Unavailable('The server is shutting down.')
+        if (requests.isClosing) throw new Unavailable('The server is shutting down.')
         await service.check()
         return json(200, { status: 'ready' })
       },
@@ -282,33 +275,25 @@ function serverOf(settings: Settings, log: Log, answer: RequestListener): Server
   // What is expected but the body to be asked for, which nobody here does, changes nothing.
   server.on('checkExpectation', answer)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const refused = refuseConnection(error, socket, settings)
-    if (refused !== null) log.add('info', { ...refused })
+    refuseConnection(error.code ?? '', socket, settings, log)
   })
   return server
 }
 
-/** Bytes that are no request, or one that does not end: there is nothing to route, only to answer and to hang up. */
-function refuseConnection(error: NodeJS.ErrnoException, socket: Socket, settings: Settings): Refused | null {
-  const malformed = malformedBy(error.code ?? '', settings)
-  if (malformed === null || !socket.writable) {
-    socket.destroy()
-    return null
-  }
+/**
+ * Bytes that are no request, or one that does not end: there is nothing to route, only to answer and to hang up.
+ * @param code of node's parser
+ */
+function refuseConnection(code: string, socket: Socket, settings: Settings, log: Log): void {
+  const malformed = malformedBy(code, settings)
+  if (malformed === null || !socket.writable) return void socket.destroy()
   const id = requestId()
   const { status, headers, body } = refusal(malformed, { id, errors: settings.errors, now: settings.now() })
   const all = [...headers, REQUEST_ID, id, 'Connection', 'close', 'Content-Length', Buffer.byteLength(body)]
   const head = all.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`))
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`)
   socket.destroySoon()
-  return { id, status, code: error.code! }
-}
-
-interface Refused {
-  id: string
-  status: number
-  /** Of node's parser. */
-  code: string
+  log.add('info', { id, status, code })
 }
 
 /** null: it has hung up, or what it speaks is not HTTP */

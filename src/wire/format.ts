@@ -5,40 +5,34 @@ export type ErrorShape = 'flat' | 'nested'
 export const ERROR_SHAPES: readonly ErrorShape[] = ['flat', 'nested']
 
 /** An error as the body of an answer. @param upgradeUrl where a higher tier is to be had, if the server says so */
-export function errorBody(
-  error: BandsError,
-  shape: ErrorShape,
-  upgradeUrl: string | null = null,
-): Record<string, unknown> {
+export function errorBody(error: BandsError, shape: ErrorShape, upgradeUrl: string | null = null): ErrorBody {
   return bodyOf(error.code, error.message, payloadAt(error, upgradeUrl), shape)
 }
 
+type ErrorBody = Record<string, unknown>
+
 /** A fault of the server's own: the caller learns nothing but the number under which its log has it. */
-export function internalErrorBody(requestId: string, shape: ErrorShape): Record<string, unknown> {
+export function internalErrorBody(requestId: string, shape: ErrorShape): ErrorBody {
   return bodyOf('internal_error', 'The server failed; its log has the request id.', { request_id: requestId }, shape)
 }
 
-function bodyOf(
-  type: string,
-  message: string,
-  payload: Record<string, unknown>,
-  shape: ErrorShape,
-): Record<string, unknown> {
+function bodyOf(type: string, message: string, payload: ErrorBody, shape: ErrorShape): ErrorBody {
   return shape === 'flat' ? { error: type, message, ...payload } : { error: { type, message, ...payload } }
 }
 
-/** What an answer to a known key tells of the account's credits, by the name of the header. */
-export interface CreditHeaders {
-  'X-Request-Limit': string
-  'X-Requests-Used': string
-  'X-Requests-Remaining': string
-  /** UTC, as 2026-03-24T00:00:00Z. */
-  'X-Request-Reset': string
-  'X-Hourly-Request-Limit': string
-  'X-Hourly-Requests-Used': string
-  'X-Hourly-Requests-Remaining': string
-  'X-Hourly-Request-Reset': string
+/** What an answer to a known key tells of the account's credits; times in UTC, as 2026-03-24T00:00:00Z. */
+export const CREDIT_HEADERS = {
+  'X-Request-Limit': 'Credits of the account in a day of UTC.',
+  'X-Requests-Used': 'Credits of the day that are spent, with those of this answer.',
+  'X-Requests-Remaining': 'Credits of the day that are left.',
+  'X-Request-Reset': 'When the next day begins, at 00:00 UTC.',
+  'X-Hourly-Request-Limit': 'Credits of the account in an hour.',
+  'X-Hourly-Requests-Used': 'Credits of the hour that are spent, with those of this answer.',
+  'X-Hourly-Requests-Remaining': 'Credits of the hour that are left.',
+  'X-Hourly-Request-Reset': 'When the next hour begins, on the hour.',
 }
+
+export type CreditHeaders = Record<keyof typeof CREDIT_HEADERS, string>
 
 /** The server's own number of a request, also in its log. */
 export const REQUEST_ID = 'X-Request-Id'

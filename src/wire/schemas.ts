@@ -25,6 +25,7 @@ const PERFORMANCE = z
   .describe(`How a return ranked among those of the same ticker over as many bars: ${percentilesInWords()}.`)
 const BAND = z.string().nullable()
 const COUNT = z.int().min(0)
+const COUNT_OR_NULL = COUNT.nullable()
 
 function percentilesInWords(): string {
   const edges = [0, ...DEFINITIONS.performance.cuts, 100]
@@ -42,8 +43,8 @@ const BAND_EVENT = z.looseObject({
   stability_at_entry: STABILITY.describe('Plus and Pro.').optional(),
   flips_recent_at_entry: COUNT.describe('Events within the lookback, this one included. Plus and Pro.').optional(),
   flips_lookback: BARS.describe('Lookback of the flips in bars. Plus and Pro.').optional(),
-  duration_days: COUNT.nullable().describe('Bars the band lasted; null while it is active. Daily only.').optional(),
-  duration_weeks: COUNT.nullable().describe('Bars the band lasted; null while it is active. Weekly only.').optional(),
+  duration_days: COUNT_OR_NULL.describe('Bars the band lasted; null while it is active. Daily only.').optional(),
+  duration_weeks: COUNT_OR_NULL.describe('Bars the band lasted; null while it is active. Weekly only.').optional(),
   aftermath: AFTERMATH.nullable().describe('How the return over each window ranked; null on Free.'),
 })
 
@@ -106,20 +107,20 @@ const OVERSOLD_MATCH = z.looseObject({
     .nullable()
     .describe('Of the ended ones among those stays, in bars; null without any. Pro.')
     .optional(),
-  historical_max_oversold_days: COUNT.nullable()
-    .describe('The longest ended one among those stays, in bars; null without any. Pro.')
-    .optional(),
+  historical_max_oversold_days: COUNT_OR_NULL.describe(
+    'The longest ended one among those stays, in bars; null without any. Pro.',
+  ).optional(),
   sector_agreement: z
     .boolean()
     .nullable()
     .describe('Whether its sector as a whole is oversold too; null without a sector. Pro.')
     .optional(),
-  sector_oversold_count: COUNT.nullable()
-    .describe('Stocks of its sector that are oversold; null without a sector. Pro.')
-    .optional(),
-  sector_total_count: COUNT.nullable()
-    .describe('Stocks of its sector that were looked at; null without a sector. Pro.')
-    .optional(),
+  sector_oversold_count: COUNT_OR_NULL.describe(
+    'Stocks of its sector that are oversold; null without a sector. Pro.',
+  ).optional(),
+  sector_total_count: COUNT_OR_NULL.describe(
+    'Stocks of its sector that were looked at; null without a sector. Pro.',
+  ).optional(),
 })
 
 export const OVERSOLD_PAGE = z.looseObject({

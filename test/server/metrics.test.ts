@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { Metrics } from '../../src/server/log.js'
 
 const ROUTES = ['/v1/events', '/v1/scan/oversold', '/healthz']
-const made = (): Metrics => new Metrics({ version: '1.2.3', routes: ROUTES })
+const made = (): Metrics => new Metrics('1.2.3', ROUTES)
 
 describe('what is counted', () => {
   it('is answers by route and status, with their durations', async () => {
