@@ -45,13 +45,13 @@ export function studyAnswer(study: EventStudy): string {
   const believed = tested.filter(isBelieved)
   const headline = believed.length === 0 || believed.includes(middle) ? middle : middleOf(believed)!
   const { diff, horizon } = headline.window
-  const first = `${comparedText(diff, horizon, study)}; ${casesText(headline.window, study)}; ${surenessText(headline)}.`
+  const first = `${title(comparedText(diff, horizon, study))}; ${casesText(headline.window, study)}; ${surenessText(headline)}.`
   const least = tested.reduce((a, b) => (b.p < a.p ? b : a))
   // A p that finds something by itself is not passed over: what it is worth is said.
   const others = believed.length > 0 ? believed : least.p < NOTHING_FOUND ? [least] : []
   const more = others
     .filter(one => one !== headline)
-    .map(one => ` ${overText(one.window.horizon, study)} ${pointsText(one.window.diff)}; ${surenessText(one)}.`)
+    .map(one => ` ${title(overText(one.window.horizon, study))} ${pointsText(one.window.diff)}; ${surenessText(one)}.`)
   return [first, ...more].join('')
 }
 
@@ -70,12 +70,8 @@ export function tallyAnswer({ groups, events, timeframe, tickers }: Tally): stri
   const usual = base.gain_share === null ? '' : `, beside ${shareText(base.gain_share)} after any ${UNITS[timeframe]}`
   const cases = tickers.length > 1 ? `${independent(apart)} at most, because tickers move together` : independent(apart)
   const luck = 'a tally does not test whether that is luck: bands study does'
-  return `Gains followed ${shareText(gain.share)} of ${count(n, 'event')} over ${overWindow(window.window, timeframe)}${usual}; ${cases}; ${luck}.`
-}
-
-/** `20 days` of `20d`. */
-function overWindow(window: string, timeframe: Timeframe): string {
-  return count(Number.parseInt(window, 10), UNITS[timeframe])
+  const over = overText(Number.parseInt(window.window, 10), { timeframe })
+  return `Gains followed ${shareText(gain.share)} of ${count(n, 'event')} ${over}${usual}; ${cases}; ${luck}.`
 }
 
 type TestedWindow = Evidence & { window: StudyWindow & { diff: number } }
@@ -116,7 +112,7 @@ function untestedAnswer(study: EventStudy): string {
   const window = middleOf(ended)
   if (window === undefined)
     return `Nothing can be said yet: of ${count(events, 'event')} no window has ended with a price that is known.`
-  const mean = window.diff === null ? '' : `; on average ${lower(comparedText(window.diff, window.horizon, study))}`
+  const mean = window.diff === null ? '' : `; on average ${comparedText(window.diff, window.horizon, study)}`
   return `Too few to tell from luck: ${casesText(window, study)}${mean}.`
 }
 
@@ -138,20 +134,18 @@ function independent(cases: number): string {
   return count(cases, 'independent case')
 }
 
-/** `About 3.8 points better over 20 days than after any day` */
+/** `about 3.8 points better over 20 days than after any day` */
 function comparedText(diff: number, horizon: number, { timeframe }: { timeframe: Timeframe }): string {
-  const over = lower(overText(horizon, { timeframe }))
+  const over = overText(horizon, { timeframe })
   const any = `any ${UNITS[timeframe]}`
   const text = pointsText(diff)
-  return text === NO_DIFFERENCE
-    ? `No different ${over} from what follows ${any}`
-    : `About ${text} ${over} than after ${any}`
+  return text === NO_DIFFERENCE ? `${text} ${over} from what follows ${any}` : `about ${text} ${over} than after ${any}`
 }
 
 const UNITS: Readonly<Record<Timeframe, string>> = { daily: 'day', weekly: 'week' }
 
 function overText(horizon: number, { timeframe }: { timeframe: Timeframe }): string {
-  return `Over ${count(horizon, UNITS[timeframe])}`
+  return `over ${count(horizon, UNITS[timeframe])}`
 }
 
 /** `3.8 points better`: percentage points, with a second decimal where the first says nothing. */
@@ -163,10 +157,6 @@ function pointsText(difference: number): string {
 }
 
 const NO_DIFFERENCE = 'no different'
-
-function lower(text: string): string {
-  return text.slice(0, 1).toLowerCase() + text.slice(1)
-}
 
 /** That in the middle, so that nobody has chosen it; undefined of none. */
 function middleOf<One>(all: readonly One[]): One | undefined {
@@ -262,7 +252,7 @@ export function sweepAnswer(sweep: Sweep): string {
     chosen === null
       ? ''
       : ` On dates that did not choose them the chosen were ${pointsText(chosen)} than after any ${UNITS[sweep.timeframe]}.`
-  return `${opening}. First is ${cellText(lead)}: ${lower(comparedText(lead.diff!, lead.horizon, sweep))}; ${cellCases(lead, sweep)}; ${surenessText(cellEvidence(lead, sweep))}.${outside}`
+  return `${opening}. First is ${cellText(lead)}: ${comparedText(lead.diff!, lead.horizon, sweep)}; ${cellCases(lead, sweep)}; ${surenessText(cellEvidence(lead, sweep))}.${outside}`
 }
 
 function cellCases({ ticker, n, n_indep }: SweepCell, { tickers }: Sweep): string {
