@@ -17,7 +17,7 @@ import {
   type Tile,
 } from './description.js'
 import { count, listed, ratio, returnText } from './numbers.js'
-import { type SideBySide, sideBySide, statisticsOf, statisticsRow, yearsTable } from './performance.js'
+import { type Row, type SideBySide, sideBySide, statisticsOf, statisticsRow, yearsTable } from './performance.js'
 
 import { blocksText, originFacts, rangeTexts, readingSection, stopped, triedText, whoText } from './words.js'
 
@@ -83,27 +83,22 @@ function answerOf({ strategies, best, dates, sharpe_differences: all }: Comparis
   return `${head}; that could well be luck: it cannot be told from ${first!.other}${more} (95% of the difference ${ratio(first!.from)} to ${ratio(first!.to)}).`
 }
 
-const TRADES: readonly (readonly [
-  name: string,
-  kind: Kind,
-  key: Exclude<keyof TradeStatistics, 'reasons'>,
-  on?: 'wide',
-])[] = [
-  ['trades', 'count', 'n'],
-  ['won', 'share', 'hit_rate'],
-  ['mean a trade, net', 'return', 'mean'],
-  ['mean a trade, gross', 'return', 'mean_gross', 'wide'],
-  ['median a trade', 'return', 'median', 'wide'],
-  ['best trade', 'return', 'best', 'wide'],
-  ['worst trade', 'return', 'worst', 'wide'],
-  ['deviation of trades', 'deviation', 'deviation', 'wide'],
-  ['profit factor', 'ratio', 'profit_factor', 'wide'],
-  ['SQN', 'ratio', 'sqn', 'wide'],
-  ['longest losing run', 'count', 'longest_losing_run', 'wide'],
-  ['average bars held', 'tenth', 'average_bars', 'wide'],
-  ['mean MFE', 'return', 'mean_mfe', 'wide'],
-  ['mean MAE', 'return', 'mean_mae', 'wide'],
-  ['break-even cost', 'deviation', 'break_even_cost', 'wide'],
+const TRADES: readonly Row<TradeStatistics>[] = [
+  ['trades', 'count', 'n', ''],
+  ['won', 'share', 'hit_rate', ''],
+  ['mean a trade, net', 'return', 'mean', ''],
+  ['mean a trade, gross', 'return', 'mean_gross', '', 'wide'],
+  ['median a trade', 'return', 'median', '', 'wide'],
+  ['best trade', 'return', 'best', '', 'wide'],
+  ['worst trade', 'return', 'worst', '', 'wide'],
+  ['deviation of trades', 'deviation', 'deviation', '', 'wide'],
+  ['profit factor', 'ratio', 'profit_factor', '', 'wide'],
+  ['SQN', 'ratio', 'sqn', '', 'wide'],
+  ['longest losing run', 'count', 'longest_losing_run', '', 'wide'],
+  ['average bars held', 'tenth', 'average_bars', '', 'wide'],
+  ['mean MFE', 'return', 'mean_mfe', '', 'wide'],
+  ['mean MAE', 'return', 'mean_mae', '', 'wide'],
+  ['break-even cost', 'deviation', 'break_even_cost', '', 'wide'],
 ]
 
 function statisticsSection(found: Comparison): Section {
@@ -122,18 +117,17 @@ function statisticsTable({ strategies, bars_a_year }: Comparison, isWhole: boole
   const [first] = strategies
   const rows = statisticsOf({ bars_a_year, strategy: first!.strategy })
   const isAlike = strategies.every(({ strategy }) => strategy.risk_free === first!.strategy.risk_free)
+  const shown = <Of>(all: readonly Row<Of>[]) => all.filter(([, , , , on]) => isWhole || on === undefined)
   const named = (name: string): string => (isAlike ? name : name.replace(/, rf .*$/, ', own rf'))
   return sideBySide(
     `Statistics of the equity over ${count(first!.statistics.bars, 'bar')} that all have`,
     byName(strategies, 'return'),
     [
-      ...rows
-        .filter(([, , , , on]) => isWhole || on === undefined)
-        .map(([name, kind, key, formula]): SideBySide => {
-          return [named(name), kind, strategies.map(({ statistics }) => statistics[key]), formula]
-        }),
-      ...TRADES.filter(([, , , on]) => isWhole || on === undefined).map(([name, kind, key]): SideBySide => {
-        return [name, kind, strategies.map(({ trade_statistics }) => trade_statistics[key])]
+      ...shown(rows).map(([name, kind, key, formula]): SideBySide => {
+        return [named(name), kind, strategies.map(({ statistics }) => statistics[key]), formula]
+      }),
+      ...shown(TRADES).map(([name, kind, key, formula]): SideBySide => {
+        return [name, kind, strategies.map(({ trade_statistics }) => trade_statistics[key]), formula]
       }),
     ],
   )

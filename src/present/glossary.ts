@@ -37,78 +37,64 @@ export const TERMS: Readonly<Record<string, string>> = {
   'Train mean': 'Of the chosen cells, where they were chosen',
 }
 
-/** Short words of sentences, tiles and charts, and by what they are found. */
-export const GLOSSARY: readonly (readonly [name: string, word: RegExp, meaning: string])[] = [
-  [
-    'p',
+/** Short words of sentences, tiles and charts: by what each is found, and its meaning. */
+export const GLOSSARY: Readonly<Record<string, readonly [word: RegExp, meaning: string]>> = {
+  p: [
     /\bp(?= [.<]\d)|, p\b/,
     'How often luck alone does as much: the smaller, the less it looks like luck. It is not the probability that there is nothing to it.',
   ],
-  ['q', /\bq\b/, 'p corrected for how many combinations were tried.'],
-  ['n', /\bn(?= \d|: )/, 'How many it is of.'],
-  ['points', /\d points\b/, 'Percentage points: 5% is 3 points more than 2%.'],
-  [
-    'independent cases',
+  q: [/\bq\b/, 'p corrected for how many combinations were tried.'],
+  n: [/\bn(?= \d|: )/, 'How many it is of.'],
+  points: [/\d points\b/, 'Percentage points: 5% is 3 points more than 2%.'],
+  'independent cases': [
     /\bindependent\b/,
     'Events whose windows share no bar; of several tickers, which move together, stretches of dates that share no day. They are fewer than the events, and they are what counts.',
   ],
-  [
-    'corrected',
+  corrected: [
     /\bcorrected for\b/,
     'p times what so many looks make of it: the more one looks, the more luck there is to be found.',
   ],
-  ['95% interval', /95% interval|\(95% /, 'It holds the true value in 95 of 100 such studies.'],
-  [
-    'any bar, any day',
+  '95% interval': [/95% interval|\(95% /, 'It holds the true value in 95 of 100 such studies.'],
+  'any bar, any day': [
     /\bany (?:bar|day|week)\b/,
     'What follows anyway: the mean after every bar of the same tickers and dates.',
   ],
-  [
-    'same exposure',
+  'same exposure': [
     /\bsame exposure\b/,
     'Buy and hold with as much of the equity as the strategy had in the market on average: what being there that much brings by itself.',
   ],
-  ['random entry', /\b[Rr]andom entry\b/, 'The same trades, all moved to other dates together.'],
-  [
-    'deflated Sharpe ratio',
+  'random entry': [/\b[Rr]andom entry\b/, 'The same trades, all moved to other dates together.'],
+  'deflated Sharpe ratio': [
     /[Dd]eflated Sharpe/,
     'The probability that the Sharpe ratio is above what the best of so many tried would reach by luck.',
   ],
-  ['Sharpe', /\bSharpe\b/, 'Mean return above the risk-free rate, divided by how much returns vary; a year.'],
-  ['drawdown', /\b[Dd]rawdown/, 'How far the equity lay below its highest value so far.'],
-  ['turnover', /\bturnover\b/, 'How often in a year the whole equity is bought or sold.'],
-  ['gross, net', /\b(?:gross|net|Net)\b/, 'Before and after costs.'],
-  ['bp', /\bbp\b/, 'Basis points: hundredths of a percent.'],
-  ['ATR', /\bATR\b/, 'Average true range: how far the price moves in a bar, gaps included.'],
-  [
-    'RSI',
-    /\bRSI\b|\brsi_zone\b/,
-    'Relative strength index: from 0, falling on every bar, to 100, rising on every bar.',
-  ],
-  [
-    'SPA',
+  Sharpe: [/\bSharpe\b/, 'Mean return above the risk-free rate, divided by how much returns vary; a year.'],
+  drawdown: [/\b[Dd]rawdown/, 'How far the equity lay below its highest value so far.'],
+  turnover: [/\bturnover\b/, 'How often in a year the whole equity is bought or sold.'],
+  'gross, net': [/\b(?:gross|net|Net)\b/, 'Before and after costs.'],
+  bp: [/\bbp\b/, 'Basis points: hundredths of a percent.'],
+  ATR: [/\bATR\b/, 'Average true range: how far the price moves in a bar, gaps included.'],
+  RSI: [/\bRSI\b|\brsi_zone\b/, 'Relative strength index: from 0, falling on every bar, to 100, rising on every bar.'],
+  SPA: [
     /\bSPA\b/,
     'Hansen’s test of superior predictive ability: whether the best of all combinations is better than the best of so many by luck.',
   ],
-  ['reality check', /\b[Rr]eality check\b/, 'White’s test of the same.'],
-  [
-    'CSCV, overfitting',
+  'reality check': [/\b[Rr]eality check\b/, 'White’s test of the same.'],
+  'CSCV, overfitting': [
     /\bCSCV\b|\bOverfitting\b/,
     'How often the best of one half of the days is not above the median in the other half (combinatorially symmetric cross-validation).',
   ],
-  ['BCa', /\bBCa\b|\bbca\b/i, 'An interval of the bootstrap, corrected for bias and skew.'],
-  ['SQN', /\bSQN\b/, 'System quality number.'],
-  ['CAGR', /\bCAGR\b/, 'Compound annual growth rate: the same return in every year that makes the total.'],
-  [
-    'VaR, CVaR',
+  BCa: [/\bBCa\b|\bbca\b/i, 'An interval of the bootstrap, corrected for bias and skew.'],
+  SQN: [/\bSQN\b/, 'System quality number.'],
+  CAGR: [/\bCAGR\b/, 'Compound annual growth rate: the same return in every year that makes the total.'],
+  'VaR, CVaR': [
     /\bC?VaR\b/,
     'Value at risk: the return that one bar in twenty falls below; conditional: the mean of the worst twentieth.',
   ],
-  [
-    'smoothness',
+  smoothness: [
     /\b[Ss]moothness\b/,
     'How far the combinations of a grid go with their neighbours: 1 is a hill, about 0 noise.',
   ],
-  ['rf', /\brf\b/, 'The risk-free rate a year.'],
-  ['logarithmic scale', /logarithmic scale/, 'Equal distances are equal changes in percent.'],
-]
+  rf: [/\brf\b/, 'The risk-free rate a year.'],
+  'logarithmic scale': [/logarithmic scale/, 'Equal distances are equal changes in percent.'],
+}

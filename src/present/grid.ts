@@ -36,31 +36,22 @@ import {
   whoText,
 } from './words.js'
 
-/** What a statistic is. */
-const KINDS: Readonly<Record<GridStatistic, Kind>> = {
-  sharpe: 'ratio',
-  sortino: 'ratio',
-  calmar: 'ratio',
-  cagr: 'return',
-  total_return: 'return',
-  max_drawdown: 'return',
-  mean: 'return',
-  hit_rate: 'share',
-  profit_factor: 'ratio',
-  sqn: 'ratio',
+/** What a statistic is, and what it is called. */
+const STATISTICS: Readonly<Record<GridStatistic, readonly [kind: Kind, name: string]>> = {
+  sharpe: ['ratio', 'Sharpe ratio'],
+  sortino: ['ratio', 'Sortino ratio'],
+  calmar: ['ratio', 'Calmar ratio'],
+  cagr: ['return', 'return a year'],
+  total_return: ['return', 'total return'],
+  max_drawdown: ['return', 'worst drawdown'],
+  mean: ['return', 'mean net return a trade'],
+  hit_rate: ['share', 'hit rate'],
+  profit_factor: ['ratio', 'profit factor'],
+  sqn: ['ratio', 'SQN'],
 }
 
-const NAMES: Partial<Record<GridStatistic, string>> = {
-  sharpe: 'Sharpe ratio',
-  sortino: 'Sortino ratio',
-  calmar: 'Calmar ratio',
-  cagr: 'return a year',
-  max_drawdown: 'worst drawdown',
-  mean: 'mean net return a trade',
-  sqn: 'SQN',
-}
-
-const nameOf = (statistic: GridStatistic): string => NAMES[statistic] ?? words(statistic)
+const kindOf = (statistic: GridStatistic): Kind => STATISTICS[statistic][0]
+const nameOf = (statistic: GridStatistic): string => STATISTICS[statistic][1]
 
 /** What each combination came to, and whether the best of them is more than luck. */
 export function describeGrid(found: Grid): Description {
@@ -104,7 +95,7 @@ export function describeGrid(found: Grid): Description {
 
 function valueText(statistic: GridStatistic, value: number | null): string {
   if (value === null) return UNKNOWN
-  const kind = KINDS[statistic]
+  const kind = kindOf(statistic)
   return kind === 'return' ? returnText(value) : kind === 'share' ? shareText(value) : ratio(value)
 }
 
@@ -234,7 +225,7 @@ function heatTable(
     const at = from + row * columns.length + column
     const { value } = cells[at]!
     return {
-      kind: KINDS[statistic],
+      kind: kindOf(statistic),
       content: value,
       ...(value === null
         ? {}
@@ -249,7 +240,7 @@ function heatTable(
       ...columns.map((title, i) => ({
         title,
         ...(across === null ? {} : { verbatim: true as const }),
-        kind: KINDS[statistic],
+        kind: kindOf(statistic),
         ...(i === 0 ? {} : { spare: i }),
       })),
     ],
@@ -309,7 +300,7 @@ function cellsSection({ axes, cells, statistic }: Grid): Section {
     { title: 'Worst', kind: 'return', spare: 1, hint: 'Worst drawdown', of: own => own.statistics.max_drawdown },
   ]
   if (!['sharpe', 'total_return', 'cagr', 'max_drawdown', 'mean', 'hit_rate'].includes(statistic))
-    columns.push({ title: nameOf(statistic), kind: KINDS[statistic], of: ({ value }) => value })
+    columns.push({ title: nameOf(statistic), kind: kindOf(statistic), of: ({ value }) => value })
   const left = cells.length - MOST_ROWS
   return section({ id: 'cells', title: `By ${nameOf(statistic)}`, short: 'All combinations' }, [
     tablePart('What each combination came to', columns, ranked, { limit: MOST_ROWS }),

@@ -22,7 +22,13 @@ import {
 import { count, percentage, ratio, returnRange, returnText, shareRange, shareText, whole } from './numbers.js'
 
 /** A row: what it is called, what it is, where it stands in a result, how it is made; `wide` ones are left out in short. */
-type Row<Of> = readonly [name: string, kind: Kind, key: Exclude<keyof Of, 'reasons'>, formula: string, on?: 'wide']
+export type Row<Of> = readonly [
+  name: string,
+  kind: Kind,
+  key: Exclude<keyof Of, 'reasons'>,
+  formula: string,
+  on?: 'wide',
+]
 
 export function statisticsOf({ bars_a_year, strategy }: Annualised): Row<EquityStatistics>[] {
   const m = Number(bars_a_year.toFixed(1))

@@ -124,118 +124,73 @@ export function fewestFact(found: Pick<Sampling, 'min_events'>): Fact {
 /** How to read a page, and when not to. */
 export function readingSection(kind: keyof typeof OF): Section {
   const title = 'How to read this, and when not to'
-  const facts = [...COMMON, ...OF[kind]]
+  const facts = Object.entries({ ...COMMON, ...OF[kind] })
   return { id: 'reading', title, short: 'How to read this', on: 'page', parts: [{ facts }] }
 }
 
-const COMMON: readonly Fact[] = [
-  [
-    'n is what counts',
+const COMMON: Readonly<Record<string, string>> = {
+  'n is what counts':
     'Under some twenty events the shares and means can be anything; under ten independent windows there is no p-value, and the row is grey.',
-  ],
-  [
-    'Overlap',
+  Overlap:
     'Windows of neighbouring events share bars, and tickers move together: a hundred events may be worth ten. The shifts and the block bootstrap allow for both; a plain t-test for neither. Independent windows are counted ticker by ticker and added up, so that of many tickers on one day each counts: look at the stretches of dates, too.',
-  ],
-  [
-    'Survivorship',
+  Survivorship:
     'The tickers are those that are loaded. Whatever went under before anyone loaded it is missing, and that flatters whatever bought weakness.',
-  ],
-  ['The past', 'All bands are as they were known on each day. Even so this is one history, and it happened once.'],
-]
+  'The past': 'All bands are as they were known on each day. Even so this is one history, and it happened once.',
+}
 
-const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison', readonly Fact[]> = {
-  study: [
-    [
-      'The difference, not the mean',
+const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison', Readonly<Record<string, string>>> = {
+  study: {
+    'The difference, not the mean':
       'Markets drift. What followed the events is compared with what followed any bar of the same tickers and dates; only the difference is theirs.',
-    ],
-    [
-      'p',
-      'How often the same events, moved along the calendar together, would have been followed by as large a difference, each measured by its own error, so that volatile times are compared with their own spread. It is not the probability that there is nothing to it. An event that lands where its ticker has no bar drops out of that move.',
-    ],
-    [
-      'Several looks',
+    p: 'How often the same events, moved along the calendar together, would have been followed by as large a difference, each measured by its own error, so that volatile times are compared with their own spread. It is not the probability that there is nothing to it. An event that lands where its ticker has no bar drops out of that move.',
+    'Several looks':
       'Five windows are five looks: one in four such pages shows some p below 0.05 by luck. A sweep corrects for how many were tried; this page does not.',
-    ],
-    [
-      'When not to',
+    'When not to':
       'Not to choose the best window from this page and trade it; not from grey rows; not when a warning above says that the bands or the bars were lacking.',
-    ],
-  ],
-  tally: [
-    [
-      'Gain beside usual',
+  },
+  tally: {
+    'Gain beside usual':
       'Each return is ranked against its ticker’s own past: sharp is the worst or best 5%, flat the middle 20%. A market that rises has more gains than losses after any day, so the share of gains says nothing without the usual one beside it.',
-    ],
-    [
-      'Counted, not tested',
+    'Counted, not tested':
       'The intervals take events for independent, which they seldom are. bands study asks the same question with tests that allow for overlap and for tickers that move together.',
-    ],
-    ['When not to', 'Not to choose the best of many windows and groups, of which some look good by luck.'],
-  ],
-  backtest: [
-    [
-      'Fills',
+    'When not to': 'Not to choose the best of many windows and groups, of which some look good by luck.',
+  },
+  backtest: {
+    Fills:
       'A signal at a close is traded at the next open unless the settings say otherwise. Costs are what the settings say; the real ones grow with size.',
-    ],
-    [
-      'Compared with holding',
+    'Compared with holding':
       'A strategy that is seldom in the market should be judged by exposure and drawdown as well, not by its total return alone.',
-    ],
-    [
-      'The Sharpe ratio',
+    'The Sharpe ratio':
       'Is per year, from bar returns; of few trades it says little, and of the best of many tries less. The deflated one allows for the tries that the ledger knows.',
-    ],
-    [
-      'Random entry',
+    'Random entry':
       'The signals of all trades are moved to other dates together, so that they come as close to one another, and in as many tickers at once, as they did; then the same rules trade them. p is how often that had as high a mean.',
-    ],
-    [
-      'When not to',
+    'When not to':
       'Not when random entry did about as well; not by the second decimal; not when the part for checking looks unlike the part for choosing.',
-    ],
-  ],
-  sweep: [
-    [
-      'q, not p',
+  },
+  sweep: {
+    'q, not p':
       'Of a thousand empty cells fifty have a p below 0.05. q is p corrected for how many were tried in the family named above; cells marked ★ have a q below 0.05.',
-    ],
-    [
-      'The best of many',
+    'The best of many':
       'White’s reality check and Hansen’s SPA ask whether the best cell beats what the best of so many would reach by luck. If they are large, so is the luck.',
-    ],
-    [
-      'The histogram',
+    'The histogram':
       'Were there nothing to find, the bars would be level. Only what stands out on the left is of interest.',
-    ],
-    ['t above 3', 'is what Harvey, Liu and Zhu (2016) ask of a finding after decades of looking; bold in the table.'],
-    ['When not to', 'Not to take the top row and trade it: check it on dates that this page has not seen.'],
-  ],
-  grid: [
-    [
-      'The hill, not the peak',
+    't above 3': 'is what Harvey, Liu and Zhu (2016) ask of a finding after decades of looking; bold in the table.',
+    'When not to': 'Not to take the top row and trade it: check it on dates that this page has not seen.',
+  },
+  grid: {
+    'The hill, not the peak':
       'A setting that means something is good beside others like it. A best that stands alone among poor neighbours is what luck makes of many tries.',
-    ],
-    [
-      'The deflated Sharpe ratio',
+    'The deflated Sharpe ratio':
       'Asks whether the best is above what the best of as many worthless strategies would show. Below .95 it is not to be believed.',
-    ],
-    [
-      'Overfitting',
+    Overfitting:
       'Near 50% which combination is best says nothing about which will be: by luck, or because all of them are alike. What of the market all of them share is not asked here.',
-    ],
-    ['When not to', 'Not to take the best and trade it: choose on one part of the dates and look at another.'],
-  ],
-  comparison: [
-    [
-      'The difference',
+    'When not to': 'Not to take the best and trade it: choose on one part of the dates and look at another.',
+  },
+  comparison: {
+    'The difference':
       'Two strategies on the same days share much of their luck. The interval is of the difference of their ratios, with the days of both redrawn together; where it has 0 in it, neither is better.',
-    ],
-    [
-      'The common days',
+    'The common days':
       'Each is traded over all its own days, and only those that all have are compared: a strategy that began later is not held against years that it has not seen.',
-    ],
-    ['When not to', 'Not to take the best of many and trade it: of several alike one is first by luck.'],
-  ],
+    'When not to': 'Not to take the best of many and trade it: of several alike one is first by luck.',
+  },
 }

@@ -186,9 +186,7 @@ function stripeRuns({ starts, codes, end }: Stripes): Map<number, { from: number
   codes.forEach((code, i) => {
     if (code < 0) return
     const run = { from: starts[i]!, to: starts[i + 1] ?? end }
-    const known = runs.get(code)
-    if (known === undefined) runs.set(code, [run])
-    else known.push(run)
+    runs.set(code, [...(runs.get(code) ?? []), run])
   })
   return runs
 }

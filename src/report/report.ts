@@ -156,7 +156,8 @@ function glossary(parts: readonly Part[], ...markup: readonly Html[]): Html {
 function termsIn(parts: readonly Part[], markup: readonly Html[]): Html | null {
   const text = markup.map(({ text }) => text.replace(/<script[\s\S]*?<\/script>|<[^>]+>/g, ' ')).join(' ')
   const terms = new Map(headingsOf(parts).map(({ title, hint }) => [title, hint ?? '']))
-  for (const [name, word, meaning] of GLOSSARY) if (!terms.has(name) && word.test(text)) terms.set(name, meaning)
+  for (const [name, [word, meaning]] of Object.entries(GLOSSARY))
+    if (!terms.has(name) && word.test(text)) terms.set(name, meaning)
   if (terms.size === 0) return null
   return html`<dl>${[...terms].map(([name, meaning]) => html`<div><dt>${name}</dt><dd>${meaning}</dd></div>`)}</dl>`
 }
