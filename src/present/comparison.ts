@@ -17,7 +17,8 @@ import {
   type Tile,
 } from './description.js'
 import { count, listed, ratio, returnText } from './numbers.js'
-import { type Row, type SideBySide, sideBySide, statisticsOf, statisticsRow, yearsTable } from './performance.js'
+import { type Row, type SideBySide, sideBySide, statisticsOf, yearsTable } from './performance.js'
+import { statisticsRow } from './records.js'
 
 import { blocksText, originFacts, rangeTexts, readingSection, stopped, triedText, whoText } from './words.js'
 

@@ -23,7 +23,8 @@ import {
 } from './description.js'
 import { EVERY } from './long-tables.js'
 import { count, listed, probability, ratio, returnText, shareText, UNKNOWN, whole, words } from './numbers.js'
-import { outOfSampleSection, statisticsRow, validationSection } from './performance.js'
+import { outOfSampleSection, validationSection } from './performance.js'
+import { statisticsRow } from './records.js'
 
 import {
   originFacts,

@@ -306,15 +306,3 @@ export function yearRecords(all: readonly Yearly[]): Records {
 export function yearly({ years, benchmarks }: Pick<Backtest, 'years' | 'benchmarks'>): Yearly[] {
   return [{ name: 'strategy', years }, ...benchmarks]
 }
-
-/** The equity curve, a row a bar. */
-export function equityRecords({ equity }: Backtest): Records {
-  return { columns: ['date', 'equity', 'gross', 'positions', 'drawdown', 'rolling_sharpe'], rows: equity }
-}
-
-/** What came of a strategy: its equity and its trades. */
-export function statisticsRow({ statistics, trade_statistics }: Pick<Backtest, 'statistics' | 'trade_statistics'>) {
-  const { reasons: _, ...equity } = statistics
-  const { reasons: __, ...trades } = trade_statistics
-  return { ...equity, ...Object.fromEntries(Object.entries(trades).map(([key, of]) => [`trades_${key}`, of])) }
-}

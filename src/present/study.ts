@@ -12,7 +12,6 @@ import {
   type Fact,
   pageNote,
   plain,
-  type Records,
   type Section,
   section,
   type Tile,
@@ -26,7 +25,6 @@ import {
   fewestFact,
   fromText,
   narrowed,
-  oneTicker,
   originFacts,
   rangeTexts,
   readingSection,
@@ -339,57 +337,4 @@ function occurrencesSection(study: EventStudy): Section {
     ),
     { table: occurrencesTable(study) },
   ])
-}
-
-/** A row a window; tests and intervals by their names, so that each has a column of its own. */
-export function windowRecords(study: EventStudy): Records {
-  return { columns: WINDOW_COLUMNS, rows: study.windows.map(window => windowRecord(study, window)) }
-}
-
-function windowRecord(
-  { tickers, field, bands, timeframe }: EventStudy,
-  { tests, intervals, abnormal, histogram: _histogram, ...rest }: StudyWindow,
-): Records['rows'][number] {
-  return {
-    ...oneTicker(tickers),
-    field,
-    timeframe,
-    band: bands?.join(' ') ?? null,
-    ...rest,
-    test: Object.fromEntries(tests.map(({ test, statistic, df, p }) => [test, { statistic, df, p }])),
-    interval: Object.fromEntries(
-      intervals.map(({ method, low, high }) => [method.replaceAll(' ', '_'), { low, high }]),
-    ),
-    abnormal:
-      abnormal === null
-        ? null
-        : { model: abnormal.model, n: abnormal.n, car: abnormal.car, p: abnormal.tests[0]?.p ?? null },
-  }
-}
-
-const TEST_NAMES = ['shift_studentised', 'shift', 'newey_west', 'hansen_hodrick', 'cluster', 'calendar_time', 'naive']
-
-const WINDOW_COLUMNS = [
-  ...['ticker', 'tickers', 'field', 'timeframe', 'band', 'window', 'horizon', 'events', 'n', 'n_indep', 'n_stretches'],
-  ...['lost_not_elapsed', 'lost_too_early', 'lost_delisted'],
-  ...['mean', 'median', 'deviation', 'p10', 'p25', 'p75', 'p90', 'best', 'worst'],
-  ...['hit_share', 'hit_low', 'hit_high', 'mfe', 'mae'],
-  ...['base_n', 'base_mean', 'base_median', 'base_hit', 'base_deviation', 'diff', 'lift'],
-  ...['context_base_n', 'context_base_mean', 'context_base_hit', 'context_base_diff'],
-  ...['stationary_bootstrap', 'bca'].flatMap(method => [`interval_${method}_low`, `interval_${method}_high`]),
-  ...TEST_NAMES.flatMap(test => [`test_${test}_statistic`, `test_${test}_p`]),
-  ...['random_entry_draws', 'random_entry_mean', 'random_entry_p'],
-  ...['abnormal_model', 'abnormal_n', 'abnormal_car', 'abnormal_p', 'aftermath_g', 'aftermath_p', 'grey'],
-]
-
-export function occurrenceRecords({ windows, occurrences }: EventStudy): Records {
-  const names = windows.map(({ window }) => window)
-  const by = (what: string): string[] => names.map(window => `${what}_${window}`)
-  return {
-    columns: [
-      ...['ticker', 'date', 'band', 'prev_band', 'stability', 'flips', 'context_band', 'close'],
-      ...['returns', 'mfe', 'mae'].flatMap(by),
-    ],
-    rows: occurrences,
-  }
 }

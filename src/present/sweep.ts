@@ -11,7 +11,6 @@ import {
   type Estimates,
   type Fact,
   pageNote,
-  type Records,
   type Section,
   section,
   type Tile,
@@ -251,13 +250,3 @@ function settingsSection(sweep: Sweep): Section {
   ]
   return assumedSection(assumptions, [{ on: 'page', facts }])
 }
-
-export function cellRecords({ cells, timeframe }: Sweep): Records {
-  return { columns: CELL_COLUMNS, rows: cells.map(cell => ({ timeframe, ...cell })) }
-}
-
-const CELL_COLUMNS = [
-  ...['ticker', 'field', 'timeframe', 'band', 'prev_band', 'context_ticker', 'context_field', 'context_band'],
-  ...['window', 'horizon', 'events', 'n', 'n_indep', 'lost', 'mean', 'base', 'diff', 'hit', 'base_hit'],
-  ...['low', 'high', 'p', 'q', 't', 'sharpe', 'grey', 'reason'],
-]

@@ -5,16 +5,7 @@ import { isCondition, lagInWords } from '../language/as-field.js'
 import type { Distance } from '../params/figures.js'
 import type { Strategy } from '../params/strategy.js'
 import { tradeHistogram } from './charts.js'
-import {
-  type Column,
-  type Records,
-  reasonsPart,
-  type Section,
-  section,
-  type Table,
-  tableOf,
-  tablePart,
-} from './description.js'
+import { type Column, reasonsPart, type Section, section, type Table, tableOf, tablePart } from './description.js'
 import { rankColumn, tradesTable } from './long-tables.js'
 import { count, either, listed, percentage, ratio, returnText, UNKNOWN, whole, words } from './numbers.js'
 import { bySpelling, conditionTexts, fromText, narrowed, rangeTexts, whoText } from './words.js'
@@ -186,13 +177,3 @@ const SKIPPED: Readonly<Record<string, string>> = {
   no_price: 'no price',
   no_size: 'no size',
 }
-
-export function tradeRecords({ trades }: Backtest): Records {
-  return { columns: TRADE_COLUMNS, rows: trades }
-}
-
-const TRADE_COLUMNS = [
-  ...['ticker', 'side', 'signal_date', 'band', 'prev_band', 'context_band', 'rank'],
-  ...['entry_date', 'entry_price', 'exit_date', 'exit_price', 'exit', 'bars'],
-  ...['shares', 'invested', 'gross', 'net', 'pnl', 'mfe', 'mae'],
-]

@@ -1,6 +1,7 @@
 import { optionsOf } from '../../params/row.js'
 import { parseStudy, STUDY } from '../../params/studies.js'
-import { describeStudy, occurrenceRecords, windowRecords } from '../../present/study.js'
+import { occurrenceRecords, windowRecords } from '../../present/records.js'
+import { describeStudy } from '../../present/study.js'
 import { eventStudy } from '../../study/event-study.js'
 import type { Command } from '../command.js'
 import { longName } from '../command-line.js'
