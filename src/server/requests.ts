@@ -33,13 +33,6 @@ import type { Limits, Settings } from './options.js'
 /** Answers one kind of request, or throws what is wrong with it. */
 export type Handler = (exchange: Exchange) => Outgoing | Promise<Outgoing>
 
-/** What goes along with every request. */
-interface Watching {
-  metrics: Metrics
-  log: Log
-  connections: Connections
-}
-
 /** Takes requests in and sends answers out: whatever happens in between, each gets one, is logged and counted. */
 export class Requests {
   readonly #settings: Settings
@@ -51,7 +44,7 @@ export class Requests {
   #closing = false
   #allGone: (() => void) | null = null
 
-  constructor(settings: Settings, { metrics, log, connections }: Watching) {
+  constructor(settings: Settings, metrics: Metrics, log: Log, connections: Connections) {
     this.#settings = settings
     this.#metrics = metrics
     this.#log = log

@@ -66,7 +66,7 @@ export async function startServer(service: Service, options: ServerOptions): Pro
   const log = new Log(settings.log)
   const metrics = new Metrics(settings.version, [...QUESTIONS.keys(), ...OPEN_PATHS])
   const connections = new Connections(settings.limits, crowd => metrics.crowded.inc({ limit: crowd }))
-  const requests = new Requests(settings, { metrics, log, connections })
+  const requests = new Requests(settings, metrics, log, connections)
   const questions = new Questions(service, settings, metrics)
   const routes = new Map([...questionRoutes(questions), ...openRoutes(service, settings, metrics, requests)])
   const server = serverOf(settings, log, (request, response) => {
