@@ -117,7 +117,7 @@ function untestedAnswer(study: EventStudy): string {
 }
 
 /** Windows of one ticker that share no bar; of several tickers dates of any that share no day, because they move together. */
-function casesOf({ n_indep, n_stretches }: StudyWindow, { tickers }: EventStudy): number {
+export function casesOf({ n_indep, n_stretches }: StudyWindow, { tickers }: Pick<EventStudy, 'tickers'>): number {
   return tickers.length > 1 ? n_stretches : n_indep
 }
 
@@ -159,7 +159,7 @@ function pointsText(difference: number): string {
 const NO_DIFFERENCE = 'no different'
 
 /** That in the middle, so that nobody has chosen it; undefined of none. */
-function middleOf<One>(all: readonly One[]): One | undefined {
+export function middleOf<One>(all: readonly One[]): One | undefined {
   return all[Math.floor((all.length - 1) / 2)]
 }
 

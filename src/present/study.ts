@@ -1,6 +1,6 @@
 import { isCondition } from '../language/as-field.js'
 import { type EventStudy, type StudyWindow, shiftsUsed, spreadOf } from '../study/result.js'
-import { studyAnswer } from './answer.js'
+import { casesOf, middleOf, studyAnswer } from './answer.js'
 import type { PriceChart } from './chart.js'
 import { eventPrice, pathChart, pathCountChart, pricesSection, windowHistogram } from './charts.js'
 import {
@@ -164,16 +164,17 @@ function windowsSection(study: EventStudy): Section {
   ])
 }
 
-function estimatesOf({ windows, tickers }: EventStudy): Estimates {
+function estimatesOf(study: EventStudy): Estimates {
   return {
     id: 'forest',
     title: 'Mean return after the events, less that after any bar',
     note: 'with its 95% interval',
     names: 'short',
-    of: windows.map(({ window, n, n_indep, n_stretches, diff, intervals, grey, reasons }) => {
+    of: study.windows.map(window => {
+      const { n, diff: value, intervals, grey, reasons } = window
       const { low = null, high = null } = intervals[0] ?? {}
-      const note = `${whole(tickers.length > 1 ? n_stretches : n_indep)} independent of ${whole(n)}`
-      return { label: window, note, value: diff, low, high, grey, reason: reasons.diff ?? 'no value' }
+      const note = `${whole(casesOf(window, study))} independent of ${whole(n)}`
+      return { label: window.window, note, value, low, high, grey, reason: reasons.diff ?? 'no value' }
     }),
   }
 }
@@ -288,7 +289,7 @@ function pathSection(study: EventStudy): Section | null {
 
 /** How the returns are spread: a terminal draws the window in the middle. */
 function distributionSections({ windows }: EventStudy): Section[] {
-  const middle = windows[Math.floor((windows.length - 1) / 2)]
+  const middle = middleOf(windows)
   const hit = middle?.grey === false && `${shareRange(middle.hit)} above 0 (95%, if independent)`
   const phrases = compact(['events / any bar', hit])
   const title = 'How the returns are spread'
