@@ -10,6 +10,7 @@ import { count, whole } from '../present/numbers.js'
 import type { Allowance, Credits, Remote } from '../remote/remote.js'
 import type { Source } from '../source.js'
 import { type Config, HERE, hasConfigFile, isRemoteTyped } from './config.js'
+import type { Style } from './draw/described.js'
 import type { Screen } from './draw/table.js'
 import { paintFor, wrap } from './draw/text.js'
 import { type Answer, type Format, write } from './output.js'
@@ -269,14 +270,14 @@ export class Context extends Sources {
   }
 
   /** Writes an answer; for people, a blank line apart from the one before. `whole`: never through the pager. */
-  async show(answer: Answer, { whole = false } = {}): Promise<void> {
+  async show(answer: Answer, { whole = false, ...style }: Style & { whole?: boolean } = {}): Promise<void> {
     this.#progress?.erase()
     if (this.#shown && this.isForPeople) await this.out.write('\n')
     this.#shown = true
     const { format, config } = this
     const out = whole || this.isRowByRow ? this.out : paged(this.world)
-    const document = () => this.withOwnFields(answer.document())
-    await write({ ...answer, document }, { format, raw: config.csv_raw, out, screen: () => this.screen() })
+    const document = this.withOwnFields(answer.document)
+    await write({ ...answer, document }, { format, raw: config.csv_raw, out, screen: () => this.screen() }, style)
   }
 
   /** A document of an answer, with the hashes of the definitions of the user's own fields in it. */

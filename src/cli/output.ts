@@ -1,19 +1,16 @@
 import { wrong } from '../errors.js'
 import { wordValue } from '../params/values.js'
+import type { Described } from '../present/description.js'
+import type { Style } from './draw/described.js'
 import type { Block, Screen } from './draw/table.js'
 import type { Row } from './formats.js'
 import type { Given } from './given.js'
 import type { Stream } from './world.js'
 
 /** One result in all the forms in which it can be written. */
-export interface Answer {
-  /** The JSON document. */
-  document(): unknown
-  /** Columns of CSV, and one object a row for NDJSON and CSV. */
-  columns: readonly string[]
-  rows(): Iterable<object>
-  /** For people. */
-  blocks(screen: Screen): readonly Block[] | Promise<readonly Block[]>
+export interface Answer extends Described {
+  /** What people see where that is no more than its paragraphs say: a drawing; null where these stand after all. */
+  blocks?(screen: Screen): readonly Block[] | null
 }
 
 /** The answer of one row, for people a sentence or two. */
@@ -23,7 +20,7 @@ export function oneRow(
   title: readonly string[] = [],
 ): Answer {
   const { schema, ...row } = document
-  return { document: () => document, columns: Object.keys(row), rows: () => [row], blocks: () => [{ title, notes }] }
+  return { document, columns: Object.keys(row), rows: [row], paragraphs: [{ heading: title, parts: [{ notes }] }] }
 }
 
 /** The format that was asked for, null when none was. Throws InvalidParameter when two were, or one that does not apply. */
@@ -37,23 +34,28 @@ export function formatOf(globals: Given, allowed: readonly Format[]): Format | n
   return wordValue('output', format, allowed)
 }
 
-/** Writes an answer to a stream in one format. @param raw of CSV, as in writeAnswer */
-export async function write(
-  answer: Answer,
-  { format, raw, out, screen }: { format: Format | null; raw: boolean; out: Stream; screen(): Promise<Screen> },
-) {
+/** Where an answer goes, and how. */
+interface Writing {
+  format: Format | null
+  /** Of CSV, as in writeAnswer. */
+  raw: boolean
+  out: Stream
+  screen(): Promise<Screen>
+}
+
+/** Writes an answer to a stream in one format. @param style for people */
+export async function write(answer: Answer, { format, raw, out, screen }: Writing, style: Style = {}) {
   if (format === 'json') {
-    for (const text of out.terminal ? [json(answer.document(), true)] : inPieces(answer.document()))
-      await out.write(text)
+    for (const text of out.terminal ? [json(answer.document, true)] : inPieces(answer.document)) await out.write(text)
     return
   }
   if (format === 'ndjson' || format === 'csv') {
     const { writeAnswer } = await import('./formats.js')
-    return writeAnswer(format, { columns: answer.columns, rows: answer.rows(), raw }, out)
+    return writeAnswer(format, { ...answer, raw }, out)
   }
-  const { laidOut } = await import('./draw/table.js')
+  const [{ laidOut }, { blocksOf }] = await Promise.all([import('./draw/table.js'), import('./draw/described.js')])
   const drawnFor = await screen()
-  return out.write(await laidOut(await answer.blocks(drawnFor), drawnFor))
+  return out.write(await laidOut(answer.blocks?.(drawnFor) ?? blocksOf(answer, drawnFor, style), drawnFor))
 }
 
 /** One document, one newline at its end; pretty where a person reads. */

@@ -9,7 +9,6 @@ import type { Job, Task } from '../store/postgres/queue.js'
 import type { Command } from './command.js'
 import { longName, pasted } from './command-line.js'
 import type { Context } from './context.js'
-import { described } from './draw/described.js'
 import type { Given } from './given.js'
 
 /** Commands on their way into a queue, and what is said of them there; perform.ts does them. */
@@ -64,7 +63,7 @@ async function put(context: Context, tasks: readonly Task[]): Promise<void> {
     const shown = [JOB_ID, column('job', 'text', { wraps: true })]
     const notes = [`${count(jobs.length, 'job')} put into the queue at ${queue.location}`]
     const answer = describeList({ schema: 'bands.work-put/1', queue: queue.location, jobs }, jobs, shown, { notes })
-    await context.show(described(answer))
+    await context.show(answer)
     await context.hint('next: bands work', 'bands work list')
   } finally {
     await queue.close()

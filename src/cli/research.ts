@@ -3,7 +3,7 @@ import { redacted } from '../accounts/key.js'
 import { version } from '../built.js'
 import { Busy, NotFound, quoted, StorageError, wrong } from '../errors.js'
 import type { Ledger, NotedTrial } from '../present/data.js'
-import type { Records } from '../present/description.js'
+import type { Described, Description, Records } from '../present/description.js'
 import { count } from '../present/numbers.js'
 import type { Reported } from '../present/prices.js'
 import type { ReportAbout } from '../report/report.js'
@@ -116,6 +116,22 @@ export async function writeTable(
     return writeAnswer(ending === '.csv' ? 'csv' : 'ndjson', { columns, rows, raw: context.config.csv_raw }, sink)
   })
   await context.remark(`wrote ${count(rows.length, thing)} to ${file}`)
+}
+
+/** A study, backtest or sweep: what was asked and assumed, what came of it, what to be wary of. */
+export function resultOf(found: Description, records: Records): Described {
+  const { document, heading, assumed, sections, answer, warnings } = found
+  const paragraphs = [
+    { heading, parts: [{ notes: assumed }] },
+    ...sections,
+    { heading: [], parts: [{ notes: [answer] }] },
+  ]
+  return { document, ...records, paragraphs, warnings }
+}
+
+/** Shows it, as much of it as was asked for. */
+export async function showResult(context: Context, given: Given, found: Description, records: Records): Promise<void> {
+  await context.show(resultOf(found, records), { wide: given.flag('wide'), explain: given.flag('explain') })
 }
 
 /** The report of a result, as one page. @param market null: asked for where the page has prices */

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { backtest } from '../../src/backtest/backtest.js'
 import { compare } from '../../src/backtest/compare.js'
 import type { Comparison } from '../../src/backtest/result.js'
-import { describedResult } from '../../src/cli/draw/described.js'
+import { blocksOf } from '../../src/cli/draw/described.js'
 import type { Screen } from '../../src/cli/draw/table.js'
 import { UNPAINTED } from '../../src/cli/draw/text.js'
+import { resultOf } from '../../src/cli/research.js'
 import { InvalidParameter, worded } from '../../src/errors.js'
 import { parseBacktest } from '../../src/params/backtest.js'
 import { type CompareParams, parseCompare } from '../../src/params/grid.js'
@@ -162,7 +163,7 @@ describe('strategies side by side', () => {
     expect(found.warnings).toContain('the strategies have no day in common')
     const described = describeComparison(found)
     expect(described.answer).toBe('The strategies have no day in common, so there is nothing to compare.')
-    const shown = await describedResult(described, comparisonRecords(found)).blocks(SCREEN)
+    const shown = blocksOf(resultOf(described, comparisonRecords(found)), SCREEN)
     expect(shown.flatMap(block => block.drawing ?? [])).toContain('The strategies have no day in common.')
     expect(JSON.stringify(described.sections)).not.toContain('null:')
   })

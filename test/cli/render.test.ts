@@ -91,12 +91,12 @@ describe('records', () => {
     async length => {
       const document = { a: '{', list: Array.from({ length }, (_, i) => ({ i, '"': null })), none: undefined, b: [[]] }
       const out = Object.assign(new Kept(), { terminal: false, columns: () => null })
-      const answer = { document: () => document, columns: [], rows: () => [], blocks: () => [] }
+      const answer = { document, columns: [], rows: [], paragraphs: [] }
       const screenNow = async () => screen(80)
       await write(answer, { format: 'json', raw: false, out, screen: screenNow })
       expect(out.text).toBe(`${JSON.stringify(document)}\n`)
       const long = { first: document.list, ...document }
-      await write({ ...answer, document: () => long }, { format: 'json', raw: false, out, screen: screenNow })
+      await write({ ...answer, document: long }, { format: 'json', raw: false, out, screen: screenNow })
       expect(out.text).toBe(`${JSON.stringify(document)}\n${JSON.stringify(long)}\n`)
     },
   )

@@ -20,7 +20,6 @@ import { count, whole } from '../../present/numbers.js'
 import { PLANS } from '../../tiers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { described } from '../draw/described.js'
 import type { Given } from '../given.js'
 import { oneRow } from '../output.js'
 
@@ -128,9 +127,7 @@ const list: Command = {
       { title: 'created', kind: 'date', spare: 2, of: row => row.created.slice(0, 10) },
     ]
     const columns = ['name', 'tier', 'created', 'day_limit', 'hour_limit', 'keys', 'day_used', 'hour_used']
-    await context.show(
-      described(describeList({ schema: 'bands.accounts/1', accounts: rows }, rows, shown, { columns })),
-    )
+    await context.show(describeList({ schema: 'bands.accounts/1', accounts: rows }, rows, shown, { columns }))
     if (rows.length === 0) await context.remark('no account yet; bands accounts create NAME --tier free makes one.')
   },
 }
@@ -293,7 +290,7 @@ async function showUsage(context: Context, given: Given): Promise<void> {
   const document = { schema: 'bands.usage/1', from: first, to: last, ...total, accounts }
   const shown = [column('account'), column('date'), column('credits', 'count'), column('requests', 'count')]
   const notes = [`${count(total.credits, 'credit')} in ${count(total.requests, 'request')}, ${first} to ${last}`]
-  await context.show(described(describeList(document, rows, shown, { notes })))
+  await context.show(describeList(document, rows, shown, { notes }))
 }
 
 const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
@@ -319,6 +316,6 @@ async function reconcile(context: Context, given: Given): Promise<void> {
     ...[column('of'), column('counter', 'count'), column('ledger', 'count')],
   ]
   const document = { schema: 'bands.reconciliation/1', account, ...found }
-  await context.show(described(describeList(document, discrepancies, shown, { notes: [`${counted}: ${verdict}`] })))
+  await context.show(describeList(document, discrepancies, shown, { notes: [`${counted}: ${verdict}`] }))
   if (discrepancies.length > 0) context.outcome = 5
 }

@@ -19,10 +19,9 @@ import type { Command } from '../command.js'
 import { longName } from '../command-line.js'
 import type { Config } from '../config.js'
 import type { Context } from '../context.js'
-import { describedResult } from '../draw/described.js'
 import type { Given } from '../given.js'
 import { isNoSignal, POOLED, SIGNAL_OPTIONS, tickersAndField, under } from '../options.js'
-import { filesOf, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
+import { filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 import { allNamed, isPooled, textOf } from '../tickers.js'
 
 const backtestCommand: Command = {
@@ -90,12 +89,7 @@ const backtestCommand: Command = {
     const { strategy, run } = parseBacktest(params, ways)
     if (given.flag('print-config')) return printConfig(context, strategy, run)
     const found = await withTrials(context, trials => backtest(market, strategy, run, { trials, step: context.step }))
-    await context.show(
-      describedResult(describeBacktest(found), tradeRecords(found), {
-        wide: given.flag('wide'),
-        explain: given.flag('explain'),
-      }),
-    )
+    await showResult(context, given, describeBacktest(found), tradeRecords(found))
     if (files.trades !== undefined) await writeTable(context, files.trades, 'trade', tradeRecords(found))
     if (files.equity !== undefined) await writeTable(context, files.equity, 'bar', equityRecords(found))
     if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(yearly(found)))
@@ -131,7 +125,7 @@ async function showGrid(
   files: { cells?: string; report?: string },
 ): Promise<void> {
   const found = await withTrials(context, trials => grid(market, query, { trials, step: context.step }))
-  await context.show(describedResult(describeGrid(found), gridRecords(found), { wide: given.flag('wide') }))
+  await showResult(context, given, describeGrid(found), gridRecords(found))
   if (files.cells !== undefined) await writeTable(context, files.cells, 'combination', gridRecords(found))
   if (files.report !== undefined) await writeReport(context, files.report, market, found)
 }
@@ -232,9 +226,7 @@ const compareCommand: Command = {
       { tier: context.config.tier, fields: context.fields },
     )
     const found = await withTrials(context, trials => compare(market, query, { trials, step: context.step }))
-    await context.show(
-      describedResult(describeComparison(found), comparisonRecords(found), { wide: given.flag('wide') }),
-    )
+    await showResult(context, given, describeComparison(found), comparisonRecords(found))
     if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(found.strategies))
     if (files.report !== undefined) await writeReport(context, files.report, market, found)
   },

@@ -19,7 +19,6 @@ import { count, whole } from '../../present/numbers.js'
 import { whoText } from '../../present/words.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { described } from '../draw/described.js'
 import type { Given } from '../given.js'
 import { POOLED } from '../options.js'
 import { allNamed, isPooled } from '../tickers.js'
@@ -72,7 +71,7 @@ const lookahead: Command = {
     const { fields = checkable(context), ...asked } = given.read(LOOKAHEAD, context.fields)
     const { local, tickers } = await checked(context, given, 'lookahead')
     const found = await checkLookahead(local, { ...asked, tickers, fields }, { step: context.step })
-    await context.show(described(describeLookahead(found)))
+    await context.show(describeLookahead(found))
     if (!found.passed) context.outcome = 5
   },
 }
@@ -88,7 +87,7 @@ const recursion: Command = {
     const { fields = checkable(context), drop: dropped = DROPPED, timeframe } = given.read(RECURSION, context.fields)
     const { local, tickers } = await checked(context, given, 'recursion')
     const found = await checkRecursion(local, { tickers, fields, timeframe, dropped }, { step: context.step })
-    await context.show(described(describeRecursion(found)))
+    await context.show(describeRecursion(found))
   },
 }
 

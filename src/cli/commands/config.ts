@@ -35,7 +35,6 @@ import {
   writeProfile,
 } from '../config-file.js'
 import { type Context, Stopped } from '../context.js'
-import { described } from '../draw/described.js'
 import { oneRow } from '../output.js'
 import {
   type Chosen,
@@ -89,7 +88,7 @@ async function list(context: Context): Promise<void> {
     { key: 'value', title: 'value', kind: 'text', of: ({ value }) => (value === null ? null : String(value)) },
     column('origin', 'text', { wraps: true }),
   ])
-  await context.show(described(answer))
+  await context.show(answer)
 }
 
 /** The value alone, as a script takes it: empty where there is none. */
@@ -245,7 +244,7 @@ const login: Command = {
     const row = { schema: 'bands.login/1', ...kept, credits_limit: limit, credits_remaining: remaining }
     await context.show({
       ...oneRow(row, [`profile ${profile}: ${url}${plan}, key ${key}${left}`]),
-      document: () => ({ schema: 'bands.login/1', ...kept, credits }),
+      document: { schema: 'bands.login/1', ...kept, credits },
     })
     await context.hint(
       `next: bands events AAPL rsi_zone --profile ${profile}`,

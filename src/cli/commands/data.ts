@@ -18,7 +18,6 @@ import type { Damage } from '../../store/store.js'
 import type { Command } from '../command.js'
 import { remedyLine } from '../command-line.js'
 import type { Context } from '../context.js'
-import { described } from '../draw/described.js'
 import { TICKER } from '../options.js'
 import { oneRow } from '../output.js'
 import { ledger } from '../research.js'
@@ -31,14 +30,14 @@ const tickers: Command = {
   examples: ['bands tickers', 'bands tickers --csv'],
   async run(context) {
     const { local, bands } = await context.here()
-    await context.show(described(describeTickers(await loadedTickers(local), await bands.pulled())))
+    await context.show(describeTickers(await loadedTickers(local), await bands.pulled()))
   },
 }
 
 const status: Command = {
   examples: ['bands status', 'bands status --json'],
   async run(context) {
-    await context.show(described(describeStatus(await statusOf(await context.here()))))
+    await context.show(describeStatus(await statusOf(await context.here())))
   },
 }
 
@@ -59,7 +58,7 @@ const facts: Command = {
     const { kind, limit } = given.read(FACTS)
     const { facts } = await import('../../local/facts.js')
     const found = await facts(await context.local(), kind === undefined ? { ticker } : { ticker, kind })
-    await context.show(described(describeFacts(found, kind, limit)))
+    await context.show(describeFacts(found, kind, limit))
     const [first] = found.kinds
     const by = found.as_of === null ? '' : ` by ${found.as_of}`
     if (first === undefined)
@@ -86,7 +85,7 @@ const verify: Command = {
     const verdict = rows.length === 0 ? 'all as it was written' : count(rows.length, 'damage')
     const { path: database } = context.opened!
     const document = { schema: 'bands.verify/1', database, tickers, deep, beside: files, damages: rows }
-    await context.show(described(describeList(document, rows, DAMAGES, { notes: [`${said}: ${verdict}`] })))
+    await context.show(describeList(document, rows, DAMAGES, { notes: [`${said}: ${verdict}`] }))
     if (hasAccountsElsewhere(context, given))
       await context.remark('accounts in PostgreSQL (BANDS_ACCOUNTS): bands accounts usage --reconcile looks at them.')
     if (rows.length > 0) context.outcome = 5
@@ -264,7 +263,7 @@ const trials: Command = {
     const { kind, limit } = given.read(TRIALS)
     const kinds = kind === undefined ? KINDS : [kind]
     const found = await ledger(context, kinds)
-    await context.show(described(describeTrials(found, kinds, limit)))
+    await context.show(describeTrials(found, kinds, limit))
   },
 }
 

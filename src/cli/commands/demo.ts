@@ -1,6 +1,7 @@
 import { StorageError } from '../../errors.js'
 import { parseEvents } from '../../params/questions.js'
 import { parseStudy } from '../../params/studies.js'
+import type { Described } from '../../present/description.js'
 import { describeEvents } from '../../present/events.js'
 import { windowRecords } from '../../present/records.js'
 import { describeStudy } from '../../present/study.js'
@@ -12,9 +13,9 @@ import { tally } from '../../tally/tally.js'
 import { grantedFields } from '../../tiers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { described, describedResult } from '../draw/described.js'
+import { blocksOf } from '../draw/described.js'
 import type { Answer } from '../output.js'
-import { filesOf, writeReport } from '../research.js'
+import { filesOf, resultOf, writeReport } from '../research.js'
 
 const SEARCH = { ticker: 'AAPL', field: 'rsi_zone', band: 'oversold' }
 const STUDY = { tickers: ['GSPC'], field: 'rsi_zone', band: 'oversold' }
@@ -38,8 +39,8 @@ export const command: Command = {
     const fields = grantedFields(context.config.tier, context.fields).map(({ name }) => name)
     const states = await now(bands, { tickers: [COMPANY], fields, timeframe: 'daily' })
     const studied = await counted(null, trials => eventStudy(bands, parseStudy(STUDY), { trials, step: context.step }))
-    const study = describedResult(describeStudy(studied), windowRecords(studied))
-    await context.show(demoAnswer(described(events), described(tallied), study, states), { whole: true })
+    const study = resultOf(describeStudy(studied), windowRecords(studied))
+    await context.show(demoAnswer(events, tallied, study, states), { whole: true })
     if (context.isForPeople || report !== undefined)
       await leaveReport(context, () => writeReport(context, report ?? REPORT, bands, studied))
     await context.hint(...NEXT)
@@ -47,29 +48,23 @@ export const command: Command = {
 }
 
 /** The answers one after the other, each under the line that asks for it; as rows, the events alone. */
-function demoAnswer(events: Answer, tallied: Answer, studied: Answer, states: Now): Answer {
+function demoAnswer(events: Described, tallied: Described, studied: Described, states: Now): Answer {
   const asked = `${SEARCH.ticker} ${SEARCH.field} --band ${SEARCH.band}`
-  const shown: [line: string, answer: Answer][] = [
+  const shown: [line: string, answer: Described][] = [
     [`bands events ${asked}`, events],
     [`bands tally ${asked}`, tallied],
     [`bands study ${STUDY.tickers} ${STUDY.field} --band ${STUDY.band}`, studied],
   ]
   return {
-    document: () => ({
+    ...events,
+    document: {
       schema: 'bands.demo/1',
-      events: events.document(),
-      tally: tallied.document(),
+      events: events.document,
+      tally: tallied.document,
       now: states,
-      study: studied.document(),
-    }),
-    columns: events.columns,
-    rows: events.rows,
-    blocks: async screen => {
-      const drawn = await Promise.all(
-        shown.map(async ([line, answer]) => [{ notes: [`$ ${line}`] }, ...(await answer.blocks(screen))]),
-      )
-      return drawn.flat()
+      study: studied.document,
     },
+    blocks: screen => shown.flatMap(([line, answer]) => [{ notes: [`$ ${line}`] }, ...blocksOf(answer, screen)]),
   }
 }
 

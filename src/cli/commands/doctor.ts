@@ -13,7 +13,6 @@ import { withOptions } from '../command-line.js'
 import { type Config, configPath, credentialsPath } from '../config.js'
 import { readConfigFile } from '../config-file.js'
 import { creditsLeft } from '../context.js'
-import { described } from '../draw/described.js'
 import { printable, type Screen } from '../draw/table.js'
 import { wrap } from '../draw/text.js'
 import type { Answer } from '../output.js'
@@ -57,10 +56,9 @@ function doctorAnswer({ schema, outcome, checks }: Diagnosis): Answer {
   const rows = told.map(({ name, ...check }) => ({ check: name, ...check }))
   const remedies = { ...column('remedy'), of: ({ remedy }: CheckRow) => remedy ?? '' }
   const shown = [column('check'), column('outcome'), column('detail'), remedies]
-  const answer = described(describeList({ schema, outcome, checks: told }, rows, shown))
   return {
-    ...answer,
-    blocks: screen => (screen.words ? answer.blocks(screen) : [{ drawing: rows.flatMap(row => drawn(row, screen)) }]),
+    ...describeList({ schema, outcome, checks: told }, rows, shown),
+    blocks: screen => (screen.words ? null : [{ drawing: rows.flatMap(row => drawn(row, screen)) }]),
   }
 }
 

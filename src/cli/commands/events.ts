@@ -63,15 +63,14 @@ async function pool(
   // Every refusal of a question about one ticker is one of several: its filters, its limit.
   const { ticker: _ticker, ...asked } = await eventsQuery(context, given, { ticker: tickers[0]!, ...place })
   const query = { ...allUnlessLimited(context, given, asked), tickers }
-  const [{ poolEvents }, { describePoolEvents }, { described }] = await Promise.all([
+  const [{ poolEvents }, { describePoolEvents }] = await Promise.all([
     import('../../tally/pool.js'),
     import('../../present/events.js'),
-    import('../draw/described.js'),
   ])
   const source = await context.bands()
   const found = await poolEvents(source, query, { step: context.step })
   const description = describePoolEvents(found, query, given.flag('returns'))
-  await context.show(described(description, { wide: given.flag('wide') }))
+  await context.show(description, { wide: given.flag('wide') })
   const left = found.total_occurrences - found.events.length
   if (left > 0 && context.format !== 'json') {
     const most = (await isWithinLimit(context, found.total_occurrences)) ? found.total_occurrences : MAX_LIMIT
@@ -97,13 +96,10 @@ interface Style {
 }
 
 async function shown(context: Context, query: EventsQuery, { wide, returns, isLimited }: Style): Promise<number> {
-  const [{ describeEvents }, { described }] = await Promise.all([
-    import('../../present/events.js'),
-    import('../draw/described.js'),
-  ])
+  const { describeEvents } = await import('../../present/events.js')
   const source = await context.bands()
   const found = await source.newest(query)
-  await context.show(described(describeEvents(found, query, returns), { wide }))
+  await context.show(describeEvents(found, query, returns), { wide })
   const { server } = source
   if (server !== null && returns)
     await context.remark(`exact returns are known of the database here alone, not of ${server.url}.`)

@@ -20,7 +20,6 @@ import { count, whole } from '../../present/numbers.js'
 import type { Command } from '../command.js'
 import { withOptions } from '../command-line.js'
 import type { Context } from '../context.js'
-import { described } from '../draw/described.js'
 import { bytes } from '../draw/table.js'
 import type { Row } from '../formats.js'
 import type { Given } from '../given.js'
@@ -150,12 +149,12 @@ async function runImport(
     }
   for await (const report of importer.import(inputs, options)) {
     done.push({ report, rejects: await keepRejects(report) })
-    if (atOnce) await unheard(context.show(described(describeImport(done.slice(-1), []))))
+    if (atOnce) await unheard(context.show(describeImport(done.slice(-1), [])))
     if (context.format !== 'json')
       for (const { message } of refusedTickers(report))
         await context.notice(`error: ${report.file}: ${withOptions(message)}`)
   }
-  if (!atOnce) await unheard(context.show(described(describeImport(done, refused))))
+  if (!atOnce) await unheard(context.show(describeImport(done, refused)))
   const refusals = refusalsOf(done, refused.length, inputs.length)
   if (refusals !== '') throw new BandsError('bad_data', refusals)
 }

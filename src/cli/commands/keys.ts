@@ -7,7 +7,6 @@ import { type Column, column, describeList } from '../../present/description.js'
 import { count } from '../../present/numbers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { described } from '../draw/described.js'
 import type { Given } from '../given.js'
 import { oneRow } from '../output.js'
 import { aboutAccounts, withAccounts } from './accounts.js'
@@ -71,7 +70,7 @@ const list: Command = {
       { title: 'last used', kind: 'date', spare: 3, of: row => minute(row.last_used) },
     ]
     const columns = ['identity', 'account', 'tier', 'name', 'state', 'created', 'expires', 'last_used', 'revoked']
-    await context.show(described(describeList({ schema: 'bands.keys/1', keys: rows }, rows, shown, { columns })))
+    await context.show(describeList({ schema: 'bands.keys/1', keys: rows }, rows, shown, { columns }))
     if (rows.length === 0) await context.remark('no key yet; bands keys create --account NAME makes one.')
   },
 }
@@ -149,12 +148,10 @@ async function showNewKey(context: Context, key: string, entry: KeyEntry, replac
   const replaces = replaced === null ? null : { identity: replaced.identity, expires: replaced.expires }
   const until = row.expires === null ? 'counts until it is revoked' : `counts until ${minute(row.expires)}`
   const [document, columns] = [{ schema: 'bands.key/1', ...row, replaces }, Object.keys(row)]
-  const answer = described(describeList(document, [row], [column('key'), column('identity')], { columns }))
   await context.show({
-    ...answer,
+    ...describeList(document, [row], [column('key'), column('identity')], { columns }),
     // A key that is cut is no key, so on a terminal it is a line of its own, however narrow that is.
-    blocks: screen =>
-      screen.words ? answer.blocks(screen) : [{ title: [account, tier, name, until], drawing: [key] }],
+    blocks: ({ words }) => (words ? null : [{ title: [account, tier, name, until], drawing: [key] }]),
   })
 }
 

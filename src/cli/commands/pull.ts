@@ -25,7 +25,6 @@ import { grantedFields } from '../../tiers.js'
 import type { Command } from '../command.js'
 import { type Config, isRemoteTyped } from '../config.js'
 import type { Context } from '../context.js'
-import { described } from '../draw/described.js'
 import type { Given } from '../given.js'
 import { namedTickers } from '../tickers.js'
 import type { World } from '../world.js'
@@ -65,7 +64,7 @@ export const command: Command = {
     const all = given.flag('all-fields')
     const series = await seriesOf(given, all, timeframe, context.world)
     const request = { series, replace: given.flag('replace') }
-    if (given.flag('dry-run')) return context.show(described(describePlan(await dryPlan(context, request))))
+    if (given.flag('dry-run')) return context.show(describePlan(await dryPlan(context, request)))
     const remote = await context.origin()
     // Costs nothing, tells what may be spent, and a wrong key before anything is made here.
     await remote.checkKey()
@@ -77,7 +76,7 @@ export const command: Command = {
     const report = await puller.pull(remote, wanted, { ...limit, ...progressOf(context, remote) })
     const failure = pullFailure(report, all)
     const some = report.credits > 0 || report.series.some(({ outcome }) => outcome === 'unchanged')
-    if (failure === null || some) await context.show(described(describePull(report)))
+    if (failure === null || some) await context.show(describePull(report))
     if (failure !== null) throw failure
     await context.hint(`next, without a server: ${questionOf(wanted.series[0]!, context.config)}`)
   },

@@ -7,7 +7,6 @@ import { describeBandCounts } from '../../present/tally.js'
 import type { Command } from '../command.js'
 import { longName } from '../command-line.js'
 import type { Context } from '../context.js'
-import { described } from '../draw/described.js'
 import type { Given } from '../given.js'
 import { POOLED, TIMEFRAME } from '../options.js'
 import { type Answer, json } from '../output.js'
@@ -64,7 +63,7 @@ async function checkFields(context: Context, given: Given, file: string): Promis
   const timeframe = timeframeValue('timeframe', given.text('timeframe') ?? 'daily')
   const local = (await context.local()).with(set)
   const found = await bandCounts(local, { fields: own, tickers, timeframe }, context.step)
-  await context.show(described(describeBandCounts(found)))
+  await context.show(describeBandCounts(found))
 }
 
 /** @param isWhole with the rule of each for people, too; for machines it is always there */
@@ -79,7 +78,7 @@ function fieldsAnswer(fields: readonly AnyField[], isWhole: boolean): Answer {
   const vocabularies = rows.map(row => ({ ...row, bands: row.bands.join(' ') }))
   const columns = [column('field'), column('tier'), column('needs'), column('bands')]
   const table = tableOf<(typeof vocabularies)[number]>('Fields', columns, vocabularies)
-  return described({
+  return {
     document: { schema: 'bands.fields/1', fields: rows },
     columns: ['field', 'tier', 'needs', 'bands', 'summary', 'rule'],
     rows,
@@ -92,7 +91,7 @@ function fieldsAnswer(fields: readonly AnyField[], isWhole: boolean): Answer {
         parts: [{ notes: [summary, `  ${bands}`, ...(isWhole ? [`Rule: ${rule}`] : [])] }],
       })),
     ],
-  })
+  }
 }
 
 type Schema = Readonly<Record<string, unknown>>
@@ -139,7 +138,7 @@ function namesAnswer(schemas: Readonly<Record<string, Schema>>): Answer {
     name,
     schema: typeof title === 'string' && title !== name ? title : null,
   }))
-  return described(describeList({ schema: 'bands.schemas/1', schemas: rows }, rows, [column('name'), column('schema')]))
+  return describeList({ schema: 'bands.schemas/1', schemas: rows }, rows, [column('name'), column('schema')])
 }
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
@@ -158,10 +157,10 @@ const completion: Command = {
     if (context.isForPeople) return context.out.write(script)
     const lines = script.trimEnd().split('\n')
     await context.show({
-      document: () => ({ schema: 'bands.completion/1', shell, script }),
+      document: { schema: 'bands.completion/1', shell, script },
       columns: ['line'],
-      rows: () => lines.map(line => ({ line })),
-      blocks: () => [],
+      rows: lines.map(line => ({ line })),
+      paragraphs: [],
     })
   },
 }

@@ -6,7 +6,6 @@ import { describeOversold, emptyScanNote } from '../../present/events.js'
 import { whole } from '../../present/numbers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { described } from '../draw/described.js'
 import { allUnlessLimited, isWithinLimit } from '../options.js'
 
 export const command: Command = {
@@ -29,7 +28,7 @@ export const command: Command = {
     const source = await context.bands()
     const page = await source.oversold(query)
     const scan = { query, page, date: query.date ?? (await today(context)), note: source.server?.note ?? null }
-    await context.show(described(describeOversold(query, page, scan.date)))
+    await context.show(describeOversold(query, page, scan.date))
     await tellOversold(context, scan)
   },
 }

@@ -9,7 +9,6 @@ import { type Changed, changes, questionOf, type Screen, screen, subjectsNamed }
 import type { Lists } from '../../source.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { described } from '../draw/described.js'
 import type { Given } from '../given.js'
 import { POOLED } from '../options.js'
 import { marketTickers, textOf } from '../tickers.js'
@@ -60,7 +59,7 @@ const screenCommand: Command = {
     const found = await screen(asOf, { ...asked, tickers }, { step: context.step })
     await post(found)
     const closes = await closesOf(context, asOf, found)
-    await context.show(described(describeScreen(found, { ...look, closes })))
+    await context.show(describeScreen(found, { ...look, closes }))
     if (found.matches.length > 0) return context.hint(...hintsOf(found, asked))
     await tellEmpty(context, found)
     if (given.flag('fail-empty')) context.outcome = 3
@@ -166,7 +165,7 @@ async function tellChanges(
   tickers: number,
 ): Promise<void> {
   await post(found)
-  await context.show(described(describeChanges(found, tickers)))
+  await context.show(describeChanges(found, tickers))
   if (found.changes.length > 0) return
   if (!context.config.quiet) {
     const since = found.since === 'last' ? 'since the last time' : `on a bar that became final after ${found.since}`

@@ -10,7 +10,6 @@ import { whoText } from '../../present/words.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { drawingWidth, drawMultiples, drawTimeline } from '../draw/chart.js'
-import { described } from '../draw/described.js'
 import type { Paint } from '../draw/text.js'
 import type { Given } from '../given.js'
 import { noticeNoEvent } from '../notices.js'
@@ -73,12 +72,12 @@ async function multiples(context: Context, { tickers, ...query }: PoolQuery, sty
     context.step(() => `show  ${ticker}  ${found.length} of ${tickers.length}`)
   }
   const { field, timeframe } = query
-  const rows = found.flatMap(({ ticker, bars }) => bars.map(bar => ({ ticker, field, timeframe, ...bar })))
   const as_of = found[0]?.as_of ?? null
   await context.show({
-    document: () => ({ schema: 'bands.pool-show/1', tickers, field, timeframe, as_of, timelines: found }),
+    document: { schema: 'bands.pool-show/1', tickers, field, timeframe, as_of, timelines: found },
     columns: COLUMNS,
-    rows: () => rows,
+    rows: found.flatMap(rowsOf),
+    paragraphs: [],
     blocks: ({ width, unicode, paint }) => [
       {
         title: [`${whoText(tickers)}  ${field}  ${timeframe}`, ...(as_of === null ? [] : [`as of ${as_of}`])],
@@ -92,6 +91,10 @@ async function multiples(context: Context, { tickers, ...query }: PoolQuery, sty
 }
 
 const COLUMNS = ['ticker', 'field', 'timeframe', 'date', 'close', 'band', 'event']
+
+function rowsOf({ ticker, field, timeframe, bars }: Timeline): object[] {
+  return bars.map(bar => ({ ticker, field, timeframe, ...bar }))
+}
 
 interface Style {
   height: number
@@ -108,9 +111,10 @@ function bandPaint(bands: readonly string[], { bad, good }: Paint): (band: numbe
 function timelineAnswer(found: Timeline, style: Style): Answer {
   const { ticker, field, timeframe, bars } = found
   return {
-    document: () => found,
+    document: found,
     columns: COLUMNS,
-    rows: () => bars.map(bar => ({ ticker, field, timeframe, ...bar })),
+    rows: rowsOf(found),
+    paragraphs: [],
     blocks: ({ width, unicode, paint }) => {
       const events = bars.filter(bar => bar.event).length
       const range = bars.length === 0 ? 'no bars' : `${bars.length} bars from ${bars[0]!.date} to ${bars.at(-1)!.date}`
@@ -147,7 +151,7 @@ const explainCommand: Command = {
     checkOrder(context, given.argument(0)!, given.argument(1))
     const query = parseExplain({ ...given.params(Object.keys(EXPLAIN)), ...placeAndDate(given) }, context.fields)
     const { explain } = await import('../../local/explain.js')
-    await context.show(described(describeExplanation(await explain(await context.local(), query))))
+    await context.show(describeExplanation(await explain(await context.local(), query)))
   },
 }
 

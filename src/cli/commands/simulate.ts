@@ -92,7 +92,7 @@ async function loadSimulated(context: Context, options: SimulateOptions, wait: b
   await context.show({
     ...oneRow({ schema: 'bands.simulate/1', tickers: reports, facts: sheets }, notes),
     columns: ['ticker', 'prices', 'added', 'replaced', 'unchanged', 'bars', 'first', 'last'],
-    rows: () => reports,
+    rows: reports,
   })
 }
 

@@ -5,10 +5,9 @@ import { describeStudy } from '../../present/study.js'
 import { eventStudy } from '../../study/event-study.js'
 import type { Command } from '../command.js'
 import { longName } from '../command-line.js'
-import { describedResult } from '../draw/described.js'
 import { noticeEmptyStudy } from '../notices.js'
 import { isNoSignal, POOL_ARGUMENTS, POOLED, SIGNAL_OPTIONS, tickersAndField, under } from '../options.js'
-import { filesOf, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
+import { filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 
 export const command: Command = {
   arguments: POOL_ARGUMENTS,
@@ -39,7 +38,7 @@ export const command: Command = {
     const { tickers, field } = await tickersAndField(context, given, 'study', () => market.withBars())
     const query = parseStudy({ ...given.params(Object.keys(STUDY)), tickers, field }, context.fields)
     const found = await withTrials(context, trials => eventStudy(market, query, { trials, step: context.step }))
-    await context.show(describedResult(describeStudy(found), windowRecords(found), { wide: given.flag('wide') }))
+    await showResult(context, given, describeStudy(found), windowRecords(found))
     if (found.hints.length > 0) await context.hint(...found.hints)
     if (files.occurrences !== undefined) await writeTable(context, files.occurrences, 'event', occurrenceRecords(found))
     if (files.report !== undefined) await writeReport(context, files.report, market, found)

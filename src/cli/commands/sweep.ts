@@ -6,9 +6,8 @@ import { cellRecords } from '../../present/records.js'
 import { describeSweep } from '../../present/sweep.js'
 import { sweep } from '../../sweep/sweep.js'
 import type { Command } from '../command.js'
-import { describedResult } from '../draw/described.js'
 import { POOLED, under } from '../options.js'
-import { filesOf, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
+import { filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 import { allNamed, isPooled, usualTickers } from '../tickers.js'
 import { QUEUE } from './import.js'
 
@@ -53,9 +52,7 @@ export const command: Command = {
       return putCommand(context, given, 'sweep', command, place)
     }
     const found = await withTrials(context, trials => sweep(market, query, { trials, step: context.step }))
-    await context.show(
-      describedResult(describeSweep(found, { limit }), cellRecords(found), { wide: given.flag('wide') }),
-    )
+    await showResult(context, given, describeSweep(found, { limit }), cellRecords(found))
     if (files.cells !== undefined) await writeTable(context, files.cells, 'cell', cellRecords(found))
     if (files.report !== undefined) await writeReport(context, files.report, market, found)
   },

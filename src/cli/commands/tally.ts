@@ -16,7 +16,6 @@ import { transitionsOf } from '../../tally/transitions.js'
 import type { Command } from '../command.js'
 import { eventWords, pasted } from '../command-line.js'
 import type { Context } from '../context.js'
-import { described } from '../draw/described.js'
 import type { Given } from '../given.js'
 import { noticeNoEvent, noticeNoEventOfAny, whyNoFactsOfAny } from '../notices.js'
 import { POOL_ARGUMENTS, POOLED, pooledQuery, TIMEFRAME } from '../options.js'
@@ -49,7 +48,7 @@ const tallyCommand: Command = {
     await research?.filesOf(given, { report: 'page' })
     const query = { ...(await pooledQuery(context, given, 'tally')), ...given.read(GROUPED) }
     const found = await tally(await context.bands(), query, { step: context.step })
-    await context.show(described(describeTally(found)))
+    await context.show(describeTally(found))
     await research?.writeReport(context, page!, null, found)
     if (found.events > 0) return context.hint(...tallyHints(found))
     const [only, second] = found.tickers
@@ -110,7 +109,7 @@ const nowCommand: Command = {
     const query = { tickers, fields: chosen, timeframe, skip, ...filter }
     const found = await now(bands, query, { step: context.step })
     // Nobody asked for a line about each field that, say, a fund cannot have.
-    await context.show(described(describeNow(found, { unknown: fields.length > 0 })))
+    await context.show(describeNow(found, { unknown: fields.length > 0 }))
     if (found.states.length === 0) {
       await context.remark(`Nothing: none of ${count(tickers.length, 'ticker')} is in a band as it was asked for.`)
       if (given.flag('fail-empty')) context.outcome = 3
@@ -180,7 +179,7 @@ const transitionsCommand: Command = {
     checkContext(given)
     const query = await pooledQuery(context, given, 'transitions', parseTransitions)
     const found = await transitionsOf(await context.bands(), query, { step: context.step })
-    await context.show(described(describeTransitions(found)))
+    await context.show(describeTransitions(found))
     const [only, second] = found.tickers
     if (found.events > 0) return
     if (second === undefined) await noticeNoEvent(context, await context.bands(), { ...query, ticker: only! })

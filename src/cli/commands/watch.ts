@@ -6,7 +6,6 @@ import { count } from '../../present/numbers.js'
 import type { Lists, NamedList } from '../../source.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { described } from '../draw/described.js'
 import { oneRow } from '../output.js'
 import { listNamed, namedTickers } from '../tickers.js'
 
@@ -74,7 +73,7 @@ const list: Command = {
       { title: 'of', kind: 'text', wraps: true, of: row => row.condition ?? row.tickers.join(' ') },
     ]
     const columns = ['name', 'condition', 'tickers']
-    await context.show(described(describeList({ schema: 'bands.watch/1', lists }, lists, shown, { columns })))
+    await context.show(describeList({ schema: 'bands.watch/1', lists }, lists, shown, { columns }))
     if (lists.length === 0) await context.remark('no list yet; bands watch add NAME TICKER makes one.')
   },
 }
@@ -135,7 +134,7 @@ async function showList(context: Context, { name, condition, tickers }: NamedLis
   await context.show({
     ...oneRow({ schema: 'bands.watch-list/1', name, condition, tickers }, [of], title),
     columns: ['name', 'condition', 'ticker'],
-    rows: () => each.map(ticker => ({ name, condition, ticker })),
+    rows: each.map(ticker => ({ name, condition, ticker })),
   })
 }
 

@@ -9,7 +9,6 @@ import { count } from '../../present/numbers.js'
 import { JOB_STATES, type Job, type Queue } from '../../store/postgres/queue.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { described } from '../draw/described.js'
 import { oneRow } from '../output.js'
 import { type Ended, perform } from '../perform.js'
 import { JOB_ID, jobRow, shortened, wordsOf } from '../queued.js'
@@ -165,7 +164,7 @@ const list: Command = {
     const rows = jobs.map(jobRow)
     const totals = Object.entries(counts).map(([state, jobs]) => `${jobs} ${state}`)
     const document = { schema: 'bands.work-list/1', queue: location, counts, jobs: rows }
-    await context.show(described(describeList(document, rows, SHOWN, { columns: COLUMNS, notes: [totals.join(', ')] })))
+    await context.show(describeList(document, rows, SHOWN, { columns: COLUMNS, notes: [totals.join(', ')] }))
   },
 }
 

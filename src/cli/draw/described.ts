@@ -5,14 +5,12 @@ import {
   type Described,
   type Cell as DescribedCell,
   type Table as DescribedTable,
-  type Description,
   type Heading,
   isNumber,
   type Kind,
   MOST_WARNINGS,
   type Paragraph,
   type Part,
-  type Records,
   type Section,
   type Trend,
   type Value,
@@ -32,12 +30,11 @@ import {
   whole,
 } from '../../present/numbers.js'
 import { SIGNS } from '../../present/words.js'
-import type { Answer } from '../output.js'
 import { drawBars, drawChart, drawingWidth, sparkline } from './chart.js'
 import type { Block, Cell, Column, Screen, Table } from './table.js'
 
 /** How much of it was asked for. */
-interface Style {
+export interface Style {
   /** Every statistic there is, every warning, and words instead of signs. */
   wide?: boolean
   /** What became of each signal. */
@@ -46,31 +43,13 @@ interface Style {
 
 type Drawn = Style & Pick<Screen, 'words' | 'unicode'>
 
-/** A result in every form: described for people, as records and as a document for machines. */
-export function described(found: Described, style: Style = {}): Answer {
-  const { document, columns, warnings = [] } = found
-  return {
-    document: () => document,
-    columns,
-    rows: () => found.rows,
-    blocks: screen => [
-      ...found.paragraphs.flatMap(paragraph =>
-        paragraphBlocks(paragraph, screen, { ...style, words: screen.words, unicode: screen.unicode }),
-      ),
-      ...warningBlocks(warnings, screen, style),
-    ],
-  }
-}
-
-/** A study, backtest or sweep: what was asked and assumed, what came of it, what to be wary of. */
-export function describedResult(found: Description, records: Records, style: Style = {}): Answer {
-  const { document, heading, assumed, sections, answer, warnings } = found
-  const paragraphs = [
-    { heading, parts: [{ notes: assumed }] },
-    ...sections,
-    { heading: [], parts: [{ notes: [answer] }] },
+/** A result as people see it on a screen. */
+export function blocksOf({ paragraphs, warnings = [] }: Described, screen: Screen, style: Style = {}): Block[] {
+  const { words, unicode } = screen
+  return [
+    ...paragraphs.flatMap(paragraph => paragraphBlocks(paragraph, screen, { ...style, words, unicode })),
+    ...warningBlocks(warnings, screen, style),
   ]
-  return described({ document, ...records, paragraphs, warnings }, style)
 }
 
 /** The gravest on a terminal; all of them where they were asked for, and in a pipe. */
