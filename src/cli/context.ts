@@ -1,9 +1,8 @@
 import { type InvalidParameter, NotFound, wrong } from '../errors.js'
-import { type AnyField, BUILT_IN, type FieldSet } from '../fields/index.js'
+import type { AnyField, FieldSet } from '../fields/index.js'
 import type { Importer } from '../load/import.js'
 import type { Local } from '../local/local.js'
-import { type Day, formatDay } from '../model/day.js'
-import type { Tier } from '../model/terms.js'
+import { formatDay } from '../model/day.js'
 import type { DatabaseChoice } from '../open/where.js'
 import type { Opened, Puller } from '../open.js'
 import { count, whole } from '../present/numbers.js'
@@ -16,26 +15,41 @@ import { paintFor, wrap } from './draw/text.js'
 import { type Answer, type Format, write } from './output.js'
 import { isColoured, isUnicode, paged, type Signal, type Stream, type World, widthOf } from './world.js'
 
-/** Who answers a run: the database on this machine, or a server. Opened when first asked for. */
-abstract class Sources {
+/** What a command is lent: who answers, opened when first asked for, the streams, what is known of the terminal, the clock. */
+export class Context {
   readonly world: World
   readonly config: Config
+  /** null: whatever suits the stream */
+  readonly format: Format | null
+  /** What was typed after `bands`. */
+  readonly argv: readonly string[]
+  /** What can be asked for. */
+  readonly fields: FieldSet
+  /** The exit code of a run that ends without an error. */
+  outcome = 0
+  /** Own fields that were looked up for the question, by name, with the hash of their definition. */
+  readonly #own: ReadonlyMap<string, string>
   #opened: Opened | null = null
   #remote: Promise<Remote | null> | null = null
   #asked: Remote | null = null
-  /** What can be asked for. */
-  readonly fields: FieldSet
   /** What is to be closed at the end. */
-  readonly #open: { close(): Promise<void> }[] = []
+  readonly #open: Closed[] = []
+  #progress: Progress | null = null
+  #shown = false
+  #hushed = false
+  #hinted = false
+  #signal: Signal | null = null
+  #forget: (() => void) | null = null
 
-  constructor(world: World, config: Config, fields: FieldSet) {
+  constructor(world: World, config: Config, format: Format | null, argv: readonly string[], fields: FieldSet) {
+    const { set, used } = noting(fields)
     this.world = world
     this.config = config
-    this.fields = fields
+    this.format = format
+    this.argv = argv
+    this.fields = set
+    this.#own = used
   }
-
-  /** A word about the run that belongs on every stderr. */
-  abstract notice(text: string): Promise<void>
 
   /** The database that was chosen, for who opens it. */
   get choice(): DatabaseChoice {
@@ -119,13 +133,7 @@ abstract class Sources {
   }
 
   /** As which tier and day questions are answered. */
-  get #view(): {
-    tier: Tier | null
-    asOf: Day | null
-    now: () => Date
-    fields: FieldSet
-    threads: number | undefined
-  } {
+  get #view() {
     const { tier, as_of: asOf, threads } = this.config
     return { tier, asOf, threads, fields: this.fields, now: () => this.world.now() }
   }
@@ -144,9 +152,7 @@ abstract class Sources {
     ])
     if (!make && !(await isDatabaseThere(this.choice)))
       throw new NotFound(`there is no database at ${databasePath(this.choice)}; bands import FILE makes one.`)
-    const importer = await openImporter({ ...this.choice, wait, threads: this.config.threads })
-    this.#open.push(importer)
-    return importer
+    return this.closing(await openImporter({ ...this.choice, wait, threads: this.config.threads }))
   }
 
   /** The server that events are pulled from: the database is another matter here. Throws InvalidParameter for none. */
@@ -170,9 +176,7 @@ abstract class Sources {
   /** The database that is pulled into, made if it is missing. Throws Busy when another process writes to it. */
   async puller({ wait = false } = {}): Promise<Puller> {
     const { openPuller } = await import('../open.js')
-    const puller = await openPuller({ ...this.choice, wait, now: () => this.world.now() })
-    this.#open.push(puller)
-    return puller
+    return this.closing(await openPuller({ ...this.choice, wait, now: () => this.world.now() }))
   }
 
   /** Naming the database says nothing here about who is asked. */
@@ -181,67 +185,10 @@ abstract class Sources {
     return { ...this.config, from }
   }
 
-  async close(): Promise<void> {
-    // A lock that is lost, or a server that has gone, keeps nothing else from being closed.
-    await Promise.allSettled([...this.#open, this.#opened?.local, this.#asked].map(one => one?.close()))
-  }
-}
-
-function noServer(): InvalidParameter {
-  const how = 'name one with --remote URL, or with --profile NAME after bands login'
-  return wrong('remote', `no server is chosen to pull from: ${how}.`)
-}
-
-/** What only a server could heed is not passed over: the answer would come from elsewhere than was meant. */
-function refuseServerOptions({ remote, from }: Config): void {
-  if (remote === HERE) return
-  const option = from.key_file ?? from.timeout ?? from.retries
-  if (option === undefined) return
-  const message = `${option} is for a server, and none is chosen; give --remote URL, or --profile NAME.`
-  throw wrong(option.slice(2).replaceAll('-', '_'), message)
-}
-
-/** The user asked for the end while something was under way. */
-export class Stopped extends Error {
-  override readonly name = 'Stopped'
-  readonly signal: Signal
-
-  constructor(signal: Signal) {
-    super(signal)
-    this.signal = signal
-  }
-}
-
-/** What a command is lent: who answers, the streams, what is known of the terminal, the clock. */
-export class Context extends Sources {
-  /** null: whatever suits the stream */
-  readonly format: Format | null
-  /** What was typed after `bands`. */
-  readonly argv: readonly string[]
-  /** The exit code of a run that ends without an error. */
-  outcome = 0
-  #progress: Progress | null = null
-  #shown = false
-  #hushed = false
-  #hinted = false
-  #signal: Signal | null = null
-  #forget: (() => void) | null = null
-
-  /** Own fields that were looked up for the question, by name, with the hash of their definition. */
-  readonly #own: ReadonlyMap<string, string>
-
-  constructor(
-    world: World,
-    config: Config,
-    format: Format | null,
-    argv: readonly string[] = [],
-    fields: FieldSet = BUILT_IN,
-  ) {
-    const { set, used } = noting(fields)
-    super(world, config, set)
-    this.#own = used
-    this.format = format
-    this.argv = argv
+  /** Has something closed when the run ends, however it ends. */
+  closing<Open extends Closed | null>(open: Open): Open {
+    if (open !== null) this.#open.push(open)
+    return open
   }
 
   /** Whether it is done for the queue, where nobody finds a file that is written beside the answer. */
@@ -298,7 +245,7 @@ export class Context extends Sources {
   }
 
   /** A word about the answer that belongs on every stderr. */
-  override async notice(text: string): Promise<void> {
+  async notice(text: string): Promise<void> {
     this.#progress?.erase()
     const width = this.world.err.terminal ? widthOf(this.world.err, this.world.env) : Number.POSITIVE_INFINITY
     await this.#toErr(wrap(text, width))
@@ -346,13 +293,14 @@ export class Context extends Sources {
   }
 
   /** Closes what was opened, and says so when the sample has answered. */
-  override async close(): Promise<void> {
+  async close(): Promise<void> {
     this.#progress?.erase()
     this.#forget?.()
     try {
       if (!this.#hushed) await this.#tellSource()
     } finally {
-      await super.close()
+      // A lock that is lost, or a server that has gone, keeps nothing else from being closed.
+      await Promise.allSettled([...this.#open, this.#opened?.local, this.#asked].map(one => one?.close()))
     }
   }
 
@@ -365,9 +313,7 @@ export class Context extends Sources {
 
   /** Whose data that was, where it is not the user's own. */
   async #tellSource(): Promise<void> {
-    if (this.opened?.sample) {
-      await this.notice(await sampleNotice(this.opened.local))
-    }
+    if (this.opened?.sample) await this.notice(await sampleNotice(this.opened.local))
     for (const mark of this.opened?.bands.marks ?? []) await this.notice(mark)
     if (this.asked === null || !this.#shown) return
     await this.hint(remoteHint(this.asked, this.config))
@@ -375,6 +321,36 @@ export class Context extends Sources {
 
   async #toErr(lines: readonly string[]): Promise<void> {
     await this.world.err.write(lines.map(line => `${line}\n`).join(''))
+  }
+}
+
+/** What lies open until it is closed. */
+interface Closed {
+  close(): Promise<void>
+}
+
+function noServer(): InvalidParameter {
+  const how = 'name one with --remote URL, or with --profile NAME after bands login'
+  return wrong('remote', `no server is chosen to pull from: ${how}.`)
+}
+
+/** What only a server could heed is not passed over: the answer would come from elsewhere than was meant. */
+function refuseServerOptions({ remote, from }: Config): void {
+  if (remote === HERE) return
+  const option = from.key_file ?? from.timeout ?? from.retries
+  if (option === undefined) return
+  const message = `${option} is for a server, and none is chosen; give --remote URL, or --profile NAME.`
+  throw wrong(option.slice(2).replaceAll('-', '_'), message)
+}
+
+/** The user asked for the end while something was under way. */
+export class Stopped extends Error {
+  override readonly name = 'Stopped'
+  readonly signal: Signal
+
+  constructor(signal: Signal) {
+    super(signal)
+    this.signal = signal
   }
 }
 

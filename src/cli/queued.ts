@@ -56,18 +56,13 @@ function taskOf(context: Context, given: Given, name: string, command: Command, 
 }
 
 async function put(context: Context, tasks: readonly Task[]): Promise<void> {
-  const queue = await openQueue(context.choice, { make: true })
-  try {
-    const ids = await queue.put(tasks)
-    const jobs = tasks.map((task, i) => ({ id: ids[i]!, job: wordsOf(task) }))
-    const shown = [JOB_ID, column('job', 'text', { wraps: true })]
-    const notes = [`${count(jobs.length, 'job')} put into the queue at ${queue.location}`]
-    const answer = describeList({ schema: 'bands.work-put/1', queue: queue.location, jobs }, jobs, shown, { notes })
-    await context.show(answer)
-    await context.hint('next: bands work', 'bands work list')
-  } finally {
-    await queue.close()
-  }
+  const queue = context.closing(await openQueue(context.choice, { make: true }))
+  const ids = await queue.put(tasks)
+  const jobs = tasks.map((task, i) => ({ id: ids[i]!, job: wordsOf(task) }))
+  const shown = [JOB_ID, column('job', 'text', { wraps: true })]
+  const notes = [`${count(jobs.length, 'job')} put into the queue at ${queue.location}`]
+  await context.show(describeList({ schema: 'bands.work-put/1', queue: queue.location, jobs }, jobs, shown, { notes }))
+  await context.hint('next: bands work', 'bands work list')
 }
 
 export const JOB_ID = { ...column('id'), of: ({ id }: { id: string }) => shortened(id) }

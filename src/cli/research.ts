@@ -37,16 +37,13 @@ export async function withTrials<Found extends { warnings: string[] }>(
   ask: (trials: Trials | null) => Promise<Found>,
 ): Promise<Found> {
   const { counted } = await import('../study/trials.js')
-  const trials = await opened(context).catch(async error => {
+  const { openTrials } = await import('../open.js')
+  const trials = await openTrials(context.choice).catch(async error => {
     if (!(error instanceof StorageError || error instanceof Busy)) throw error
     await context.notice(`this run is not counted among the trials: ${error.message}`)
     return null
   })
-  try {
-    return await counted(trials, ask)
-  } finally {
-    await trials?.close()
-  }
+  return counted(context.closing(trials), ask)
 }
 
 /**
@@ -57,18 +54,10 @@ export async function ledger(context: Context, kinds: readonly TrialKind[]): Pro
   const { openTrialsForReading } = await import('../open.js')
   const trials = await openTrialsForReading(context.choice)
   if (trials === null || trials === 'none') return trials
-  try {
-    const found: NotedTrial[] = []
-    for (const kind of kinds) for (const trial of await trials.of(kind)) found.push({ kind, ...trial })
-    return found
-  } finally {
-    await trials.close()
-  }
-}
-
-async function opened(context: Context): Promise<Trials | null> {
-  const { openTrials } = await import('../open.js')
-  return openTrials(context.choice)
+  context.closing(trials)
+  const found: NotedTrial[] = []
+  for (const kind of kinds) for (const trial of await trials.of(kind)) found.push({ kind, ...trial })
+  return found
 }
 
 /** Files that a command writes beside its answer, by option: tables, or a page. */

@@ -49,15 +49,15 @@ export function isPooled(given: Given): boolean {
 async function watchedTickers(context: Context, given: Given, asOf: Local | null): Promise<string[]> {
   const names = given.list('watch')
   if (names.length === 0) return []
+  const all = await allLists(context)
+  const found = names.map(name => tickersOf(context, listNamed(name, all), asOf))
+  return (await Promise.all(found)).flat()
+}
+
+export async function allLists(context: Context): Promise<readonly NamedList[]> {
   const { openListsForReading } = await import('../open.js')
-  const lists = await openListsForReading(context.choice)
-  try {
-    const all = (await lists?.all()) ?? []
-    const found = names.map(name => tickersOf(context, listNamed(name, all), asOf))
-    return (await Promise.all(found)).flat()
-  } finally {
-    await lists?.close()
-  }
+  const lists = context.closing(await openListsForReading(context.choice))
+  return (await lists?.all()) ?? []
 }
 
 /** Throws NotFound with the nearest name. */

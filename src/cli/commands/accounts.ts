@@ -53,17 +53,10 @@ export function aboutAccounts(commands: Commands): Commands {
 }
 
 /**
- * Lends the chosen accounts to some work, and closes them whatever becomes of it. Throws InvalidParameter
- * for options of every command that mean nothing here.
- *
+ * The accounts that were chosen. Throws InvalidParameter for options of every command that mean nothing here.
  * @param make the accounts, where there are none: for a command that makes one, of a tier
  */
-export async function withAccounts<T>(
-  context: Context,
-  given: Given,
-  work: (accounts: Accounts) => Promise<T>,
-  { make = false } = {},
-): Promise<T> {
+export async function accountsFor(context: Context, given: Given, { make = false } = {}): Promise<Accounts> {
   context.refuseRemote()
   // Who types a tier here may believe that a key has one.
   if (!make && context.config.from.tier === '--tier') {
@@ -71,12 +64,7 @@ export async function withAccounts<T>(
     throw wrong('tier', message)
   }
   const { openAccounts } = await import('../../open.js')
-  const accounts = await openAccounts({ ...context.choice, ...given.read(ACCOUNTS), make })
-  try {
-    return await work(accounts)
-  } finally {
-    await accounts.close()
-  }
+  return context.closing(await openAccounts({ ...context.choice, ...given.read(ACCOUNTS), make }))
 }
 
 const create: Command = {
@@ -91,8 +79,8 @@ const create: Command = {
     const tier = given.text('tier')
     if (tier === undefined) throw wrong('tier', `--tier is missing: ${TIER_NAMES.join(', ')}.`, { allowed: TIER_NAMES })
     const chosen = tierValue('tier', tier)
-    const at = context.world.now().toISOString()
-    const account = await withAccounts(context, given, accounts => accounts.create(name, chosen, at), { make: true })
+    const accounts = await accountsFor(context, given, { make: true })
+    const account = await accounts.create(name, chosen, context.world.now().toISOString())
     await showAccount(context, account, 'is made, tier')
     await context.hint(`next: bands keys create --account ${shellWord(account.name)}`)
   },
@@ -106,16 +94,15 @@ const list: Command = {
   examples: ['bands accounts list', 'bands accounts list --json'],
   async run(context, given) {
     const now = context.world.now().getTime()
-    const rows = await withAccounts(context, given, async accounts => {
-      const keys = (await accounts.keys()).filter(key => stateOf(key, now) === 'active')
-      return Promise.all(
-        (await accounts.accounts()).map(async account => {
-          const { day, hour } = await accounts.used(account.id, now)
-          const own = keys.filter(key => key.account.id === account.id).length
-          return { ...accountRow(account), keys: own, day_used: day, hour_used: hour }
-        }),
-      )
-    })
+    const accounts = await accountsFor(context, given)
+    const keys = (await accounts.keys()).filter(key => stateOf(key, now) === 'active')
+    const rows = await Promise.all(
+      (await accounts.accounts()).map(async account => {
+        const { day, hour } = await accounts.used(account.id, now)
+        const own = keys.filter(key => key.account.id === account.id).length
+        return { ...accountRow(account), keys: own, day_used: day, hour_used: hour }
+      }),
+    )
     const shown: Column<(typeof rows)[number]>[] = [
       column('name'),
       column('tier'),
@@ -138,8 +125,8 @@ const setTier: Command = {
   notes: ['A running server goes by it from the next request on; what was used today stays used.'],
   async run(context, given) {
     const tier = tierValue('tier', given.argument(1)!)
-    const account = await withAccounts(context, given, accounts => accounts.setTier(given.argument(0)!, tier))
-    await showAccount(context, account, 'is now')
+    const accounts = await accountsFor(context, given)
+    await showAccount(context, await accounts.setTier(given.argument(0)!, tier), 'is now')
   },
 }
 
@@ -167,7 +154,7 @@ const rollUp: Command = {
   ],
   async run(context, given) {
     const now = context.world.now().getTime()
-    const { rows, days } = await withAccounts(context, given, accounts => rollUpLedger(accounts, now))
+    const { rows, days } = await rollUpLedger(await accountsFor(context, given), now)
     const notes = [`rolled up: ${count(rows, 'row')} of the ledger; gone: ${count(days, 'day')} of an account`]
     await context.show(oneRow({ schema: 'bands.roll-up/1', rows, days }, notes))
   },
@@ -198,18 +185,11 @@ const copy: Command = {
       import('../../open.js'),
       import('../../accounts/copy.js'),
     ])
-    const source = await openAccounts({ ...context.choice, ...(from !== undefined && { accounts: from }) })
-    try {
-      const target = await openAccounts({ ...context.choice, accounts: to, make: true })
-      try {
-        const report = await copyAccounts(source, target, { replace: given.flag('replace') })
-        await showCopy(context, report)
-      } finally {
-        await target.close()
-      }
-    } finally {
-      await source.close()
-    }
+    const opened = async (choice: { accounts?: string; make?: boolean }) =>
+      context.closing(await openAccounts({ ...context.choice, ...choice }))
+    const source = await opened(from === undefined ? {} : { accounts: from })
+    const target = await opened({ accounts: to, make: true })
+    await showCopy(context, await copyAccounts(source, target, { replace: given.flag('replace') }))
   },
 }
 
@@ -276,15 +256,14 @@ async function showUsage(context: Context, given: Given): Promise<void> {
   const [name, { days }] = [given.argument(0), given.read(DAYS)]
   const now = context.world.now().getTime()
   const from = now - (days - 1) * DAY_MS
-  const accounts = await withAccounts(context, given, async accounts => {
-    const chosen = name === undefined ? await accounts.accounts() : [await accounts.account(name)]
-    return Promise.all(
-      chosen.map(async account => {
-        const days = await accounts.usage(account.id, from)
-        return { account: account.name, tier: account.tier, ...sums(days), days }
-      }),
-    )
-  })
+  const kept = await accountsFor(context, given)
+  const chosen = name === undefined ? await kept.accounts() : [await kept.account(name)]
+  const accounts = await Promise.all(
+    chosen.map(async account => {
+      const days = await kept.usage(account.id, from)
+      return { account: account.name, tier: account.tier, ...sums(days), days }
+    }),
+  )
   const rows = accounts.flatMap(({ account, days }) => days.map(day => ({ account, ...day })))
   const [total, first, last] = [sums(rows), dateOf(from), dateOf(now)]
   const document = { schema: 'bands.usage/1', from: first, to: last, ...total, accounts }
@@ -304,10 +283,9 @@ function sums(days: readonly DayUsage[]): { credits: number; requests: number } 
 
 async function reconcile(context: Context, given: Given): Promise<void> {
   const name = given.argument(0)
-  const [found, account] = await withAccounts(context, given, async accounts => {
-    const account = name === undefined ? null : await accounts.account(name)
-    return [await accounts.reconcile(account?.id), account?.name ?? null] as const
-  })
+  const accounts = await accountsFor(context, given)
+  const of = name === undefined ? null : await accounts.account(name)
+  const found = await accounts.reconcile(of?.id)
   const { rows, requests, credits, discrepancies } = found
   const counted = `${count(rows, 'row')} of the ledger, ${count(requests, 'request')}, ${count(credits, 'credit')}`
   const verdict = discrepancies.length === 0 ? 'the counters say the same' : count(discrepancies.length, 'discrepancy')
@@ -315,7 +293,7 @@ async function reconcile(context: Context, given: Given): Promise<void> {
     ...[column('account'), column('period'), column('start')],
     ...[column('of'), column('counter', 'count'), column('ledger', 'count')],
   ]
-  const document = { schema: 'bands.reconciliation/1', account, ...found }
+  const document = { schema: 'bands.reconciliation/1', account: of?.name ?? null, ...found }
   await context.show(describeList(document, discrepancies, shown, { notes: [`${counted}: ${verdict}`] }))
   if (discrepancies.length > 0) context.outcome = 5
 }

@@ -269,7 +269,8 @@ const logout: Command = {
  * Reads a key, asks the server whether it counts, and keeps both. Nothing is kept of a key that is refused. Throws
  * Unauthorized for that, InvalidParameter, ConfigError, and what a server throws that cannot be asked.
  */
-async function loggedIn({ config, world }: Context) {
+async function loggedIn(context: Context) {
+  const { config, world } = context
   const { env } = world
   const file = await readConfigFile(env)
   // Looked at now, so that a file that cannot be used is told before anyone types a key.
@@ -278,18 +279,14 @@ async function loggedIn({ config, world }: Context) {
   const { base, origin } = addressOf(url, { allowPlainHttp: config.allow_plain_http })
   const typed = config.key_file === undefined ? null : await givenKey(config, env)
   const key = typed?.key ?? (await readSecret(world, `API key for ${base}: `, 'API key'))
-  const server = await openServer(base, key, config, env)
-  try {
-    await server.checkKey().catch(error => {
-      throw error instanceof Unauthorized ? new Unauthorized(`${base} refuses this key: ${error.message}`) : error
-    })
-    const { tier, credits } = server
-    await keepKey(env, name, { profile: name, origin, key })
-    await writeProfile(env, { name, url: base, tier })
-    return { profile: name, url: base, tier, key: keyEnd(key), credits }
-  } finally {
-    await server.close()
-  }
+  const server = context.closing(await openServer(base, key, config, env))
+  await server.checkKey().catch(error => {
+    throw error instanceof Unauthorized ? new Unauthorized(`${base} refuses this key: ${error.message}`) : error
+  })
+  const { tier, credits } = server
+  await keepKey(env, name, { profile: name, origin, key })
+  await writeProfile(env, { name, url: base, tier })
+  return { profile: name, url: base, tier, key: keyEnd(key), credits }
 }
 
 /** Which profile is meant, and the address of its server: the one that is said, otherwise the one it has. */

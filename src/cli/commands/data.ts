@@ -205,24 +205,19 @@ const rename: Command = {
     const importer = await context.importer({ wait: given.flag('wait') })
     // First, so that nothing is renamed where the lists cannot be.
     const lists = await listsThere(context)
-    try {
-      if (!(await importer.rename(ticker, name))) throw await notLoaded(importer, ticker, 'nothing is')
-      const among = (await lists?.renameTicker(ticker, name)) ?? []
-      const carried =
-        among.length === 0 ? [] : [`in ${among.length === 1 ? 'the list' : 'the lists'} ${among.join(', ')}, too`]
-      const notes = [`${ticker} is ${name} now`, ...carried]
-      await context.show(oneRow({ schema: 'bands.rename/1', ticker, name }, notes))
-    } finally {
-      await lists?.close()
-    }
+    if (!(await importer.rename(ticker, name))) throw await notLoaded(importer, ticker, 'nothing is')
+    const among = (await lists?.renameTicker(ticker, name)) ?? []
+    const carried =
+      among.length === 0 ? [] : [`in ${among.length === 1 ? 'the list' : 'the lists'} ${among.join(', ')}, too`]
+    const notes = [`${ticker} is ${name} now`, ...carried]
+    await context.show(oneRow({ schema: 'bands.rename/1', ticker, name }, notes))
   },
 }
 
 /** The lists of the user; null where none was made: a change of the data makes none. */
-async function listsThere({ choice }: Context): Promise<Lists | null> {
-  const there = await openListsForReading(choice)
-  await there?.close()
-  return there === null ? null : openLists(choice)
+async function listsThere(context: Context): Promise<Lists | null> {
+  const there = context.closing(await openListsForReading(context.choice))
+  return there && context.closing(await openLists(context.choice))
 }
 
 async function notLoaded(importer: Importer, ticker: string, what: string): Promise<NotFound> {

@@ -9,7 +9,7 @@ import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import type { Given } from '../given.js'
 import { oneRow } from '../output.js'
-import { aboutAccounts, withAccounts } from './accounts.js'
+import { aboutAccounts, accountsFor } from './accounts.js'
 
 const IDENTITY = ['<IDENTITY>', 'the eight characters by which a key is known (bands keys list)'] as const
 const EXPIRES: OptionSpec = [
@@ -37,12 +37,10 @@ const create: Command = {
     const now = context.world.now()
     const [created, expires] = [now.toISOString(), expiryValue(given, now)]
     const { key, identity, hash } = makeKey()
-    const entry = await withAccounts(context, given, async accounts => {
-      const { id } = await accounts.account(account)
-      await accounts.addKey(id, { identity, hash, name: name ?? (await freeName(accounts, id)), created, expires })
-      return (await accounts.key(identity))!
-    })
-    await showNewKey(context, key, entry, null)
+    const accounts = await accountsFor(context, given)
+    const { id } = await accounts.account(account)
+    await accounts.addKey(id, { identity, hash, name: name ?? (await freeName(accounts, id)), created, expires })
+    await showNewKey(context, key, (await accounts.key(identity))!, null)
     await context.remark(SHOWN_ONCE)
   },
 }
@@ -59,9 +57,8 @@ const list: Command = {
   notes: ['LAST USED is to the minute. Times are in UTC.'],
   async run(context, given) {
     const account = given.text('account')
-    const keys = await withAccounts(context, given, async accounts =>
-      accounts.keys(account === undefined ? undefined : (await accounts.account(account)).id),
-    )
+    const accounts = await accountsFor(context, given)
+    const keys = await accounts.keys(account === undefined ? undefined : (await accounts.account(account)).id)
     const rows = keys.map(entry => keyRow(entry, context.world.now()))
     const shown: Column<(typeof rows)[number]>[] = [
       ...[column('identity'), column('account'), column('name'), column('state')],
@@ -84,13 +81,12 @@ const revoke: Command = {
   async run(context, given) {
     const identity = identityValue(given)
     const now = context.world.now()
-    const [entry, before] = await withAccounts(context, given, async accounts => {
-      const before = await accounts.key(identity)
-      await accounts.revoke(identity, now.toISOString())
-      return [(await accounts.key(identity))!, before?.revoked != null] as const
-    })
+    const accounts = await accountsFor(context, given)
+    const before = await accounts.key(identity)
+    await accounts.revoke(identity, now.toISOString())
+    const entry = (await accounts.key(identity))!
     const since = `${identity} of ${entry.account.name} counts no more`
-    const note = before ? `${since}; it was revoked ${minute(entry.revoked)}` : since
+    const note = before?.revoked != null ? `${since}; it was revoked ${minute(entry.revoked)}` : since
     await context.show(oneRow({ schema: 'bands.revoked-key/1', ...keyRow(entry, now) }, [note]))
   },
 }
@@ -109,12 +105,11 @@ const roll: Command = {
     const now = context.world.now()
     const [created, wanted] = [now.toISOString(), expiryValue(given, now)]
     const { key, ...made } = makeKey()
-    const [entry, old] = await withAccounts(context, given, async accounts => {
-      const { name = '', expires = null } = (await accounts.key(identity)) ?? {}
-      const end = new Date(now.getTime() + grace).toISOString()
-      await accounts.roll(identity, { ...made, name, created, expires: wanted ?? expires }, end)
-      return [(await accounts.key(made.identity))!, (await accounts.key(identity))!] as const
-    })
+    const accounts = await accountsFor(context, given)
+    const { name = '', expires = null } = (await accounts.key(identity)) ?? {}
+    const until = new Date(now.getTime() + grace).toISOString()
+    await accounts.roll(identity, { ...made, name, created, expires: wanted ?? expires }, until)
+    const [entry, old] = [(await accounts.key(made.identity))!, (await accounts.key(identity))!]
     await showNewKey(context, key, entry, old)
     const left = Date.parse(old.expires!) - now.getTime()
     const end = left <= 0 ? 'counts no more' : `counts until ${minute(old.expires)} UTC, ${duration(left)} from now`

@@ -254,12 +254,7 @@ function questionOf({ ticker, field, timeframe }: SeriesKey, config: Config): st
 /** What a pull would do, as far as that can be told without asking. */
 async function dryPlan(context: Context, request: PullRequest): Promise<PullPlan> {
   const url = await context.originUrl()
-  const store = await openForPlan(context.choice)
-  try {
-    return await planOf(store, url, request, context.world.now())
-  } finally {
-    await store?.close()
-  }
+  return planOf(context.closing(await openForPlan(context.choice)), url, request, context.world.now())
 }
 
 /** Says beforehand what a pull costs, as soon as it is known, and shows how far it is. */

@@ -6,7 +6,6 @@ import { type OptionSpec, optionsOf } from '../../params/row.js'
 import { checkLook, describeChanges, describeScreen } from '../../present/screen.js'
 import { webhookUrl } from '../../remote/webhook.js'
 import { type Changed, changes, questionOf, type Screen, screen, subjectsNamed } from '../../screen/screen.js'
-import type { Lists } from '../../source.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import type { Given } from '../given.js'
@@ -140,22 +139,12 @@ const changesCommand: Command = {
         tickers.length,
       )
     const question = questionOf({ ...asked, lists: given.list('watch') }, local.fieldSet.names)
-    await withLists(context, async lists => {
-      const marks = await lists.seen(question)
-      const changed = await changes(local, { ...query, since: newest, marks }, ways)
-      await tellChanges({ context, given, post }, changed, tickers.length)
-      await lists.see(question, changed.marks)
-    })
+    const lists = context.closing(await openLists(context.choice))
+    const marks = await lists.seen(question)
+    const changed = await changes(local, { ...query, since: newest, marks }, ways)
+    await tellChanges({ context, given, post }, changed, tickers.length)
+    await lists.see(question, changed.marks)
   },
-}
-
-async function withLists(context: Context, ask: (lists: Lists) => Promise<void>): Promise<void> {
-  const lists = await openLists(context.choice)
-  try {
-    await ask(lists)
-  } finally {
-    await lists.close()
-  }
 }
 
 /** Posts and shows what was found; throws where either is not done to the end. */

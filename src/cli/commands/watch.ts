@@ -1,13 +1,13 @@
 import { NotFound, quoted, remedy, suggest, wrong } from '../../errors.js'
-import { openLists, openListsForReading } from '../../open.js'
+import { openLists } from '../../open.js'
 import { refuse } from '../../params/values.js'
 import { type Column, column, describeList } from '../../present/description.js'
 import { count } from '../../present/numbers.js'
-import type { Lists, NamedList } from '../../source.js'
+import type { NamedList } from '../../source.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { oneRow } from '../output.js'
-import { listNamed, namedTickers } from '../tickers.js'
+import { allLists, listNamed, namedTickers } from '../tickers.js'
 
 const NAME = ['<NAME>', 'the list (bands watch list); case does not matter'] as const
 
@@ -32,12 +32,9 @@ const add: Command = {
     if (when !== undefined && tickers.length > 0)
       throw wrong('when', '--when tells the tickers of a list; leave out those on the line.')
     const condition = when === undefined ? null : await printed(context, when)
-    const made = await changing(context, async lists => {
-      const there = await lists.named(name)
-      checkKind(there, condition)
-      return condition === null ? lists.add(name, tickers) : lists.addCondition(name, condition)
-    })
-    await showList(context, made)
+    const lists = context.closing(await openLists(context.choice))
+    checkKind(await lists.named(name), condition)
+    await showList(context, await (condition === null ? lists.add(name, tickers) : lists.addCondition(name, condition)))
     await tellMissing(context, tickers)
   },
 }
@@ -101,29 +98,11 @@ const remove: Command = {
         missing: { kind: 'list', name: strange },
         remedy: remedy('watch show', [name]),
       })
-    if (tickers.length > 0) return showList(context, await changing(context, lists => lists.take(name, tickers)))
-    await changing(context, lists => lists.remove(name))
+    const lists = context.closing(await openLists(context.choice))
+    if (tickers.length > 0) return showList(context, await lists.take(name, tickers))
+    await lists.remove(name)
     await context.show(oneRow({ schema: 'bands.watch-removed/1', name }, [`the list ${name} is removed`]))
   },
-}
-
-async function allLists(context: Context): Promise<readonly NamedList[]> {
-  const lists = await openListsForReading(context.choice)
-  try {
-    return (await lists?.all()) ?? []
-  } finally {
-    await lists?.close()
-  }
-}
-
-/** Lends the lists to a change of them. */
-async function changing<T>(context: Context, change: (lists: Lists) => Promise<T>): Promise<T> {
-  const lists = await openLists(context.choice)
-  try {
-    return await change(lists)
-  } finally {
-    await lists.close()
-  }
 }
 
 /** One list; for machines a row a ticker. */

@@ -36,16 +36,11 @@ const run: Command = {
   async run(context, given) {
     context.refuseRemote()
     const { jobs } = given.read(WORKER)
-    const queue = await openQueue(context.choice, { make: true, sessions: jobs })
+    const queue = context.closing(await openQueue(context.choice, { make: true, sessions: jobs }))
     const worker = new Worker(context, queue, given.flag('until-empty'))
     const forget = context.world.onStop(() => worker.stop(), LONGEST)
-    try {
-      await context.remark(`doing the work that waits at ${queue.location}`)
-      await worker.work(jobs)
-    } finally {
-      forget()
-      await queue.close()
-    }
+    await context.remark(`doing the work that waits at ${queue.location}`)
+    await worker.work(jobs).finally(forget)
     const { done, failed, given_back } = worker
     const notes = [`${count(done, 'job')} done, ${failed} failed, ${given_back} given back`]
     await context.show(oneRow({ schema: 'bands.work/1', queue: queue.location, done, failed, given_back }, notes))
@@ -156,14 +151,11 @@ const list: Command = {
   examples: ['bands work list --db postgres://db/bands', 'bands work list --state failed --db postgres://db/bands'],
   notes: ['What ended is kept for 30 days.'],
   async run(context, given) {
-    const { jobs, counts, location } = await queueOf(context, async queue => ({
-      jobs: await queue.jobs(given.read(LIST)),
-      counts: await queue.counts(),
-      location: queue.location,
-    }))
-    const rows = jobs.map(jobRow)
+    const queue = await queueThere(context)
+    const rows = (await queue.jobs(given.read(LIST))).map(jobRow)
+    const counts = await queue.counts()
     const totals = Object.entries(counts).map(([state, jobs]) => `${jobs} ${state}`)
-    const document = { schema: 'bands.work-list/1', queue: location, counts, jobs: rows }
+    const document = { schema: 'bands.work-list/1', queue: queue.location, counts, jobs: rows }
     await context.show(describeList(document, rows, SHOWN, { columns: COLUMNS, notes: [totals.join(', ')] }))
   },
 }
@@ -188,15 +180,10 @@ function since({ state, put, begun, ended }: JobRow): string {
   return at.slice(0, 19).replace('T', ' ')
 }
 
-/** Lends the queue. Throws NotFound where there is none. */
-async function queueOf<T>(context: Context, work: (queue: Queue) => Promise<T>): Promise<T> {
+/** Throws NotFound where there is none. */
+async function queueThere(context: Context): Promise<Queue> {
   context.refuseRemote()
-  const queue = await openQueue(context.choice)
-  try {
-    return await work(queue)
-  } finally {
-    await queue.close()
-  }
+  return context.closing(await openQueue(context.choice))
 }
 
 const ID = ['<ID>', 'a job, or how its name begins (bands work list)'] as const
@@ -222,11 +209,11 @@ async function change(
   verb: string,
   change: (queue: Queue, job: Job) => Promise<boolean>,
 ): Promise<void> {
-  const job = await queueOf(context, async queue => {
-    const found = await queue.job(name)
-    if (await change(queue, found)) return queue.job(found.id)
+  const queue = await queueThere(context)
+  const found = await queue.job(name)
+  if (!(await change(queue, found)))
     throw wrong('id', `job ${shortened(found.id)} is ${found.state}, and stays so.`, { value: name })
-  })
+  const job = await queue.job(found.id)
   await context.show(oneRow({ schema: 'bands.work-job/1', ...jobRow(job) }, [`job ${shortened(job.id)} ${verb}`]))
 }
 
@@ -236,10 +223,9 @@ const result: Command = {
   outputs: ['json'],
   notes: ['The answer of the command as one JSON document, as --json would have printed it.'],
   async run(context, given) {
-    const { job, answer } = await queueOf(context, async queue => {
-      const job = await queue.job(given.argument(0)!)
-      return { job, answer: await queue.answer(job) }
-    })
+    const queue = await queueThere(context)
+    const job = await queue.job(given.argument(0)!)
+    const answer = await queue.answer(job)
     if (answer === null || answer === '') {
       const words = sentence`job ${shortened(job.id)} is ${job.state} and has no answer${job.error === null ? '' : `: ${job.error}`}.`
       throw new NotFound(words, [], { remedy: remedy('work list') })
