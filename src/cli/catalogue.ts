@@ -1,10 +1,11 @@
 import type { Command } from './command.js'
 
-/** What a module of commands exports: its command, or several by their names. */
-type Module = { command: Command } | { commands: Readonly<Record<string, Command>> }
-
-/** Its module is loaded when a command is used, so that a question does not pay for the others. */
-type Row = readonly [name: string, summary: string, load: () => Promise<Module>]
+/** A module has its commands by their names. It is loaded when one is used, so that a question does not pay for the others. */
+type Row = readonly [
+  name: string,
+  summary: string,
+  load: () => Promise<{ commands: Readonly<Record<string, Command>> }>,
+]
 
 export interface Entry {
   /** One word, or two of which the first names a group: `accounts create`. */
@@ -82,10 +83,7 @@ const ROWS: readonly Row[] = [
 export const CATALOGUE: readonly Entry[] = ROWS.map(([name, summary, load]) => ({
   name,
   summary,
-  load: async () => {
-    const module = await load()
-    return 'command' in module ? module.command : module.commands[name]!
-  },
+  load: async () => (await load()).commands[name]!,
 }))
 
 /** Groups of commands, and what each is about. */

@@ -5,10 +5,9 @@ import type { OptionSpec } from '../params/row.js'
 import { CATALOGUE, GROUPS, groupOf, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
 import { longName } from './command-line.js'
-import { hasConfigFile } from './config.js'
+import { fieldsUnlessBroken, hasConfigFile } from './config.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { QUESTION_OUTPUTS } from './output.js'
-import { fieldsWhileTyped } from './own-fields.js'
 
 /** What may stand where somebody is typing, and what it is. */
 type Candidate = readonly [word: string, about?: string]
@@ -85,7 +84,9 @@ async function lineOf(words: readonly string[], env: NodeJS.ProcessEnv): Promise
     else if (word.startsWith('-')) takeOption(line, word)
     else await takeWord(line, word)
   }
-  return { ...line, fields: await fieldsWhileTyped(line.values, env) }
+  const named = values.get('--fields-file') || env.BANDS_FIELDS_FILE
+  // A broken file is told when the command runs.
+  return { ...line, fields: await fieldsUnlessBroken(named ? { fields_file: named } : {}, env) }
 }
 
 function takeOption(line: Line, word: string): void {

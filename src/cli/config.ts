@@ -2,12 +2,12 @@ import { statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { InvalidParameter } from '../errors.js'
+import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import { TIER_NAMES } from '../model/terms.js'
 import { FLAG } from '../params/figures.js'
 import { DATABASE, DAY, FILE, integerOf, oneOf, THREADS, WORDS } from '../params/kinds.js'
-import { maybe, open, given as optional, type Read, readParams } from '../params/row.js'
+import { maybe, open, given as optional, type Read, readParams, type Written } from '../params/row.js'
 import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from '../remote/address.js'
-import type { Given } from './given.js'
 import type { ColourFlag } from './world.js'
 
 const COLOURS: readonly ColourFlag[] = ['auto', 'always', 'never']
@@ -99,8 +99,8 @@ const COLOUR_VARIABLES = ['NO_COLOR', 'FORCE_COLOR', 'CLICOLOR_FORCE', 'CLICOLOR
 const NOTHING: Kept = { values: {}, places: {} }
 
 /** Throws InvalidParameter naming the option or the variable. @param kept what config.json says */
-export function readConfig(globals: Given, env: NodeJS.ProcessEnv, kept: Kept = NOTHING): Config {
-  const values = globals.params(Object.keys(SETTINGS))
+export function readConfig(options: Written, env: NodeJS.ProcessEnv, kept: Kept = NOTHING): Config {
+  const values = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
   const from: Partial<Record<string, string>> = {}
   for (const name of Object.keys(values)) from[name] = `--${name.replaceAll('_', '-')}`
   for (const [name, variable] of Object.entries(VARIABLES)) {
@@ -159,4 +159,20 @@ export function hasConfigFile(env: NodeJS.ProcessEnv): boolean {
   } catch {
     return true
   }
+}
+
+type OwnFields = Pick<Config, 'fields_file'>
+
+/** The specified fields, and after them those of the user's own. Throws BadData at file:line:column. */
+export async function fieldsIn({ fields_file: named }: OwnFields, env: NodeJS.ProcessEnv): Promise<FieldSet> {
+  const path = named ?? join(configFolder(env).path, 'fields.yaml')
+  // Most users have none, and are not to wait for the code that reads them.
+  if (named === undefined && statSync(path, { throwIfNoEntry: false }) === undefined) return BUILT_IN
+  const [{ ownFieldSet }, { textOf }] = await Promise.all([import('../params/fields-file.js'), import('./formats.js')])
+  return ownFieldSet(await textOf(path), path)
+}
+
+/** The same; the specified ones alone where the others are broken, for what needs none of them. */
+export function fieldsUnlessBroken(named: OwnFields, env: NodeJS.ProcessEnv): Promise<FieldSet> {
+  return fieldsIn(named, env).catch(() => BUILT_IN)
 }

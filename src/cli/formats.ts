@@ -1,6 +1,6 @@
-import { access, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { access, lstat, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, extname } from 'node:path'
-import { quoted, StorageError, wrong } from '../errors.js'
+import { NotFound, quoted, StorageError, wrong } from '../errors.js'
 import { withMark } from '../feeds/row.js'
 import { parseDay } from '../model/day.js'
 import type { Column } from '../model/event.js'
@@ -217,6 +217,17 @@ export async function intoFile(named: string, write: (sink: Sink) => Promise<voi
   } catch (error) {
     await rm(partial, { force: true })
     throw error
+  }
+}
+
+/** A text file that was named on the command line. Throws NotFound for a missing one, StorageError for an unreadable one. */
+export async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new NotFound(`there is no file ${file}.`, [], { missing: { kind: 'file', name: file } })
+    throw new StorageError(`cannot read ${file}: ${(cause as Error).message}`, { cause })
   }
 }
 

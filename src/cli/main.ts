@@ -1,8 +1,9 @@
-import type { Command } from './command.js'
-import { hasConfigFile, type Kept, readConfig } from './config.js'
+import { wrong } from '../errors.js'
+import { wordValue } from '../params/values.js'
+import type { Command, Given } from './command.js'
+import { fieldsIn, fieldsUnlessBroken, hasConfigFile, type Kept, readConfig, SETTINGS } from './config.js'
 import { Context, Stopped } from './context.js'
-import { formatOf, QUESTION_OUTPUTS } from './output.js'
-import { fieldsFor } from './own-fields.js'
+import { type Format, QUESTION_OUTPUTS } from './output.js'
 import { ClosedPipe, paged, processWorld, type World, widthOf } from './world.js'
 
 /** argv without node and script → exit code. The only place where an error ends, and where a code is decided. */
@@ -35,8 +36,8 @@ async function answer(argv: readonly string[], world: World, run: { context?: Co
     return 0
   }
   const { command, given, globals } = request
-  const config = readConfig(globals, world.env, await keptIn(world.env, command))
-  const fields = await fieldsFor(command, config, world.env)
+  const config = readConfig(globals.params(Object.keys(SETTINGS)), world.env, await keptIn(world.env, command))
+  const fields = await (command.withoutFields ? fieldsUnlessBroken : fieldsIn)(config, world.env)
   run.context = new Context(world, config, formatOf(globals, command.outputs ?? QUESTION_OUTPUTS), argv, fields)
   await command.run(run.context, given)
   return run.context.outcome
@@ -52,6 +53,17 @@ async function keptIn(env: NodeJS.ProcessEnv, { examinesSettings }: Command): Pr
     if (examinesSettings) return undefined
     throw error
   }
+}
+
+/** The format that was asked for, null when none was. Throws InvalidParameter when two were, or one that does not apply. */
+function formatOf(globals: Given, allowed: readonly Format[]): Format | null {
+  const asked = new Set<string>((['json', 'ndjson', 'csv'] as const).filter(format => globals.flag(format)))
+  const named = globals.text('output')
+  if (named !== undefined) asked.add(named)
+  const [format, other] = asked
+  if (format === undefined) return null
+  if (other !== undefined) throw wrong('output', `output is asked for as ${[...asked].join(' and as ')}; choose one.`)
+  return wordValue('output', format, allowed)
 }
 
 async function failed(error: unknown, argv: readonly string[], world: World, context?: Context): Promise<number> {

@@ -17,9 +17,9 @@ import {
 import { type OptionSpec, optionsOf, type Written } from '../params/row.js'
 import { SIGNALS } from '../params/studies.js'
 import { askedFieldValue, conditionValue, timeframeValue } from '../params/values.js'
+import type { Given } from './command.js'
 import { SETTINGS } from './config.js'
 import type { Context } from './context.js'
-import type { Given } from './given.js'
 import { allNamed, everyTicker, isPooled, keptTickers, thereOf, usualTickers } from './tickers.js'
 
 /** Options of every command; they may stand before or after it. */

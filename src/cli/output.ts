@@ -1,10 +1,7 @@
-import { wrong } from '../errors.js'
-import { wordValue } from '../params/values.js'
 import type { Described } from '../present/description.js'
 import type { Style } from './draw/described.js'
 import type { Block, Screen } from './draw/table.js'
 import type { Row } from './formats.js'
-import type { Given } from './given.js'
 import type { Stream } from './world.js'
 
 /** One result in all the forms in which it can be written. */
@@ -21,17 +18,6 @@ export function oneRow(
 ): Answer {
   const { schema, ...row } = document
   return { document, columns: Object.keys(row), rows: [row], paragraphs: [{ heading: title, parts: [{ notes }] }] }
-}
-
-/** The format that was asked for, null when none was. Throws InvalidParameter when two were, or one that does not apply. */
-export function formatOf(globals: Given, allowed: readonly Format[]): Format | null {
-  const asked = new Set<string>((['json', 'ndjson', 'csv'] as const).filter(format => globals.flag(format)))
-  const named = globals.text('output')
-  if (named !== undefined) asked.add(named)
-  const [format, other] = asked
-  if (format === undefined) return null
-  if (other !== undefined) throw wrong('output', `output is asked for as ${[...asked].join(' and as ')}; choose one.`)
-  return wordValue('output', format, allowed)
 }
 
 /** Where an answer goes, and how. */

@@ -3,7 +3,7 @@ import { wrong } from '../errors.js'
 import type { OptionSpec } from '../params/row.js'
 import { CATALOGUE, type Entry, groupOf, type Heard, TOP_WORDS, USUAL } from './catalogue.js'
 import type { Command } from './command.js'
-import { Given } from './given.js'
+import { Given } from './command.js'
 import { GLOBAL_OPTIONS } from './options.js'
 
 /** A command line that was understood. */

@@ -6,12 +6,11 @@ import { openQueue } from '../open/queue.js'
 import { column, describeList } from '../present/description.js'
 import { count } from '../present/numbers.js'
 import type { Job, Task } from '../store/postgres/queue.js'
-import type { Command } from './command.js'
+import type { Command, Given } from './command.js'
 import { longName, pasted } from './command-line.js'
 import type { Context } from './context.js'
-import type { Given } from './given.js'
 
-/** Commands on their way into a queue, and what is said of them there; perform.ts does them. */
+/** Commands on their way into a queue, and what is said of them there; bands work does them. */
 
 /** Options that name a file to be written beside the answer: of a worker elsewhere nobody would find it. */
 export const WRITES = ['rejects', 'cells', 'report']

@@ -8,10 +8,10 @@ import { count } from '../present/numbers.js'
 import type { Reported } from '../present/prices.js'
 import type { ReportAbout } from '../report/report.js'
 import type { PricedSource, TrialKind, Trials } from '../source.js'
+import type { Given } from './command.js'
 import { pasted } from './command-line.js'
 import type { Context } from './context.js'
 import { checkFolder, endingOf, intoFile, writeAnswer } from './formats.js'
-import type { Given } from './given.js'
 
 /**
  * What studies stand on: all that is loaded here, or the range and the fields of a tier that was asked for; of a server

@@ -1,12 +1,11 @@
-import { readFile } from 'node:fs/promises'
-import { NotFound, remedy, StorageError, sentence, suggest, wrong } from '../errors.js'
+import { NotFound, remedy, sentence, suggest, wrong } from '../errors.js'
 import type { Local } from '../local/local.js'
 import type { Timeframe } from '../model/terms.js'
 import { tickerValue } from '../params/values.js'
 import { count } from '../present/numbers.js'
 import type { NamedList } from '../source.js'
+import type { Given } from './command.js'
 import type { Context } from './context.js'
-import type { Given } from './given.js'
 import type { World } from './world.js'
 
 /** Which tickers a line is about: words, --tickers, @FILE, -, --watch, --all, and config.json where it says none of these. */
@@ -138,7 +137,9 @@ export async function namedTickers(words: readonly string[], world: World): Prom
 
 async function symbols(word: string, world: World): Promise<string[]> {
   if (word === '-') return split(await all(world.stdin()))
-  return word.startsWith('@') ? split(await textOf(word.slice(1))) : [word]
+  if (!word.startsWith('@')) return [word]
+  const { textOf } = await import('./formats.js')
+  return split(await textOf(word.slice(1)))
 }
 
 function split(text: string): string[] {
@@ -153,17 +154,6 @@ async function all(stream: NodeJS.ReadableStream): Promise<string> {
   let text = ''
   for await (const chunk of stream) text += String(chunk)
   return text
-}
-
-/** A text file that was named on the command line. Throws NotFound for a missing one, StorageError for an unreadable one. */
-export async function textOf(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new NotFound(`there is no file ${file}.`, [], { missing: { kind: 'file', name: file } })
-    throw new StorageError(`cannot read ${file}: ${(cause as Error).message}`, { cause })
-  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Given } from '../../src/cli/given.js'
+import { Given } from '../../src/cli/command.js'
 import { allUnlessLimited } from '../../src/cli/options.js'
 import type { Tier } from '../../src/model/terms.js'
 import { openLocal } from '../../src/open.js'

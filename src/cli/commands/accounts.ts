@@ -18,9 +18,8 @@ import { tierValue } from '../../params/values.js'
 import { type Column, column, describeList } from '../../present/description.js'
 import { count, whole } from '../../present/numbers.js'
 import { PLANS } from '../../tiers.js'
-import type { Command } from '../command.js'
+import type { Command, Given } from '../command.js'
 import type { Context } from '../context.js'
-import type { Given } from '../given.js'
 import { oneRow } from '../output.js'
 
 /** An account as an argument, of the commands about accounts and keys. */

@@ -15,14 +15,14 @@ import { describeGrid, gridRecords } from '../../present/grid.js'
 import { yearly, yearRecords } from '../../present/performance.js'
 import { equityRecords, tradeRecords } from '../../present/records.js'
 import type { PricedSource } from '../../source.js'
-import type { Command } from '../command.js'
+import type { Command, Given } from '../command.js'
 import { longName } from '../command-line.js'
 import type { Config } from '../config.js'
 import type { Context } from '../context.js'
-import type { Given } from '../given.js'
+import { textOf } from '../formats.js'
 import { isNoSignal, POOLED, SIGNAL_OPTIONS, tickersAndField, under } from '../options.js'
 import { filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
-import { allNamed, isPooled, textOf } from '../tickers.js'
+import { allNamed, isPooled } from '../tickers.js'
 
 const backtestCommand: Command = {
   arguments: [

@@ -23,7 +23,7 @@ const STUDY = { tickers: ['GSPC'], field: 'rsi_zone', band: 'oversold' }
 const COMPANY = 'SIM0001'
 const REPORT = 'bands-demo.html'
 
-export const command: Command = {
+const demoCommand: Command = {
   options: [['--report <FILE>', `where the report of the study is written; ${REPORT} in this folder unless given`]],
   examples: ['bands demo'],
   notes: [
@@ -84,3 +84,5 @@ const NEXT = [
   '  bands sweep AAPL GSPC --fields rsi_zone,trend_direction',
   '  bands import FILE.csv',
 ]
+
+export const commands = { demo: demoCommand }

@@ -10,17 +10,16 @@ import { LISTS } from '../../store/sqlite/lists.js'
 import { verifyLists } from '../../store/sqlite/verify.js'
 import type { Command } from '../command.js'
 import { withOptions } from '../command-line.js'
-import { type Config, configPath, credentialsPath } from '../config.js'
+import { type Config, configPath, credentialsPath, fieldsIn } from '../config.js'
 import { readConfigFile } from '../config-file.js'
 import { creditsLeft } from '../context.js'
 import { printable, type Screen } from '../draw/table.js'
 import { wrap } from '../draw/text.js'
 import type { Answer } from '../output.js'
-import { fieldsIn } from '../own-fields.js'
 import { type FoundKey, openChosen, storedKeys, whereKeyIs } from '../profiles.js'
 import { terminalFacts } from '../world.js'
 
-export const command: Command = {
+const doctorCommand: Command = {
   examples: ['bands doctor', 'bands doctor --json', 'bands doctor --remote https://api.example.com'],
   notes: [
     'Where a server is chosen, it is asked whether it knows the key, which costs nothing.',
@@ -194,3 +193,5 @@ function clockCheck(ahead: number | null): Check {
   const apart = `${Math.round(Math.abs(ahead) / 1000)} s ${ahead > 0 ? 'behind' : 'ahead of'} that of the server`
   return warn('clock', apart, 'set the clock of this machine')
 }
+
+export const commands = { doctor: doctorCommand }

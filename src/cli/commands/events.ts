@@ -3,15 +3,14 @@ import { FILTERS, MAX_LIMIT, OWN_EVENTS } from '../../params/questions.js'
 import { optionsOf } from '../../params/row.js'
 import { count } from '../../present/numbers.js'
 import type { NewestEvents } from '../../source.js'
-import type { Command } from '../command.js'
+import type { Command, Given } from '../command.js'
 import { eventWords, pasted } from '../command-line.js'
 import type { Context } from '../context.js'
-import type { Given } from '../given.js'
 import { allUnlessLimited, askedPlace, eventsQuery, isWithinLimit, POOL_ARGUMENTS, POOLED } from '../options.js'
 import { json } from '../output.js'
 import { isPooled } from '../tickers.js'
 
-export const command: Command = {
+const eventsCommand: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
     ...optionsOf(FILTERS),
@@ -146,3 +145,5 @@ function hintsFor(
     ...(isFull ? [`next: ${pasted(words)}`] : []),
   ]
 }
+
+export const commands = { events: eventsCommand }

@@ -31,7 +31,7 @@ import { choice, optionsOf, readParams } from '../../params/row.js'
 import { timeframeValue, wordValue } from '../../params/values.js'
 import { WHEN } from '../../params/when.js'
 import { count } from '../../present/numbers.js'
-import type { Command } from '../command.js'
+import type { Command, Given } from '../command.js'
 import type { Context } from '../context.js'
 import {
   betweenRows,
@@ -45,7 +45,6 @@ import {
   writeBlocks,
   writeRows,
 } from '../formats.js'
-import type { Given } from '../given.js'
 import { POOLED } from '../options.js'
 import { allNamed } from '../tickers.js'
 
@@ -64,7 +63,7 @@ const NARROWED = {
 
 const ENDINGS = [...EXPORT_OUTPUTS.map(format => `.${format}`), '.jsonl']
 
-export const command: Command = {
+const exportCommand: Command = {
   arguments: [
     [
       '<WHAT>',
@@ -266,3 +265,5 @@ async function sent(
   await intoFile(out, sink => write(sink, counted))
   await context.remark(`wrote ${count(done, 'row')} to ${out}`)
 }
+
+export const commands = { export: exportCommand }

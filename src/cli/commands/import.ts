@@ -17,12 +17,11 @@ import { DAY, oneOf, WORDS } from '../../params/kinds.js'
 import { open, optionsOf } from '../../params/row.js'
 import { column, type Described, type Paragraph, type Table, tableOf } from '../../present/description.js'
 import { count, whole } from '../../present/numbers.js'
-import type { Command } from '../command.js'
+import type { Command, Given } from '../command.js'
 import { withOptions } from '../command-line.js'
 import type { Context } from '../context.js'
 import { bytes } from '../draw/table.js'
 import type { Row } from '../formats.js'
-import type { Given } from '../given.js'
 import { ClosedPipe } from '../world.js'
 
 /** What the files hold, as far as they do not say so. */

@@ -22,10 +22,9 @@ import {
 } from '../../remote/pull-plan.js'
 import type { Remote } from '../../remote/remote.js'
 import { grantedFields } from '../../tiers.js'
-import type { Command } from '../command.js'
+import type { Command, Given } from '../command.js'
 import { type Config, isRemoteTyped } from '../config.js'
 import type { Context } from '../context.js'
-import type { Given } from '../given.js'
 import { namedTickers } from '../tickers.js'
 import type { World } from '../world.js'
 
@@ -38,7 +37,7 @@ const PULL = {
   max_credits: open(integerOf(0, 100_000_000), 'never spend more; the same command goes on from there'),
 }
 
-export const command: Command = {
+const pullCommand: Command = {
   arguments: [
     ['[NAME...]', 'tickers (A,B, @FILE, or - for standard input) and band fields, in any order', ['TICKER', 'FIELD']],
   ],
@@ -289,3 +288,5 @@ function pullFailure({ series, stopped, error, price, credits }: PullReport, all
   const number = refused.length === 1 ? 'One' : whole(refused.length)
   return new BandsError(code, `${number} of ${whole(series.length)} series could not be pulled: ${message}`)
 }
+
+export const commands = { pull: pullCommand }

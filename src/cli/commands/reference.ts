@@ -4,14 +4,14 @@ import { type AnyField, ruleInWords } from '../../fields/index.js'
 import { fieldValue, timeframeValue, wordValue } from '../../params/values.js'
 import { column, describeList, tableOf } from '../../present/description.js'
 import { describeBandCounts } from '../../present/tally.js'
-import type { Command } from '../command.js'
+import type { Command, Given } from '../command.js'
 import { longName } from '../command-line.js'
+import { fieldsIn } from '../config.js'
 import type { Context } from '../context.js'
-import type { Given } from '../given.js'
+import { textOf } from '../formats.js'
 import { POOLED, TIMEFRAME } from '../options.js'
 import { type Answer, json } from '../output.js'
-import { faultOfFields } from '../own-fields.js'
-import { allNamed, everyTicker, isPooled, textOf } from '../tickers.js'
+import { allNamed, everyTicker, isPooled } from '../tickers.js'
 
 /** What can be asked and what comes back, for people, programs and shells. */
 
@@ -46,8 +46,9 @@ function fileIn([file, second]: readonly string[]): string {
 
 /** Here, where nothing is asked, the specified fields are told all the same. */
 async function tellBroken(context: Context): Promise<void> {
-  const fault = await faultOfFields(context.config, context.world.env)
-  if (fault !== null) await context.notice(`Fields of your own are left out: ${fault}`)
+  await fieldsIn(context.config, context.world.env).catch(({ message }: Error) =>
+    context.notice(`Fields of your own are left out: ${message}`),
+  )
 }
 
 async function checkFields(context: Context, given: Given, file: string): Promise<void> {

@@ -8,7 +8,7 @@ import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { allUnlessLimited, isWithinLimit } from '../options.js'
 
-export const command: Command = {
+const scanCommand: Command = {
   options: optionsOf(OWN_OVERSOLD),
   examples: [
     'bands scan oversold',
@@ -82,3 +82,5 @@ function hintsFor({ query, page }: Scan, url: string | undefined): string[] {
   if (first !== undefined) hints.push(`next: bands tally ${first.ticker} rsi_zone --band ${first.rsi_zone}${timeframe}`)
   return hints
 }
+
+export const commands = { 'scan oversold': scanCommand }

@@ -6,11 +6,11 @@ import { type OptionSpec, optionsOf } from '../../params/row.js'
 import { checkLook, describeChanges, describeScreen } from '../../present/screen.js'
 import { webhookUrl } from '../../remote/webhook.js'
 import { type Changed, changes, questionOf, type Screen, screen, subjectsNamed } from '../../screen/screen.js'
-import type { Command } from '../command.js'
+import type { Command, Given } from '../command.js'
 import type { Context } from '../context.js'
-import type { Given } from '../given.js'
+import { textOf } from '../formats.js'
 import { POOLED } from '../options.js'
-import { marketTickers, textOf } from '../tickers.js'
+import { marketTickers } from '../tickers.js'
 
 const { condition: _condition, ...OPTIONS } = SCREEN
 

@@ -59,7 +59,7 @@ const SERVER = {
 
 type Options = Read<typeof SERVER>
 
-export const command: Command = {
+const serveCommand: Command = {
   options: optionsOf(SERVER),
   examples: [
     'bands serve',
@@ -337,3 +337,5 @@ async function opened(path: string): Promise<FileHandle> {
     throw new ConfigError(`cannot write the log ${path}: ${(cause as Error).message}.`, { cause })
   }
 }
+
+export const commands = { serve: serveCommand }

@@ -7,11 +7,10 @@ import { WHEN } from '../../params/when.js'
 import { describeExplanation } from '../../present/explain.js'
 import { count } from '../../present/numbers.js'
 import { whoText } from '../../present/words.js'
-import type { Command } from '../command.js'
+import type { Command, Given } from '../command.js'
 import type { Context } from '../context.js'
 import { drawingWidth, drawMultiples, drawTimeline } from '../draw/chart.js'
 import type { Paint } from '../draw/text.js'
-import type { Given } from '../given.js'
 import { noticeNoEvent } from '../notices.js'
 import {
   askedPlace,

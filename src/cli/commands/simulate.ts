@@ -33,7 +33,7 @@ const WORLD = {
   ),
 }
 
-export const command: Command = {
+const simulateCommand: Command = {
   arguments: [['[COUNT]', 'how many tickers: SIM0001, SIM0002 …; 1 unless given']],
   options: [
     ...optionsOf(WORLD),
@@ -147,3 +147,5 @@ function factFiles(folder: string): (facts: readonly TickerFacts[]) => void {
   guard(() => mkdirSync(folder, { recursive: true }))
   return facts => guard(() => facts.forEach(write))
 }
+
+export const commands = { simulate: simulateCommand }

@@ -9,7 +9,7 @@ import { noticeEmptyStudy } from '../notices.js'
 import { isNoSignal, POOL_ARGUMENTS, POOLED, SIGNAL_OPTIONS, tickersAndField, under } from '../options.js'
 import { filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 
-export const command: Command = {
+const studyCommand: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
     ...under('Which events', [...SIGNAL_OPTIONS, ...optionsOf(STUDY, ['when'])]),
@@ -47,3 +47,5 @@ export const command: Command = {
     if (given.flag('fail-empty')) context.outcome = 3
   },
 }
+
+export const commands = { study: studyCommand }

@@ -11,7 +11,7 @@ import { filesOf, showResult, studyMarket, withTrials, writeReport, writeTable }
 import { allNamed, isPooled, usualTickers } from '../tickers.js'
 import { QUEUE } from './import.js'
 
-export const command: Command = {
+const sweepCommand: Command = {
   arguments: [['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input); left out with --tickers or --all']],
   options: [
     ...under('Of which tickers, where they do not stand on the line', POOLED),
@@ -49,7 +49,7 @@ export const command: Command = {
       const { putCommand } = await import('../queued.js')
       // Lists and files are of this machine; all are those that are loaded by then.
       const place = given.flag('all') ? {} : { args: [tickers], without: ['tickers', 'watch'] }
-      return putCommand(context, given, 'sweep', command, place)
+      return putCommand(context, given, 'sweep', sweepCommand, place)
     }
     const found = await withTrials(context, trials => sweep(market, query, { trials, step: context.step }))
     await showResult(context, given, describeSweep(found, { limit }), cellRecords(found))
@@ -57,3 +57,5 @@ export const command: Command = {
     if (files.report !== undefined) await writeReport(context, files.report, market, found)
   },
 }
+
+export const commands = { sweep: sweepCommand }
