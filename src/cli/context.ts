@@ -11,7 +11,7 @@ import type { Source } from '../source.js'
 import { type Config, HERE, hasConfigFile, isRemoteTyped } from './config.js'
 import type { Style } from './draw/described.js'
 import type { Screen } from './draw/table.js'
-import { paintFor, wrap } from './draw/text.js'
+import { linesText, paintFor, wrap } from './draw/text.js'
 import { type Answer, type Format, write } from './output.js'
 import { isColoured, isUnicode, paged, type Signal, type Stream, type World, widthOf } from './world.js'
 
@@ -248,7 +248,7 @@ export class Context {
   async notice(text: string): Promise<void> {
     this.#progress?.erase()
     const width = this.world.err.terminal ? widthOf(this.world.err, this.world.env) : Number.POSITIVE_INFINITY
-    await this.#toErr(wrap(text, width))
+    await this.world.err.write(linesText(wrap(text, width)))
   }
 
   /** The same, which --quiet leaves out. */
@@ -262,7 +262,7 @@ export class Context {
     if (!this.isHinting || texts.length === 0) return
     const paint = await paintFor(isColoured(this.config.color, env, err.terminal))
     const lines = texts.flatMap(text => wrap(text, widthOf(err, env))).map(line => paint.faint(line))
-    await this.#toErr(this.#hinted ? lines : ['', ...lines])
+    await err.write(linesText(this.#hinted ? lines : ['', ...lines]))
     this.#hinted = true
   }
 
@@ -317,10 +317,6 @@ export class Context {
     for (const mark of this.opened?.bands.marks ?? []) await this.notice(mark)
     if (this.asked === null || !this.#shown) return
     await this.hint(remoteHint(this.asked, this.config))
-  }
-
-  async #toErr(lines: readonly string[]): Promise<void> {
-    await this.world.err.write(lines.map(line => `${line}\n`).join(''))
   }
 }
 

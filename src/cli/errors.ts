@@ -28,7 +28,7 @@ import { corrected, correctedIn, inWordsOf, namesOf, pasted, remedyLine } from '
 import { wantsDebug } from './config.js'
 import type { Context } from './context.js'
 import { printable } from './draw/table.js'
-import { paintFor, wrap } from './draw/text.js'
+import { linesText, paintFor, wrap } from './draw/text.js'
 import { commandsWith, conditionInOne, meantByCommand } from './slips.js'
 import { isColoured, type World, widthOf } from './world.js'
 
@@ -66,7 +66,7 @@ export async function report(
     : await humanForm(error, argv, world, context)
   if (debug && !wantsJson(argv)) lines.push(printable(stackOf(thrown)))
   // Whatever was typed may come back here, and what was typed may be a key.
-  await world.err.write(redacted(lines.map(line => `${line}\n`).join(''))).catch(() => {})
+  await world.err.write(redacted(linesText(lines))).catch(() => {})
   return error instanceof BandsError ? EXIT_CODES[error.code] : UNFORESEEN
 }
 

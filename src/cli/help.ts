@@ -2,7 +2,7 @@ import { version } from '../built.js'
 import type { OptionSpec } from '../params/row.js'
 import { CATALOGUE, type Entry, GROUPS, groupOf, plainName, usage } from './catalogue.js'
 import type { Command } from './command.js'
-import { wrap } from './draw/text.js'
+import { linesText, wrap } from './draw/text.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import type { Request } from './program.js'
 
@@ -26,52 +26,30 @@ Servers   serve  work  accounts  keys  login  logout  config
 with every command: bands help options. bands COMMAND --help has the others.
 `
 
-/** The help of a command as data: drawn here for a terminal, by the build as a man page. */
-export interface Help {
-  name: string
-  summary: string
-  /** Whole command lines. */
-  examples: readonly string[]
-  usage: string
-  arguments: readonly Item[]
-  notes: readonly string[]
-  sections: readonly Section[]
-}
-
 /** A word that can be typed, and what it is. */
 type Item = readonly [word: string, about: string]
 
-interface Section {
-  title: string
-  items: readonly Item[]
-}
-
-function helpOf(entry: Entry, command: Command): Help {
+/** The help of a command as data: drawn here for a terminal, by the build as a man page. */
+function helpOf(entry: Entry, command: Command) {
   return {
     name: entry.name,
     summary: entry.summary,
     examples: command.examples,
     usage: `${usage(entry, command)} [options]`,
-    arguments: (command.arguments ?? []).map(([name, about]) => [name.replace(/[<>[\].]/g, ''), about]),
+    arguments: (command.arguments ?? []).map(([name, about]): Item => [name.replace(/[<>[\].]/g, ''), about]),
     notes: command.notes ?? [],
     sections: sectionsOf(command),
   }
 }
 
 /** The help of every command, and the options that all of them take: what the build makes man pages of. */
-export async function manual(): Promise<{
-  commands: Help[]
-  /** What each group of commands is about. */
-  groups: Readonly<Record<string, string>>
-  options: readonly Item[]
-  notes: readonly string[]
-}> {
+export async function manual() {
   const commands = await Promise.all(CATALOGUE.map(async entry => helpOf(entry, await entry.load())))
   return { commands, groups: GROUPS, options: GLOBAL_OPTIONS.map(itemOf), notes: [EXITS, PROMISE] }
 }
 
 /** Options by their headings, in the order of these; one without a heading stands under that of the one before it. */
-function sectionsOf({ options = [] }: Command): Section[] {
+function sectionsOf({ options = [] }: Command) {
   const blocks = new Map<string, Item[]>()
   let heading = 'Options'
   for (const spec of options) {
@@ -86,11 +64,12 @@ function itemOf([flags, about, times]: OptionSpec): Item {
 }
 
 /** Examples, arguments and what is good to know, then every option of its own. */
-function helpText({ name, summary, examples, usage, arguments: words, notes, sections }: Help, width: number): string {
+function helpText(help: ReturnType<typeof helpOf>, width: number): string {
+  const { name, summary, examples, usage, arguments: words, notes, sections } = help
   const term = longest(sections.flatMap(({ items }) => items))
   const blocks = [
     paragraph(`bands ${name}: ${summary}`, width),
-    examples.map(line => `  ${line}\n`).join(''),
+    linesText(examples.map(line => `  ${line}`)),
     `Usage: ${usage}\n${list(words, width)}`,
     ...notes.map(text => paragraph(text, width)),
     ...sections.map(({ title, items }) => `${title}\n${list(items, width, term)}`),
@@ -119,9 +98,7 @@ const EXITS =
 const PROMISE = 'Columns and words of tables may change between versions; those of json, ndjson and csv only grow.'
 
 function paragraph(text: string, width: number): string {
-  return wrap(text, width)
-    .map(line => `${line}\n`)
-    .join('')
+  return linesText(wrap(text, width))
 }
 
 /** @param term columns that the words take, where lists share them */
@@ -130,7 +107,7 @@ function list(items: readonly Item[], width: number, term = longest(items)): str
     .map(([word, about]) => {
       const [first = '', ...rest] = wrap(about, Math.max(20, width - term - 4))
       const lines = [`  ${word.padEnd(term)}  ${first}`, ...rest.map(line => `${' '.repeat(term + 4)}${line}`)]
-      return lines.map(line => `${line.trimEnd()}\n`).join('')
+      return linesText(lines.map(line => line.trimEnd()))
     })
     .join('')
 }

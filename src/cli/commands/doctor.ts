@@ -12,7 +12,7 @@ import type { Command } from '../command.js'
 import { withOptions } from '../command-line.js'
 import { type Config, configPath, credentialsPath, fieldsIn } from '../config.js'
 import { readConfigFile } from '../config-file.js'
-import { creditsLeft } from '../context.js'
+import { type Context, creditsLeft } from '../context.js'
 import { printable, type Screen } from '../draw/table.js'
 import { wrap } from '../draw/text.js'
 import type { Answer } from '../output.js'
@@ -37,7 +37,7 @@ const doctorCommand: Command = {
       node,
       abi: modules,
       today: dayAt(world.now().getTime()),
-      beside: await checksBeside(config, world.env),
+      beside: await checksBeside(context),
       terminal: terminalFacts(world, config.color),
     })
     await context.show(doctorAnswer(found))
@@ -84,69 +84,52 @@ function drawn({ check, outcome, detail, remedy }: CheckRow, { width, paint }: S
  * What the doctor examines beside the database: settings, kept keys, and the server that is chosen, if one is, at no
  * cost. Never throws for what it finds.
  */
-async function checksBeside(config: Config, env: NodeJS.ProcessEnv): Promise<Check[]> {
+async function checksBeside(context: Context): Promise<Check[]> {
+  const { config } = context
+  const { env } = context.world
   // These are about the database here, which is examined as well.
   const { db: _db, tier: _tier, as_of: _asOf, ...from } = config.from
+  const [path, keysPath, listsPath] = [configPath(env), credentialsPath(env), filesOf({ db: config.db, env }).lists]
   return [
-    await settingsCheck(env),
-    await keysCheck(env),
-    await listsCheck(config, env),
-    await fieldsCheck(config, env),
-    ...(await serverChecks({ ...config, from }, env)),
+    await checked('settings', `mend ${path}, or remove it`, async () => {
+      const names = [...(await readConfigFile(env)).profiles.keys()]
+      return names.length === 0 ? `no profile in ${path}` : `${path}, profiles: ${names.join(', ')}`
+    }),
+    await checked('keys', `chmod 600 ${keysPath}, or remove it and log in again`, async () => {
+      const { length } = await storedKeys(env)
+      return length === 0 ? `none kept in ${keysPath}` : `${length} in ${keysPath}, which only its owner can read`
+    }),
+    await checked('lists', LISTS.mend, async () => {
+      if (!existsSync(listsPath)) return `none kept in ${listsPath}`
+      const { damages, rows } = verifyLists(listsPath)
+      const [first] = damages
+      return first === undefined ? `${rows} in ${listsPath}` : fail('lists', `${listsPath}: ${first.what}`, LISTS.mend)
+    }),
+    await checked('fields', 'mend the file of your own fields; no question is answered until then', async () => {
+      const own = (await fieldsIn(config, env)).all.filter(({ hash }) => hash !== undefined)
+      return own.length === 0 ? 'none of your own' : `your own: ${own.map(({ name }) => name).join(', ')}`
+    }),
+    ...(await serverChecks(context, { ...config, from })),
   ]
 }
 
-async function settingsCheck(env: NodeJS.ProcessEnv): Promise<Check> {
-  const path = configPath(env)
+/** What a look finds: words where all is well. What it throws is what is wrong, which `mend` puts right. */
+async function checked(name: string, mend: Check['detail'], look: () => Promise<string | Check>): Promise<Check> {
   try {
-    const names = [...(await readConfigFile(env)).profiles.keys()]
-    return ok('settings', names.length === 0 ? `no profile in ${path}` : `${path}, profiles: ${names.join(', ')}`)
+    const found = await look()
+    return typeof found === 'string' ? ok(name, found) : found
   } catch (thrown) {
-    return fail('settings', said(thrown), `mend ${path}, or remove it`)
+    return fail(name, said(thrown), mend)
   }
 }
 
-async function keysCheck(env: NodeJS.ProcessEnv): Promise<Check> {
-  const path = credentialsPath(env)
+async function serverChecks(context: Context, config: Config): Promise<Check[]> {
+  const { env } = context.world
   try {
-    const { length } = await storedKeys(env)
-    return ok('keys', length === 0 ? `none kept in ${path}` : `${length} in ${path}, which only its owner can read`)
-  } catch (thrown) {
-    return fail('keys', said(thrown), `chmod 600 ${path}, or remove it and log in again`)
-  }
-}
-
-async function fieldsCheck(config: Config, env: NodeJS.ProcessEnv): Promise<Check> {
-  try {
-    const own = (await fieldsIn(config, env)).all.filter(({ hash }) => hash !== undefined)
-    return ok('fields', own.length === 0 ? 'none of your own' : `your own: ${own.map(({ name }) => name).join(', ')}`)
-  } catch (thrown) {
-    return fail('fields', said(thrown), 'mend the file of your own fields; no question is answered until then')
-  }
-}
-
-async function listsCheck({ db }: Config, env: NodeJS.ProcessEnv): Promise<Check> {
-  const path = filesOf({ db, env }).lists
-  try {
-    if (!existsSync(path)) return ok('lists', `none kept in ${path}`)
-    const { damages, rows } = verifyLists(path)
-    const [first] = damages
-    return first === undefined ? ok('lists', `${rows} in ${path}`) : fail('lists', `${path}: ${first.what}`, LISTS.mend)
-  } catch (thrown) {
-    return fail('lists', said(thrown), LISTS.mend)
-  }
-}
-
-async function serverChecks(config: Config, env: NodeJS.ProcessEnv): Promise<Check[]> {
-  let server: Remote | null = null
-  try {
-    server = await openChosen(config, env)
-    if (server === null) return []
-    return await answerChecks(server, (await whereKeyIs(config, env))!)
+    const server = context.closing(await openChosen(config, env))
+    return server === null ? [] : await answerChecks(server, (await whereKeyIs(config, env))!)
   } catch (thrown) {
     return [fail('server', said(thrown), 'bands config tells which server is chosen, and what chose it')]
-  } finally {
-    await server?.close()
   }
 }
 
@@ -161,7 +144,11 @@ async function answerChecks(server: Remote, key: Omit<FoundKey, 'key'>): Promise
     tlsCheck(server.url),
     ...(refusal instanceof Unauthorized
       ? [fail('key', `it is refused; it is from ${key.from}`, key.login ?? `put another one there`)]
-      : [ok('key', `it is accepted; it is from ${key.from}`), planCheck(server), creditsCheck(server)]),
+      : [
+          ok('key', `it is accepted; it is from ${key.from}`),
+          ok('plan', server.tier ?? 'not told'),
+          creditsCheck(server),
+        ]),
     clockCheck(server.ahead),
   ]
 }
@@ -171,10 +158,6 @@ function tlsCheck(url: string): Check {
   if (addressOf(url, { allowPlainHttp: true }).loopback)
     return ok('TLS', 'none, and to this machine itself none is needed')
   return warn('TLS', 'none: everyone on the way can read the key', 'ask it by https')
-}
-
-function planCheck({ tier }: Remote): Check {
-  return ok('plan', tier ?? 'not told')
 }
 
 function creditsCheck({ credits }: Remote): Check {

@@ -1,4 +1,4 @@
-import { type Day, formatDay } from '../../model/day.js'
+import { formatDay } from '../../model/day.js'
 import type { OversoldPage, OversoldQuery } from '../../model/event.js'
 import { MAX_LIMIT, OVERSOLD, OWN_OVERSOLD, parseOversold } from '../../params/questions.js'
 import { optionsOf } from '../../params/row.js'
@@ -27,41 +27,16 @@ const scanCommand: Command = {
     const query = withholds ? { ...asked, limit: Math.min(asked.limit, MAX_LIMIT) } : asked
     const source = await context.bands()
     const page = await source.oversold(query)
-    const scan = { query, page, date: query.date ?? (await today(context)), note: source.server?.note ?? null }
-    await context.show(describeOversold(query, page, scan.date))
-    await tellOversold(context, scan)
+    const { matches, match_count } = page
+    // A server does not tell which day it is.
+    const date = query.date ?? (await context.opened?.local.today()) ?? null
+    await context.show(describeOversold(query, page, date))
+    const day = date === null ? null : formatDay(date)
+    if (match_count === 0) return context.remark(`No match: ${source.server?.note ?? emptyScanNote(query, page, day)}`)
+    // The page itself says so.
+    if (match_count > matches.length && context.format !== 'json') await context.remark(await notShown(context, page))
+    await context.hint(...hintsFor(query, page, context.config.upgrade_url))
   },
-}
-
-/** null of a server, which does not tell. */
-async function today(context: Context): Promise<number | null> {
-  return context.opened === null ? null : context.opened.local.today()
-}
-
-/** A scan and its answer. */
-interface Scan {
-  query: OversoldQuery
-  page: OversoldPage
-  /** null where the answerer does not tell. */
-  date: Day | null
-  /** Why it is empty, as a server says it. */
-  note: string | null
-}
-
-/** On stderr: why there is nothing, what is not shown, what to ask next. */
-async function tellOversold(context: Context, scan: Scan): Promise<void> {
-  const { matches, match_count } = scan.page
-  if (context.config.quiet) return
-  if (match_count === 0)
-    return context.notice(`No match: ${scan.note ?? emptyScanNote(scan.query, scan.page, dated(scan))}`)
-  // The page itself says so.
-  if (match_count > matches.length && context.format !== 'json')
-    await context.notice(await notShown(context, scan.page))
-  await context.hint(...hintsFor(scan, context.config.upgrade_url))
-}
-
-function dated({ date }: Scan): string | null {
-  return date === null ? null : formatDay(date)
 }
 
 async function notShown(context: Context, { matches, match_count }: OversoldPage): Promise<string> {
@@ -72,15 +47,15 @@ async function notShown(context: Context, { matches, match_count }: OversoldPage
     : `${more}, and ${MAX_LIMIT} is the most that is shown: narrow it with --sector, --min-market-cap-tier or --min-severity`
 }
 
-function hintsFor({ query, page }: Scan, url: string | undefined): string[] {
+/** What a higher tier shows, and what to ask next. */
+function hintsFor({ timeframe }: OversoldQuery, { matches }: OversoldPage, url: string | undefined): string[] {
+  const [first] = matches
+  if (first === undefined) return []
+  const weekly = timeframe === 'daily' ? '' : ` --timeframe ${timeframe}`
+  const next = `next: bands tally ${first.ticker} rsi_zone --band ${first.rsi_zone}${weekly}`
+  if (first.days_in_oversold !== undefined) return [next]
   const upgrade = url === undefined ? '' : `: ${url}`
-  const [first] = page.matches
-  const hints: string[] = []
-  if (first !== undefined && first.days_in_oversold === undefined)
-    hints.push(`Days, trend, volume, support and how the sector stands come with the Plus tier${upgrade}`)
-  const timeframe = query.timeframe === 'daily' ? '' : ` --timeframe ${query.timeframe}`
-  if (first !== undefined) hints.push(`next: bands tally ${first.ticker} rsi_zone --band ${first.rsi_zone}${timeframe}`)
-  return hints
+  return [`Days, trend, volume, support and how the sector stands come with the Plus tier${upgrade}`, next]
 }
 
 export const commands = { 'scan oversold': scanCommand }

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import type { Timeline, TimelineBar } from '../../local/timeline.js'
 import { flow } from './text.js'
 
@@ -180,7 +181,7 @@ function blocks(length: number): string {
 
 const EIGHTHS = '▏▎▍▌▋▊▉'
 
-function longest(texts: readonly string[]): number {
+export function longest(texts: readonly string[]): number {
   return texts.reduce((most, text) => Math.max(most, text.length), 0)
 }
 
@@ -189,8 +190,7 @@ export function sparkline(values: readonly number[], { width, ascii }: { width: 
   const signs = ascii ? ASCII_BLOCKS : BLOCKS
   const columns = Math.min(width, values.length)
   const shown = Array.from({ length: columns }, (_, i) => values[Math.ceil(((i + 1) * values.length) / columns) - 1]!)
-  const high = shown.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
-  const low = shown.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
+  const { high, low } = scaleOf([{ values: shown }])
   const top = signs.length - 1
   const place = (value: number): number => (high === low ? Math.floor(top / 2) : ((value - low) / (high - low)) * top)
   return shown.map(value => signs[Math.round(place(value))]!).join('')
@@ -273,20 +273,14 @@ export function drawMultiples(timelines: readonly Timeline[], options: TimelineO
 
 /** One of them: lines as wide as it is, whatever colours they hold. */
 function picture(timeline: Timeline, options: TimelineOptions): string[] {
-  const { paint: _paint, ...unpainted } = options
   const { ticker, bars } = timeline
-  const title = `${ticker}  ${bars.length === 0 ? 'no bars' : (bars.at(-1)!.band ?? 'no band yet')}`.slice(
-    0,
-    options.width,
-  )
+  const title = `${ticker}  ${bars.length === 0 ? 'no bars' : (bars.at(-1)!.band ?? 'no band yet')}`
   // Price, bands, marks and dates; the letters are told once for all.
   const lines = options.height + 3
-  const plain = drawTimeline(timeline, unpainted).slice(0, lines)
   const drawn = drawTimeline(timeline, options).slice(0, lines)
-  return [
-    title.padEnd(options.width),
-    ...drawn.map((line, i) => line + ' '.repeat(Math.max(0, options.width - plain[i]!.length))),
-  ]
+  const padded = (line: string): string =>
+    line + ' '.repeat(Math.max(0, options.width - stripVTControlCharacters(line).length))
+  return [title.slice(0, options.width).padEnd(options.width), ...drawn.map(padded)]
 }
 
 /** The bars that fall on each column; a column between two bars repeats the bar before it. */
@@ -353,30 +347,17 @@ function bandLegend(
   width: number,
   paint: (band: number, text: string) => string,
 ): string[] {
-  const names = new Map<string, number>()
-  const phrases: string[] = []
-  for (let code = -1; code < bands.length; code++) {
+  const phrases = [-1, ...bands.keys()].flatMap(code => {
     const bars = codes.filter(other => other === code).length
-    if (bars === 0) continue
-    const phrase = `${letterOf(code)} ${code < 0 ? 'none yet' : bands[code]!} ${bars}`.slice(0, width)
-    names.set(phrase, code)
-    phrases.push(phrase)
+    return bars === 0 ? [] : [`${letterOf(code)} ${code < 0 ? 'none yet' : bands[code]!} ${bars}`.slice(0, width)]
+  })
+  // Painted once they are in lines, which have to be as wide as they look.
+  const painted = (phrase: string): string => {
+    const code = bands.findIndex((_, i) => phrase.startsWith(letterOf(i)))
+    return code < 0 ? phrase : paint(code, phrase)
   }
-  return flow(phrases, width, 3).map(line => painted(line, names, paint))
-}
-
-function painted(
-  line: string,
-  names: ReadonlyMap<string, number>,
-  paint: (band: number, text: string) => string,
-): string {
-  return line
-    .split('   ')
-    .map(phrase => {
-      const code = names.get(phrase) ?? -1
-      return code < 0 ? phrase : paint(code, phrase)
-    })
-    .join('   ')
+  const gap = ' '.repeat(GAP)
+  return flow(phrases, width, GAP).map(line => line.split(gap).map(painted).join(gap))
 }
 
 /** As many decimals as tell the labels of prices apart. */

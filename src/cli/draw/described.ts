@@ -30,7 +30,7 @@ import {
   whole,
 } from '../../present/numbers.js'
 import { SIGNS } from '../../present/words.js'
-import { drawBars, drawChart, drawingWidth, sparkline } from './chart.js'
+import { drawBars, drawChart, drawingWidth, longest, sparkline } from './chart.js'
 import type { Block, Cell, Column, Screen, Table } from './table.js'
 
 /** How much of it was asked for. */
@@ -122,14 +122,10 @@ function drawn({ columns, rows, grey, grouped, limit, whole: output }: Described
   }
 }
 
-function columnOf({ title, sign, verbatim, kind, spare, wraps }: Heading, { words }: Drawn): Column {
+function columnOf(heading: Heading, { words }: Drawn): Column {
+  const { title, sign, verbatim, kind } = heading
   const whole = verbatim ? title : title.toUpperCase()
-  return {
-    title: words ? whole : (sign ?? whole),
-    ...(isNumber(kind) ? { align: 'right' } : {}),
-    ...(spare === undefined ? {} : { spare }),
-    ...(wraps === undefined ? {} : { wraps }),
-  }
+  return { ...heading, title: words ? whole : (sign ?? whole), ...(isNumber(kind) && { align: 'right' }) }
 }
 
 function cellOf({ kind, content, tone, mark = '', heat }: DescribedCell, style: Drawn, grey = false): Cell {
@@ -193,8 +189,8 @@ function pairText(kind: Kind, [first, second]: readonly [Value, Value], style: D
 
 /** Lines beside words: of equity and drawdown. */
 function trends(lines: readonly Trend[], { width, unicode }: Screen): string[] {
-  const name = lines.reduce((most, { name }) => Math.max(most, name.length), 0) + 2
-  const words = lines.reduce((most, { text }) => Math.max(most, text.length), 0)
+  const name = longest(lines.map(line => line.name)) + 2
+  const words = longest(lines.map(line => line.text))
   const room = Math.max(4, Math.min(60, drawingWidth(width) - name - 2 - words))
   return lines.map(
     line => `${line.name.padEnd(name)}${sparkline(line.values, { width: room, ascii: !unicode })}  ${line.text}`,

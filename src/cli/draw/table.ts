@@ -1,15 +1,11 @@
-import { flow, type Paint, wrap } from './text.js'
+import type { Heading, Tone } from '../../present/description.js'
+import { flow, linesText, type Paint, wrap } from './text.js'
 
-export interface Column {
-  title: string
+export interface Column extends Pick<Heading, 'title' | 'spare' | 'wraps'> {
   align?: 'right'
-  /** Of a last column: text that does not fit goes on in lines below. */
-  wraps?: true
-  /** Columns that may be left out on a narrow terminal: the highest goes first. */
-  spare?: number
 }
 
-export type Cell = string | { text: string; tone: keyof Paint }
+export type Cell = string | { text: string; tone: Tone }
 
 export interface Table {
   columns: readonly Column[]
@@ -20,11 +16,11 @@ export interface Table {
 
 /** A piece of an answer for people: what it is about, a table, sentences. */
 export interface Block {
-  title?: readonly string[]
-  table?: Table
+  title?: readonly string[] | undefined
+  table?: Table | undefined
   /** A drawing, line by line, as it is. */
   drawing?: readonly string[]
-  notes?: readonly string[]
+  notes?: readonly string[] | undefined
 }
 
 const GAP = '  '
@@ -116,7 +112,7 @@ export async function laidOut(blocks: readonly Block[], screen: Screen): Promise
   const clean = blocks.map(block => cleaned(block, screen.unicode ? printable : text => ascii(printable(text))))
   const [only] = clean
   if (screen.width === Number.POSITIVE_INFINITY && clean.length === 1 && only?.table && !only.notes?.length)
-    return text(plainTable(only.table, screen.paint))
+    return linesText(plainTable(only.table, screen.paint))
   const parts: string[] = []
   for (const block of clean) parts.push(...(await blockParts(block, screen)))
   return parts.join('\n')
@@ -125,31 +121,28 @@ export async function laidOut(blocks: readonly Block[], screen: Screen): Promise
 /** Everything but drawings, which may hold the codes of their colours, and hold no text of files. */
 function cleaned({ title, table, notes, ...rest }: Block, legible: (text: string) => string): Block {
   const clean = (cell: Cell): Cell => (typeof cell === 'string' ? legible(cell) : { ...cell, text: legible(cell.text) })
-  return {
-    ...rest,
-    ...(title === undefined ? {} : { title: title.map(legible) }),
-    ...(notes === undefined ? {} : { notes: notes.map(legible) }),
-    ...(table === undefined ? {} : { table: { ...table, rows: table.rows.map(row => row.map(clean)) } }),
-  }
+  const rows = table?.rows.map(row => row.map(clean))
+  return { ...rest, title: title?.map(legible), notes: notes?.map(legible), table: table && { ...table, rows: rows! } }
 }
 
 async function blockParts({ title, table, drawing, notes = [] }: Block, screen: Screen): Promise<string[]> {
   const heading = title === undefined ? [] : flow(title, screen.width).map(line => screen.paint.strong(line))
   const below = notes.flatMap(note => wrap(note, screen.width))
-  const middle = table !== undefined && table.rows.length > 0 ? await tableText(table, screen) : text(drawing ?? [])
+  const middle =
+    table !== undefined && table.rows.length > 0 ? await tableText(table, screen) : linesText(drawing ?? [])
   // Sentences follow their heading at once; a table or a drawing stands apart from both.
-  const parts = middle === '' ? [text([...heading, ...below])] : [text(heading), middle, text(below)]
+  const parts = middle === '' ? [linesText([...heading, ...below])] : [linesText(heading), middle, linesText(below)]
   return parts.filter(part => part !== '')
 }
 
 async function tableText(whole: Table, screen: Screen): Promise<string> {
-  if (screen.width === Number.POSITIVE_INFINITY) return text(plainTable(whole, screen.paint))
+  if (screen.width === Number.POSITIVE_INFINITY) return linesText(plainTable(whole, screen.paint))
   const { table, left } = fitted(wrapped(whole, screen), screen.width)
   const narrow = narrowed(wrapped(table, screen), screen)
   const lines = await terminalTable(narrow, screen.paint)
   const hidden = `${left.join(', ')} hidden (terminal too narrow); --${whole.whole ?? 'csv'} has every column`
   if (left.length > 0) lines.push(...wrap(hidden, screen.width))
-  return text(lines)
+  return linesText(lines)
 }
 
 /** Text of a last column that wraps, line by line in rows of their own. */
@@ -186,10 +179,6 @@ function narrowed(table: Table, screen: Screen): Table {
     return typeof cell === 'string' ? short : { ...cell, text: short }
   }
   return { ...table, rows: table.rows.map(row => row.map((cell, i) => (i === last ? cut(cell) : cell))) }
-}
-
-function text(lines: readonly string[]): string {
-  return lines.map(line => `${line}\n`).join('')
 }
 
 /** `3.1 of 12.4 MB`. */

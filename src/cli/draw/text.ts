@@ -23,6 +23,11 @@ export async function paintFor(coloured: boolean): Promise<Paint> {
   }
 }
 
+/** Lines as they are written, each with its end. */
+export function linesText(lines: readonly string[]): string {
+  return lines.map(line => `${line}\n`).join('')
+}
+
 /** Words in lines of at most `width`, all as far in as the first; a word that is longer has a line of its own. */
 export function wrap(text: string, width: number): string[] {
   const indent = /^ */.exec(text)![0]
