@@ -144,7 +144,9 @@ async function ofArgument(line: Line, command: Command, word: string): Promise<r
   const last = all.at(-1)
   const argument = all[line.plain.length] ?? (last?.[0].includes('...') ? last : undefined)
   if (argument === undefined) return []
-  const [name, , may = name.match(/[A-Z]+/g) ?? []] = argument
+  const [name, , kinds = name.match(/[A-Z]+/g) ?? []] = argument
+  // Behind a word of the command itself, such as `check`, stands only what comes after that.
+  const may = kinds.slice(kinds.indexOf(line.plain[0] ?? '') + 1)
   // The field comes last.
   if (argument === last && may.includes('FIELD') && line.plain.some(typed => line.fields.named(typed))) return []
   const found: Candidate[] = []

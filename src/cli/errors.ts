@@ -167,14 +167,15 @@ function parameterHelp(error: InvalidParameter, argv: readonly string[]): [strin
   return [
     [labelOf(error) ?? 'allowed', isTold ? '' : allowed.join(' ')],
     ['usage', usage],
-    ['try', correctedLine(error, argv) ?? (error.remedy === null ? helpLine(argv) : remedyLine(error.remedy))],
+    ['try', correctedLine(error, argv) ?? helpLine(argv)],
   ]
 }
 
-/** The line with the nearest that is allowed; null where nothing is near. */
-function correctedLine({ offence }: InvalidParameter, argv: readonly string[]): string | null {
+/** The line that the refusal names, or the one with the nearest that is allowed; null where nothing is near. */
+function correctedLine({ offence, remedy }: InvalidParameter, argv: readonly string[]): string | null {
   const inOne = conditionInOne(argv)
   if (inOne !== null) return pasted(inOne)
+  if (remedy !== null) return remedyLine(remedy)
   const meant = offence.suggestions?.[0]
   if (meant === undefined) return null
   return offence.column === undefined

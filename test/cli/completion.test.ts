@@ -70,6 +70,8 @@ describe('bands completion --complete', () => {
     ['--db ', [':files']],
     ['backtest str', [':files']],
     ['now @', [':files']],
+    ['fields check ', [':files']],
+    ['fields check earn', [':files']],
     ['nonsense --of all ki', []],
   ])('knows what may stand at the end of "%s"', async (line, words) => {
     expect((await offered(line)).sort()).toEqual([...words].sort())

@@ -110,6 +110,9 @@ describe('bands config set', () => {
 
   test.each([
     ['config set colour never', 'key "colour" is not one of', 'bands config set color never'],
+    ['config set colour nevr', 'key "colour" is not one of', 'bands config set color never'],
+    ['config set colour xyzzy', 'key "colour" is not one of', 'bands config --help'],
+    ['config set threds many', 'key "threds" is not one of', 'bands config --help'],
     ['config set color green', '--color "green" is not one of auto, always, never.', ''],
     ['config set threads 2d', 'write 2 alone', 'bands config set threads 2'],
     ['config set upgrade_url plans', 'is not an address that begins with https://', ''],

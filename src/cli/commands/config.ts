@@ -4,11 +4,12 @@ import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import {
   BandsError,
-  type InvalidParameter,
+  InvalidParameter,
   invalid,
   NotFound,
   parameter,
   quoted,
+  type Remedy,
   remedy,
   sentence,
   suggest,
@@ -17,7 +18,7 @@ import {
 } from '../../errors.js'
 import { formatDay } from '../../model/day.js'
 import { databasePath } from '../../open/where.js'
-import { optionsOf } from '../../params/row.js'
+import { optionsOf, readParams } from '../../params/row.js'
 import { databaseValue, wordValue } from '../../params/values.js'
 import { column, describeList } from '../../present/description.js'
 import { whole } from '../../present/numbers.js'
@@ -77,7 +78,7 @@ const configCommand: Command = {
     }
     if (key === undefined) throw missing(way)
     if (way === 'get') return get(context, key, words)
-    return way === 'set' ? set(context, keptName(key), words) : unset(context, keptName(key), words)
+    return way === 'set' ? set(context, await keptName(key, words), words) : unset(context, await keptName(key), words)
   },
 }
 
@@ -106,9 +107,13 @@ async function get(context: Context, key: string, words: readonly string[]): Pro
 
 async function set(context: Context, key: KeptSetting, words: readonly string[]): Promise<void> {
   if (words.length === 0) throw missing('set')
+  await change(context, key, await textToKeep(key, words))
+}
+
+/** A database is to mean the same file wherever a run begins. */
+async function textToKeep(key: KeptSetting, words: readonly string[]): Promise<string> {
   const text = words.join(',')
-  // It is to mean the same file wherever a run begins.
-  await change(context, key, key === 'db' ? await databaseFile(text) : text)
+  return key === 'db' ? databaseFile(text) : text
 }
 
 /** Throws InvalidParameter for what no database can be in. */
@@ -147,9 +152,32 @@ async function change(context: Context, key: KeptSetting, written: string | unde
     await context.remark(`${winner} says otherwise, and wins.`)
 }
 
-/** Throws InvalidParameter with the keys that can be set. */
-function keptName(key: string): KeptSetting {
-  return wordValue('key', key, Object.keys(KEPT) as KeptSetting[])
+/**
+ * Throws InvalidParameter with the keys that can be set.
+ * @param words the value, where one is to be set: a line that is suggested has to be right in that, too
+ */
+async function keptName(key: string, words?: readonly string[]): Promise<KeptSetting> {
+  const names = Object.keys(KEPT) as KeptSetting[]
+  const found = names.find(name => name === key)
+  if (found !== undefined) return found
+  const suggestions = suggest(key, names)
+  const near = names.find(name => name === suggestions[0])
+  const about = near === undefined || words === undefined ? {} : await valuePutRight(near, words)
+  throw invalid('not_allowed', { param: 'key', value: key, allowed: names, suggestions }, about)
+}
+
+/** The line that sets a key to what is near a value that it cannot have; nothing where it can have it. */
+async function valuePutRight(key: KeptSetting, words: readonly string[]): Promise<{ remedy?: Remedy }> {
+  try {
+    readParams(KEPT, { [key]: await textToKeep(key, words) })
+    return {}
+  } catch (error) {
+    if (!(error instanceof InvalidParameter)) throw error
+    const [meant] = error.offence.suggestions ?? []
+    return {
+      remedy: meant === undefined ? remedy('config', [], { help: true }) : remedy('config', ['set', key, meant]),
+    }
+  }
 }
 
 function missing(way: string): InvalidParameter {
