@@ -371,15 +371,9 @@ function remoteHint({ url, credits }: Remote, { profile }: Config): string {
 
 /** `9,998 of 100,000 credits left today, 998 of 10,000 left this hour`; empty where nothing is told. */
 export function creditsLeft(credits: Credits | null): string {
-  return [allowanceWords(credits?.day, 'today'), allowanceWords(credits?.hour, 'this hour')]
-    .filter(text => text !== '')
-    .join(', ')
-}
-
-function allowanceWords(allowance: Allowance | null | undefined, when: 'today' | 'this hour'): string {
-  if (allowance == null) return ''
-  const credits = when === 'today' ? ' credits' : ''
-  return `${whole(allowance.remaining)} of ${whole(allowance.limit)}${credits} left ${when}`
+  const left = (allowance: Allowance | null | undefined, what: string): string[] =>
+    allowance == null ? [] : [`${whole(allowance.remaining)} of ${whole(allowance.limit)} ${what}`]
+  return [...left(credits?.day, 'credits left today'), ...left(credits?.hour, 'left this hour')].join(', ')
 }
 
 /** What the bundled sample holds, and how to have something else. */

@@ -77,15 +77,15 @@ export const betweenRows = (output: 'ndjson' | 'json'): string => AROUND[output]
 /** Rows that come as text, many at a time, with what stands between them. */
 export async function writeBlocks(
   output: 'ndjson' | 'json',
-  blocks: AsyncIterable<Uint8Array>,
+  blocks: AsyncIterable<{ text: Uint8Array }>,
   sink: Sink,
 ): Promise<void> {
   const { before, between, after } = AROUND[output]
   let next = before
   let any = false
-  for await (const block of blocks) {
+  for await (const { text } of blocks) {
     if (next !== '') await sink.write(next)
-    await sink.write(block)
+    await sink.write(text)
     next = between
     any = true
   }

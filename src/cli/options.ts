@@ -50,14 +50,15 @@ export interface Place {
   field?: string
 }
 
+/** The same of several. */
+export interface Places extends Pick<Place, 'field'> {
+  tickers: string[]
+}
+
 /** The filters as typed, of a ticker and a field → a search that can be trusted. Throws InvalidParameter. */
 export async function eventsQuery(context: Context, given: Given, place: Place): Promise<EventsQuery> {
   const table = (await context.withholds()) ? ASKED_EVENTS : OWN_EVENTS
-  const params: Written = {
-    ...filtersOf(given, context.fields),
-    ...given.params(['limit']),
-    ...place,
-  }
+  const params: Written = { ...filtersOf(given, context.fields), ...given.params(['limit']), ...place }
   const word = given.text('context')
   if (word !== undefined && params.context_band === undefined)
     throw wrong('context', `context ${quoted(word)} names no band: write ${word}=BAND.`, {
@@ -93,23 +94,13 @@ export function allUnlessLimited<Query extends { limit: number }>(
   return isRowByRow && given.value('limit') === undefined ? { ...query, limit: Number.POSITIVE_INFINITY } : query
 }
 
-/** Whether a limit can be so large. */
-export async function isWithinLimit(context: Context, total: number): Promise<boolean> {
-  return total <= MAX_LIMIT || !(await context.withholds())
-}
-
-/** The filters as typed, for tickers and a field that stand elsewhere on the line. */
-function poolQuery(
-  { fields }: Context,
-  given: Given,
-  place: { tickers: readonly string[]; field?: string },
-  parse = parsePool,
-): PoolQuery {
-  return parse({ ...filtersOf(given, fields), ...place }, fields)
+/** The limit that shows all there are, or the largest that there can be. */
+export async function largestLimit(context: Context, total: number): Promise<number> {
+  return total > MAX_LIMIT && (await context.withholds()) ? MAX_LIMIT : total
 }
 
 /** A condition may stand in place of the field. Throws InvalidParameter where neither is given. */
-export function place(given: Given, command: string): { ticker: string; field?: string } {
+export function place(given: Given, command: string): Place {
   const [ticker, field] = [given.argument(0)!, given.argument(1)]
   if (field !== undefined) return { ticker, field }
   if (given.text('when') !== undefined) return { ticker }
@@ -155,7 +146,7 @@ export async function tickersAndField(
   command: string,
   loaded: (field: string) => Promise<readonly string[]>,
   others = '',
-): Promise<{ tickers: string[]; field?: string }> {
+): Promise<Places> {
   const words = given.rest(0)
   const pooled = isPooled(given)
   const field = words.at(-1)
@@ -217,7 +208,9 @@ export async function pooledQuery(
   context: Context,
   given: Given,
   command: string,
-  parse?: Parameters<typeof poolQuery>[3],
+  parse = parsePool,
 ): Promise<PoolQuery> {
-  return poolQuery(context, given, await askedPlace(context, given, command), parse)
+  const { fields } = context
+  const place = await askedPlace(context, given, command)
+  return parse({ ...filtersOf(given, fields), ...place }, fields)
 }

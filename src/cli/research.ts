@@ -60,13 +60,9 @@ export async function ledger(context: Context, kinds: readonly TrialKind[]): Pro
   return found
 }
 
-/** Files that a command writes beside its answer, by option: tables, or a page. */
-type FileKind = 'table' | 'page'
-
-const ENDINGS: Readonly<Record<FileKind, readonly string[]>> = {
-  table: ['.csv', '.ndjson', '.jsonl', '.json'],
-  page: ['.html', '.htm'],
-}
+/** Endings of the files that a command writes beside its answer: tables, and the page of a report. */
+const TABLE = ['.csv', '.ndjson', '.jsonl', '.json']
+const PAGE = ['.html', '.htm']
 
 /**
  * What was typed for options that name a file. Before any work: throws InvalidParameter for an ending that tells no
@@ -74,14 +70,14 @@ const ENDINGS: Readonly<Record<FileKind, readonly string[]>> = {
  */
 export async function filesOf<Option extends string>(
   given: Given,
-  kinds: Readonly<Record<Option, FileKind>>,
+  options: readonly Option[],
 ): Promise<Partial<Record<Option, string>>> {
   const files: Partial<Record<Option, string>> = {}
   const taken = new Set<string>()
-  for (const option of Object.keys(kinds) as Option[]) {
+  for (const option of options) {
     const file = given.text(option)
     if (file === undefined) continue
-    endingOf(option, file, ENDINGS[kinds[option]])
+    endingOf(option, file, option === 'report' ? PAGE : TABLE)
     const path = resolve(file)
     if (taken.has(path))
       throw wrong(option, `${option} ${quoted(file)} is named twice: each needs a file of its own.`, { value: file })

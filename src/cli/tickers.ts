@@ -31,8 +31,7 @@ export async function allNamed(
   loaded: () => Promise<readonly string[]>,
   asOf: Local | null = null,
 ): Promise<string[]> {
-  const named = words.flatMap(word => (word.startsWith('@') ? [word] : word.split(','))).filter(word => word !== '')
-  const typed = await namedTickers([...named, ...given.list('tickers')], context.world)
+  const typed = await namedTickers([...words, ...given.list('tickers')], context.world)
   const tickers = [...new Set([...typed, ...(await watchedTickers(context, given, asOf))])]
   if (!given.flag('all')) return tickers
   const all = await loaded()
@@ -131,12 +130,21 @@ function noTickerLoaded(context: Context): NotFound {
  */
 export async function namedTickers(words: readonly string[], world: World): Promise<string[]> {
   const tickers = new Set<string>()
-  for (const word of words) for (const text of await symbols(word, world)) tickers.add(tickerValue('ticker', text))
+  for (const word of words.flatMap(splitAtCommas))
+    for (const text of await symbols(word, world)) tickers.add(tickerValue('ticker', text))
   return [...tickers]
 }
 
+/** `A,B` are two words, the name of a file is one. */
+export function splitAtCommas(word: string): string[] {
+  return word.startsWith('@') ? [word] : word.split(',').filter(text => text !== '')
+}
+
 async function symbols(word: string, world: World): Promise<string[]> {
-  if (word === '-') return split(await all(world.stdin()))
+  if (word === '-') {
+    const { text } = await import('node:stream/consumers')
+    return split(await text(world.stdin()))
+  }
   if (!word.startsWith('@')) return [word]
   const { textOf } = await import('./formats.js')
   return split(await textOf(word.slice(1)))
@@ -148,12 +156,6 @@ function split(text: string): string[] {
     .replace(/#.*/g, '')
     .split(/[\s,]+/)
     .filter(symbol => symbol !== '')
-}
-
-async function all(stream: NodeJS.ReadableStream): Promise<string> {
-  let text = ''
-  for await (const chunk of stream) text += String(chunk)
-  return text
 }
 
 /**

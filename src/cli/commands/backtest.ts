@@ -65,25 +65,14 @@ const backtestCommand: Command = {
     'Prices are those that are loaded. What was left out, and why, is in skipped of --json.',
   ],
   async run(context, given) {
-    const files = await filesOf(given, {
-      trades: 'table',
-      equity: 'table',
-      years: 'table',
-      cells: 'table',
-      report: 'page',
-    })
+    const files = await filesOf(given, ['trades', 'equity', 'years', 'cells', 'report'])
     const market = await studyMarket(context)
     const { params, ways } = await paramsAsked(context, given, market)
     const vary = given.texts('vary')
     if (vary.length > 0) {
       for (const option of ALONE) if (given.value(option) !== undefined) throw ofOne(option)
-      return showGrid(
-        context,
-        given,
-        market,
-        parseGrid({ ...params, vary, ...given.params(['statistic']) }, ways),
-        files,
-      )
+      const query = parseGrid({ ...params, vary, ...given.params(['statistic']) }, ways)
+      return showGrid(context, given, market, query, files)
     }
     for (const option of OF_GRIDS) if (given.value(option) !== undefined) throw ofGrid(option)
     const { strategy, run } = parseBacktest(params, ways)
@@ -215,7 +204,7 @@ const compareCommand: Command = {
     'bands backtest … --print-config prints the strategy file of a run. Each strategy is noted in the ledger of trials.',
   ],
   async run(context, given) {
-    const files = await filesOf(given, { years: 'table', report: 'page' })
+    const files = await filesOf(given, ['years', 'report'])
     const names = given.rest(0)
     const market = await studyMarket(context)
     const strategies = await Promise.all(names.map(textOf))

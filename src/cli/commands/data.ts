@@ -163,33 +163,22 @@ const remove: Command = {
   ],
   async run(context, given) {
     const ticker = tickerValue('ticker', given.argument(0)!)
-    const { after } = given.read(REMOVE)
+    const { after: day } = given.read(REMOVE)
     const importer = await context.importer({ wait: given.flag('wait') })
-    if (after !== undefined) return removeAfter(context, importer, ticker, after)
-    if (!(await importer.remove(ticker))) throw await notLoaded(importer, ticker, 'nothing is')
-    await showRemoved(context, { ticker, removed: true, after: null, bars: null }, `${ticker} is removed`)
+    const after = day === undefined ? null : formatDay(day)
+    const bars = day === undefined ? null : await removeAfter(importer, ticker, day)
+    if (after === null && !(await importer.remove(ticker))) throw await notLoaded(importer, ticker, 'nothing is')
+    const gone = bars === null ? `${ticker} is removed` : `${count(bars, 'bar')} of ${ticker} removed`
+    const notes = [bars === 0 ? `${ticker} has no bars after ${after}` : gone]
+    await context.show(oneRow({ schema: 'bands.remove/1', ticker, removed: bars !== 0, after, bars }, notes))
   },
 }
 
 /** Such as bars of days to come, which a slip in a file has brought. */
-async function removeAfter(context: Context, importer: Importer, ticker: string, day: Day): Promise<void> {
+async function removeAfter(importer: Importer, ticker: string, day: Day): Promise<number> {
   const bars = await importer.removeAfter(ticker, day)
   if (bars === null) throw await notLoaded(importer, ticker, 'no bars are')
-  const after = formatDay(day)
-  const note = bars === 0 ? `${ticker} has no bars after ${after}` : `${count(bars, 'bar')} of ${ticker} removed`
-  await showRemoved(context, { ticker, removed: bars > 0, after, bars }, note)
-}
-
-/** What went: a whole ticker, or its bars after a day. */
-interface Removed {
-  ticker: string
-  removed: boolean
-  after: string | null
-  bars: number | null
-}
-
-async function showRemoved(context: Context, { ticker, removed, after, bars }: Removed, note: string): Promise<void> {
-  await context.show(oneRow({ schema: 'bands.remove/1', ticker, removed, after, bars }, [note]))
+  return bars
 }
 
 const rename: Command = {

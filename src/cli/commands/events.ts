@@ -6,7 +6,15 @@ import type { NewestEvents } from '../../source.js'
 import type { Command, Given } from '../command.js'
 import { eventWords, pasted } from '../command-line.js'
 import type { Context } from '../context.js'
-import { allUnlessLimited, askedPlace, eventsQuery, isWithinLimit, POOL_ARGUMENTS, POOLED } from '../options.js'
+import {
+  allUnlessLimited,
+  askedPlace,
+  eventsQuery,
+  largestLimit,
+  type Places,
+  POOL_ARGUMENTS,
+  POOLED,
+} from '../options.js'
 import { json } from '../output.js'
 import { isPooled } from '../tickers.js'
 
@@ -37,15 +45,9 @@ const eventsCommand: Command = {
     // A list of one ticker is a list all the same: a script gets the same document whatever is in it.
     if (second !== undefined || isPooled(given)) return pool(context, given, { tickers, ...asked })
     const query = allUnlessLimited(context, given, await eventsQuery(context, given, { ticker: ticker!, ...asked }))
-    const returns = given.flag('returns')
     // The specified answer goes out as it is; everything that only people or --returns need is loaded for them.
-    const isPlain = context.format === 'json' && !returns
-    const found = isPlain
-      ? await page(context, query)
-      : await shown(context, query, {
-          ...{ wide: given.flag('wide'), returns },
-          isLimited: given.value('limit') !== undefined,
-        })
+    const isPlain = context.format === 'json' && !given.flag('returns')
+    const found = await (isPlain ? page(context, query) : shown(context, given, query))
     if (found > 0) return
     const { noticeNoEvent } = await import('../notices.js')
     await noticeNoEvent(context, await context.bands(), query)
@@ -54,11 +56,7 @@ const eventsCommand: Command = {
 }
 
 /** The same of several tickers, in a document of its own. */
-async function pool(
-  context: Context,
-  given: Given,
-  { tickers, ...place }: { tickers: readonly string[]; field?: string },
-): Promise<void> {
+async function pool(context: Context, given: Given, { tickers, ...place }: Places): Promise<void> {
   // Every refusal of a question about one ticker is one of several: its filters, its limit.
   const { ticker: _ticker, ...asked } = await eventsQuery(context, given, { ticker: tickers[0]!, ...place })
   const query = { ...allUnlessLimited(context, given, asked), tickers }
@@ -72,7 +70,7 @@ async function pool(
   await context.show(description, { wide: given.flag('wide') })
   const left = found.total_occurrences - found.events.length
   if (left > 0 && context.format !== 'json') {
-    const most = (await isWithinLimit(context, found.total_occurrences)) ? found.total_occurrences : MAX_LIMIT
+    const most = await largestLimit(context, found.total_occurrences)
     await context.remark(`${count(left, 'older event')} left out: --limit ${most} shows more, --csv all.`)
   }
   if (found.total_occurrences > 0) return
@@ -87,14 +85,8 @@ async function page(context: Context, query: EventsQuery): Promise<number> {
   return found.total_occurrences
 }
 
-interface Style {
-  wide: boolean
-  returns: boolean
-  /** Whether a limit was typed, which rows for machines keep to. */
-  isLimited: boolean
-}
-
-async function shown(context: Context, query: EventsQuery, { wide, returns, isLimited }: Style): Promise<number> {
+async function shown(context: Context, given: Given, query: EventsQuery): Promise<number> {
+  const [wide, returns] = [given.flag('wide'), given.flag('returns')]
   const { describeEvents } = await import('../../present/events.js')
   const source = await context.bands()
   const found = await source.newest(query)
@@ -102,10 +94,10 @@ async function shown(context: Context, query: EventsQuery, { wide, returns, isLi
   const { server } = source
   if (server !== null && returns)
     await context.remark(`exact returns are known of the database here alone, not of ${server.url}.`)
-  const older = olderBy(found, (await isWithinLimit(context, found.total)) ? found.total : MAX_LIMIT)
+  const older = olderBy(found, await largestLimit(context, found.total))
   // The page itself says so, and advice at a terminal.
   if (found.total > found.events.length && context.format !== 'json' && !context.isHinting)
-    await context.remark(leftOut(found, older, isLimited))
+    await context.remark(leftOut(found, older, given.value('limit') !== undefined))
   // Where a server sells its plans, its own refusals tell.
   const { upgrade_url: url } = context.config
   const upgrade = server === null && url !== undefined ? `: ${url}` : ''
@@ -119,7 +111,7 @@ function olderBy({ events }: NewestEvents, limit: number): string {
   return oldest === undefined || events.length < limit ? `--limit ${limit}` : `--before ${oldest.date}`
 }
 
-/** @param by the option that shows more */
+/** @param by the option that shows more @param isLimited a limit was typed, which rows for machines keep to */
 function leftOut({ events, total }: NewestEvents, by: string, isLimited: boolean): string {
   const older = total - events.length
   const more = by === `--limit ${total}` ? 'shows them' : `shows more, --csv${isLimited ? ' without --limit' : ''} all`

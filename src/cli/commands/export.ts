@@ -20,7 +20,6 @@ import {
   exportEvents,
   exportSeries,
   seriesColumns,
-  type TextBlock,
 } from '../../local/export.js'
 import { exportFacts, type FactLine } from '../../local/facts.js'
 import type { Column } from '../../model/event.js'
@@ -211,39 +210,36 @@ async function runExport(
   out: string | undefined,
 ): Promise<void> {
   const cache = await context.local()
+  const raw = context.config.csv_raw
   const send = <Row extends object>(rows: AsyncIterable<Row>, columns: readonly Column<Row>[]): Promise<void> =>
-    sent(context, out, async (sink, counted) => {
-      const seen = async function* (): AsyncGenerator<Row> {
-        for await (const row of rows) {
-          counted(1)
-          yield row
-        }
-      }
-      await writeRows(format, seen(), columns, sink, { raw: context.config.csv_raw })
-    })
-  if (what === 'events' && (format === 'json' || format === 'ndjson'))
-    await sendBlocks(context, exportEventBlocks(cache, filter, betweenRows(format)), format, out)
-  else if (what === 'events') await send(exportEvents(cache, filter), eventColumns(filter))
+    sent(context, out, (sink, counted) =>
+      writeRows(
+        format,
+        seen(rows, () => counted(1)),
+        columns,
+        sink,
+        { raw },
+      ),
+    )
+  if (what === 'events' && (format === 'json' || format === 'ndjson')) {
+    const blocks = exportEventBlocks(cache, filter, betweenRows(format))
+    await sent(context, out, (sink, counted) =>
+      writeBlocks(
+        format,
+        seen(blocks, ({ rows }) => counted(rows)),
+        sink,
+      ),
+    )
+  } else if (what === 'events') await send(exportEvents(cache, filter), eventColumns(filter))
   else if (what === 'series') await send(exportSeries(cache, filter), seriesColumns(filter, context.fields))
   else await send(exportBars(cache, filter), BAR_COLUMNS)
 }
 
-/** The same of rows that come as text, many at a time. */
-function sendBlocks(
-  context: Context,
-  blocks: AsyncIterable<TextBlock>,
-  format: 'json' | 'ndjson',
-  out: string | undefined,
-): Promise<void> {
-  return sent(context, out, (sink, counted) => {
-    const seen = async function* (): AsyncGenerator<Uint8Array> {
-      for await (const { text, rows } of blocks) {
-        counted(rows)
-        yield text
-      }
-    }
-    return writeBlocks(format, seen(), sink)
-  })
+async function* seen<T>(items: AsyncIterable<T>, look: (item: T) => void): AsyncGenerator<T> {
+  for await (const item of items) {
+    look(item)
+    yield item
+  }
 }
 
 /** Rows on their way to where they go: counted, and broken off tidily. */

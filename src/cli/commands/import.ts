@@ -316,16 +316,13 @@ interface Counts {
 }
 
 function summed(parts: readonly Counts[]): Counts & { first: string; last: string } {
+  const days = parts.flatMap(({ first, last }) => [first ?? [], last ?? []].flat()).sort()
   return {
     added: total(parts.map(part => part.added)),
     replaced: total(parts.map(part => part.replaced)),
     unchanged: total(parts.map(part => part.unchanged)),
-    first: parts.flatMap(({ first }) => first ?? []).sort()[0] ?? '',
-    last:
-      parts
-        .flatMap(({ last }) => last ?? [])
-        .sort()
-        .at(-1) ?? '',
+    first: days[0] ?? '',
+    last: days.at(-1) ?? '',
   }
 }
 

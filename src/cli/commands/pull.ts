@@ -25,7 +25,7 @@ import { grantedFields } from '../../tiers.js'
 import type { Command, Given } from '../command.js'
 import { type Config, isRemoteTyped } from '../config.js'
 import type { Context } from '../context.js'
-import { namedTickers } from '../tickers.js'
+import { namedTickers, splitAtCommas } from '../tickers.js'
 import type { World } from '../world.js'
 
 const PULL = {
@@ -214,9 +214,9 @@ async function seriesOf(
   timeframes: readonly (Timeframe | 'both')[],
   world: World,
 ): Promise<SeriesKey[]> {
-  const words = given.rest(0).flatMap(word => (word.startsWith('@') ? [word] : word.split(',')))
+  const words = given.rest(0).flatMap(splitAtCommas)
   const named = words.filter(word => BUILT_IN.named(word) !== undefined)
-  const others = words.filter(word => BUILT_IN.named(word) === undefined && word !== '')
+  const others = words.filter(word => BUILT_IN.named(word) === undefined)
   for (const word of others) checkNoField(word)
   const tickers = await namedTickers(others, world)
   const fields = all ? BUILT_IN.names : named

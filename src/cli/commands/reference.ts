@@ -31,7 +31,7 @@ const fields: Command = {
   async run(context, given) {
     const [word, ...more] = given.rest(0)
     if (word === 'check') return checkFields(context, given, fileIn(more))
-    const [other] = Object.keys(given.kept(OF_CHECK.map(option => longName(option).slice(2))))
+    const [other] = Object.keys(given.params(OF_CHECK.map(option => longName(option).slice(2))))
     if (other !== undefined) throw wrong(other, sentence`${parameter(other)} is for bands fields check FILE alone.`)
     const named = given.rest(0).map(name => fieldValue('field', name, context.fields))
     await context.show(fieldsAnswer(word === undefined ? context.fields.all : named, word !== undefined))

@@ -6,7 +6,7 @@ import { describeOversold, emptyScanNote } from '../../present/events.js'
 import { whole } from '../../present/numbers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { allUnlessLimited, isWithinLimit } from '../options.js'
+import { allUnlessLimited, largestLimit } from '../options.js'
 
 const scanCommand: Command = {
   options: optionsOf(OWN_OVERSOLD),
@@ -41,10 +41,10 @@ const scanCommand: Command = {
 
 async function notShown(context: Context, { matches, match_count }: OversoldPage): Promise<string> {
   const more = `${whole(match_count - matches.length)} more match`
-  if (await isWithinLimit(context, match_count)) return `${more}: --limit ${match_count}`
-  return matches.length < MAX_LIMIT
-    ? `${more}: --limit ${MAX_LIMIT}`
-    : `${more}, and ${MAX_LIMIT} is the most that is shown: narrow it with --sector, --min-market-cap-tier or --min-severity`
+  const most = await largestLimit(context, match_count)
+  return matches.length < most
+    ? `${more}: --limit ${most}`
+    : `${more}, and ${most} is the most that is shown: narrow it with --sector, --min-market-cap-tier or --min-severity`
 }
 
 /** What a higher tier shows, and what to ask next. */

@@ -51,7 +51,8 @@ const screenCommand: Command = {
       throw wrong('date', '--date and --as-of are two words for the same day; give one of them.')
     const asOf = date === undefined ? local : local.on(date)
     // What is wrong with the line is told before anything is asked, and posted.
-    const look = { columns: namesOf(given), sort: given.text('sort') }
+    const names = given.list('columns')
+    const look = { columns: names.length === 0 ? undefined : names, sort: given.text('sort') }
     checkLook(look, subjectsNamed(local, asked.condition), asked.tally)
     const post = await webhookOf(context, given)
     const tickers = await marketTickers(context, given, asOf)
@@ -63,11 +64,6 @@ const screenCommand: Command = {
     await tellEmpty(context, found)
     if (given.flag('fail-empty')) context.outcome = 3
   },
-}
-
-function namesOf(given: Given): string[] | undefined {
-  const names = given.list('columns')
-  return names.length === 0 ? undefined : names
 }
 
 /** Bars that are drawn beside a match. */
@@ -132,17 +128,13 @@ const changesCommand: Command = {
     const fields = given.value('fields') === undefined ? asked.fields.filter(name => granted.has(name)) : asked.fields
     const query = { ...asked, fields, tickers }
     const ways = { step: context.step }
-    if (asked.since !== 'last')
-      return tellChanges(
-        { context, given, post },
-        await changes(local, { ...query, since: asked.since ?? newest }, ways),
-        tickers.length,
-      )
+    const tell = (changed: Changed) => tellChanges({ context, given, post }, changed, tickers.length)
+    if (asked.since !== 'last') return tell(await changes(local, { ...query, since: asked.since ?? newest }, ways))
     const question = questionOf({ ...asked, lists: given.list('watch') }, local.fieldSet.names)
     const lists = context.closing(await openLists(context.choice))
     const marks = await lists.seen(question)
     const changed = await changes(local, { ...query, since: newest, marks }, ways)
-    await tellChanges({ context, given, post }, changed, tickers.length)
+    await tell(changed)
     await lists.see(question, changed.marks)
   },
 }

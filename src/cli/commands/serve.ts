@@ -130,7 +130,7 @@ async function answer(context: Context, { options, tls, log, file }: Serving): P
       reloaded = reloaded.then(() => reload(running, file, options))
     })
     try {
-      const asked = stopAsked(context)
+      const asked = new Promise<unknown>(resolve => world.onStop(resolve, GRACE))
       await showServing(context, opened, { ...options, url: running.url, tls: tls !== undefined })
       await asked
     } finally {
@@ -160,12 +160,6 @@ function connectionLimits({ max_connections: connections, max_per_address: limit
 
 /** Longer than the server gives to running requests. */
 const GRACE = LIMITS.grace + 5_000
-
-function stopAsked({ world }: Context): Promise<void> {
-  return new Promise(resolve => {
-    world.onStop(() => resolve(), GRACE)
-  })
-}
 
 /** Where it listens, and what it answers from. */
 async function showServing(

@@ -10,7 +10,7 @@ import { whoText } from '../../present/words.js'
 import type { Command, Given } from '../command.js'
 import type { Context } from '../context.js'
 import { drawingWidth, drawMultiples, drawTimeline } from '../draw/chart.js'
-import type { Paint } from '../draw/text.js'
+import type { Screen } from '../draw/table.js'
 import { noticeNoEvent } from '../notices.js'
 import {
   askedPlace,
@@ -77,13 +77,10 @@ async function multiples(context: Context, { tickers, ...query }: PoolQuery, sty
     columns: COLUMNS,
     rows: found.flatMap(rowsOf),
     paragraphs: [],
-    blocks: ({ width, unicode, paint }) => [
+    blocks: screen => [
       {
         title: [`${whoText(tickers)}  ${field}  ${timeframe}`, ...(as_of === null ? [] : [`as of ${as_of}`])],
-        drawing: drawMultiples(found, {
-          ...{ width: drawingWidth(width), height: style.height, ascii: style.ascii || !unicode },
-          paint: bandPaint(found[0]?.bands ?? [], paint),
-        }),
+        drawing: drawMultiples(found, drawnOn(screen, style, found[0]?.bands ?? [])),
       },
     ],
   })
@@ -101,9 +98,11 @@ interface Style {
 }
 
 /** Bands below the middle of the vocabulary in one colour, above it in the other; letters tell them apart. */
-function bandPaint(bands: readonly string[], { bad, good }: Paint): (band: number, text: string) => string {
+function drawnOn({ width, unicode, paint: { bad, good } }: Screen, { height, ascii }: Style, bands: readonly string[]) {
   const middle = (bands.length - 1) / 2
-  return (band, text) => (band === middle ? text : band < middle ? bad(text) : good(text))
+  const paint = (band: number, text: string): string =>
+    band === middle ? text : band < middle ? bad(text) : good(text)
+  return { width: drawingWidth(width), height, ascii: ascii || !unicode, paint }
 }
 
 /** The price as a line with its bands beneath; for machines a row a bar. */
@@ -114,7 +113,7 @@ function timelineAnswer(found: Timeline, style: Style): Answer {
     columns: COLUMNS,
     rows: rowsOf(found),
     paragraphs: [],
-    blocks: ({ width, unicode, paint }) => {
+    blocks: screen => {
       const events = bars.filter(bar => bar.event).length
       const range = bars.length === 0 ? 'no bars' : `${bars.length} bars from ${bars[0]!.date} to ${bars.at(-1)!.date}`
       return [
@@ -126,12 +125,7 @@ function timelineAnswer(found: Timeline, style: Style): Answer {
             `${found.prices} prices`,
             `as of ${found.as_of}`,
           ],
-          drawing: drawTimeline(found, {
-            width: drawingWidth(width),
-            height: style.height,
-            ascii: style.ascii || !unicode,
-            paint: bandPaint(found.bands, paint),
-          }),
+          drawing: drawTimeline(found, drawnOn(screen, style, found.bands)),
         },
       ]
     },

@@ -33,7 +33,7 @@ const studyCommand: Command = {
     'Everything that is loaded counts, whatever its age; --tier shows what a subscriber of that tier could know.',
   ],
   async run(context, given) {
-    const files = await filesOf(given, { occurrences: 'table', report: 'page' })
+    const files = await filesOf(given, ['occurrences', 'report'])
     const market = await studyMarket(context)
     const { tickers, field } = await tickersAndField(context, given, 'study', () => market.withBars())
     const query = parseStudy({ ...given.params(Object.keys(STUDY)), tickers, field }, context.fields)

@@ -33,7 +33,7 @@ const sweepCommand: Command = {
     'json, ndjson, csv and --cells have every cell.',
   ],
   async run(context, given) {
-    const files = await filesOf(given, { cells: 'table', report: 'page' })
+    const files = await filesOf(given, ['cells', 'report'])
     const limit = integerValue('limit', given.text('limit') ?? '20', 1, 100_000)
     const usual = given.rest(0).length === 0 && !isPooled(given) ? await usualTickers(context) : null
     if (usual?.length === 0) {

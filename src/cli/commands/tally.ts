@@ -44,7 +44,7 @@ const tallyCommand: Command = {
   async run(context, given) {
     const page = given.text('report')
     const research = page === undefined ? null : await import('../research.js')
-    await research?.filesOf(given, { report: 'page' })
+    await research?.filesOf(given, ['report'])
     const query = { ...(await pooledQuery(context, given, 'tally')), ...given.read(GROUPED) }
     const found = await tally(await context.bands(), query, { step: context.step })
     await context.show(describeTally(found))

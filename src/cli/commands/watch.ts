@@ -23,7 +23,7 @@ const add: Command = {
   ],
   async run(context, given) {
     const name = nameValue(given.argument(0)!)
-    const tickers = await namedTickers(given.rest(1).flatMap(splitAtCommas), context.world)
+    const tickers = await namedTickers(given.rest(1), context.world)
     const when = given.text('when')
     if (when === undefined && tickers.length === 0)
       throw wrong('tickers', 'which tickers is missing, or --when C.', {
@@ -91,7 +91,7 @@ const remove: Command = {
   async run(context, given) {
     // First, so that no file is made where there is nothing to remove.
     const { name, tickers: there } = listNamed(given.argument(0)!, await allLists(context))
-    const tickers = await namedTickers(given.rest(1).flatMap(splitAtCommas), context.world)
+    const tickers = await namedTickers(given.rest(1), context.world)
     const strange = tickers.find(ticker => !there.includes(ticker))
     if (strange !== undefined)
       throw new NotFound(`${strange} is not in the list ${name}.`, suggest(strange, there), {
@@ -123,10 +123,6 @@ async function tellMissing(context: Context, tickers: readonly string[]): Promis
   const loaded = new Set(await (await context.local()).tickers())
   const missing = tickers.filter(ticker => !loaded.has(ticker))
   if (missing.length > 0) await context.remark(`not loaded: ${missing.join(', ')} (bands tickers)`)
-}
-
-function splitAtCommas(word: string): string[] {
-  return word.startsWith('@') ? [word] : word.split(',').filter(text => text !== '')
 }
 
 const SHAPE = /^[a-z][\w-]{0,39}$/i
