@@ -107,8 +107,7 @@ export async function writeProfile(
  * Throws InvalidParameter for a value, ConfigError for a file that is broken before: it is left as it is.
  */
 export async function writeKept(env: NodeJS.ProcessEnv, written: Readonly<Record<string, unknown>>): Promise<void> {
-  const values = Object.entries(written).filter(([, value]) => value !== undefined)
-  const read: Record<string, unknown> = readParams(KEPT, Object.fromEntries(values))
+  const read: Record<string, unknown> = readParams(KEPT, written)
   await changeConfig(
     env,
     Object.keys(written).map(name => [[name], written[name] === undefined ? undefined : read[name]]),

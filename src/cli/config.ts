@@ -57,17 +57,8 @@ export const SETTINGS = {
 
 export type Setting = keyof typeof SETTINGS
 
-/** The variables of the environment that tell a setting where no option does. */
-const VARIABLES: Readonly<Partial<Record<Setting, `BANDS_${string}`>>> = {
-  db: 'BANDS_DB',
-  tier: 'BANDS_TIER',
-  as_of: 'BANDS_AS_OF',
-  remote: 'BANDS_REMOTE',
-  profile: 'BANDS_PROFILE',
-  threads: 'BANDS_THREADS',
-  fields_file: 'BANDS_FIELDS_FILE',
-  debug: 'BANDS_DEBUG',
-}
+/** Settings that a variable of the environment tells where no option does: `as_of` is told by BANDS_AS_OF. */
+const OF_VARIABLES = ['db', 'tier', 'as_of', 'remote', 'profile', 'threads', 'fields_file', 'debug'] as const
 
 /** Every setting: of its option, otherwise of its variable, otherwise of config.json, otherwise its default. */
 export interface Config extends Read<typeof SETTINGS> {
@@ -103,7 +94,8 @@ export function readConfig(options: Written, env: NodeJS.ProcessEnv, kept: Kept 
   const values = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
   const from: Partial<Record<string, string>> = {}
   for (const name of Object.keys(values)) from[name] = `--${name.replaceAll('_', '-')}`
-  for (const [name, variable] of Object.entries(VARIABLES)) {
+  for (const name of OF_VARIABLES) {
+    const variable = `BANDS_${name.toUpperCase()}`
     // An empty variable counts as none.
     if (name in values || !env[variable]) continue
     values[name] = name === 'debug' ? wantsDebug(false, env) : env[variable]

@@ -34,7 +34,7 @@ export class Context {
   #asked: Remote | null = null
   /** What is to be closed at the end. */
   readonly #open: Closed[] = []
-  #progress: Progress | null = null
+  #progress: ReturnType<typeof progressOn> | null = null
   #shown = false
   #hushed = false
   #hinted = false
@@ -192,9 +192,7 @@ export class Context {
   }
 
   /** Whether it is done for the queue, where nobody finds a file that is written beside the answer. */
-  get isOfQueue(): boolean {
-    return false
-  }
+  readonly isOfQueue: boolean = false
 
   get out(): Stream {
     return this.world.out
@@ -281,9 +279,9 @@ export class Context {
   /** Long work: shown on a terminal while it lasts. Throws Stopped when the user wants a tidy end. */
   readonly step = (text: () => string): void => {
     if (this.#signal !== null) throw new Stopped(this.#signal)
-    this.#progress ??= new Progress(this.world.err, this.#progressKind(), widthOf(this.world.err, this.world.env), () =>
-      this.world.now().getTime(),
-    )
+    const { err, env } = this.world
+    const clock = (): number => this.world.now().getTime()
+    this.#progress ??= progressOn(err, this.#progressKind(), widthOf(err, env), clock)
     this.#progress.step(text)
   }
 
@@ -391,39 +389,27 @@ const PLAIN_EVERY = 10_000
 type ProgressKind = 'line' | 'plain' | 'none'
 
 /** One line on a terminal's stderr that tells how far long work is, and is gone when the work is done. */
-export class Progress {
-  readonly #clock: () => number
-  readonly #started: number
-  /** Nobody may be there to see it: that is no fault. */
-  readonly #write: (text: string) => void
-  readonly #how: ProgressKind
-  readonly #width: number
-  #next: number
-  #drawn = false
-
-  constructor(stream: Stream, how: ProgressKind, width: number, clock: () => number) {
-    this.#write = text => void stream.write(text).catch(() => {})
-    this.#how = how
-    this.#width = width
-    this.#clock = clock
-    this.#started = clock()
-    this.#next = this.#started + (how === 'plain' ? PLAIN_EVERY : PATIENCE)
-  }
-
-  /** To be called as often as one likes; the text is only made when it is due. */
-  step(text: () => string): void {
-    const now = this.#clock()
-    if (this.#how === 'none' || now < this.#next) return
-    const line = `${text()}  ${elapsed(now - this.#started)}`
-    this.#next = now + (this.#how === 'plain' ? PLAIN_EVERY : REDRAW)
-    this.#drawn = this.#how === 'line'
-    this.#write(this.#drawn ? `\r${line.slice(0, this.#width - 1)}\x1b[K` : `${line}\n`)
-  }
-
-  /** Takes the line away, so that something else can be written. */
-  erase(): void {
-    if (this.#drawn) this.#write('\r\x1b[K')
-    this.#drawn = false
+export function progressOn(stream: Stream, how: ProgressKind, width: number, clock: () => number) {
+  const started = clock()
+  let next = started + (how === 'plain' ? PLAIN_EVERY : PATIENCE)
+  let isDrawn = false
+  // Nobody may be there to see it: that is no fault.
+  const write = (text: string): void => void stream.write(text).catch(() => {})
+  return {
+    /** To be called as often as one likes; the text is only made when it is due. */
+    step(text: () => string): void {
+      const now = clock()
+      if (how === 'none' || now < next) return
+      const line = `${text()}  ${elapsed(now - started)}`
+      next = now + (how === 'plain' ? PLAIN_EVERY : REDRAW)
+      isDrawn = how === 'line'
+      write(isDrawn ? `\r${line.slice(0, width - 1)}\x1b[K` : `${line}\n`)
+    },
+    /** Takes the line away, so that something else can be written. */
+    erase(): void {
+      if (isDrawn) write('\r\x1b[K')
+      isDrawn = false
+    },
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Progress } from '../../src/cli/context.js'
+import { progressOn } from '../../src/cli/context.js'
 import { drawBars, drawChart, drawLines, sparkline } from '../../src/cli/draw/chart.js'
 import { fitted, laidOut, plainTable, type Screen, terminalTable } from '../../src/cli/draw/table.js'
 import { flow, UNPAINTED, wrap } from '../../src/cli/draw/text.js'
@@ -183,7 +183,7 @@ function drawn(how: 'line' | 'plain' | 'none', times: readonly number[], erase =
     columns: () => 30,
     write: async (text: string | Uint8Array) => void written.push(String(text)),
   }
-  const progress = new Progress(stream, how, 30, () => now)
+  const progress = progressOn(stream, how, 30, () => now)
   for (const time of times) {
     now = time
     progress.step(() => 'import  a-file-with-a-long-name.csv')

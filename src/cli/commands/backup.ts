@@ -19,9 +19,10 @@ const REPLACE = ['--replace', 'put it in the place of what there is'] as const
 
 const KEEP = { keep: open(integerOf(1, 10_000), 'in a folder: how many backups of this database stay; the oldest go') }
 
-/** What looks after a database that is no file does it better. */
-function refusePostgres({ choice }: Context, what: string): void {
-  if (postgresUrl(choice) !== null)
+/** What looks after a database that is no file here does it better. */
+function refuseElsewhere(context: Context, what: string): void {
+  context.refuseRemote()
+  if (postgresUrl(context.choice) !== null)
     throw notAFile(what, 'pg_dump, pg_basebackup and pgBackRest are made for that (docs/scale-out.md)')
 }
 
@@ -34,8 +35,7 @@ const backup: Command = {
     'A copy by cp is none: what was committed last lies in a file beside the database, and is lost without a word.',
   ],
   async run(context, given) {
-    context.refuseRemote()
-    refusePostgres(context, 'a backup')
+    refuseElsewhere(context, 'a backup')
     const target = fileValue('file', given.argument(0)!)
     const { keep } = given.read(KEEP)
     const files = await settledFilesOf({ ...context.choice, ...given.read(ACCOUNTS_FILE) })
@@ -76,8 +76,7 @@ const restore: Command = {
     'All of the files in it, or none: each is written beside the one that it replaces and checked, then all change places. Stop a server and wait for an import before: while one has a file open, nothing is restored.',
   ],
   async run(context, given) {
-    context.refuseRemote()
-    refusePostgres(context, 'a restore')
+    refuseElsewhere(context, 'a restore')
     const from = resolve(fileValue('file', given.argument(0)!))
     const files = filesOf({ ...context.choice, ...given.read(ACCOUNTS_FILE) })
     const { restore } = await import('../../store/sqlite/restore.js')

@@ -45,7 +45,7 @@ const run: Command = {
     const forget = context.world.onStop(() => worker.stop(), LONGEST)
     await context.remark(`doing the work that waits at ${queue.location}`)
     await worker.work(jobs).finally(forget)
-    const { done, failed, given_back } = worker
+    const { done, failed, 'given back': given_back } = worker.counts
     const notes = [`${count(done, 'job')} done, ${failed} failed, ${given_back} given back`]
     await context.show(oneRow({ schema: 'bands.work/1', queue: queue.location, done, failed, given_back }, notes))
     if (failed > 0) context.outcome = 5
@@ -53,9 +53,7 @@ const run: Command = {
 }
 
 class Worker {
-  done = 0
-  failed = 0
-  given_back = 0
+  readonly counts: Record<Ended['how'], number> = { done: 0, failed: 0, 'given back': 0, cancelled: 0 }
   readonly #context: Context
   readonly #queue: Queue
   readonly #untilEmpty: boolean
@@ -113,9 +111,7 @@ class Worker {
   }
 
   async #told({ how, error }: Ended, what: string): Promise<void> {
-    if (how === 'done') this.done++
-    else if (how === 'failed') this.failed++
-    else if (how === 'given back') this.given_back++
+    this.counts[how]++
     await this.#context.remark(`${how}: ${what}${error === null ? '' : `: ${error}`}`)
   }
 
@@ -283,7 +279,7 @@ async function performed(
   job: HeldJob,
   { writer, alone }: { writer: Writer; alone: boolean },
 ): Promise<Ended> {
-  const own = await JobContext.begin(context, job, { writer, alone })
+  const own = new JobContext(context, job, { writer, alone })
   try {
     let isDone = false
     const fault = await own
@@ -319,25 +315,21 @@ const PASSING: readonly ErrorCode[] = ['busy', 'storage', 'data_unavailable', 'u
 
 /** What a command is lent that is done for the queue: its answer is kept, and it writes as a job. */
 class JobContext extends Context {
+  override readonly isOfQueue = true
   readonly #text: string[]
   readonly #job: HeldJob
   readonly #how: { writer: Writer; alone: boolean }
   #writing: JobImporter | null = null
 
   /** @param context of the worker, whose database and settings count */
-  static async begin(context: Context, job: HeldJob, how: { writer: Writer; alone: boolean }): Promise<JobContext> {
-    const { db, threads, fields_file } = context.config
+  constructor({ config, world, fields }: Context, job: HeldJob, how: { writer: Writer; alone: boolean }) {
+    const text: string[] = []
+    const { db, threads, fields_file } = config
     const { tier, asOf: as_of } = job.task.globals
     // As whom it is asked is said by who has put it there.
-    const { BANDS_TIER: _tier, BANDS_AS_OF: _day, ...env } = context.world.env
-    const config = readConfig({ tier, as_of, db, threads, fields_file, remote: HERE, quiet: true }, env)
-    return new JobContext(context, config, job, how)
-  }
-
-  constructor(context: Context, config: Context['config'], job: HeldJob, how: { writer: Writer; alone: boolean }) {
-    const text: string[] = []
-    const { world } = context
-    super({ ...world, out: into(text), err: into([]), onStop: () => () => {} }, config, 'json', [], context.fields)
+    const { BANDS_TIER: _tier, BANDS_AS_OF: _day, ...env } = world.env
+    const own = readConfig({ tier, as_of, db, threads, fields_file, remote: HERE, quiet: true }, env)
+    super({ ...world, out: into(text), err: into([]), onStop: () => () => {} }, own, 'json', [], fields)
     this.#job = job
     this.#how = how
     this.#text = text
@@ -361,10 +353,6 @@ class JobContext extends Context {
         allowed: Object.keys(COMMANDS),
       })
     await (await load()).run(this, given)
-  }
-
-  override get isOfQueue(): boolean {
-    return true
   }
 
   override async importer(): Promise<Importer> {
