@@ -14,7 +14,7 @@ import {
   parseHistory,
   parsePool,
 } from '../params/questions.js'
-import { type OptionSpec, optionsOf, type Written } from '../params/row.js'
+import { type OptionSpec, optionsOf, type Table, type Written } from '../params/row.js'
 import { SIGNALS } from '../params/studies.js'
 import { askedFieldValue, conditionValue, timeframeValue } from '../params/values.js'
 import type { Given } from './command.js'
@@ -115,13 +115,15 @@ function filtersOf(given: Given, fields: FieldSet): Written {
   return withOneBand(given.params(FILTER_NAMES), fields)
 }
 
-/** Which events count: the parameters of a study that a backtest has, too, but its field, which stands on the line. */
-export const SIGNAL_OPTIONS = optionsOf(SIGNALS).slice(1)
+/** Which events count, of a study or a backtest; their field stands on the line. */
+export function signalOptions(table: Table): OptionSpec[] {
+  return [...optionsOf(SIGNALS).slice(1), ...optionsOf(table, ['when'])]
+}
 
-/** Those of other parameters. */
-export function isNoSignal([flags]: OptionSpec): boolean {
-  const name = /[\w-]+/.exec(flags)![0].replace('--', '').replaceAll('-', '_')
-  return !(name in SIGNALS) && name !== 'name'
+/** What else is asked of them. */
+export function otherOptions(table: Table): OptionSpec[] {
+  const names = Object.keys(table).filter(name => !(name in SIGNALS) && name !== 'name' && name !== 'when')
+  return optionsOf(table, names)
 }
 
 /** Options under a heading. */

@@ -16,11 +16,10 @@ import { yearly, yearRecords } from '../../present/performance.js'
 import { equityRecords, tradeRecords } from '../../present/records.js'
 import type { PricedSource } from '../../source.js'
 import type { Command, Given } from '../command.js'
-import { longName } from '../command-line.js'
 import type { Config } from '../config.js'
 import type { Context } from '../context.js'
 import { textOf } from '../formats.js'
-import { isNoSignal, POOLED, SIGNAL_OPTIONS, tickersAndField, under } from '../options.js'
+import { otherOptions, POOLED, signalOptions, tickersAndField, under } from '../options.js'
 import { filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 import { allNamed, isPooled } from '../tickers.js'
 
@@ -33,9 +32,9 @@ const backtestCommand: Command = {
     ],
   ],
   options: [
-    ...under('Which events are signals', [...SIGNAL_OPTIONS, ...optionsOf(BACKTEST, ['when'])]),
+    ...under('Which events are signals', signalOptions(BACKTEST)),
     ...under('Of which tickers, where they do not stand before the field', POOLED),
-    ...optionsOf(BACKTEST).filter(spec => isNoSignal(spec) && longName(spec) !== '--when'),
+    ...otherOptions(BACKTEST),
     ...optionsOf(GRID),
     [
       '--wide',

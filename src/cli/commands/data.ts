@@ -75,7 +75,7 @@ const verify: Command = {
   ],
   async run(context, given) {
     const deep = given.flag('deep')
-    const { tickers, damages } = await readable(context, () => checked(context, deep))
+    const { tickers, damages } = await checked(context, deep)
     const beside = context.opened!.sample ? [] : await verifyBeside({ ...context.choice, ...given.read(ACCOUNTS_FILE) })
     const own = damages.map(damage => told(context.opened!.path, damage))
     const rows = [...own, ...beside.flatMap(({ file, damages }) => damages.map(damage => told(file, damage)))]
@@ -113,22 +113,18 @@ const DAMAGES: readonly Column<ToldDamage>[] = [
   { ...column('try'), of: row => row.try ?? 'put a backup in its place' },
 ]
 
-async function checked(context: Context, deep: boolean): Promise<{ tickers: number; damages: Damage[] }> {
-  const { local } = await context.here()
-  const { verify } = await import('../../local/verify.js')
-  const damages = await verify(local, { deep })
-  return { tickers: (await local.store.names()).length, damages }
-}
-
 /** A file that SQLite itself finds damaged is what a verification is there to find, no fault of the machine. */
-async function readable<T>({ choice }: Context, check: () => Promise<T>): Promise<T> {
+async function checked(context: Context, deep: boolean): Promise<{ tickers: number; damages: Damage[] }> {
   try {
-    return await check()
+    const { local } = await context.here()
+    const { verify } = await import('../../local/verify.js')
+    const damages = await verify(local, { deep })
+    return { tickers: (await local.store.names()).length, damages }
   } catch (error) {
     const fault = error instanceof StorageError ? faultOf(error) : null
     if (fault === null) throw error
     const lack = `${fault}; import the files again into a new database, or put a backup in its place`
-    throw new BadData({ file: databasePath(choice) }, lack, { cause: error })
+    throw new BadData({ file: databasePath(context.choice) }, lack, { cause: error })
   }
 }
 

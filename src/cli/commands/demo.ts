@@ -12,7 +12,6 @@ import { type Now, now } from '../../tally/now.js'
 import { tally } from '../../tally/tally.js'
 import { grantedFields } from '../../tiers.js'
 import type { Command } from '../command.js'
-import type { Context } from '../context.js'
 import { blocksOf } from '../draw/described.js'
 import type { Answer } from '../output.js'
 import { filesOf, resultOf, writeReport } from '../research.js'
@@ -41,8 +40,12 @@ const demoCommand: Command = {
     const studied = await counted(null, trials => eventStudy(bands, parseStudy(STUDY), { trials, step: context.step }))
     const study = resultOf(describeStudy(studied), windowRecords(studied))
     await context.show(demoAnswer(events, tallied, study, states), { whole: true })
+    // A folder that takes no files is no reason to end a first look with an error.
     if (context.isForPeople || report !== undefined)
-      await leaveReport(context, () => writeReport(context, report ?? REPORT, bands, studied))
+      await writeReport(context, report ?? REPORT, bands, studied).catch(error => {
+        if (!(error instanceof StorageError)) throw error
+        return context.notice(`no report: ${error.message}`)
+      })
     await context.hint(...NEXT)
   },
 }
@@ -65,16 +68,6 @@ function demoAnswer(events: Described, tallied: Described, studied: Described, s
       study: studied.document,
     },
     blocks: screen => shown.flatMap(([line, answer]) => [{ notes: [`$ ${line}`] }, ...blocksOf(answer, screen)]),
-  }
-}
-
-/** A folder that takes no files is no reason to end a first look with an error. */
-async function leaveReport(context: Context, write: () => Promise<void>): Promise<void> {
-  try {
-    await write()
-  } catch (error) {
-    if (!(error instanceof StorageError)) throw error
-    await context.notice(`no report: ${error.message}`)
   }
 }
 

@@ -92,7 +92,6 @@ function hintsOf(
 
 /** Why there is nothing, as far as one can say without asking another question. */
 async function tellEmpty(context: Context, { scanned, stale, as_of, within }: Screen): Promise<void> {
-  if (context.config.quiet) return
   const what =
     within === null
       ? `it holds of none of them on ${as_of}`
@@ -104,7 +103,7 @@ async function tellEmpty(context: Context, { scanned, stale, as_of, within }: Sc
       : stale === 0
         ? `${scanned} tickers were looked at`
         : `${fresh} of ${scanned} tickers had a bar in the week before ${as_of}`
-  await context.notice(`No match: ${who}, and ${what}.`)
+  await context.remark(`No match: ${who}, and ${what}.`)
 }
 
 const changesCommand: Command = {
@@ -148,10 +147,8 @@ async function tellChanges(
   await post(found)
   await context.show(describeChanges(found, tickers))
   if (found.changes.length > 0) return
-  if (!context.config.quiet) {
-    const since = found.since === 'last' ? 'since the last time' : `on a bar that became final after ${found.since}`
-    await context.notice(`No change: no field of ${tickers} tickers entered another band ${since}.`)
-  }
+  const since = found.since === 'last' ? 'since the last time' : `on a bar that became final after ${found.since}`
+  await context.remark(`No change: no field of ${tickers} tickers entered another band ${since}.`)
   if (given.flag('fail-empty')) context.outcome = 3
 }
 

@@ -1,20 +1,18 @@
-import { optionsOf } from '../../params/row.js'
 import { parseStudy, STUDY } from '../../params/studies.js'
 import { occurrenceRecords, windowRecords } from '../../present/records.js'
 import { describeStudy } from '../../present/study.js'
 import { eventStudy } from '../../study/event-study.js'
 import type { Command } from '../command.js'
-import { longName } from '../command-line.js'
 import { noticeEmptyStudy } from '../notices.js'
-import { isNoSignal, POOL_ARGUMENTS, POOLED, SIGNAL_OPTIONS, tickersAndField, under } from '../options.js'
+import { otherOptions, POOL_ARGUMENTS, POOLED, signalOptions, tickersAndField, under } from '../options.js'
 import { filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 
 const studyCommand: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
-    ...under('Which events', [...SIGNAL_OPTIONS, ...optionsOf(STUDY, ['when'])]),
+    ...under('Which events', signalOptions(STUDY)),
     ...under('Of which tickers, where they do not stand before the field', POOLED),
-    ...optionsOf(STUDY).filter(spec => isNoSignal(spec) && longName(spec) !== '--when'),
+    ...otherOptions(STUDY),
     ['--wide', 'every statistic there is', 'once', 'What is shown and written'],
     ['--occurrences <FILE>', 'write the events one by one: .csv, .ndjson or .json'],
     ['--report <FILE>', 'write a page that needs nothing else: .html'],

@@ -2,11 +2,14 @@ import { stripVTControlCharacters } from 'node:util'
 import type { Timeline, TimelineBar } from '../../local/timeline.js'
 import { flow } from './text.js'
 
-interface ChartOptions {
-  /** Columns of the whole drawing; no line is longer. */
+/** How large a drawing is, in characters: no line is longer than it is wide. */
+interface Size {
   width: number
   height: number
   ascii: boolean
+}
+
+interface ChartOptions extends Size {
   /** A value of the vertical axis in words. */
   label(value: number): string
   /** Words beneath, each at its place of the horizontal axis: 0 is the left end, 1 the right one. */
@@ -59,13 +62,6 @@ function axisWords(words: ChartOptions['beneath'], width: number): string {
   return line
 }
 
-interface LineOptions {
-  /** In characters. */
-  width: number
-  height: number
-  ascii: boolean
-}
-
 /** Dots of a character: across and down, and the character of each set of them. */
 interface Pen {
   across: number
@@ -95,7 +91,7 @@ interface Line {
 }
 
 /** Several lines on one scale, from left to right, as `height` lines of `width` characters; lowest at the bottom. */
-export function drawLines(lines: readonly Line[], { width, height, ascii }: LineOptions): string[] {
+export function drawLines(lines: readonly Line[], { width, height, ascii }: Size): string[] {
   const pen = ascii ? ASCII : BRAILLE
   const cells = Array.from({ length: height }, () => new Uint8Array(width))
   const set = (x: number, y: number): void => {
@@ -199,12 +195,8 @@ export function sparkline(values: readonly number[], { width, ascii }: { width: 
 const BLOCKS = '▁▂▃▄▅▆▇█'
 const ASCII_BLOCKS = '.:-=+*#@'
 
-interface TimelineOptions {
-  /** Columns of the whole drawing; no line is longer. */
-  width: number
-  /** Lines of the price plot. */
-  height: number
-  ascii: boolean
+/** Its height is that of the price alone. */
+interface TimelineOptions extends Size {
   /** Colours a text as the band of that place in the vocabulary; without it nothing is coloured. */
   paint?: (band: number, text: string) => string
 }
