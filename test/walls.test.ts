@@ -163,7 +163,7 @@ const KNOW_ALL_FIELDS = [
   ...['fields', 'engine', 'load', 'feeds', 'remote', 'server', 'index'],
   // Unless one is given.
   ...['params/row', 'params/questions', 'params/context', 'params/studies', 'params/backtest', 'params/strategy-file'],
-  ...['params/kinds', 'local/cache', 'client', 'cli/context', 'cli/complete'],
+  ...['params/kinds', 'local/cache', 'client', 'cli/complete'],
   // Of lines that were not understood.
   'cli/slips',
   // Where a user's own are added to them.

@@ -53,7 +53,7 @@ const run: Command = {
 }
 
 class Worker {
-  readonly counts: Record<Ended['how'], number> = { done: 0, failed: 0, 'given back': 0, cancelled: 0 }
+  readonly counts = { done: 0, failed: 0, 'given back': 0, cancelled: 0 }
   readonly #context: Context
   readonly #queue: Queue
   readonly #untilEmpty: boolean
