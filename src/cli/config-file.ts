@@ -24,19 +24,15 @@ const ADDRESS: Kind<string, string> = {
   },
 }
 
-/** What a backtest costs where neither the line nor a strategy file says. */
-export const KEPT_COSTS = {
-  costs_bps: COSTS.bps,
-  slippage_bps: COSTS.slippage_bps,
-  cost_per_share: COSTS.per_share,
-  cost_fixed: COSTS.fixed,
-} as const satisfies Table
-
 /** What config.json may say beside servers: `bands config set` writes it, and what the line or a variable says wins. */
 export const KEPT = {
   db: SETTINGS.db,
   tickers: open(several(TICKER, 'TICKERS'), 'the tickers of questions that name none'),
-  ...KEPT_COSTS,
+  // Of a backtest, where neither the line nor a strategy file says.
+  costs_bps: COSTS.bps,
+  slippage_bps: COSTS.slippage_bps,
+  cost_per_share: COSTS.per_share,
+  cost_fixed: COSTS.fixed,
   color: SETTINGS.color,
   progress: SETTINGS.progress,
   threads: SETTINGS.threads,
