@@ -206,7 +206,7 @@ const layout: Command = {
     const choice = { ...context.choice, ...given.read(ACCOUNTS) }
     const isFile = asked === undefined && accountsUrl(choice) === null
     const { accounts, partitions } = isFile
-      ? { accounts: await withAccounts(context, given, async ({ location }) => location), partitions: 1 }
+      ? { accounts: (await accountsFor(context, given)).location, partitions: 1 }
       : await accountsLayoutOf(choice, asked)
     const what = partitions === 1 ? 'whole tables' : count(partitions, 'partition')
     const notes = [`${accounts}: ${what}${asked === undefined ? '' : ', made now, with nothing in them'}`]
