@@ -51,12 +51,14 @@ export async function post(document: unknown, { url, secret, allowPrivate, ...wa
   // Addresses are judged where they are connected to: a name may be looked up differently the next moment.
   const agent = new Agent({ connect: allowPrivate ? {} : { lookup: lookupPublic }, maxResponseSize: 2 ** 20 })
   const signal = AbortSignal.timeout(timeoutMs)
+  const deadline = performance.now() + timeoutMs
   try {
     for (let attempt = 1; ; attempt++) {
       const tried = await attemptAt(url, { dispatcher: agent, method: 'POST', headers, body, signal })
       if ('status' in tried && tried.status >= 200 && tried.status < 300) return tried.status
-      if (!tried.again || attempt > retries || signal.aborted) throw refused(url, tried, attempt)
       const wait = tried.wait ?? backoff(attempt, Math.random)
+      // Who asks for a longer wait than there is time for is not asked again before, and nobody waits in vain.
+      if (!tried.again || attempt > retries || performance.now() + wait > deadline) throw refused(url, tried, attempt)
       await pause(wait, undefined, { signal }).catch(() => {})
       if (signal.aborted) throw refused(url, tried, attempt)
     }

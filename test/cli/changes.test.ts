@@ -159,6 +159,7 @@ describe('another name for a ticker', () => {
 describe('--webhook', () => {
   const received: { body: string; headers: Record<string, unknown> }[] = []
   let statuses: number[] = []
+  let retryAfter = 0
   const server = createServer((request, response) => {
     let body = ''
     request.on('data', chunk => {
@@ -166,7 +167,8 @@ describe('--webhook', () => {
     })
     request.on('end', () => {
       received.push({ body, headers: { ...request.headers } })
-      response.writeHead(statuses.shift() ?? 204, { location: 'http://127.0.0.1:1/' }).end()
+      const wait: Record<string, number> = retryAfter > 0 ? { 'retry-after': retryAfter } : {}
+      response.writeHead(statuses.shift() ?? 204, { location: 'http://127.0.0.1:1/', ...wait }).end()
     })
   })
   let url = ''
@@ -201,6 +203,19 @@ describe('--webhook', () => {
     expect(found.changes.length).toBeGreaterThan(0)
     expect(JSON.parse((await ask('changes --since last --watch none --json')).out).changes).toEqual([])
   })
+
+  it.each([120, 9_999_999])(
+    'is not asked again before the %i seconds for which it wants to be left alone',
+    async wait => {
+      received.length = 0
+      statuses = [503]
+      retryAfter = wait
+      const ran = await ask(`changes --since 2018-05-01 --allow-private --webhook ${url}`, { env: secret })
+      retryAfter = 0
+      expectEnd(ran, 7, 'answered 503')
+      expect(received).toHaveLength(1)
+    },
+  )
 
   it('follows no redirect, and goes to no private address unless that is allowed', async () => {
     statuses = [302]
