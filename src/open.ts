@@ -88,7 +88,11 @@ export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
   if (!existsSync(path)) return openSample(view)
   const own = opened(await openForReading(choice), path, view)
   // A database with nothing in it, such as one whose last ticker was removed, is none of the user's.
-  if ((await own.local.store.names()).length > 0) return own
+  const names = await own.local.store.names().catch(async error => {
+    await own.local.close()
+    throw error
+  })
+  if (names.length > 0) return own
   await own.local.close()
   return openSample(view)
 }

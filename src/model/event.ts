@@ -96,7 +96,7 @@ export interface Context {
   band?: BandName
 }
 
-/** Which events of one ticker and one field; both bounds exclusive. A query is made by params/parse.ts alone. */
+/** Which events of one ticker and one field; both bounds exclusive. A query is made by params/ alone. */
 export interface HistoryQuery extends SeriesKey {
   /** Only events that enter one of them, each named once, in the order of the vocabulary. */
   bands?: readonly BandName[]
@@ -152,7 +152,7 @@ export type Distance = (typeof DISTANCES)[number]
 export const VOLUME_CONTEXTS = ['spike', 'above_average', 'normal', 'below_average'] as const
 export type VolumeContext = (typeof VOLUME_CONTEXTS)[number]
 
-/** A scan that can be trusted; made by params/parse.ts alone. */
+/** A scan that can be trusted; made by params/ alone. */
 export interface OversoldQuery {
   asset_class: AssetClass | 'all'
   /** Case aside. */

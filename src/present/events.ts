@@ -13,7 +13,7 @@ import type { NewestEvents } from '../source.js'
 import type { PoolEvent, PoolEvents, PoolEventsQuery } from '../tally/pool.js'
 import { OVERSOLD_KEYS } from '../tiers.js'
 import { type Column, column, type Described, signTone, type Tone, tablePart } from './description.js'
-import { UNKNOWN, whole } from './numbers.js'
+import { count, UNKNOWN, whole } from './numbers.js'
 import { asOfText, stateText, whoText } from './words.js'
 
 /** The newest events of one ticker and field, newest first, cut at the limit: in any form but the plain specified page. */
@@ -84,12 +84,12 @@ function eventsHeading(
   query: HistoryQuery,
 ): string[] {
   const { ticker, field, bands, timeframe, context, when } = query
-  const count = `${total} ${total === 1 ? 'event' : 'events'} in ${query_range}`
+  const all = `${count(total, 'event')} in ${query_range}`
   return [
     `${ticker}  ${stateText(field, bands ?? null)}  ${timeframe}`,
     ...(context === undefined ? [] : [`while ${context.ticker} ${context.field} = ${context.band}`]),
     ...(when === undefined ? [] : [`when ${when}`]),
-    events.length < total ? `${count}, newest ${events.length}` : count,
+    events.length < total ? `${all}, newest ${events.length}` : all,
     ...asOfText({ as_of }),
   ]
 }
