@@ -23,13 +23,28 @@ export async function usualTickers(context: Context): Promise<string[]> {
   return [...tickers]
 }
 
-/** Tickers of the line, of --tickers, --watch and --all. Throws NotFound where all are meant and there are none. */
+/**
+ * Tickers of the line, of --tickers, --watch and --all; none where none of these is given. Throws NotFound where all are
+ * meant and there are none, and where some are and there are none just now, as of a list of a condition: none is not all.
+ */
 export async function allNamed(
   context: Context,
   given: Given,
   words: readonly string[],
   loaded: () => Promise<readonly string[]>,
-  asOf: Local | null = null,
+): Promise<string[]> {
+  const tickers = await someNamed(context, given, words, loaded, null)
+  if (tickers.length > 0 || (words.length === 0 && !isPooled(given))) return tickers
+  throw new NotFound('what was named has no ticker in it just now; name tickers, or --all.')
+}
+
+/** The same, which may be none. */
+async function someNamed(
+  context: Context,
+  given: Given,
+  words: readonly string[],
+  loaded: () => Promise<readonly string[]>,
+  asOf: Local | null,
 ): Promise<string[]> {
   const typed = await namedTickers([...words, ...given.list('tickers')], context.world)
   const tickers = [...new Set([...typed, ...(await watchedTickers(context, given, asOf))])]
@@ -103,7 +118,7 @@ export async function marketTickers(context: Context, given: Given, asOf: Local)
       `this stands on bars, and ${remote.url} tells events alone; --remote local asks the database here.`,
     )
   const all = (): Promise<readonly string[]> => asOf.withBars()
-  const tickers = isPooled(given) ? await allNamed(context, given, [], all, asOf) : await all()
+  const tickers = isPooled(given) ? await someNamed(context, given, [], all, asOf) : await all()
   if (tickers.length === 0 && !isPooled(given)) throw noTickerLoaded(context)
   return tickers
 }
@@ -126,7 +141,7 @@ function noTickerLoaded(context: Context): NotFound {
 
 /**
  * Tickers as typed: symbols, `@FILE`, or `-` for standard input; in those, separated by commas, blanks or lines, and
- * what follows a `#` is a remark. Throws InvalidParameter, and NotFound for a missing file.
+ * what follows a `#` is a remark. Throws InvalidParameter, also for a file with none in it, and NotFound for a missing one.
  */
 export async function namedTickers(words: readonly string[], world: World): Promise<string[]> {
   const tickers = new Set<string>()
@@ -140,14 +155,18 @@ export function splitAtCommas(word: string): string[] {
   return word.startsWith('@') ? [word] : word.split(',').filter(text => text !== '')
 }
 
+/** Where a file stands for none, the question would be about all tickers, or take a whole list away. */
 async function symbols(word: string, world: World): Promise<string[]> {
-  if (word === '-') {
-    const { text } = await import('node:stream/consumers')
-    return split(await text(world.stdin()))
-  }
-  if (!word.startsWith('@')) return [word]
-  const { textOf } = await import('./formats.js')
-  return split(await textOf(word.slice(1)))
+  if (word !== '-' && !word.startsWith('@')) return [word]
+  const found = split(await listed(word, world))
+  if (found.length > 0) return found
+  const place = word === '-' ? 'standard input' : word.slice(1)
+  throw wrong('ticker', `${place} has no ticker in it.`, { value: word })
+}
+
+async function listed(word: string, world: World): Promise<string> {
+  if (word === '-') return (await import('node:stream/consumers')).text(world.stdin())
+  return (await import('./formats.js')).textOf(word.slice(1))
 }
 
 function split(text: string): string[] {

@@ -102,6 +102,19 @@ describe('bands watch', () => {
     expect(JSON.parse(watched.out).tickers).toEqual(JSON.parse(named.out).tickers)
   })
 
+  test('a file or a list without tickers is none, and not all of them', async () => {
+    writeFileSync(folder.file('empty.txt'), '# none yet\n')
+    const file = `@${folder.file('empty.txt')}`
+    expectRefusal(await ask(`watch remove tech ${file}`), 2, `${folder.file('empty.txt')} has no ticker in it.`)
+    expect((await json('watch show tech')).tickers).toEqual(['AAPL', 'GSPC'])
+    const questions = ['now', 'export series', 'check lookahead', 'tally rsi_zone']
+    for (const line of questions) {
+      expectRefusal(await ask(`${line} --tickers ${file}`), 2, 'has no ticker in it.')
+      expectRefusal(await typed(`${line} --tickers -`, { env, stdin: '' }), 2, 'standard input has no ticker in it.')
+      expectRefusal(await ask(`${line} --watch dips`), 3, 'what was named has no ticker in it just now')
+    }
+  })
+
   test('lists lie beside the sample, too, where that answers', async () => {
     const own = { XDG_DATA_HOME: folder.file('data'), BANDS_DB: '' }
     expect((await typed('watch add own AAPL', { env: own })).code).toBe(0)
