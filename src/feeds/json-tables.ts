@@ -134,12 +134,15 @@ function objectTable(file: string, list: readonly unknown[], at: Path): JsonTabl
   const columns = barColumns(file, meant)
   if (columns === null) return null
   if (names[columns.ticker ?? -1] === 'name') delete columns.ticker
+  // Of a row what is read alone: a few million rows may have hundreds of other keys.
+  const roles = Object.keys(columns) as (keyof typeof columns)[]
+  const read = roles.map(role => names[columns[role]!]!)
   return {
     format: VENDORS.find(([, telling]) => telling.every(name => names.includes(name)))?.[0] ?? 'json rows',
     symbol: null,
-    columns,
-    rows: list.map(row => (isObject(row) ? names.map(name => row[name]) : [])),
-    path: (row, column) => [...at, row, ...(column === undefined ? [] : [names[column]!])],
+    columns: Object.fromEntries(roles.map((role, place) => [role, place])),
+    rows: list.map(row => (isObject(row) ? read.map(name => row[name]) : [])),
+    path: (row, column) => [...at, row, ...(column === undefined ? [] : [read[column]!])],
   }
 }
 
