@@ -40,9 +40,12 @@ export function entryRowOf({ first, last, origins, ...entry }: TickerEntry, bars
   }
 }
 
+/** Its columns alone: who writes may know more of a ticker than is kept. */
 export function writtenEntry(row: EntryRow): Written {
-  const { assetClass: asset_class, first: first_date, last: last_date, importedAt: imported_at, ...others } = row
-  return { ...others, asset_class, first_date, last_date, imported_at, hash: entryHash(row) }
+  const { ticker, prices, bars, source, format, origins, chunks } = row
+  const { assetClass: asset_class, first: first_date, last: last_date, importedAt: imported_at } = row
+  const told = { asset_class, first_date, last_date, imported_at }
+  return { ticker, prices, bars, ...told, source, format, origins, chunks, hash: entryHash(row) }
 }
 
 export function entryOf(row: EntryRow): TickerEntry {
@@ -131,8 +134,9 @@ export const SERIES_COLUMNS = `series.bars, final_date AS final, events, events_
   series.chunks`
 
 export function writtenSeries(name: SeriesName, row: SeriesRow): Written {
-  const { final: final_date, eventsOnLast: events_on_last, ...others } = row
-  return { ...others, timeframe: name.timeframe, final_date, events_on_last, hash: seriesHash(name, row) }
+  const { bars, final: final_date, events, eventsOnLast: events_on_last, fields, marks, chunks } = row
+  const columns = { bars, final_date, events, events_on_last, fields, marks, chunks }
+  return { timeframe: name.timeframe, ...columns, hash: seriesHash(name, row) }
 }
 
 export function summaryOf({ bars, final, events, eventsOnLast }: SeriesRow): SeriesSummary {
