@@ -223,6 +223,9 @@ const LONGEST = 64
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
 
+/** Writing each use of a key would double what is written; a minute is near enough. */
+export const MINUTE_MS = 60_000
+
 /** How long a request that its caller named may be asked again at no cost, as long as its answer is the same. */
 export const REPEAT_MS = 48 * HOUR_MS
 

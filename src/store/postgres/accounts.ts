@@ -86,7 +86,7 @@ export async function accountsLayout(
     const isToBeMade = partitions !== undefined
     if (isToBeMade && (await stepsTaken(database, kind)) !== null)
       throw new StorageError(
-        `there are accounts at ${database.location} already, and a layout is chosen when their tables are made: choose another database, or remove those (DROP SCHEMA bands_accounts CASCADE)`,
+        `there are accounts at ${database.location} already, and a layout is chosen when their tables are made: lay out an empty database, and copy into that`,
       )
     await prepareSchema(database, kind, { make: isToBeMade })
     const parts = "SELECT count(*) AS parts FROM pg_inherits WHERE inhparent = 'bands_accounts.books'::regclass"

@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto'
-import { type Charge, type Charged, DAY_MS, HOUR_MS, hourStart, REPEAT_MS, type Used } from '../../accounts/accounts.js'
+import {
+  type Charge,
+  type Charged,
+  DAY_MS,
+  HOUR_MS,
+  hourStart,
+  MINUTE_MS,
+  REPEAT_MS,
+  type Used,
+} from '../../accounts/accounts.js'
 import { StorageError } from '../../errors.js'
 import { type Database, kept } from './connection.js'
 
@@ -117,8 +126,6 @@ function valuesOf(charges: readonly Charge[], runs: readonly Run[], again: boole
     used.map(([, { minute }]) => minute),
   ]
 }
-
-const MINUTE_MS = 60_000
 
 const CHARGE = kept(`SELECT run, line, outcome, day, hour FROM bands_accounts.charge(
   $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`)
@@ -366,7 +373,7 @@ BEGIN
     FROM (
       SELECT u.key, max(u.minute) AS minute FROM (
         SELECT key, minute FROM unnest(k_account, k_key, k_minute) AS p(account, key, minute) WHERE account = ANY (p_account)
-        UNION ALL SELECT key, at - at % 60000 FROM unnest(g_key, g_at) AS g(key, at)
+        UNION ALL SELECT key, at - at % ${MINUTE_MS} FROM unnest(g_key, g_at) AS g(key, at)
       ) AS u GROUP BY 1
     ) AS t
     WHERE k.identity = t.key AND coalesce(k.last_used, 0) < t.minute;

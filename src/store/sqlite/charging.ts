@@ -6,6 +6,7 @@ import {
   HOUR_MS,
   hourStart,
   keptFrom,
+  MINUTE_MS,
   REPEAT_MS,
   type Reconciliation,
   type RolledUp,
@@ -114,7 +115,6 @@ const COUNTER = 'SELECT credits FROM counters WHERE account = ? AND period = ? A
 const INTO_COUNTERS = `INSERT INTO counters (account, period, start, credits, requests) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET credits = credits + excluded.credits, requests = requests + excluded.requests`
 
-/** Writing each use of a key would double what is written; a minute is near enough. */
 function touchKeys(db: Session, charges: readonly Charge[], marks: ReadonlyMap<string, number>): Map<string, number> {
   const last = new Map(charges.map(({ key, at }) => [key, at - (at % MINUTE_MS)]))
   for (const [key, minute] of last)
@@ -123,7 +123,6 @@ function touchKeys(db: Session, charges: readonly Charge[], marks: ReadonlyMap<s
   return last
 }
 
-const MINUTE_MS = 60_000
 const TOUCH = 'UPDATE keys SET last_used = ? WHERE identity = ? AND coalesce(last_used, 0) < ?'
 
 /** A few at a time, and more than come in, so that no request waits for a great sweep. */
