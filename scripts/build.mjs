@@ -17,6 +17,9 @@ import { pack, spread } from './pack.mjs'
 import { buildReport } from './report.mjs'
 import { declare, rollUp } from './types.mjs'
 
+// Node prints the whole line of the code that threw an uncaught error.
+const LINE_LIMIT = 120
+
 const DIST = fileURLToPath(new URL('../dist', import.meta.url))
 const SCHEMAS = fileURLToPath(new URL('schemas.mjs', import.meta.url))
 
@@ -82,6 +85,7 @@ const { metafile: drivers } = await build({
   target: 'node20',
   minifySyntax: true,
   minifyWhitespace: true,
+  lineLimit: LINE_LIMIT,
   legalComments: 'none',
   metafile: true,
   logLevel: 'warning',
@@ -124,6 +128,7 @@ async function commonJs(text) {
     target: 'node20',
     minifySyntax: true,
     minifyWhitespace: true,
+    lineLimit: LINE_LIMIT,
     // Where code lies is only asked to make a `require`, which takes a path as well.
     define: { 'import.meta.url': '__filename', 'import.meta.dirname': '__dirname' },
     // Chunks loaded on demand are required too.

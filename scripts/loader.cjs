@@ -54,8 +54,8 @@ function pack(file) {
   return script.runInThisContext()
 }
 
-// Compiling takes longer than reading. What V8 made of the packs is kept in one file, for the version that built it; any
-// other compiles them as ever.
+// Compiling takes longer than reading. A checkout has the compiled code of all packs in one file, for the V8 of its build.
+// Without that file, and for any other V8, packs are compiled when they are loaded.
 const CACHE = join(__dirname, `v8-${process.versions.v8}.cache`)
 
 /** File → where in the cache it begins, and how long it is; null before it was looked for. */

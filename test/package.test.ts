@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -48,8 +48,8 @@ function write(name: string, text: string): string {
   return join(home, name)
 }
 
-/** The packs that a command line loads: how large each is, and whether V8 did not take what is kept of it. */
-function packsOf(words: string[]): { bytes: number; rejected: boolean | undefined }[] {
+/** The packs that a command line loads: how large each is, and whether V8 rejects the cache of it. */
+function packsOf(words: string[], root = installed): { bytes: number; rejected: boolean | undefined }[] {
   const seen = `const vm = require('node:vm')
     const packs = []
     vm.Script = class extends vm.Script {
@@ -58,7 +58,7 @@ function packsOf(words: string[]): { bytes: number; rejected: boolean | undefine
         packs.push({ bytes: text.length, rejected: this.cachedDataRejected })
       }
     }`
-  return JSON.parse(after(words, seen, 'JSON.stringify(packs)'))
+  return JSON.parse(after(words, seen, 'JSON.stringify(packs)', root))
 }
 
 function bytes(packs: { bytes: number }[]): number {
@@ -71,8 +71,8 @@ function loadedOfNode(words: string[]): string[] {
 }
 
 /** What an expression is once a command line was answered, of its exit `code` for one. */
-function after(words: string[], before: string, expression: string): string {
-  const main = `require(${JSON.stringify(join(installed, 'dist/cli/main.js'))}).main(${JSON.stringify(words)})`
+function after(words: string[], before: string, expression: string, root = installed): string {
+  const main = `require(${JSON.stringify(join(root, 'dist/cli/main.js'))}).main(${JSON.stringify(words)})`
   const file = join(home, 'after')
   const program = `${before}\n${main}.then(code => require('node:fs').writeFileSync(${JSON.stringify(file)}, ${expression}))`
   run(process.execPath, ['-e', program])
@@ -128,20 +128,12 @@ describe('the published package', () => {
     for (const name of names) expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(.+\\)$`, 'm'))
   })
 
-  it('brings what V8 makes of every pack that a usual command loads, for the Node that built it', () => {
-    expect(files).toContain(`dist/v8-${process.versions.v8}.cache`)
-    for (const words of [
-      ['--version'],
-      QUESTION,
-      ['now', 'AAPL'],
-      ['tally', 'AAPL', 'rsi_zone'],
-      ['import', 'none.csv'],
-    ])
-      expect(new Set(packsOf(words).map(({ rejected }) => rejected))).toEqual(new Set([false]))
+  it('leaves out the V8 cache, which only the Node of the build can use', () => {
+    expect(files.filter(path => path.endsWith('.cache'))).toEqual([])
   })
 
   it('loads a fraction of a question to tell its version, and no module of node that it does not use', () => {
-    const [version, question] = [['--version'], QUESTION].map(packsOf)
+    const [version, question] = [['--version'], QUESTION].map(words => packsOf(words))
     expect(bytes(version!)).toBeLessThan(0.7 * bytes(question!))
     const builtin = loadedOfNode(['--version'])
     for (const name of ['child_process', 'crypto', 'fs/promises', 'zlib', 'os']) expect(builtin).not.toContain(name)
@@ -159,7 +151,34 @@ describe('the published package', () => {
   })
 })
 
+describe('a built checkout', () => {
+  it('has a V8 cache of every pack that a usual command loads', () => {
+    for (const words of [
+      ['--version'],
+      QUESTION,
+      ['now', 'AAPL'],
+      ['tally', 'AAPL', 'rsi_zone'],
+      ['import', 'none.csv'],
+    ])
+      expect(new Set(packsOf(words, ROOT).map(({ rejected }) => rejected))).toEqual(new Set([false]))
+  })
+})
+
 describe('a program that has installed it', () => {
+  it('prints the sentence of an uncaught error, and no page of our code', () => {
+    for (const [call, sentence] of UNCAUGHT) {
+      const program = `import { openBands, openRemote } from 'bands'\n${call}`
+      const { status, stderr } = spawnSync(process.execPath, [write('uncaught.mjs', program)], {
+        cwd: home,
+        encoding: 'utf8',
+        env: { ...process.env, HOME: home },
+      })
+      expect(status).toBe(1)
+      expect(stderr).toContain(sentence)
+      expect(stderr.length, call).toBeLessThan(3_000)
+    }
+  })
+
   it('imports it by name as an ES module', () => {
     expect(run(process.execPath, [write('esm.mjs', `import { FIELDS, openBands } from 'bands'\n${PROGRAM}`)])).toBe(
       SAID,
@@ -215,6 +234,19 @@ const { schema } = await bands.study({ tickers: ['AAPL'], field: 'rsi_zone', ban
 await bands.close()
 console.log(FIELDS.length, events.length, schema)
 `
+
+/** Calls that throw, and part of the sentence that says why. */
+const UNCAUGHT = [
+  [
+    "await (await openBands()).events({ ticker: 'AAPL', field: 'rsi_zon' })",
+    'field "rsi_zon" is not one of rsi_zone, ',
+  ],
+  ["await (await openBands()).events({ ticker: 'AAPL', field: 'rsi_zone', band: 'x' })", 'band "x" is not one of '],
+  ["await (await openBands()).events({ ticker: 'NONE', field: 'rsi_zone' })", 'NONE'],
+  ["await openRemote({ url: 'nowhere', key: 'key' })", 'nowhere'],
+  ["await openBands({ db: '/none/such.db', tier: 'gold' })", 'tier "gold" is not one of '],
+] as const
+
 const SAID = '21 2 bands.study/1\n'
 
 const CONSUMER = `
