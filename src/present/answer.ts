@@ -64,14 +64,18 @@ export function tallyAnswer({ groups, events, timeframe, tickers }: Tally): stri
   const window = middleOf(only!.windows.filter(({ n }) => n > 0))
   if (window === undefined)
     return `Nothing can be said yet: of ${count(events, 'event')} no window has ended and been ranked.`
-  const { n, gain, base } = window
+  const { n, top_share, returns, base } = window
   // Windows that share no bar are counted among those without a rank, too.
   const apart = Math.min(n, window.independent)
-  const usual = base.gain_share === null ? '' : `, beside ${shareText(base.gain_share)} after any ${UNITS[timeframe]}`
+  const any = (value: number | null): string =>
+    value === null ? '' : ` (after any ${UNITS[timeframe]} ${shareText(value)})`
   const cases = tickers.length > 1 ? `${independent(apart)} at most, because tickers move together` : independent(apart)
   const luck = 'a tally does not test whether that is luck: bands study does'
   const over = overText(Number.parseInt(window.window, 10), { timeframe })
-  return `Gains followed ${shareText(gain.share)} of ${count(n, 'event')} ${over}${usual}; ${cases}; ${luck}.`
+  const rose =
+    returns.hit_rate === null ? '' : `rose in ${shareText(returns.hit_rate)}${any(base.returns.hit_rate)}, and `
+  const top = `was among the best 40% of its own past in ${shareText(top_share)}${any(base.top_share)}`
+  return `${title(over)} the price ${rose}${top}, of ${count(n, 'event')}; ${cases}; ${luck}.`
 }
 
 type TestedWindow = Evidence & { window: StudyWindow & { diff: number } }

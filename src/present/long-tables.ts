@@ -127,8 +127,8 @@ function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
     { title: 'Any bar', kind: 'return', spare: 7, of: ({ base }) => base, tone: plain },
     { title: 'Diff', kind: 'return', of: ({ diff }) => diff },
     { title: '95%', kind: 'return', spare: 8, hint: 'Stationary bootstrap', of: ({ low, high }) => [low, high] },
-    { title: 'Hit', kind: 'share', spare: 6, of: ({ hit }) => hit },
-    { title: 'Any hit', kind: 'share', on: 'page', of: ({ base_hit }) => base_hit },
+    { title: 'Rose', kind: 'share', spare: 6, of: ({ hit }) => hit },
+    { title: 'Any rose', kind: 'share', on: 'page', of: ({ base_hit }) => base_hit },
     {
       title: 't',
       kind: 'ratio',

@@ -4,7 +4,7 @@ import { windowNames } from '../model/terms.js'
 import type { Changes, Screen, ScreenMatch } from '../screen/screen.js'
 import { type Column, column, compact, type Described, type Paragraph, type Part, tablePart } from './description.js'
 import { count, figure } from './numbers.js'
-import { describeTally, gainTone } from './tally.js'
+import { describeTally, topTone } from './tally.js'
 
 /** How the matches are shown. */
 interface ScreenLook {
@@ -101,17 +101,18 @@ function columnsOf(subjects: readonly string[], isTallied: boolean): readonly Na
 const TALLY_COLUMNS: readonly Named[] = [
   { key: 'onsets', title: 'Onsets', kind: 'count', of: ({ tally }) => tally?.events ?? null },
   { key: 'window', title: 'Window', kind: 'window', spare: 4, of: match => middleOf(match)?.window ?? null },
+  { key: 'hit_rate', title: 'Rose', kind: 'share', spare: 3, of: match => middleOf(match)?.returns.hit_rate ?? null },
   {
-    key: 'gain_share',
-    title: 'Gain',
+    key: 'top_share',
+    title: 'Top 40%',
     kind: 'share',
-    of: match => middleOf(match)?.gain.share ?? null,
+    of: match => middleOf(match)?.top_share ?? null,
     tone: match => {
       const middle = middleOf(match)
-      return middle && gainTone(middle)
+      return middle && topTone(middle)
     },
   },
-  { key: 'base_gain_share', title: 'Usual', kind: 'share', of: match => middleOf(match)?.base.gain_share ?? null },
+  { key: 'base_top_share', title: 'Any', kind: 'share', of: match => middleOf(match)?.base.top_share ?? null },
   { key: 'mean', title: 'Mean', kind: 'return', spare: 2, of: match => middleOf(match)?.returns.mean ?? null },
 ]
 

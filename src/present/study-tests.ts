@@ -76,7 +76,7 @@ export function otherSections({ windows, field, bands }: EventStudy): Section[] 
     { title: 'Band', kind: 'text', of: ({ band }) => band },
     { title: 'n', kind: 'count', of: ({ n }) => n },
     { title: 'Mean', kind: 'return', of: ({ mean }) => mean },
-    { title: 'Hit', kind: 'share', spare: 0, of: ({ hit }) => hit },
+    { title: 'Rose', kind: 'share', spare: 0, of: ({ hit }) => hit },
     { title: '', kind: 'text', on: 'page', optional: true, of: isAsked },
   ]
   const missing = reasonsPart(windows.map(({ window, reasons }) => ({ where: window, reasons })))

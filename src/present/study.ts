@@ -197,7 +197,7 @@ const RETURNS: readonly Column<StudyWindow>[] = [
   { title: 'Lost', kind: 'count', spare: 5, of: ({ lost }) => lost.not_elapsed + lost.too_early + lost.delisted },
   { title: 'Mean', kind: 'return', of: ({ mean }) => mean },
   { title: 'Median', kind: 'return', spare: 4, of: ({ median }) => median },
-  { title: 'Hit', kind: 'share', spare: 1, of: ({ hit }) => hit.share },
+  { title: 'Rose', kind: 'share', spare: 1, of: ({ hit }) => hit.share },
   { title: 'Any bar', kind: 'return', spare: 2, of: ({ base }) => base.mean, tone: plain },
   { title: 'Diff', kind: 'return', of: ({ diff }) => diff },
   {
@@ -222,7 +222,7 @@ const CONTEXT: readonly Column<NonNullable<StudyWindow['context_base']> & { wind
   WINDOW,
   { title: 'Bars', kind: 'count', hint: 'Bars on which the context ticker was in a band asked for', of: ({ n }) => n },
   { title: 'Mean', kind: 'return', of: ({ mean }) => mean, tone: plain },
-  { title: 'Hit', kind: 'share', of: ({ hit }) => hit },
+  { title: 'Rose', kind: 'share', of: ({ hit }) => hit },
   { title: 'Diff', kind: 'return', hint: 'Mean after the events, less this mean', of: ({ diff }) => diff },
 ]
 
@@ -319,9 +319,9 @@ const SPREAD: readonly Column<StudyWindow>[] = [
   { title: 'SD', kind: 'return', spare: 9, of: ({ deviation }) => deviation },
   { title: 'MFE', kind: 'return', spare: 7, of: ({ mfe }) => mfe },
   { title: 'MAE', kind: 'return', spare: 8, of: ({ mae }) => mae },
-  { title: 'Hit', kind: 'share', of: ({ hit }) => hit.share },
-  { title: 'Hit 95%', kind: 'share', spare: 12, of: ({ hit, grey }) => (grey ? null : [hit.low, hit.high]) },
-  { title: 'Any hit', kind: 'share', spare: 11, of: ({ base }) => base.hit },
+  { title: 'Rose', kind: 'share', of: ({ hit }) => hit.share },
+  { title: 'Rose 95%', kind: 'share', spare: 12, of: ({ hit, grey }) => (grey ? null : [hit.low, hit.high]) },
+  { title: 'Any rose', kind: 'share', spare: 11, of: ({ base }) => base.hit },
   { title: 'Lift', kind: 'ratio', spare: 10, of: ({ lift }) => lift },
   { title: 'Any n', kind: 'count', on: 'page', of: ({ base }) => base.n },
   { title: 'Any SD', kind: 'return', on: 'page', of: ({ base }) => base.deviation, tone: plain },

@@ -101,10 +101,10 @@ function tilesOf({ groups, events, tickers }: Tally): Tile[] {
   const windows = groups.length === 1 ? groups[0]!.windows : []
   return [
     { label: 'Events', value: whole(events), note: `of ${count(tickers.length, 'ticker')}` },
-    ...windows.map(({ window, n, gain, base, independent }): Tile => {
-      const usual = base.gain_share === null ? '' : `usual ${shareText(base.gain_share)}, `
-      const apart = `${usual}n ${whole(n)} (${whole(Math.min(n, independent))} independent)`
-      return { label: `Gains after ${window}`, value: shareText(gain.share), note: apart }
+    ...windows.map(({ window, n, top_share, base, independent }): Tile => {
+      const any = base.top_share === null ? '' : `any bar ${shareText(base.top_share)}, `
+      const apart = `${any}n ${whole(n)} (${whole(Math.min(n, independent))} independent)`
+      return { label: `Top 40% after ${window}`, value: shareText(top_share), note: apart }
     }),
   ]
 }
@@ -152,9 +152,10 @@ function tablesOf(found: Tally): { table: Table }[] {
   const name: Column<Line>[] = by === null ? [] : [{ title: by, kind: 'text', of: ({ group }) => group ?? '(none)' }]
   const table = (caption: string, columns: readonly Column<Line>[]) =>
     tablePart(caption, [...name, ...columns], lines, by === null ? {} : { grouped: true })
-  const counts = table('How often each performance band followed', COUNTS)
+  const caption = 'How often each performance band followed'
   const isPriced = lines.some(({ base }) => base.kind !== 'theoretical')
-  return isPriced ? [counts, table('Returns, beside those after any bar', RETURNS)] : [counts]
+  if (!isPriced) return [table(caption, [...COUNTS, ...TOP])]
+  return [table(caption, [...COUNTS, ...ROSE, ...TOP]), table('Returns, beside those after any bar', RETURNS)]
 }
 
 const FIGURES = ['n', 'hit_rate', 'mean', 'median', 'p10', 'p90']
@@ -164,12 +165,12 @@ const COLUMNS = [
   ...['window', 'events', 'n', 'pending', 'no_history'],
   ...PERFORMANCES.map(name => `counts_${name}`),
   ...PERFORMANCES.map(name => `shares_${name}`),
-  ...['gain_share', 'gain_low', 'gain_high'],
   ...FIGURES.map(name => `returns_${name}`),
+  ...['top_share', 'top_low', 'top_high'],
   ...['overlapping', 'independent', 'base_kind', 'base_n'],
   ...PERFORMANCES.map(name => `base_shares_${name}`),
-  'base_gain_share',
   ...FIGURES.map(name => `base_returns_${name}`),
+  'base_top_share',
 ]
 
 function tallyHeading(found: Tally): string[] {
@@ -190,22 +191,31 @@ const COUNTS: readonly Column<Line>[] = [
     const of = ({ counts }: Line): Content => counts[name] || '.'
     return { title: name, sign: SIGNS[i]!, kind: 'count', spare: 10 - Math.abs(i - 3), of }
   }),
-  { title: 'Gain', kind: 'share', of: ({ gain }) => gain.share, tone: gainTone },
-  { title: '95%', kind: 'share', spare: 1, of: ({ gain }) => [gain.low, gain.high] },
-  { title: 'Usual', kind: 'share', spare: 0, of: ({ base }) => base.gain_share },
 ]
 
-/** Whether gains followed more often than usual. */
-export function gainTone({ gain, base }: Pick<TallyWindow, 'gain' | 'base'>): Tone | undefined {
-  return gain.share === null || base.gain_share === null ? undefined : signTone(gain.share - base.gain_share)
+/** How often the price rose, where prices are known. */
+const ROSE: readonly Column<Line>[] = [
+  { title: 'Rose', kind: 'share', of: ({ returns }) => returns.hit_rate },
+  { title: 'Any', kind: 'share', spare: 2, of: ({ base }) => base.returns.hit_rate },
+]
+
+const TOP: readonly Column<Line>[] = [
+  { title: 'Top 40%', kind: 'share', of: ({ top_share }) => top_share, tone: topTone },
+  { title: '95%', kind: 'share', spare: 1, of: ({ top_low, top_high }) => [top_low, top_high] },
+  { title: 'Any', kind: 'share', spare: 0, of: ({ base }) => base.top_share },
+]
+
+/** Whether returns among the best 40 % followed more often than after any bar. */
+export function topTone({ top_share, base }: Pick<TallyWindow, 'top_share' | 'base'>): Tone | undefined {
+  return top_share === null || base.top_share === null ? undefined : signTone(top_share - base.top_share)
 }
 
 /** Of the events, then of any bar; the tails of any bar go first, then those of the events, then the middles. */
 const RETURNS: readonly Column<Line>[] = [
   column('window', 'window'),
   { title: 'N', kind: 'count', of: ({ returns }) => returns.n },
-  ...figureColumns('', ({ returns }) => returns, [1, 4, undefined, 6, 7]),
-  ...figureColumns('Any ', ({ base }) => base.returns, [3, 2, 5, 9, 8]),
+  ...figureColumns('', ({ returns }) => returns, [4, undefined, 6, 7]),
+  ...figureColumns('Any ', ({ base }) => base.returns, [2, 5, 9, 8]),
 ]
 
 function figureColumns(
@@ -213,10 +223,10 @@ function figureColumns(
   figures: (line: Line) => ReturnFigures,
   spare: readonly (number | undefined)[],
 ): Column<Line>[] {
-  const names = ['hit_rate', 'mean', 'median', 'p10', 'p90'] as const
+  const names = ['mean', 'median', 'p10', 'p90'] as const
   return names.map((name, i) => ({
-    title: prefix + (name === 'hit_rate' ? 'hit' : name),
-    kind: name === 'hit_rate' ? 'share' : 'return',
+    title: prefix + name,
+    kind: 'return',
     ...(spare[i] === undefined ? {} : { spare: spare[i] }),
     of: line => figures(line)[name],
   }))

@@ -149,8 +149,10 @@ const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison
       'Not to choose the best window from this page and trade it; not from grey rows; not when a warning above says that the bands or the bars were lacking.',
   },
   tally: {
-    'Gain beside usual':
-      'Each return is ranked against its ticker’s own past: sharp is the worst or best 5%, flat the middle 20%. A market that rises has more gains than losses after any day, so the share of gains says nothing without the usual one beside it.',
+    'Top 40%':
+      'Each return is ranked among the ticker’s own past returns: sharp is the worst or best 5%, flat the middle 20%. Slight, moderate and sharp gains together are the best 40%. Such a return can be below 0 where the past was bad.',
+    'Compare with any bar':
+      'A market that rises makes every signal look good. Read each share next to the same share after any bar.',
     'Counted, not tested':
       'The intervals take events for independent, which they seldom are. bands study asks the same question with tests that allow for overlap and for tickers that move together.',
     'When not to': 'Not to choose the best of many windows and groups, of which some look good by luck.',

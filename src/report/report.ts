@@ -245,7 +245,7 @@ export async function reportOf(
   about: Omit<ReportAbout, 'adjustment' | 'inputs'>,
 ): Promise<string> {
   try {
-    if (found.schema === 'bands.tally/1')
+    if (found.schema === 'bands.tally/2')
       return report(describeTallyPage(found), { ...about, adjustment: null, inputs: null })
     const prices = await market()
     return report(await describeWithPrices(prices, found), { ...about, ...(await inputsOf(prices, found)) })

@@ -28,7 +28,7 @@ interface ScreenQuery {
 
 /** The tickers of which a condition holds, or of which it became true lately. */
 export interface Screen {
-  schema: 'bands.screen/1'
+  schema: 'bands.screen/2'
   /** As it is printed. */
   condition: string
   /** It became true on one of so many last bars; null: it holds on the last one. */
@@ -96,7 +96,7 @@ export async function screen(local: Local, query: ScreenQuery, { step }: ScreenW
   for (const onset of found) matches.push(await match(onset, today))
   matches.sort((a, b) => (a.bars ?? Number.POSITIVE_INFINITY) - (b.bars ?? Number.POSITIVE_INFINITY))
   const about = { condition, within, as_of: formatDay(today), subjects: subjectsNamed(local, condition) }
-  const answer: Screen = { schema: 'bands.screen/1', ...about, matches, scanned, stale }
+  const answer: Screen = { schema: 'bands.screen/2', ...about, matches, scanned, stale }
   return query.tally ? withTallies(local, query, answer, step) : answer
 }
 

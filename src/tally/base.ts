@@ -9,7 +9,8 @@ export interface TickerBase {
   /** Returns of all bars whose window has ended, ascending. */
   returns: Float64Array
   mean: number
-  gains: number
+  /** Returns above 0. */
+  rises: number
   /** Of the bars that have a performance band: how many have each. */
   counts: readonly number[]
   ranked: number
@@ -39,8 +40,9 @@ export interface Base {
   /** Bars that have a performance band; null where theoretical. */
   n: number | null
   shares: Shares
-  gain_share: number | null
   returns: ReturnFigures
+  /** Share of the bars whose return is among the best 40 % of the ticker's own past. */
+  top_share: number | null
   /** Why the shares are null; null when they are not. */
   reason: string | null
 }
@@ -61,18 +63,18 @@ export function tickerBase(
   room: Float64Array,
 ): TickerBase {
   let sum = 0
-  let gains = 0
+  let rises = 0
   // Loops by number: a pool has millions of bars, and to iterate over them takes ten times as long.
   for (let i = 0; i < returns.length; i++) {
     const value = returns[i]!
     sum += value
-    if (value > 0) gains++
+    if (value > 0) rises++
   }
   const ranked = counts.reduce((total, count) => total + count, 0)
   return {
     returns: inOrder(returns, room.subarray(0, returns.length)),
     mean: sum / returns.length,
-    gains,
+    rises,
     counts,
     ranked,
   }
@@ -86,22 +88,22 @@ export function tickerBase(
 export function measuredBase(pool: readonly BaseShare[], market: Market): Base {
   const alone = pool.length === 1
   const sums = PERFORMANCES.map(() => 0)
-  let [weights, gains, n] = [0, 0, 0]
+  let [weights, top, n] = [0, 0, 0]
   for (const { base, ranked } of pool) {
     const weight = alone ? 1 : ranked
     if (weight === 0 || base.ranked === 0) continue
     weights += weight
     n += base.ranked
     for (let i = 0; i < sums.length; i++) sums[i]! += (weight * base.counts[i]!) / base.ranked
-    gains += (weight * gainCount(base.counts)) / base.ranked
+    top += (weight * topCount(base.counts)) / base.ranked
   }
   const share = (sum: number): number | null => (weights === 0 ? null : sum / weights)
   return {
     kind: 'measured',
     n,
     shares: byPerformance(i => share(sums[i]!)),
-    gain_share: share(gains),
     returns: baseReturns(pool, market),
+    top_share: share(top),
     reason: weights === 0 ? noWeight(pool) : null,
   }
 }
@@ -111,8 +113,8 @@ export function theoreticalBase(): Base {
     kind: 'theoretical',
     n: null,
     shares: byPerformance(i => THEORETICAL[i]!),
-    gain_share: 0.4,
     returns: noReturns(NO_PRICES),
+    top_share: 0.4,
     reason: null,
   }
 }
@@ -127,7 +129,7 @@ function baseReturns(pool: readonly BaseShare[], market: Market): ReturnFigures 
   const [median = null, p10 = null, p90 = null] = market.mixturesFor(ended).quantiles(ended, [0.5, 0.1, 0.9])
   return {
     n: ended.reduce((sum, { base }) => sum + base.returns.length, 0),
-    hit_rate: mean(base => base.gains / base.returns.length),
+    hit_rate: mean(base => base.rises / base.returns.length),
     mean: mean(base => base.mean),
     ...{ median, p10, p90 },
     reason: weights === 0 ? noWeight(pool) : null,
@@ -155,7 +157,8 @@ export interface ReturnFigures {
 
 export const NO_PRICES = 'no prices are known here'
 
-const FIRST_GAIN = PERFORMANCES.indexOf('slight_gain')
+/** The first of the three bands that hold the best 40 %. */
+const FIRST_OF_TOP = PERFORMANCES.indexOf('slight_gain')
 
 /** @param reason why there is nothing, for when there is nothing */
 export function returnFigures(returns: Float64Array, reason: string): ReturnFigures {
@@ -185,9 +188,9 @@ export function byPerformance<Value>(value: (index: number) => Value): Record<Pe
   return Object.fromEntries(PERFORMANCES.map((name, i) => [name, value(i)])) as Record<Performance, Value>
 }
 
-/** How many of the counts by performance band are gains of any size. */
-export function gainCount(counts: readonly number[]): number {
+/** How many of the counts by performance band are among the best 40 %. */
+export function topCount(counts: readonly number[]): number {
   let sum = 0
-  for (let i = FIRST_GAIN; i < counts.length; i++) sum += counts[i]!
+  for (let i = FIRST_OF_TOP; i < counts.length; i++) sum += counts[i]!
   return sum
 }

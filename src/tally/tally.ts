@@ -10,7 +10,6 @@ import {
   type Base,
   type BaseShare,
   byPerformance,
-  gainCount,
   Market,
   measuredBase,
   NO_PRICES,
@@ -20,6 +19,7 @@ import {
   type TickerBase,
   theoreticalBase,
   tickerBase,
+  topCount,
 } from './base.js'
 import {
   type Answered,
@@ -40,7 +40,7 @@ export interface TallyQuery extends PoolQuery {
 
 /** How often each performance band followed, and the raw returns, beside what usually follows. Returns are fractions. */
 export interface Tally extends PoolAsked, Scope {
-  schema: 'bands.tally/1'
+  schema: 'bands.tally/2'
   by: TallyGrouping | null
   /** Of all groups together. */
   events: number
@@ -91,7 +91,7 @@ export async function tally(source: Source, query: TallyQuery, { step }: Ways = 
     return { group: value, events, windows, warnings: groupWarnings(events, windows) }
   })
   return {
-    schema: 'bands.tally/1',
+    schema: 'bands.tally/2',
     ...askedOf(names, filter),
     by,
     ...scopeOf(sources, filter),
@@ -268,12 +268,14 @@ export interface TallyWindow {
   counts: Record<Performance, number>
   /** counts / n */
   shares: Shares
-  /** Share of the three gain bands with its Wilson 95 % interval. */
-  gain: { share: number | null; low: number | null; high: number | null }
-  /** Why shares and gain are null; null when they are not. */
-  reason: string | null
   /** Of all windows that have ended, those without enough history too. */
   returns: ReturnFigures
+  /** Share of the events whose return is among the best 40 % of the ticker's own past, and its Wilson 95 % interval. */
+  top_share: number | null
+  top_low: number | null
+  top_high: number | null
+  /** Why the shares are null; null when they are not. */
+  reason: string | null
   /** Ended windows that share bars with another event's of the same ticker. */
   overlapping: number
   /** Ended windows left when none may share a bar with one before it, added up over the tickers. */
@@ -285,8 +287,8 @@ export interface TallyWindow {
  * @param w number of the window in the timeframe */
 function tallyWindow(members: readonly Member[], timeframe: Timeframe, w: number, bases: Bases): TallyWindow {
   const { events, ended, ranked: n, counts, returns, overlapping, independent, parts } = counted(members, timeframe, w)
-  const gains = gainCount(counts)
-  const interval = wilson(gains, n)
+  const top = topCount(counts)
+  const interval = wilson(top, n)
   return {
     window: windowNames(timeframe)[w]!,
     events,
@@ -295,9 +297,11 @@ function tallyWindow(members: readonly Member[], timeframe: Timeframe, w: number
     no_history: ended - n,
     counts: byPerformance(i => counts[i]!),
     shares: byPerformance(i => (n === 0 ? null : counts[i]! / n)),
-    gain: { share: n === 0 ? null : gains / n, low: interval?.low ?? null, high: interval?.high ?? null },
-    reason: n > 0 ? null : events === 0 ? 'no event' : 'no event has a performance band for this window yet',
     returns: returnFigures(returns, ended > 0 ? NO_PRICES : events === 0 ? 'no event' : 'no window has ended yet'),
+    top_share: n === 0 ? null : top / n,
+    top_low: interval?.low ?? null,
+    top_high: interval?.high ?? null,
+    reason: n > 0 ? null : events === 0 ? 'no event' : 'no event has a performance band for this window yet',
     overlapping,
     independent,
     base: baseOf(members, parts, bases),

@@ -22,7 +22,7 @@ describe('bands screen', () => {
     expect(names(matches)).toEqual(names(scanned.matches))
     expect(names(matches).length).toBeGreaterThan(1)
     expect(about).toEqual({
-      schema: 'bands.screen/1',
+      schema: 'bands.screen/2',
       condition: OVERSOLD,
       within: null,
       as_of: '2018-02-08',

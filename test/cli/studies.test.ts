@@ -9,6 +9,8 @@ const rows = async (line: string): Promise<Record<string, string>[]> => {
   return lines.map(text => Object.fromEntries(text.split(',').map((value, i) => [names[i], value])))
 }
 
+const percent = (share: number): string => `${Math.round(share * 100)}%`
+
 describe('bands tally', () => {
   test('counts each event once, as complete, open or without history', async () => {
     for (const row of await rows('tally AAPL rsi_zone --band oversold')) {
@@ -22,8 +24,11 @@ describe('bands tally', () => {
   test('shows in the table what JSON holds', async () => {
     const text = await table('tally AAPL rsi_zone --band oversold')
     const { groups } = JSON.parse((await ask('tally AAPL rsi_zone --band oversold --json')).out)
-    for (const { window, n, gain } of groups[0].windows)
-      expect(text).toMatch(new RegExp(`^${window} +${n} .* ${Math.round(gain.share * 100)}% `, 'm'))
+    for (const { window, n, returns, top_share } of groups[0].windows)
+      expect(text).toMatch(
+        new RegExp(`^${window} +${n} .* ${percent(returns.hit_rate)} +\\d+% +${percent(top_share)} `, 'm'),
+      )
+    expect(text).toMatch(/\+\+\+ +ROSE +ANY +TOP 40% +95% +ANY$/m)
   })
 
   test.each(['band', 'prev_band', 'stability', 'year', 'ticker'])('splits by %s', async by => {

@@ -63,7 +63,7 @@ const ROWS: readonly Row[] = [
   ['naive', 'study: naive t (`--naive`)', 'naive', /takes overlapping windows for independent/],
   ['aftermath', 'study: aftermath, G (`--wide`)', 'spread', /in volatile times they are without any edge/],
   ['hit', 'study: interval of the hit rate', 'overlap', /takes events for independent/],
-  ['gain', 'tally: interval of the gains', 'overlap'],
+  ['top', 'tally: interval of the best 40 %', 'overlap'],
   ['kolari_pynnonen', 'study: abnormal return, Kolari-Pynnönen'],
   ['bmp', 'study: abnormal return, Boehmer-Musumeci-Poulsen', 'cautious'],
   ['patell', 'study: abnormal return, Patell', 'cautious'],
@@ -155,12 +155,12 @@ function ofWindow(levels: Levels, column: string, window: StudyWindow, { path }:
   const point = path.find(({ bar }) => bar === horizon)!
   levels.add('path', column, missed(point.low, point.high, point.base!))
   if (aftermath === null) return
-  const [gains, any] = [aftermath.counts, aftermath.base].map(counts => {
+  const [top, any] = [aftermath.counts, aftermath.base].map(counts => {
     const [of, n] = [counts.slice(4), counts].map(some => some.reduce((sum, count) => sum + count, 0))
     return { of: of!, n: n! }
   })
-  const interval = wilson(gains!.of, gains!.n)!
-  levels.add('gain', column, missed(interval.low, interval.high, any!.of / any!.n))
+  const interval = wilson(top!.of, top!.n)!
+  levels.add('top', column, missed(interval.low, interval.high, any!.of / any!.n))
 }
 
 async function traded(levels: Levels, market: readonly NullTicker[], seed: number): Promise<void> {

@@ -240,9 +240,9 @@ describe('the answer of a sweep', () => {
 })
 
 describe('the answer of a tally', () => {
-  it('sets gains beside what is usual, says on how many cases, and that nothing was tested', () => {
+  it('compares both shares with any bar, gives the independent cases, and says that nothing was tested', () => {
     expect(tallyAnswer(madeTally())).toBe(
-      'Gains followed 43% of 100 events over 20 days, beside 38% after any day; 100 independent cases at most, because tickers move together; a tally does not test whether that is luck: bands study does.',
+      'Over 20 days the price rose in 55% (after any day 55%), and was among the best 40% of its own past in 43% (after any day 38%), of 100 events; 100 independent cases at most, because tickers move together; a tally does not test whether that is luck: bands study does.',
     )
   })
 

@@ -8,7 +8,7 @@ import type { Event } from '../support/oracle/index.js'
 import { type Found, figuresOf, local, NAMES, oracleFinds } from './pool.js'
 
 const RSI = FIELDS.find(field => field.name === 'rsi_zone')!.bands
-const GAINS = ['slight_gain', 'moderate_gain', 'sharp_gain']
+const TOP = ['slight_gain', 'moderate_gain', 'sharp_gain']
 
 /** Events of one ticker that a group has, beside all that the oracle finds of it. */
 type Part = Found & { chosen: Event[] }
@@ -49,8 +49,8 @@ function expectRow(row: TallyWindow, pool: Part[], timeframe: Timeframe): void {
     expect(row.counts[name]).toBe(count)
     expect(row.shares[name]).toBe(ranked.length === 0 ? null : count / ranked.length)
   }
-  const gains = ranked.filter(event => GAINS.includes(event.aftermath[window]!)).length
-  expect(row.gain.share).toBe(ranked.length === 0 ? null : gains / ranked.length)
+  const top = ranked.filter(event => TOP.includes(event.aftermath[window]!)).length
+  expect(row.top_share).toBe(ranked.length === 0 ? null : top / ranked.length)
   expectFigures(row.returns, figuresOf(returnsOf(events, window)))
   expectBase(row, pool)
   const length = TIMEFRAMES[timeframe].windows[windowNames(timeframe).indexOf(window)]!

@@ -107,7 +107,7 @@ describe('a tally', () => {
     const nothing = await tally(bands, { ...DAILY, tickers: [NAMES[0]!], bands: ['oversold'], after: 17_010 })
     expect(nothing).toMatchObject({ events: 0, groups: [{ group: null, events: 0, warnings: [] }] })
     for (const row of rowsOf(nothing)) {
-      expect(row).toMatchObject({ n: 0, reason: 'no event', gain: { share: null, low: null, high: null } })
+      expect(row).toMatchObject({ n: 0, reason: 'no event', top_share: null, top_low: null, top_high: null })
       expect(Object.values(row.shares)).toEqual(PERFORMANCES.map(() => null))
       expect(row.returns).toEqual({
         n: 0,
@@ -118,7 +118,7 @@ describe('a tally', () => {
         p90: null,
         reason: 'no event',
       })
-      expect(row.base).toMatchObject({ kind: 'measured', n: 0, gain_share: null, returns: { mean: null } })
+      expect(row.base).toMatchObject({ kind: 'measured', n: 0, top_share: null, returns: { mean: null } })
       expect(row.base.reason).toBe('no bar in range has such an outcome')
     }
   })
@@ -155,7 +155,7 @@ describe('a tally', () => {
       expect(row.counts).toEqual(full[i]!.counts)
       expect(row.pending).toBe(full[i]!.pending + full[i]!.no_history)
       expect(Object.values(row.base.shares)).toEqual([0.05, 0.15, 0.2, 0.2, 0.2, 0.15, 0.05])
-      expect(row.base).toMatchObject({ kind: 'theoretical', n: null, gain_share: 0.4, reason: null })
+      expect(row.base).toMatchObject({ kind: 'theoretical', n: null, top_share: 0.4, reason: null })
       expect(row.base.returns).toMatchObject({ n: 0, mean: null, reason: 'no prices are known here' })
       expect(row.returns).toMatchObject({ n: 0, mean: null })
     })
@@ -165,7 +165,7 @@ describe('a tally', () => {
     const bands = await local()
     const result = await tally(bands, DAILY)
     expect(JSON.parse(JSON.stringify(result))).toEqual(result)
-    expect(result.schema).toBe('bands.tally/1')
+    expect(result.schema).toBe('bands.tally/2')
   })
 })
 

@@ -60,8 +60,12 @@ const tallyCommand: Command = {
 /** What the short words of the table mean. */
 function tallyHints({ field, timeframe, tickers, band, when, groups }: Tally): string[] {
   const base = groups[0]?.windows[0]?.base
-  const usual = base?.kind === 'measured' ? 'after any bar of the same range' : 'by the way the bands are cut'
-  const hints = [`GAIN is the share of + ++ +++, with its 95% interval (Wilson); USUAL is the same ${usual}.`]
+  const isMeasured = base?.kind === 'measured'
+  const rose = isMeasured ? 'ROSE is the share of returns above 0; ' : ''
+  const any = isMeasured ? 'after any bar of the same range' : 'by the way the bands are cut'
+  const hints = [
+    `${rose}TOP 40% is the share of + ++ +++, the best 40% of the past, with its 95% interval (Wilson); ANY is the same ${any}.`,
+  ]
   const [only, second] = tickers
   if (only !== undefined && second === undefined && band !== null) {
     const words = eventWords({ field, bands: band.split(','), ...(when === undefined ? {} : { when }) })
