@@ -137,7 +137,7 @@ export class Requests {
     if (exchange.isGone) return
     const hasBody = status !== 304 && status !== 204
     const all = [REQUEST_ID, exchange.id, ...headers, ...exchange.creditHeaders]
-    all.push(...readableBy(exchange.request, this.#settings.cors, all))
+    all.push(...readableBy(exchange.request, this.#settings.cors, all), ...everyAnswer(this.#settings))
     if (hasBody) all.push('Content-Length', String(Buffer.byteLength(body)))
     // A body that was not read could be taken for the next request.
     const mustClose = exchange.hasBody || status === 414
@@ -293,6 +293,13 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
 export const ANSWERED: readonly ('GET' | 'HEAD')[] = ['GET', 'HEAD']
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Headers of every answer: a browser must not guess a type, and over TLS must come back over TLS (for a year). */
+export function everyAnswer({ tls }: Pick<Settings, 'tls'>): HeaderList {
+  return tls === undefined ? NO_SNIFF : [...NO_SNIFF, 'Strict-Transport-Security', 'max-age=31536000']
+}
+
+const NO_SNIFF = ['X-Content-Type-Options', 'nosniff']
 
 /** A thing as JSON with its status. */
 export function json(status: number, body: unknown): Outgoing {

@@ -9,6 +9,7 @@ import {
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { TlsOptions } from 'node:tls'
 import { rollUpLedger } from '../accounts/accounts.js'
 import {
   ConfigError,
@@ -31,6 +32,7 @@ import { Questions } from './questions.js'
 import {
   ANSWERED,
   Exchange,
+  everyAnswer,
   type Handler,
   JSON_TYPE,
   json,
@@ -89,7 +91,7 @@ export async function startServer(service: Service, options: ServerOptions): Pro
     port,
     log,
     certify: tls => {
-      if (server instanceof TlsServer) server.setSecureContext(tls)
+      if (server instanceof TlsServer) server.setSecureContext({ ...TLS, ...tls })
     },
     async stop() {
       requests.close()
@@ -250,6 +252,22 @@ function text(body: string, type: string, more: HeaderList = []): Outgoing {
   return { status: 200, headers, body, coded: new Coded(body) }
 }
 
+/** TLS 1.3, and of 1.2 only ciphers with forward secrecy and authenticated encryption (RFC 9325, 4.2). */
+const TLS: TlsOptions = {
+  minVersion: 'TLSv1.2',
+  ciphers: [
+    'TLS_AES_128_GCM_SHA256',
+    'TLS_AES_256_GCM_SHA384',
+    'TLS_CHACHA20_POLY1305_SHA256',
+    'ECDHE-ECDSA-AES128-GCM-SHA256',
+    'ECDHE-RSA-AES128-GCM-SHA256',
+    'ECDHE-ECDSA-AES256-GCM-SHA384',
+    'ECDHE-RSA-AES256-GCM-SHA384',
+    'ECDHE-ECDSA-CHACHA20-POLY1305',
+    'ECDHE-RSA-CHACHA20-POLY1305',
+  ].join(':'),
+}
+
 /**
  * A server of node with every limit set: by default one waits for ever for the end of a request, and looks at heads of
  * requests only twice a minute.
@@ -267,7 +285,7 @@ function serverOf(settings: Settings, log: Log, answer: RequestListener): Server
     noDelay: true,
   }
   const server = tls
-    ? createTlsServer({ ...options, ...tls, handshakeTimeout: limits.headersTimeout }, answer)
+    ? createTlsServer({ ...options, ...TLS, ...tls, handshakeTimeout: limits.headersTimeout }, answer)
     : createServer(options, answer)
   server.setTimeout(limits.connectionTimeout)
   // Bytes are limited; a header that is dropped for its number could be a second Authorization.
@@ -289,7 +307,16 @@ function refuseConnection(code: string, socket: Socket, settings: Settings, log:
   if (malformed === null || !socket.writable) return void socket.destroy()
   const id = requestId()
   const { status, headers, body } = refusal(malformed, { id, errors: settings.errors, now: settings.now() })
-  const all = [...headers, REQUEST_ID, id, 'Connection', 'close', 'Content-Length', Buffer.byteLength(body)]
+  const all = [
+    ...headers,
+    ...everyAnswer(settings),
+    REQUEST_ID,
+    id,
+    'Connection',
+    'close',
+    'Content-Length',
+    Buffer.byteLength(body),
+  ]
   const head = all.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`))
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`)
   socket.destroySoon()

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import type { IncomingHttpHeaders } from 'node:http'
 import { request } from 'node:https'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connect as connectTls } from 'node:tls'
+import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Connections, networkOf } from '../../src/server/connections.js'
 import { type Limits, LIMITS as USUAL_LIMITS } from '../../src/server/options.js'
@@ -295,6 +296,15 @@ function isClosed(socket: Socket): boolean {
   return socket.closed || socket.readyState !== 'open'
 }
 
+it('says in every answer that a browser must not guess its type', async () => {
+  for (const path of ['/healthz', '/nothing', '/docs', `/healthz?${'x'.repeat(20_000)}`]) {
+    const { text } = await sendBytes(server.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    const [head = ''] = text.split('\r\n\r\n')
+    expect(head).toContain('\r\nX-Content-Type-Options: nosniff')
+    expect(head).not.toContain('Strict-Transport-Security')
+  }
+})
+
 it('answers HTTP/1.0 without a Host', async () => {
   const { text } = await sendBytes(server.port, 'GET /healthz HTTP/1.0\r\n\r\n')
   expect(text).toMatch(/^HTTP\/1\.1 200 /)
@@ -309,16 +319,29 @@ describe.skipIf(!OPENSSL)('over TLS', () => {
   let tls: { cert: string; key: string }
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'bands-tls-'))
-    const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
-    const words = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost'
-    execFileSync('openssl', [...words.split(' '), '-keyout', keyFile, '-out', certFile], { stdio: 'ignore' })
-    tls = { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') }
+    tls = certificate('ec -pkeyopt ec_paramgen_curve:prime256v1')
     secure = await serve(ground, { limits: LIMITS, tls })
   })
   afterAll(async () => {
     await secure.stop()
     rmSync(folder, { recursive: true, force: true })
   })
+
+  function certificate(kind: string): { cert: string; key: string } {
+    const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+    const words = `req -x509 -newkey ${kind} -nodes -days 2 -subj /CN=localhost`
+    execFileSync('openssl', [...words.split(' '), '-keyout', keyFile, '-out', certFile], { stdio: 'ignore' })
+    return { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') }
+  }
+
+  const headersOf = (url: string): Promise<IncomingHttpHeaders> =>
+    new Promise((resolve, reject) => {
+      const asked = request(url, { rejectUnauthorized: false, agent: false }, answer => {
+        answer.resume()
+        resolve(answer.headers)
+      })
+      asked.on('error', reject).end()
+    })
 
   const statusOf = (url: string, key: string): Promise<number | undefined> =>
     new Promise((resolve, reject) => {
@@ -334,6 +357,38 @@ describe.skipIf(!OPENSSL)('over TLS', () => {
     const key = await secure.key('pro')
     expect(secure.url).toMatch(/^https:/)
     expect(await statusOf(secure.url + QUESTION, key)).toBe(200)
+  })
+
+  it('says in every answer that a browser must not guess its type, and must come back over TLS', async () => {
+    for (const path of ['/healthz', '/nothing', '/docs', `/healthz?${'x'.repeat(20_000)}`]) {
+      const headers = await headersOf(secure.url + path)
+      expect(headers, path).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'strict-transport-security': 'max-age=31536000',
+      })
+    }
+  })
+
+  it('takes no cipher without forward secrecy, neither at the start nor with a new certificate', async () => {
+    const rsa = certificate('rsa:2048')
+    const served = await serve(ground, { limits: LIMITS, tls: rsa })
+    onTestFinished(() => served.stop())
+    const shakes = (options: ConnectionOptions): Promise<string | null> =>
+      new Promise(resolve => {
+        const socket = connectTls({ port: served.port, rejectUnauthorized: false, ...options }, () => {
+          resolve(socket.getProtocol())
+          socket.destroy()
+        })
+        socket.on('error', () => resolve(null))
+      })
+    const checked = async () => {
+      const ciphers = ['AES128-GCM-SHA256', 'AES256-SHA', 'ECDHE-RSA-AES128-SHA', 'ECDHE-RSA-AES128-GCM-SHA256']
+      const found = ciphers.map(name => shakes({ ciphers: name, maxVersion: 'TLSv1.2' }))
+      return [...(await Promise.all(found)), await shakes({})]
+    }
+    expect(await checked()).toEqual([null, null, null, 'TLSv1.2', 'TLSv1.3'])
+    served.certify(rsa)
+    expect(await checked()).toEqual([null, null, null, 'TLSv1.2', 'TLSv1.3'])
   })
 
   it('closes the longest idle of a full house, and answers', async () => {
