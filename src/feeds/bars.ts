@@ -11,8 +11,8 @@ import {
 } from '../model/series.js'
 import { ODDITIES, type ReadResult, type Rejected, type TickerBars, type Warning, type WarningKind } from './feed.js'
 import { type Bar, GrowingBars, type Order } from './growing-bars.js'
-import type { Role } from './layout.js'
-import { Rejections, refuseUnfinished } from './refusals.js'
+import type { Role } from './names.js'
+import { Rejections, Remarks, refuseUnfinished } from './refusals.js'
 import { Spill } from './spill.js'
 
 /** Why a row is no bar, and which of its fields is at fault. */
@@ -31,6 +31,12 @@ export interface Places {
   reject(row: number, fault: Fault): Rejected
 }
 
+/** The bars of a whole file, and what is said about them. */
+type Collected = Pick<
+  ReadResult,
+  'rows' | 'tickers' | 'withoutVolume' | 'rejected' | 'remarks' | 'warnings' | 'release'
+>
+
 /** So many bytes of bars are held while a file is read. */
 const MOST_HELD = 80 * 1024 * 1024
 
@@ -40,6 +46,7 @@ const MOST_HELD = 80 * 1024 * 1024
  */
 export class Collector {
   rows = 0
+  readonly remarks = new Remarks()
   readonly #spill = new Spill()
   readonly #mostHeld: number
   #held = 0
@@ -127,17 +134,19 @@ export class Collector {
    * The clean columns; throws BadData when bad rows are not to be skipped, or no row is good. Those of a ticker that waits
    * in the temporary file are read from there whenever they are asked for.
    */
-  finish(prices: Adjustment, divisor = 1): Pick<ReadResult, 'rows' | 'tickers' | 'rejected' | 'warnings' | 'release'> {
+  finish(prices: Adjustment, divisor = 1): Collected {
     this.#rejections.refuse(this.rows)
     // Of a large file nothing is held: whoever looks at its bars needs the room.
     if (this.#isLarge) this.#letGo()
     const tickers: TickerBars[] = []
+    const withoutVolume: string[] = []
     for (const ticker of [...this.#tickers.keys()].sort()) {
       const collected = this.#tickers.get(ticker)!
       // What came in is let go ticker by ticker, so that a large file is not held twice.
       this.#tickers.delete(ticker)
       if (collected.count === 0) continue
       const { bars, rows } = collected.sorted(divisor)
+      if (!collected.hasVolume) withoutVolume.push(ticker)
       tickers.push(collected.isHeld ? { ticker, bars, prices } : waiting(collected, prices, divisor))
       if (collected.areDayBefore)
         for (const [i, day] of bars.days.entries())
@@ -147,7 +156,8 @@ export class Collector {
     if (tickers.length === 0) throw refuseUnfinished(this.#file)
     const warnings = ODDITIES.flatMap(kind => this.#warnings.get(kind) ?? [])
     const release = this.#isLarge ? closing(this.#spill) : null
-    return { rows: this.rows, tickers, rejected: this.#rejections.rows, warnings, release }
+    const said = { rejected: this.#rejections.rows, remarks: this.remarks.all, warnings }
+    return { rows: this.rows, tickers, withoutVolume, ...said, release }
   }
 
   #warn(kind: WarningKind, ticker: string, day: Day, row: number, detail: Words): void {

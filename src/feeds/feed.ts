@@ -124,6 +124,7 @@ interface FileRead {
   rows: number
   /** In the order of the file; empty unless `skipBadRows`. */
   rejected: Rejected[]
+  remarks: Remark[]
 }
 
 export interface ReadResult extends FileRead {
@@ -131,6 +132,8 @@ export interface ReadResult extends FileRead {
   format: Format
   /** Sorted by ticker; each has at least one bar. */
   tickers: TickerBars[]
+  /** The tickers of which no row has a volume. */
+  withoutVolume: string[]
   warnings: Warning[]
   adjustmentNote: string
   /** To be called when nobody looks at the bars any more: what memory did not hold goes. null: memory held all. */
@@ -144,7 +147,7 @@ export interface TickerFacts<Kind extends FactKind = FactKind> {
   records: readonly FactRecords[Kind][]
 }
 
-/** Something about a file of facts that its user ought to know: what was left out or assumed, how often, where first. */
+/** Something about a file that its user ought to know: what was left out or assumed, how often, where first. */
 export interface Remark {
   what: Words
   count: number
@@ -158,5 +161,4 @@ export interface FactsResult extends FileRead {
   format: string
   /** By ticker, then kind; each has at least one record. */
   facts: TickerFacts[]
-  remarks: Remark[]
 }

@@ -48,6 +48,7 @@ interface Piece {
 export class GrowingBars {
   readonly ticker: string
   count = 0
+  hasVolume = false
   readonly #spill: Spill
   readonly #waiting: Piece[] = []
   /** Those that are held, with room for more, and how many they are. */
@@ -216,6 +217,7 @@ export class GrowingBars {
     volume[place] = bar.volume
     unadjusted[place] = bar.unadjusted
     if (!Number.isNaN(bar.unadjusted)) this.#isAdjusted = true
+    if (!Number.isNaN(bar.volume)) this.hasVolume = true
   }
 }
 

@@ -2,7 +2,8 @@ import { BadData, quoted } from '../errors.js'
 import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
 import type { Format } from './feed.js'
 import { isObject, type Names, type Path } from './json-text.js'
-import { type Columns, checkSpan, layoutOf, missingFrom, ROLES, vendorOrder } from './layout.js'
+import { type Columns, checkSpan, layoutOf, missingFrom, vendorOrder } from './layout.js'
+import { ROLES } from './names.js'
 import { MAX_FIELDS } from './row.js'
 
 /** Rows of bars inside a JSON document, whatever its shape. */
@@ -133,7 +134,6 @@ function objectTable(file: string, list: readonly unknown[], at: Path): JsonTabl
     names.includes('t') && !names.includes('ticker') ? names.map(name => (name === 'T' ? 'ticker' : name)) : names
   const columns = barColumns(file, meant)
   if (columns === null) return null
-  if (names[columns.ticker ?? -1] === 'name') delete columns.ticker
   // Of a row what is read alone: a few million rows may have hundreds of other keys.
   const roles = Object.keys(columns) as (keyof typeof columns)[]
   const read = roles.map(role => names[columns[role]!]!)

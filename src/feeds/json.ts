@@ -15,7 +15,8 @@ import {
   wordsOfOthers,
 } from './json-tables.js'
 import { isObject, JsonText, type Names, type Path, shaped } from './json-text.js'
-import { givenTicker, ROLES, tickerOfFile } from './layout.js'
+import { givenTicker, tickerOfFile } from './layout.js'
+import { ROLES } from './names.js'
 import { adjustmentOf, latestBar, PriceRows, severalTickers } from './price-rows.js'
 import { refuseJson, refuseUnfinished } from './refusals.js'
 import { Row } from './row.js'

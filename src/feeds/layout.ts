@@ -2,13 +2,9 @@ import { basename } from 'node:path'
 import { BadData, invalid, parameter, quoted, sentence } from '../errors.js'
 import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
 import type { Format } from './feed.js'
+import { DOUBTFUL_TICKERS, PRICES, plainName, ROLES, type Role, SPELLINGS } from './names.js'
 import type { Source } from './source.js'
 import { isEpoch } from './values.js'
-
-/** What a column can mean. */
-export const ROLES = ['ticker', 'date', 'time', 'open', 'high', 'low', 'close', 'volume', 'adj_close'] as const
-export type Role = (typeof ROLES)[number]
-export const PRICES = ['open', 'high', 'low', 'close'] as const
 
 /** Where each role stands in a row. */
 export type Columns = Partial<Record<Role, number>>
@@ -19,32 +15,6 @@ export interface Layout {
   columns: Columns
   /** A ticker that the header itself names (`AAPL.Open`). */
   ticker: string | null
-}
-
-/** Spellings of each role without case, blanks and signs, the best first; '' is a column without a name. */
-const SPELLINGS: Record<Role, readonly string[]> = {
-  ticker: ['ticker', 'symbol', 'tickersymbol', 'stock', 'tic', 'code', 'name'],
-  date: [
-    'date',
-    'datetime',
-    'timestamp',
-    'tradedate',
-    'tradingdate',
-    'tradingday',
-    'day',
-    'dtyyyymmdd',
-    'index',
-    'opentime',
-    'time',
-    't',
-  ],
-  time: ['time'],
-  open: ['open', 'o', 'openprice'],
-  high: ['high', 'h', 'highprice'],
-  low: ['low', 'l', 'lowprice'],
-  close: ['close', 'c', 'closeprice', 'closelast', 'last', 'price'],
-  volume: ['volume', 'vol', 'v'],
-  adj_close: ['adjclose', 'adjustedclose', 'adjusted', 'adjcloseprice'],
 }
 
 /** Orders of the columns in which vendors give bars without a header: their names, the first a time since 1970. */
@@ -86,21 +56,38 @@ export function spells(name: string, roles: readonly Role[] = ROLES): boolean {
 }
 
 /**
- * What the columns of a header mean. Throws BadData when two columns of one name claim a role, or when several tickers
- * stand side by side. Roles that no column has are absent; whether they are needed is the caller's question.
+ * The meaning of each column of a header. Throws BadData when two columns of one name claim a role, or when several tickers
+ * are side by side. Roles without a column are absent; the caller knows which are needed.
+ * @param first the first row, which decides whether a column such as `name` holds tickers
  */
-export function layoutOf(file: string, line: number, header: readonly string[]): Layout {
+export function layoutOf(file: string, line: number, header: readonly string[], first?: readonly string[]): Layout {
   const prefix = prefixOf(file, line, header)
-  const names = header.map(name => plain(prefix === null ? name : name.replace(`${prefix}.`, '')))
+  const own = prefix === null ? header : header.map(name => name.replace(`${prefix}.`, ''))
+  const names = own.map(plain)
+  const bare = own.map(name => plain(name.replace(UNIT, '')))
   const columns: Columns = {}
   for (const role of ROLES) {
-    const spelling = SPELLINGS[role].find(text => names.includes(text))
+    const spelling = SPELLINGS[role].find(text => names.includes(text) || bare.includes(text))
     if (spelling === undefined) continue
-    columns[role] = placeOfName({ file, line }, header, names, spelling)
+    columns[role] = placeOfName({ file, line }, header, names.includes(spelling) ? names : bare, spelling)
   }
   if (columns.date === undefined && names[0] === '') columns.date = 0
   if (columns.time === columns.date) delete columns.time
+  const volume = columns.volume ?? own.findIndex(name => VOLUME_OF.test(name))
+  if (volume >= 0) columns.volume = volume
+  const ticker = columns.ticker ?? names.findIndex((name, i) => isTickerColumn(name, first?.[i]))
+  if (ticker >= 0) columns.ticker = ticker
   return { format: prefix === null ? formatOf(header, names) : 'quantmod', names: header, columns, ticker: prefix }
+}
+
+/** A unit behind a name: `Volume (BTC)`, `开盘价(元)`. */
+const UNIT = /\s*[(（][^()（）]*[)）]\s*$/
+
+/** The volume of a pair in one of its currencies: `Volume BTC`. */
+const VOLUME_OF = /^volume (?!ma$)[a-z0-9]{2,10}$/i
+
+function isTickerColumn(name: string, first: string | undefined): boolean {
+  return DOUBTFUL_TICKERS.includes(name) && first !== undefined && parseTicker(first) === first
 }
 
 /** The roles that daily bars need and a layout lacks. */
@@ -111,11 +98,6 @@ export function missingFrom(columns: Columns): Role[] {
 /** A plain name without the numbering and the currency that Alpha Vantage puts around its names. */
 function plain(name: string): string {
   return plainName(name.replace(/^\s*\d+[ab]?\. /, '').replace(/ \(USD\)$/, ''))
-}
-
-/** A name of a column without case, blanks and signs. */
-export function plainName(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]/g, '')
 }
 
 /** The ticker before each price (`AAPL.Open`), or null when the prices stand under their own names. */

@@ -5,7 +5,8 @@ import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
 import type { Collector, Fault } from './bars.js'
 import type { Format } from './feed.js'
 import type { Bar, GrowingBars } from './growing-bars.js'
-import { type Columns, PRICES, type Role } from './layout.js'
+import type { Columns } from './layout.js'
+import { PRICES, type Role } from './names.js'
 import type { Misfit, Row } from './row.js'
 import {
   type DateReader,

@@ -1,22 +1,14 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
-import { BadData, NotFound, StorageError, suggest, wrong } from '../errors.js'
+import { BadData, NotFound, parameter, quoted, StorageError, sentence, suggest, type Words, wrong } from '../errors.js'
 import { formatDay } from '../model/day.js'
 import { parseTicker } from '../model/terms.js'
 import { Collector, type Places } from './bars.js'
 import type { FactsResult, Format, Input, ReadOptions, ReadResult } from './feed.js'
-import {
-  checkSpan,
-  givenTicker,
-  type Layout,
-  layoutOf,
-  missingFrom,
-  PRICES,
-  type Role,
-  tickerOfFile,
-} from './layout.js'
+import { checkSpan, givenTicker, type Layout, layoutOf, missingFrom, spells, tickerOfFile } from './layout.js'
+import { PRICES, plainName, type Role } from './names.js'
 import { adjustmentOf, latestBar, type PricePlan, PriceRows } from './price-rows.js'
-import { refuseText } from './refusals.js'
+import { refuseText, shownNames } from './refusals.js'
 import type { Row } from './row.js'
 import { headOf, openSource, type Source } from './source.js'
 import { TextTable } from './text-table.js'
@@ -163,6 +155,8 @@ async function readBarsTable(table: TextTable, layout: Layout): Promise<ReadResu
     reject: (_, { role, reason, field = columns[role] ?? 0 }) => at!.rejected(dialect.delimiter, field, reason),
   }
   const collector = new Collector(file, places, options.skipBadRows ?? false)
+  const symbol = options.ticker === undefined && plan.ticker !== null ? symbolIn(table, layout) : null
+  if (symbol !== null && symbol.value !== plan.ticker) collector.remarks.add(otherSymbol(symbol, plan.ticker!))
   const rows = new PriceRows(plan, collector)
   const { prices, note } = adjustmentOf(columns.adj_close !== undefined, options.prices)
   return collector.whole(async () => {
@@ -183,8 +177,18 @@ function describe(table: TextTable, { columns, names }: Layout, plan: PricePlan)
   const used = Object.entries(columns).map(([role, i]) =>
     names[i] === role ? role : `${role} = ${names[i] || '(unnamed)'}`,
   )
-  return table.words({ columns: used.join(', '), dates: plan.dates.format }, plan.decimal)
+  const read = new Set(Object.values(columns))
+  const unread = names.filter((name, i) => name !== '' && !read.has(i))
+  const more = {
+    columns: used.join(', '),
+    ...(unread.length === 0 ? {} : { 'columns not read': shownNames(unread, MOST_UNREAD) }),
+    dates: plan.dates.format,
+  }
+  return table.words(more, plan.decimal)
 }
+
+/** As many unread columns are named. */
+const MOST_UNREAD = 20
 
 /** Decides, from the first rows and what the user gave, how every row of a table is to be read. */
 async function planTable(table: TextTable, layout: Layout): Promise<PricePlan> {
@@ -207,16 +211,43 @@ async function planTable(table: TextTable, layout: Layout): Promise<PricePlan> {
   }
 }
 
+/** Columns of one value that is no ticker, whatever it looks like. */
+const NO_SYMBOL =
+  /curr|ccy|series|exch|market|mic|interval|timeframe|period|^per$|type|class|isin|cusip|figi|status|source|unit/
+
+/** An unread column of which the first rows hold one text that may be the ticker. */
+function symbolIn({ dialect }: TextTable, { names, columns, ticker }: Layout): { name: string; value: string } | null {
+  if (ticker !== null || dialect.ticker !== null || dialect.header === null) return null
+  const read = new Set(Object.values(columns))
+  for (const [i, name] of names.entries()) {
+    const value = dialect.samples[0]![i] ?? ''
+    const isSymbol = parseTicker(value) === value && /[A-Z]{2}|[A-Z].*\d|\d.*[A-Z]|^0\d{4,5}$/.test(value)
+    if (read.has(i) || !isSymbol || NO_SYMBOL.test(plainName(name))) continue
+    if (dialect.samples.every(fields => fields[i] === value)) return { name, value }
+  }
+  return null
+}
+
+function otherSymbol({ name, value }: { name: string; value: string }, ticker: string): Words {
+  const what = `the ticker ${ticker} is the name of the file, and the column ${quoted(name)}, which is not read, has only ${quoted(value)}`
+  return sentence`${what}; ${parameter('ticker', value)} if that is the ticker`
+}
+
+/** The column of volume, or another one where the first rows have only zeros there: MetaTrader counts ticks. */
+function tradedVolume({ columns, names }: Layout, samples: readonly string[][]): number | undefined {
+  const isTraded = (column: number) => samples.some(fields => /[1-9]/.test(fields[column] ?? ''))
+  const { volume } = columns
+  if (volume === undefined || isTraded(volume)) return volume
+  const others = names.flatMap((name, i) => (spells(name, ['volume']) && isTraded(i) ? [i] : []))
+  return others[0] ?? volume
+}
+
 /** What the columns mean; null when they are not those of daily bars. */
 function barsLayout({ file, dialect }: TextTable): Layout | null {
-  const layout = layoutOf(file, dialect.headerLine, dialect.names)
+  const layout = layoutOf(file, dialect.headerLine, dialect.names, dialect.samples[0])
   if (missingFrom(layout.columns).length > 0) return null
-  const { ticker } = layout.columns
-  // A column "name" may hold names of companies as well as tickers.
-  if (ticker !== undefined && /^name$/i.test(layout.names[ticker]!.trim())) {
-    const first = dialect.samples[0]![ticker] ?? ''
-    if (parseTicker(first) !== first) delete layout.columns.ticker
-  }
+  const volume = tradedVolume(layout, dialect.samples)
+  if (volume !== undefined) layout.columns.volume = volume
   if (layout.format === 'binance') checkSpan(file, layout.names, dialect.samples[0]!)
   if (dialect.ticker !== null) return { ...layout, format: 'yfinance' }
   const isLean = dialect.samples.every(fields => /^\d{8} \d{2}:\d{2}$/.test(fields[0] ?? ''))

@@ -1,6 +1,6 @@
-import { BadData, counted, parameter, quoted, remedy, sentence, type Words } from '../errors.js'
+import { BadData, counted, parameter, quoted, remedy, sentence, type Words, worded } from '../errors.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../model/facts.js'
-import type { Rejected } from './feed.js'
+import type { Rejected, Remark } from './feed.js'
 import { type Layout, missingFrom } from './layout.js'
 
 /** What to import instead of facts that cannot be read. */
@@ -122,15 +122,37 @@ function has(...names: string[]): (keys: Keys) => boolean {
   return keys => names.every(name => keys.has(name))
 }
 
-function shownNames(names: readonly string[]): string {
-  const some = names.slice(0, 8).map(name => (name === '' ? '(unnamed)' : quoted(name).slice(1, -1)))
-  return some.join(', ') + (names.length > 8 ? ` and ${names.length - 8} more` : '')
+/** Names of columns or keys, the first of them where there are many. */
+export function shownNames(names: readonly string[], most = 8): string {
+  const some = names.slice(0, most).map(name => (name === '' ? '(unnamed)' : quoted(name).slice(1, -1)))
+  return some.join(', ') + (names.length > most ? ` and ${names.length - most} more` : '')
 }
 
 /** The project's own table of one kind of facts, by the columns that it must have, and those of figures. */
 function ownColumns(kind: FactKind): string {
   const columns = FACT_COLUMNS[kind].filter(({ required, holds }) => required || holds === 'number')
   return `${kind}.csv with ${['ticker', ...(columns.length === 0 ? FACT_COLUMNS[kind] : columns).map(({ name }) => name)].join(', ')}`
+}
+
+/** As many places of a remark are shown. */
+const SHOWN = 3
+
+/** What was left out or assumed of a file. The same words again are counted. */
+export class Remarks {
+  readonly #remarks = new Map<string, Remark>()
+
+  /** @param first the place (`file:line`) or value, where there is one */
+  add(what: Words, first?: string): void {
+    const text = worded(what)
+    const remark = this.#remarks.get(text) ?? { what, count: 0, first: [] }
+    this.#remarks.set(text, remark)
+    remark.count++
+    if (first !== undefined && remark.first.length < SHOWN && !remark.first.includes(first)) remark.first.push(first)
+  }
+
+  get all(): Remark[] {
+    return [...this.#remarks.values()]
+  }
 }
 
 /** The bad rows of a file: kept where they are to be skipped, otherwise the first of them and the number of the others. */

@@ -20,6 +20,8 @@ export interface Field<Band extends string = BandName> {
   tier: Tier
   /** What it stands on: the bars alone, dated facts too, or also the other tickers of the sector. */
   needs: 'bars' | 'facts' | 'sector'
+  /** Whether it has no band where the volume is unknown. */
+  usesVolume?: true
   /** The vocabulary, in order of severity where there is one. */
   bands: readonly Band[]
   /** What the field tells, in one line. */

@@ -1,6 +1,7 @@
-import { BadData, InvalidParameter, NotFound, NotWritten, parameter, remedy, sentence } from '../errors.js'
+import { BadData, counted, InvalidParameter, NotFound, NotWritten, parameter, remedy, sentence } from '../errors.js'
 import { SHOWN } from '../feeds/bars.js'
-import type { Input, ReadResult, TickerBars, TickerFacts, Warning } from '../feeds/feed.js'
+import type { Input, ReadResult, Remark, TickerBars, TickerFacts, Warning } from '../feeds/feed.js'
+import { FIELDS } from '../fields/index.js'
 import { Behind, type PartLoaded } from '../local/cache.js'
 import { companyOf } from '../local/sectors.js'
 import { type Day, formatDay } from '../model/day.js'
@@ -61,6 +62,16 @@ function withOddities(
     if (warning.count++ < SHOWN) warning.first.push({ ticker, date: formatDay(day), place: file, detail })
   }
   return [...all.values()]
+}
+
+/** Names the fields that stay empty for tickers without volume. */
+function volumeRemarks(withoutVolume: readonly string[], tickers: number): Remark[] {
+  const count = withoutVolume.length
+  if (count === 0) return []
+  const fields = FIELDS.filter(field => field.usesVolume).map(({ name }) => name)
+  const of = tickers === 1 ? '' : ` of ${count === tickers ? 'any ticker' : counted(count, 'ticker')}`
+  const what = `no volume${of}: ${fields.join(' and ')} stay empty`
+  return [{ what, count: 1, first: count === tickers ? [] : withoutVolume.slice(0, SHOWN) }]
 }
 
 /** What could not be written of a file, beside what of it was. */
@@ -352,12 +363,13 @@ export class Importer {
       const { reports, barless, doubts } = await this.#takeFacts(result.facts, result, options)
       return { ...result, facts: reports, without_bars: barless, doubts }
     }
-    const { release, tickers, ...found } = result
+    const { release, tickers, withoutVolume, ...found } = result
     this.#run.keep(release)
     const sourced = tickers.map(ticker => sourcedOf(ticker, found))
     const { reports, refused, oddities, resumed } = await this.#takeBars(sourced, options)
     const warnings = withOddities(found, oddities)
-    return { ...found, tickers: reports, refused, warnings, ...(resumed > 0 && { resumed }) }
+    const remarks = [...found.remarks, ...volumeRemarks(withoutVolume, tickers.length)]
+    return { ...found, tickers: reports, refused, remarks, warnings, ...(resumed > 0 && { resumed }) }
   }
 
   /** @param onRefused asked before anything is written */

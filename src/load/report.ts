@@ -60,7 +60,7 @@ export interface RefusedTicker {
   message: Words
 }
 
-export interface BarsReport extends Omit<ReadResult, 'tickers' | 'release'> {
+export interface BarsReport extends Omit<ReadResult, 'tickers' | 'withoutVolume' | 'release'> {
   tickers: TickerReport[]
   refused: RefusedTicker[]
   /** How many tickers an import of the same was stopped after, where this one goes on; they stand here as unchanged. */

@@ -1,4 +1,4 @@
-import { PRICES } from '../feeds/layout.js'
+import { PRICES } from '../feeds/names.js'
 import { countBelow, countUpTo, type Day } from '../model/day.js'
 import type { Split } from '../model/facts.js'
 import { type Adjustment, gapBetween, isJump, jumpBetween, type Series, usualGap } from '../model/series.js'

@@ -34,6 +34,23 @@ describe('bands import', () => {
     expect(out).toMatch(/AAPL +adjusted +1,260 +0 +0 +1,260 +2013-05-13 +2018-05-11/)
   })
 
+  test('names columns that are not read, and the fields that stay empty without volume', async () => {
+    const file = write('A.csv', 'date,open,high,low,close,spread\n2020-01-02,1,2,1,2,10\n')
+    const { out } = await ask(`import ${file}`, { terminal: 200, env: { NO_COLOR: '1' } })
+    expect(out).toContain('columns not read spread')
+    expect(out).toContain('no volume: volume_ratio_band and accumulation_state stay empty')
+    const [{ remarks }] = JSON.parse((await ask(`import ${file} --json`)).out).files
+    const what = 'no volume: volume_ratio_band and accumulation_state stay empty'
+    expect(remarks).toEqual([{ what, count: 1, first: [] }])
+    const both = write(
+      'two.csv',
+      `ticker,date,open,high,low,close,volume\nB,2020-01-02,1,2,1,2,\nC,2020-01-02,1,2,1,2,3\n`,
+    )
+    expect((await ask(`import ${both}`, { terminal: 200, env: { NO_COLOR: '1' } })).out).toContain(
+      'no volume of 1 ticker: volume_ratio_band and accumulation_state stay empty; first: B',
+    )
+  })
+
   test('changes nothing the second time', async () => {
     const report = async (): Promise<object> =>
       JSON.parse((await ask(`import ${BARS}/AAPL.csv --json`)).out).files[0].tickers[0]

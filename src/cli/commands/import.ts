@@ -249,6 +249,7 @@ function document({ report, rejects }: Imported): Row {
   const rejected = report.rejected.map(({ line, column, reason, text }) => {
     return { line, column, reason: withOptions(reason), text }
   })
+  const remarks = report.remarks.map(({ what, ...more }) => ({ what: withOptions(what), ...more }))
   if (report.holds === 'bars') {
     const { adjustmentNote: adjustment, tickers } = report
     const warnings = report.warnings.map(({ first, ...warning }) => ({
@@ -257,11 +258,10 @@ function document({ report, rejects }: Imported): Row {
     }))
     const refused = report.refused.map(({ message, ...more }) => ({ ...more, message: withOptions(message) }))
     const { resumed } = report
-    return { ...read, ...(resumed && { resumed }), adjustment, tickers, refused, rejected, rejects, warnings }
+    return { ...read, ...(resumed && { resumed }), adjustment, tickers, refused, rejected, rejects, remarks, warnings }
   }
   const { facts, without_bars } = report
   const doubts = report.doubts.map(withOptions)
-  const remarks = report.remarks.map(({ what, ...more }) => ({ what: withOptions(what), ...more }))
   return { ...read, facts, without_bars, doubts, rejected, remarks, rejects }
 }
 
@@ -332,7 +332,7 @@ function total(numbers: readonly number[]): number {
 
 /** What there is to know about a file: of bars what looks odd, of facts what was left out or assumed, with first places. */
 function noteLines(report: FileReport): string[] {
-  if (report.holds === 'facts') return remarkLines(report)
+  if (report.holds === 'facts') return [...remarkLines(report), ...factLines(report)]
   const warnings = report.warnings.map(({ kind, count: found, first: [first] }) => {
     const where =
       first === undefined ? '' : `, first at ${first.place}: ${first.ticker} ${first.date} ${withOptions(first.detail)}`
@@ -341,17 +341,21 @@ function noteLines(report: FileReport): string[] {
   const { resumed = 0 } = report
   const stopped =
     resumed === 0 ? [] : [`goes on where an import of the same was stopped: after ${count(resumed, 'ticker')}`]
-  return [...stopped, ...report.tickers.flatMap(ticker => ticker.note ?? []), ...warnings]
+  return [...stopped, ...report.tickers.flatMap(ticker => ticker.note ?? []), ...remarkLines(report), ...warnings]
 }
 
-function remarkLines({ file, remarks, without_bars, doubts }: FactsReport): string[] {
-  const lines = remarks.map(({ what, count, first }) => {
+function remarkLines({ file, remarks }: FileReport): string[] {
+  return remarks.map(({ what, count, first }) => {
     const often = count === 1 ? '' : ` (${whole(count)} times)`
     const places = first.map(place => (place.startsWith(`${file}:`) ? `line ${place.slice(file.length + 1)}` : place))
     return `${withOptions(what)}${often}${places.length === 0 ? '' : `; first: ${places.join(', ')}${count > places.length ? ' …' : ''}`}`
   })
-  if (without_bars > 0) lines.push(`${count(without_bars, 'ticker')} without bars yet: no field stands on their facts`)
-  return [...lines, ...doubts.map(doubt => `warning: ${withOptions(doubt)}`)]
+}
+
+function factLines({ without_bars, doubts }: FactsReport): string[] {
+  const barless =
+    without_bars === 0 ? [] : [`${count(without_bars, 'ticker')} without bars yet: no field stands on their facts`]
+  return [...barless, ...doubts.map(doubt => `warning: ${withOptions(doubt)}`)]
 }
 
 function rejectLines({ file, rejected }: FileReport, rejects: string | null): string[] {

@@ -11,7 +11,8 @@ import {
   type Security,
   type Split,
 } from '../../model/facts.js'
-import { layoutOf, plainName } from '../layout.js'
+import { layoutOf } from '../layout.js'
+import { plainName } from '../names.js'
 import { isDated, refuseLayout } from '../refusals.js'
 import type { TextTable } from '../text-table.js'
 import { addEarnings, checkKnown, FACTS_FORMATS, type FactsFormat } from './formats.js'

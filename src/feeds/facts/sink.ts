@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { BadData, parameter, sentence, type Words, worded } from '../../errors.js'
+import { BadData, parameter, sentence, type Words } from '../../errors.js'
 import type { Day } from '../../model/day.js'
 import {
   FACT_COLUMNS,
@@ -11,12 +11,12 @@ import {
   opinionOf,
 } from '../../model/facts.js'
 import { parseTicker } from '../../model/terms.js'
-import type { FactsResult, Remark, TickerFacts } from '../feed.js'
-import { givenTicker, plainName, stem, tickerOfSymbol } from '../layout.js'
+import type { FactsResult, TickerFacts } from '../feed.js'
+import { givenTicker, stem, tickerOfSymbol } from '../layout.js'
+import { plainName } from '../names.js'
 import { latestBar } from '../price-rows.js'
+import { Remarks } from '../refusals.js'
 import { BadCell } from './rows.js'
-
-const SHOWN = 3
 
 /** A grade with its time of day, and where it stands. */
 export interface TimedGrade {
@@ -61,7 +61,7 @@ export class FactsSink {
   /** The last day on which anything can be known: tomorrow. */
   readonly latest: Day
   readonly #facts = new Map<string, Map<FactKind, FactRecord[]>>()
-  readonly #remarks = new Map<string, Remark>()
+  readonly #remarks = new Remarks()
   /** What was said once, and where. */
   readonly #said = new Map<string, { said: string; place: string }>()
 
@@ -88,11 +88,7 @@ export class FactsSink {
 
   /** Counts something to be said, with the place (`file:line`) or value where it is met. */
   remark(what: Words, first: string): void {
-    const text = worded(what)
-    const remark = this.#remarks.get(text) ?? { what, count: 0, first: [] }
-    this.#remarks.set(text, remark)
-    remark.count++
-    if (remark.first.length < SHOWN && !remark.first.includes(first)) remark.first.push(first)
+    this.#remarks.add(what, first)
   }
 
   /** Grades go in order of their times: of two of one firm on one day the later one stands. */
@@ -121,7 +117,7 @@ export class FactsSink {
         return records === undefined ? [] : [{ ticker, kind, records }]
       }),
     )
-    const remarks = [...this.#remarks.values()]
+    const remarks = this.#remarks.all
     return { holds: 'facts', file, format, dialect: {}, header: null, rows, facts, rejected: [], remarks, ...more }
   }
 }

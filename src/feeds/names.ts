@@ -1,0 +1,138 @@
+/** What a column can mean. */
+export const ROLES = ['ticker', 'date', 'time', 'open', 'high', 'low', 'close', 'volume', 'adj_close'] as const
+export type Role = (typeof ROLES)[number]
+export const PRICES = ['open', 'high', 'low', 'close'] as const
+
+/** Names of columns by role, the best first. Case, blanks, accents and signs do not count. */
+type Names = Partial<Record<Role, string>>
+
+/** English names, and those of vendors: NSE, Bloomberg, Refinitiv, CRSP, Compustat, Tushare, MetaTrader. */
+const ENGLISH: Names = {
+  ticker: `ticker, symbol, ticker symbol, stock, tic, code, ts_code, stock code, security code, wind code, secid,
+    TckrSymb, RIC`,
+  date: `date, datetime, timestamp, trade date, trading date, trading day, day, DTYYYYMMDD, index, open time, time, t,
+    exchange date, TradDt, datadate, date/time`,
+  time: 'time',
+  open: 'open, o, open price, PX_OPEN, OPEN_PRC, OPENPRC, OpnPric, prcod',
+  high: 'high, h, high price, PX_HIGH, HIGH_1, ASKHI, HghPric, prchd',
+  low: 'low, l, low price, PX_LOW, LOW_1, BIDLO, LwPric, prcld',
+  close: 'close, c, close price, close/last, last, price, last price, PX_LAST, TRDPRC_1, PRC, ClsPric, prccd',
+  volume: `volume, vol, v, PX_VOLUME, ACVOL_UNS, real volume, TOTTRDQTY, TtlTradgVol, total traded quantity, traded quantity,
+    traded volume, total volume, trade volume, share volume, shares traded, no. of shares, NO_OF_SHRS, cshtrd, quantity,
+    qty, TICKVOL, tick volume, volumefrom`,
+  adj_close: 'adj close, adjusted close, adjusted, adj close price, close adj, close adjusted',
+}
+
+/** Names of columns that may hold tickers or something else. They count where the first row has a ticker. */
+const DOUBTFUL = 'instrument, instrument id, security, asset, pair, coin, contract, name'
+
+const LANGUAGES: Readonly<Record<string, Names>> = {
+  German: {
+    ticker: 'Kürzel, Tickersymbol, WKN',
+    date: 'Datum, Handelstag',
+    open: 'Eröffnung, Eröffnungskurs, Eröffn., Eröffnungspreis, Erster, Anfang',
+    high: 'Hoch, Höchst, Höchstkurs, Höchster, Tageshoch, Hochkurs',
+    low: 'Tief, Tiefst, Tiefstkurs, Tiefster, Tagestief, Tiefkurs, Niedrig',
+    close: 'Schluss, Schlusskurs, Schlußkurs, Schlussk., Zuletzt, Letzter, Kurs',
+    volume: 'Stück, Stücke, Stuecke, Volumen, Handelsvolumen, Gehandelte Stücke',
+    adj_close: 'Schlusskurs bereinigt, Bereinigter Schlusskurs, Adj. Schluss',
+  },
+  French: {
+    ticker: 'Symbole',
+    open: 'Ouverture, Ouv., Premier',
+    high: 'Haut, Plus haut, Le plus haut, +Haut',
+    low: 'Bas, Plus bas, Le plus bas, +Bas',
+    close: 'Clôture, Fermeture, Dernier, Cours de clôture, Clôt.',
+    volume: 'Volumes, Titres échangés',
+    adj_close: 'Clôture ajustée, Cours ajusté',
+  },
+  Spanish: {
+    ticker: 'Símbolo',
+    date: 'Fecha',
+    open: 'Apertura, Abrir',
+    high: 'Máximo, Máx., Alto',
+    low: 'Mínimo, Mín., Bajo',
+    close: 'Cierre, Último, Precio de cierre, Cerrar',
+    volume: 'Volumen',
+    adj_close: 'Cierre ajustado, Cierre aj.',
+  },
+  Italian: {
+    ticker: 'Simbolo',
+    date: 'Data',
+    open: 'Apertura, Aperto',
+    high: 'Massimo, Max, Massima',
+    low: 'Minimo, Min, Minima',
+    close: 'Chiusura, Ultimo, Prezzo di chiusura',
+    volume: 'Volumi, Quantità',
+    adj_close: 'Chiusura rettificata, Chiusura adj',
+  },
+  Portuguese: {
+    ticker: 'Ativo, Código de negociação',
+    date: 'Data',
+    open: 'Abertura',
+    high: 'Máxima, Máximo, Alta',
+    low: 'Mínima, Mínimo, Baixa',
+    close: 'Fechamento, Fecho, Última, Último',
+    volume: 'Volume negociado, Quantidade',
+    adj_close: 'Fechamento ajustado, Fechamento aj.',
+  },
+  Chinese: {
+    ticker: '股票代码, 证券代码, 代码, 股票代碼, 證券代號, 合约代码',
+    date: '日期, 交易日期, 时间, 日期/时间, 交易日, 交易时间, 時間',
+    open: '开盘, 开盘价, 今开, 開盤, 開盤價',
+    high: '最高, 最高价, 最高價',
+    low: '最低, 最低价, 最低價',
+    close: '收盘, 收盘价, 收盤, 收盤價',
+    volume: '成交量, 成交数量, 成交股數, 总手',
+    adj_close: '复权收盘价, 后复权收盘价, 前复权收盘价',
+  },
+  Japanese: {
+    ticker: '銘柄コード, 証券コード, コード',
+    date: '日付, 年月日, 日時, 取引日',
+    open: '始値',
+    high: '高値',
+    low: '安値',
+    close: '終値',
+    volume: '出来高, 売買高',
+    adj_close: '調整後終値, 修正後終値',
+  },
+  Korean: {
+    ticker: '종목코드',
+    date: '날짜, 일자',
+    open: '시가',
+    high: '고가',
+    low: '저가',
+    close: '종가',
+    volume: '거래량',
+  },
+  Polish: {
+    date: 'Data',
+    open: 'Otwarcie',
+    high: 'Najwyższy, Najwyzszy',
+    low: 'Najniższy, Najnizszy',
+    close: 'Zamknięcie, Zamkniecie',
+    volume: 'Wolumen',
+  },
+}
+
+/** A name of a column without case, blanks, accents and signs. */
+export function plainName(name: string): string {
+  if (/^[\x20-\x7e]*$/.test(name)) return name.toLowerCase().replace(/[^a-z0-9]/g, '')
+  return name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll('ß', 'ss')
+    .replace(/[^\p{L}\p{N}]/gu, '')
+}
+
+const namesIn = (text = ''): string[] => text.split(',').map(plainName)
+
+/** The plain names of each role, the best first; a column without a name is ''. */
+export const SPELLINGS = Object.fromEntries(
+  ROLES.map(role => {
+    const all = [ENGLISH, ...Object.values(LANGUAGES)].flatMap(names => (role in names ? namesIn(names[role]) : []))
+    return [role, [...new Set(all)]]
+  }),
+) as unknown as Record<Role, readonly string[]>
+
+export const DOUBTFUL_TICKERS: readonly string[] = namesIn(DOUBTFUL)

@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest'
+import { worded } from '../../src/errors.js'
+import { FIELDS } from '../../src/fields/index.js'
+import { type Bar, randomBars } from '../support/bars.js'
+import { only, read, rowsOf } from './files.js'
+
+/** Files as people have them: simulated bars in the shapes of the exports of tools. */
+
+const BARS = randomBars(27, { length: 40, start: '2024-01-02', price: 160, tick: 0.01 })
+const WANTED = BARS.map(({ date, open, high, low, close, volume }) => [date, open, high, low, close, volume])
+
+const table = (header: string, row: (bar: Bar, i: number) => readonly unknown[], delimiter = ',') =>
+  `${[header, ...BARS.map((bar, i) => row(bar, i).join(delimiter))].join('\n')}\n`
+const bare = ({ date, open, high, low, close, volume }: Bar) => [date, open, high, low, close, volume]
+const plain = (header: string) => table(header, bare)
+const compact = (date: string) => date.replaceAll('-', '')
+
+/** The number as Excel in German writes it: `16.543,00`. */
+const german = (value: number | null) =>
+  String(value)
+    .replace('.', ',')
+    .replace(/\B(?=(\d{3})+(?!\d))(?<!,\d*)/g, '.')
+
+describe('a column of symbols', () => {
+  const tushare = table(
+    'ts_code,trade_date,open,high,low,close,pre_close,change,vol',
+    ({ date, open, high, low, close, volume }) =>
+      ['600519.SH', compact(date), open, high, low, close, open, 0, volume] as const,
+  )
+
+  it.each([
+    'ts_code',
+    'code',
+    'secid',
+    'instrument',
+    'stock',
+    '股票代码',
+    'TckrSymb',
+    'security',
+    'pair',
+    '銘柄コード',
+  ])('is known as %s', async name => {
+    const bars = only(await read('file.csv', tushare.replace('ts_code', name)))
+    expect(bars.ticker).toBe('600519.SH')
+    expect(rowsOf(bars)).toEqual(WANTED)
+  })
+
+  it('of another name is pointed out where the ticker is the name of the file', async () => {
+    const { tickers, remarks } = await read('prices.csv', tushare.replace('ts_code', 'thing'))
+    expect(tickers[0]!.ticker).toBe('PRICES')
+    expect(remarks.map(({ what }) => worded(what))).toEqual([
+      'the ticker PRICES is the name of the file, and the column "thing", which is not read, has only "600519.SH"; ticker 600519.SH if that is the ticker',
+    ])
+    for (const name of ['currency', 'series', 'Exchange'])
+      expect((await read('prices.csv', tushare.replace('ts_code', name))).remarks).toEqual([])
+    expect((await read('prices.csv', tushare.replace('ts_code', 'thing'), { ticker: 'A' })).remarks).toEqual([])
+  })
+
+  it('that holds names of companies is not read', async () => {
+    const text = table('date,open,high,low,close,volume,security', bar => [...bare(bar), 'Apple Inc.'])
+    const { tickers, dialect } = await read('AAPL.csv', text)
+    expect(tickers[0]!.ticker).toBe('AAPL')
+    expect(dialect['columns not read']).toBe('security')
+  })
+})
+
+describe('a column of volume', () => {
+  it.each([
+    'TOTTRDQTY',
+    'TtlTradgVol',
+    'Total Traded Quantity',
+    'No. of Shares',
+    'PX_VOLUME',
+    'Volume (BTC)',
+    'Volume BTC',
+    '成交量(股)',
+    'Stück',
+  ])('is known as %s', async name => {
+    const { tickers, withoutVolume } = await read('X.csv', plain(`date,open,high,low,close,${name}`))
+    expect(rowsOf(tickers[0]!)).toEqual(WANTED)
+    expect(withoutVolume).toEqual([])
+  })
+
+  it('is that of ticks where only they are counted', async () => {
+    const both = (volume: (bar: Bar) => number | null) =>
+      table(
+        '<DATE>\t<OPEN>\t<HIGH>\t<LOW>\t<CLOSE>\t<TICKVOL>\t<VOL>\t<SPREAD>',
+        ({ date, ...bar }) => [
+          date.replaceAll('-', '.'),
+          ...bare({ date, ...bar }).slice(1),
+          volume({ date, ...bar }),
+          3,
+        ],
+        '\t',
+      )
+    expect(
+      rowsOf(
+        only(
+          await read(
+            'EURUSD.csv',
+            both(() => 0),
+          ),
+        ),
+      ),
+    ).toEqual(WANTED)
+    const traded = rowsOf(
+      only(
+        await read(
+          'EURUSD.csv',
+          both(() => 7),
+        ),
+      ),
+    )
+    expect(traded.map(row => row[5])).toEqual(BARS.map(() => 7))
+  })
+
+  it('that is missing or empty is named, with the fields that stay empty', async () => {
+    expect((await read('X.csv', plain('date,open,high,low,close,spread'))).withoutVolume).toEqual(['X'])
+    const some = 'ticker,date,open,high,low,close,volume\nA,2024-01-02,1,1,1,1,\nB,2024-01-02,1,1,1,1,5\n'
+    expect((await read('X.csv', some)).withoutVolume).toEqual(['A'])
+    const named = FIELDS.filter(({ usesVolume }) => usesVolume).map(({ name }) => name)
+    expect(named).toEqual(['volume_ratio_band', 'accumulation_state'])
+    for (const { name, readings } of FIELDS)
+      expect(/\bvolume\b/.test(readings.toString()), name).toBe(named.includes(name))
+  })
+})
+
+describe('columns that are not read', () => {
+  it('are named', async () => {
+    const row = (bar: Bar) => [...bare(bar), 55.1, '']
+    const { dialect } = await read('X.csv', table('time,open,high,low,close,Volume,RSI,RSI-based MA', row))
+    expect(dialect['columns not read']).toBe('RSI, RSI-based MA')
+    expect((await read('X.csv', plain('date,open,high,low,close,volume'))).dialect).not.toHaveProperty(
+      'columns not read',
+    )
+  })
+})
+
+describe('the words of another language', () => {
+  it.each([
+    ['German', 'Datum;Eröffnung;Hoch;Tief;Schluss;Volumen'],
+    ['German (Ariva)', 'Datum;Erster;Hoch;Tief;Schlusskurs;Stuecke'],
+    ['German (Investing.com)', 'Datum;Eröffn.;Hoch;Tief;Zuletzt;Vol.'],
+    ['French', 'Date;Ouverture;Plus haut;Plus bas;Clôture;Volume'],
+    ['French (Investing.com)', 'Date;Ouv.; Plus Haut;Plus Bas;Dernier;Vol.'],
+    ['Spanish', 'Fecha;Apertura;Máximo;Mínimo;Cierre;Volumen'],
+    ['Spanish (Investing.com)', 'Fecha;Apertura;Máximo;Mínimo;Último;Vol.'],
+    ['Italian', 'Data;Apertura;Massimo;Minimo;Chiusura;Volume'],
+    ['Italian (Investing.com)', 'Data;Apertura;Massimo;Minimo;Ultimo;Vol.'],
+    ['Portuguese', 'Data;Abertura;Máxima;Mínima;Fechamento;Volume'],
+    ['Chinese', '日期;开盘;最高;最低;收盘;成交量'],
+    ['Chinese with units', '日期;开盘价(元);最高价(元);最低价(元);收盘价(元);成交量(股)'],
+    ['Chinese (traditional)', '日期;開盤價;最高價;最低價;收盤價;成交股數'],
+    ['Japanese', '日付;始値;高値;安値;終値;出来高'],
+    ['Korean', '날짜;시가;고가;저가;종가;거래량'],
+    ['Polish (Stooq)', 'Data;Otwarcie;Najwyzszy;Najnizszy;Zamkniecie;Wolumen'],
+    ['German, decomposed', 'Datum;Eröffnung;Hoch;Tief;Schluss;Volumen'.normalize('NFD')],
+    ['German, in capitals', 'DATUM;ERÖFFNUNG;HOCH;TIEF;SCHLUSS;VOLUMEN'],
+  ])('is read: %s', async (_, header) => {
+    const points = table(header, bare, ';')
+    const commas = table(
+      header,
+      ({ date, ...prices }) => [
+        date.split('-').reverse().join('.'),
+        ...bare({ date, ...prices })
+          .slice(1)
+          .map(value => german(value as number)),
+      ],
+      ';',
+    )
+    for (const text of [points, commas]) expect(rowsOf(only(await read('X.csv', text)))).toEqual(WANTED)
+  })
+})
