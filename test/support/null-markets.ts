@@ -1,11 +1,15 @@
+import { readFileSync } from 'node:fs'
 import { type Day, weekdayOf } from '../../src/model/day.js'
 import type { Series } from '../../src/model/series.js'
 import { Random } from '../../src/statistics/random.js'
 
 /** How the returns of a day vary; none of them can be foretold from those before. */
 export const WALKS = ['iid', 'garch', 'student', 'drift'] as const
-/** With `gjr` volatility comes with falls (Glosten, Jagannathan & Runkle 1993), as it does of stocks. */
-export type Walk = (typeof WALKS)[number] | 'gjr'
+/**
+ * With `gjr` volatility comes with falls (Glosten, Jagannathan & Runkle 1993), as it does of stocks. `flipped` takes the
+ * returns of an index and draws their signs, so that volatility follows a real calendar.
+ */
+export type Walk = (typeof WALKS)[number] | 'gjr' | 'flipped'
 
 export interface NullForm {
   walk: Walk
@@ -59,6 +63,7 @@ function weekdays(bars: number): Int32Array {
 
 /** Of unit variance on average. */
 function news(random: Random, { walk, bars }: NullForm): Float64Array {
+  if (walk === 'flipped') return flipped(random, bars)
   const shocks = new Float64Array(bars)
   let variance = 1
   for (let t = 0; t < bars; t++) {
@@ -72,6 +77,27 @@ function news(random: Random, { walk, bars }: NullForm): Float64Array {
     if (walk === 'gjr') variance = 0.05 + (shocks[t]! < 0 ? 0.18 : 0.02) * shocks[t]! ** 2 + 0.85 * variance
   }
   return shocks
+}
+
+/** Consecutive returns of the index from a day drawn at random, each with a sign drawn at random. */
+function flipped(random: Random, bars: number): Float64Array {
+  indexReturns ??= returnsOfIndex()
+  const from = random.below(indexReturns.length - bars + 1)
+  return indexReturns.slice(from, from + bars).map(value => (random.uniform() < 0.5 ? -value : value))
+}
+
+let indexReturns: Float64Array | null = null
+
+/** The S&P 500 from 2000 to 2020, from a development dependency; scaled to unit variance. */
+function returnsOfIndex(): Float64Array {
+  const [header = '', ...rows] = readFileSync('node_modules/vega-datasets/data/sp500-2000.csv', 'utf8')
+    .trim()
+    .split(/\r?\n/)
+  const column = header.split(',').indexOf('close')
+  const close = rows.map(row => Number(row.split(',')[column]))
+  const returns = Float64Array.from(close.slice(1), (value, i) => value / close[i]! - 1)
+  const scale = Math.sqrt(returns.reduce((sum, value) => sum + value ** 2, 0) / returns.length)
+  return returns.map(value => value / scale)
 }
 
 function walked(
