@@ -294,6 +294,9 @@ export class StorageError extends BandsError {
 /** The same where what was being written is not in the store: all that was written before it is, and stays. */
 export class NotWritten extends StorageError {}
 
+/** The file that was written was deleted, moved or replaced meanwhile: under its name lies another file, or none. */
+export class FileLost extends StorageError {}
+
 /** Someone else holds the store's one writing place; try later. */
 export class Busy extends BandsError {
   override readonly name = 'Busy'

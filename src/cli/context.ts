@@ -1,4 +1,4 @@
-import { type InvalidParameter, NotFound, wrong } from '../errors.js'
+import { FileLost, type InvalidParameter, NotFound, wrong } from '../errors.js'
 import type { AnyField, FieldSet } from '../fields/index.js'
 import type { Importer } from '../load/import.js'
 import type { Local } from '../local/local.js'
@@ -290,16 +290,25 @@ export class Context {
     this.#hushed = true
   }
 
-  /** Closes what was opened, and says so when the sample has answered. */
+  /**
+   * Closes what was opened, and says so when the sample has answered. Throws FileLost for a database that was written and
+   * is no longer the file of its name.
+   */
   async close(): Promise<void> {
     this.#progress?.erase()
     this.#forget?.()
     try {
       if (!this.#hushed) await this.#tellSource()
     } finally {
-      // A lock that is lost, or a server that has gone, keeps nothing else from being closed.
-      await Promise.allSettled([...this.#open, this.#opened?.local, this.#asked].map(one => one?.close()))
+      await this.#closeAll()
     }
+  }
+
+  /** A lock that is lost, or a server that has gone, keeps nothing else from being closed. */
+  async #closeAll(): Promise<void> {
+    const all = [...this.#open, this.#opened?.local, this.#asked].map(one => one?.close())
+    for (const ended of await Promise.allSettled(all))
+      if (ended.status === 'rejected' && ended.reason instanceof FileLost) throw ended.reason
   }
 
   #progressKind(): ProgressKind {

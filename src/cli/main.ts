@@ -1,4 +1,4 @@
-import { wrong } from '../errors.js'
+import { FileLost, wrong } from '../errors.js'
 import { wordValue } from '../params/values.js'
 import type { Command, Given } from './command.js'
 import { fieldsIn, fieldsUnlessBroken, hasConfigFile, type Kept, readConfig, SETTINGS } from './config.js'
@@ -9,14 +9,14 @@ import { ClosedPipe, paged, processWorld, type World, widthOf } from './world.js
 /** argv without node and script → exit code. The only place where an error ends, and where a code is decided. */
 export async function main(argv: readonly string[], world: World = processWorld()): Promise<number> {
   const run: { context?: Context } = {}
+  const code = await answer(argv, world, run).catch(error => failed(error, argv, world, run.context))
   try {
-    return await answer(argv, world, run)
+    await run.context?.close()
   } catch (error) {
-    return await failed(error, argv, world, run.context)
-  } finally {
     // What went wrong was told already; a reader that has gone, or a lock that is lost, changes nothing.
-    await run.context?.close().catch(() => {})
+    if (code === 0 && error instanceof FileLost) return failed(error, argv, world, run.context)
   }
+  return code
 }
 
 async function answer(argv: readonly string[], world: World, run: { context?: Context }): Promise<number> {

@@ -448,7 +448,8 @@ export class Importer {
   ): Promise<Pick<TakenFacts, 'reports' | 'barless' | 'doubts'>> {
     const source = { file, format, imported_at: new Date().toISOString() }
     const replaces = (ticker: string, kind: FactKind): boolean => replace && this.#run.isFirst(`${kind} ${ticker}`)
-    const { reports, barless, doubts, sheets, changed, behind } = await takeFacts(this.store, facts, source, replaces)
+    const taken = await this.store.atOneMoment(() => takeFacts(this.store, facts, source, replaces))
+    const { reports, barless, doubts, sheets, changed, behind } = taken
     if (sheets.length > 0) {
       const records = changed.map(derived)
       await this.store.write({ sheets, records, unsettled: behind.keys }, DEFINITIONS_VERSION)

@@ -1,24 +1,40 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, it } from 'vitest'
-import { remedy, StorageError } from '../../src/errors.js'
+import { Readable } from 'node:stream'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { FileLost, remedy, StorageError } from '../../src/errors.js'
 import { readFile } from '../../src/feeds/read.js'
 import { Importer } from '../../src/load/import.js'
 import { formatDay } from '../../src/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import type { BandEvent } from '../../src/model/event.js'
+import { type SimulatedTicker, simulatedTicker } from '../../src/simulate/simulate.js'
+import { copyStore } from '../../src/store/copy.js'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { DRIVER_MAJOR, installedDriver } from '../../src/store/sqlite/driver.js'
+import { openSqliteLists, openSqliteTrials } from '../../src/store/sqlite/lists.js'
 import { MIGRATIONS } from '../../src/store/sqlite/schema.js'
 import { type Store, type TickerSheet, UNDERIVED } from '../../src/store/store.js'
+import { expectEnd, typed } from '../cli/support/run.js'
 import { pulledSeries, simulatedRecord, storeContract } from '../contracts/store.js'
 import { Database } from '../support/database.js'
+import { csv, simulatedRows } from '../support/imports.js'
 import { toSchema } from '../support/old-schema.js'
 import { pulledIn, type Series } from '../support/pulled.js'
-import { temporaryFolder } from '../support/store.js'
+import { emptyImporter, loadedStore, sourced, temporaryFolder } from '../support/store.js'
 
 storeContract('sqlite', async () => {
   const path = join(temporaryFolder(), 'bands.db')
@@ -248,6 +264,27 @@ describe('a SQLite file', () => {
   })
 })
 
+describe('a file that is deleted, moved or replaced while it is written', () => {
+  it.each(WRITERS)('ends %s with an error', async (_writer, begin) => {
+    const [path, write] = await begin(temporaryFolder())
+    rmSync(path)
+    await expect(write()).rejects.toThrow(FileLost)
+  })
+
+  it.each(HAPPENINGS)('ends a command with exit code 6: %s', async (_what, happens, said) => {
+    const db = join(temporaryFolder(), 'bands.db')
+    const text = csv(simulatedRows(1, 60))
+    const load = (stdin: string | Readable) => typed(`import - --ticker ABC --db ${db}`, { stdin })
+    expect((await load(text)).code).toBe(0)
+    // The same rows again: there is nothing to be written.
+    const rows = (function* () {
+      yield text
+      happens(db)
+    })()
+    expectEnd(await load(Readable.from(rows)), 6, said)
+  })
+})
+
 /** Digests of the schema's steps that users have databases of. */
 const RELEASED = ['038ef9a184fbc5ea', '6c74116cf2afc1a2', '75c70739c9cc2f04']
 
@@ -310,4 +347,80 @@ function insertOld(db: Database, { events, under_way, ...series }: Series): void
   db.prepare(`INSERT INTO pulled (${columns.join(', ')}) VALUES (${columns.map(name => `@${name}`).join(', ')})`).run(
     row,
   )
+}
+
+/** What may happen to a file while it is written, and what is then said of it. */
+const HAPPENINGS = [
+  ['deleted', rmSync, 'was deleted while it was written; what was written is lost'],
+  ['moved', (path: string) => renameSync(path, `${path}.old`), 'was moved to'],
+  ['replaced', (path: string) => replaced(path), 'was replaced by another file while it was written'],
+] as const
+
+function replaced(path: string): void {
+  renameSync(path, `${path}.old`)
+  writeFileSync(path, '')
+}
+
+/** Everyone who writes, begun; each then goes on to its end. */
+const WRITERS: readonly [
+  string,
+  (folder: string) => Promise<readonly [path: string, write: () => Promise<unknown>]>,
+][] = [
+  ['an import of bars', folder => importing(folder, importer => importer.put([sourced(ANOTHER)]))],
+  [
+    'an import of bars that are there already',
+    folder => importing(folder, importer => importer.put([sourced(LOADED)])),
+  ],
+  ['an import of facts', folder => importing(folder, importer => importer.putFacts(ANOTHER.facts, FROM))],
+  ['an import of known facts', folder => importing(folder, importer => importer.putFacts(LOADED.facts, FROM))],
+  ['a rebuild', folder => importing(folder, importer => importer.rebuild())],
+  ['the removal of a ticker', folder => importing(folder, importer => importer.remove(LOADED.ticker))],
+  ['the end of the writing', folder => importing(folder, importer => importer.close())],
+  [
+    'a copy',
+    async folder => {
+      const from = await loadedStore([LOADED], temporaryFolder())
+      const to = openSqlite(join(folder, 'bands.db'), { readonly: false })
+      onTestFinished(() => Promise.all([from.close(), to.close()]).then(() => {}))
+      return [to.location, () => copyStore(from, to)]
+    },
+  ],
+  [
+    'a list',
+    async folder => {
+      const lists = openSqliteLists(join(folder, 'bands.lists.db'))
+      onTestFinished(() => lists.close())
+      return [join(folder, 'bands.lists.db'), () => lists.add('mine', ['AAPL'])]
+    },
+  ],
+  [
+    'the trial log',
+    async folder => {
+      const trials = openSqliteTrials(join(folder, 'bands.trials.db'))
+      onTestFinished(() => trials.close())
+      return [join(folder, 'bands.trials.db'), () => trials.note('cell', [])]
+    },
+  ],
+  [
+    'the accounts',
+    async folder => {
+      const accounts = openSqliteAccounts(join(folder, 'bands.accounts.db'))
+      onTestFinished(() => accounts.close())
+      return [accounts.location, () => accounts.create('alice', 'free', '2026-01-02T03:04:05.000Z')]
+    },
+  ],
+]
+
+const [LOADED, ANOTHER] = [1, 2].map(index => simulatedTicker(index, { count: 2, bars: 60, seed: 3, end: 17_000 })) as [
+  SimulatedTicker,
+  SimulatedTicker,
+]
+const FROM = { file: 'simulate', format: 'simulated' }
+
+async function importing(folder: string, write: (importer: Importer) => Promise<unknown>) {
+  const importer = await emptyImporter(folder)
+  onTestFinished(() => importer.close().catch(() => {}))
+  await importer.put([sourced(LOADED)])
+  await importer.putFacts(LOADED.facts, FROM)
+  return [importer.store.location, () => write(importer)] as const
 }

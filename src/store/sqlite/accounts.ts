@@ -27,7 +27,8 @@ import {
   missing,
 } from '../account-rows.js'
 import { chargeAll, reconciled, rollUp, usedIn } from './charging.js'
-import { hasLittleRoom, inItsPlace, type Notice, openForWriting, Session } from './connection.js'
+import { hasLittleRoom, type Notice, openForWriting, Session } from './connection.js'
+import { inItsPlace } from './files.js'
 import type { DatabaseKind } from './migrations.js'
 
 /** How long another process's commits are waited for, and the longest sleep between two looks, in milliseconds. */

@@ -14,7 +14,8 @@ import {
 } from '../../errors.js'
 import { chunksOf, type Member, membersOf, notWhole, writeEnd, writeMember } from '../tar.js'
 import { ACCOUNTS } from './accounts.js'
-import { connect, openForReading, partialName, putInPlace, removeLeftovers, restoreNote, whyNot } from './connection.js'
+import { connect, openForReading, whyNot } from './connection.js'
+import { partialName, putInPlace, removeLeftovers, restoreNote, writtenInPlace } from './files.js'
 import { LISTS, TRIALS } from './lists.js'
 import { type Connection, type DatabaseKind, differenceOf, schemaOf, synced, withFile } from './migrations.js'
 import { DATA } from './schema.js'
@@ -86,9 +87,11 @@ export async function backUp(
     const copies = await snapshots(files, kinds, room)
     const whole = archived(copies, archive, manifest)
     checkArchive(archive)
+    const check = writtenInPlace(target, statSync(archive))
     if (replace) renameSync(archive, target)
     else if (!putInPlace(archive, target)) throw thereAlready(target)
     synced(dirname(target))
+    check()
     return whole
   } catch (cause) {
     if (cause instanceof BandsError) throw cause

@@ -3,21 +3,18 @@ import {
   closeSync,
   constants,
   existsSync,
-  linkSync,
   mkdirSync,
   openSync,
-  readdirSync,
   readFileSync,
   readSync,
-  renameSync,
-  rmSync,
   statfsSync,
   statSync,
 } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import type { Options, Statement } from 'better-sqlite3'
 import { NotWritten, PlaceTaken, StorageError } from '../../errors.js'
 import { compiledModule, driver, driverFailure } from './driver.js'
+import { partialName, putInPlace, removeLeftovers, writtenInPlace } from './files.js'
 import {
   type Connection,
   copyNotice,
@@ -28,7 +25,6 @@ import {
   schemaOf,
   withFile,
 } from './migrations.js'
-import { isAlive, processTable } from './processes.js'
 
 /** Opens an existing database for questions. Nothing in it is written. Throws StorageError. */
 export function openForReading(path: string, kind: DatabaseKind): Connection {
@@ -55,6 +51,7 @@ export function openForWriting(
   if (!existsSync(path)) create(path, kind)
   try {
     removeLeftovers(path)
+    const check = writtenInPlace(path)
     return closedOnFailure(checked(connect(path, {}), path, kind), db => {
       db.pragma('foreign_keys = ON')
       // better-sqlite3 is compiled to sync a WAL only at checkpoints: a power cut would lose what was committed.
@@ -64,16 +61,12 @@ export function openForWriting(
       const isCurrent = schemaOf(db) === kind.migrations.length
       const copy = isCurrent ? null : guarded(db, () => migrate(db, path, kind, connect))
       if (copy !== null) notice(copyNotice(path, copy))
+      check()
     })
   } catch (cause) {
     if (!(cause instanceof StorageError)) checkIsSqlite(path)
     throw translated(path, cause, kind.mend)
   }
-}
-
-/** Beside a file that a restore is putting another one in the place of; who opens it finishes that first (restore.ts). */
-export function restoreNote(path: string): string {
-  return `${path}.restore`
 }
 
 /** Takes the steps, and gives back where the copy lies that was made before them. */
@@ -147,57 +140,6 @@ export function hasLittleRoom(path: string): boolean {
 /** What a database without a row needs at most while it is made, and far more than a commit of charges. */
 const LITTLE_ROOM = 2 ** 19
 
-/** Under which a database is made: it tells of which process, so that another can see whether that one has died. */
-export function partialName(path: string): string {
-  return `${path}.${process.pid}-${processTable()}-${Math.random().toString(36).slice(2)}.new`
-}
-
-/** After the name of the database and a dot. A bands of before did not tell the table of processes. */
-const PARTIAL = /^(\d+)-(?:([0-9a-f]{12})-)?[a-z\d]+\.new(?:-wal|-shm|-journal)?$/
-
-/** To make a database takes a moment: what is older is nobody's, in milliseconds. */
-const LONG_AGO = 600_000
-
-/** Takes away what processes left that were killed while they made this file, but for what a restore is yet to put here. */
-export function removeLeftovers(path: string): void {
-  const own = `${basename(path)}.`
-  try {
-    const note = existsSync(restoreNote(path)) ? readFileSync(restoreNote(path), 'utf8') : ''
-    for (const name of readdirSync(dirname(path)).filter(name => name.startsWith(own))) {
-      const file = join(dirname(path), name)
-      if (note.includes(JSON.stringify(name).slice(1))) continue
-      if (isLeftover(file, name.slice(own.length))) rmSync(file, { force: true, recursive: true })
-    }
-  } catch {
-    // They only take room.
-  }
-}
-
-function isLeftover(file: string, ending: string): boolean {
-  const [, pid, table] = PARTIAL.exec(ending) ?? []
-  if (pid === undefined) return false
-  // To copy a whole market may take longer than any time that is set here.
-  if (table === processTable()) return !isAlive(Number(pid))
-  // Of another container or machine the number of a process says nothing.
-  const changed = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
-  return Date.now() - changed > LONG_AGO
-}
-
-/**
- * A second name and not another one: what a process beside this one has just made there must not be replaced.
- * @returns false where there is something already
- */
-export function putInPlace(file: string, path: string): boolean {
-  try {
-    linkSync(file, path)
-  } catch {
-    if (existsSync(path)) return false
-    // Some file systems have no second names, and each says so in its own way.
-    renameSync(file, path)
-  }
-  return true
-}
-
 /** Refuses databases of other programs and of a later version, so that nothing is read from them or put into them. */
 function checked(db: Connection, path: string, { table, migrations }: DatabaseKind): Connection {
   return closedOnFailure(db, () => {
@@ -250,18 +192,23 @@ function copyInMemory(path: string): Connection {
 /** Or all values of a statement, by their names in it. */
 type Value = string | number | Buffer | null | Readonly<Record<string, string>>
 
-/** A connection whose statements are prepared once, and whose failures speak of the file and what to do. */
+/**
+ * A connection whose statements are prepared once, and whose failures speak of the file and what to do. After each commit
+ * it compares the file with the one of its name, so that nobody reports success for a file that was deleted meanwhile.
+ */
 export class Session {
   readonly location: string
   readonly #db: Connection
   readonly #mend: string
   readonly #prepared = new Map<string, Statement<Value[]>>()
+  readonly #checkPlace: () => void
 
   /** @param kind says what to do when the file turns out to be damaged */
   constructor(location: string, db: Connection, { mend }: Pick<DatabaseKind, 'mend'>) {
     this.location = location
     this.#db = db
     this.#mend = mend
+    this.#checkPlace = db.readonly || db.memory ? () => {} : writtenInPlace(location)
   }
 
   get<Row>(sql: string, ...values: Value[]): Row | undefined {
@@ -274,7 +221,9 @@ export class Session {
 
   /** How many rows it changed. */
   run(sql: string, ...values: Value[]): number {
-    return this.#guard(() => this.#statement(sql).run(...values).changes)
+    const { changes } = this.#guard(() => this.#statement(sql).run(...values))
+    if (!this.#db.inTransaction) this.#checkPlace()
+    return changes
   }
 
   /** How many steps of its schema it has taken. */
@@ -321,7 +270,9 @@ export class Session {
 
   /** All or nothing. Takes the write lock at once: a read transaction that turns into a write fails instead of waiting. */
   transaction<T>(work: () => T): T {
-    return this.#guard(() => this.#db.transaction(work).immediate())
+    const result = this.#guard(() => this.#db.transaction(work).immediate())
+    if (!this.#db.inTransaction) this.#checkPlace()
+    return result
   }
 
   close(): void {
@@ -400,16 +351,6 @@ function opened(path: string | Buffer, options: Options): Connection {
     const code = (cause as { code?: string }).code
     if (code === 'ERR_DLOPEN_FAILED' || code === 'MODULE_NOT_FOUND') throw driverFailure(reason(cause), cause)
     throw cause
-  }
-}
-
-/** Throws StorageError once another file lies where this one was: what is open is then no longer what others write. */
-export function inItsPlace(path: string): () => void {
-  const { ino, dev } = statSync(path)
-  return () => {
-    const now = statSync(path, { throwIfNoEntry: false })
-    if (now?.ino !== ino || now.dev !== dev)
-      throw new StorageError(`${path} was moved or replaced while it was open; a server has to be started again`)
   }
 }
 

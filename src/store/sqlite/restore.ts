@@ -1,7 +1,16 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { BadData, BandsError, Busy, InvalidParameter, parameter, StorageError, sentence } from '../../errors.js'
+import {
+  BadData,
+  BandsError,
+  Busy,
+  FileLost,
+  InvalidParameter,
+  parameter,
+  StorageError,
+  sentence,
+} from '../../errors.js'
 import { chunksOf } from '../tar.js'
 import {
   type BackedUp,
@@ -12,7 +21,8 @@ import {
   type OpenArchive,
   withArchive,
 } from './backup.js'
-import { checkpoint, connect, openAlone, partialName, removeLeftovers, restoreNote, whyNot } from './connection.js'
+import { checkpoint, connect, openAlone, whyNot } from './connection.js'
+import { partialName, removeLeftovers, restoreNote, writtenInPlace } from './files.js'
 import { type Connection, removeDatabase, synced, withFile } from './migrations.js'
 import { lockOf } from './place.js'
 import { damagesOf } from './verify.js'
@@ -56,7 +66,7 @@ export async function restore(from: string, files: Files, { replace = false } = 
         counts = true
       })
     } catch (cause) {
-      if (counts) throw unfinished(from, plan, cause)
+      if (counts) throw cause instanceof FileLost ? cause : unfinished(from, plan, cause)
       for (const move of plan.moves) removeDatabase(move.from)
       if (cause instanceof BandsError) throw cause
       throw new StorageError(`cannot restore ${from}: ${whyNot(files.data, cause)}; nothing was changed`, { cause })
@@ -219,6 +229,7 @@ function leaveNotes(plan: Plan): void {
 function finish({ commit, moves }: Plan): void {
   const left = moves.filter(({ from }) => existsSync(from))
   for (const move of moves) if (!left.includes(move)) checkInPlace(move)
+  const checks = left.map(({ from, to }) => writtenInPlace(to, statSync(from)))
   for (const { from, to } of left) {
     for (const ending of ['-wal', '-shm', '-journal']) rmSync(to + ending, { force: true })
     renameSync(from, to)
@@ -226,6 +237,7 @@ function finish({ commit, moves }: Plan): void {
   }
   for (const { note } of moves) if (note !== commit) rmSync(note, { force: true })
   rmSync(commit, { force: true })
+  for (const check of checks) check()
 }
 
 function checkInPlace({ from, to, sha256 }: Move): void {

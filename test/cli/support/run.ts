@@ -22,7 +22,7 @@ export interface Lent {
   /** Columns of the terminal that is lent; without, both streams are pipes. */
   terminal?: number
   env?: Record<string, string>
-  stdin?: string
+  stdin?: string | Readable
   /** Milliseconds that pass at every look at the clock. */
   pace?: number
   /** Heard as soon as the command listens for it. */
@@ -44,7 +44,7 @@ export async function run(words: readonly string[], lent: Lent = {}): Promise<Ra
     out: stream('out'),
     err: stream('err'),
     env: { LANG: 'C.UTF-8', HOME: '/nonexistent', ...lent.env },
-    stdin: () => Readable.from([lent.stdin ?? '']),
+    stdin: () => (typeof lent.stdin === 'object' ? lent.stdin : Readable.from([lent.stdin ?? ''])),
     now: () => {
       now += lent.pace ?? 0
       return new Date(now)
