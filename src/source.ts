@@ -113,10 +113,17 @@ export interface NewestEvents extends Pick<EventHistory, 'ticker' | 'field' | 't
   total: number
 }
 
-/** Those that can be asked for now, and those that wait for an import to be finished. */
+/** The fields that can be asked for now, and those that a question over all fields leaves out. */
 export interface GrantedFields {
   fields: readonly FieldInfo[]
-  waiting: readonly FieldInfo[]
+  omitted: readonly Omitted[]
+}
+
+/** A field that an answer over all fields leaves out. */
+export interface Omitted {
+  field: string
+  /** The reason, as part of a sentence. */
+  why: string
 }
 
 export interface KnownTicker {
@@ -126,6 +133,17 @@ export interface KnownTicker {
   last: Day
   /** Why the field can have no band; null where it may have one. */
   lack: Words | null
+}
+
+/** The fields of a question: those that were named, or all of the plan but those that are left out. */
+export async function fieldsFor(
+  source: Pick<Source, 'granted'>,
+  named: readonly string[] | undefined,
+  { ticker = '', timeframe = 'daily' }: { ticker?: string | undefined; timeframe?: Timeframe } = {},
+): Promise<{ fields: string[]; omitted: Omitted[] }> {
+  if (named !== undefined) return { fields: [...named], omitted: [] }
+  const { fields, omitted } = await source.granted(ticker, timeframe)
+  return { fields: fields.map(({ name }) => name), omitted: [...omitted] }
 }
 
 /** What is said of a field to whoever may ask for it. */
@@ -324,11 +342,11 @@ export interface Lists {
   /** Gives a ticker another name, in its place in every list and in what was told of it. @returns names of those lists */
   renameTicker(ticker: string, name: string): Promise<string[]>
   /**
-   * How far a question was told, of each ticker and timeframe. It is named by its lists (several: `a,b`; none: nothing),
-   * and by what narrows it (`a#digest`).
+   * How far the answers to a question went, for each ticker and timeframe. A question is named by its lists (several:
+   * `a,b`; none: nothing), and by what narrows it (`a#digest`).
    */
   seen(question: string): Promise<readonly Mark[]>
-  /** Moves that on, never back. */
+  /** Moves the marks forward, never back. A field without a mark of its own moves with its ticker. */
   see(question: string, marks: readonly Mark[]): Promise<void>
   close(): Promise<void>
 }
@@ -344,9 +362,11 @@ export interface NamedList {
   tickers: readonly string[]
 }
 
-/** The last final bar of a ticker that was told. */
+/** The last final bar of a ticker that an answer of `--since last` covered. */
 export interface Mark {
   ticker: string
   timeframe: Timeframe
   day: Day
+  /** Absent: the mark holds for every field without a mark of its own. */
+  field?: string
 }

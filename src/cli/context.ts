@@ -7,7 +7,7 @@ import type { DatabaseChoice } from '../open/where.js'
 import type { Opened, Puller } from '../open.js'
 import { count, whole } from '../present/numbers.js'
 import type { Allowance, Credits, Remote } from '../remote/remote.js'
-import type { Source } from '../source.js'
+import type { Omitted, Source } from '../source.js'
 import { type Config, HERE, hasConfigFile, isRemoteTyped } from './config.js'
 import type { Style } from './draw/described.js'
 import type { Screen } from './draw/table.js'
@@ -247,6 +247,13 @@ export class Context {
     this.#progress?.erase()
     const width = this.world.err.terminal ? widthOf(this.world.err, this.world.env) : Number.POSITIVE_INFINITY
     await this.world.err.write(linesText(wrap(text, width)))
+  }
+
+  /** CSV and NDJSON have no place for the fields that an answer leaves out: they are named on stderr. */
+  async noticeOmitted(omitted: readonly Omitted[]): Promise<void> {
+    if (!this.isRowByRow) return
+    const { omittedNotes } = await import('../present/words.js')
+    for (const note of omittedNotes(omitted)) await this.notice(note)
   }
 
   /** The same, which --quiet leaves out. */

@@ -4,7 +4,6 @@ import { isRuled } from '../language/as-field.js'
 import { readRank } from '../language/rank.js'
 import { dateOf } from '../model/day.js'
 import type { EventHistory, EventsPage, HistoryQuery, OversoldPage, PoolQuery } from '../model/event.js'
-import type { Timeframe } from '../model/terms.js'
 import { objectOf } from '../params/arguments.js'
 import {
   ASKED_EVENTS,
@@ -27,7 +26,7 @@ import {
 } from '../params/questions.js'
 import { type ParamsOf, readParams } from '../params/row.js'
 import { fieldRead, textOf, wordValue } from '../params/values.js'
-import { eventHistory, type FieldInfo, type Source } from '../source.js'
+import { eventHistory, fieldsFor, type Source } from '../source.js'
 import { type Now, now } from '../tally/now.js'
 import { type PoolEvents, poolEvents } from '../tally/pool.js'
 import { TALLY_GROUPINGS, type Tally, type TallyGrouping, tally } from '../tally/tally.js'
@@ -103,12 +102,12 @@ export abstract class Questions {
     return this.stating(await this.#noted(pool, await transitionsOf(this.#bands, pool)))
   }
 
-  /** The present band of fields, since when, and how long such stays last; all fields of the tier unless some are named. */
+  /** The present band of fields, since when, and how long such stays last; all fields of the tier unless some are named, without those that wait for an import (`omitted`). */
   async now(params: ParamsOf<typeof NOW>): Promise<Now & OwnFields> {
     const { tickers, fields, timeframe, ...filter } = readParams(NOW, params, this.known)
-    const asked = fields ?? (await this.#granted(tickers, timeframe)).map(field => field.name)
+    const chosen = await fieldsFor(this.#bands, tickers.length === 0 ? [] : fields, { ticker: tickers[0], timeframe })
     const skip = fields === undefined ? await this.#bands.lacking?.() : undefined
-    return this.stating(await now(this.#bands, { tickers, fields: asked, timeframe, skip, ...filter }))
+    return this.stating(await now(this.#bands, { tickers, ...chosen, timeframe, skip, ...filter }))
   }
 
   /** The 21 band fields with tier and vocabulary. */
@@ -148,13 +147,6 @@ export abstract class Questions {
     const { emptyNote } = await import('../present/empty.js')
     const { reason, advice } = emptyNote(why, query)
     return [worded(reason), ...(advice === null ? [] : [worded(advice)])]
-  }
-
-  /** The fields of the caller's plan, when tickers are about to be asked. */
-  async #granted([first]: readonly string[], timeframe: Timeframe): Promise<readonly FieldInfo[]> {
-    if (first === undefined) return []
-    const { fields, waiting } = await this.#bands.granted(first, timeframe)
-    return [...fields, ...waiting]
   }
 }
 

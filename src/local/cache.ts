@@ -264,8 +264,12 @@ export class Cache {
 
   /** Throws Busy when some of the fields wait anywhere for an import to be finished: before anything is handed out. */
   async checkFinished(fields: readonly AnyField[]): Promise<void> {
-    if (fields.every(field => field.needs === 'bars') || (await Behind.in(this.store)).none) return
-    throw new Busy(`some fields wait for an import to be finished; ${WHEN}`, { remedy: remedy('rebuild') })
+    if (fields.every(field => field.needs === 'bars')) return
+    const behind = await Behind.in(this.store)
+    const names = fields.filter(field => behind.waits(field)).map(({ name }) => name)
+    if (names.length === 0) return
+    const subject = names.length === 1 ? `${names[0]} ${behind.why}` : `${names.length} fields: each ${behind.why}`
+    throw new Busy(`${subject}; ${WHEN}`, { remedy: remedy('rebuild') })
   }
 
   /** All bars that are kept. */
@@ -315,7 +319,7 @@ export class Cache {
     const sector = isCompared ? sectorKey(securityOf(await this.store.sheets(ticker))) : null
     const waits = behind.tickers.has(ticker) || (sector !== null && behind.sectors.has(sector))
     if (!waits) return
-    throw new Busy(`${field} of ${ticker} waits for an import to be finished; ${WHEN}`, { remedy: remedy('rebuild') })
+    throw new Busy(`${field} of ${ticker} ${behind.why}; ${WHEN}`, { remedy: remedy('rebuild') })
   }
 
   /** What other definitions derived is never shown as if these had. */
@@ -338,7 +342,7 @@ export class Cache {
   }
 }
 
-const WHEN = 'try again when it is through; if none is running, a rebuild finishes it'
+const WHEN = 'try again later; if no import is running, a rebuild finishes it'
 
 /** A file of which only the first tickers are written yet: its import runs, or was stopped. */
 export interface PartLoaded {
@@ -361,6 +365,7 @@ export class Behind {
   readonly tickers: Set<string>
   readonly sectors: Set<string>
   #files: PartLoaded[]
+  #since: string | null
 
   constructor(keys: readonly string[] = []) {
     const named = (kind: string): Set<string> =>
@@ -368,6 +373,7 @@ export class Behind {
     this.tickers = named(TICKER)
     this.sectors = named(SECTOR)
     this.#files = [...named(FILE)].map(text => JSON.parse(text) as PartLoaded)
+    this.#since = [...named(SINCE)][0] ?? null
   }
 
   static async in(store: Store): Promise<Behind> {
@@ -382,6 +388,22 @@ export class Behind {
   /** How many tickers and sectors are to be recorded anew. */
   get steps(): number {
     return this.tickers.size + this.sectors.size
+  }
+
+  /** When fields began to wait (ISO time, UTC). null: none waits, or an older version wrote the database. */
+  get since(): string | null {
+    return this.none ? null : this.#since
+  }
+
+  /** Whether a field waits for some ticker. */
+  waits({ needs }: Pick<AnyField, 'needs'>): boolean {
+    if (needs === 'bars') return false
+    return this.tickers.size > 0 || (needs === 'sector' && this.sectors.size > 0)
+  }
+
+  /** Why a field waits, as the end of a sentence. */
+  get why(): string {
+    return `waits for an import to be finished${this.since === null ? '' : ` since ${this.since}`}`
   }
 
   /** In the order in which their imports began. */
@@ -414,7 +436,8 @@ export class Behind {
 
   /** As the store keeps it. */
   get keys(): string[] {
-    return [...this.waiting, ...this.#files.map(part => FILE + JSON.stringify(part))]
+    this.#since = this.none ? null : (this.#since ?? new Date().toISOString())
+    return keysOf(this.waiting, this.#since, this.#files)
   }
 
   /** Those of tickers and sectors. */
@@ -439,9 +462,16 @@ export function behindTogether(known: readonly string[], own: readonly string[],
   const waiting = new Set(now!.waiting)
   for (const key of before!.waiting) if (!after!.waiting.includes(key)) waiting.delete(key)
   for (const key of after!.waiting) if (!before!.waiting.includes(key)) waiting.add(key)
-  return [...[...waiting].sort(), ...[...others, ...mine].map(part => FILE + JSON.stringify(part))]
+  const since = waiting.size === 0 ? null : (now!.since ?? after!.since)
+  return keysOf([...waiting].sort(), since, [...others, ...mine])
+}
+
+function keysOf(waiting: readonly string[], since: string | null, files: readonly PartLoaded[]): string[] {
+  const begun = since === null ? [] : [SINCE + since]
+  return [...waiting, ...begun, ...files.map(part => FILE + JSON.stringify(part))]
 }
 
 const TICKER = 'ticker '
 const SECTOR = 'sector '
+const SINCE = 'since '
 const FILE = 'file '

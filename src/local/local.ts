@@ -90,9 +90,12 @@ export class Local extends Cache implements Source, PricedSource {
 
   async granted(): Promise<GrantedFields> {
     const granted = grantedFields(this.tier, this.fieldSet)
-    if ((await Behind.in(this.store)).none) return { fields: granted, waiting: [] }
-    const waits = (field: FieldInfo): boolean => field.needs !== 'bars'
-    return { fields: granted.filter(field => !waits(field)), waiting: granted.filter(waits) }
+    const behind = await Behind.in(this.store)
+    const waiting = granted.filter(field => behind.waits(field))
+    return {
+      fields: granted.filter(field => !behind.waits(field)),
+      omitted: waiting.map(({ name }) => ({ field: name, why: behind.why })),
+    }
   }
 
   async whyEmpty(query: HistoryQuery): Promise<WhyEmpty> {

@@ -5,6 +5,7 @@ import type { Changes, Screen, ScreenMatch } from '../screen/screen.js'
 import { type Column, column, compact, type Described, type Paragraph, type Part, tablePart } from './description.js'
 import { count, figure } from './numbers.js'
 import { describeTally, topTone } from './tally.js'
+import { omittedNotes } from './words.js'
 
 /** How the matches are shown. */
 interface ScreenLook {
@@ -141,7 +142,7 @@ function sorted(matches: readonly ScreenMatch[], sort: string, columns: readonly
 
 /** Every transition since a day; for machines a row an event, as an export has it. */
 export function describeChanges(found: Changes, tickers: number): Described {
-  const { since, as_of, changes } = found
+  const { since, as_of, changes, omitted } = found
   const after = since === 'last' ? 'since it was last asked' : `since ${since}`
   const isMixed = new Set(changes.map(({ timeframe }) => timeframe)).size > 1
   return {
@@ -154,6 +155,7 @@ export function describeChanges(found: Changes, tickers: number): Described {
         parts: [tablePart('Changes', changeColumns(isMixed), changes, { grouped: true })],
       },
     ],
+    warnings: omittedNotes(omitted),
   }
 }
 

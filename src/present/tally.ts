@@ -23,7 +23,7 @@ import {
   tablePart,
 } from './description.js'
 import { count, either, listed, share, shareText, whole } from './numbers.js'
-import { asOfText, oneTicker, readingSection, SIGNS, stateText, whoText } from './words.js'
+import { asOfText, omittedNotes, oneTicker, readingSection, SIGNS, stateText, whoText } from './words.js'
 
 /** What followed, counted: two tables, and for machines a row for every group and window. */
 export function describeTally(found: Tally): Described {
@@ -251,7 +251,7 @@ function notesOf({ groups, warnings, events }: Tally): string[] {
  * @param unknown whether people are shown fields without a band, too
  */
 export function describeNow(found: Now, { unknown }: { unknown: boolean }): Described {
-  const { timeframe, as_of, states } = found
+  const { timeframe, as_of, states, omitted } = found
   return {
     document: found,
     columns: [
@@ -265,6 +265,7 @@ export function describeNow(found: Now, { unknown }: { unknown: boolean }): Desc
     get paragraphs() {
       return [nowParagraph(found, unknown)]
     },
+    warnings: omittedNotes(omitted),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Backtest, Grid } from '../backtest/result.js'
 import { isCondition, lagInWords, TRUE, TRUTHS } from '../language/as-field.js'
 import type { SourceRange } from '../local/status.js'
+import type { Omitted } from '../source.js'
 import type { EventStudy, Sampling } from '../study/result.js'
 import { compact, type Fact, type Section } from './description.js'
 import { count, probability, ratio, whole } from './numbers.js'
@@ -10,6 +11,15 @@ import { count, probability, ratio, whole } from './numbers.js'
 /** `3 tickers`, or their names where they are few. */
 export function whoText(tickers: readonly string[]): string {
   return tickers.length <= 3 ? tickers.join(', ') : `${whole(tickers.length)} tickers`
+}
+
+/** The fields that an answer leaves out, a line for each reason. */
+export function omittedNotes(omitted: readonly Omitted[] = []): string[] {
+  return [...new Set(omitted.map(({ why }) => why))].map(why => {
+    const fields = omitted.filter(one => one.why === why).map(({ field }) => field)
+    const each = fields.length === 1 ? '' : ' each'
+    return `left out: ${fields.join(', ')};${each} ${why} (bands status)`
+  })
 }
 
 /** Sorts by letters, and so dates by time. */

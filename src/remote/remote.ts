@@ -186,7 +186,7 @@ export class Remote implements Source {
   async granted(ticker: string, timeframe: Timeframe): Promise<GrantedFields> {
     const { page } = await this.page({ ticker, field: ANY_FIELD, timeframe, limit: PAGE })
     const tier = tierOfRange(page.query_range) ?? tierOfCredits(this.credits) ?? 'free'
-    return { fields: grantedFields(tier, BUILT_IN), waiting: [] }
+    return { fields: grantedFields(tier, BUILT_IN), omitted: [] }
   }
 
   /** As the server says, or by what it told of its range; it is not asked, and paid, for an explanation. */

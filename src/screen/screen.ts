@@ -7,9 +7,9 @@ import type { Local } from '../local/local.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
 import type { ExportedEvent } from '../model/event.js'
 import { dateIn, eventsOf, type Stays } from '../model/history.js'
-import { numbersBetween } from '../model/series.js'
+import { barsKnownBy, numbersBetween } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
-import type { Mark } from '../source.js'
+import { fieldsFor, type Mark, type Omitted } from '../source.js'
 import { type Tally, type TallyGroup, tally } from '../tally/tally.js'
 
 interface ScreenQuery {
@@ -182,13 +182,14 @@ async function withTallies(
 interface ChangesQuery {
   /** Each counts once, whatever the order. */
   tickers: readonly string[]
-  fields: readonly string[]
+  /** Absent: all that can be asked for; a field that waits for an import is left out, and its mark stays. */
+  fields?: readonly string[] | undefined
   timeframes: readonly Timeframe[]
   /** Transitions on bars that became final after this day. */
   since: Day
   /**
-   * How far the same question was told: on bars after these instead. A ticker that is not among them begins where the
-   * newest of its timeframe is: it came to the question later.
+   * How far earlier answers to this question went: only changes after these bars count. A ticker without a mark is new to
+   * the question; it begins at the newest mark of its timeframe.
    */
   marks?: readonly Mark[]
   /** Only where this condition holds on the bar. */
@@ -205,16 +206,19 @@ export interface Changes {
   as_of: string
   /** Newest first, then by ticker, timeframe and field. */
   changes: ExportedEvent[]
+  /** Fields that are left out; absent where none is. `--since last` reports their changes the next time. */
+  omitted?: Omitted[]
 }
 
-/** What was found, and how far each ticker was told. */
+/** The answer, and how far it goes. */
 export interface Changed {
   found: Changes
   marks: Mark[]
 }
 
-/** What tells one question of `last` from the others; each goes on from its own marks. */
-export interface Asked extends Pick<ChangesQuery, 'fields' | 'when' | 'lag'> {
+/** What distinguishes questions with `last`; each has its own marks. */
+export interface Asked extends Pick<ChangesQuery, 'when' | 'lag'> {
+  fields: readonly string[]
   /** Names of lists, in any order and case; none: of no list. */
   lists: readonly string[]
 }
@@ -233,38 +237,48 @@ export function questionOf({ lists, fields, when, lag = 0 }: Asked, all: readonl
   return `${names}#${createHash('sha256').update(narrowed).digest('hex').slice(0, 16)}`
 }
 
-/** A bar is final at most so many days after its date: a week that ended with a short session. */
+/** A bar is final at most this many days after its date: a week that ended with a short session. */
 const LATEST = 7
 
 /** Throws TierRestricted, NotFound for a ticker that is not there, InvalidParameter for no ticker or field. */
 export async function changes(local: Local, query: ChangesQuery, { step }: ScreenWays = {}): Promise<Changed> {
-  const { since, marks: told } = query
+  const { since, marks: earlier = [] } = query
   const tickers = [...new Set(query.tickers)].sort()
-  if (query.fields.length === 0) throw new InvalidParameter('changes are of a field.', { param: 'field' })
+  const { fields, omitted } = await fieldsFor(local, query.fields)
+  if (fields.length === 0) throw new InvalidParameter('changes are of a field.', { param: 'field' })
+  const leftOut = (query.fields ?? local.fieldSet.names).filter(name => !fields.includes(name))
   const today = await local.today()
   const found: ExportedEvent[] = []
   const marks: Mark[] = []
   for (const timeframe of query.timeframes) {
-    const days = new Map(told?.filter(mark => mark.timeframe === timeframe).map(({ ticker, day }) => [ticker, day]))
-    const newest = days.size === 0 ? undefined : Math.max(...days.values())
-    const asked = { fields: query.fields, timeframe, after: earliest(since, days) }
+    const progress = new Progress(earlier.filter(mark => mark.timeframe === timeframe))
+    const asked = { fields, timeframe, after: Math.min(since - LATEST - 1, progress.earliest) }
+    const isBegun = progress.isBegun || leftOut.length === 0
+    const begin = isBegun ? null : await lastBarsBy(local, since, { tickers, timeframe, fields: fields.slice(0, 1) })
     const changed: Changing[] = []
     for await (const stays of local.stays({ ...asked, tickers })) {
       step?.(() => `changes  ${stays.ticker}  ${timeframe}`)
       const { ticker, last } = stays
-      if (last !== null) marks.push({ ticker, timeframe, day: last.day })
-      const fields = changing(stays, since, days.get(ticker) ?? newest)
-      if (fields.size > 0) changed.push({ ticker, fields })
+      if (last !== null) {
+        marks.push({ ticker, timeframe, day: last.day })
+        for (const field of leftOut) {
+          const day = progress.of(ticker, field) ?? begin!.get(ticker)!
+          marks.push({ ticker, timeframe, day: Math.min(day, last.day), field })
+        }
+      }
+      const changes = changing(stays, since, progress)
+      if (changes.size > 0) changed.push({ ticker, fields: changes })
     }
     const beside = { ...(query.when !== undefined && { when: query.when }), ...(query.lag && { lag: query.lag }) }
     for (const one of changed) found.push(...(await eventsIn(local, one, { ...asked, ...beside })))
   }
   const document: Changes = {
     schema: 'bands.changes/1',
-    since: told === undefined || told.length === 0 ? formatDay(since) : 'last',
+    since: earlier.length === 0 ? formatDay(since) : 'last',
     as_of: formatDay(today),
-    // Events of one day stand in the order of the fields, as they were found.
+    // Events of one day are in the order of the fields, as they were found.
     changes: found.sort(newestFirst),
+    ...(omitted.length > 0 && { omitted }),
   }
   return { found: document, marks }
 }
@@ -275,16 +289,56 @@ interface Changing {
   fields: ReadonlyMap<string, ReadonlySet<Day>>
 }
 
-/** The day after which every bar lies that may be told. */
-function earliest(since: Day, days: ReadonlyMap<string, Day>): Day {
-  return [...days.values()].reduce((least, day) => Math.min(least, day), since - LATEST - 1)
+/** How far earlier answers went, in one timeframe. */
+class Progress {
+  readonly earliest: Day
+  readonly #newest: Day | undefined
+  readonly #days: ReadonlyMap<string, Day>
+
+  constructor(marks: readonly Mark[]) {
+    const days = marks.filter(({ field }) => field === undefined).map(({ day }) => day)
+    this.earliest = marks.reduce((least, { day }) => Math.min(least, day), Number.POSITIVE_INFINITY)
+    this.#newest = days.length === 0 ? undefined : days.reduce((most, day) => Math.max(most, day))
+    this.#days = new Map(marks.map(({ ticker, field, day }) => [nameOf(ticker, field), day]))
+  }
+
+  /** Whether there was an answer. */
+  get isBegun(): boolean {
+    return this.#newest !== undefined
+  }
+
+  /** The last bar that was covered; undefined without an earlier answer. */
+  of(ticker: string, field: string): Day | undefined {
+    return this.#days.get(nameOf(ticker, field)) ?? this.#days.get(nameOf(ticker)) ?? this.#newest
+  }
 }
 
-function changing({ fields, transitions }: Stays, since: Day, mark: Day | undefined): Changing['fields'] {
+/** No ticker has a space in its name. */
+function nameOf(ticker: string, field?: string): string {
+  return field === undefined ? ticker : `${ticker} ${field}`
+}
+
+/** The last bar of each ticker that was final on a day; the day before its first bar where none was. */
+async function lastBarsBy(
+  local: Local,
+  day: Day,
+  series: { tickers: readonly string[]; timeframe: Timeframe; fields: readonly string[] },
+): Promise<ReadonlyMap<string, Day>> {
+  const found = new Map<string, Day>()
+  for await (const { series: read } of local.each({ ...series, outcomes: false })) {
+    const { days } = read.calendar
+    const bars = barsKnownBy(read.calendar, day)
+    found.set(read.entry.ticker, bars > 0 ? days[bars - 1]! : (days[0] ?? day + 1) - 1)
+  }
+  return found
+}
+
+function changing({ ticker, fields, transitions }: Stays, since: Day, progress: Progress): Changing['fields'] {
   const { first, days, known } = transitions()
-  const isNew = (row: number): boolean => (mark === undefined ? (known ?? days)[row]! > since : days[row]! > mark)
   const found = new Map<string, ReadonlySet<Day>>()
   for (const [f, field] of fields.entries()) {
+    const mark = progress.of(ticker, field)
+    const isNew = (row: number): boolean => (mark === undefined ? (known ?? days)[row]! > since : days[row]! > mark)
     const rows = numbersBetween(first[f]!, first[f + 1]!).filter(isNew)
     if (rows.length > 0) found.set(field, new Set(rows.map(row => days[row]!)))
   }

@@ -3,7 +3,7 @@ import { type Day, parseDay } from '../model/day.js'
 import { dateIn, type Stays, UNTOLD } from '../model/history.js'
 import { UNDEFINED } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
-import { type Source, vocabulariesOf, type Ways } from '../source.js'
+import { type Omitted, type Source, vocabulariesOf, type Ways } from '../source.js'
 import { quantile } from '../statistics/moments.js'
 import { type Answered, scopeOf, tickersInOrder } from './pool.js'
 
@@ -19,6 +19,8 @@ export interface NowQuery {
   band?: readonly string[]
   since?: Day
   changed?: boolean
+  /** Fields that the question leaves out. */
+  omitted?: readonly Omitted[]
 }
 
 /** Where every field of every ticker stands. */
@@ -29,6 +31,8 @@ export interface Now {
   as_of: string | null
   /** Ticker by ticker, ascending; each with its fields in the order asked. */
   states: FieldState[]
+  /** Fields that are left out, because they wait for an import; absent where none is. */
+  omitted?: Omitted[]
 }
 
 export interface FieldState {
@@ -54,7 +58,7 @@ export interface FieldState {
  * ticker or field.
  */
 export async function now(source: Source, query: NowQuery, { step }: Ways = {}): Promise<Now> {
-  const { fields, timeframe } = query
+  const { fields, timeframe, omitted = [] } = query
   const tickers = tickersInOrder(query.tickers, 'now needs')
   if (fields.length === 0) throw new InvalidParameter('now needs a field.', { param: 'field' })
   await checkBands(source, query)
@@ -74,6 +78,7 @@ export async function now(source: Source, query: NowQuery, { step }: Ways = {}):
     query_range,
     as_of,
     states: states.filter(state => isWanted(state, query)),
+    ...(omitted.length > 0 && { omitted: [...omitted] }),
   }
 }
 

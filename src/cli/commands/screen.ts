@@ -116,6 +116,7 @@ const changesCommand: Command = {
   notes: [
     'Without --since: what became final on the newest day. --since last goes on where the same list (--watch NAME, or none) was last asked, ticker by ticker, so that a late bar is not lost; it moves on once the answer is written out, with --webhook once it was received.',
     'Each question that is narrowed in another way, by --fields or by --when, has its own last. A ticker that is new to it begins where the question was last told.',
+    'While facts are imported, and after such an import was stopped, the fields that wait are left out and named (omitted in JSON). --since last reports their changes once they are derived.',
   ],
   async run(context, given) {
     const local = await context.local()
@@ -123,8 +124,7 @@ const changesCommand: Command = {
     const asked = parseChanges(given.params(Object.keys(CHANGES)), local.fieldSet)
     const tickers = await marketTickers(context, given, local)
     const newest = (await local.today()) - 1
-    const granted = new Set((await local.granted()).fields.map(({ name }) => name))
-    const fields = given.value('fields') === undefined ? asked.fields.filter(name => granted.has(name)) : asked.fields
+    const fields = given.value('fields') === undefined ? undefined : asked.fields
     const query = { ...asked, fields, tickers }
     const ways = { step: context.step }
     const tell = (changed: Changed) => tellChanges({ context, given, post }, changed, tickers.length)
@@ -146,6 +146,7 @@ async function tellChanges(
 ): Promise<void> {
   await post(found)
   await context.show(describeChanges(found, tickers))
+  await context.noticeOmitted(found.omitted ?? [])
   if (found.changes.length > 0) return
   const since = found.since === 'last' ? 'since the last time' : `on a bar that became final after ${found.since}`
   await context.remark(`No change: no field of ${tickers} tickers entered another band ${since}.`)

@@ -1,6 +1,5 @@
 import { quoted, wrong } from '../../errors.js'
 import { formatDay, parseDay } from '../../model/day.js'
-import type { Timeframe } from '../../model/terms.js'
 import { oneOf } from '../../params/kinds.js'
 import { FILTERS, NOW, parseTransitions } from '../../params/questions.js'
 import { open, optionsOf } from '../../params/row.js'
@@ -9,7 +8,7 @@ import { WHEN } from '../../params/when.js'
 import { count } from '../../present/numbers.js'
 import { describeNow, describeTally } from '../../present/tally.js'
 import { describeTransitions } from '../../present/transitions.js'
-import type { Source } from '../../source.js'
+import { fieldsFor, type Source } from '../../source.js'
 import { type Now, now } from '../../tally/now.js'
 import { TALLY_GROUPINGS, type Tally, tally } from '../../tally/tally.js'
 import { transitionsOf } from '../../tally/transitions.js'
@@ -106,13 +105,15 @@ const nowCommand: Command = {
     const named = isNamed ? await allNamed(context, given, words, every) : usual
     const bands = await context.bands()
     const listed = named.length > 0 ? named : await every()
-    const chosen = fields.length > 0 ? fields : await allFields(context, bands, listed[0]!, timeframe)
+    const asked = fields.length > 0 ? fields : undefined
+    const { fields: chosen, omitted } = await fieldsFor(bands, asked, { ticker: listed[0], timeframe })
     const tickers = named.length > 0 ? listed : await thereOf(context, listed, { fields: chosen, timeframe })
     const skip = named.length > 0 && fields.length > 0 ? undefined : await bands.lacking?.()
-    const query = { tickers, fields: chosen, timeframe, skip, ...filter }
+    const query = { tickers, fields: chosen, omitted, timeframe, skip, ...filter }
     const found = await now(bands, query, { step: context.step })
     // Nobody asked for a line about each field that, say, a fund cannot have.
     await context.show(describeNow(found, { unknown: fields.length > 0 }))
+    await context.noticeOmitted(omitted)
     if (found.states.length === 0) {
       await context.remark(`Nothing: none of ${count(tickers.length, 'ticker')} is in a band as it was asked for.`)
       if (given.flag('fail-empty')) context.outcome = 3
@@ -127,14 +128,6 @@ const nowCommand: Command = {
 
 /** Calendar days that holidays explain; a ticker that is older than that has no present to speak of. */
 const STALE = 10
-
-/** All fields of the tier; without those of facts while they wait for an import, for which the others need not wait. */
-async function allFields(context: Context, source: Source, ticker: string, timeframe: Timeframe): Promise<string[]> {
-  const { fields, waiting } = await source.granted(ticker, timeframe)
-  if (waiting.length > 0)
-    await context.remark('fundamental fields are left out: an import of facts is not finished (bands status).')
-  return fields.map(field => field.name)
-}
 
 /** Which of the fields that were asked for can have no band. */
 async function tellLacks(context: Context, source: Source, fields: readonly string[], { states }: Now): Promise<void> {

@@ -36,6 +36,17 @@ export const LISTS: DatabaseKind = {
       PRIMARY KEY (list, ticker, timeframe)
     ) STRICT, WITHOUT ROWID;
     `,
+    `
+    -- Marks of fields that answers left out; every other field has the mark of its ticker in seen
+    CREATE TABLE seen_fields (
+      list TEXT NOT NULL COLLATE NOCASE,
+      ticker TEXT NOT NULL,
+      timeframe TEXT NOT NULL CHECK (timeframe IN ('daily', 'weekly')),
+      field TEXT NOT NULL,
+      day INTEGER NOT NULL,
+      PRIMARY KEY (list, ticker, timeframe, field)
+    ) STRICT, WITHOUT ROWID;
+    `,
   ],
 }
 
@@ -78,6 +89,11 @@ function listsIn(db: Session, now: () => number): Lists {
     const row = db.get<ListRow>(`${ALL} WHERE name = ?`, name)
     return row && whole(row)
   }
+  // A file that is only read may have the schema before fields had marks.
+  const marksOf = (question: string): Mark[] => [
+    ...db.all<Mark>(SEEN, question),
+    ...(db.schema < WITH_FIELDS ? [] : db.all<Mark>(SEEN_FIELDS, question)),
+  ]
   return {
     all: async () => db.reading(() => db.all<ListRow>(`${ALL} ORDER BY name`).map(whole)),
     named: async name => db.reading(() => named(name)),
@@ -101,8 +117,8 @@ function listsIn(db: Session, now: () => number): Lists {
     remove: async name =>
       db.transaction(() => {
         db.run('DELETE FROM lists WHERE name = ?', name)
-        // Another of that name has told nothing yet.
-        db.run(`DELETE FROM seen WHERE ${isOf('?')}`, name)
+        // A later list of that name begins without marks.
+        for (const table of MARKS) db.run(`DELETE FROM ${table} WHERE ${isOf('?')}`, name)
       }),
     renameTicker: async (ticker, name) =>
       db.transaction(() => {
@@ -110,18 +126,63 @@ function listsIn(db: Session, now: () => number): Lists {
         // What is there of the new name is of a ticker that is no more.
         for (const list of lists) db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', list, name)
         db.run('UPDATE list_tickers SET ticker = ? WHERE ticker = ?', name, ticker)
-        db.run('DELETE FROM seen WHERE ticker = ?', name)
-        db.run('UPDATE seen SET ticker = ? WHERE ticker = ?', name, ticker)
+        for (const table of MARKS) {
+          db.run(`DELETE FROM ${table} WHERE ticker = ?`, name)
+          db.run(`UPDATE ${table} SET ticker = ? WHERE ticker = ?`, name, ticker)
+        }
         return lists
       }),
-    seen: async question => db.all<Mark>(SEEN, question),
+    seen: async question => db.reading(() => marksOf(question)),
     see: async (question, marks) =>
       db.transaction(() => {
-        for (const { ticker, timeframe, day } of marks) db.run(INTO_SEEN, question, ticker, timeframe, day)
+        const before = bySeries(marksOf(question))
+        for (const [series, given] of bySeries(marks)) {
+          const [ticker, timeframe] = series.split(' ') as [string, string]
+          const moved = movedOn(before.get(series) ?? new Map(), given)
+          for (const field of moved.gone) db.run(OUT_OF_FIELDS, question, ticker, timeframe, field)
+          for (const [field, day] of moved.marks)
+            if (field === null) db.run(INTO_SEEN, question, ticker, timeframe, day)
+            else db.run(INTO_FIELDS, question, ticker, timeframe, field, day)
+        }
       }),
     close: async () => db.close(),
   }
 }
+
+/** Marks of one ticker in one timeframe, by field; null: every field without a mark of its own. */
+type SeriesMarks = ReadonlyMap<string | null, number>
+
+function bySeries(marks: readonly Mark[]): Map<string, Map<string | null, number>> {
+  const found = new Map<string, Map<string | null, number>>()
+  for (const { ticker, timeframe, field = null, day } of marks) {
+    const series = `${ticker} ${timeframe}`
+    const days = found.get(series) ?? new Map<string | null, number>()
+    found.set(series, days.set(field, day))
+  }
+  return found
+}
+
+/** Marks that have changed, and fields that need no mark of their own any more. No mark moves back. */
+function movedOn(before: SeriesMarks, given: SeriesMarks): { marks: Map<string | null, number>; gone: string[] } {
+  const markOf = (field: string | null): number => {
+    const days = [before, given].map(marks => marks.get(field) ?? marks.get(null) ?? Number.NEGATIVE_INFINITY)
+    return Math.max(...days)
+  }
+  const marks = new Map<string | null, number>()
+  const gone: string[] = []
+  for (const field of new Set([null, ...before.keys(), ...given.keys()])) {
+    const day = markOf(field)
+    if (field !== null && day === markOf(null)) {
+      if (before.has(field)) gone.push(field)
+    } else if (day !== before.get(field) && Number.isFinite(day)) marks.set(field, day)
+  }
+  return { marks, gone }
+}
+
+/** The step of the schema from which on fields have marks. */
+const WITH_FIELDS = 2
+
+const MARKS = ['seen', 'seen_fields'] as const
 
 /** The lists of a question in `seen`. */
 const LISTS_OF = "substr(list, 1, instr(list || '#', '#') - 1)"
@@ -138,11 +199,13 @@ const PLACES = 'SELECT coalesce(max(place) + 1, 0) AS places FROM list_tickers W
 const INTO_LISTS = 'INSERT INTO lists (name, condition, made) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING'
 const INTO_TICKERS = 'INSERT INTO list_tickers (list, ticker, place) VALUES (?, ?, ?) ON CONFLICT DO NOTHING'
 const SEEN = 'SELECT ticker, timeframe, day FROM seen WHERE list = ? ORDER BY ticker, timeframe'
-// What was told stays told, whatever day a later question is asked as of.
-const INTO_SEEN = `INSERT INTO seen (list, ticker, timeframe, day) VALUES (?, ?, ?, ?)
-  ON CONFLICT (list, ticker, timeframe) DO UPDATE SET day = max(day, excluded.day)`
+const SEEN_FIELDS =
+  'SELECT ticker, timeframe, day, field FROM seen_fields WHERE list = ? ORDER BY ticker, timeframe, field'
+const INTO_SEEN = 'INSERT OR REPLACE INTO seen (list, ticker, timeframe, day) VALUES (?, ?, ?, ?)'
+const INTO_FIELDS = 'INSERT OR REPLACE INTO seen_fields (list, ticker, timeframe, field, day) VALUES (?, ?, ?, ?, ?)'
+const OUT_OF_FIELDS = 'DELETE FROM seen_fields WHERE list = ? AND ticker = ? AND timeframe = ? AND field = ?'
 
-/** Rows that no list has, as verify looks for them. */
+/** Finds rows that belong to no list, for verify. */
 export const STRANGE_LISTS = `
   SELECT 'the list ' || name || ' has a condition and tickers' AS what FROM lists
     WHERE condition IS NOT NULL AND EXISTS (SELECT 1 FROM list_tickers WHERE list = name)
