@@ -28,7 +28,7 @@ export const charges = [64, 256, 512].map(batch => ({
 }))
 
 /** A database that may be written to: the accounts in it stay. */
-export function onPostgres() {
+function onPostgres() {
   const url = process.env.BENCH_POSTGRES
   if (url === undefined) throw new Skipped('BENCH_POSTGRES names no database of PostgreSQL (postgres://…)')
   return url

@@ -10,7 +10,6 @@ import { crowd } from './crowd.mjs'
 import { kernels } from './kernels.mjs'
 import { interleaved } from './measure.mjs'
 import * as picture from './picture.mjs'
-import { postgres } from './postgres.mjs'
 import { putRows } from './readme.mjs'
 import * as report from './report.mjs'
 import { research } from './research.mjs'
@@ -19,7 +18,7 @@ import { server } from './server.mjs'
 import { users } from './users.mjs'
 import { forget, Skipped } from './worlds.mjs'
 
-const ROWS = [...users, ...cold, ...server, ...crowd, ...charges, ...postgres, ...research, ...kernels, ...scale]
+const ROWS = [...users, ...cold, ...server, ...crowd, ...charges, ...research, ...kernels, ...scale]
 const HISTORY = fileURLToPath(new URL('./history.ndjson', import.meta.url))
 const USAGE = `npm run bench [-- NAME… [options]]
   NAME               rows (U5), rows that begin so (U6, C), or groups (${[...new Set(ROWS.map(({ group }) => group))].join(', ')});

@@ -37,15 +37,6 @@ const LIGHT_COMMANDER = {
     })),
 }
 
-// pg-boss reads times of day for jobs that come again by themselves, of which there are none here: 270 kB.
-const LIGHT_BOSS = {
-  name: 'light-boss',
-  setup: ({ onLoad }) =>
-    onLoad({ filter: /pg-boss[\\/]src[\\/]timekeeper\.js$/ }, ({ path }) => ({
-      contents: replaced(readFileSync(path, 'utf8'), { "const cronParser = require('cron-parser')": '' }),
-    })),
-}
-
 rmSync(DIST, { recursive: true, force: true })
 mkdirSync(DIST)
 // What reads the whole of the types is done beside the rest: a machine has more than one core.
@@ -66,7 +57,7 @@ const { outputFiles, metafile } = await build({
   legalComments: 'none',
   metafile: true,
   logLevel: 'warning',
-  plugins: [LIGHT_COMMANDER, LIGHT_BOSS],
+  plugins: [LIGHT_COMMANDER],
 })
 const chunks = new Map()
 for (const { path, text } of outputFiles) chunks.set(relative(DIST, path).split(sep).join('/'), await commonJs(text))

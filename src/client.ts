@@ -28,7 +28,7 @@ import { type ExplainParams, FACTS, parseExplain, parseScreen, type ScreenParams
 import { readParams } from './params/row.js'
 import type { BacktestParams } from './params/strategy.js'
 import type { StudyParams, SweepParams } from './params/studies.js'
-import { databaseValue, dayValue, flagValue, integerValue, textOf, tierValue } from './params/values.js'
+import { dayValue, fileValue, flagValue, integerValue, textOf, tierValue } from './params/values.js'
 import type { Reported } from './present/prices.js'
 import type { Credits, Remote, TransportOptions } from './remote/remote.js'
 import { type Screen, screen } from './screen/screen.js'
@@ -221,7 +221,7 @@ export class RemoteClient extends Studies {
 }
 
 export interface BandsOptions extends PricesChoice {
-  /** The database, a file or the URL of one of PostgreSQL; otherwise BANDS_DB, otherwise the user's own, otherwise the bundled sample. */
+  /** The file of the database; otherwise BANDS_DB, otherwise the user's own, otherwise the bundled sample. */
   db?: string
   /** Answer as to a subscriber of this tier: its range, its fields and its limit, of studies too; all that is loaded unless given. */
   tier?: Tier
@@ -239,7 +239,7 @@ export interface BandsOptions extends PricesChoice {
  */
 export async function openBands(options: BandsOptions = {}): Promise<BandsClient> {
   checkOptions('options', options, {
-    db: databaseValue,
+    db: fileValue,
     tier: textOf,
     asOf: textOf,
     ledger: flagValue,
@@ -291,7 +291,7 @@ export async function openRemote(options: RemoteClientOptions): Promise<RemoteCl
 const REMOTE_CHECKS: Checks<keyof RemoteClientOptions | 'lent'> = {
   url: (param, value) => value instanceof URL || textOf(param, value),
   key: textOf,
-  bars: (param, value) => checkOptions(param, value, { db: databaseValue, ledger: flagValue, threads: THREADS.parse }),
+  bars: (param, value) => checkOptions(param, value, { db: fileValue, ledger: flagValue, threads: THREADS.parse }),
   timeoutMs: () => {},
   retries: () => {},
   allowPlainHttp: flagValue,

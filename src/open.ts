@@ -10,36 +10,29 @@ import type { DerivedMemory } from './local/derived.js'
 import { Local } from './local/local.js'
 import type { Status } from './local/status.js'
 import { type Day, dayAt } from './model/day.js'
-import type { SeriesKey } from './model/event.js'
 import type { Tier } from './model/terms.js'
 import { accountsUrl, charging, openAccountsAt } from './open/accounts.js'
 import {
   type AccountsChoice,
   accountsPath,
-  addressed,
   type DatabaseChoice,
   databasePath,
   filesOf,
-  forThreads,
-  isDatabaseThere,
   namedDatabase,
   openForReading,
-  postgresUrl,
 } from './open/where.js'
 import { checkFunction, checkOptions, objectOf } from './params/arguments.js'
 import { THREADS } from './params/kinds.js'
-import { databaseValue, flagValue } from './params/values.js'
+import { fileValue, flagValue } from './params/values.js'
 import { Beside, type PulledTicker } from './remote/beside.js'
 import type { PageSource, PullOptions } from './remote/pull.js'
 import type { PullReport, PullRequest } from './remote/pull-plan.js'
 import type { Remote, RemoteOptions } from './remote/remote.js'
 import type { Service } from './server/answers.js'
 import type { Lists, ReadLists, ReadTrials, Trials } from './source.js'
-import type { CopyOptions, CopyReport } from './store/copy.js'
-import { freePlaceOf, openStore } from './store/opening.js'
 import { sourceWords } from './store/pages.js'
 import type { Files } from './store/sqlite/backup.js'
-import { openSqlite } from './store/sqlite/data.js'
+import { freePlace, openSqlite } from './store/sqlite/data.js'
 import { inItsPlace, restoreNote } from './store/sqlite/files.js'
 import type { Verified } from './store/sqlite/verify.js'
 import { Damaged, type Store, takePlace, UNDERIVED, type Writer, whenFree } from './store/store.js'
@@ -78,15 +71,15 @@ export interface Opened {
 export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
   const { cacheBytes = 0, ...choice } = options
   const path = await settled(databasePath(choice))
-  const view = { ...choice, env: forThreads(choice), ...(await rememberedUpTo(cacheBytes)) }
+  const view = { ...choice, ...(await rememberedUpTo(cacheBytes)) }
   if (namedDatabase(choice) !== null) {
-    if (postgresUrl(choice) !== null || existsSync(path)) return opened(await openForReading(choice), path, view)
+    if (existsSync(path)) return opened(openForReading(choice), path, view)
     throw new NotFound(`there is no database at ${path}; an import makes one.`, [], {
       remedy: remedy('import', ['FILE'], { db: path }),
     })
   }
   if (!existsSync(path)) return openSample(view)
-  const own = opened(await openForReading(choice), path, view)
+  const own = opened(openForReading(choice), path, view)
   // A database with nothing in it, such as one whose last ticker was removed, is none of the user's.
   const names = await own.local.store.names().catch(async error => {
     await own.local.close()
@@ -121,7 +114,7 @@ export function openSample(view: Seen = {}): Opened {
  */
 export async function openImporter(options: WriteChoice = {}): Promise<Importer> {
   checkOptions('options', options, {
-    db: databaseValue,
+    db: fileValue,
     env: objectOf,
     notice: checkFunction,
     wait: flagValue,
@@ -129,7 +122,7 @@ export async function openImporter(options: WriteChoice = {}): Promise<Importer>
   })
   const { wait = false, threads } = options
   const [{ readFile }, { Importer }] = await Promise.all([import('./feeds/read.js'), import('./load/import.js')])
-  if (await isDatabaseThere(options))
+  if (existsSync(databasePath(options)))
     return writing(options, (store, writer) => Importer.begin(store, readFile, writer, { wait, threads }))
   const writer = thisProcess()
   const open = () => writing(options, store => takePlace(store, writer, { wait }).then(() => store))
@@ -176,38 +169,13 @@ async function writing<T>(
   { wait = false, ...choice }: WriteChoice,
   begin: (store: Store, writer: Writer) => Promise<T>,
 ): Promise<T> {
-  await settled(databasePath(choice))
-  const store = await whenFree(() => openStore(...addressed(choice, false)), wait)
+  const path = await settled(databasePath(choice))
+  const store = await whenFree(() => openSqlite(path, { readonly: false, notice: choice.notice }), wait)
   try {
     return await begin(store, thisProcess())
   } catch (error) {
     await store.close()
     throw error
-  }
-}
-
-/**
- * Copies a database into another one, each a file or in PostgreSQL, and says how much of what. Throws NotFound without the
- * first, Busy where another process writes into the second, and as copyStore does.
- */
-export async function copyDatabase(
-  from: DatabaseChoice,
-  to: DatabaseChoice,
-  { wait = false, ...options }: CopyOptions & { wait?: boolean },
-): Promise<CopyReport> {
-  const { copyStore } = await import('./store/copy.js')
-  const path = await settled(databasePath(from))
-  if (!(await isDatabaseThere(from))) throw new NotFound(`there is no database at ${path}.`)
-  const source = await openForReading(from)
-  try {
-    return await writing({ ...to, wait }, async (target, writer) => {
-      await takePlace(target, writer, { wait })
-      const report = await copyStore(source, target, options).finally(() => target.unlock(writer))
-      await target.close()
-      return report
-    })
-  } finally {
-    await source.close()
   }
 }
 
@@ -221,15 +189,14 @@ function thisProcess(): Writer {
  */
 export async function forceUnlock(choice: DatabaseChoice = {}): Promise<{ path: string; freed: Writer | null }> {
   const path = await settled(databasePath(choice))
-  const url = postgresUrl(choice)
-  if (url === null && !existsSync(path)) throw new NotFound(`there is no database at ${path}.`)
-  return { path, freed: freePlaceOf(url ?? path) }
+  if (!existsSync(path)) throw new NotFound(`there is no database at ${path}.`)
+  return { path, freed: freePlace(path) }
 }
 
 /** What a pull would find, for a look only; null where there is no database yet. */
 export async function openForPlan(choice: DatabaseChoice = {}): Promise<Store | null> {
-  await settled(databasePath(choice))
-  return (await isDatabaseThere(choice)) ? openForReading(choice) : null
+  const path = await settled(databasePath(choice))
+  return existsSync(path) ? openForReading(choice) : null
 }
 
 /**
@@ -345,8 +312,6 @@ export async function verifyBeside(choice: AccountsChoice = {}): Promise<Verifie
 
 /** As which tier, day and time a database is seen, with which fields, and by how many. */
 interface Seen extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'fields' | 'threads'> {
-  /** What threads open the store with. */
-  env?: DatabaseChoice['env'] | undefined
   /** A store that remembers what was asked of another. */
   remembered?: ((store: Store) => Store) | undefined
   /** What keeps records that were made for a question. */
@@ -367,7 +332,7 @@ export function composed(
   store: Store,
   tier: Tier | null,
   asOf: Day | null,
-  { now, fields, threads, env, derived }: Omit<Seen, 'tier' | 'asOf' | 'remembered'> = {},
+  { now, fields, threads, derived }: Omit<Seen, 'tier' | 'asOf' | 'remembered'> = {},
 ): Pick<Opened, 'local' | 'bands'> {
   const { pages } = store
   const elsewhere = {
@@ -378,17 +343,13 @@ export function composed(
       return first === undefined ? null : sourceWords(first)
     },
   }
-  const local = new Local(store, tier, asOf, { elsewhere, now: dayBy(now), fields, threads, env, derived })
+  const local = new Local(store, tier, asOf, { elsewhere, now: dayBy(now), fields, threads, derived })
   const kept = async () => {
     const { KeptPages } = await import('./remote/kept.js')
     return new KeptPages(pages, { tier, asOf, unknown: ticker => local.unknown(ticker) })
   }
   const hasBars = async (ticker: string): Promise<boolean> => (await store.ticker(ticker)) !== null
-  const asking = (query: SeriesKey) => {
-    const own = local.asking(query)
-    return { own, pages: own.store.pages }
-  }
-  return { local, bands: new Beside({ own: local, hasBars, pages, kept, asking }) }
+  return { local, bands: new Beside({ own: local, hasBars, pages, kept }) }
 }
 
 function dayBy(now: Clock | undefined): (() => Day) | undefined {
@@ -443,9 +404,9 @@ export async function openService({
   const [{ remembering }, { Threads }] = await Promise.all([import('./store/remembered.js'), import('./threads.js')])
   // From bars alone: what another server told of its own is that one's to tell, and to charge for.
   const derived = remembering(store)
-  const checkPlace = postgresUrl(choice) === null ? inItsPlace(store.location) : () => {}
+  const checkPlace = inItsPlace(store.location)
   const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayBy(now) })
-  const data: ScanData = { address: store.address, env: forThreads(choice) }
+  const data: ScanData = { path: store.location }
   // One core is left to those who ask for little; more than a few threads would only take memory.
   const scansAtOnce = Math.max(1, Math.min(4, availableParallelism() - 1))
   const threads = new Threads<ScanTask, string>('scan', data, scansAtOnce)
@@ -462,7 +423,6 @@ export async function openService({
       await (await import('./local/oversold.js')).checkOversold(bands(tier), query)
     },
     accounts,
-    ...(store.engine && { engine: store.engine }),
     version: async () => `${await store.version()} ${clock?.() ?? ''}`,
     stamp: series => bands('pro').stamp(series),
     today,

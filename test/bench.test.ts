@@ -58,37 +58,4 @@ describe('the benchmarks', () => {
     expect(status).toBe(1)
     expect(stderr).toMatch(/^no row or group is named U99\n/)
   })
-
-  it('simulate queues as the laws of queues say: what is busiest sets the rate, and the rate how long one waits', () => {
-    const world = {
-      customers: 100_000,
-      tickers: 100,
-      series: 8,
-      power: 0,
-      warm: 0,
-      kept: 0,
-      servers: 2,
-      cores: 3,
-      connections: 50,
-    }
-    const none = { server: 0, database: 0 }
-    const times = { question: none, send: none, look: none, commit: none, charge: none, client: 0, way: 0, sync: 0 }
-    const program = `import { simulated } from ${JSON.stringify(join(ROOT, 'bench/queues.mjs'))}
-      const run = (load, read) => simulated(${JSON.stringify(world)}, load, { ...${JSON.stringify(times)}, read })
-      const byDatabase = run({ clients: 30, seconds: 50 }, { server: 0, database: 0.03 })
-      const byServer = run({ clients: 30, seconds: 50 }, { server: 0.02, database: 0 })
-      const open = run({ rate: 30, seconds: 500 }, { server: 0, database: 0.03 })
-      console.log(JSON.stringify({ byDatabase, byServer, open }))`
-    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
-    const { byDatabase, byServer, open } = JSON.parse(stdout)
-    // Three cores with 30 ms each; two threads with 20 ms each.
-    expect(byDatabase.rate / 100).toBeCloseTo(1, 1)
-    expect(byDatabase.database).toBeCloseTo(1, 2)
-    expect(byServer.rate / 100).toBeCloseTo(1, 1)
-    // Little: as many are there as arrive in the time that each stays.
-    for (const { rate, mean } of [byDatabase, byServer]) expect(rate * mean).toBeCloseTo(30, -1)
-    // Of a queue that is not full all are answered, and it is busy for what they need.
-    expect(open.rate / 30).toBeCloseTo(1, 1)
-    expect(open.database).toBeCloseTo((30 * 0.03) / 3, 1)
-  })
 })

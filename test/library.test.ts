@@ -78,7 +78,7 @@ describe('the library', () => {
     for (const open of [openBands, openImporter]) {
       const error = await open({ db: 'postgres://me:secret@10.0.0.1/bands' }).then(String, String)
       expect(error).toBe(
-        'InvalidParameter: db holds a password, which every list of processes would show; give it as PGPASSWORD, in a service file (PGSERVICE) or in .pgpass.',
+        'InvalidParameter: db is a URL, and a database of bands is a file on this machine: give the path of one.',
       )
     }
   })

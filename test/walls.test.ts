@@ -43,7 +43,6 @@ const PACKAGES: Record<string, string | readonly string[]> = {
   'fast-xml-parser': 'feeds',
   'hyparquet-writer': 'cli',
   pg: 'store',
-  'pg-boss': 'store',
   'prom-client': 'server',
   undici: 'remote',
 }

@@ -47,17 +47,10 @@ const ROWS: readonly Row[] = [
   ['verify', 'check that the database holds what was written', () => import('./commands/data.js')],
   ['backup', 'copy data, accounts, trials and lists as one checked file', () => import('./commands/backup.js')],
   ['restore', 'put a backup in the place of what there is', () => import('./commands/backup.js')],
-  ['store copy', 'copy the data between a file and PostgreSQL', () => import('./commands/backup.js')],
-  ['store layout', 'how tables in PostgreSQL are cut, or make them so', () => import('./commands/backup.js')],
   ['rebuild', 'derive all events again from bars and facts', () => import('./commands/data.js')],
   ['remove', 'take a ticker out of the database', () => import('./commands/data.js')],
   ['rename', 'give a ticker another name', () => import('./commands/data.js')],
   ['unlock', 'free the database of an import that died elsewhere', () => import('./commands/data.js')],
-  ['work run', 'do the work that waits in PostgreSQL; bands work for short', () => import('./commands/work.js')],
-  ['work list', 'what waits, is under way, failed or is done', () => import('./commands/work.js')],
-  ['work retry', 'have a job done that failed or was cancelled', () => import('./commands/work.js')],
-  ['work cancel', 'take a job out of the queue, or stop it', () => import('./commands/work.js')],
-  ['work result', 'what a job has answered', () => import('./commands/work.js')],
   ['serve', 'answer over HTTP, to those who have a key', () => import('./commands/serve.js')],
   ['accounts create', 'make an account for a server', () => import('./commands/accounts.js')],
   ['accounts list', 'accounts, their tiers and credits', () => import('./commands/accounts.js')],
@@ -91,17 +84,12 @@ export const GROUPS: Readonly<Record<string, string>> = {
   scan: 'which tickers stand out',
   watch: 'lists of tickers, to be asked about by name',
   check: 'whether what is shown could have been known',
-  store: 'where the data lie',
-  work: 'work that waits in PostgreSQL, and who does it',
   accounts: 'who may ask a server, and what they used',
   keys: 'what they show a server to be known',
 }
 
 /** First words of command lines, each once. */
 export const TOP_WORDS: readonly string[] = [...new Set(CATALOGUE.map(({ name }) => name.split(' ')[0]!))]
-
-/** The command of a group that is meant where none is named. */
-export const USUAL: readonly string[] = ['work run']
 
 /** The commands of a group; none for the name of a single command. */
 export function groupOf(word: string): Entry[] {

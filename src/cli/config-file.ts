@@ -10,7 +10,6 @@ import { type Kind, open, type Parameter, readParams, type Table } from '../para
 import { COSTS } from '../params/strategy.js'
 import { refuse, textOf as textValueOf, tierValue } from '../params/values.js'
 import { addressOf } from '../remote/address.js'
-import { isPostgresUrl } from '../store/postgres/address.js'
 import { configPath, type Kept, SETTINGS } from './config.js'
 
 const ADDRESS: Kind<string, string> = {
@@ -133,7 +132,7 @@ function keptIn(file: Source, members: ReadonlyMap<string, Node>): Kept {
     const node = members.get(name)
     if (node === undefined) continue
     values[name] = file.check(node, () => readParams({ [name]: row }, { [name]: getNodeValue(node) }))[name]
-    if (name === 'db' && !isPostgresUrl(String(values.db)) && !isAbsolute(String(values.db)))
+    if (name === 'db' && !isAbsolute(String(values.db)))
       throw file.fault(node, 'db should be a whole path, from the root on: a run may begin in any folder.')
     places[name] = file.line(node)
   }

@@ -5,7 +5,7 @@ import { InvalidParameter } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import { TIER_NAMES } from '../model/terms.js'
 import { FLAG } from '../params/figures.js'
-import { DATABASE, DAY, FILE, integerOf, oneOf, THREADS, WORDS } from '../params/kinds.js'
+import { DAY, FILE, integerOf, oneOf, THREADS, WORDS } from '../params/kinds.js'
 import { maybe, open, given as optional, type Read, readParams, type Written } from '../params/row.js'
 import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from '../remote/address.js'
 import type { ColourFlag } from './world.js'
@@ -14,7 +14,7 @@ const COLOURS: readonly ColourFlag[] = ['auto', 'always', 'never']
 
 /** What holds for a whole run, whatever the command. */
 export const SETTINGS = {
-  db: open(DATABASE, 'the database to use: a file, or the URL of one of PostgreSQL (BANDS_DB)'),
+  db: open(FILE, 'the database to use (BANDS_DB)'),
   tier: maybe(
     oneOf(TIER_NAMES, 'TIER'),
     'answer as a subscriber: free, plus or pro; all that is loaded unless given (BANDS_TIER)',

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { FileLost, type InvalidParameter, NotFound, wrong } from '../errors.js'
 import type { AnyField, FieldSet } from '../fields/index.js'
 import type { Importer } from '../load/import.js'
@@ -146,11 +147,8 @@ export class Context {
   /** The database to write to. Without `make` it must be there already. Throws Busy when another process writes to it. */
   async importer({ wait = false, make = false } = {}): Promise<Importer> {
     this.refuseRemote()
-    const [{ databasePath, isDatabaseThere }, { openImporter }] = await Promise.all([
-      import('../open/where.js'),
-      import('../open.js'),
-    ])
-    if (!make && !(await isDatabaseThere(this.choice)))
+    const [{ databasePath }, { openImporter }] = await Promise.all([import('../open/where.js'), import('../open.js')])
+    if (!make && !existsSync(databasePath(this.choice)))
       throw new NotFound(`there is no database at ${databasePath(this.choice)}; bands import FILE makes one.`)
     return this.closing(await openImporter({ ...this.choice, wait, threads: this.config.threads }))
   }
@@ -190,9 +188,6 @@ export class Context {
     if (open !== null) this.#open.push(open)
     return open
   }
-
-  /** Whether it is done for the queue, where nobody finds a file that is written beside the answer. */
-  readonly isOfQueue: boolean = false
 
   get out(): Stream {
     return this.world.out

@@ -1,7 +1,7 @@
 import { CommanderError, Option, Command as Tree } from 'commander'
 import { wrong } from '../errors.js'
 import type { OptionSpec } from '../params/row.js'
-import { CATALOGUE, type Entry, groupOf, type Heard, TOP_WORDS, USUAL } from './catalogue.js'
+import { CATALOGUE, type Entry, groupOf, type Heard, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
 import { Given } from './command.js'
 import { GLOBAL_OPTIONS } from './options.js'
@@ -40,10 +40,7 @@ export async function parseWords(words: readonly string[]): Promise<Request> {
     const entries = groupOf(branch.name())
     if (entries.length === 0) return prepare(branch, branch.name(), tree, heard)
     heard.group = branch.name()
-    // Another word in its place is a slip.
-    const isLeftOut = /^(-|$)/.test(argv[argv.indexOf(branch.name()) + 1] ?? '')
-    for (const { name } of entries)
-      branch.command(name.split(' ')[1]!, { isDefault: isLeftOut && USUAL.includes(name) })
+    for (const { name } of entries) branch.command(name.split(' ')[1]!)
     branch.hook('preSubcommand', (_, twig) => prepare(twig, `${branch.name()} ${twig.name()}`, tree, heard))
   })
   try {

@@ -10,7 +10,7 @@ import { FACT_KINDS, type FactKind, type FactSource, securityOf } from '../model
 import { checkDay, checkFunction } from '../params/arguments.js'
 import { textOf, tickerValue } from '../params/values.js'
 import { digest } from '../store/codec.js'
-import { checkCopied, type Store, type TickerEntry, takePlace, UNDERIVED, type Writer } from '../store/store.js'
+import { type Store, type TickerEntry, takePlace, UNDERIVED, type Writer } from '../store/store.js'
 import { type Choices, cutBars, isCopied, renamed, type TakenBars, takeBars } from './bars.js'
 import { derived, deriveGroups, type Kept, settlements, together } from './derive.js'
 import { soundSheets, type TakenFacts, takeFacts } from './facts.js'
@@ -139,12 +139,6 @@ export class Importer {
     { wait = false, threads, settles }: Pick<Tools, 'threads' | 'settles'> & { wait?: boolean } = {},
   ): Promise<Importer> {
     await takePlace(store, writer, { wait })
-    try {
-      checkCopied(store.location, await store.definitions())
-    } catch (error) {
-      await store.unlock(writer)
-      throw error
-    }
     const importer = new Importer({ open: async () => store, read, writer, threads, settles })
     importer.#store = store
     return importer

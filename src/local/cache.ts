@@ -10,14 +10,7 @@ import { type Security, securityOf } from '../model/facts.js'
 import { barsKnownBy, head, recordIn, type Series } from '../model/series.js'
 import type { Tier, Timeframe } from '../model/terms.js'
 import { first, type HistoriesQuery } from '../source.js'
-import {
-  checkCopied,
-  type Recorded,
-  type RecordedSeries,
-  type Store,
-  type TickerEntry,
-  UNDERIVED,
-} from '../store/store.js'
+import { type Recorded, type RecordedSeries, type Store, type TickerEntry, UNDERIVED } from '../store/store.js'
 import { entitle, type Plan, planOf } from '../tiers.js'
 import type { AskedSeries, DerivedMemory } from './derived.js'
 import type { Sectors } from './sectors.js'
@@ -44,8 +37,6 @@ export interface CacheWays {
   derived?: DerivedMemory | undefined
   /** How many threads may answer of many tickers; as many as the machine has cores unless given. */
   threads?: number | undefined
-  /** What they open the store with; the environment of this process unless given. */
-  env?: Readonly<Record<string, string | undefined>> | undefined
 }
 
 /** What a question is asked of, and which events match. */
@@ -74,7 +65,6 @@ export class Cache {
   /** What can be asked for. */
   readonly fieldSet: FieldSet
   readonly threads: number | undefined
-  readonly env: CacheWays['env']
   protected readonly ways: CacheWays
   #sound = false
 
@@ -84,7 +74,6 @@ export class Cache {
     this.asOf = asOf
     this.fieldSet = ways.fields ?? BUILT_IN
     this.threads = ways.threads
-    this.env = ways.env
     this.ways = ways
   }
 
@@ -326,7 +315,6 @@ export class Cache {
   async #checkDefinitions(): Promise<void> {
     if (this.#sound) return
     const made = await this.store.definitions()
-    checkCopied(this.store.location, made)
     if (made === UNDERIVED) {
       throw new StorageError(`${this.store.location} has bars whose events are not made yet; a rebuild makes them`, {
         remedy: remedy('rebuild'),
@@ -444,26 +432,6 @@ export class Behind {
   get waiting(): string[] {
     return [...[...this.tickers].map(ticker => TICKER + ticker), ...[...this.sectors].map(key => SECTOR + key)].sort()
   }
-}
-
-/**
- * What is behind where several write at once: of what stands there, without what one of them has settled and with what it
- * has added to what it knew. Of files it says how far it is with its own; that others are no longer gone on with where
- * they were stopped, which only matters to who was stopped, it leaves to these.
- */
-export function behindTogether(known: readonly string[], own: readonly string[], there: readonly string[]): string[] {
-  const [before, after, now] = [known, own, there].map(keys => new Behind(keys))
-  const isOwn = ({ file, since }: PartLoaded): boolean => {
-    return !after!.files.some(part => part.file === file && part.since === since && part.content === '')
-  }
-  const mine = after!.files.filter(({ content }) => content !== '')
-  const gone = [...before!.files.filter(isOwn), ...mine]
-  const others = now!.files.filter(part => !gone.some(({ file, since }) => part.file === file && part.since === since))
-  const waiting = new Set(now!.waiting)
-  for (const key of before!.waiting) if (!after!.waiting.includes(key)) waiting.delete(key)
-  for (const key of after!.waiting) if (!before!.waiting.includes(key)) waiting.add(key)
-  const since = waiting.size === 0 ? null : (now!.since ?? after!.since)
-  return keysOf([...waiting].sort(), since, [...others, ...mine])
 }
 
 function keysOf(waiting: readonly string[], since: string | null, files: readonly PartLoaded[]): string[] {

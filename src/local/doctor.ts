@@ -3,11 +3,11 @@ import { dirname } from 'node:path'
 import { parameter, remedy, sentence, type Words } from '../errors.js'
 import { type Day, utcToday } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
-import { openStore } from '../store/opening.js'
 import { isOnReadOnlySystem } from '../store/sqlite/connection.js'
+import { openSqlite } from '../store/sqlite/data.js'
 import { DRIVER_MAJOR, driverRemedy, installedDriver } from '../store/sqlite/driver.js'
 import { type Inspection, inspect, sqliteVersion } from '../store/sqlite/inspect.js'
-import { isCopyOf, UNDERIVED } from '../store/store.js'
+import { UNDERIVED } from '../store/store.js'
 import { Behind } from './cache.js'
 import { knownTickers, odditiesOf, oddityLines } from './known.js'
 
@@ -45,11 +45,8 @@ export interface Diagnosis {
 
 /** What is examined; nothing else is looked up, so that it answers where nothing else does. */
 export interface DoctorFacts {
-  /** The database file, whether or not it is there; or where the database of PostgreSQL is. */
+  /** The database file, whether or not it is there. */
   database: string
-  /** The URL of such a one. */
-  url?: string | null
-  env?: Readonly<Record<string, string | undefined>>
   /** `process.versions.node` and `process.versions.modules` */
   node: string
   abi: string
@@ -64,8 +61,6 @@ export interface DoctorFacts {
 /** Examines this machine and the database from the ground up. Never throws for what it finds. */
 export async function doctor({
   database,
-  url = null,
-  env = process.env,
   node,
   abi,
   today = utcToday(),
@@ -74,14 +69,13 @@ export async function doctor({
 }: DoctorFacts): Promise<Diagnosis> {
   const driver = driverCheck(node)
   // With the wrong driver, opening a database may end the process: then nothing of it can be looked at.
-  const stored =
-    url !== null ? await postgresChecks(url, env) : driver.outcome === 'fail' ? [] : databaseChecks(database)
+  const stored = driver.outcome === 'fail' ? [] : databaseChecks(database)
   const checks = [
     nodeCheck(node, abi),
     driver,
     ...(driver.outcome === 'fail'
       ? []
-      : [sqliteCheck(), ...stored, ...(await barsChecks(url ?? database, env, today + 1, stored))]),
+      : [sqliteCheck(), ...stored, ...(await barsChecks(database, today + 1, stored))]),
     ...beside,
     ...terminal.map(({ name, detail }) => ok(name, detail)),
   ]
@@ -155,37 +149,10 @@ export function databaseChecks(path: string): Check[] {
   }
 }
 
-/** The same of a database of PostgreSQL, whose disk is not this machine's. */
-async function postgresChecks(url: string, env: NonNullable<DoctorFacts['env']>): Promise<Check[]> {
-  try {
-    const { inspectPostgres } = await import('../store/postgres/inspect.js')
-    const found = await inspectPostgres(url, env)
-    const { location, version, bytes, tickers } = found
-    if (found.schema === 0)
-      return [warn('database', `${location} (PostgreSQL ${version}) holds no data yet`, [remedy('import', ['FILE'])])]
-    const about = `${location}, PostgreSQL ${version}, ${inUnits(bytes)}, tickers: ${tickers}`
-    const kept = keptChecks(found, 'wait for it; it is gone once its connection is')
-    return [ok('database', about), ...(found.shards === null ? [] : [shardsCheck(found.shards)]), ...kept]
-  } catch (thrown) {
-    return [fail('database', said(thrown), 'mend the connection, or ask whoever looks after that database')]
-  }
-}
-
-function shardsCheck({ names, misplaced }: { names: readonly string[]; misplaced: number }): Check {
-  if (misplaced === 0) return ok('shards', `${names.join(', ')}; each ticker lies where it belongs`)
-  const what = `tickers that lie on a shard where no question finds them: ${misplaced}`
-  return fail('shards', what, sentence`${remedy('verify')} says which, and what to do`)
-}
-
 /** What is odd about stored bars; where the database cannot be looked into, other checks say why. */
-async function barsChecks(
-  address: string,
-  env: DoctorFacts['env'],
-  lastDay: Day,
-  found: readonly Check[],
-): Promise<Check[]> {
+async function barsChecks(path: string, lastDay: Day, found: readonly Check[]): Promise<Check[]> {
   if (!found.some(({ name, outcome }) => name === 'schema' && outcome === 'ok')) return []
-  const store = await openStore(address, { readonly: true, env })
+  const store = openSqlite(path, { readonly: true })
   try {
     const today = (await store.newestDay(lastDay)) ?? lastDay
     const lines = oddityLines(odditiesOf(await knownTickers(store, today), await store.securities(), lastDay))
@@ -250,11 +217,6 @@ function importsCheck({ steps, files }: Behind): Check {
 function definitionsCheck(definitions: string): Check {
   if (definitions === DEFINITIONS_VERSION || definitions === '')
     return ok('definitions', definitions || 'nothing derived yet')
-  const from = isCopyOf(definitions)
-  if (from !== null) {
-    const mend = sentence`wait for it; if none is running, the same ${remedy('store copy')} again goes on`
-    return warn('definitions', `a copy of ${from} is not through`, mend)
-  }
   const isMade = definitions !== UNDERIVED
   const what = isMade
     ? `made with ${definitions}, this bands uses ${DEFINITIONS_VERSION}`

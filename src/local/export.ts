@@ -57,8 +57,7 @@ export interface TextBlock {
 
 /** Where a thread finds what is exported, and how its rows are told apart. */
 export interface ExportData {
-  address: string
-  env: Cache['env']
+  path: string
   tier: Tier | null
   today: Day
   filter: ExportFilter
@@ -80,8 +79,8 @@ export async function* exportEventBlocks(
     {
       job: 'export',
       data: (): ExportData => {
-        const { store, env, tier } = cache
-        return { address: store.address, env, tier, today, filter, between }
+        const { store, tier } = cache
+        return { path: store.location, tier, today, filter, between }
       },
       tasks: tickers,
       // A thread knows the specified fields alone.

@@ -1,15 +1,7 @@
 import type { FieldSet } from '../fields/index.js'
 import { isCondition } from '../language/as-field.js'
 import { countBelow, type Day, formatDay } from '../model/day.js'
-import type {
-  Baseline,
-  EventsPage,
-  EventsQuery,
-  HistoryQuery,
-  OversoldPage,
-  OversoldQuery,
-  SeriesKey,
-} from '../model/event.js'
+import type { Baseline, EventsPage, EventsQuery, HistoryQuery, OversoldPage, OversoldQuery } from '../model/event.js'
 import { eventsOf, type History, type Stays } from '../model/history.js'
 import { bandsByBar, type FieldRecord, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, windowNames } from '../model/terms.js'
@@ -60,14 +52,8 @@ export class Local extends Cache implements Source, PricedSource {
     return new Local(this.store, this.tier, this.asOf, { ...this.ways, fields })
   }
 
-  /** The same for one question, whose looks at the whole store are one. @param query reads its series first */
-  asking({ ticker, timeframe, field }: SeriesKey): Local {
-    const store = this.store.asked?.(this.isRecorded(field) ? { ticker, timeframe, field } : undefined)
-    return store === undefined || store === this.store ? this : new Local(store, this.tier, this.asOf, this.ways)
-  }
-
   async events(query: EventsQuery): Promise<EventsPage> {
-    const { view, found, plan } = await this.asking(query).find(query)
+    const { view, found, plan } = await this.find(query)
     const newest = found.slice(-query.limit).reverse()
     // Exact figures are not of the specification.
     const outcomes = plan.aftermath ? performancesAfter(view, newest) : null

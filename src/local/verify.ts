@@ -3,7 +3,7 @@ import { recordSeries } from '../engine/record.js'
 import { remedy } from '../errors.js'
 import { BUILT_IN } from '../fields/index.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
-import { copyAgain, type Damage, isCopyOf, type Store, UNDERIVED } from '../store/store.js'
+import { type Damage, type Store, UNDERIVED } from '../store/store.js'
 import { Behind, type Cache } from './cache.js'
 import { type Company, companyOf, knownOf, Sectors } from './sectors.js'
 
@@ -16,9 +16,6 @@ export async function verify({ store }: Pick<Cache, 'store'>, { deep = false } =
   const definitions = await store.definitions()
   if (definitions === UNDERIVED)
     damages.push({ ticker: '', what: 'its events are not made yet; a rebuild makes them', mend: remedy('rebuild') })
-  const part = isCopyOf(definitions)
-  if (part !== null)
-    damages.push({ ticker: '', what: `it is a part of a copy of ${part}`, mend: copyAgain(part, store.location) })
   if (!deep || damages.length > 0) return damages
   const unfinished = (await Behind.in(store)).steps
   if (unfinished > 0) {

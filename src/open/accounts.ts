@@ -1,6 +1,6 @@
 import type { Accounts, Charge, Charged, LedgerTask, RolledUp } from '../accounts/accounts.js'
 import { InvalidParameter, type Remedy, remedy } from '../errors.js'
-import { databaseValue } from '../params/values.js'
+import { accountsValue } from '../params/values.js'
 import { addressOf, isPostgresUrl } from '../store/postgres/address.js'
 import type { AccountsChoice } from './where.js'
 
@@ -14,7 +14,7 @@ interface Url {
 export function accountsUrl({ accounts, env = process.env }: AccountsChoice): Url | null {
   const param = accounts === undefined ? 'BANDS_ACCOUNTS' : 'accounts'
   const text = accounts ?? env.BANDS_ACCOUNTS ?? ''
-  return isPostgresUrl(text) ? { param, url: databaseValue(param, text) } : null
+  return isPostgresUrl(text) ? { param, url: accountsValue(param, text) } : null
 }
 
 /** Throws NotFound where there are none and none are to be made, Busy where the database cannot be reached. */

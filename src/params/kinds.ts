@@ -5,11 +5,11 @@ import { type Day, formatDay } from '../model/day.js'
 import { type BandName, type FieldName, TIMEFRAME_NAMES, type Timeframe, type TimeframeName } from '../model/terms.js'
 import { ALONE, type JsonSchema, type Kind, type Scope, type Text } from './row.js'
 import {
+  accountsValue,
   askedFieldValue,
   bandValue,
   conditionValue,
   countValue,
-  databaseValue,
   dayValue,
   fieldRead,
   fieldValue,
@@ -127,8 +127,8 @@ export const TEXT = inText({ minLength: 1, maxLength: LONGEST_TEXT, pattern: TEX
 /** A path on this machine; a URL is none. */
 export const FILE: Kind<string, string> = { schema: { type: 'string' }, takes: 'FILE', parse: fileValue }
 
-/** Such a path, or the URL of a database of PostgreSQL. */
-export const DATABASE: Kind<string, string> = { schema: { type: 'string' }, takes: 'FILE', parse: databaseValue }
+/** The accounts of a server: a file, or the URL of a PostgreSQL database. */
+export const ACCOUNTS_AT: Kind<string, string> = { schema: { type: 'string' }, takes: 'FILE', parse: accountsValue }
 
 export const WORDS: Kind<string, string> = { schema: { type: 'string' }, takes: 'TEXT', parse: textOf }
 

@@ -116,13 +116,13 @@ const URL_SHAPE = /^\s*[a-z][a-z\d+.-]+:\/|[a-z][a-z\d+.-]+:\/\//i
 /** A file of this machine. The URL of a database may hold a password: it is neither repeated nor made a folder of. */
 export function fileValue(param: string, value: unknown): string {
   const text = textOf(param, value)
-  if (!URL_SHAPE.test(text)) return text
+  if (!URL_SHAPE.test(text) && !isPostgresUrl(text)) return text
   const lack = 'is a URL, and a database of bands is a file on this machine: give the path of one.'
   throw wrong(param, sentence`${parameter(param)} ${lack}`, { allowed: 'the path of a file' })
 }
 
-/** A database: a file of this machine, or the URL of one of PostgreSQL. */
-export function databaseValue(param: string, value: unknown): string {
+/** The accounts of a server: a file of this machine, or the URL of a PostgreSQL database. */
+export function accountsValue(param: string, value: unknown): string {
   const text = textOf(param, value)
   if (!isPostgresUrl(text)) return fileValue(param, text)
   checkPostgresUrl(param, text)

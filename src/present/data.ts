@@ -4,7 +4,7 @@ import type { LoadedTicker, Status, TickerStatus } from '../local/status.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../model/facts.js'
 import type { PulledTicker } from '../remote/beside.js'
 import type { Trial, TrialKind } from '../source.js'
-import { isCopyOf, UNDERIVED } from '../store/store.js'
+import { UNDERIVED } from '../store/store.js'
 import {
   type Column,
   column,
@@ -163,9 +163,7 @@ function statusNotes(found: Status): string[] {
 
 /** A database that nothing was derived in yet, such as one whose first import was stopped, has no definitions. */
 function definitionsText({ definitions, definitions_current: isCurrent }: Status): string {
-  const part = isCopyOf(definitions)
   if (definitions === '') return ''
-  if (part !== null) return `a part of a copy of ${part}: run the same bands store copy again`
   if (definitions === UNDERIVED) return 'events not made yet: run bands rebuild'
   return `definitions ${definitions}${isCurrent ? '' : ': of another version, run bands rebuild'}`
 }

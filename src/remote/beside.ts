@@ -23,8 +23,6 @@ interface Parts {
   pages: PageStore
   /** Loaded when first asked for: most databases have no page of a server. */
   kept(): Promise<KeptPages>
-  /** Who has bars and pages, as one question sees them. */
-  asking(query: SeriesKey): Pick<Parts, 'own' | 'pages'>
 }
 
 /** What was pulled of one ticker. */
@@ -54,7 +52,7 @@ export class Beside implements Source {
   }
 
   async events(query: EventsQuery): Promise<EventsPage> {
-    return (await this.#sourceOf(query, this.#parts.asking(query))).events(query)
+    return (await this.#sourceOf(query)).events(query)
   }
 
   async *histories({ tickers, ...query }: HistoriesQuery): AsyncGenerator<History> {
@@ -144,11 +142,11 @@ export class Beside implements Source {
   }
 
   /** Throws InvalidParameter where a ticker has bars and its context pages, or the other way round. */
-  async #sourceOf(
-    { ticker, context }: Pick<HistoryQuery, 'ticker' | 'context'>,
-    { own, pages }: Pick<Parts, 'own' | 'pages'> = this.#parts,
-  ): Promise<Pick<Source, 'events' | 'histories' | 'stays' | 'whyEmpty'>> {
-    const { hasBars } = this.#parts
+  async #sourceOf({
+    ticker,
+    context,
+  }: Pick<HistoryQuery, 'ticker' | 'context'>): Promise<Pick<Source, 'events' | 'histories' | 'stays' | 'whyEmpty'>> {
+    const { own, pages, hasBars } = this.#parts
     const isPulled = await pages.has(ticker)
     if (context !== undefined) {
       const [owner, pulled] = isPulled ? [context.ticker, ticker] : [ticker, context.ticker]

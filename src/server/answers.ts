@@ -8,7 +8,6 @@ import { MAX_LIMIT, parametersOf, parseEvents, parseOversold } from '../params/q
 import { emptyNote } from '../present/empty.js'
 import { emptyScanNote } from '../present/events.js'
 import type { Source } from '../source.js'
-import type { Engine } from '../store/store.js'
 import { entitle, eventsCost, OVERSOLD_COST } from '../tiers.js'
 import { EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
 import { Coded } from './encoding.js'
@@ -30,8 +29,6 @@ export interface Service {
   /** Scans that are made at once. */
   readonly scansAtOnce: number
   accounts: Accounts
-  /** What the data are asked through; a file has none. */
-  readonly engine?: Engine
   /** Changes whenever an answer may. */
   version(): Promise<string>
   /** Changes whenever answers about these series may. */

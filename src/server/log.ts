@@ -6,7 +6,6 @@ import type { PoolState } from '../accounts/accounts.js'
 import { redacted } from '../accounts/key.js'
 import type { Day } from '../model/day.js'
 import { TIER_NAMES } from '../model/terms.js'
-import type { Engine } from '../store/store.js'
 import { LOG_LEVELS, type LogLevel, type ServerOptions } from './options.js'
 
 /** What the log says of a request. */
@@ -86,7 +85,6 @@ const UNKNOWN_ROUTE = 'unknown'
 interface DataSeen {
   version(): Promise<string>
   newestDay(): Promise<Day | null>
-  engine?: Engine
 }
 
 /** Seconds. */
@@ -153,13 +151,13 @@ export class Metrics {
     this.#looks.push(() => gauge.set(waiting()))
   }
 
-  /** Tells of the connections to a database that accounts or data lie in; of a file there are none. */
-  watchPool(what: 'accounts' | 'data', pool: () => PoolState | undefined): void {
+  /** Reports the connections to the database of the accounts; a file has none. */
+  watchPool(pool: () => PoolState | undefined): void {
     if (pool() === undefined) return
-    const help = `Connections to the database of the ${what}: in use, idle; questions that wait for one.`
-    const gauge = this.#gauge(`bands_${what}_connections`, help, ['state'])
-    const waits = `Seconds that questions have waited for a connection to the database of the ${what}.`
-    const waiting = this.#counter(`bands_${what}_connection_wait_seconds_total`, waits, [])
+    const help = `Connections to the database of the accounts: in use, idle; questions that wait for one.`
+    const gauge = this.#gauge('bands_accounts_connections', help, ['state'])
+    const waits = `Seconds that questions have waited for a connection to the database of the accounts.`
+    const waiting = this.#counter('bands_accounts_connection_wait_seconds_total', waits, [])
     this.#looks.push(() => {
       const { total, idle, waiting: queued, waited } = pool()!
       for (const [state, count] of Object.entries({ used: total - idle, idle, waiting: queued }))
@@ -169,45 +167,26 @@ export class Metrics {
     })
   }
 
-  /** Tells of which moment the data are that are asked, and of a standby how far behind it is. */
-  watchData({ version, newestDay, engine }: DataSeen): void {
+  /** Reports which version of the data is queried, and the day of its newest bar. */
+  watchData({ version, newestDay }: DataSeen): void {
     const up = this.#gauge('bands_data_up', 'Whether the data could be looked at: 1, or 0.')
     const day = this.#gauge('bands_data_newest_day_timestamp_seconds', 'The day of the newest bar, at 0:00 UTC.')
     const since = this.#gauge(
       'bands_data_version_timestamp_seconds',
       'When this version of the data was first seen here.',
     )
-    const lag =
-      engine && this.#gauge('bands_data_replication_lag_seconds', 'How far a standby is behind; of a primary 0.')
-    if (engine !== undefined) this.#watchQueue(engine)
     let seen = ''
-    const look = inTime(() => Promise.all([version(), newestDay(), engine?.lag()]))
+    const look = inTime(() => Promise.all([version(), newestDay()]))
     this.#looks.push(async () => {
       try {
-        const [now, newest, behind] = await look()
+        const [now, newest] = await look()
         if (now !== seen) since.set(Date.now() / 1000)
         seen = now
         if (newest !== null) day.set(newest * 86_400)
-        lag?.set(behind ?? 0)
         up.set(1)
       } catch {
         up.set(0)
       }
-    })
-  }
-
-  /** Tells how much work waits beside the data; nothing where that may not be seen, or cannot be. */
-  #watchQueue(engine: Engine): void {
-    const jobs = this.#gauge('bands_queue_jobs', 'Jobs that wait, are under way or have ended, of 30 days.', ['state'])
-    const help =
-      'For how long the job that waits longest could have been begun; 0 where none waits, NaN where that is not known.'
-    const oldest = this.#gauge('bands_queue_oldest_waiting_seconds', help)
-    const look = inTime(() => engine.queued())
-    this.#looks.push(async () => {
-      const queued = await look().catch(() => null)
-      jobs.reset()
-      for (const [state, count] of Object.entries(queued?.jobs ?? {})) jobs.set({ state }, count)
-      oldest.set(queued?.oldest ?? Number.NaN)
     })
   }
 

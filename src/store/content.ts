@@ -195,17 +195,6 @@ export function strangeRows(schema = ''): string {
   return `SELECT * FROM (${presentRows(schema)}) present EXCEPT SELECT ticker, what FROM ${schema}listed ORDER BY ticker, what`
 }
 
-/**
- * All that there is of tickers with the hash of what it holds, and how much that is: bars, events, or records.
- * @param series the rows of that table with their tickers @param schema of the others, with a dot; none unless given
- */
-export function contentsIn(series: string, schema = ''): string {
-  return `SELECT ticker, 'bars' AS what, hash, bars AS amount FROM ${schema}tickers
-    UNION ALL SELECT ticker, timeframe, hash, events FROM (${series}) of_tickers
-    UNION ALL SELECT ticker, kind, hash, records FROM ${schema}facts
-    UNION ALL SELECT ticker, 'pulled ' || timeframe || ' ' || field, hash, events FROM ${schema}pulled`
-}
-
 /** What an import has yet to record anew, as it is kept. */
 export function unsettledIn(kept: string | null | undefined): readonly string[] {
   return kept == null ? [] : (JSON.parse(kept) as string[])
@@ -254,7 +243,7 @@ export function listDamages(lost: readonly Listed[], strange: readonly Listed[])
 }
 
 /** What the tables have and the list has not. */
-export function unlisted(ticker: string, what: string): Damage {
+function unlisted(ticker: string, what: string): Damage {
   return {
     ticker,
     what: `its ${what} were written under another name, or not at all`,

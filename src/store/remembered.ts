@@ -1,5 +1,4 @@
 import type { Day } from '../model/day.js'
-import type { SeriesKey } from '../model/event.js'
 import type { FieldRecord } from '../model/series.js'
 import type { SeriesName } from './content.js'
 import type { PageStore } from './pages.js'
@@ -24,37 +23,20 @@ const MOST_BYTES = 256 * 1024 * 1024
  * through it, it need not hear.
  */
 export function remembering(store: Store, most = MOST_BYTES): Store {
-  const memory = {
-    recorded: remembered(store, most),
-    // Where bars of days to come are stored it takes reading some.
-    newestDay: lastRemembered(store, (one, upTo?: Day) => one.newestDay(upTo)),
-    tickers: lastRemembered(store, one => one.tickers()),
-    securities: lastRemembered(store, one => one.securities()),
-    has: rememberingPages(),
-  }
-  /** With the same memory, whoever looks. */
-  const through = (one: Store, look: Look, asked: NonNullable<Store['asked']>): Store =>
-    lent<Store>(one, {
-      recorded: (...of) => memory.recorded.read(one, look, ...of),
-      newestDay: upTo => memory.newestDay(one, look, upTo),
-      tickers: () => memory.tickers(one, look),
-      securities: () => memory.securities(one, look),
-      pages: lent(one.pages, { has: ticker => memory.has(one.pages, look, ticker) }),
-      asked,
-    })
+  const recorded = remembered(store, most)
+  // Where bars of days to come are stored it takes reading some.
+  const newestDay = lastRemembered(store, (upTo?: Day) => store.newestDay(upTo))
+  const tickers = lastRemembered(store, () => store.tickers())
+  const securities = lastRemembered(store, () => store.securities())
+  const has = rememberingPages(store.pages)
   const look = onceAQuestion(() => store.version())
-  const all: Store = through(store, look, series => {
-    const isKept = series !== undefined && memory.recorded.has(series)
-    const one = store.asked?.(isKept ? undefined : series)
-    if (one === undefined) return all
-    const asked: Store = through(
-      one,
-      () => one.version(),
-      () => asked,
-    )
-    return asked
+  return lent<Store>(store, {
+    recorded: (...of) => recorded(look, ...of),
+    newestDay: upTo => newestDay(look, upTo),
+    tickers: () => tickers(look),
+    securities: () => securities(look),
+    pages: lent(store.pages, { has: ticker => has(look, ticker) }),
   })
-  return all
 }
 
 /** A thing with some of its parts in another way. */
@@ -86,9 +68,9 @@ function onceAQuestion(version: Look): Look {
 const MOMENT = 0.01
 
 /** Of which tickers there are pages: every question asks that first. */
-function rememberingPages(): (pages: PageStore, look: Look, ticker: string) => Promise<boolean> {
+function rememberingPages(pages: PageStore): (look: Look, ticker: string) => Promise<boolean> {
   let known = { version: '', tickers: new Map<string, boolean>() }
-  return async (pages, look, ticker) => {
+  return async (look, ticker) => {
     const version = await look()
     if (known.version !== version || known.tickers.size >= MOST_NAMES) known = { version, tickers: new Map() }
     const before = known.tickers.get(ticker)
@@ -105,13 +87,13 @@ const MOST_NAMES = 100_000
 /** What was read last, or is being read, until something was written or something else is asked for. */
 function lastRemembered<Asked, Found>(
   store: Store,
-  read: (one: Store, asked?: Asked) => Promise<Found>,
-): (one: Store, look: Look, asked?: Asked) => Promise<Found> {
+  read: (asked?: Asked) => Promise<Found>,
+): (look: Look, asked?: Asked) => Promise<Found> {
   let known: { version: string; asked: Asked | undefined; found: Promise<Found> } | null = null
-  return async (one, look, asked) => {
+  return async (look, asked) => {
     const version = await look()
     if (known?.version === version && known.asked === asked) return known.found
-    const reading = { version, asked, found: read(one, asked) }
+    const reading = { version, asked, found: read(asked) }
     known = reading
     let isOfVersion = false
     try {
@@ -124,13 +106,11 @@ function lastRemembered<Asked, Found>(
   }
 }
 
-/** What is kept of a series is told with the look of who asks. */
-interface Remembered {
-  read(one: Store, look: Look, ...asked: Parameters<Store['recorded']>): ReturnType<Store['recorded']>
-  has(series: SeriesKey): boolean
-}
-
-function remembered(store: Store, most: number): Remembered {
+/** Reads a series as the store does, from memory where it is unchanged. */
+function remembered(
+  store: Store,
+  most: number,
+): (look: Look, ...query: Parameters<Store['recorded']>) => ReturnType<Store['recorded']> {
   const kept = new Map<string, Kept>()
   let bytes = 0
 
@@ -185,19 +165,18 @@ function remembered(store: Store, most: number): Remembered {
     return { ...series.shared, field: record }
   }
 
-  const read: Remembered['read'] = async (one, look, ...asked) => {
+  return async (look, ...asked) => {
     const version = await look()
     const recalled = await recall(version, ...asked)
     if (recalled !== null) return recalled
     const [ticker, timeframe, field] = asked
-    const found = await one.recorded(...asked)
-    const stamp = await one.stamp(ticker, timeframe)
+    const found = await store.recorded(...asked)
+    const stamp = await store.stamp(ticker, timeframe)
     // What was read while something was written may be older than what is kept, or newer: it is not kept.
-    if (found !== null && stamp !== null && (await one.version()) === version)
+    if (found !== null && stamp !== null && (await store.version()) === version)
       keep(nameOf({ ticker, timeframe }), field, found, stamp, version)
     return found
   }
-  return { read, has: series => kept.get(nameOf(series))?.fields.has(series.field) === true }
 }
 
 export function nameOf({ ticker, timeframe }: SeriesName): string {

@@ -1,7 +1,5 @@
-import type { PoolState } from '../accounts/accounts.js'
-import { Busy, PlaceTaken, parameter, type Remedy, remedy, StorageError, sentence } from '../errors.js'
+import { type Busy, PlaceTaken, parameter, type Remedy, StorageError, sentence } from '../errors.js'
 import type { Day } from '../model/day.js'
-import type { SeriesKey } from '../model/event.js'
 import type { FactKind, FactSheet, FactSheets, Security } from '../model/facts.js'
 import type {
   Adjustment,
@@ -15,7 +13,7 @@ import type {
   SeriesTail,
 } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
-import type { PageStore, PulledRow } from './pages.js'
+import type { PageStore } from './pages.js'
 
 /** What a store says of a ticker without touching its bars. */
 export interface TickerEntry {
@@ -105,32 +103,6 @@ export type Calendar = Pick<Series, 'days' | 'known'>
 
 /** The definitions of a store whose bars are there, and what is derived from them is not. */
 export const UNDERIVED = 'none'
-
-/** The definitions of a store that a copy is not through with, and where that comes from. */
-const IN_PART = 'a part of '
-
-export function copiedInPart(from: string): string {
-  return IN_PART + from
-}
-
-/** Where a store is copied from that holds a part of it; null: its definitions say nothing of a copy. */
-export function isCopyOf(definitions: string): string | null {
-  return definitions.startsWith(IN_PART) ? definitions.slice(IN_PART.length) : null
-}
-
-/** Throws Busy for a store that holds a part of what it is to hold: neither asked nor changed, it looks like a whole one. */
-export function checkCopied(location: string, definitions: string): void {
-  const from = isCopyOf(definitions)
-  if (from === null) return
-  const what = `${location} holds a part of ${from}, which is copied there`
-  throw new Busy(`${what}; try again when that is through; if no copy is running, the same once more goes on`, {
-    remedy: copyAgain(from, location),
-  })
-}
-
-export function copyAgain(from: string, to: string): Remedy {
-  return remedy('store copy', [], { from, to })
-}
 
 /** What of the series of which tickers is to be read. */
 export interface SeriesQuery {
@@ -252,32 +224,10 @@ export interface SheetRow {
   sheet: string
 }
 
-/** A thing that there is of a ticker, however a store keeps it. */
-export interface Content {
-  ticker: string
-  /** `bars`, a timeframe (what is derived from them), a kind of facts, or `pulled`, timeframe and field. */
-  what: string
-  /** Of all that it holds: of a series, also of its chunks. */
-  hash: string
-  /** How many bars, events or records. */
-  amount: number
-}
-
-/** All that is kept of a ticker, as it lies there: another store takes it over as it is. */
-export interface TickerCopy {
-  ticker: string
-  /** null: there are no bars of it */
-  record: PackedRecord | null
-  sheets: readonly (SheetRow & { hash: string })[]
-  pulled: readonly PulledRow[]
-}
-
 /** Everything that one step of an import changes; written as one, or not at all. */
 export interface Batch {
   /** Tickers that go first, with all that there is of them. */
   removed?: readonly string[]
-  /** Tickers in place of all that there is of them. */
-  copies?: readonly TickerCopy[]
   /** Tickers to be replaced, whole or from a bar on. */
   records?: Iterable<TickerRecord | PackedRecord>
   amendments?: Iterable<Amendment>
@@ -329,33 +279,9 @@ export interface Footprint {
  * database over a network answers as well as a file: one call a question, one call a written batch. Whoever reads is given
  * what was written, or a StorageError that names what is damaged.
  */
-/** A database over a network, as whoever looks after it wants to see it. */
-export interface Engine {
-  readonly pool: PoolState
-  /**
-   * Of a standby: for how many seconds it may lack what the primary has; 0 where it has all that it was sent, and is being
-   * sent more. null: it is none
-   */
-  lag(): Promise<number | null>
-  /** What of the work waits that is put into it; null: that may not be seen. */
-  queued(): Promise<Queued | null>
-}
-
-/** Jobs by their state, and for how many seconds the one that waits longest could have been begun. */
-export interface Queued {
-  jobs: Readonly<Record<JobState, number>>
-  oldest: number
-}
-
-export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled'
-
 export interface Store {
   /** Where it lives, for messages. */
   readonly location: string
-  /** What it is asked through; a file has none. */
-  readonly engine?: Engine
-  /** By which it is opened once more, in a thread; without a password. */
-  readonly address: string
   /** Stays the same as long as nobody else writes; of what is written through this very store it need not tell. */
   version(): Promise<string>
   /** Pages of other tickers' events, as servers told them. */
@@ -388,15 +314,6 @@ export interface Store {
   summaries(): Promise<TickerSummary[]>
   /** Stays the same as long as what is recorded of a series does, which is not read; null: unknown ticker. */
   stamp(ticker: string, timeframe: Timeframe): Promise<string | null>
-  /** What there is of all tickers. Nothing is read but hashes, and these are not checked. */
-  contents(): Promise<Content[]>
-  /** All that there is of some tickers, in their order. */
-  copies(tickers: readonly string[]): Promise<TickerCopy[]>
-  /**
-   * The same as one question sees it: what that asks of the whole store is looked at once, and the series that it will read
-   * comes with that look. Absent where to look costs next to nothing.
-   */
-  asked?(series?: SeriesKey): Store
   /** Has everything that is read by some work be of one moment, whatever is written meanwhile; one at a time. */
   atOneMoment<T>(work: () => Promise<T>): Promise<T>
   /** All or none; stamps the store with the definitions. */

@@ -5,8 +5,8 @@ import { RecentStandings } from '../local/standings.js'
 import type { Day } from '../model/day.js'
 import type { OversoldQuery } from '../model/event.js'
 import type { Tier } from '../model/terms.js'
-import { openStore } from '../store/opening.js'
 import { remembering } from '../store/remembered.js'
+import { openSqlite } from '../store/sqlite/data.js'
 import type { Store } from '../store/store.js'
 import type { Handler } from '../threads.js'
 
@@ -20,16 +20,14 @@ export interface ScanTask {
 
 /** Where the thread finds the data. */
 export interface ScanData {
-  address: string
-  /** What a connection is made with; the environment of this process unless given. */
-  env?: Readonly<Record<string, string | undefined>> | undefined
+  path: string
 }
 
 /** Kept decoded in this thread: the matches of a scan, which the next one may have too. */
 const MOST_BYTES = 64 * 1024 * 1024
 
 /** Makes scans: each looks at every ticker, which would hold up whoever else is answered. */
-export function begin({ address, env }: ScanData): Handler {
+export function begin({ path }: ScanData): Handler {
   // Where cores are scarce, those who ask for little come first. Of a thread alone only here; elsewhere of the whole process.
   if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   let store: Store | null = null
@@ -37,7 +35,7 @@ export function begin({ address, env }: ScanData): Handler {
   return {
     async answer({ tier, query, today }: ScanTask, signal) {
       try {
-        store ??= remembering(await openStore(address, { readonly: true, env }), MOST_BYTES)
+        store ??= remembering(openSqlite(path, { readonly: true }), MOST_BYTES)
         const cache = new Cache(store, tier, null, { clock: () => today })
         const found = await store.atOneMoment(() => oversold(cache, query, { recent, signal }))
         return { result: JSON.stringify(found) }

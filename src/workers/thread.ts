@@ -25,16 +25,16 @@ const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
     }
   },
   // The events of a ticker as text.
-  export: async ({ address, env, tier, today, filter, between }: ExportData) => {
-    const [{ Cache }, { eventBlock }, { openStore }] = await Promise.all([
+  export: async ({ path, tier, today, filter, between }: ExportData) => {
+    const [{ Cache }, { eventBlock }, { openSqlite }] = await Promise.all([
       import('../local/cache.js'),
       import('../local/export.js'),
-      import('../store/opening.js'),
+      import('../store/sqlite/data.js'),
     ])
     let cache: InstanceType<typeof Cache> | undefined
     return {
       async answer(ticker: string) {
-        cache ??= new Cache(await openStore(address, { readonly: true, env }), tier, null, { clock: () => today })
+        cache ??= new Cache(openSqlite(path, { readonly: true }), tier, null, { clock: () => today })
         const block = await eventBlock(cache, { ...filter, tickers: [ticker] }, between)
         return { result: block, transfer: [block.text.buffer] }
       },

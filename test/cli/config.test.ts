@@ -116,7 +116,7 @@ describe('bands config set', () => {
     ['config set color green', '--color "green" is not one of auto, always, never.', ''],
     ['config set threads 2d', 'write 2 alone', 'bands config set threads 2'],
     ['config set upgrade_url plans', 'is not an address that begins with https://', ''],
-    ['config set db postgres://me:x@h/x', 'holds a password', ''],
+    ['config set db postgres://me:x@h/x', 'is a file on this machine', ''],
     ['config set db mysql://me@h/x', 'is a file on this machine', ''],
     [`config set db ""`, 'is not the path of a file', ''],
     ['config set db .', 'is a folder, and a database is a file', ''],

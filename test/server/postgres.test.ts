@@ -5,7 +5,7 @@ import { parse } from 'yaml'
 import { typed } from '../cli/support/run.js'
 import { notInQuick } from '../support/full.js'
 import { documented } from '../support/patroni.js'
-import { Cluster, clusterForAll, describePostgres } from '../support/postgres.js'
+import { clusterForAll, describePostgres } from '../support/postgres.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { temporaryFolder } from '../support/store.js'
 
@@ -158,58 +158,38 @@ describePostgres('accounts in PostgreSQL', () => {
   })
 })
 
-describePostgres('data in PostgreSQL', () => {
+describePostgres('the metrics of a server with accounts in PostgreSQL', () => {
   const cluster = clusterForAll({ fsync: false })
 
-  notInQuick('are told by /metrics with their age, and how far a standby is behind the primary', async () => {
-    const primary = cluster.current
-    const url = await primary.createDatabase()
-    const env = { HOME: temporaryFolder() }
+  notInQuick('show the age of the data, the connections, and each name that the page warns of', async () => {
+    const home = temporaryFolder()
+    const db = join(home, 'bands.db')
     const imported = async (bars: number): Promise<void> =>
-      void expect((await typed(`simulate 2 --bars ${bars} --seed 3 --load --json --db ${url}`, { env })).code).toBe(0)
+      void expect(
+        (await typed(`simulate 2 --bars ${bars} --seed 3 --load --json --db ${db}`, { env: { HOME: home } })).code,
+      ).toBe(0)
     await imported(300)
-    const standby = await Cluster.begin({ fsync: false, follows: primary, settings: { wal_receiver_timeout: '1s' } })
-    onTestFinished(() => standby.end())
-    const db = url.replace(`:${primary.port}`, `:${standby.port}`)
-    const own = await serve({ db, remove() {} }, { accounts: url })
+    const own = await serve({ db, remove() {} }, { accounts: await cluster.current.createDatabase() })
     onTestFinished(() => own.stop())
-    const told = async (): Promise<string> => (await own.get('/metrics')).text
+    const metrics = async (): Promise<string> => (await own.get('/metrics')).text
     const value = async (name: string): Promise<number> =>
-      Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await told())?.[1])
-    const lag = (): Promise<number> => value('bands_data_replication_lag_seconds')
+      Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await metrics())?.[1])
 
-    await expect.poll(lag).toBe(0)
     expect(await value('bands_data_up')).toBe(1)
     expect(await value('bands_data_newest_day_timestamp_seconds')).toBe(Date.parse('2025-12-31') / 1000)
-    expect(await told()).toMatch(/^bands_data_connections\{state="idle"\} [1-9]/m)
-    expect(await value('bands_data_connection_wait_seconds_total')).toBeGreaterThan(0)
+    expect(await metrics()).toMatch(/^bands_accounts_connections\{state="idle"\} [1-9]/m)
+    expect(await value('bands_accounts_connection_wait_seconds_total')).toBeGreaterThan(0)
     const seen = await value('bands_data_version_timestamp_seconds')
     expect(await value('bands_data_version_timestamp_seconds')).toBe(seen)
-
-    await standby.sql('SELECT pg_wal_replay_pause()')
     await imported(310)
-    await expect.poll(lag).toBeGreaterThan(0.5)
-    expect(await value('bands_data_version_timestamp_seconds')).toBe(seen)
-    await standby.sql('SELECT pg_wal_replay_resume()')
-    await expect.poll(lag).toBe(0)
-    await expect.poll(() => value('bands_data_version_timestamp_seconds')).toBeGreaterThan(seen)
+    expect(await value('bands_data_version_timestamp_seconds')).toBeGreaterThan(seen)
 
-    // It has all that it was sent, and is sent no more.
-    await primary.stop()
-    await expect.poll(lag).toBeGreaterThan(0)
-    await primary.start()
-    await expect.poll(lag, { timeout: 60_000 }).toBe(0)
-
-    // What the page warns of is there to be looked at.
     const { groups } = parse(documented('bands.rules.yml')['bands.rules.yml']) as {
       groups: { rules: { expr: string }[] }[]
     }
     const named = groups.flatMap(({ rules }) => rules).flatMap(({ expr }) => expr.match(/\bbands_[a-z_]+/g) ?? [])
     expect(named.length).toBeGreaterThan(5)
-    const text = await told()
+    const text = await metrics()
     for (const name of named) expect(text, name).toMatch(new RegExp(`^${name}(\\{.*\\})? `, 'm'))
-
-    await standby.stop()
-    await expect.poll(() => value('bands_data_up')).toBe(0)
   })
 })

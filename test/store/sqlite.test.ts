@@ -21,7 +21,6 @@ import { formatDay } from '../../src/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import type { BandEvent } from '../../src/model/event.js'
 import { type SimulatedTicker, simulatedTicker } from '../../src/simulate/simulate.js'
-import { copyStore } from '../../src/store/copy.js'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { DRIVER_MAJOR, installedDriver } from '../../src/store/sqlite/driver.js'
@@ -34,7 +33,7 @@ import { Database } from '../support/database.js'
 import { csv, simulatedRows } from '../support/imports.js'
 import { toSchema } from '../support/old-schema.js'
 import { pulledIn, type Series } from '../support/pulled.js'
-import { emptyImporter, loadedStore, sourced, temporaryFolder } from '../support/store.js'
+import { emptyImporter, sourced, temporaryFolder } from '../support/store.js'
 
 storeContract('sqlite', async () => {
   const path = join(temporaryFolder(), 'bands.db')
@@ -376,15 +375,6 @@ const WRITERS: readonly [
   ['a rebuild', folder => importing(folder, importer => importer.rebuild())],
   ['the removal of a ticker', folder => importing(folder, importer => importer.remove(LOADED.ticker))],
   ['the end of the writing', folder => importing(folder, importer => importer.close())],
-  [
-    'a copy',
-    async folder => {
-      const from = await loadedStore([LOADED], temporaryFolder())
-      const to = openSqlite(join(folder, 'bands.db'), { readonly: false })
-      onTestFinished(() => Promise.all([from.close(), to.close()]).then(() => {}))
-      return [to.location, () => copyStore(from, to)]
-    },
-  ],
   [
     'a list',
     async folder => {

@@ -62,10 +62,10 @@ export const SMOKES = [
 /** What else the quick run leaves out, and what notices there when it breaks. */
 export const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   // Servers of databases that are started, killed, held up and compared. Newcomers belong here, too.
-  'test/store/postgres/**': ['test/server/postgres.test.ts', 'test/workers/postgres.test.ts'],
+  'test/store/postgres/**': ['test/server/postgres.test.ts'],
   // Whole stores, compared after every step.
   'test/store/copy.test.ts': ['test/cli/contract.test.ts'],
-  'test/workers/same.test.ts': ['test/workers/threads.test.ts', 'test/workers/postgres.test.ts'],
+  'test/workers/same.test.ts': ['test/workers/threads.test.ts'],
   // Works that are stopped, disks that are full, processes that meet.
   'test/load/stopped.test.ts': ['test/load/import.test.ts'],
   'test/store/backup.test.ts': ['test/cli/backup.test.ts'],

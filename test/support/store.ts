@@ -12,7 +12,6 @@ import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import type { Series } from '../../src/model/series.js'
 import type { Tier } from '../../src/model/terms.js'
 import { type SimulatedTicker, simulatedTicker } from '../../src/simulate/simulate.js'
-import { openPostgres } from '../../src/store/postgres/data.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store, TickerEntry, TickerRecord } from '../../src/store/store.js'
 
@@ -125,18 +124,4 @@ export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'bands-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
-}
-
-/** All that is derived in a database of PostgreSQL, by its hashes, and what is said of each ticker but when it came. */
-export async function derivedIn(url: string) {
-  const store = await openPostgres(url, { readonly: true })
-  try {
-    const derived = (await store.contents()).map(({ ticker, what, hash, amount }) =>
-      [ticker, what, amount, ...(['daily', 'weekly'].includes(what) ? [hash] : [])].join(' '),
-    )
-    const tickers = (await store.tickers()).map(({ importedAt: _at, origins: _origins, ...entry }) => entry)
-    return { derived: derived.sort(), tickers, unsettled: await store.unsettled(), damage: await store.verify() }
-  } finally {
-    await store.close()
-  }
 }

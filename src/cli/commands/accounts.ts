@@ -12,7 +12,7 @@ import type { AccountsCopy } from '../../accounts/copy.js'
 import { wrong } from '../../errors.js'
 import { TIER_NAMES } from '../../model/terms.js'
 import { accountsLayoutOf, accountsUrl } from '../../open/accounts.js'
-import { DATABASE, FILE, integerOf } from '../../params/kinds.js'
+import { ACCOUNTS_AT, FILE, integerOf } from '../../params/kinds.js'
 import { needed, open, given as optional, optionsOf } from '../../params/row.js'
 import { tierValue } from '../../params/values.js'
 import { type Column, column, describeList } from '../../present/description.js'
@@ -27,7 +27,7 @@ const ACCOUNT = ['<NAME>', 'the account (bands accounts list); case does not mat
 
 export const ACCOUNTS = {
   accounts: open(
-    DATABASE,
+    ACCOUNTS_AT,
     'the accounts of the server: a file, beside the database unless given, or the URL of a database of PostgreSQL (BANDS_ACCOUNTS)',
   ),
 }
@@ -161,10 +161,10 @@ const rollUp: Command = {
 
 const COPY = {
   from: open(
-    DATABASE,
+    ACCOUNTS_AT,
     'what is copied: a file, or the URL of a database of PostgreSQL; the accounts in use unless given',
   ),
-  to: needed(DATABASE, 'where it goes: the same; made if it is missing, otherwise without accounts'),
+  to: needed(ACCOUNTS_AT, 'where it goes: the same; made if it is missing, otherwise without accounts'),
 }
 
 const copy: Command = {

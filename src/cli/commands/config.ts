@@ -19,11 +19,10 @@ import {
 import { formatDay } from '../../model/day.js'
 import { databasePath } from '../../open/where.js'
 import { optionsOf, readParams } from '../../params/row.js'
-import { databaseValue, wordValue } from '../../params/values.js'
+import { fileValue, wordValue } from '../../params/values.js'
 import { column, describeList } from '../../present/description.js'
 import { whole } from '../../present/numbers.js'
 import { addressOf } from '../../remote/address.js'
-import { isPostgresUrl } from '../../store/postgres/address.js'
 import type { Command } from '../command.js'
 import { type Config, configFolder, configPath, credentialsPath, HERE, SETTINGS, type Setting } from '../config.js'
 import {
@@ -118,8 +117,7 @@ async function textToKeep(key: KeptSetting, words: readonly string[]): Promise<s
 
 /** Throws InvalidParameter for what no database can be in. */
 async function databaseFile(text: string): Promise<string> {
-  const named = databaseValue('db', text)
-  if (isPostgresUrl(named)) return named
+  const named = fileValue('db', text)
   const [path, param, allowed] = [resolve(named), 'db', 'the path of a file']
   if (text.trim() === '') throw invalid('not_allowed', { param, value: text, allowed })
   const found = await stat(path).catch(() => null)

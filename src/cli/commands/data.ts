@@ -22,7 +22,6 @@ import { TICKER } from '../options.js'
 import { oneRow } from '../output.js'
 import { ledger } from '../research.js'
 import { ACCOUNTS_FILE, hasAccountsElsewhere } from './accounts.js'
-import { QUEUE } from './import.js'
 
 /** What is loaded, whether it is whole, and how it goes again. */
 
@@ -131,14 +130,13 @@ async function checked(context: Context, deep: boolean): Promise<{ tickers: numb
 const WAIT = ['--wait', 'wait while another process is writing'] as const
 
 const rebuild: Command = {
-  options: [WAIT, QUEUE],
+  options: [WAIT],
   examples: ['bands rebuild', 'bands rebuild --wait'],
   notes: [
     'For a database that another version of the definitions has derived; the bars stay as they are.',
     'A file whose import was stopped half way is taken as it is: status and doctor say nothing of it any more.',
   ],
   async run(context, given) {
-    if (given.flag('queue')) return (await import('../queued.js')).putCommand(context, given, 'rebuild', rebuild)
     const importer = await context.importer({ wait: given.flag('wait') })
     const tickers = await importer.rebuild(({ done, of }) =>
       context.step(() => `deriving  ${done}/${of ?? '?'} tickers`),

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { RateLimited, Unauthorized } from '../../errors.js'
 import { type Check, type Diagnosis, doctor, fail, ok, said, warn } from '../../local/doctor.js'
 import { dayAt } from '../../model/day.js'
-import { databasePath, filesOf, postgresUrl } from '../../open/where.js'
+import { databasePath, filesOf } from '../../open/where.js'
 import { column, describeList } from '../../present/description.js'
 import { addressOf } from '../../remote/address.js'
 import type { Remote } from '../../remote/remote.js'
@@ -32,8 +32,6 @@ const doctorCommand: Command = {
     const { node, modules } = process.versions
     const found = await doctor({
       database: databasePath({ db: config.db, env: world.env }),
-      url: postgresUrl({ db: config.db, env: world.env }),
-      env: world.env,
       node,
       abi: modules,
       today: dayAt(world.now().getTime()),

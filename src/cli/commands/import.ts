@@ -48,8 +48,6 @@ const HINTS = {
   header: open(WORDS, 'names of the columns, with commas, for a file that has none or others', { takes: 'NAMES' }),
 }
 
-export const QUEUE = ['--queue', 'leave it to those who do the work (bands work), in PostgreSQL'] as const
-
 /** How facts are read; prices take one more. */
 const FACT_READING = [
   ...optionsOf(CONTENT, ['ticker', 'known']),
@@ -57,7 +55,6 @@ const FACT_READING = [
   ['--rejects <FILE>', 'where bad rows go; FILE.rejects beside the database unless given'],
   ['--replace', 'start each ticker again from its file (of facts: each kind of it), whatever was there'],
   ['--wait', 'wait while another process is writing'],
-  QUEUE,
   ...optionsOf(HINTS),
 ] as const
 
@@ -80,13 +77,11 @@ const ofPrices: Command = {
     'bands import prices/ --prices raw',
     'bands import a.csv --ticker A --date-format DD/MM/YYYY --delimiter semicolon',
     'zcat all.csv.gz | bands import - --skip-bad-rows --rejects bad.csv',
-    'bands import /shared/prices/ --queue --db postgres://db/bands',
     'bands import tonight.csv --rescale',
   ],
   notes: [
     'A ticker is refused whose prices do not fit to the stored ones: a step of a split between them, closes of the same days that differ by one factor, or prices of another instrument. --rescale, --accept-jump or --replace say what to do. The other tickers are loaded; it ends with 5.',
     'Files of facts are told apart from prices and loaded too, as bands import-facts does.',
-    'With --queue every file is a job, which any of several workers does; files that continue each other belong into one run without it.',
   ],
   run: (context, given) => runImport(context, given, 'import'),
 }
@@ -122,18 +117,11 @@ async function runImport(
   only: Pick<ImportOptions, 'only'> = {},
 ): Promise<void> {
   context.refuseRemote()
-  if (given.flag('queue') && given.rest(0).length > 0) {
-    const { putImports } = await import('../queued.js')
-    return putImports(context, given, name, commands[name])
-  }
   const { expandInputs } = await import('../../feeds/read.js')
   if (given.rest(0).length === 0) throw wrong('file', 'FILE is missing.', { allowed: `bands ${name} FILE...` })
   const inputs = await expandInputs(given.rest(0))
-  const { databasePath, postgresUrl } = await import('../../open/where.js')
-  // Beside the database, or where one is.
-  const folder = postgresUrl(context.choice) === null ? dirname(databasePath(context.choice)) : '.'
-  // The answer has them, too.
-  const keepRejects = context.isOfQueue ? async () => null : rejectsKept(given.text('rejects'), folder, inputs)
+  const { databasePath } = await import('../../open/where.js')
+  const keepRejects = rejectsKept(given.text('rejects'), dirname(databasePath(context.choice)), inputs)
   const importer = await context.importer({ wait: given.flag('wait'), make: true })
   // A document, or rows below one header, are written when they are whole.
   const atOnce = context.isForPeople || context.format === 'ndjson'

@@ -9,7 +9,6 @@ import type { Command } from '../command.js'
 import { POOLED, under } from '../options.js'
 import { filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 import { allNamed, isPooled, usualTickers } from '../tickers.js'
-import { QUEUE } from './import.js'
 
 const sweepCommand: Command = {
   arguments: [['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input); left out with --tickers or --all']],
@@ -20,7 +19,6 @@ const sweepCommand: Command = {
     ['--wide', 'all that was assumed, word by word'],
     ['--cells <FILE>', 'write all cells: .csv, .ndjson or .json'],
     ['--report <FILE>', 'write a page that needs nothing else: .html'],
-    QUEUE,
   ],
   examples: [
     'bands sweep --all',
@@ -40,17 +38,9 @@ const sweepCommand: Command = {
       const allowed = 'bands sweep TICKER..., or bands sweep --tickers A,B, or bands sweep --all'
       throw wrong('ticker', 'TICKER is missing.', { allowed })
     }
-    const isQueued = given.flag('queue')
-    if (isQueued) context.refuseRemote()
     const market = await studyMarket(context)
     const tickers = usual ?? (await allNamed(context, given, given.rest(0), () => market.withBars()))
     const query = parseSweep({ ...given.params(Object.keys(SWEEP)), tickers }, context.fields)
-    if (isQueued) {
-      const { putCommand } = await import('../queued.js')
-      // Lists and files are of this machine; all are those that are loaded by then.
-      const place = given.flag('all') ? {} : { args: [tickers], without: ['tickers', 'watch'] }
-      return putCommand(context, given, 'sweep', sweepCommand, place)
-    }
     const found = await withTrials(context, trials => sweep(market, query, { trials, step: context.step }))
     await showResult(context, given, describeSweep(found, { limit }), cellRecords(found))
     if (files.cells !== undefined) await writeTable(context, files.cells, 'cell', cellRecords(found))

@@ -71,17 +71,6 @@ const SETTINGS = {
   connections: 'BANDS_CONNECTIONS',
 } as const
 
-/** All variables of these that are read here, and where files are looked for. */
-const VARIABLES = [
-  ...Object.values(SETTINGS),
-  ...['PGPASSFILE', 'PGSERVICEFILE', 'PGSYSCONFDIR', 'HOME', 'USER', 'APPDATA'],
-]
-
-/** What of an environment matters to a connection, for a thread that makes one. It may hold a password. */
-export function variablesOf(env: Env): Env {
-  return Object.fromEntries(VARIABLES.filter(name => env[name] !== undefined).map(name => [name, env[name]]))
-}
-
 type Setting = keyof typeof SETTINGS
 type Settings = Partial<Record<Setting, string>>
 

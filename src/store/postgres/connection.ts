@@ -3,9 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, PoolClient, QueryConfig } from 'pg'
 import type { PoolState } from '../../accounts/accounts.js'
 import { BandsError, Busy, ConfigError, NotWritten, StorageError } from '../../errors.js'
-import type { Engine } from '../store.js'
 import type { Address } from './address.js'
-import { type BinaryClient, binaryClient } from './binary.js'
 
 /** The oldest version that has all that is used here. */
 const OLDEST = 14
@@ -51,23 +49,15 @@ export function kept(text: string): string {
   return text
 }
 
-const BINARY = new Set<string>()
-
-/** A statement that gives bytes: its rows come as these are. */
-export function ofBytes(text: string): string {
-  BINARY.add(text)
-  return text
-}
-
 /** What a connection says that does not keep a statement, keeps one by that name, or has one of tables that were changed. */
 const NOT_KEPT = ['26000', '42P05', '0A000']
 
 /**
  * A database of PostgreSQL behind a pool of connections, made as they are needed and made anew once they are lost. Through
  * a pooler no statement has a name, because it may lend a connection for one transaction (T13); for the same reason
- * nothing is set for longer than that, but in a session().
+ * nothing is set for longer than that, but.
  */
-export class Database implements Queries, Omit<Engine, 'queued'> {
+export class Database implements Queries {
   readonly location: string
   readonly #pool: Pool
   readonly #statement: number
@@ -90,11 +80,10 @@ export class Database implements Queries, Omit<Engine, 'queued'> {
     const { default: pg } = await import('pg')
     const types = {
       getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-        oid === INT8 && format !== 'binary' ? integer : pg.types.getTypeParser(oid, format),
+        oid === INT8 ? integer : pg.types.getTypeParser(oid, format),
     } as typeof pg.types
     const pool = new pg.Pool({
       ...config,
-      Client: binaryClient(pg),
       types,
       max: most,
       keepAlive: true,
@@ -119,11 +108,6 @@ export class Database implements Queries, Omit<Engine, 'queued'> {
   get pool(): PoolState {
     const { totalCount, idleCount, waitingCount } = this.#pool
     return { total: totalCount, idle: idleCount, waiting: waitingCount, waited: this.#waited }
-  }
-
-  async lag(): Promise<number | null> {
-    const [found] = await this.query<{ lag: number | null }>(LAG, [], LOCK_MS)
-    return found!.lag
   }
 
   /**
@@ -163,23 +147,6 @@ export class Database implements Queries, Omit<Engine, 'queued'> {
     }
   }
 
-  /**
-   * One connection for as long as the work takes, for what belongs to a session: an advisory lock, LISTEN. It is closed
-   * afterwards, and with it goes what was set or held. Throws ConfigError through a pooler that would lend it to others.
-   * @param lost is called when it breaks off before
-   */
-  async session<T>(work: (client: PoolClient) => Promise<T>, lost: (error: Error) => void = () => {}): Promise<T> {
-    return this.#lent(async client => {
-      client.on('error', lost)
-      try {
-        await this.#checkKept(client)
-        return await work(client)
-      } finally {
-        client.off('error', lost)
-      }
-    }, true)
-  }
-
   /** The version; and whether a pooler stands between, which makes up the number that it tells a session by. */
   #lookBehind(): Promise<string> {
     const text = `SELECT current_setting('server_version') AS version, pg_backend_pid() AS pid`
@@ -189,26 +156,6 @@ export class Database implements Queries, Omit<Engine, 'queued'> {
       this.#isDirect = found!.pid === numberOf(client)
       return found!.version
     })
-  }
-
-  /**
-   * A pooler makes up the number that it tells a session by, where the database tells its own. What lies behind is asked by
-   * turns with another connection: where one is lent for a transaction, that gets what this has just given back, or this
-   * gets another then.
-   */
-  async #checkKept(client: PoolClient): Promise<void> {
-    const asked = { text: 'SELECT pg_backend_pid() AS pid', values: [], query_timeout: LOCK_MS }
-    const behind = async (): Promise<number> => (await rowsOf<{ pid: number }>(this.location, client, asked))[0]!.pid
-    const pid = await behind()
-    if (pid === numberOf(client)) return
-    for (let i = 0; i < TRIES; i++) {
-      // A pooler that has none left for another has kept this one.
-      const [other] = await this.query<{ pid: number }>(asked.text, [], LOCK_MS).catch(() => [])
-      if (other?.pid !== pid && (await behind()) === pid) continue
-      throw new ConfigError(
-        `${this.location} is a pooler that lends a connection for one transaction, and an import needs one of its own: PostgreSQL itself, or pool_mode=session`,
-      )
-    }
   }
 
   async close(): Promise<void> {
@@ -281,22 +228,11 @@ interface Asked extends QueryConfig {
 
 async function rowsOf<T>(location: string, client: PoolClient, asked: Asked): Promise<T[]> {
   try {
-    if (BINARY.has(asked.text)) return await (client as unknown as BinaryClient).inBinary<T>(asked)
     return (await client.query(asked)).rows as T[]
   } catch (error) {
     throw translated(location, error)
   }
 }
-
-/**
- * A standby that is cut off has replayed all that it received, and knows of no lag: then the time of the last transaction
- * tells. Whether anything sends is told to every user, what that is is not.
- */
-const LAG = `SELECT CASE
-    WHEN NOT pg_is_in_recovery() THEN NULL
-    WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() AND EXISTS (SELECT FROM pg_stat_wal_receiver) THEN 0
-    ELSE extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())
-  END::float8 AS lag`
 
 const INT8 = 20
 
@@ -381,7 +317,6 @@ const KINDS: readonly [form: RegExp, sentence: string | ((message: string) => st
   [/^(55P03|57014|40001|40P01)$/, 'is held up by others who write to it', Busy],
   [/^57P/, 'is being started or stopped', Busy],
   [/^(XX|58)/, message => `is damaged or cannot be read: ${message}`, StorageError],
-  [/^0800[136]$/, message => `cannot reach one of its shards: ${message}`, Busy],
   [/^(08|25P03|E[A-Z_]+$)/, message => `cannot be reached: ${message}`, Busy],
   [/terminated|timeout|not queryable|SSL connection/i, 'does not answer, or has broken off', Busy],
 ]

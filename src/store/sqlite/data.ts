@@ -8,18 +8,7 @@ import { type Notice, openForReading, openForWriting, Session } from './connecti
 import { schemaOf } from './migrations.js'
 import { pagesIn, removePulled } from './pages.js'
 import { inPlace, WritingPlace } from './place.js'
-import {
-  allSeries,
-  barChunks,
-  contentRows,
-  entryRow,
-  entryRows,
-  findSeries,
-  foundTicker,
-  securityRows,
-  sheetRows,
-  tailOf,
-} from './read.js'
+import { allSeries, barChunks, entryRow, entryRows, findSeries, securityRows, sheetRows, tailOf } from './read.js'
 import { DATA, MIGRATIONS, TICKERS, type TickerRow } from './schema.js'
 
 // A question loads neither what writes nor what verifies.
@@ -93,7 +82,6 @@ function storeIn(db: Session): Store {
     db.reading(() => ({ of: findSeries(db, tickers, query.timeframe, partsFor(query)), unsettled: unsettled() }))
   const store: Store = {
     location: db.location,
-    address: db.location,
     pages: pagesIn(db),
     async version() {
       return String(db.get<{ data_version: number }>('PRAGMA data_version')!.data_version)
@@ -169,23 +157,15 @@ function storeIn(db: Session): Store {
     async stamp(ticker, timeframe) {
       return db.get<{ hash: string }>(STAMP, timeframe, ticker)?.hash ?? null
     },
-    async contents() {
-      return contentRows(db)
-    },
-    async copies(tickers) {
-      const { copyOf } = await import('../copies.js')
-      return db.reading(() => tickers.map(ticker => copyOf(db, foundTicker(db, ticker))))
-    },
     atOneMoment: work => db.readingOn(work),
     async write(batch, definitions) {
-      const { removed = [], copies = [], records = [], amendments = [], sheets = [], unpulled = [] } = batch
-      const { putAmendment, putCopy, putRecord, putSheet } = await import('./write.js')
+      const { removed = [], records = [], amendments = [], sheets = [], unpulled = [] } = batch
+      const { putAmendment, putRecord, putSheet } = await import('./write.js')
       db.transaction(() => {
         setMeta('definitions', definitions)
         setUnsettled(batch.unsettled)
-        for (const ticker of [...removed, ...copies.map(({ ticker }) => ticker)]) remove(ticker)
+        for (const ticker of removed) remove(ticker)
         for (const ticker of unpulled) removePulled(db, ticker)
-        for (const copy of copies) putCopy(db, copy)
         for (const record of records) putRecord(db, record)
         for (const amendment of amendments) putAmendment(db, amendment)
         // Last, because a security's asset class is told with its ticker too.

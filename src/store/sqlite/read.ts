@@ -16,20 +16,16 @@ import {
 import { chunkOf } from '../codec.js'
 import {
   type ChunkList,
-  contentsIn,
   DAMAGE,
   type DerivedPart,
   type Hashed,
   hashesIn,
-  type Listed,
   missing,
   type Part,
   SERIES_COLUMNS,
   type SeriesRow,
 } from '../content.js'
-import type { FoundTicker } from '../copies.js'
-import type { PulledRow } from '../pages.js'
-import type { BarBySeries, Content, PackedEnd, PackedTail, SheetRow } from '../store.js'
+import type { BarBySeries, PackedEnd, PackedTail, SheetRow } from '../store.js'
 import type { Session } from './connection.js'
 import { TICKERS, type TickerRow } from './schema.js'
 
@@ -136,25 +132,6 @@ export function keptTicker(db: Session, entry: TickerRow): KeptTicker {
     series: timeframe => foundSeries(db, entry, timeframe),
     chunks: (timeframe, part) => chunkRows(db, entry, timeframe, part),
   }
-}
-
-/** What lies in the tables of a ticker. */
-export function foundTicker(db: Session, ticker: string): FoundTicker {
-  const entry = db.get<TickerRow>(`${TICKERS} WHERE ticker = ?`, ticker)
-  const of = <Row>(table: string): Row[] => db.all<Row>(`SELECT * FROM ${table} WHERE ticker = ?`, ticker)
-  return {
-    ticker,
-    bars: entry === undefined ? null : keptTicker(db, entry),
-    sheets: of<Hashed<SheetRow>>('facts'),
-    pulled: of<PulledRow>('pulled'),
-    listed: of<Listed>('listed').map(({ what }) => what),
-  }
-}
-
-const CONTENTS = contentsIn(`SELECT ticker, timeframe, series.hash, events FROM series JOIN tickers ON id = ticker_id`)
-
-export function contentRows(db: Session): Content[] {
-  return db.all<Content>(CONTENTS)
 }
 
 /** What is stored of a ticker before some bars, with its events from others on. */

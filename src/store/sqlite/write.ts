@@ -10,9 +10,9 @@ import {
 } from '../content.js'
 import { amended, pack, unpacking } from '../packed.js'
 import { entryBeside, sheetRowOf } from '../sheets.js'
-import type { Amendment, PackedPart, PackedRecord, SheetRow, TickerCopy, TickerRecord, TickerSheet } from '../store.js'
+import type { Amendment, PackedPart, PackedRecord, SheetRow, TickerRecord, TickerSheet } from '../store.js'
 import type { Session } from './connection.js'
-import { list, putPulled } from './pages.js'
+import { list } from './pages.js'
 import { chunkRows, entryRow, type Numbered, seriesRow } from './read.js'
 
 /**
@@ -103,11 +103,4 @@ function insertSheet(db: Session, { ticker, kind, records, hash, sheet }: Hashed
   const values = [ticker, kind, records, hash, sheet]
   db.run('INSERT INTO facts (ticker, kind, records, hash, sheet) VALUES (?, ?, ?, ?, ?)', ...values)
   list(db, ticker, kind)
-}
-
-/** Puts a ticker where nothing is of it, as it lies in another store. */
-export function putCopy(db: Session, { record, sheets, pulled }: TickerCopy): void {
-  if (record !== null) putRecord(db, record)
-  for (const row of sheets) insertSheet(db, row)
-  for (const row of pulled) putPulled(db, row)
 }

@@ -1,11 +1,11 @@
 import { appendFileSync, chmodSync, writeFileSync } from 'node:fs'
-import { createServer, Socket } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { ClientConfig } from 'pg'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { type BandsError, Busy, ConfigError, InvalidParameter, StorageError } from '../../../src/errors.js'
 import { addressOf, isPostgresUrl } from '../../../src/store/postgres/address.js'
-import { Database, type DatabaseOptions, kept, ofBytes } from '../../../src/store/postgres/connection.js'
+import { Database, type DatabaseOptions, kept } from '../../../src/store/postgres/connection.js'
 import { provenInFull } from '../../support/full.js'
 import { clusterForAll, describePostgres } from '../../support/postgres.js'
 import { temporaryFolder } from '../../support/store.js'
@@ -220,50 +220,6 @@ describePostgres('a database of PostgreSQL', () => {
     expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
   })
 
-  const TEXT = `SELECT n::text AS name, n % 2 = 0 AS even, NULL AS none, json_build_object('ä', n) AS told,
-      decode(repeat(lpad(to_hex(n % 256), 2, '0'), n * 100), 'hex') AS bytes
-    FROM generate_series(0, $1::int) AS n`
-  const BYTES = ofBytes(`${TEXT} ORDER BY n`)
-
-  it('gives rows with bytes as any others, however they come', async () => {
-    const database = await fresh()
-    const rows = await database.query(`${TEXT} ORDER BY 0 + n`, [40])
-    expect(rows[3]).toEqual({ name: '3', even: false, none: null, told: { ä: 3 }, bytes: Buffer.alloc(300, 3) })
-    expect(await database.query(BYTES, [40])).toEqual(rows)
-    const sockets: { emit(event: string, ...told: unknown[]): boolean } = Socket.prototype
-    const { emit: heard } = sockets
-    const cut = vi.spyOn(sockets, 'emit')
-    onTestFinished(() => cut.mockRestore())
-    for (const most of [1, 7, 300]) {
-      let pieces = 0
-      cut.mockImplementation(function (this: typeof sockets, event, ...told) {
-        const [bytes] = told
-        if (event !== 'data' || !Buffer.isBuffer(bytes)) return heard.call(this, event, ...told)
-        for (let at = 0; at < bytes.length; at += most, pieces++) heard.call(this, event, bytes.subarray(at, at + most))
-        return true
-      })
-      expect(await database.query(BYTES, [10])).toEqual(rows.slice(0, 11))
-      expect(pieces).toBeGreaterThan(5_500 / most)
-      await expect(database.query(BYTES, ['many'])).rejects.toThrow('invalid input syntax')
-      expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
-    }
-  })
-
-  it('gives each of several statements that are asked at once on one connection its own rows', async () => {
-    const database = await fresh({ most: 1 })
-    const numbers = await database.transaction(async ({ query }) => {
-      const asked = [query(BYTES, [2]), query('SELECT 7 AS seven'), query(BYTES, [1]), query('SELECT 8 AS eight')]
-      return (await Promise.all(asked)).map(rows => rows.length)
-    })
-    expect(numbers).toEqual([3, 1, 2, 1])
-  })
-
-  it('refuses a column of bytes that it would not read right', async () => {
-    const database = await fresh()
-    const number = ofBytes('SELECT 1 AS number')
-    await expect(database.query(number)).rejects.toThrow('number is of type 23, which is not read in binary')
-  })
-
   it('keeps all of a transaction or nothing, and its limits to it', async () => {
     const database = await fresh({ most: 1 })
     await database.query('CREATE TABLE t (n int8 PRIMARY KEY)')
@@ -330,21 +286,6 @@ describePostgres('a database of PostgreSQL', () => {
       await expect(slow).rejects.toThrow(Busy)
     })
     expect(await database.query('SELECT n FROM t')).toEqual([{ n: 2 }])
-  })
-
-  it('closes the connection of a session, and with it what that held', async () => {
-    const database = await fresh()
-    const held = await database.session(async client => {
-      await client.query('SELECT pg_advisory_lock(7)')
-      const [{ locked }] = (await database.query<{ locked: boolean }>('SELECT pg_try_advisory_lock(7) AS locked')) as [
-        { locked: boolean },
-      ]
-      return locked
-    })
-    expect(held).toBe(false)
-    const free = async () =>
-      (await database.query<{ locked: boolean }>('SELECT pg_try_advisory_lock(7) AS locked'))[0]!.locked
-    while (!(await free())) await new Promise(resolve => setTimeout(resolve, 5))
   })
 
   it('is asked again after a connection was ended by another hand, and after the server was killed', async () => {

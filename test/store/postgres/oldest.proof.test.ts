@@ -1,10 +1,7 @@
 import { expect, it } from 'vitest'
 import { openPostgresAccounts } from '../../../src/store/postgres/accounts.js'
 import { addressOf } from '../../../src/store/postgres/address.js'
-import { openPostgres } from '../../../src/store/postgres/data.js'
 import { accountsContract } from '../../contracts/accounts.js'
-import { rememberedContract } from '../../contracts/remembered.js'
-import { storeContract } from '../../contracts/store.js'
 import { FULL } from '../../support/full.js'
 import { clusterForAll, describeOldestPostgres } from '../../support/postgres.js'
 
@@ -19,17 +16,6 @@ describeOldestPostgres('the oldest PostgreSQL that is promised', () => {
 
   // Of the same as of the installed version the quick run shows nothing new.
   if (!FULL) return
-
-  storeContract('postgres 14', async () => {
-    const url = await cluster.current.createDatabase()
-    const open = () => openPostgres(url, { readonly: false })
-    return { store: await open(), again: open }
-  })
-
-  rememberedContract('postgres 14', async () => {
-    const url = await cluster.current.createDatabase()
-    return readonly => openPostgres(url, { readonly })
-  })
 
   accountsContract('postgres 14', async () => {
     const address = addressOf('accounts', await cluster.current.createDatabase(), {})
