@@ -7,12 +7,13 @@ import { fileURLToPath } from 'node:url'
 import { FOLDER } from './folder.mjs'
 import { compiled, measured, printed } from './measure.mjs'
 import { duckdbPeer, python } from './peers.mjs'
-import { asked, BARE_NODE, wholeImport } from './users.mjs'
+import { asked, BARE_NODE, figured, wholeImport } from './users.mjs'
 import { copyOf, databaseOf, importing, Skipped, universe } from './worlds.mjs'
 
 const RESAMPLES = 1000
 const SUMS = fileURLToPath(new URL('./peers/shift-sums.c', import.meta.url))
 const PEERS = fileURLToPath(new URL('./peers/sweep.py', import.meta.url))
+const DRAWS = fileURLToPath(new URL('./draws.mjs', import.meta.url))
 const SWEEP = asked('sweep', '--all', '--json')
 
 export const research = [
@@ -41,11 +42,18 @@ export const research = [
       floor: { name: 'DuckDB, one thread', sampler: loadedByDuckDb },
     },
   ),
+  row('D1', 'a backtest of 505 tickers, milliseconds a draw', {}, draws, { of: 'ms', floor: null }),
   row('facts', 'import-facts of 505 simulated companies, after their bars', {}, companies, { floor: BARE_NODE }),
 ]
 
 function row(name, what, target, sampler, more) {
   return { name, group: 'research', what, target, of: 'wall', sampler, isWarm: name.startsWith('B'), ...more }
+}
+
+/** A strategy that leaves open which signals are traded, run again and again. */
+function draws(build) {
+  const db = databaseOf(build, universe())
+  return () => figured([process.execPath, DRAWS, build.root, db])
 }
 
 /** How much sooner it ends with two threads than with one. */

@@ -8,9 +8,11 @@ import { gravestFirst, type Warning } from '../study/result.js'
 import { daysAt, rangeOf, signalsOf } from '../study/signals.js'
 import { checkFamily } from '../study/trials.js'
 import { contextReach } from '../study/words.js'
-import { benchmarkOf, buyAndHold, heldAlone, heldInPart, type Judged, randomEntry } from './comparison.js'
+import { benchmarkOf, buyAndHold, heldAlone, heldInPart, type Judged } from './comparison.js'
+import { CELL_DRAWS, DRAWS, type Drawn, drawsFound, simulate } from './draws.js'
 import { deflated, lookOf } from './looks.js'
-import { portfolioCalendar, type Simulation, simulate } from './portfolio.js'
+import { portfolioCalendar, type Simulation } from './portfolio.js'
+import { entryTest, longestOf, randomEntry } from './random-entry.js'
 import type { Backtest, Benchmark, Trade } from './result.js'
 import {
   averageExposure,
@@ -49,7 +51,7 @@ export async function backtest(
   const [own, ...rivals] = (await loaded(source, [strategy, ...candidates], step)) as [Ready, ...Ready[]]
   checkShares(own)
   step?.(() => 'trades')
-  const simulation = simulate(own)
+  const { simulation, p } = testedRun(own, run.reps)
   const { days } = simulation
   const trades = livedIn(simulation)
   const { barsAYear, statistics, trade_statistics } = figuresOf(simulation, closedOf(trades))
@@ -60,14 +62,15 @@ export async function backtest(
   const random_entry = randomEntry(strategy, simulation.trades, run.reps)
   if (run.monte_carlo !== null) step?.(() => 'Monte Carlo')
   const monte_carlo = run.monte_carlo === null ? null : monteCarlo(days, curve, run.monte_carlo, strategy.seed)
-  const rivalLooks = rivals.map(rival => lookOf(simulate(rival)))
+  const rivalLooks = rivals.map(rival => lookOf(simulate(rival, undefined, undefined, { draws: CELL_DRAWS })))
   const last = [{ days }, ...rivalLooks].reduce((most, look) => Math.max(most, look.days.at(-1) ?? most), -1)
   const calendar = portfolioCalendar([own, ...rivals].flatMap(({ members }) => members))
   const validation = validate(own, rivals, { calendar, last }, run)
   const sample = sampleOf(statistics.sharpe, returnsOf(curve), barsAYear)
   const looks = [lookOf(simulation), ...rivalLooks]
   const { interest, ...signals } = signalsFound(simulation)
-  const found = { ...signals, statistics, benchmarks, random_entry, interest, monte_carlo, validation }
+  const draws = drawsFound(simulation.draws, p)
+  const found = { ...signals, draws, statistics, benchmarks, random_entry, interest, monte_carlo, validation }
   return {
     ...headOf(strategy, days, await source.asOfDay()),
     bars_a_year: barsAYear,
@@ -89,6 +92,20 @@ export async function backtest(
       ...source.remarks(),
     ],
   }
+}
+
+/** The run that is shown, and the p of random entry of each draw. */
+export function testedRun(ready: Ready, reps: number): { simulation: Drawn; p: Float64Array } {
+  const p = new Float64Array(reps === 0 ? 0 : DRAWS).fill(Number.NaN)
+  let test: ReturnType<typeof entryTest> | null = null
+  const simulation = simulate(ready, undefined, undefined, {
+    each: ({ trades }, draw) => {
+      if (reps === 0) return
+      test ??= entryTest(ready, longestOf(trades))
+      p[draw] = test(trades) ?? Number.NaN
+    },
+  })
+  return { simulation, p }
 }
 
 function benchmarksOf(
@@ -215,13 +232,13 @@ function assumptionsOf(
     `prices: ${pricesOf(members)}`,
     `statistics: ${yearInWords(members, barsAYear)}, standard deviations with n - 1, risk-free rate ${percent(risk_free)} a year`,
     `reference: buy and hold of the same tickers, equal money in each${members.length > 1 ? ' (cash before its first bar)' : ''}, without costs; ${SAME_EXPOSURE}: ${percent(Number(part.toFixed(4)))} of the equity in it, the strategy's average, renewed at each close`,
-    draws === 0 ? `null: no random entries; seed ${seed}` : `null: ${DRAWS}, ${draws} times; seed ${seed}`,
+    draws === 0 ? `null: no random entries; seed ${seed}` : `null: ${MOVED}, ${draws} times; seed ${seed}`,
     'survivorship: tickers are those in the store',
     ...(run.tier === null ? [] : [`data: as the ${run.tier} tier sees them`]),
   ]
 }
 
-const DRAWS =
+const MOVED =
   'the signals of all trades moved to other dates together, same exits and costs, each mean by its Newey-West error'
 
 const OVERLAPS: Readonly<Record<Strategy['overlap'], string>> = {

@@ -9,8 +9,8 @@ import { drawnSharpe, sampleOf, sharpe } from '../statistics/sharpe.js'
 import { type Gravity, gravestFirst, type Warning } from '../study/result.js'
 import { checkFamily } from '../study/trials.js'
 import { sharedPlaces } from './comparison.js'
+import { type Drawn, simulate } from './draws.js'
 import { deflated, lookedOn, lookOf } from './looks.js'
-import { type Simulation, simulate } from './portfolio.js'
 import type { ComparedStrategy, Comparison, SharpeDifference } from './result.js'
 import {
   barsAYearOf,
@@ -28,7 +28,7 @@ import { loaded, type Ready, type Taken } from './trade.js'
 import { checkShares, warningsOfOne } from './warnings.js'
 
 /** A strategy that was traded over all its days, with what of them all have: places among its own, first day and last. */
-interface Rival extends Simulation {
+interface Rival extends Drawn {
   name: string
   barsAYear: number
   at: readonly number[]
@@ -47,7 +47,7 @@ export async function compare(
   { step, trials = null }: Ways = {},
 ): Promise<Comparison> {
   checkFamily(family, trials)
-  const simulations: Simulation[] = []
+  const simulations: Drawn[] = []
   for (const strategy of strategies) {
     const [ready] = (await loaded(source, [strategy], step)) as [Ready]
     checkShares(ready)
@@ -98,7 +98,7 @@ const ASSUMED = [
   'survivorship: tickers are those in the store',
 ]
 
-function rivalsOf(names: readonly string[], simulations: readonly Simulation[]): Rival[] {
+function rivalsOf(names: readonly string[], simulations: readonly Drawn[]): Rival[] {
   const calendars = simulations.map(({ days }) => days)
   const places = sharedPlaces(calendars, simulations[0]!.strategy.timeframe)
   return simulations.map((simulation, i) => {

@@ -1,29 +1,11 @@
 import { countBelow, countUpTo, type Day, dateOf, mondayOf } from '../model/day.js'
-import { grouped } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
-import type { Strategy } from '../params/strategy.js'
 import type { MarketBars } from '../source.js'
 import { deviation, mean } from '../statistics/moments.js'
-import { Random } from '../statistics/random.js'
-import { automaticLag, neweyWestAlpha, type RatioError, ratioError, regression } from '../statistics/robust.js'
+import { automaticLag, neweyWestAlpha, regression } from '../statistics/robust.js'
 import { freeRate } from '../statistics/sharpe.js'
-import { shiftsOf, tooShort } from '../statistics/shift.js'
-import { daysAt, placesIn, unionCalendar } from '../study/signals.js'
-import type { Backtest, Benchmark } from './result.js'
-import { bought, fractionOf } from './sizing.js'
+import type { Benchmark } from './result.js'
 import { type Curve, effectiveBarsAYear, equityStatistics, returnsOf, yearsOf } from './statistics.js'
-import {
-  type ExitEvent,
-  entryBar,
-  entryPrice,
-  exitEventAfter,
-  fillsOf,
-  follow,
-  hasDistances,
-  type Member,
-  netReturn,
-  type Taken,
-} from './trade.js'
 
 /** What is held is bought at a close and never sold but at the end of its trading; start 1. */
 interface Held extends Omit<Curve, 'start' | 'riskFree'> {
@@ -136,6 +118,9 @@ export function benchmarkOf(name: string, held: Held, judged: Judged): Benchmark
   }
 }
 
+/** An error that is a smaller part of the mean is rounding, and so is such a difference of two. */
+export const NOTHING = 1e-9
+
 /** Of the alpha by Newey and West, where rounding is not all that is left of the returns. */
 function alphaT(excess: Float64Array, market: Float64Array): number | null {
   const found = neweyWestAlpha(excess, market, automaticLag(excess.length))
@@ -176,132 +161,4 @@ export function sharedPlaces(calendars: readonly Int32Array[], timeframe: Timefr
 function onDays(held: Held, days: Int32Array): (number | null)[] {
   const last = held.days.at(-1) ?? Number.NEGATIVE_INFINITY
   return Array.from(days, day => (day > last ? null : (held.equity[countUpTo(held.days, day) - 1] ?? null)))
-}
-
-/** One ticker's part in the draws. */
-interface Drawn {
-  /** Place in the calendar of each trade's signal. */
-  signals: Int32Array
-  /** The net return of one of these trades if its signal were at another place; NaN where there is none. */
-  netAt: (place: number, trade: number) => number
-}
-
-/**
- * What the same rules would have done at random times: the signals of all closed trades moved together, by a random number
- * of days on the calendar of their tickers, which wraps round, with the same exits and costs and no limit on places or
- * money. The event that ends a trade (leave, on) moves with its signal: of another bar it would come sooner or later than
- * after a signal, and trades that last longer vary more. No move is shorter than the longest trade; where 2,000 or fewer
- * are possible every one is looked at, otherwise `draws`.
- *
- * Each mean net return, less that of all draws, is divided by its own Newey-West error, that of the days of the signals:
- * signals that come in volatile times vary more than days like others do, and means alone find an edge in 8 to 19 % of
- * martingales. p is the share of draws that are as high then, the strategy counted as one of them: (1 + draws as high) /
- * (1 + draws) (Davison & Hinkley, "Bootstrap methods and their application", 1997).
- *
- * Entries that are drawn one by one come neither in clusters nor in several tickers at once, as events do, and vary less
- * by chance than a strategy does: on random walks 40 % of those p-values are below .05 of a dozen correlated tickers. Nor
- * is the calendar year held fixed, because it holds the fall that led to a signal, too.
- */
-export function randomEntry(strategy: Strategy, trades: readonly Taken[], draws: number): Backtest['random_entry'] {
-  const closed = trades.filter(({ left }) => left.why !== 'open')
-  const none = (reason: string) => ({ draws: 0, mean: null, p: null, reason })
-  if (draws === 0) return none('none were asked for')
-  if (closed.length === 0) return none('there is no closed trade')
-  const calendar = calendarOf(closed)
-  const drawn = drawnOf(strategy, closed, calendar)
-  // A signal is an eligible bar itself, unless whoever told the events does not know the band of every bar.
-  if (drawn.some(({ signals }) => signals.includes(-1))) return none('the band is not known on enough bars')
-  const longest = closed.reduce((most, { signal, left }) => Math.max(most, left.bar - signal), 1)
-  const random = Random.stream(new Random(strategy.seed).word(), 2)
-  const shifts = shiftsOf(calendar.length, longest, { reps: draws, random })
-  if (shifts.length === 0) return none(tooShort(calendar.length, longest))
-  const spread = spreadOver(drawn, calendar.length, longest)
-  const all = Array.from(shifts, spread).filter(({ n }) => n > 0)
-  if (all.length === 0) return none('no move leaves a signal where its ticker makes a trade')
-  const centre = mean(all.map(one => one.mean))!
-  return { draws: all.length, mean: centre, ...rankOf(spread(0), all, centre) }
-}
-
-/** An error that is a smaller part of the mean is rounding, and so is such a difference of two. */
-const NOTHING = 1e-9
-
-/** How rare it is among the draws to lie as many of its own errors above their centre. */
-function rankOf(
-  own: RatioError,
-  all: readonly RatioError[],
-  centre: number,
-): Pick<Backtest['random_entry'], 'p' | 'reason'> {
-  const varies = ({ mean, error }: RatioError): boolean => error > NOTHING * Math.abs(mean)
-  if (!varies(own)) return { p: null, reason: 'the trades end alike: nothing tells how much they vary' }
-  const least = ((own.mean - centre) / own.error) * (1 - Math.sign(own.mean - centre) * NOTHING)
-  // What does not vary at all lies above the centre or below it, however near.
-  const isAsHigh = (one: RatioError): boolean =>
-    varies(one) ? (one.mean - centre) / one.error >= least : one.mean > centre
-  return { p: (1 + all.filter(isAsHigh).length) / (1 + all.length), reason: null }
-}
-
-/** Days on which one of the tickers that were traded has a band. */
-function calendarOf(closed: readonly Taken[]): Int32Array {
-  const members = [...new Set(closed.map(({ member }) => member))]
-  return unionCalendar(members.map(({ eligible, bars }) => daysAt(bars.days, eligible)))
-}
-
-/** By ticker and signal, ascending, so that what is added up does not depend on the order of the trades. */
-function drawnOf(strategy: Strategy, closed: readonly Taken[], calendar: Int32Array): Drawn[] {
-  const byTicker = [...grouped(closed, ({ member }) => member)].sort(([{ ticker: a }], [{ ticker: b }]) =>
-    a < b ? -1 : 1,
-  )
-  return byTicker.map(([member, trades]) => {
-    const places = placesIn(calendar, member.bars.days)
-    const barAt = new Int32Array(calendar.length).fill(-1)
-    for (const bar of member.eligible) barAt[places[bar]!] = bar
-    const bars = Int32Array.from(trades, ({ signal }) => signal).sort()
-    const signals = bars.map(bar => (barAt[places[bar]!] === bar ? places[bar]! : -1))
-    return { signals, netAt: netsOf(strategy, member, bars, barAt) }
-  })
-}
-
-/** @param signals bars, @param barAt the bar that could have been a signal at each place of the calendar; -1 without one */
-function netsOf(strategy: Strategy, member: Member, signals: Int32Array, barAt: Int32Array): Drawn['netAt'] {
-  const events = Array.from(signals, signal => {
-    const { bar, why } = exitEventAfter(member, signal)
-    return { after: bar < 0 ? Number.POSITIVE_INFINITY : bar - signal, why }
-  })
-  const from = (bar: number, { after, why }: (typeof events)[number]): number => {
-    const event = { bar: bar + after < member.bars.days.length ? bar + after : -1, why }
-    return (bar < 0 ? null : netFrom(strategy, member, bar, event)) ?? Number.NaN
-  }
-  if (member.ends.length > 0) return (place, trade) => from(barAt[place]!, events[trade]!)
-  // Without such an event all trades from a bar are the same.
-  const nets = Float64Array.from(barAt, bar => from(bar, events[0]!))
-  return place => nets[place]!
-}
-
-/** The trades `shift` days on: those of them that land on a bar that makes a trade. Each counts on the day of its own signal. */
-function spreadOver(drawn: readonly Drawn[], days: number, longest: number): (shift: number) => RatioError {
-  const [sums, counts] = [new Float64Array(days), new Float64Array(days)]
-  return shift => {
-    sums.fill(0)
-    counts.fill(0)
-    for (const { signals, netAt } of drawn) {
-      for (let i = 0; i < signals.length; i++) {
-        const net = netAt((signals[i]! + shift) % days, i)
-        if (Number.isNaN(net)) continue
-        sums[signals[i]!]! += net
-        counts[signals[i]!]! += 1
-      }
-    }
-    return ratioError(sums, counts, longest)
-  }
-}
-
-/** Net return of a trade from a bar, bought as the first one would be; null where it is no trade or does not close. */
-function netFrom(strategy: Strategy, member: Member, bar: number, event: ExitEvent): number | null {
-  const { bars } = member
-  const { fill, exit, costs, portfolio } = strategy
-  if (entryBar(fill, bar) >= bars.days.length || !hasDistances(member, exit, bar)) return null
-  const left = follow(bars, strategy, bar, event)
-  if (left.why === 'open') return null
-  const size = bought(strategy, fractionOf(strategy, member, bar) * portfolio.capital, entryPrice(bars, fill, bar))
-  return size && netReturn(costs, fillsOf(member, strategy, bar, left, size.shares))
 }

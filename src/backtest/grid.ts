@@ -14,8 +14,9 @@ import { unionCalendar } from '../study/signals.js'
 import { checkFamily } from '../study/trials.js'
 import { inOrder, shared } from '../threads.js'
 import { bestOf } from './compare.js'
+import { CELL_DRAWS, simulate } from './draws.js'
 import { deflated, lookedOn, lookOf } from './looks.js'
-import { type Part, portfolioCalendar, simulate } from './portfolio.js'
+import { type Part, portfolioCalendar } from './portfolio.js'
 import type { EquityStatistics, Grid, GridCell, Neighbours, Validation } from './result.js'
 import { curveOf, type Figures, figuresOf, returnsOf } from './statistics.js'
 import { loaded, type Member, type Ready } from './trade.js'
@@ -297,7 +298,9 @@ export function cellLooker({ lists, cells, statistic, calendar }: GridData): (ta
     const { strategy, list } = cells[cell]!
     const ready = { strategy, members: lists[list]! }
     if (part === null) calendars[list] ??= portfolioCalendar(ready.members)
-    const simulation = part === null ? simulate(ready, calendars[list]!) : simulate(ready, calendar, part)
+    const simulation = simulate(ready, part === null ? calendars[list]! : calendar, part ?? undefined, {
+      draws: CELL_DRAWS,
+    })
     const figures = figuresOf(simulation)
     const value = { ...figures.statistics, ...figures.trade_statistics }[statistic]
     if (part !== null) return { value, whole: null }

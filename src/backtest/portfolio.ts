@@ -1,7 +1,7 @@
 import { byRank, readRank } from '../language/rank.js'
 import { countBelow, parseDay } from '../model/day.js'
 import type { Strategy } from '../params/strategy.js'
-import { Random } from '../statistics/random.js'
+import type { Random } from '../statistics/random.js'
 import { daysAt, placesIn, rangeOf, unionCalendar } from '../study/signals.js'
 import { type SkipReason, sizeOf } from './sizing.js'
 import { type Course, courseOf, entryBar, type Member, type Ready, type Taken, takenFrom, worthOf } from './trade.js'
@@ -27,13 +27,32 @@ export interface Simulation extends Ready {
   /** In the order of their entries. */
   trades: Taken[]
   skipped: { member: Member; index: number; reason: SkipReason }[]
-  /** Days on which a rank decided which of several signals found a place, and those on which equal ranks left that open. */
+  /** Days with more signals than places or money, and those on which several equal signals competed for the last ones. */
   contested: number
   tied: number
   /** Signals that put off an exit, that have no bar after them yet, and whose trade would reach out of the part. */
   extended: number
   pending: number
   purged: number
+}
+
+/** What all runs of a strategy over a part share: the signals that are due, and the trade of each, followed once. */
+export interface Plan extends Ready {
+  calendar: Int32Array
+  part: Part
+  candidates: Candidates
+  /** The trade of each candidate, once a run has followed it. */
+  courses: (Course | undefined)[]
+}
+
+/** @param part signals of these days only, and no trade that reaches beyond them while the calendar goes on */
+export function planOf(
+  { strategy, members }: Ready,
+  calendar: Int32Array = portfolioCalendar(members),
+  part: Part = { from: 0, to: calendar.length },
+): Plan {
+  const candidates = candidatesOf(members, strategy, calendar, part)
+  return { strategy, members, calendar, part, candidates, courses: [] }
 }
 
 /**
@@ -43,16 +62,14 @@ export interface Simulation extends Ready {
  *
  * Dates that end the signals end the days, too, with the last trade of them.
  *
- * @param part signals of these days only, and no trade that reaches beyond them while the calendar goes on
+ * @param random shuffles the equal signals of a day; without it they stay in order of ticker
+ * @param isBrief leaves out which signals were skipped
  */
-export function simulate(
-  ready: Ready,
-  calendar: Int32Array = portfolioCalendar(ready.members),
-  part: Part = { from: 0, to: calendar.length },
-): Simulation {
-  const run = new Run(ready, calendar, part)
-  let place = part.from
-  while (place < part.to && !run.isOver(place)) run.day(place++)
+export function runOf(plan: Plan, random: Random | null, isBrief = false): Simulation {
+  const { from, to } = plan.part
+  const run = new Run(plan, random, isBrief)
+  let place = from
+  while (place < to && !run.isOver(place)) run.day(place++)
   return run.done(place)
 }
 
@@ -63,28 +80,39 @@ class Run {
   /** First day without signals. */
   readonly #before: number
   readonly #candidates: Candidates
+  readonly #courses: Plan['courses']
   /** Of each member: index of the first signal that does not fall into a trade. */
   readonly #free: Int32Array
-  readonly #random: Random
-  /** How the signals of a day are ordered; null: as they come. */
-  readonly #byRank: ((a: Candidate, b: Candidate) => number) | null
+  readonly #random: Random | null
+  readonly #isBrief: boolean
+  /** How the signals of a day are ordered; null: all are equal. */
+  readonly #order: Order | null
+  /** The signals of a day. */
+  readonly #found: Int32Array
   readonly #result: Simulation
   readonly #positions: Positions
   #cash: number
   /** At the close before. */
   #equity: number
 
-  constructor({ strategy, members }: Ready, calendar: Int32Array, part: Part) {
+  constructor(
+    { strategy, members, calendar, part, candidates, courses }: Plan,
+    random: Random | null,
+    isBrief: boolean,
+  ) {
     this.#strategy = strategy
     this.#calendar = calendar
     this.#part = part
     const { before } = strategy.entry
     this.#before = before === null ? Number.POSITIVE_INFINITY : parseDay(before)!
-    this.#candidates = candidatesOf(members, strategy, calendar, part)
+    this.#candidates = candidates
+    this.#courses = courses
     this.#free = new Int32Array(members.length)
     this.#positions = new Positions(strategy)
-    this.#random = Random.stream(new Random(strategy.seed).word(), 1)
-    this.#byRank = strategy.rank === undefined ? null : candidatesByRank(members, strategy.rank)
+    this.#random = random
+    this.#isBrief = isBrief
+    this.#order = strategy.rank === undefined ? null : candidatesByRank(members, candidates, strategy.rank)
+    this.#found = new Int32Array(candidates.most)
     this.#cash = strategy.portfolio.capital
     this.#equity = this.#cash
     const count = part.to - part.from
@@ -123,9 +151,8 @@ class Run {
 
   /** @param end place after the last day that was lived */
   done(end: number): Simulation {
-    const { unfilled } = this.#candidates
     const days = end - this.#part.from
-    const waiting = unfilled.filter(([member, signal]) => signal >= this.#free[member]!).length
+    const waiting = this.#candidates.unfilled.filter(candidate => this.#isFree(candidate)).length
     if (this.#isCut) this.#result.purged += waiting
     else this.#result.pending = waiting
     const [equity, value] = [this.#result.equity.subarray(0, days), this.#result.value.subarray(0, days)]
@@ -152,44 +179,50 @@ class Run {
     }
   }
 
-  #enter(place: number): void {
-    const due = this.#candidates.due.get(place) ?? []
-    const found = due.filter(([member, signal]) => signal >= this.#free[member]!)
-    if (this.#strategy.portfolio.shuffle) shuffle(found, this.#random)
-    // Equal ones stay in the order of their tickers, or in the one that was drawn.
-    if (this.#byRank !== null) found.sort(this.#byRank)
-    const fates = found.map(([member, signal]) => this.#consider(member, signal))
-    if (this.#byRank !== null) this.#count(found, fates, this.#byRank)
+  #isFree(candidate: number): boolean {
+    const { memberOf, signalOf } = this.#candidates
+    return signalOf[candidate]! >= this.#free[memberOf[candidate]!]!
   }
 
-  /** Whether there were more signals than places or money for them, and whether their ranks told which came first. */
-  #count(found: readonly Candidate[], fates: readonly Fate[], order: (a: Candidate, b: Candidate) => number): void {
-    const last = fates.lastIndexOf('taken')
-    const first = fates.findIndex(fate => fate === 'no_place' || fate === 'no_cash')
+  #enter(place: number): void {
+    const { due, dueFrom } = this.#candidates
+    let n = 0
+    for (let at = dueFrom[place]!; at < dueFrom[place + 1]!; at++)
+      if (this.#isFree(due[at]!)) this.#found[n++] = due[at]!
+    if (n === 0) return
+    const found = this.#found.subarray(0, n)
+    if (this.#order !== null) found.sort(this.#order)
+    if (this.#random !== null) shuffleEqual(found, this.#order, this.#random)
+    let [last, first] = [-1, -1]
+    for (let i = 0; i < n; i++) {
+      const fate = this.#consider(found[i]!)
+      if (fate === 'taken') last = i
+      else if (first < 0 && (fate === 'no_place' || fate === 'no_cash')) first = i
+    }
     if (last < 0 || first < 0) return
     this.#result.contested++
-    if (order(found[last]!, found[first]!) === 0) this.#result.tied++
+    if (this.#order === null || this.#order(found[last]!, found[first]!) === 0) this.#result.tied++
   }
 
-  #consider(which: number, index: number): Fate {
-    const { strategy } = this.#result
-    const member = this.#result.members[which]!
-    const signal = member.signals.bars[index]!
-    const follow = (): Course => courseOf(member, strategy, index, this.#candidates.ends[which])
-    const ahead = this.#isCut ? follow() : null
+  #consider(candidate: number): Fate {
+    const { strategy, members } = this.#result
+    const [which, index] = [this.#candidates.memberOf[candidate]!, this.#candidates.signalOf[candidate]!]
+    const ahead = this.#isCut ? this.#follow(candidate) : null
     if (ahead !== null && this.#exitPlace(which, ahead.left) >= this.#part.to) {
       this.#result.purged++
       // What it would have kept out must not come in because it is known to end late.
       this.#occupy(which, index, ahead.next)
       return 'purged'
     }
+    if (this.#isBrief && this.#positions.count >= strategy.portfolio.max_positions) return 'no_place'
+    const member = members[which]!
     const purse = { open: this.#positions.count, equity: this.#equity, cash: this.#cash }
-    const size = sizeOf(strategy, member, signal, purse)
+    const size = sizeOf(strategy, member, member.signals.bars[index]!, purse)
     if (typeof size === 'string') {
-      this.#result.skipped.push({ member, index, reason: size })
+      this.#skip(member, index, size)
       return size
     }
-    const course = ahead ?? follow()
+    const course = ahead ?? this.#follow(candidate)
     const taken = takenFrom(member, strategy, index, course.left, size)
     this.#cash -= size.invested
     this.#result.traded += size.shares * taken.entry
@@ -199,13 +232,25 @@ class Run {
     return 'taken'
   }
 
+  #follow(candidate: number): Course {
+    const { memberOf, signalOf, ends } = this.#candidates
+    const { members, strategy } = this.#result
+    const which = memberOf[candidate]!
+    this.#courses[candidate] ??= courseOf(members[which]!, strategy, signalOf[candidate]!, ends[which])
+    return this.#courses[candidate]
+  }
+
+  #skip(member: Member, index: number, reason: SkipReason): void {
+    if (!this.#isBrief) this.#result.skipped.push({ member, index, reason })
+  }
+
   /** The signals that fall into a trade are not entries any more. */
   #occupy(which: number, index: number, next: number): void {
     if (this.#strategy.overlap === 'allow') return
     const member = this.#result.members[which]!
     this.#free[which] = next
     if (this.#strategy.overlap === 'extend') this.#result.extended += next - index - 1
-    else for (let i = index + 1; i < next; i++) this.#result.skipped.push({ member, index: i, reason: 'in_trade' })
+    else for (let i = index + 1; i < next; i++) this.#skip(member, i, 'in_trade')
   }
 
   #exitPlace(which: number, { why, bar, day }: Taken['left']): number {
@@ -233,20 +278,25 @@ class Run {
 /** What becomes of a signal when it is due. */
 type Fate = SkipReason | 'taken' | 'purged'
 
-/** The one that comes first before. */
-function candidatesByRank(members: readonly Member[], rank: string): (a: Candidate, b: Candidate) => number {
+/** Compares two candidates: the one that comes first before. */
+type Order = (a: number, b: number) => number
+
+function candidatesByRank(members: readonly Member[], { memberOf, signalOf }: Candidates, rank: string): Order {
   const order = byRank(readRank(rank))
-  const rankOf = ([member, signal]: Candidate): number => members[member]!.ranks![signal]!
-  return (a, b) => order(rankOf(a), rankOf(b))
+  const ranks = Float64Array.from(memberOf, (member, i) => members[member]!.ranks![signalOf[i]!]!)
+  return (a, b) => order(ranks[a]!, ranks[b]!)
 }
 
-/** Fisher & Yates, from the last place down. */
-function shuffle(items: unknown[], random: Random): void {
-  for (let i = items.length - 1; i > 0; i--) {
-    const j = random.below(i + 1)
-    const item = items[i]
-    items[i] = items[j]
-    items[j] = item
+/** Fisher & Yates within each group of equal ones, from its last place down. */
+function shuffleEqual(sorted: Int32Array, order: Order | null, random: Random): void {
+  for (let from = 0, to = 1; from < sorted.length; from = to++) {
+    while (to < sorted.length && (order === null || order(sorted[from]!, sorted[to]!) === 0)) to++
+    for (let i = to - 1; i > from; i--) {
+      const j = from + random.below(i - from + 1)
+      const item = sorted[i]!
+      sorted[i] = sorted[j]!
+      sorted[j] = item
+    }
   }
 }
 
@@ -259,6 +309,8 @@ interface Position {
   price: number
   isOver: boolean
 }
+
+const NONE: readonly Taken[] = []
 
 /** The positions of a portfolio. Each is filed under the day on which it ends, so that a day looks at its own only. */
 class Positions {
@@ -288,9 +340,11 @@ class Positions {
   }
 
   /** Those that are left at a place, in the order of their entries: at its open alone, or all that are still there. */
-  leave(place: number, atOpen: boolean): Taken[] {
+  leave(place: number, atOpen: boolean): readonly Taken[] {
+    const ending = this.#ending.get(place)
+    if (ending === undefined) return NONE
     const left: Taken[] = []
-    for (const position of this.#ending.get(place) ?? []) {
+    for (const position of ending) {
       if (position.isOver || (atOpen && !position.taken.left.atOpen)) continue
       position.isOver = true
       left.push(position.taken)
@@ -335,21 +389,27 @@ export interface Part {
   signalsTo?: number
 }
 
-/** The signals of a part. */
+/** The signals of a part, numbered in order of members: of each its member, and its place among the signals of that. */
 interface Candidates {
-  /** By place of the calendar on which they would be filled, in the order of members: each one's member and its signal. */
-  due: ReadonlyMap<number, readonly Candidate[]>
-  /** The last of these places; -1 without any. */
+  memberOf: Int32Array
+  signalOf: Int32Array
+  /**
+   * By place of the calendar on which they would be filled, in the order of members. Those of a place are from its own
+   * `dueFrom` up to that of the next.
+   */
+  due: Int32Array
+  dueFrom: Int32Array
+  /** The greatest number due on one day. */
+  most: number
+  /** The last place with any; -1 without. */
   lastDue: number
   /** Those without a bar in the part to be filled on. */
-  unfilled: readonly Candidate[]
+  unfilled: readonly number[]
   /** Of each member: index after its last signal in the part. */
   ends: Int32Array
   /** Of each member: the place of each of its bars; -1 before the calendar begins. */
   places: Int32Array[]
 }
-
-type Candidate = readonly [member: number, signal: number]
 
 /**
  * Days of all members from the first bar on which one of them could have had a signal, and the days on which trading of
@@ -373,18 +433,33 @@ function candidatesOf(
 ): Candidates {
   const places = members.map(({ bars }) => placesIn(calendar, bars.days))
   const ends = new Int32Array(members.length)
-  const due = new Map<number, Candidate[]>()
-  const unfilled: Candidate[] = []
+  const all: { member: number; signal: number; place: number }[] = []
   members.forEach(({ signals }, member) => {
     const own = places[member]!
     signals.bars.forEach((bar, signal) => {
       if (own[bar]! < from || own[bar]! >= signalsTo) return
       ends[member] = signal + 1
-      const place = own[entryBar(fill, bar)] ?? to
-      const there = place < to ? due.get(place) : unfilled
-      if (there === undefined) due.set(place, [[member, signal]])
-      else there.push([member, signal])
+      all.push({ member, signal, place: own[entryBar(fill, bar)] ?? to })
     })
   })
-  return { due, lastDue: Math.max(-1, ...due.keys()), unfilled, ends, places }
+  const dueFrom = new Int32Array(calendar.length + 2)
+  for (const { place } of all) if (place < to) dueFrom[place + 1]!++
+  for (let place = 0; place <= calendar.length; place++) dueFrom[place + 1]! += dueFrom[place]!
+  const due = new Int32Array(dueFrom.at(-1)!)
+  const next = dueFrom.slice()
+  const unfilled: number[] = []
+  for (const [candidate, { place }] of all.entries())
+    if (place < to) due[next[place]!++] = candidate
+    else unfilled.push(candidate)
+  return {
+    memberOf: Int32Array.from(all, ({ member }) => member),
+    signalOf: Int32Array.from(all, ({ signal }) => signal),
+    due,
+    dueFrom,
+    most: dueFrom.reduce((most, end, place) => Math.max(most, end - (dueFrom[place - 1] ?? 0)), 0),
+    lastDue: all.reduce((last, { place }) => (place < to ? Math.max(last, place) : last), -1),
+    unfilled,
+    ends,
+    places,
+  }
 }

@@ -60,6 +60,11 @@ export interface Backtest extends Ran {
     tied_days: number
     without_rank: number
   } | null
+  /**
+   * Where equal signals competed for positions, the run was made `n` times with a random choice among them. Everything
+   * else in this document is of draw `shown`, the lower median by total return. null where no choice was open.
+   */
+  draws: (DrawsFound & { p: DrawPoints }) | null
   statistics: EquityStatistics
   /** Money that cash earned, and what it is of the capital. */
   interest: { money: number; of_capital: number }
@@ -83,6 +88,23 @@ export interface Backtest extends Ran {
   /** null unless it was asked for. */
   monte_carlo: MonteCarlo | null
   validation: Validation | null
+}
+
+/** How far results differ by which of equal signals got a position. */
+export interface DrawsFound {
+  n: number
+  /** The draw that is shown, counted from 1. */
+  shown: number
+  return: DrawPoints
+  sharpe: DrawPoints
+  max_drawdown: DrawPoints
+}
+
+/** The 5 %, 50 % and 95 % points of all draws; null where none has a value. */
+export interface DrawPoints {
+  p05: number | null
+  p50: number | null
+  p95: number | null
 }
 
 /** Statistics of an equity curve; formulas in statistics/. A null has its reason. */

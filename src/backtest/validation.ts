@@ -8,7 +8,8 @@ import { quantile } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import { naiveT } from '../statistics/robust.js'
 import { drawnSharpe } from '../statistics/sharpe.js'
-import { type Part, type Simulation, simulate } from './portfolio.js'
+import { CELL_DRAWS, simulate } from './draws.js'
+import type { Part, Simulation } from './portfolio.js'
 import type { FanPoint, Interval, MonteCarlo, Validation } from './result.js'
 import {
   barsAYearOf,
@@ -135,7 +136,7 @@ function chosenOn(candidates: readonly Ready[], calendar: Int32Array, train: Par
 }
 
 function halfOf(ready: Ready, calendar: Int32Array, part: Part): Half {
-  const simulation = simulate(ready, calendar, part)
+  const simulation = simulate(ready, calendar, part, { draws: CELL_DRAWS })
   return { simulation, closed: closedOf(livedIn(simulation)) }
 }
 

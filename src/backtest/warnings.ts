@@ -6,6 +6,7 @@ import type { RunOptions, Strategy } from '../params/strategy.js'
 import type { Warning } from '../study/result.js'
 import { lacksDividends } from '../study/signals.js'
 import { chance, NOTHING_FOUND } from '../study/words.js'
+import { DRAWS, type Drawn } from './draws.js'
 import type { Simulation } from './portfolio.js'
 import type { Backtest, EquityStatistics, Validation } from './result.js'
 import { idlePlaces } from './sizing.js'
@@ -18,7 +19,7 @@ type Traded = Pick<Backtest, 'signals' | 'ranking' | 'statistics' | 'benchmarks'
 type Found = Traded & Pick<Backtest, 'random_entry' | 'validation'>
 
 /** What a reader should know before believing it: of its signals, places, money and data. */
-export function warningsOf(simulation: Simulation, found: Found, run: RunOptions): Warning[] {
+export function warningsOf(simulation: Drawn, found: Found, run: RunOptions): Warning[] {
   return [...ofTests(found), ...ofTraded(simulation, found, run), ...ofChoices(found.validation, run)]
 }
 
@@ -26,11 +27,11 @@ export function warningsOf(simulation: Simulation, found: Found, run: RunOptions
  * The same of one strategy among several, over all its own days. How few trades are few, whoever compares says for all of
  * them.
  */
-export function warningsOfOne(simulation: Simulation, statistics: EquityStatistics): Warning[] {
+export function warningsOfOne(simulation: Drawn, statistics: EquityStatistics): Warning[] {
   return ofTraded(simulation, { ...signalsFound(simulation), statistics, benchmarks: [] }, { min_trades: 0 })
 }
 
-function ofTraded(simulation: Simulation, found: Traded, run: Pick<RunOptions, 'min_trades'>): Warning[] {
+function ofTraded(simulation: Drawn, found: Traded, run: Pick<RunOptions, 'min_trades'>): Warning[] {
   return [
     ...ofTrades(simulation, found, run),
     ...ofPlaces(simulation, found),
@@ -89,21 +90,34 @@ function endsOf(trades: Simulation['trades']): string | null {
   return `the bars end, and no delisting says how: ${tickers.join(', ')}; ${whole(ended.length)} ${are} at the last close (data_end)`
 }
 
-function ofPlaces({ strategy, members, trades }: Simulation, { signals, ranking }: Traded): Warning[] {
-  const { shuffle, whole_shares } = strategy.portfolio
+function ofPlaces(simulation: Drawn, { signals, ranking }: Traded): Warning[] {
+  const { strategy, members } = simulation
   const idle = idlePlaces(strategy, members.length)
   const without = signals.skipped.no_place ?? 0
-  const lots = shuffle
-    ? `drawn by seed ${strategy.seed}: another seed takes others, see how far results differ`
-    : `taken in order of ticker: ${firstOf(trades, members)}; shuffle draws them by seed: see how far results differ`
   const left = `${whole(without)} of ${counted(signals.total, 'signal')} found no place`
   const isMuch = without >= signals.total * MANY && without > 0
+  const chosen = ranking === null ? `, ${choiceInWords(simulation)}` : chosenByRank(ranking)
   return [
     ['partial', idle && idleWords(idle)],
-    ['partial', isMuch && (ranking === null ? `${left}, ${lots}` : `${left}${chosenByRank(ranking)}`)],
-    ...ofRanks({ strategy, members }, ranking),
-    ['partial', 'no_size' in signals.skipped && `some signals bought nothing: ${whole_shares ? NO_SHARE : NO_SIZE}`],
+    ['partial', isMuch && `${left}${chosen}`],
+    ...ofRanks(simulation, ranking),
+    ['partial', 'no_size' in signals.skipped && `some signals bought nothing: ${noSizeWords(strategy)}`],
   ]
+}
+
+function noSizeWords({ portfolio }: Strategy): string {
+  return portfolio.whole_shares ? NO_SHARE : NO_SIZE
+}
+
+/** How equal signals were chosen from. */
+function choiceInWords({ strategy, members, trades, draws }: Drawn): string {
+  const { portfolio, seed } = strategy
+  if (portfolio.shuffle)
+    return `chosen at random once, by seed ${seed}: without shuffle, ${DRAWS} choices show how results differ`
+  if (draws === null)
+    return `chosen in order of ticker: ${firstOf(trades, members)}; without order, the choice is random`
+  const n = draws.returns.length
+  return `chosen at random ${n} times, shown is draw ${draws.shown}`
 }
 
 function idleWords({ most, places }: { most: number; places: number }): string {
@@ -120,12 +134,12 @@ const LEVELS =
   'the rank compares levels of prices or volume, which later splits and dividends change: use a ratio such as close / sma(close, 200)'
 
 /** Where a rank decided nothing, or less than it seems to. */
-function ofRanks({ strategy, members }: Ready, ranking: Traded['ranking']): Warning[] {
+function ofRanks({ strategy, members, draws }: Drawn, ranking: Traded['ranking']): Warning[] {
   const { portfolio, seed, rank } = strategy
   if (ranking === null || rank === undefined) return []
   const { by, contested_days: contested, tied_days: tied, without_rank: without } = ranking
   const read = readRank(rank)
-  const ties = portfolio.shuffle ? `seed ${seed}` : 'the order of tickers'
+  const ties = portfolio.shuffle ? `seed ${seed}` : draws === null ? 'the order of tickers' : 'a random choice'
   const equal = `on ${whole(tied)} of ${counted(contested, 'day')} signals of equal rank competed for a place: ${ties} decided`
   const none = `${counted(without, 'signal')} had no ${by} on ${without === 1 ? 'its' : 'their'} bar yet, and came last`
   const isOfLevels = members.some(({ prices, signals }) => comparesLevels(read, prices.series, signals.bars))

@@ -43,7 +43,7 @@ function givenCosts({ costs, side }: Strategy): string[] {
 
 function givenPortfolio(strategy: Strategy): string[] {
   const { costs, portfolio, rank, seed } = strategy
-  const { capital, max_positions, sizing, whole_shares, cash_rate, shuffle } = portfolio
+  const { capital, max_positions, sizing, whole_shares, cash_rate, shuffle, order } = portfolio
   return [
     max_positions === placesUnlessGiven(strategy)
       ? ''
@@ -55,13 +55,15 @@ function givenPortfolio(strategy: Strategy): string[] {
       : '',
     cash_rate === 0 ? '' : `cash at ${percent(cash_rate)} a year`,
     rank === undefined ? '' : `rank ${rank}`,
-    shuffle ? `drawn by seed ${seed}` : '',
+    shuffle ? `one random choice by seed ${seed}` : '',
+    order === undefined ? '' : `in order of ${order}`,
   ]
 }
 
 /** Which of a day's signals find a place: `the highest rsi_zone first …`. */
 export function rankInWords({ rank, portfolio, seed }: Pick<Strategy, 'rank' | 'portfolio' | 'seed'>): string {
-  const ties = portfolio.shuffle ? `drawn by seed ${seed}` : 'in order of ticker'
+  const { shuffle, order } = portfolio
+  const ties = shuffle ? `at random by seed ${seed}` : order === 'ticker' ? 'in order of ticker' : 'at random'
   if (rank === undefined) return ties
   const read = readRank(rank)
   const which = read.isLowestFirst ? 'lowest' : 'highest'

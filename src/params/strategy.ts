@@ -181,12 +181,21 @@ const PORTFOLIO = {
   cash_rate: as('cash_rate', given(RATE, 0, 'a year, on what is not invested')),
   shuffle: as(
     'shuffle',
-    given(
-      FLAG,
-      false,
-      'draw by the seed, not by name, which signals of a day find a place; with a rank among equal ones',
-    ),
+    given(FLAG, false, 'choose at random, once, among equal signals for the last positions (default 200 times)'),
   ),
+  order: as(
+    'order',
+    open(oneOf<'ticker'>(['ticker'], 'HOW'), 'ticker: among equal signals the first by ticker symbol', { none: true }),
+  ),
+}
+
+/** Throws InvalidParameter for two ways to choose among equal signals. */
+function oneOrder(portfolio: Values<typeof PORTFOLIO>, at: string): Values<typeof PORTFOLIO> {
+  if (!portfolio.shuffle || portfolio.order === undefined) return portfolio
+  throw wrong(
+    `${at}.order`,
+    sentence`${parameter('order', portfolio.order)} and ${parameter('shuffle')} exclude each other; leave one of them out.`,
+  )
 }
 
 /** A strategy as a file has it: its keys in their order, and the parameter that gives each value. */
@@ -219,7 +228,7 @@ export const STRATEGY = {
     ),
   ),
   costs: section(COSTS),
-  portfolio: section(PORTFOLIO),
+  portfolio: section(PORTFOLIO, oneOrder),
   rank: as(
     'rank',
     open(

@@ -186,7 +186,14 @@ export function backtestAnswer(found: Backtest): string {
   const held = found.benchmarks.find(({ name }) => name === 'same exposure') ?? found.benchmarks[0]
   const compared = heldText(statistics.total_return, held)
   const n = cases === trades.n ? count(trades.n, 'trade') : `${independent(cases)} among ${count(trades.n, 'trade')}`
-  return `${outside}${returnText(statistics.total_return)}${compared}; ${n}; ${tradesSureness(found, cases, held)}.`
+  return `${outside}${returnText(statistics.total_return)}${drawsText(found)}${compared}; ${n}; ${tradesSureness(found, cases, held)}.`
+}
+
+/** ` (draw 44 of 200; 5-95% of them -6.1 to +28.5%)` */
+function drawsText({ draws }: Backtest): string {
+  if (draws === null) return ''
+  const range = returnRange({ low: draws.return.p05, high: draws.return.p95 })
+  return ` (draw ${draws.shown} of ${draws.n}; 5-95% of them ${range})`
 }
 
 type Held = Backtest['benchmarks'][number] | undefined

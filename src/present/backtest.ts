@@ -177,11 +177,12 @@ function signalsSentence({ signals: { total, closed, open, pending, skipped, ext
 }
 
 /** What random entry did, and what the number of looks leaves. */
-function luckSentences({ random_entry: random, trials, seed }: Backtest): string[] {
+function luckSentences({ random_entry: random, trials, seed, draws }: Backtest): string[] {
+  const range = draws === null ? '' : ` (5-95% of draws ${probability(draws.p.p05)} to ${probability(draws.p.p95)})`
   const entry =
     random.p === null
       ? random.reason && `Random entry: ${random.reason}`
-      : `Random entry, all signals moved to other dates together: p ${probability(random.p)} (${count(random.draws, 'draw')}, seed ${seed}), mean ${returnText(random.mean)} a trade.`
+      : `Random entry, all signals moved to other dates together: p ${probability(random.p)}${range} (${count(random.draws, 'move')}, seed ${seed}), mean ${returnText(random.mean)} a trade.`
   return compact([
     entry && stopped(entry),
     stopped(`${triedText(trials, strategies)} Deflated Sharpe ratio: ${deflatedText(trials)}`),

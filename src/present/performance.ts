@@ -114,22 +114,34 @@ export function statisticsSection(found: Backtest): Section {
   ])
 }
 
+/** The statistics that every draw has, and where their points are. */
+const OF_DRAWS = { total_return: 'return', sharpe: 'sharpe', max_drawdown: 'max_drawdown' } as const
+
 function besideBenchmarks(
-  { statistics, benchmarks }: Backtest,
+  { statistics, benchmarks, draws }: Backtest,
   rows: readonly Row<EquityStatistics>[],
   against: typeof AGAINST,
 ): Table {
   const heads = benchmarks.map(({ name }, i): Heading => {
     return { title: name.replace(' and ', ' & '), kind: 'return', ...(i > 0 && { spare: i }) }
   })
-  const all = [statistics, ...benchmarks.map(({ statistics }) => statistics)]
+  const ofDraws = (key: string): Content => {
+    const name = OF_DRAWS[key as keyof typeof OF_DRAWS]
+    return draws === null || name === undefined ? '' : [draws[name].p05, draws[name].p95]
+  }
+  const beside = (content: Content): Content[] => (draws === null ? [] : [content])
+  const spread: Heading[] =
+    draws === null ? [] : [{ title: '5-95%', kind: 'return', hint: `Of ${draws.n} random choices among equal signals` }]
   return sideBySide(
     `Statistics of the equity over ${count(statistics.bars, 'bar')}`,
-    [{ title: 'Strategy', kind: 'return' }, ...heads],
+    [{ title: 'Strategy', kind: 'return' }, ...spread, ...heads],
     [
-      ...rows.map(([name, kind, key, formula]): SideBySide => [name, kind, all.map(own => own[key]), formula]),
+      ...rows.map(([name, kind, key, formula]): SideBySide => {
+        const held = benchmarks.map(({ statistics }) => statistics[key])
+        return [name, kind, [statistics[key], ...beside(ofDraws(key)), ...held], formula]
+      }),
       ...against.map(([name, kind, key, formula]): SideBySide => {
-        return [name, kind, ['', ...benchmarks.map(benchmark => benchmark[key])], formula]
+        return [name, kind, ['', ...beside(''), ...benchmarks.map(benchmark => benchmark[key])], formula]
       }),
     ],
   )

@@ -187,6 +187,37 @@ export function ratioError(num: Float64Array, den: Float64Array, days: number): 
   return { mean, n, error: Math.sqrt(windowVariance(residuals, days)) / n }
 }
 
+/**
+ * The same of several pairs of series with events on the same few days.
+ * @param at the days, ascending
+ * @param nums of each day, one after the other, that of each pair
+ */
+export function ratioErrors(at: Int32Array, nums: Float64Array, dens: Float64Array, days: number): RatioError[] {
+  const pairs = at.length === 0 ? 0 : nums.length / at.length
+  const [totals, counts] = [new Float64Array(pairs), new Float64Array(pairs)]
+  for (let i = 0, pair = 0; i < nums.length; i++, pair = pair + 1 === pairs ? 0 : pair + 1) {
+    totals[pair]! += nums[i]!
+    counts[pair]! += dens[i]!
+  }
+  const means = totals.map((total, pair) => total / counts[pair]!)
+  const [inside, variance] = [new Float64Array(pairs), new Float64Array(pairs)]
+  let day = 0
+  // A day is inside a window from its own day on, for `days` days.
+  for (let enters = 0, leaves = 0; leaves < at.length; ) {
+    const isEntry = enters < at.length && at[enters]! <= at[leaves]! + days
+    const next = isEntry ? at[enters]! : at[leaves]! + days
+    const [from, sign] = [(isEntry ? enters++ : leaves++) * pairs, isEntry ? 1 : -1]
+    for (let pair = 0; pair < pairs; pair++) {
+      variance[pair]! += (next - day) * inside[pair]! * inside[pair]!
+      inside[pair]! += sign * (nums[from + pair]! - means[pair]! * dens[from + pair]!)
+    }
+    day = next
+  }
+  return Array.from(means, (mean, pair) => {
+    return { mean, n: counts[pair]!, error: Math.sqrt(variance[pair]! / days) / counts[pair]! }
+  })
+}
+
 /** Only days with a value make products: of one ticker's events there are few. */
 function longRun(values: Float64Array, lag: number, weightOf: (distance: number) => number): number {
   const weights = Float64Array.from({ length: lag + 1 }, (_, distance) => 2 * weightOf(distance))

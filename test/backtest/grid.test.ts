@@ -92,7 +92,7 @@ describe('a grid', () => {
     expect(warnings.filter(text => text.startsWith('the best: ')).length).toBeGreaterThan(1)
     for (const text of warnings) if (text.startsWith('the best: ')) expect(own.warnings).toContain(text.slice(10))
     expect(warnings).toContain('the best: no costs: nobody trades for nothing')
-    expect(warnings.join()).toMatch(/the best: \d+ of \d+ signals found no place, taken in order of ticker/)
+    expect(warnings.join()).toMatch(/the best: \d+ of \d+ signals found no place, chosen at random 200 times/)
   })
 
   it('tries lags of a condition', () => {

@@ -85,7 +85,7 @@ describe('the trial ledger', () => {
     ],
     ['long macd_state = any at next-open; hold 10; T1, T2', { costs: { borrow: 0.03 }, portfolio: { capital: 5000 } }],
     [
-      'long macd_state = any at next-open; hold 10; at most 1 position; each 20 % of the equity; whole shares; capital 100; cash at 2 % a year; drawn by seed 7; T1, T2',
+      'long macd_state = any at next-open; hold 10; at most 1 position; each 20 % of the equity; whole shares; capital 100; cash at 2 % a year; one random choice by seed 7; T1, T2',
       {
         seed: 7,
         portfolio: {

@@ -315,21 +315,24 @@ describe('signals that find no place', () => {
   )
   const names = Object.keys(tickers)
 
-  it('are told, with how many trades the first by name have', async () => {
-    const found = await run(tickers, { tickers: names, portfolio: { max_positions: 12 } })
+  it('are counted, with how many trades the first by name have in order of ticker', async () => {
+    const found = await run(tickers, { tickers: names, portfolio: { max_positions: 12, order: 'ticker' } })
     expect(found.warnings).toContain(
-      '18 of 30 signals found no place, taken in order of ticker: of 12 trades 10 begin with A; shuffle draws them by seed: ' +
-        'see how far results differ',
+      '18 of 30 signals found no place, chosen in order of ticker: of 12 trades 10 begin with A; without order, the choice is random',
     )
-    const few = await run(tickers, { tickers: names.slice(0, 3), portfolio: { max_positions: 2 } })
+    const few = await run(tickers, { tickers: names.slice(0, 3), portfolio: { max_positions: 2, order: 'ticker' } })
     expect(few.warnings.join('\n')).toContain(
-      '1 of 3 signals found no place, taken in order of ticker: of 2 trades 1 is of A10',
+      '1 of 3 signals found no place, chosen in order of ticker: of 2 trades 1 is of A10',
     )
   })
 
-  it('are told where the seed draws them, and not where there are few', async () => {
+  it('are chosen at random, once with shuffle, and not counted where there are few', async () => {
     const drawn = await run(tickers, { tickers: names, seed: 7, portfolio: { max_positions: 12, shuffle: true } })
-    expect(drawn.warnings.join('\n')).toContain('found no place, drawn by seed 7: another seed takes others')
+    expect(drawn.warnings.join('\n')).toContain('found no place, chosen at random once, by seed 7')
+    const found = await run(tickers, { tickers: names, portfolio: { max_positions: 12 } })
+    expect(found.warnings.join('\n')).toMatch(
+      /18 of 30 signals found no place, chosen at random 200 times, shown is draw \d+/,
+    )
     const most = await run(tickers, { tickers: names, portfolio: { max_positions: 28 } })
     expect(most.warnings.join()).not.toContain('found no place')
   })

@@ -178,6 +178,7 @@ function randomStrategy(random: Random): Strategy {
       borrow: pick(0, 0.05),
     },
     portfolio: {
+      order: 'ticker',
       capital: pick(10_000, 100_000),
       max_positions: pick(1, 2, 10),
       sizing: pick<unknown>(

@@ -20,9 +20,11 @@ const RULES: Record<string, Record<string, unknown>> = {
 }
 const FILLS = ['next-open', 'next-close', 'close']
 const SIDES = ['long', 'short']
+/** Which of several draws is shown depends on the whole run. */
+const BY_TICKER = { max_positions: 1, order: 'ticker' }
 
 async function run(document: Record<string, unknown>, market = MARKET): Promise<Backtest> {
-  const strategy = strategyWith({ tickers: TICKERS, entry: { field: 'rsi_zone' }, ...document })
+  const strategy = strategyWith({ tickers: TICKERS, entry: { field: 'rsi_zone' }, portfolio: BY_TICKER, ...document })
   return backtest(market, strategy, PLAIN)
 }
 

@@ -94,6 +94,7 @@ function randomRules(random: Random, shelves: Shelves): Rules & { rank: Ranking[
     lag: pick(random, [0, 0, 1, 3]),
     overlap: pick(random, ['skip', 'allow', 'extend']),
     portfolio: {
+      order: 'ticker',
       max_positions: pick(random, [1, 1, 1, 2]),
       sizing: pick<unknown>(random, [{ method: 'equal' }, { method: 'fixed-fraction', fraction: 0.7 }]),
     },

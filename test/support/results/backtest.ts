@@ -66,6 +66,7 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
       late: 0,
     },
     ranking: null,
+    draws: null,
     statistics: equityStatistics(equity.map(point => point.equity)),
     interest: { money: 0, of_capital: 0 },
     benchmarks: [

@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest'
+import { backtest } from '../../src/backtest/backtest.js'
+import { simulate } from '../../src/backtest/draws.js'
+import { planOf, runOf } from '../../src/backtest/portfolio.js'
+import { entryTest, longestOf, randomEntry } from '../../src/backtest/random-entry.js'
+import type { Backtest } from '../../src/backtest/result.js'
+import { loaded, type Ready } from '../../src/backtest/trade.js'
+import { InvalidParameter } from '../../src/errors.js'
+import { simulatedTickers } from '../../src/simulate/simulate.js'
+import { quantile } from '../../src/statistics/moments.js'
+import { Random } from '../../src/statistics/random.js'
+import { flat, madeMarket, PLAIN, seriesMarket, strategyWith } from './support/made-market.js'
+
+const SERIES = [...simulatedTickers({ count: 8, bars: 400, seed: 3, end: 17_000 })].map(({ bars }) => bars)
+const NAMES = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H']
+
+/** The same series, each under one of the names. */
+function market(names: readonly string[]) {
+  return seriesMarket(Object.fromEntries(names.map((name, i) => [name, SERIES[i]!])))
+}
+
+const DOCUMENT = {
+  ...{ tickers: NAMES, entry: { field: 'rsi_zone', bands: ['neutral'] }, exit: { hold: 5 } },
+  portfolio: { max_positions: 2 },
+}
+
+async function run(document: Record<string, unknown> = {}, names = NAMES): Promise<Backtest> {
+  return backtest(market(names), strategyWith({ ...DOCUMENT, ...document }), { ...PLAIN, reps: 199 })
+}
+
+async function ready(document: Record<string, unknown> = {}): Promise<Ready> {
+  return (await loaded(market(NAMES), [strategyWith({ ...DOCUMENT, ...document })]))[0]!
+}
+
+describe('equal signals that compete for positions', () => {
+  it('are chosen from 200 times; the run shown has the lower median of the total return', async () => {
+    const found = await run()
+    const own = await ready()
+    const plan = planOf(own)
+    const totals = Array.from({ length: 200 }, (_, i) => runOf(plan, Random.stream(1, i + 1)).equity.at(-1)! - 1)
+    const ascending = Float64Array.from(totals).sort()
+    expect(found.draws).toMatchObject({
+      n: 200,
+      return: { p05: quantile(ascending, 0.05), p50: quantile(ascending, 0.5), p95: quantile(ascending, 0.95) },
+    })
+    expect(ascending[0]).toBeLessThan(ascending.at(-1)!)
+    expect(found.statistics.total_return).toBe(ascending[99])
+    expect(totals[found.draws!.shown - 1]).toBe(ascending[99])
+    expect(found.equity.at(-1)!.equity - 1).toBeCloseTo(ascending[99]!, 12)
+  })
+
+  it('are shuffled in draw d by the stream seed xor d, each choice as often as another', async () => {
+    const own = planOf(await ready({ seed: 6 }))
+    expect([...runOf(own, Random.stream(6, 3)).equity]).toEqual([...runOf(own, new Random(5)).equity])
+    const one = { bars: flat(10, 8), bands: { rsi_zone: 'ddaddddd' } }
+    const alike = madeMarket({ A: one, B: one, C: one })
+    const plan = planOf((await loaded(alike, [strategyWith({ tickers: ['A', 'B', 'C'] })]))[0]!)
+    const firsts = new Map<string, number>()
+    for (let draw = 1; draw <= 2000; draw++) {
+      const [first] = runOf(plan, Random.stream(6, draw)).trades
+      firsts.set(first!.member.ticker, (firsts.get(first!.member.ticker) ?? 0) + 1)
+    }
+    expect([...firsts.keys()].sort()).toEqual(['A', 'B', 'C'])
+    // Five standard deviations of 2,000 draws at 1/3.
+    for (const count of firsts.values()) expect(Math.abs(count - 2000 / 3)).toBeLessThan(105)
+  })
+
+  it('have the same points of the draws under other names', async () => {
+    const [one, other] = [await run(), await run({}, [...NAMES].reverse())]
+    expect(one.draws!.return).not.toEqual(other.draws!.return)
+    const width = one.draws!.return.p95! - one.draws!.return.p05!
+    for (const point of ['p05', 'p50', 'p95'] as const)
+      expect(Math.abs(one.draws!.return[point]! - other.draws!.return[point]!), point).toBeLessThan(0.35 * width)
+  })
+
+  it('have a p for each draw that is about that of the same trades with every move', async () => {
+    const own = await ready()
+    const { trades } = simulate(own)
+    const whole = randomEntry(own.strategy, trades, 999)
+    const drawn = entryTest(own, longestOf(trades))(trades)!
+    expect(Math.abs(drawn - whole.p!)).toBeLessThan(0.05)
+    const { draws } = await run()
+    expect(draws!.p.p05!).toBeLessThanOrEqual(draws!.p.p95!)
+  })
+
+  it('are chosen from once with shuffle, and in order of ticker where that is chosen', async () => {
+    const own = await ready()
+    const plan = planOf(own)
+    const once = simulate(await ready({ portfolio: { max_positions: 2, shuffle: true } }))
+    expect(once.draws).toBeNull()
+    expect([...once.equity]).toEqual([...runOf(plan, Random.stream(1, 1)).equity])
+    const ordered = simulate(await ready({ portfolio: { max_positions: 2, order: 'ticker' } }))
+    expect(ordered.draws).toBeNull()
+    expect([...ordered.equity]).toEqual([...runOf(plan, null).equity])
+    expect(() => strategyWith({ portfolio: { shuffle: true, order: 'ticker' } })).toThrow(InvalidParameter)
+  })
+
+  it('are none where a rank tells all of them apart, or there are positions for all', async () => {
+    expect((await run({ rank: 'rsi(close, 14)' })).draws).toBeNull()
+    expect((await run({ portfolio: { max_positions: 8 } })).draws).toBeNull()
+  })
+})
