@@ -14,7 +14,7 @@ export interface Webhook {
   url: URL
   /** What the signature is made with. */
   secret: string
-  /** It may be this machine, or lie in a network of one's own. */
+  /** Allow addresses that are not public: this machine, or a private network. */
   allowPrivate: boolean
   timeoutMs?: number | undefined
   retries?: number | undefined
@@ -34,26 +34,23 @@ export function webhookUrl(param: string, text: string, { allowPrivate }: Pick<W
 }
 
 /**
- * Posts a document as JSON, signed over its bytes: `X-Bands-Signature: sha256=HEX`. Tries again as the remote client does,
- * under the same `X-Bands-Delivery`. The answer: its status, from 200 to 299. Throws InvalidParameter for an address in a
- * private network that was not allowed, Upstream for any other answer, and for none; a redirect is not followed.
+ * Posts a document as JSON. `X-Bands-Signature: sha256=HEX` is the HMAC of `DELIVERY.TIME.BODY`, where DELIVERY and TIME
+ * are the headers `X-Bands-Delivery` and `X-Bands-Time`. Retries as the remote client does: each attempt has the same
+ * delivery and its own time. Returns the status, from 200 to 299. Throws InvalidParameter for an address that is not
+ * public, unless that is allowed. Throws Upstream for any other answer, and for none; a redirect is not followed.
  */
 export async function post(document: unknown, { url, secret, allowPrivate, ...ways }: Webhook): Promise<number> {
   if (secret === '') throw new ConfigError('the secret of the webhook is empty.')
   const { timeoutMs = DEFAULT_TIMEOUT_MS, retries = DEFAULT_RETRIES } = ways
   const body = JSON.stringify(document)
-  const headers = {
-    'content-type': 'application/json',
-    'user-agent': 'bands',
-    'x-bands-delivery': randomUUID(),
-    'x-bands-signature': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
-  }
+  const delivery = randomUUID()
   // Addresses are judged where they are connected to: a name may be looked up differently the next moment.
   const agent = new Agent({ connect: allowPrivate ? {} : { lookup: lookupPublic }, maxResponseSize: 2 ** 20 })
   const signal = AbortSignal.timeout(timeoutMs)
   const deadline = performance.now() + timeoutMs
   try {
     for (let attempt = 1; ; attempt++) {
+      const headers = signedHeaders(secret, delivery, body)
       const tried = await attemptAt(url, { dispatcher: agent, method: 'POST', headers, body, signal })
       if ('status' in tried && tried.status >= 200 && tried.status < 300) return tried.status
       const wait = tried.wait ?? backoff(attempt, Math.random)
@@ -64,6 +61,19 @@ export async function post(document: unknown, { url, secret, allowPrivate, ...wa
     }
   } finally {
     await agent.destroy()
+  }
+}
+
+function signedHeaders(secret: string, delivery: string, body: string): Record<string, string> {
+  // Seconds since 1970.
+  const time = String(Math.floor(Date.now() / 1000))
+  const signature = createHmac('sha256', secret).update(`${delivery}.${time}.${body}`).digest('hex')
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'bands',
+    'x-bands-delivery': delivery,
+    'x-bands-time': time,
+    'x-bands-signature': `sha256=${signature}`,
   }
 }
 
@@ -89,40 +99,52 @@ function refused({ origin }: URL, tried: Tried, attempts: number): Upstream {
   return new Upstream(`the webhook at ${origin} answered ${tried.status}${redirect}${times}.`, origin, tried.status)
 }
 
-/** Of this machine, of networks of one's own, of links, and what is no single machine's address (RFC 6890). */
-const PRIVATE = new BlockList()
-const RANGES = {
-  ipv4: [
-    ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
-    ...['192.0.2.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/3'],
-  ],
-  ipv6: ['::/127', '64:ff9b::/96', '100::/64', '2001:db8::/32', 'fc00::/7', 'fe80::/10', 'ff00::/8'],
-} as const
-for (const family of ['ipv4', 'ipv6'] as const)
-  for (const range of RANGES[family]) {
-    const [net, bits] = range.split('/')
-    PRIVATE.addSubnet(net!, Number(bits), family)
-  }
+/** Global unicast of IPv6 (RFC 4291). Every other IPv6 address is refused, as are the special ranges in both families. */
+const GLOBAL_UNICAST = blockList(['2000::/3'])
 
-function isPrivate(address: string): boolean {
-  return PRIVATE.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+/** Ranges with a special purpose (IANA registries, RFC 6890), of IPv6 only those within global unicast. */
+const SPECIAL = blockList([
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
+  // Documentation, relays of 6to4, benchmarks; multicast and reserved addresses.
+  ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
+  '224.0.0.0/3',
+  // Protocol assignments with Teredo, documentation, 6to4.
+  ...['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
+])
+
+function blockList(ranges: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const [net = '', bits] = range.split('/')
+    list.addSubnet(net, Number(bits), familyOf(net))
+  }
+  return list
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4'
+}
+
+function isPublic(address: string): boolean {
+  const family = familyOf(address)
+  return (family === 'ipv4' || GLOBAL_UNICAST.check(address, family)) && !SPECIAL.check(address, family)
 }
 
 function checkNumber({ hostname }: URL): void {
   const number = hostname.replace(/^\[|\]$/g, '')
-  if (isIP(number) !== 0 && isPrivate(number)) throw notAllowed(hostname)
+  if (isIP(number) !== 0 && !isPublic(number)) throw notAllowed(hostname)
 }
 
 function notAllowed(host: string): InvalidParameter {
-  const message = sentence`${host} is this machine, or lies in a private network; ${parameter('allow_private')} allows that.`
+  const message = sentence`${host} is not a public address: it is on this machine, in a private network or in a reserved range; ${parameter('allow_private')} allows it.`
   return wrong('webhook', message)
 }
 
 const lookupPublic: LookupFunction = (host, options, done) => {
   lookup(host, { ...options, all: true }, (error, found) => {
     if (error !== null) return done(error, '', 0)
-    // One that is not public is enough: nobody has a reason to mix them.
-    if (found.some(({ address }) => isPrivate(address))) return done(notAllowed(host), '', 0)
+    // One address that is not public is enough to refuse the name.
+    if (!found.every(({ address }) => isPublic(address))) return done(notAllowed(host), '', 0)
     if (options.all === true) return done(null, found)
     done(null, found[0]!.address, found[0]!.family)
   })
