@@ -329,17 +329,22 @@ export function counted(number: number, thing: string, things = `${thing}s`): st
   return `${whole(number)} ${number === 1 ? thing : things}`
 }
 
-/** A value as a message may show it: in quotes, control characters and line separators escaped, cut when it is long. */
+/** A value as a message may show it: in quotes, printable, cut when it is long. */
 export function quoted(text: string): string {
   const signs = [...text]
   const cut = signs.length > 40 ? `${signs.slice(0, 40).join('')}…` : text
-  return escaped(JSON.stringify(cut), /[\u007f-\u009f\u2028\u2029]/g)
+  return printable(JSON.stringify(cut))
 }
 
-/** With some signs as JSON escapes them, so that nobody obeys them. */
-export function escaped(text: string, signs: RegExp): string {
-  return text.replace(signs, sign => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
+/**
+ * Foreign text for a terminal. Control characters, bidirectional controls and line separators are spelled out as in
+ * JSON, so a terminal cannot obey them. Line feeds remain.
+ */
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, sign => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
+
+const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
 
 /** Any value as a message may show it. */
 export function shown(value: unknown): string {

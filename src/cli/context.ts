@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { FileLost, type InvalidParameter, NotFound, wrong } from '../errors.js'
+import { FileLost, type InvalidParameter, NotFound, printable, wrong } from '../errors.js'
 import type { AnyField, FieldSet } from '../fields/index.js'
 import type { Importer } from '../load/import.js'
 import type { Local } from '../local/local.js'
@@ -14,7 +14,7 @@ import type { Style } from './draw/described.js'
 import type { Screen } from './draw/table.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
 import { type Answer, type Format, write } from './output.js'
-import { isColoured, isUnicode, paged, type Signal, type Stream, type World, widthOf } from './world.js'
+import { isColoured, isUnicode, paged, type Signal, type Stream, spelledOut, type World, widthOf } from './world.js'
 
 /** What a command is lent: who answers, opened when first asked for, the streams, what is known of the terminal, the clock. */
 export class Context {
@@ -190,7 +190,7 @@ export class Context {
   }
 
   get out(): Stream {
-    return this.world.out
+    return spelledOut(this.world.out)
   }
 
   /** Whether the answer is one that people read. */
@@ -215,7 +215,7 @@ export class Context {
     if (this.#shown && this.isForPeople) await this.out.write('\n')
     this.#shown = true
     const { format, config } = this
-    const out = whole || this.isRowByRow ? this.out : paged(this.world)
+    const out = whole || this.isRowByRow ? this.world.out : paged(this.world)
     const document = this.withOwnFields(answer.document)
     await write({ ...answer, document }, { format, raw: config.csv_raw, out, screen: () => this.screen() }, style)
   }
@@ -241,7 +241,7 @@ export class Context {
   async notice(text: string): Promise<void> {
     this.#progress?.erase()
     const width = this.world.err.terminal ? widthOf(this.world.err, this.world.env) : Number.POSITIVE_INFINITY
-    await this.world.err.write(linesText(wrap(text, width)))
+    await this.world.err.write(linesText(wrap(printable(text), width)))
   }
 
   /** CSV and NDJSON have no place for the fields that an answer leaves out: they are named on stderr. */
@@ -261,7 +261,7 @@ export class Context {
     const { err, env } = this.world
     if (!this.isHinting || texts.length === 0) return
     const paint = await paintFor(isColoured(this.config.color, env, err.terminal))
-    const lines = texts.flatMap(text => wrap(text, widthOf(err, env))).map(line => paint.faint(line))
+    const lines = texts.flatMap(text => wrap(printable(text), widthOf(err, env))).map(line => paint.faint(line))
     await err.write(linesText(this.#hinted ? lines : ['', ...lines]))
     this.#hinted = true
   }
@@ -411,7 +411,7 @@ export function progressOn(stream: Stream, how: ProgressKind, width: number, clo
     step(text: () => string): void {
       const now = clock()
       if (how === 'none' || now < next) return
-      const line = `${text()}  ${elapsed(now - started)}`
+      const line = `${printable(text())}  ${elapsed(now - started)}`
       next = now + (how === 'plain' ? PLAIN_EVERY : REDRAW)
       isDrawn = how === 'line'
       write(isDrawn ? `\r${line.slice(0, width - 1)}\x1b[K` : `${line}\n`)

@@ -8,6 +8,7 @@ import {
   InvalidParameter,
   NotFound,
   payloadAt,
+  printable,
   quoted,
   RateLimited,
   remedy,
@@ -27,7 +28,6 @@ import { CATALOGUE, type Entry, groupOf, type Heard, TOP_WORDS, usage } from './
 import { corrected, correctedIn, inWordsOf, namesOf, pasted, remedyLine } from './command-line.js'
 import { wantsDebug } from './config.js'
 import type { Context } from './context.js'
-import { printable } from './draw/table.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
 import { commandsWith, conditionInOne, meantByCommand } from './slips.js'
 import { isColoured, type World, widthOf } from './world.js'
@@ -62,7 +62,7 @@ export async function report(
   // One line is what a machine reads; nothing may follow it.
   if (wantsJson(argv)) context?.hush()
   const lines = wantsJson(argv)
-    ? [JSON.stringify({ ...machineForm(error, context), ...(debug ? { stack: stackOf(thrown) } : {}) })]
+    ? [printable(JSON.stringify({ ...machineForm(error, context), ...(debug ? { stack: stackOf(thrown) } : {}) }))]
     : await humanForm(error, argv, world, context)
   if (debug && !wantsJson(argv)) lines.push(printable(stackOf(thrown)))
   // Whatever was typed may come back here, and what was typed may be a key.

@@ -2,7 +2,7 @@ import type { Described } from '../present/description.js'
 import type { Style } from './draw/described.js'
 import type { Block, Screen } from './draw/table.js'
 import type { Row } from './formats.js'
-import type { Stream } from './world.js'
+import { type Stream, spelledOut } from './world.js'
 
 /** One result in all the forms in which it can be written. */
 export interface Answer extends Described {
@@ -31,13 +31,14 @@ interface Writing {
 
 /** Writes an answer to a stream in one format. @param style for people */
 export async function write(answer: Answer, { format, raw, out, screen }: Writing, style: Style = {}) {
+  const plain = spelledOut(out)
   if (format === 'json') {
-    for (const text of out.terminal ? [json(answer.document, true)] : inPieces(answer.document)) await out.write(text)
+    for (const text of out.terminal ? [json(answer.document, true)] : inPieces(answer.document)) await plain.write(text)
     return
   }
   if (format === 'ndjson' || format === 'csv') {
     const { writeAnswer } = await import('./formats.js')
-    return writeAnswer(format, { ...answer, raw }, out)
+    return writeAnswer(format, { ...answer, raw }, plain)
   }
   const [{ laidOut }, { blocksOf }] = await Promise.all([import('./draw/table.js'), import('./draw/described.js')])
   const drawnFor = await screen()

@@ -1,7 +1,7 @@
 import { fstatSync, write, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { promisify } from 'node:util'
-import { StorageError } from '../errors.js'
+import { printable, StorageError } from '../errors.js'
 
 /** Where text goes. */
 export interface Stream {
@@ -93,6 +93,14 @@ export function processWorld(): World {
     onReload,
     page: text => page(text, process.env, process.stdout.rows),
   }
+}
+
+/** A stream for foreign text: a terminal gets it printable, a pipe or a file as it is. */
+export function spelledOut(out: Stream): Stream {
+  if (!out.terminal) return out
+  const text = (chunk: string | Uint8Array): string =>
+    typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString()
+  return { terminal: true, columns: () => out.columns(), write: chunk => out.write(printable(text(chunk))) }
 }
 
 /** Standard output for a text that people read: on a terminal, one that is too long for it goes through the pager. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { request } from 'undici'
-import { ConfigError, escaped, RateLimited, shown, Unauthorized, Unavailable, Upstream, wrong } from '../errors.js'
+import { ConfigError, printable, RateLimited, shown, Unauthorized, Unavailable, Upstream, wrong } from '../errors.js'
 import { IDEMPOTENCY_KEY } from '../wire/format.js'
 import { type Address, addressOf, DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from './address.js'
 import {
@@ -342,7 +342,7 @@ function repeatable(text: string, key: string): string {
   // No sign takes more than two units.
   const signs = [...discreet.slice(0, 2 * LONGEST + 2)]
   const cut = signs.length > LONGEST ? `${signs.slice(0, LONGEST).join('')}…` : discreet
-  return escaped(cut, /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu)
+  return printable(cut).replaceAll('\n', '\\u000a')
 }
 
 /** Anything shorter is part of ordinary words. */

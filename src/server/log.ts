@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { PoolState } from '../accounts/accounts.js'
 import { redacted } from '../accounts/key.js'
+import { printable } from '../errors.js'
 import type { Day } from '../model/day.js'
 import { TIER_NAMES } from '../model/terms.js'
 import { LOG_LEVELS, type LogLevel, type ServerOptions } from './options.js'
@@ -32,7 +33,7 @@ export class Log {
   add(level: Exclude<LogLevel, 'silent'>, entry: Readonly<Record<string, unknown>>): void {
     if (LOG_LEVELS.indexOf(level) < this.#least) return
     const line = JSON.stringify({ level, time: new Date().toISOString(), ...entry })
-    this.#write(`${redacted(line)}\n`)
+    this.#write(`${printable(redacted(line))}\n`)
   }
 
   /**
@@ -57,7 +58,7 @@ export class Log {
 function legible(text: string): string {
   const cut = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
   const plain = blotted(decoded(cut))
-  return JSON.stringify(plain === decoded(cut) ? cut : plain)
+  return printable(JSON.stringify(plain === decoded(cut) ? cut : plain))
 }
 
 function blotted(text: string): string {

@@ -5,7 +5,7 @@ import { EXIT_CODES } from '../../src/cli/errors.js'
 import { main } from '../../src/cli/main.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { Database } from '../support/database.js'
-import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
+import { BARS, type Lent, type Ran, scratch, typed, UNPRINTABLE, unpainted } from './support/run.js'
 
 const folder = scratch()
 const db = folder.file('bands.db')
@@ -317,9 +317,10 @@ describe('an error for people', () => {
     expect((await ask('events AAPL rsi_zone', { env: { BANDS_TIER: 'gold' } })).err).toContain('BANDS_TIER "gold"')
   })
 
-  test('cannot steer the terminal', async () => {
-    const ran = await ask('events AAPL rsi_zone --band \u001b[31mred\u009b')
-    expect(ran.err.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
+  test.each(['', ' --json'])('cannot steer the terminal, nor turn its text round%s', async format => {
+    const ran = await ask(`events AAPL rsi_zone --band \u001b[31mred\u009b\u202egreen\u2028${format}`)
+    expect(ran.err.replaceAll('\n', '')).not.toMatch(UNPRINTABLE)
+    expect(ran.err).toContain('\\u202e')
   })
 
   test('shows its stack with --debug only', async () => {

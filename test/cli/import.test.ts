@@ -6,7 +6,7 @@ import { strToU8, zipSync } from 'fflate'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { TickerStatus } from '../../src/local/status.js'
 import { notInQuick } from '../support/full.js'
-import { BARS, BIN, expectEnd, type Lent, type Ran, scratch, shell, typed } from './support/run.js'
+import { BARS, BIN, expectEnd, type Lent, type Ran, scratch, shell, typed, UNPRINTABLE } from './support/run.js'
 
 const folder = scratch()
 let database = 0
@@ -136,9 +136,14 @@ describe('bands import', () => {
   })
 
   test('cannot be made to steer the terminal by the name of a file', async () => {
-    const file = write('\u001b[31mRED.csv', GOOD)
-    const { out } = await ask(`import ${file} --ticker RED`)
-    expect(out.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
+    const file = write('\u001b[31mRED\u202e\u009b.csv', GOOD)
+    for (const format of ['', ' --json', ' --ndjson', ' --csv']) {
+      const { out } = await ask(`import ${file} --ticker RED --color never${format}`, { terminal: 200 })
+      expect(out.replaceAll('\n', ''), format).not.toMatch(UNPRINTABLE)
+      expect(out, format).toContain('RED\\u202e\\u009b.csv')
+    }
+    const piped = await ask(`import ${file} --ticker RED --json`)
+    expect(piped.out).toContain('RED\u202e')
   })
 
   test('loads the good files of several, names the faults of the others, and fails', async () => {

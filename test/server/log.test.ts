@@ -43,6 +43,17 @@ it('has one line of JSON for each request', async () => {
   expect(stopping).toMatchObject({ message: 'stopping' })
 })
 
+it('has no sign that steers a terminal', async () => {
+  const { lines, log } = logAt('info')
+  const server = await serve(ground, { log })
+  const head = 'Host: x\r\nConnection: close\r\nX-Request-Id: a\u009b31m\u0085'
+  await sendBytes(server.port, Buffer.from(`GET /nothing HTTP/1.1\r\n${head}\r\n\r\n`, 'latin1'))
+  await server.stop()
+  new Log(log).add('error', { error: 'turned \u202eround' })
+  expect(lines.join('').replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u)
+  expect(lines.map(line => JSON.parse(line).called)).toContain('a\u009b31m\u0085')
+})
+
 it('never has a key in it, at any level, wherever a caller puts one and whatever fails', async () => {
   const { lines, log } = logAt('trace')
   const key = makeKey().key

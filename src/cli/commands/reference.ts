@@ -155,7 +155,7 @@ const completion: Command = {
   async run(context, given) {
     const shell = wordValue('shell', given.argument(0)!, SHELLS)
     const script = SCRIPTS[shell]
-    if (context.isForPeople) return context.out.write(script)
+    if (context.isForPeople) return context.world.out.write(script)
     const lines = script.trimEnd().split('\n')
     await context.show({
       document: { schema: 'bands.completion/1', shell, script },

@@ -1,3 +1,4 @@
+import { printable } from '../../errors.js'
 import type { Heading, Tone } from '../../present/description.js'
 import { flow, linesText, type Paint, wrap } from './text.js'
 
@@ -185,16 +186,6 @@ function narrowed(table: Table, screen: Screen): Table {
 export function bytes(done: number, of: number | null): string {
   const mega = (size: number): string => (size / 1e6).toFixed(1)
   return of === null ? `${mega(done)} MB` : `${mega(done)} of ${mega(of)} MB`
-}
-
-/**
- * Text in which control characters are spelled out: names of files and what stands in them may hold anything, and a
- * terminal must not obey it. Line feeds stay.
- */
-export function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, character =>
-    character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 }
 
 /** Our own signs in ASCII, for a terminal that shows no more; names and values of files stay as they are. */

@@ -100,6 +100,9 @@ export function scratch(): { path: string; file(name: string): string; remove():
   return { path, file: name => join(path, name), remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
+/** Signs that a terminal obeys, or that turn its text round. */
+export const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u
+
 /** Without the codes that colour it. */
 export function unpainted(text: string): string {
   return text.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, 'g'), '')
