@@ -166,7 +166,7 @@ const KNOW_ALL_FIELDS = [
   // Of lines that were not understood.
   'cli/slips',
   // Where a user's own are added to them.
-  ...['params/fields-file', 'cli/config'],
+  ...['params/fields-file', 'params/taken', 'cli/config'],
   // Of what is recorded, and of servers.
   ...['local/known', 'local/verify', 'cli/profiles', 'cli/commands/pull'],
 ]

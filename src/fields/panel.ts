@@ -1,7 +1,7 @@
 import { atr, macd, natr, rsi, slope, sma } from '../indicators/averages.js'
 import { logarithms } from '../indicators/columns.js'
 import { type LevelRules, resistance, support } from '../indicators/levels.js'
-import { type Ranks, rollingRanks } from '../indicators/rank.js'
+import { percentile, type Ranks, rollingRanks } from '../indicators/rank.js'
 import { accumulationSlope, volumeRatio } from '../indicators/volume.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { Facts } from '../model/facts.js'
@@ -68,4 +68,27 @@ export class Panel {
     const { pivotReach, pivotLookback } = TIMEFRAMES[this.series.timeframe]
     return { reach: pivotReach, lookback: pivotLookback, ...DEFINITIONS.levels }
   }
+}
+
+/** The columns of the indicators in an export, in its order. */
+export const INDICATORS: readonly (readonly [name: string, column: (panel: Panel) => Float64Array])[] = [
+  ['rsi', panel => panel.rsi()],
+  ['atr', panel => panel.atr()],
+  ['natr', panel => panel.natr()],
+  ['natr_pct', panel => percentiles(panel.natrRanks())],
+  ['macd', panel => panel.macd().macd],
+  ['signal', panel => panel.macd().signal],
+  ['sma20', panel => panel.smaShort()],
+  ['sma50', panel => panel.smaMiddle()],
+  ['sma200', panel => panel.smaLong()],
+  ['slope20', panel => panel.slope()],
+  ['volume_ratio', panel => panel.volumeRatio()],
+  ['adl_slope', panel => panel.accumulation()],
+  ['adl_pct', panel => percentiles(panel.accumulationRanks())],
+  ['support_level', panel => panel.support().level],
+  ['resistance_level', panel => panel.resistance().level],
+]
+
+function percentiles({ rank, size }: Ranks): Float64Array {
+  return Float64Array.from(rank, (at, t) => percentile(at, size[t]!))
 }

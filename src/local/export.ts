@@ -1,9 +1,15 @@
 import { type AnyField, type FieldSet, isRecorded } from '../fields/index.js'
-import type { Panel } from '../fields/panel.js'
-import { percentile, type Ranks } from '../indicators/rank.js'
+import { INDICATORS, type Panel } from '../fields/panel.js'
 import { isRuled, TRUE, TRUTHS } from '../language/as-field.js'
 import { type Day, formatDay } from '../model/day.js'
-import type { Column, ExportedBar, ExportedEvent, ExportedSeriesBar } from '../model/event.js'
+import {
+  type Column,
+  EVENT_COLUMNS,
+  type ExportedBar,
+  type ExportedEvent,
+  type ExportedSeriesBar,
+  WINDOW_PREFIX,
+} from '../model/event.js'
 import { BAR_FIGURES, bandsByBar, barOf } from '../model/series.js'
 import { TIMEFRAME_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../model/terms.js'
 import { checkDay, listOf, withoutNulls } from '../params/arguments.js'
@@ -236,25 +242,6 @@ interface BandsByBar {
   codes: Uint8Array
 }
 
-/** The indicators' names and where each comes from, in the order in which they are written. */
-const INDICATORS: readonly (readonly [name: string, column: (panel: Panel) => Float64Array])[] = [
-  ['rsi', panel => panel.rsi()],
-  ['atr', panel => panel.atr()],
-  ['natr', panel => panel.natr()],
-  ['natr_pct', panel => percentiles(panel.natrRanks())],
-  ['macd', panel => panel.macd().macd],
-  ['signal', panel => panel.macd().signal],
-  ['sma20', panel => panel.smaShort()],
-  ['sma50', panel => panel.smaMiddle()],
-  ['sma200', panel => panel.smaLong()],
-  ['slope20', panel => panel.slope()],
-  ['volume_ratio', panel => panel.volumeRatio()],
-  ['adl_slope', panel => panel.accumulation()],
-  ['adl_pct', panel => percentiles(panel.accumulationRanks())],
-  ['support_level', panel => panel.support().level],
-  ['resistance_level', panel => panel.resistance().level],
-]
-
 interface WantedRows {
   bands: readonly BandsByBar[]
   /** Bands of which a row has one; any where there are none. */
@@ -290,25 +277,26 @@ function* rowsOf(
   }
 }
 
-function percentiles({ rank, size }: Ranks): Float64Array {
-  return Float64Array.from(rank, (at, t) => percentile(at, size[t]!))
-}
-
 /** Flat columns of exported events: what differs by window has a column a window (`returns_5d`). */
 export function eventColumns(filter: ExportFilter = {}): Column<ExportedEvent>[] {
   const timeframes = chosenTimeframes(filter)
   const windows = timeframes.flatMap(windowNames)
   const durations = timeframes.map(name => TIMEFRAMES[name].duration)
   return [
-    ...columns('text', ['ticker', 'field', 'timeframe'], (event: ExportedEvent, key) => event[key]),
+    ...columns('text', EVENT_COLUMNS.series, (event: ExportedEvent, key) => event[key]),
     ...columns('date', ['date'], (event: ExportedEvent) => event.date),
-    ...columns('text', ['band', 'prev_band', 'stability_at_entry'], (event: ExportedEvent, key) => event[key]),
-    ...columns('integer', ['flips_recent_at_entry'], (event: ExportedEvent, key) => event[key]),
-    ...columns('text', ['flips_lookback'], (event: ExportedEvent, key) => event[key]),
+    ...columns('text', EVENT_COLUMNS.bands, (event: ExportedEvent, key) => event[key]),
+    ...columns('integer', EVENT_COLUMNS.counts, (event: ExportedEvent, key) => event[key]),
+    ...columns('text', EVENT_COLUMNS.texts, (event: ExportedEvent, key) => event[key]),
     ...columns('integer', durations, (event: ExportedEvent, key) => event[key]),
-    ...columns('text', windows, (event: ExportedEvent, name) => event.aftermath?.[name]?.performance, 'aftermath_'),
-    ...columns('number', windows, (event: ExportedEvent, name) => event.returns[name], 'returns_'),
-    ...columns('number', windows, (event: ExportedEvent, name) => event.percentiles[name], 'percentile_'),
+    ...columns(
+      'text',
+      windows,
+      (event: ExportedEvent, name) => event.aftermath?.[name]?.performance,
+      WINDOW_PREFIX.performance,
+    ),
+    ...columns('number', windows, (event: ExportedEvent, name) => event.returns[name], WINDOW_PREFIX.returns),
+    ...columns('number', windows, (event: ExportedEvent, name) => event.percentiles[name], WINDOW_PREFIX.percentiles),
   ]
 }
 

@@ -126,6 +126,17 @@ export interface ExportedEvent extends SeriesKey, BandEvent, Required<Pick<Histo
 /** One bar with its indicators and bands by name, null where undefined, in the order of `seriesColumns`. */
 export type ExportedSeriesBar = Readonly<Record<string, string | number | null>>
 
+/** Columns of exported events that hold the same whatever the windows, but for the date. */
+export const EVENT_COLUMNS = {
+  series: ['ticker', 'field', 'timeframe'],
+  bands: ['band', 'prev_band', 'stability_at_entry'],
+  counts: ['flips_recent_at_entry'],
+  texts: ['flips_lookback'],
+} as const
+
+/** An exported event has a column for each window: `returns_5d`. */
+export const WINDOW_PREFIX = { performance: 'aftermath_', returns: 'returns_', percentiles: 'percentile_' } as const
+
 /** One daily bar, as it can be imported again. */
 export interface ExportedBar extends Bar {
   ticker: string

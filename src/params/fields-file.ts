@@ -7,6 +7,7 @@ import { KEYWORDS, parseCondition, printCondition, subjectsOf, type Vocabulary }
 import { parseExpression, printExpression } from '../language/expression.js'
 import { isMapping } from './arguments.js'
 import { type Located, readYaml } from './strategy-file.js'
+import { takenForBand, takenForField } from './taken.js'
 
 /** Fields of a user's own, as a file defines them: checked whole, each fault at its place. */
 
@@ -104,8 +105,6 @@ class Reading {
     if (name == null)
       throw this.#fault(name === undefined ? [place] : at, 'field is missing: each own field needs a name')
     const text = this.#word(at, 'a name', name)
-    if (BUILT_IN.named(text) !== undefined)
-      throw this.#fault(at, `${text} is a field of bands already; choose another name`)
     if (before.some(other => other.name === text)) throw this.#fault(at, `${text} is defined twice`)
     return text
   }
@@ -123,6 +122,8 @@ class Reading {
       )
     if (KEYWORDS.includes(text))
       throw this.#fault(at, `${quoted(text)} is a word of the language of conditions, and cannot be ${what}`, part)
+    const taken = what === 'a band' ? takenForBand(text) : takenForField(text)
+    if (taken !== undefined) throw this.#fault(at, `${text} ${taken}; choose another name`, part)
     return text
   }
 

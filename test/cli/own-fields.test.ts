@@ -287,6 +287,9 @@ describe('bands fields check', () => {
 
   it('refuses a broken file at its place, and what is no file', async () => {
     expectRefusal(await ask(`fields check ${BROKEN.path}`, {}), 5, `${BROKEN.path}:1:10`)
+    const close = fileOf('close', '- field: close\n  of: rsi(close, 2)\n  cuts: [50]\n  bands: [x, y]\n').path
+    for (const line of [`fields check ${close}`, `export series --tickers AAPL --fields-file ${close}`, 'now AAPL'])
+      expectRefusal(await ask(line, { BANDS_FIELDS_FILE: close }), 5, `${close}:1:10: close is a column of the exports`)
     expectRefusal(await ask('fields check nowhere.yaml', {}), 3, 'nowhere.yaml')
     expectRefusal(await ask('fields check', {}), 2, 'takes one file of own fields')
   })

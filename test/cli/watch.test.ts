@@ -69,6 +69,8 @@ describe('bands watch', () => {
     ['watch add tech --when macd_state', 2, '--when, column'],
     ['watch add new', 2, 'which tickers is missing, or --when C.'],
     ['watch add 7 AAPL', 2, 'name "7" is not letters, digits, _ and -, at most 40, a letter first.'],
+    ['watch add Close AAPL', 2, 'Close is a column of the exports; they have ticker, timeframe, date, open, '],
+    ['watch add rsi_zone AAPL', 2, 'rsi_zone is a field of bands already; choose another name for the list.'],
     ['watch add new A,B!', 2, 'ticker "B!" is not 1 to 16 characters'],
     ['watch add new AAPL --when rsi_zone=oversold', 2, '--when tells the tickers of a list'],
     ['watch show tch', 3, 'there is no list "tch"; there are dips, tech.'],

@@ -257,11 +257,11 @@ describe('random own fields', () => {
 
   it('look at other tickers as they are defined, however much earlier a condition beside them looks', async () => {
     const [own, other] = [TICKERS[0]!, TICKERS[1]!]
-    const text = `- field: beside\n  when:\n    calm: ${other}:rsi_zone = neutral\n    other: otherwise\n`
+    const text = `- field: quiet\n  when:\n    calm: ${other}:rsi_zone = neutral\n    other: otherwise\n`
     const local = new Local(store, null, null).with(ownFieldSet(text, 'fields.yaml'))
     const when = `${other}:rsi_zone = neutral`
     const of = async (lag: number) => {
-      const asked = { tickers: [own], timeframe: 'daily' as const, fields: ['beside', when], lag }
+      const asked = { tickers: [own], timeframe: 'daily' as const, fields: ['quiet', when], lag }
       return (await first(local.states(asked))).states.map(({ codes }) => [...codes])
     }
     const [now, earlier] = [await of(0), await of(5)]

@@ -1,7 +1,10 @@
 import { describe, expect, it, test } from 'vitest'
 import { BadData } from '../../src/errors.js'
 import { BUILT_IN } from '../../src/fields/index.js'
+import { INDICATORS } from '../../src/fields/panel.js'
+import { BAR_COLUMNS, eventColumns, seriesColumns } from '../../src/local/export.js'
 import { ownFieldSet } from '../../src/params/fields-file.js'
+import { pageSchemas } from '../../src/wire/schemas.js'
 
 /** Name → hash of what a text defines. */
 function hashes(text: string): Record<string, string> {
@@ -177,15 +180,15 @@ describe('a text that defines no fields', () => {
     ],
     [
       'a circle',
-      `${WHEN}    x: b = x\n- field: b\n  when:\n    x: GSPC:c@weekly = x\n- field: c\n  when:\n    x: dip = x`,
+      `${WHEN}    x: v = x\n- field: v\n  when:\n    x: GSPC:c@weekly = x\n- field: c\n  when:\n    x: dip = x`,
       '1:10',
-      'own fields stand on each other in a circle: dip → b → c → dip',
+      'own fields stand on each other in a circle: dip → v → c → dip',
     ],
     [
       'a field that stands on itself',
-      `${WHEN}    x: b = x\n- field: b\n  when:\n    x: b = x`,
+      `${WHEN}    x: v = x\n- field: v\n  when:\n    x: v = x`,
       '4:10',
-      'own fields stand on each other in a circle: b → b',
+      'own fields stand on each other in a circle: v → v',
     ],
   ])('%s is refused at its place', (_what, text, place, sentence) => {
     let refusal: unknown
@@ -200,13 +203,63 @@ describe('a text that defines no fields', () => {
   })
 })
 
+describe('a name that is taken', () => {
+  const refused = (text: string): string => {
+    try {
+      ownFieldSet(text, 'fields.yaml')
+      return ''
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+  const field = (name: string): string => refused(`- { of: close, bands: [x], field: ${name} }`)
+  const band = (name: string): string => refused(`- { field: dip, of: close, cuts: [1], bands: [x, ${name}] }`)
+
+  it('is that of any column of an export', () => {
+    const columns = [eventColumns(), seriesColumns({}, BUILT_IN), BAR_COLUMNS].flatMap(all =>
+      all.map(({ name }) => name),
+    )
+    expect(columns).toEqual(expect.arrayContaining(['date', 'close', 'rsi', 'macd', 'atr', 'returns_5d']))
+    const builtIn = new Set(BUILT_IN.all.flatMap(({ bands }) => bands))
+    for (const name of columns) {
+      expect(field(name)).toContain(`fields.yaml:1:35: ${name} is a `)
+      if (!builtIn.has(name)) expect(band(name)).toContain(`fields.yaml:1:50: ${name} is a `)
+    }
+  })
+
+  it('is that of any key of an answer, for a field', () => {
+    for (const name of ['matches', 'reality_check', 'trade_statistics', ...keysOf(pageSchemas().events)]) {
+      expect(field(name)).toContain(`fields.yaml:1:35: ${name} is a `)
+    }
+  })
+
+  it('is refused with those that are taken in the same place', () => {
+    expect(field('rsi')).toContain(
+      'rsi is a column of the exports; they have ticker, timeframe, date, open, high, low, ',
+    )
+    for (const [name] of INDICATORS) expect(field('rsi')).toContain(name)
+    expect(field('rsi_zone')).toContain('rsi_zone is a field of bands already')
+    expect(field('matches')).toContain('matches is a key of the answer screen; it has schema, ')
+  })
+
+  it('is none of the bands of the specified fields', () => {
+    expect(refused('- { field: dip, of: close, cuts: [1, 2], bands: [low, middle, high] }')).toBe('')
+  })
+})
+
+function keysOf(part: unknown): string[] {
+  if (typeof part !== 'object' || part === null) return []
+  const { properties = {} } = part as { properties?: object }
+  return [...Object.keys(properties), ...Object.values(part).flatMap(keysOf)]
+}
+
 describe('own fields', () => {
   it('stand after the specified ones, in the order of the file, whatever they stand on', () => {
     const text =
-      '- field: b\n  when: { up: a = high, down: otherwise }\n- { field: a, of: close, cuts: [1], bands: [low, high] }'
+      '- field: v\n  when: { up: u = high, down: otherwise }\n- { field: u, of: close, cuts: [1], bands: [low, high] }'
     const { names, named } = ownFieldSet(text, 'fields.yaml')
-    expect(names).toEqual([...BUILT_IN.names, 'b', 'a'])
-    expect(named('b')).toMatchObject({ bands: ['up', 'down'], tier: 'free', needs: 'bars' })
+    expect(names).toEqual([...BUILT_IN.names, 'v', 'u'])
+    expect(named('v')).toMatchObject({ bands: ['up', 'down'], tier: 'free', needs: 'bars' })
     expect(named('rsi_zone')).toBe(BUILT_IN.named('rsi_zone'))
   })
 
@@ -217,16 +270,16 @@ describe('own fields', () => {
 
   it('have bands that are read as text', () => {
     const { named } = ownFieldSet(
-      `- { field: a, of: close, cuts: [1, 2, 3], bands: [none, yes, no, on] }
-- field: b
+      `- { field: u, of: close, cuts: [1, 2, 3], bands: [none, yes, no, on] }
+- field: v
   when:
-    yes: a = none
-    no: a = yes
+    yes: u = none
+    no: u = yes
     none: Otherwise`,
       'fields.yaml',
     )
-    expect(named('a')!.bands).toEqual(['none', 'yes', 'no', 'on'])
-    expect(named('b')!.bands).toEqual(['yes', 'no', 'none'])
+    expect(named('u')!.bands).toEqual(['none', 'yes', 'no', 'on'])
+    expect(named('v')!.bands).toEqual(['yes', 'no', 'none'])
   })
 
   it('need what the fields that they name need, and are of the highest of their tiers', () => {
@@ -240,24 +293,24 @@ describe('own fields', () => {
 
   it('may have comments and several lines in a condition', () => {
     const text =
-      '- field: a\n  when:\n    yes: |\n      rsi_zone = oversold # cheap\n      or rsi_zone = deep_oversold\n    no: |\n      otherwise # dear\n'
-    const plain = '- field: a\n  when: { yes: "rsi_zone = oversold or rsi_zone = deep_oversold", no: otherwise }'
+      '- field: u\n  when:\n    yes: |\n      rsi_zone = oversold # cheap\n      or rsi_zone = deep_oversold\n    no: |\n      otherwise # dear\n'
+    const plain = '- field: u\n  when: { yes: "rsi_zone = oversold or rsi_zone = deep_oversold", no: otherwise }'
     expect(hashes(text)).toEqual(hashes(plain))
   })
 })
 
 describe('the hash of a definition', () => {
-  const BASE = `- field: a
+  const BASE = `- field: u
   of: rsi(close, 14)
   cuts: [30, 70]
   bands: [low, middle, high]
-- field: b
+- field: v
   when:
-    yes: a = low and rsi_zone = oversold
+    yes: u = low and rsi_zone = oversold
     no: otherwise
 - field: c
   when:
-    yes: GSPC:b = yes
+    yes: GSPC:v = yes
 `
   const base = hashes(BASE)
 
@@ -266,7 +319,7 @@ describe('the hash of a definition', () => {
     ['comments', `# mine\n${BASE.replace('  cuts', '  # of the trade\n  cuts')}`],
     [
       'case, quotes and brackets',
-      BASE.replace('a = low and rsi_zone = oversold', '"(A = Low) AND rsi_zone = OVERSOLD"'),
+      BASE.replace('u = low and rsi_zone = oversold', '"(U = Low) AND rsi_zone = OVERSOLD"'),
     ],
     ['how a number is written', BASE.replace('[30, 70]', '[3e1, 70.0]')],
     [
@@ -281,10 +334,10 @@ describe('the hash of a definition', () => {
   })
 
   it.each([
-    ['a length', BASE.replace('14', '15'), ['a', 'b', 'c']],
-    ['a cut', BASE.replace('30', '31'), ['a', 'b', 'c']],
-    ['a name of a band that nothing names', BASE.replace('middle, high', 'middle, top'), ['a', 'b', 'c']],
-    ['a rule', BASE.replace('= oversold', '= deep_oversold'), ['b', 'c']],
+    ['a length', BASE.replace('14', '15'), ['u', 'v', 'c']],
+    ['a cut', BASE.replace('30', '31'), ['u', 'v', 'c']],
+    ['a name of a band that nothing names', BASE.replace('middle, high', 'middle, top'), ['u', 'v', 'c']],
+    ['a rule', BASE.replace('= oversold', '= deep_oversold'), ['v', 'c']],
     ['another ticker', BASE.replace('GSPC', 'AAPL'), ['c']],
     ['a rule more', `${BASE}    no: otherwise\n`, ['c']],
   ])('changes with %s, and with what it stands on', (_what, text, changed) => {
@@ -293,8 +346,8 @@ describe('the hash of a definition', () => {
   })
 
   it('changes with the order of the rules', () => {
-    const one = '- field: a\n  when: { x: rsi_zone = oversold, y: volume_ratio_band = low }'
-    const other = '- field: a\n  when: { y: volume_ratio_band = low, x: rsi_zone = oversold }'
-    expect(hashes(one).a).not.toBe(hashes(other).a)
+    const one = '- field: u\n  when: { x: rsi_zone = oversold, y: volume_ratio_band = low }'
+    const other = '- field: u\n  when: { y: volume_ratio_band = low, x: rsi_zone = oversold }'
+    expect(hashes(one).u).not.toBe(hashes(other).u)
   })
 })

@@ -22,7 +22,7 @@ const add: Command = {
     'Lists are your own and lie in a file beside the database, in bands backup like it. Every command that takes --tickers takes --watch NAME.',
   ],
   async run(context, given) {
-    const name = nameValue(given.argument(0)!)
+    const name = await nameValue(given.argument(0)!)
     const tickers = await namedTickers(given.rest(1), context.world)
     const when = given.text('when')
     if (when === undefined && tickers.length === 0)
@@ -127,8 +127,12 @@ async function tellMissing(context: Context, tickers: readonly string[]): Promis
 
 const SHAPE = /^[a-z][\w-]{0,39}$/i
 
-function nameValue(text: string): string {
-  return SHAPE.test(text) ? text : refuse('name', text, 'letters, digits, _ and -, at most 40, a letter first')
+async function nameValue(text: string): Promise<string> {
+  if (!SHAPE.test(text)) refuse('name', text, 'letters, digits, _ and -, at most 40, a letter first')
+  const { takenForList } = await import('../../params/taken.js')
+  const taken = takenForList(text.toLowerCase())
+  if (taken === undefined) return text
+  throw wrong('name', `${text} ${taken}; choose another name for the list.`, { value: text })
 }
 
 export const commands = { 'watch add': add, 'watch list': list, 'watch show': show, 'watch remove': remove }

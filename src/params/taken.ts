@@ -1,0 +1,59 @@
+import { builtText } from '../built.js'
+import { BUILT_IN } from '../fields/index.js'
+import { INDICATORS } from '../fields/panel.js'
+import { EVENT_COLUMNS, WINDOW_PREFIX } from '../model/event.js'
+import { BAR_FIGURES } from '../model/series.js'
+import { TIMEFRAME_NAMES, TIMEFRAMES, windowNames } from '../model/terms.js'
+
+/**
+ * Names that a user cannot use: the specified fields, columns of the exports, keys of the answers. Under such a name an
+ * own field would replace the column.
+ */
+
+/** Why the name is taken for a field, as the rest of a sentence; undefined where it is free. */
+export function takenForField(name: string): string | undefined {
+  const answer = answers().find(([, keys]) => keys.has(name))
+  return takenForList(name) ?? (answer && `is a key of the answer ${answer[0]}; it has ${[...answer[1]].join(', ')}`)
+}
+
+/** The same for a band. It may be a band of a specified field, such as low, and a key: no answer has it as one. */
+export function takenForBand(name: string): string | undefined {
+  return BUILT_IN.all.some(({ bands }) => bands.includes(name)) ? undefined : takenForList(name)
+}
+
+/** The same for a list of tickers. */
+export function takenForList(name: string): string | undefined {
+  if (BUILT_IN.named(name) !== undefined) return 'is a field of bands already'
+  return COLUMNS.has(name) ? `is a column of the exports; they have ${[...COLUMNS].join(', ')}` : undefined
+}
+
+const WINDOWS = TIMEFRAME_NAMES.flatMap(windowNames)
+
+const COLUMNS: ReadonlySet<string> = new Set([
+  ...['ticker', 'timeframe', 'date', ...BAR_FIGURES],
+  ...INDICATORS.map(([name]) => name),
+  ...Object.values(EVENT_COLUMNS).flat(),
+  ...TIMEFRAME_NAMES.map(name => TIMEFRAMES[name].duration),
+  ...Object.values(WINDOW_PREFIX).flatMap(prefix => WINDOWS.map(window => prefix + window)),
+])
+
+type Answer = readonly [name: string, keys: ReadonlySet<string>]
+
+let found: readonly Answer[] | undefined
+
+/** The answers with all their keys, from the schemas that the build makes from their types. */
+function answers(): readonly Answer[] {
+  found ??= Object.entries(JSON.parse(builtText('schemas.json')) as object).map(([name, schema]): Answer => {
+    const keys = new Set<string>()
+    addKeys(schema, keys)
+    return [name, keys]
+  })
+  return found
+}
+
+function addKeys(part: unknown, keys: Set<string>): void {
+  if (typeof part !== 'object' || part === null) return
+  const { properties } = part as { properties?: object }
+  for (const key of Object.keys(properties ?? {})) keys.add(key)
+  for (const below of Object.values(part)) addKeys(below, keys)
+}
