@@ -1,18 +1,31 @@
-import { chmodSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Busy } from '../../src/errors.js'
 import { forceUnlock, openImporter, openPuller } from '../../src/open.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { inspect } from '../../src/store/sqlite/inspect.js'
 import type { Store, Writer } from '../../src/store/store.js'
-import { typed } from '../cli/support/run.js'
+import { BIN, typed } from '../cli/support/run.js'
 import { Database } from '../support/database.js'
 import { toSchema } from '../support/old-schema.js'
 import { bundled, started } from '../support/processes.js'
 import { temporaryFolder } from '../support/store.js'
+
+/** While it is on, no file of a lock can be locked. */
+const withoutLocks = vi.hoisted(() => ({ on: false }))
+vi.mock('../../src/store/sqlite/connection.js', async load => {
+  const real = await load<typeof import('../../src/store/sqlite/connection.js')>()
+  const connect: typeof real.connect = (file, options) => {
+    if (withoutLocks.on && String(file).includes('-writer'))
+      throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
+    return real.connect(file, options)
+  }
+  return { ...real, connect }
+})
 
 const HERE: Writer = { pid: process.pid, host: hostname(), started: '2026-01-02T03:04:05.000Z' }
 /** Of a boot that is not this one's. */
@@ -76,14 +89,50 @@ describe('the writing place of a process on another machine', () => {
     expect((await typed(`simulate 1 --bars 20 --load --db ${path}`)).code).toBe(0)
   })
 
-  it('of a bands that took no lock is judged by its number, as it judged itself', async () => {
+  it('of a bands that took no lock is judged by its number, and freed by who knows that it is gone', async () => {
     const path = await killedAtWork("DELETE FROM meta WHERE key = 'writer'")
     const store = opened(path)
     await store.lock(HERE)
     await store.unlock(HERE)
     changed(path, `INSERT INTO writer VALUES (1, ${process.ppid}, '${hostname()}', '2026-01-01T00:00:00Z')`)
     await expect(store.lock(HERE)).rejects.toThrow(`process ${process.ppid} on`)
-    await expect(forceUnlock({ db: path })).rejects.toThrow(Busy)
+    await expect(store.lock(HERE)).rejects.toThrow('free it if that process is gone for good')
+    expect((await forceUnlock({ db: path })).freed).toMatchObject({ pid: process.ppid })
+    await store.lock(HERE)
+  })
+})
+
+describe('a lock that cannot be taken is no other process', () => {
+  const root = process.getuid?.() === 0
+  const other = root ? { uid: 65_534, gid: 65_534 } : {}
+  const canRun = spawnSync(process.execPath, [BIN, '--version'], other).status === 0
+  if (!canRun) process.stderr.write('skipped: the rights of a lock, as another user cannot run the program here\n')
+
+  it.skipIf(process.platform === 'win32' || !canRun).each([0o000, 0o444])('for its rights (mode %o)', mode => {
+    const path = made()
+    writeFileSync(`${path}-writer`, '')
+    chmodSync(dirname(path), 0o777)
+    chmodSync(path, 0o666)
+    chmodSync(`${path}-writer`, mode)
+    const words = ['simulate', '1', '--bars', '20', '--load', '--db', path]
+    const env = { PATH: process.env.PATH, HOME: dirname(path) }
+    const { status, stderr } = spawnSync(process.execPath, [BIN, ...words], { ...other, env, encoding: 'utf8' })
+    expect(stderr.replace(/\s+/g, ' ')).toContain(`this user may not read and write ${path}-writer, the lock of`)
+    expect(stderr).toContain('EACCES')
+    expect(status).toBe(6)
+  })
+
+  it('for a file system without locks, which SQLite reports as busy', async () => {
+    const path = made()
+    const store = opened(path)
+    withoutLocks.on = true
+    onTestFinished(() => {
+      withoutLocks.on = false
+    })
+    await expect(store.lock(HERE)).rejects.toThrow(
+      /the file system of \S+-writer, the lock of .*has no locks \(ENOLCK\)/,
+    )
+    expect(readdirSync(dirname(path)).filter(name => name.endsWith('.trial'))).toEqual([])
   })
 })
 

@@ -212,7 +212,7 @@ async function notLoaded(importer: Importer, ticker: string, what: string): Prom
 const unlock: Command = {
   examples: ['bands unlock'],
   notes: [
-    'For an import on another machine that ended without leaving the database: whether a process there still runs cannot be seen from here. One that died on this machine is in nobody’s way.',
+    'For an import on another machine that ended without leaving the database: whether a process there still runs cannot be seen from here. The same holds for a bands of an older version, which took no lock. One that died on this machine is in nobody’s way.',
   ],
   async run(context) {
     context.refuseRemote()

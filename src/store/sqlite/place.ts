@@ -1,6 +1,16 @@
-import { chmodSync, closeSync, existsSync, openSync, realpathSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
-import { PlaceTaken, parameter, remedy, sentence } from '../../errors.js'
+import { PlaceTaken, parameter, remedy, StorageError, sentence } from '../../errors.js'
 import { placeTaken, type Writer, writerWords } from '../store.js'
 import { A_MOMENT, connect, type Session, translated } from './connection.js'
 import { type Connection, schemaOf } from './migrations.js'
@@ -41,11 +51,13 @@ export class WritingPlace {
     }
   }
 
-  /** Takes the row of a holder away that is gone; null where there is none. Throws Busy where it is at work on this machine. */
+  /**
+   * Deletes the row of a holder that is gone; null where there is none. Throws Busy where a process has the lock. A bands
+   * of before took no lock: of its row only the caller knows whether that process is gone, as of one on another machine.
+   */
   clear(): Writer | null {
     const holder = this.#locked(() => {
       const found = this.#holder()
-      checkFree(this.#db.location, found, true)
       this.#db.run('DELETE FROM writer')
       return found
     })
@@ -97,16 +109,13 @@ export function inPlace<T>(path: string, db: Connection, steps: () => T): T {
   }
 }
 
-/** Throws Busy where a holder, its lock being free, may be at work; of one on another machine that is said by who frees the place. */
-function checkFree(path: string, holder: Holder | undefined, isFreed = false): void {
+/** Throws Busy where a holder may be at work although its lock is free: on another machine, or a bands that took no lock. */
+function checkFree(path: string, holder: Holder | undefined): void {
   if (holder === undefined || isGone(holder)) return
-  // Of another machine, or of a bands that took no lock.
-  if (!isFreed)
-    throw new PlaceTaken(
-      sentence`${path} is being written by ${writerWords(holder)}; try again later, wait (${parameter('wait')}), or free it if that process is gone for good`,
-      { remedy: remedy('unlock', [], { db: path }) },
-    )
-  if (holder.host === hostname()) throw placeTaken(path, holder)
+  throw new PlaceTaken(
+    sentence`${path} is being written by ${writerWords(holder)}; try again later, wait (${parameter('wait')}), or free it if that process is gone for good`,
+    { remedy: remedy('unlock', [], { db: path }) },
+  )
 }
 
 /** A row, and the boot that it was written in: empty where the system did not tell, null where an older bands wrote it. */
@@ -136,24 +145,30 @@ function isGone({ pid, host, boot }: Holder): boolean {
   return host === hostname() && (pid === process.pid || !isAlive(pid))
 }
 
-/** null: another has it. */
+/** null: another has it. Throws StorageError where this user, or the file system, cannot lock the file. */
 export function lockOf(path: string): Connection | null {
   const file = lockFile(path)
+  makeLockFile(path, file)
+  checkAccess(path, file)
   try {
-    makeLockFile(path, file)
-    const lock = connect(file, { timeout: A_MOMENT })
-    try {
-      // Nothing is ever written to it, and nothing beside it.
-      lock.pragma('journal_mode = OFF')
-      lock.exec('BEGIN EXCLUSIVE')
-      return lock
-    } catch (cause) {
-      lock.close()
-      throw cause
-    }
+    return locked(file)
   } catch (cause) {
-    if (isBusy(cause)) return null
-    throw translated(path, cause, DATA.mend)
+    if (!isBusy(cause)) throw translated(path, cause, DATA.mend)
+    checkLocks(path, file)
+    return null
+  }
+}
+
+function locked(file: string): Connection {
+  const lock = connect(file, { timeout: A_MOMENT })
+  try {
+    // Nothing is ever written to it, and nothing beside it.
+    lock.pragma('journal_mode = OFF')
+    lock.exec('BEGIN EXCLUSIVE')
+    return lock
+  } catch (cause) {
+    lock.close()
+    throw cause
   }
 }
 
@@ -164,7 +179,34 @@ function makeLockFile(path: string, file: string): void {
     closeSync(openSync(file, 'wx'))
     chmodSync(file, statSync(path).mode & 0o777)
   } catch (cause) {
-    if ((cause as { code?: string }).code !== 'EEXIST') throw cause
+    const { code, message } = cause as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    throw new StorageError(`${file}, the lock of ${path}, cannot be made: ${message}`, { cause })
+  }
+}
+
+/** SQLite opens a file that it may not write for reading, and then locks nothing. */
+function checkAccess(path: string, file: string): void {
+  try {
+    accessSync(file, constants.R_OK | constants.W_OK)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const words = `this user may not read and write ${file}, the lock of ${path} (${code}); give the user both rights`
+    throw new StorageError(words, { cause })
+  }
+}
+
+/** SQLite reports a file system without locks (ENOLCK) as busy. There, even a lock of a new file fails. */
+function checkLocks(path: string, file: string): void {
+  const trial = `${file}.${process.pid}.trial`
+  try {
+    locked(trial).close()
+  } catch (cause) {
+    if (!isBusy(cause)) return
+    const words = `the file system of ${file}, the lock of ${path}, has no locks (ENOLCK); move the database to a local disk, or start the lock service of the file system`
+    throw new StorageError(words, { cause })
+  } finally {
+    rmSync(trial, { force: true })
   }
 }
 
