@@ -9,7 +9,7 @@ import { daysAt, rangeOf, signalsOf } from '../study/signals.js'
 import { checkFamily } from '../study/trials.js'
 import { contextReach } from '../study/words.js'
 import { benchmarkOf, buyAndHold, heldAlone, heldInPart, type Judged } from './comparison.js'
-import { CELL_DRAWS, DRAWS, type Drawn, drawsFound, simulate } from './draws.js'
+import { CELL_DRAWS, DRAWS, type Drawn, drawsOf, pointsOf, simulate } from './draws.js'
 import { deflated, lookOf } from './looks.js'
 import { portfolioCalendar, type Simulation } from './portfolio.js'
 import { entryTest, longestOf, randomEntry } from './random-entry.js'
@@ -69,7 +69,8 @@ export async function backtest(
   const sample = sampleOf(statistics.sharpe, returnsOf(curve), barsAYear)
   const looks = [lookOf(simulation), ...rivalLooks]
   const { interest, ...signals } = signalsFound(simulation)
-  const draws = drawsFound(simulation.draws, p)
+  const ofDraws = drawsOf(simulation.draws)
+  const draws = ofDraws && { ...ofDraws, p: pointsOf(p) }
   const found = { ...signals, draws, statistics, benchmarks, random_entry, interest, monte_carlo, validation }
   return {
     ...headOf(strategy, days, await source.asOfDay()),

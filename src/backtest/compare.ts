@@ -2,15 +2,18 @@ import { dateOf, formatDay } from '../model/day.js'
 import type { CompareQuery } from '../params/grid.js'
 import { type PricedSource, vocabulariesOf, type Ways } from '../source.js'
 import { expandedTail, politisWhite, stationaryIndices } from '../statistics/bootstrap.js'
+import { normalQuantile } from '../statistics/distributions.js'
 import { deviation, mean, quantile } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import { regression } from '../statistics/robust.js'
 import { drawnSharpe, sampleOf, sharpe } from '../statistics/sharpe.js'
+import { LEVEL } from '../statistics/verdict.js'
 import { type Gravity, gravestFirst, type Warning } from '../study/result.js'
 import { checkFamily } from '../study/trials.js'
 import { sharedPlaces } from './comparison.js'
-import { type Drawn, simulate } from './draws.js'
+import { AGREEMENT, DEPENDS, type Drawn, drawsOf, simulate } from './draws.js'
 import { deflated, lookedOn, lookOf } from './looks.js'
+import type { Simulation } from './portfolio.js'
 import type { ComparedStrategy, Comparison, SharpeDifference } from './result.js'
 import {
   barsAYearOf,
@@ -30,6 +33,8 @@ import { checkShares, warningsOfOne } from './warnings.js'
 /** A strategy that was traded over all its days, with what of them all have: places among its own, first day and last. */
 interface Rival extends Drawn {
   name: string
+  /** Of each draw; none where the order of signals was never open. */
+  equities: readonly Float64Array[]
   barsAYear: number
   at: readonly number[]
   from: number
@@ -47,11 +52,15 @@ export async function compare(
   { step, trials = null }: Ways = {},
 ): Promise<Comparison> {
   checkFamily(family, trials)
-  const simulations: Drawn[] = []
+  const simulations: Pick<Rival, keyof Drawn | 'equities'>[] = []
   for (const strategy of strategies) {
     const [ready] = (await loaded(source, [strategy], step)) as [Ready]
     checkShares(ready)
-    simulations.push(simulate(ready))
+    const equities: Float64Array[] = []
+    const each = ({ equity }: Drawn | Simulation): void => {
+      equities.push(equity)
+    }
+    simulations.push({ ...simulate(ready, undefined, undefined, { each }), equities })
   }
   const rivals = rivalsOf(names, simulations)
   const [first] = rivals as [Rival]
@@ -62,7 +71,8 @@ export async function compare(
   const returns = curves.map(returnsOf)
   step?.(() => 'resamples of the joint days')
   const told = rivals.map((rival, i) => toldOf(rival, curves[i]!, days))
-  const differences = sharpeDifferences(names, curves, returns, { resamples, seed })
+  const known = sharpeDifferences(names, curves, returns, { resamples, seed })
+  const differences = judged(known, rivals, curves, { names, seed })
   const best = bestOf(told.map(({ statistics }) => statistics.sharpe))
   const order = [...(best === null ? [] : [best]), ...[...rivals.keys()].filter(one => one !== best)]
   const looks = order.map(one => lookOf(rivals[one]!))
@@ -94,11 +104,15 @@ export async function compare(
 const ASSUMED = [
   'days: those that all strategies have, each traded over all its own days before; returns from one common day to the next',
   'trades: those that begin and end within the common days',
-  'difference of Sharpe ratios: the common days redrawn together in blocks (stationary bootstrap, Politis and Romano 1994), so that what the strategies have in common stays in common; expanded percentiles (Hesterberg 2015)',
+  'equal signals that compete for positions: chosen at random 200 times; draw d of one strategy is compared with draw d of the other, and a strategy is ahead where 95 % of the draws agree',
+  'difference of Sharpe ratios: the common days redrawn together in blocks (stationary bootstrap, Politis and Romano 1994), so that what the strategies have in common stays in common; expanded percentiles (Hesterberg 2015); the level of each interval is 1 - .05 / pairs',
   'survivorship: tickers are those in the store',
 ]
 
-function rivalsOf(names: readonly string[], simulations: readonly Drawn[]): Rival[] {
+function rivalsOf(
+  names: readonly string[],
+  simulations: readonly Omit<Rival, 'name' | 'barsAYear' | 'at' | 'from' | 'to'>[],
+): Rival[] {
   const calendars = simulations.map(({ days }) => days)
   const places = sharedPlaces(calendars, simulations[0]!.strategy.timeframe)
   return simulations.map((simulation, i) => {
@@ -159,6 +173,7 @@ function toldOf(rival: Rival, curve: Curve, days: Int32Array): ComparedStrategy 
     last: dateOf(rival.days.at(-1)),
     statistics: equityStatistics(curve),
     trade_statistics: tradeStatistics(strategy.costs, closedOf(trades)),
+    draws: drawsOf(rival.draws),
     years: yearsOf({ days, equity: curve.equity, start: curve.start }),
     equity: Array.from(curve.equity, value => value / curve.start),
   }
@@ -167,17 +182,20 @@ function toldOf(rival: Rival, curve: Curve, days: Int32Array): ComparedStrategy 
 /** Draws of other purposes have streams of their own. */
 const STREAM = 4
 
-/** Of every two strategies, of the same draws. */
+/** A difference of Sharpe ratios before the draws are looked at. */
+type Difference = Omit<SharpeDifference, 'verdict' | 'agreement'>
+
+/** Of every two strategies, of the same resamples. */
 export function sharpeDifferences(
   names: readonly string[],
   curves: readonly Curve[],
   returns: readonly Float64Array[],
   { resamples, seed }: Pick<CompareQuery, 'resamples' | 'seed'>,
-): SharpeDifference[] {
+): Difference[] {
   const own = curves.map(({ equity, barsAYear, riskFree }, i) =>
     equity.every(value => value > 0) ? sharpe(returns[i]!, barsAYear, riskFree) : null,
   )
-  const pairs = names.flatMap((_, a) => names.slice(a + 1).map((_, i) => [a, a + 1 + i] as const))
+  const pairs = pairsOf(names.length)
   const known = own.flatMap((ratio, i) => (ratio === null ? [] : [i]))
   const n = returns[0]!.length
   const block = known.reduce((most, i) => Math.max(most, politisWhite(influenceOf(returns[i]!))), 1)
@@ -191,9 +209,10 @@ export function sharpeDifferences(
       drawn[i]![draw] = drawnSharpe(returns[i]!, indices, barsAYear, riskFree)
     }
   }
-  const tail = expandedTail(Math.max(2, n / block))
+  const outside = LEVEL / pairs.length
+  const tail = expandedTail(Math.max(2, n / block), outside)
   return pairs.map(([a, b]) => {
-    const told = { a: names[a]!, b: names[b]!, draws: resamples, block }
+    const told = { a: names[a]!, b: names[b]!, level: 1 - outside, draws: resamples, block }
     const none = (reason: string) => ({ ...told, draws: 0, difference: null, low: null, high: null, reason })
     const [one, other] = [own[a]!, own[b]!]
     if (own[a] === null || own[b] === null) return none('one of the two has no Sharpe ratio')
@@ -203,6 +222,77 @@ export function sharpeDifferences(
     const [low, high] = [quantile(ascending, tail), quantile(ascending, 1 - tail)]
     return { ...told, difference: one - other, low, high, reason: null }
   })
+}
+
+function pairsOf(n: number): (readonly [a: number, b: number])[] {
+  return Array.from({ length: n }, (_, a) =>
+    Array.from({ length: n - a - 1 }, (_, i) => [a, a + 1 + i] as const),
+  ).flat()
+}
+
+/** Resamples of each draw: its interval is the difference and a multiple of their deviation. */
+const RESAMPLES_A_DRAW = 99
+
+/** The verdict on each pair: one of the two is ahead where the interval and 95 % of the draws say so. */
+function judged(
+  differences: readonly Difference[],
+  rivals: readonly Rival[],
+  curves: readonly Curve[],
+  { names, seed }: { names: readonly string[]; seed: number },
+): SharpeDifference[] {
+  const pairs = pairsOf(names.length)
+  const draws = Math.max(...rivals.map(({ equities }) => equities.length))
+  const signs = draws === 0 ? null : signsOfDraws(rivals, curves, { draws, seed, pairs })
+  return differences.map((difference, pair) => {
+    const { low, high } = difference
+    if (low === null || high === null) return { ...difference, verdict: null, agreement: null }
+    const sign = Number(low > 0) - Number(high < 0)
+    if (sign === 0) return { ...difference, verdict: 'not told apart', agreement: null }
+    const same = signs?.map(own => Number(own[pair] === sign)) ?? null
+    const agreement = same === null ? null : mean(same)
+    const isAgreed = agreement === null || agreement >= AGREEMENT
+    return { ...difference, verdict: isAgreed ? (sign > 0 ? 'a is ahead' : 'b is ahead') : DEPENDS, agreement }
+  })
+}
+
+/** Of each draw and each pair: 1 where the first is ahead in that draw, -1 where the second is, otherwise 0. */
+function signsOfDraws(
+  rivals: readonly Rival[],
+  curves: readonly Curve[],
+  { draws, seed, pairs }: { draws: number; seed: number; pairs: readonly (readonly [number, number])[] },
+): number[][] {
+  const n = curves[0]!.equity.length - 1
+  const shown = curves.map(returnsOf)
+  const block = shown.reduce((most, returns) => Math.max(most, politisWhite(influenceOf(returns))), 1)
+  const random = Random.stream(new Random(seed).word(), STREAM)
+  const resamples = Array.from({ length: RESAMPLES_A_DRAW }, () =>
+    stationaryIndices(random, n, block, new Int32Array(n)).slice(),
+  )
+  const tail = expandedTail(Math.max(2, n / block), LEVEL / pairs.length)
+  const far = -normalQuantile(tail)
+  return Array.from({ length: draws }, (_, draw) => {
+    const ratios = rivals.map((rival, i) => {
+      const equity = rival.equities[draw]
+      const { barsAYear, riskFree } = curves[i]!
+      const returns = equity === undefined ? shown[i]! : returnsOf(onCommonDays(rival, equity))
+      const resampled = resamples.map(indices => drawnSharpe(returns, indices, barsAYear, riskFree))
+      return { own: sharpe(returns, barsAYear, riskFree), resampled }
+    })
+    return pairs.map(([a, b]) => {
+      const [one, other] = [ratios[a]!, ratios[b]!]
+      const spread = deviation(one.resampled.map((value, i) => value - other.resampled[i]!))
+      if (one.own === null || other.own === null || spread === null) return 0
+      const difference = one.own - other.own
+      return Math.abs(difference) > far * spread ? Math.sign(difference) : 0
+    })
+  })
+}
+
+/** The equity of a draw on the common days, and what it began with. After its last day it stays as it is. */
+function onCommonDays({ at, strategy }: Rival, equity: Float64Array): Pick<Curve, 'equity' | 'start'> {
+  const on = (place: number): number => equity[Math.min(place, equity.length - 1)]!
+  const { capital } = strategy.portfolio
+  return { equity: Float64Array.from(at, on), start: at[0] === 0 ? capital : on(at[0] ?? 0) }
 }
 
 /** What each return adds to the estimate of a Sharpe ratio, by which neighbouring days that move together are known. */

@@ -2,7 +2,7 @@ import { quantile } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import { drawdowns, sharpe } from '../statistics/sharpe.js'
 import { type Part, planOf, runOf, type Simulation } from './portfolio.js'
-import type { Backtest, DrawPoints } from './result.js'
+import type { DrawPoints, DrawsFound } from './result.js'
 import { barsAYearOf, returnsOf } from './statistics.js'
 import type { Ready } from './trade.js'
 
@@ -12,6 +12,9 @@ export const CELL_DRAWS = 25
 
 /** A verdict holds where this share of the draws agrees. */
 export const AGREEMENT = 0.95
+
+/** The verdict where fewer draws agree. */
+export const DEPENDS = 'depends on which signals got a place'
 
 /** The results of all draws, in their order; NaN where one has no value. */
 export interface Draws {
@@ -93,8 +96,8 @@ export function pointsOf(values: Float64Array): DrawPoints {
   return { p05: quantile(ascending, 0.05), p50: quantile(ascending, 0.5), p95: quantile(ascending, 0.95) }
 }
 
-/** @param p of each draw */
-export function drawsFound(draws: Draws | null, p: Float64Array): Backtest['draws'] {
+/** What a document says of the draws; null without any. */
+export function drawsOf(draws: Draws | null): DrawsFound | null {
   if (draws === null) return null
   const { returns, sharpes, drawdowns, shown } = draws
   return {
@@ -103,6 +106,5 @@ export function drawsFound(draws: Draws | null, p: Float64Array): Backtest['draw
     return: pointsOf(returns),
     sharpe: pointsOf(sharpes),
     max_drawdown: pointsOf(drawdowns),
-    p: pointsOf(p),
   }
 }

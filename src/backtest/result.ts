@@ -352,15 +352,23 @@ export interface ComparedStrategy {
   statistics: EquityStatistics
   /** Of trades that begin and end within the common days. */
   trade_statistics: TradeStatistics
+  /** How far its results differ by which of equal signals got a position, over all its own days; null where none were equal. */
+  draws: DrawsFound | null
   years: Year[]
   /** On the common days, from 1. */
   equity: number[]
 }
 
-/** Of two Sharpe ratios a year, with the interval that 95 of 100 draws of the joint days lie in. */
+/** Of two Sharpe ratios a year, with an interval from resamples of the joint days. */
 export interface SharpeDifference {
   a: string
   b: string
+  /** Of the interval: 1 - .05 / pairs. */
+  level: number
+  /** null where the two cannot be compared. */
+  verdict: 'a is ahead' | 'b is ahead' | 'not told apart' | 'depends on which signals got a place' | null
+  /** Share of the draws in which the same one is ahead; null without draws, or where the two are not told apart. */
+  agreement: number | null
   difference: number | null
   low: number | null
   high: number | null

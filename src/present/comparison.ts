@@ -16,7 +16,7 @@ import {
   type Table,
   type Tile,
 } from './description.js'
-import { count, listed, ratio, returnText } from './numbers.js'
+import { count, listed, percentage, ratio, returnText } from './numbers.js'
 import { type Row, type SideBySide, sideBySide, statisticsOf, yearsTable } from './performance.js'
 import { statisticsRow } from './records.js'
 
@@ -67,21 +67,32 @@ function answerOf({ strategies, best, dates, sharpe_differences: all }: Comparis
   if (own === undefined) return 'None of them has a Sharpe ratio over these days.'
   const others = all.filter(({ a, b }) => a === best || b === best)
   const head = `${best} had the highest Sharpe ratio, ${ratio(own.statistics.sharpe)}`
-  const told = others.flatMap(({ a, b, low, high }) => {
+  const told = others.flatMap(({ a, b, low, high, difference, level, verdict }) => {
     if (low === null || high === null) return []
     const other = a === best ? b : a
     // Seen from the best.
     const [from, to] = a === best ? [low, high] : [-high, -low]
-    return [{ other, from, to }]
+    return [{ other, from, to, difference: Math.abs(difference ?? 0), level, verdict }]
   })
-  const same = told.filter(({ from }) => from <= 0)
-  if (told.length === 0) return `${head}; it cannot be held against the others.`
-  const names = told.map(({ other }) => other)
-  if (same.length === 0)
-    return `${head}; from ${listed(names, 4, 'strategies')} it stands apart: no 95% interval of the difference has 0 in it.`
-  const [first] = same
-  const more = same.length > 1 ? `, and ${count(same.length - 1, 'other')} no more` : ''
-  return `${head}; that could well be luck: it cannot be told from ${first!.other}${more} (95% of the difference ${ratio(first!.from)} to ${ratio(first!.to)}).`
+  const lost = lossesText(strategies)
+  const [first] = told
+  if (first === undefined) return `${head}; there is no difference to test.${lost}`
+  const interval = ({ other, difference, from, to, level }: (typeof told)[number]): string =>
+    `${other}: difference ${ratio(difference)} (${percentage(level)} interval ${ratio(from)} to ${ratio(to)})`
+  const open = told.find(({ verdict }) => verdict === 'depends on which signals got a place')
+  const same = told.filter(({ verdict }) => verdict === 'not told apart')
+  if (same.length > 0) {
+    const more = same.length > 1 ? `, nor from ${count(same.length - 1, 'other')}` : ''
+    return `Not told apart: ${head}; it is not told from ${interval(same[0]!)}${more}.${lost}`
+  }
+  if (open !== undefined) return `Depends on which signals got a place: ${head}; ${interval(open)}.${lost}`
+  return `${best} is ahead: ${head}; ${told.map(interval).join('; ')}.${lost}`
+}
+
+/** A strategy that is ahead may have lost money, too. */
+function lossesText(strategies: Comparison['strategies']): string {
+  const isLost = strategies.every(({ statistics }) => (statistics.total_return ?? 0) < 0)
+  return !isLost ? '' : strategies.length === 2 ? ' Both lost money.' : ' All of them lost money.'
 }
 
 const TRADES: readonly Row<TradeStatistics>[] = [
@@ -142,21 +153,20 @@ function byName(strategies: Comparison['strategies'], kind: Kind): Heading[] {
 function differencesSection(all: Comparison['sharpe_differences']): Section {
   const [first] = all
   const known = all.filter(({ reason }) => reason === null)
-  const rows = known.map(({ a, b, difference, low, high }) => [
+  const rows = known.map(({ a, b, difference, low, high, verdict }) => [
     cell('text', `${a} − ${b}`),
     cell('ratio', difference),
     cell('ratio', [low, high]),
-    cell('text', low! > 0 || high! < 0 ? 'apart' : 'not to be told apart'),
+    cell('text', verdictText({ a, b, verdict })),
   ])
   const none = all.flatMap(({ a, b, reason }) => (reason === null ? [] : [`${a} − ${b}: ${reason}.`]))
   const table: Table = {
-    caption:
-      'Difference of the Sharpe ratios a year, and the interval that holds the true one in 95 of 100 such comparisons',
+    caption: 'Difference of the Sharpe ratios a year, and its interval',
     columns: [
       { title: '', kind: 'text' },
       { title: 'Difference', kind: 'ratio', spare: 0 },
-      { title: '95%', kind: 'ratio' },
-      { title: 'The two are', kind: 'text', spare: 1 },
+      { title: percentage(first?.level ?? 0.95), kind: 'ratio', hint: 'The level of the interval: 1 - .05 / pairs' },
+      { title: 'Verdict', kind: 'text', spare: 1 },
     ],
     rows,
     whole: 'json',
@@ -166,6 +176,10 @@ function differencesSection(all: Comparison['sharpe_differences']): Section {
     rows.length > 0 && { table },
     none.length > 0 && { notes: none },
   ])
+}
+
+function verdictText({ a, b, verdict }: Pick<Comparison['sharpe_differences'][number], 'a' | 'b' | 'verdict'>): string {
+  return verdict === 'a is ahead' ? `${a} is ahead` : verdict === 'b is ahead' ? `${b} is ahead` : (verdict ?? '')
 }
 
 function correlationsTable({ strategies, correlations }: Comparison): Table {

@@ -122,9 +122,10 @@ export interface Resampling {
  * of few values miss the truth twice as often as they say: Hesterberg's expanded percentile interval ("What teachers
  * should know about the bootstrap", The American Statistician 69, 2015).
  * @param n above 1; need not be whole
+ * @param outside the share that an interval of another level leaves out
  */
-export function expandedTail(n: number): number {
-  return normalCdf(Math.sqrt(n / (n - 1)) * tQuantile(0.025, n - 1))
+export function expandedTail(n: number, outside = 0.05): number {
+  return normalCdf(Math.sqrt(n / (n - 1)) * tQuantile(outside / 2, n - 1))
 }
 
 /**

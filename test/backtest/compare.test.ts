@@ -14,7 +14,7 @@ import type { Trials } from '../../src/source.js'
 import { expandedTail } from '../../src/statistics/bootstrap.js'
 import { Random } from '../../src/statistics/random.js'
 import { ledger } from './support/ledger.js'
-import { type MadeBar, type MadeTicker, madeMarket } from './support/made-market.js'
+import { type MadeBar, type MadeTicker, madeMarket, PLAIN } from './support/made-market.js'
 
 /** Two tickers, the second of which begins 100 days later; bands that change by lot. */
 function market() {
@@ -136,7 +136,8 @@ describe('strategies side by side', () => {
       }
       return returns.map(own => sharpeOf(places.map(at => own[at]!)))
     })
-    const tail = expandedTail(n / block!)
+    const tail = expandedTail(n / block!, 0.05 / 3)
+    for (const { level } of found.sharpe_differences) expect(level).toBeCloseTo(1 - 0.05 / 3, 12)
     found.sharpe_differences.forEach(({ difference, low, high }, pair) => {
       const [a, b] = [
         [0, 1],
@@ -203,6 +204,19 @@ describe('strategies side by side', () => {
     expect(found.best).toBe(found.strategies[ratios.indexOf(Math.max(...ratios))]!.name)
   })
 
+  it('are compared draw by draw where equal signals compete for positions', async () => {
+    const both = { tickers: ['A', 'B'], entry: { field: 'rsi_zone' }, portfolio: { max_positions: 1 } }
+    const found = await run([strategy({ ...both, name: 'open' }), strategy({ ...both, name: 'short', side: 'short' })])
+    const alone = await backtest(source, found.strategies[0]!.strategy, { ...PLAIN })
+    const { p: _, ...draws } = alone.draws!
+    expect(found.strategies[0]!.draws).toEqual(draws)
+    expect((await run([LONG, SHORT])).strategies[0]!.draws).toBeNull()
+    const cheap = { ...both, name: 'cheap', costs: { bps: 0 } }
+    const [apart] = (await run([strategy(cheap), strategy({ ...cheap, name: 'dear', costs: { bps: 900 } })]))
+      .sharpe_differences
+    expect(apart).toMatchObject({ verdict: 'a is ahead', agreement: 1 })
+  })
+
   it('use no benchmark of a file, and say so', async () => {
     const found = await run([LONG, strategy({ name: 'judged', benchmark: 'B' })])
     expect(found.warnings.filter(one => /no costs/.test(one))).toEqual([])
@@ -220,7 +234,9 @@ describe('strategies side by side', () => {
     expect(sections.map(({ id }) => id)).toEqual(
       expect.arrayContaining(['performance', 'differences', 'correlations', 'years']),
     )
-    expect(answer).toMatch(/^(long|other) had the highest Sharpe ratio, /)
+    expect(answer).toMatch(
+      /^Not told apart: (long|other) had the highest Sharpe ratio, .* \(95% interval .*\)\. Both lost money\.$/,
+    )
     const { columns, rows } = comparisonRecords(found)
     expect(rows).toEqual(['long', 'other'].map(name => expect.objectContaining({ name })))
     expect(columns).toEqual(expect.arrayContaining(['sharpe', 'value_at_risk', 'trades_n']))
