@@ -7,7 +7,7 @@ import { isOnReadOnlySystem } from '../store/sqlite/connection.js'
 import { openSqlite } from '../store/sqlite/data.js'
 import { DRIVER_MAJOR, driverRemedy, installedDriver } from '../store/sqlite/driver.js'
 import { type Inspection, inspect, sqliteVersion } from '../store/sqlite/inspect.js'
-import { UNDERIVED } from '../store/store.js'
+import { Damaged, UNDERIVED } from '../store/store.js'
 import { Behind } from './cache.js'
 import { knownTickers, odditiesOf, oddityLines } from './known.js'
 
@@ -142,9 +142,12 @@ export function databaseChecks(path: string): Check[] {
       ...contentChecks(found, path),
     ]
   } catch (thrown) {
-    const mend = isDamage(thrown)
-      ? sentence`move ${path} away and import again, or choose another with ${parameter('db')}`
-      : sentence`keep ${path} as it is; look into the log of the system, and try again`
+    const known = thrown instanceof Damaged && thrown.remedy
+    const mend: Words = known
+      ? [known]
+      : isDamage(thrown)
+        ? sentence`move ${path} away and import again, or choose another with ${parameter('db')}`
+        : sentence`keep ${path} as it is; look into the log of the system, and try again`
     return [fail('database', said(thrown), mend), ...place]
   }
 }

@@ -3,7 +3,7 @@ import { recordSeries } from '../engine/record.js'
 import { remedy } from '../errors.js'
 import { BUILT_IN } from '../fields/index.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
-import { type Damage, type Store, UNDERIVED } from '../store/store.js'
+import { type Damage, Damaged, type Store, UNDERIVED } from '../store/store.js'
 import { Behind, type Cache } from './cache.js'
 import { type Company, companyOf, knownOf, Sectors } from './sectors.js'
 
@@ -13,7 +13,11 @@ import { type Company, companyOf, knownOf, Sectors } from './sectors.js'
  */
 export async function verify({ store }: Pick<Cache, 'store'>, { deep = false } = {}): Promise<Damage[]> {
   const damages = await store.verify()
-  const definitions = await store.definitions()
+  const definitions = await store.definitions().catch(error => {
+    // It is among the damages.
+    if (error instanceof Damaged) return ''
+    throw error
+  })
   if (definitions === UNDERIVED)
     damages.push({ ticker: '', what: 'its events are not made yet; a rebuild makes them', mend: remedy('rebuild') })
   if (!deep || damages.length > 0) return damages

@@ -11,8 +11,8 @@ import {
   ROWS_TOGETHER,
   stateOf,
 } from '../accounts/accounts.js'
-import { didYouMean, InvalidParameter, NotFound, quoted, suggest } from '../errors.js'
-import type { Tier } from '../model/terms.js'
+import { didYouMean, InvalidParameter, NotFound, quoted, remedy, StorageError, suggest } from '../errors.js'
+import { TIER_NAMES, type Tier } from '../model/terms.js'
 
 /** Rows of accounts and keys as they lie in every database, and what they are outside. Times: milliseconds since 1970. */
 export interface AccountRow {
@@ -37,16 +37,28 @@ export interface KeyRow {
   account_created: number
 }
 
+/** Throws StorageError for a row that no account has. */
 export function accountOf({ id, name, tier, created }: AccountRow): Account {
-  return { id, name, tier, created: time(created) }
+  if (!TIER_NAMES.includes(tier)) throw damagedRow(`the account ${quoted(name)} has the tier ${quoted(tier)}`)
+  return { id, name, tier, created: time(created, `the account ${quoted(name)}`) }
 }
 
+/** Nothing tells what the row held. */
+function damagedRow(what: string): StorageError {
+  return new StorageError(`the accounts are damaged: ${what}; put a backup in their place`, {
+    remedy: remedy('verify'),
+  })
+}
+
+/** Throws StorageError for a row that no key has. */
 export function keyOf(row: KeyRow): KeyEntry {
+  const { identity, account: id, account_name: name, tier, account_created: created } = row
+  const timeOrNull = (at: number | null): string | null => (at === null ? null : time(at, `the key ${identity}`))
   return {
-    identity: row.identity,
-    account: { id: row.account, name: row.account_name, tier: row.tier, created: time(row.account_created) },
+    identity,
+    account: accountOf({ id, name, tier, created }),
     name: row.name,
-    created: time(row.created),
+    created: time(row.created, `the key ${identity}`),
     expires: timeOrNull(row.expires),
     lastUsed: timeOrNull(row.last_used),
     revoked: timeOrNull(row.revoked),
@@ -60,8 +72,14 @@ export function keyWithHash(row: KeyRow): KeyEntry & { hash: Buffer } {
 /** Names are compared as people read them: case aside, and however a letter with an accent was typed. */
 export const folded = (name: string): string => name.normalize('NFC').toLowerCase()
 
-const time = (at: number): string => new Date(at).toISOString()
-const timeOrNull = (at: number | null): string | null => (at === null ? null : time(at))
+/** @param what has the time, for messages */
+function time(at: number, what: string): string {
+  if (!isTime(at)) throw damagedRow(`${what} has a time that is none (${at})`)
+  return new Date(at).toISOString()
+}
+
+/** Whether some milliseconds are a date of four digits. */
+export const isTime = (at: number): boolean => at >= 0 && at < 253_402_300_800_000
 
 /** @param taken the name of the account that there is */
 export function accountTaken(taken: string, name: string): InvalidParameter {
@@ -110,7 +128,7 @@ export interface ComparedRow {
 
 export function discrepanciesIn(found: ComparedRow): Discrepancy[] {
   const { name: account, period, start } = found
-  const at = { account, period, start: new Date(start).toISOString() }
+  const at = { account, period, start: isTime(start) ? new Date(start).toISOString() : String(start) }
   const both: Discrepancy[] = [
     { ...at, of: 'credits', counter: found.counter_credits, ledger: found.ledger_credits },
     { ...at, of: 'requests', counter: found.counter_requests, ledger: found.ledger_requests },

@@ -254,7 +254,10 @@ export class Damaged extends StorageError {
   constructor(location: string, damage: Damage) {
     const { ticker, what, mend } = damage
     const about = mend === null ? {} : { remedy: mend }
-    super(`${location} is damaged: ${ticker}: ${what}; mend that, or put a backup in its place`, about)
+    super(
+      `${location} is damaged: ${ticker === '' ? '' : `${ticker}: `}${what}; mend that, or put a backup in its place`,
+      about,
+    )
     this.damage = damage
   }
 }

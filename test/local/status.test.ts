@@ -54,7 +54,7 @@ describe('the status', () => {
   it('tells file, size, schema and definitions', async () => {
     const cache = await cacheOf([fixture(1, 500)])
     const found = await status(cache)
-    expect(found).toMatchObject({ schema: 'bands.status/1', schema_version: 7, definitions: DEFINITIONS_VERSION })
+    expect(found).toMatchObject({ schema: 'bands.status/1', schema_version: 8, definitions: DEFINITIONS_VERSION })
     expect(found.definitions_current).toBe(true)
     expect(found.database).toBe(cache.store.location)
     await cache.store.close()
@@ -141,7 +141,10 @@ describe('the doctor', () => {
   })
 
   it('fails other definitions, and says how to mend them', async () => {
-    const database = await changed("UPDATE meta SET value = 'older' WHERE key = 'definitions'")
+    const database = await filled()
+    const store = openSqlite(database, { readonly: false })
+    await store.write({}, 'older')
+    await store.close()
     expect(await check('definitions', { database })).toMatchObject({
       outcome: 'fail',
       remedy: [{ command: 'rebuild' }],

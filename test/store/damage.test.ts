@@ -12,11 +12,13 @@ import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { openSqliteTrials } from '../../src/store/sqlite/lists.js'
 import { verifyAccounts, verifyTrials } from '../../src/store/sqlite/verify.js'
-import { type Store, UNDERIVED } from '../../src/store/store.js'
+import { Damaged, type Store, UNDERIVED } from '../../src/store/store.js'
+import { typed } from '../cli/support/run.js'
 import { chargeOf, iso, NOON } from '../contracts/accounts.js'
 import { damageContract, KEY, WORLD, writer } from '../contracts/damage.js'
 import { pulledSeries } from '../contracts/store.js'
 import { Database } from '../support/database.js'
+import { FULL, notInQuick } from '../support/full.js'
 import { toSchema } from '../support/old-schema.js'
 import { pulledIn } from '../support/pulled.js'
 import { loadedStore, temporaryFolder } from '../support/store.js'
@@ -71,6 +73,172 @@ describe('a database of before', () => {
   })
 })
 
+describe('a flipped bit in a row about the whole database', () => {
+  it('is named by verify with its remedy, stops every question, and is mended by the next writer', async () => {
+    const path = await edit('')
+    const other = databaseAt(path)
+    const store = await opened(path)
+    await notedRun(path)
+    const flips = flipsOf(other, 'meta').filter(({ bit }) => bit % 5 === 0)
+    expect(flips.length).toBeGreaterThan(100)
+    for (const { row, column, flip, undo, what } of flips) {
+      flip()
+      expect(
+        (await store.verify()).map(({ mend }) => mend?.command),
+        what,
+      ).toContain('rebuild')
+      const isOfWriter = row.key === 'writer' && column !== 'key'
+      if (!isOfWriter) await expect(store.unsettled(), what).rejects.toThrow(Damaged)
+      undo()
+    }
+    expect(await store.verify()).toEqual([])
+    for (const key of ['definitions', 'unsettled', 'pull']) {
+      other.exec(`UPDATE meta SET value = value || ' ' WHERE key = '${key}'`)
+      const importer = await Importer.begin(openSqlite(path, { readonly: false }), readFile, writer())
+      await importer.rebuild()
+      await importer.close()
+      expect(await store.verify(), key).toEqual([])
+      expect((await new Local(store, 'pro', null).events(KEY)).events).toEqual(await expectedEvents())
+    }
+    other.close()
+  })
+
+  it('is named in the row of a writer', async () => {
+    const path = await edit('')
+    const store = openSqlite(path, { readonly: false })
+    await store.lock(writer())
+    const other = databaseAt(path)
+    for (const { flip, undo, what } of flipsOf(other, 'writer').filter(({ column }) => column !== 'place')) {
+      flip()
+      expect(
+        (await store.verify()).map(({ mend }) => mend?.command),
+        what,
+      ).toEqual(['unlock'])
+      undo()
+    }
+    other.close()
+    await store.close()
+  })
+
+  notInQuick('and in lists, trials and accounts never makes a command say that bands is at fault', async () => {
+    const folder = temporaryFolder()
+    const say = (line: string) => typed(line, { env: { BANDS_DB: join(folder, 'bands.db'), HOME: folder } })
+    for (const line of MADE) expect((await say(line)).code, line).toBe(0)
+    for (const [file, { tables, lines }] of Object.entries(UNCOVERED)) {
+      const path = join(folder, file)
+      const sound = readFileSync(path)
+      for (const table of tables) {
+        // A prime number apart, so that bits of each place of a byte are among them.
+        const flips = readingFlips(path, table).filter((_flip, i) => i % (FULL ? 101 : 1_009) === 0)
+        for (const { what, change } of flips) {
+          change()
+          const verified = await say('verify')
+          expect([0, 5], what).toContain(verified.code)
+          for (const line of lines) expect((await say(line)).code, `${what}: ${line}`).not.toBe(1)
+          for (const ending of ['-wal', '-shm']) rmSync(path + ending, { force: true })
+          writeFileSync(path, sound)
+        }
+      }
+    }
+  })
+})
+
+/** One of everything that the rows below are about. */
+const MADE = [
+  'simulate 2 --bars 300 --load',
+  'watch add mine SIM0001',
+  "watch add cond --when 'rsi_zone = neutral'",
+  'changes --since last --watch mine',
+  'study SIM0001 rsi_zone',
+  'accounts create alice --tier free',
+  'keys create --account alice',
+]
+
+/** Tables whose rows have no hash, and commands that read or change them. */
+const UNCOVERED: Record<string, { tables: readonly string[]; lines: readonly string[] }> = {
+  'bands.db': {
+    tables: ['meta', 'listed'],
+    lines: ['status', 'doctor', 'events SIM0001 rsi_zone', 'now SIM0001', 'simulate 2 --bars 300 --load'],
+  },
+  'bands.lists.db': {
+    tables: ['lists', 'list_tickers', 'seen'],
+    lines: ['watch', 'watch show mine', 'now --watch mine', 'now --watch cond', 'changes --since last --watch mine'],
+  },
+  'bands.trials.db': {
+    tables: ['trials'],
+    lines: ['trials', 'study SIM0001 rsi_zone --family ledger'],
+  },
+  'bands.accounts.db': {
+    tables: ['accounts', 'keys', 'secrets'],
+    lines: ['accounts list', 'keys list', 'accounts usage alice --reconcile', 'accounts set-tier alice plus'],
+  },
+}
+
+/** A pull that has not come to its end. */
+async function notedRun(path: string): Promise<void> {
+  const store = openSqlite(path, { readonly: false })
+  await store.pages.setRun({ id: 'run', url: 'https://bands.example', asked: 'x', started: '2026-01-02T03:04:05.000Z' })
+  await store.close()
+}
+
+type Cell = string | number | Buffer | null
+type Bits = number | bigint | Buffer
+
+/** Every bit of every value of a table, each to be flipped and put back. */
+function flipsOf(db: Database, table: string) {
+  const rows = db.prepare(`SELECT * FROM ${table}`).all() as Record<string, Cell>[]
+  return rows.flatMap(row =>
+    Object.keys(row).flatMap(column => {
+      const value = row[column]!
+      const bytes = bytesOf(value)
+      return Array.from({ length: bytes.length * 8 }, (_, bit) => {
+        const changed = Buffer.from(bytes)
+        changed[bit >> 3]! ^= 1 << (bit & 7)
+        const put = (from: Bits, to: Bits): void => {
+          const of = (name: string) => (typeof value === 'string' ? `CAST(@${name} AS TEXT)` : `@${name}`)
+          const where = Object.keys(row).map(name => `${name} IS ${name === column ? of('from') : `@${name}`}`)
+          const sql = `UPDATE ${table} SET ${column} = ${of('to')} WHERE ${where.join(' AND ')}`
+          expect(db.prepare(sql).run({ ...row, from, to }).changes).toBe(1)
+        }
+        const [before, after]: Bits[] = typeof value === 'number' ? [value, numberIn(value, changed)] : [bytes, changed]
+        const flip = (): void => put(before!, after!)
+        const undo = (): void => put(after!, before!)
+        return { row, column, bit, flip, undo, what: `${table} ${column} ${JSON.stringify(value)}, bit ${bit}` }
+      })
+    }),
+  )
+}
+
+function bytesOf(value: Cell): Buffer {
+  if (value === null) return Buffer.alloc(0)
+  if (typeof value !== 'number') return Buffer.from(value as string)
+  const bytes = Buffer.alloc(8)
+  if (Number.isInteger(value)) bytes.writeBigInt64BE(BigInt(value))
+  else bytes.writeDoubleBE(value)
+  return bytes
+}
+
+function numberIn(before: number, bytes: Buffer): number | bigint {
+  return Number.isInteger(before) ? bytes.readBigInt64BE() : bytes.readDoubleBE()
+}
+
+/** The same, each made through a connection of its own, so that commands see it. */
+function readingFlips(path: string, table: string) {
+  const db = new Database(path, { readonly: true })
+  const all = flipsOf(db, table).map(({ what }) => what)
+  db.close()
+  return all.map((what, i) => ({
+    what,
+    change: () => {
+      const own = new Database(path)
+      own.pragma('foreign_keys = OFF')
+      own.pragma('ignore_check_constraints = ON')
+      flipsOf(own, table)[i]!.flip()
+      own.close()
+    },
+  }))
+}
+
 describe('the files beside the data', () => {
   it('are sound as they are written', async () => {
     const { accounts, trials } = await filesBeside()
@@ -113,6 +281,15 @@ describe('the files beside the data', () => {
     const { trials } = await filesBeside()
     changed(trials, sql)
     expect(verifyTrials(trials).damages.map(damage => damage.what)).toContainEqual(expect.stringMatching(what))
+  })
+
+  it.each(["tier = 'gree'", 'created = 9007199254740993'])('say so where an account has %s', async set => {
+    const { accounts: path } = await filesBeside()
+    changed(path, `PRAGMA ignore_check_constraints = ON; UPDATE accounts SET ${set}`)
+    expect(verifyAccounts(path).damages).toHaveLength(1)
+    const accounts = openSqliteAccounts(path)
+    await expect(accounts.accounts()).rejects.toThrow('the accounts are damaged: the account "alice" has')
+    await accounts.close()
   })
 
   it('are found damaged where SQLite cannot read them', async () => {

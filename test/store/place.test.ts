@@ -152,7 +152,7 @@ describe('the schema of a file stays as it is', () => {
     expect(inspect(path).schema).toBe(5)
     run.child.kill('SIGKILL')
     await (await waiting).close()
-    expect(inspect(path)).toMatchObject({ schema: 7, writer: null })
+    expect(inspect(path)).toMatchObject({ schema: 8, writer: null })
   })
 
   it('while one on another machine is writing, until who knows that it is gone frees the place', async () => {
@@ -164,7 +164,7 @@ describe('the schema of a file stays as it is', () => {
     // What is derived stays, too: only an importer makes it again.
     expect(inspect(path)).toMatchObject({ schema: 5, writer: null })
     await (await openImporter({ db: path })).close()
-    expect(inspect(path)).toMatchObject({ schema: 7, writer: null })
+    expect(inspect(path)).toMatchObject({ schema: 8, writer: null })
   })
 })
 

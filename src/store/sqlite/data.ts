@@ -5,6 +5,7 @@ import { decodePrices } from '../codec.js'
 import { entryOf, marksIn, summaryOf, unsettledIn } from '../content.js'
 import type { SeriesQuery, Store, Writer } from '../store.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
+import { Meta } from './meta.js'
 import { schemaOf } from './migrations.js'
 import { pagesIn, removePulled } from './pages.js'
 import { inPlace, WritingPlace } from './place.js'
@@ -62,15 +63,11 @@ const STAMP = `SELECT series.hash FROM tickers
 
 function storeIn(db: Session): Store {
   const place = new WritingPlace(db)
-  const meta = (key: string): string | undefined =>
-    db.get<{ value: string }>('SELECT value FROM meta WHERE key = ?', key)?.value
-  const setMeta = (key: string, value: string): void => {
-    db.run('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)', key, value)
-  }
+  const meta = new Meta(db)
   const setUnsettled = (unsettled: readonly string[] | undefined): void => {
-    if (unsettled !== undefined) setMeta('unsettled', JSON.stringify(unsettled))
+    if (unsettled !== undefined) meta.set('unsettled', JSON.stringify(unsettled))
   }
-  const unsettled = (): readonly string[] => unsettledIn(meta('unsettled'))
+  const unsettled = (): readonly string[] => unsettledIn(meta.get('unsettled'))
   const tickersIn = (sql: string): string[] => db.all<{ ticker: string }>(sql).map(({ ticker }) => ticker)
   const remove = (ticker: string): boolean => {
     const tables = ['tickers', 'facts', 'pulled', 'listed']
@@ -82,12 +79,12 @@ function storeIn(db: Session): Store {
     db.reading(() => ({ of: findSeries(db, tickers, query.timeframe, partsFor(query)), unsettled: unsettled() }))
   const store: Store = {
     location: db.location,
-    pages: pagesIn(db),
+    pages: pagesIn(db, meta),
     async version() {
       return String(db.get<{ data_version: number }>('PRAGMA data_version')!.data_version)
     },
     async definitions() {
-      return meta('definitions') ?? ''
+      return meta.get('definitions') ?? ''
     },
     async tickers() {
       return entryRows(db).map(entryOf)
@@ -162,7 +159,7 @@ function storeIn(db: Session): Store {
       const { removed = [], records = [], amendments = [], sheets = [], unpulled = [] } = batch
       const { putAmendment, putRecord, putSheet } = await import('./write.js')
       db.transaction(() => {
-        setMeta('definitions', definitions)
+        meta.set('definitions', definitions)
         setUnsettled(batch.unsettled)
         for (const ticker of removed) remove(ticker)
         for (const ticker of unpulled) removePulled(db, ticker)

@@ -1,6 +1,7 @@
 import { unsettledIn } from '../content.js'
 import type { Writer } from '../store.js'
 import { checkWasRead, connect, openForReading, Session } from './connection.js'
+import { Meta } from './meta.js'
 import { HOLDER, type HolderRow, holderOf, isAtWork } from './place.js'
 import { DATA, MIGRATIONS } from './schema.js'
 
@@ -32,9 +33,7 @@ export interface Inspection {
   writer: (Writer & { alive: boolean }) | null
 }
 
-const UNSETTLED = "SELECT value FROM meta WHERE key = 'unsettled'"
-
-/** Looks into a database without changing it. Throws StorageError when it cannot be opened. */
+/** Looks into a database without changing it. Throws StorageError when it cannot be opened, Damaged for damaged `meta`. */
 export function inspect(path: string): Inspection {
   const db = new Session(path, openForReading(path, DATA), DATA)
   try {
@@ -42,6 +41,12 @@ export function inspect(path: string): Inspection {
     const [{ journal_mode: journal }] = db.pragma('journal_mode') as [{ journal_mode: string }]
     const row = <Row>(sql: string): Row | undefined => (schema === 0 ? undefined : db.get<Row>(sql))
     const writer = row<HolderRow>(HOLDER)
+    const meta = new Meta(db)
+    // Older ones have no hashes.
+    const said = (key: 'definitions' | 'unsettled'): string | undefined =>
+      schema === MIGRATIONS.length
+        ? meta.get(key)
+        : row<{ value: string }>(`SELECT value FROM meta WHERE key = '${key}'`)?.value
     const pulled = schema < 3 ? '' : ' UNION SELECT ticker FROM pulled'
     const tickers = `(SELECT ticker FROM tickers${pulled})`
     const check = db.pragma('quick_check(5)') as { quick_check: string }[]
@@ -52,9 +57,9 @@ export function inspect(path: string): Inspection {
       newestSchema: MIGRATIONS.length,
       journal,
       faults,
-      definitions: row<{ value: string }>("SELECT value FROM meta WHERE key = 'definitions'")?.value ?? '',
+      definitions: said('definitions') ?? '',
       tickers: row<{ count: number }>(`SELECT count(*) AS count FROM ${tickers}`)?.count ?? 0,
-      unsettled: unsettledIn(row<{ value: string }>(UNSETTLED)?.value),
+      unsettled: unsettledIn(said('unsettled')),
       writer: writer === undefined ? null : writerOf(path, writer),
     }
   } finally {

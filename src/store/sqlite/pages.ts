@@ -2,11 +2,12 @@ import type { BandEvent, PulledSource, SeriesKey } from '../../model/event.js'
 import type { KeptEntry, KeptPage, KeptSeries, PageStore, PulledRow } from '../pages.js'
 import { listName, PULLED_COLUMNS, pulledRowOf, readingPages } from '../pulled.js'
 import type { Session } from './connection.js'
+import type { Meta } from './meta.js'
 import type { Connection } from './migrations.js'
 
 const INTO_PULLED = `INSERT OR REPLACE INTO pulled (${PULLED_COLUMNS.join(', ')}) VALUES (${PULLED_COLUMNS.map(() => '?').join(', ')})`
 
-export function pagesIn(db: Session): PageStore {
+export function pagesIn(db: Session, meta: Meta): PageStore {
   const rows = async <Row>(sql: string, ...values: string[]): Promise<Row[]> =>
     db.all<Row>(sql, Object.fromEntries(values.map((value, i) => [i + 1, value])))
   return {
@@ -19,10 +20,8 @@ export function pagesIn(db: Session): PageStore {
         putPulled(db, pulledRowOf(series))
       })
     },
-    async setRun(run) {
-      if (run === null) db.run("DELETE FROM meta WHERE key = 'pull'")
-      else db.run("INSERT OR REPLACE INTO meta (key, value) VALUES ('pull', ?)", JSON.stringify(run))
-    },
+    run: async () => meta.run(),
+    setRun: async run => meta.setRun(run),
   }
 }
 

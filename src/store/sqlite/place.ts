@@ -13,6 +13,7 @@ import { hostname } from 'node:os'
 import { PlaceTaken, parameter, remedy, StorageError, sentence } from '../../errors.js'
 import { placeTaken, type Writer, writerWords } from '../store.js'
 import { A_MOMENT, connect, type Session, translated } from './connection.js'
+import { bootIn, markOf, mendMeta, putMeta } from './meta.js'
 import { type Connection, schemaOf } from './migrations.js'
 import { isAlive, thisBoot } from './processes.js'
 import { DATA } from './schema.js'
@@ -39,7 +40,8 @@ export class WritingPlace {
       checkFree(this.#db.location, this.#holder())
       const { pid, host, started } = writer
       this.#db.run('INSERT OR REPLACE INTO writer (place, pid, host, started) VALUES (1, ?, ?, ?)', pid, host, started)
-      this.#db.run("INSERT OR REPLACE INTO meta (key, value) VALUES ('writer', ?)", `${started} ${thisBoot()}`)
+      mendMeta(this.#db)
+      putMeta(this.#db, 'writer', markOf(writer, thisBoot()))
     })
   }
 
@@ -129,8 +131,7 @@ export type HolderRow = Writer & { mark: string | null }
 export const HOLDER = "SELECT pid, host, started, (SELECT value FROM meta WHERE key = 'writer') AS mark FROM writer"
 
 export function holderOf({ mark, ...writer }: HolderRow): Holder {
-  const own = `${writer.started} `
-  return { ...writer, boot: mark?.startsWith(own) ? mark.slice(own.length) : null }
+  return { ...writer, boot: mark?.startsWith(`${writer.started} `) ? bootIn(mark) : null }
 }
 
 /** Whether it may still write, asked by who only looks. */

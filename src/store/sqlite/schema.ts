@@ -13,6 +13,7 @@ import {
   sheetHash,
 } from '../content.js'
 import { type SheetRow, UNDERIVED } from '../store.js'
+import { putMeta } from './meta.js'
 import type { Connection, DatabaseKind, Step } from './migrations.js'
 import { takeOverPulled } from './pages.js'
 
@@ -194,6 +195,13 @@ export const MIGRATIONS: readonly Step[] = [
       db.exec('DROP TABLE bars')
     },
   },
+  {
+    add(db) {
+      // Over key and value
+      db.exec("ALTER TABLE meta ADD COLUMN hash TEXT NOT NULL DEFAULT ''; DELETE FROM writer")
+      hashMeta(db)
+    },
+  },
 ]
 
 /** Bars, facts and events. */
@@ -265,6 +273,23 @@ function areAsWritten({ hash, columns, unadjusted }: Hashed<BarsRow>): boolean {
 function isSaidOf({ bars, first, last }: OldEntry, { columns }: BarsRow): boolean {
   const { days } = decodePrices([columns], null)
   return days.length === bars && days[0] === parseDay(first) && days.at(-1) === parseDay(last)
+}
+
+/** Gives the rows about the whole database the hashes that they lack. The one of a writer has another form from now on. */
+function hashMeta(db: Connection): void {
+  const put = { run: (sql: string, ...values: string[]) => db.prepare(sql).run(...values).changes }
+  db.exec("DELETE FROM meta WHERE key = 'writer'")
+  const rows = db.prepare('SELECT key, value FROM meta').all() as { key: string; value: string }[]
+  for (const { key, value } of rows) if (key === 'definitions' || isJson(value)) putMeta(put, key, value)
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Moves bars into chunks. What is derived from them goes, and is to be derived anew. */

@@ -1,7 +1,7 @@
 import type { Discrepancy } from '../../accounts/accounts.js'
 import { parseIdentity } from '../../accounts/key.js'
 import { TIER_NAMES, TIMEFRAME_NAMES } from '../../model/terms.js'
-import { type AccountRow, folded, type KeyRow } from '../account-rows.js'
+import { type AccountRow, folded, isTime, type KeyRow } from '../account-rows.js'
 import { checkedSheet, damagesIn, tickerDamages } from '../checked.js'
 import { type Hashed, type Listed, listDamages, lostRows, strangeRows } from '../content.js'
 import type { PulledRow } from '../pages.js'
@@ -11,6 +11,7 @@ import { ACCOUNTS } from './accounts.js'
 import { reconciled } from './charging.js'
 import { checkWasRead, faultOf, openForReading, Session } from './connection.js'
 import { LISTS, STRANGE_LISTS, TRIALS } from './lists.js'
+import { metaDamages } from './meta.js'
 import type { DatabaseKind } from './migrations.js'
 import { keptTicker, SHEETS } from './read.js'
 import { DATA, TICKERS, type TickerRow } from './schema.js'
@@ -18,6 +19,7 @@ import { DATA, TICKERS, type TickerRow } from './schema.js'
 /** Reads all that there is as questions do, and looks whether it is all that was written. */
 export function verifySession(db: Session): Damage[] {
   const damages = structureOf(db)
+  damages.push(...metaDamages(db))
   damages.push(...listDamages(db.all<Listed>(lostRows()), db.all<Listed>(strangeRows())))
   const derived = db.get<{ value: string }>(DEFINITIONS)?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
   for (const entry of db.all<TickerRow>(`${TICKERS} ORDER BY ticker`))
@@ -70,7 +72,8 @@ export function verifyAccounts(file: string): Verified {
     const { rows, discrepancies } = reconciled(db, null)
     const keys = db.all<Pick<KeyRow, 'identity' | 'hash'>>('SELECT identity, hash FROM keys ORDER BY id')
     const misshapen = keys.filter(({ identity, hash }) => parseIdentity(identity) !== identity || !SHA256.test(hash))
-    const accounts = db.all<FiledAccount>('SELECT name, folded, tier FROM accounts ORDER BY id')
+    const accounts = db.all<FiledAccount>('SELECT name, folded, tier, created FROM accounts ORDER BY id')
+    const times = db.all<Record<string, number | null>>('SELECT created, expires, last_used, revoked FROM keys')
     const secrets = db.all<{ bytes: number }>("SELECT length(secret) AS bytes FROM secrets WHERE use = 'tags'")
     const strange = db.get<{ rows: number }>(STRANGE_CHARGES)!.rows
     return {
@@ -78,6 +81,12 @@ export function verifyAccounts(file: string): Verified {
       whats: [
         ...misshapen.map(({ identity }) => `the key ${identity} is not formed like one`),
         ...accounts.filter(isFiledWrongly).map(({ name }) => `the account ${name} is filed wrongly`),
+        ...accounts
+          .filter(({ created }) => !isTime(created))
+          .map(({ name }) => `the account ${name} has a time that is none`),
+        ...(times.every(row => Object.values(row).every(at => at === null || isTime(at)))
+          ? []
+          : ['a key has a time that is none']),
         ...accounts.filter(isOfNoTier).map(({ name, tier }) => `the account ${name} is of no tier, but of ${tier}`),
         ...(secrets.length === 1 && secrets[0]!.bytes === 32 ? [] : ['the secret of the tags is not what was made']),
         ...(strange === 0
@@ -89,7 +98,7 @@ export function verifyAccounts(file: string): Verified {
   })
 }
 
-type FiledAccount = Pick<AccountRow, 'name' | 'tier'> & { folded: string }
+type FiledAccount = Pick<AccountRow, 'name' | 'tier' | 'created'> & { folded: string }
 
 const isFiledWrongly = (row: FiledAccount): boolean => folded(row.name) !== row.folded
 const isOfNoTier = ({ tier }: FiledAccount): boolean => !TIER_NAMES.includes(tier)

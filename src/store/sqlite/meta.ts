@@ -1,0 +1,121 @@
+import { quoted, remedy } from '../../errors.js'
+import { contentHash } from '../content.js'
+import type { PullRun } from '../pages.js'
+import { type Damage, Damaged, UNDERIVED } from '../store.js'
+import type { Session } from './connection.js'
+
+/**
+ * The rows about a database as a whole, each with a hash over key and value:
+ *  - definitions: with which definitions its events were derived
+ *  - unsettled: what an import has yet to record anew, a JSON list
+ *  - pull: the pull that has not come to its end, JSON
+ *  - writer: the mark of the row of the same name (place.ts)
+ * A question that reads one checks all. The next command that writes replaces a damaged row, and derives all events again
+ * where the row may have said that some are out of date.
+ */
+
+interface MetaRow {
+  key: string
+  value: string
+  hash: string
+}
+
+const ROWS = 'SELECT key, value, hash FROM meta ORDER BY key'
+const PUT = 'INSERT OR REPLACE INTO meta (key, value, hash) VALUES (?, ?, ?)'
+
+export class Meta {
+  readonly #db: Session
+  /** The rows as they were when they were found sound: every question reads them, few change them. */
+  #sound = ''
+
+  constructor(db: Session) {
+    this.#db = db
+  }
+
+  /** Throws Damaged, whichever row it is: a damaged key may have been the one that is missing. */
+  get(key: 'definitions' | 'unsettled' | 'pull'): string | undefined {
+    const rows = this.#db.all<MetaRow>(ROWS)
+    const text = JSON.stringify(rows)
+    if (text !== this.#sound) {
+      // The writer's row only says who was writing.
+      const [damage] = damagesIn(rows.filter(row => row.key !== 'writer'))
+      if (damage !== undefined) throw new Damaged(this.#db.location, damage)
+      this.#sound = text
+    }
+    return rows.find(row => row.key === key)?.value
+  }
+
+  set(key: string, value: string): void {
+    putMeta(this.#db, key, value)
+  }
+
+  run(): PullRun | null {
+    const value = this.get('pull')
+    return value === undefined ? null : (JSON.parse(value) as PullRun)
+  }
+
+  setRun(run: PullRun | null): void {
+    if (run === null) this.#db.run("DELETE FROM meta WHERE key = 'pull'")
+    else this.set('pull', JSON.stringify(run))
+  }
+}
+
+/** What runs a statement: a session, or a file that takes a step of its schema. */
+interface Runs {
+  run(sql: string, ...values: string[]): number
+}
+
+export function putMeta(db: Runs, key: string, value: string): void {
+  db.run(PUT, key, value, hashOf({ key, value }))
+}
+
+function hashOf({ key, value }: Omit<MetaRow, 'hash'>): string {
+  return contentHash({ key, value })
+}
+
+function damagesIn(rows: readonly MetaRow[]): Damage[] {
+  return rows.filter(isDamaged).map(({ key }) => ({
+    ticker: '',
+    what: `what is said of the whole database (meta, ${quoted(key)}) is not what was written`,
+    mend: remedy('rebuild'),
+  }))
+}
+
+const isDamaged = (row: MetaRow): boolean => hashOf(row) !== row.hash
+
+/** Damaged rows, and the row of a writer that is not the one of its mark. */
+export function metaDamages(db: Session): Damage[] {
+  const rows = db.all<MetaRow>(ROWS)
+  const writer = db.get<WriterRow>('SELECT pid, host, started FROM writer')
+  const mark = rows.find(({ key }) => key === 'writer')?.value
+  const isWriterSound = writer === undefined || mark === markOf(writer, bootIn(mark))
+  const unlock = { ticker: '', what: 'who is writing (writer) is not what was written', mend: remedy('unlock') }
+  return [...damagesIn(rows), ...(isWriterSound ? [] : [unlock])]
+}
+
+interface WriterRow {
+  pid: number
+  host: string
+  started: string
+}
+
+/** What `meta` keeps of the row of a writer: `started boot pid host`; the boot is empty where the system does not tell. */
+export function markOf({ pid, host, started }: WriterRow, boot: string): string {
+  return `${started} ${boot} ${pid} ${host}`
+}
+
+/** The boot in a mark. */
+export function bootIn(mark = ''): string {
+  return mark.split(' ')[1] ?? ''
+}
+
+/**
+ * Takes damaged rows out, for who has the writing place. A row that may have said that events are out of date leaves the
+ * database underived, so that the writer derives them again.
+ */
+export function mendMeta(db: Session): void {
+  for (const { key } of db.all<MetaRow>(ROWS).filter(isDamaged)) {
+    db.run('DELETE FROM meta WHERE key = ?', key)
+    if (key !== 'pull' && key !== 'writer') putMeta(db, 'definitions', UNDERIVED)
+  }
+}
