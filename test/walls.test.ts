@@ -37,7 +37,7 @@ const PACKAGES: Record<string, string | readonly string[]> = {
   'jsonc-parser': ['feeds', 'cli'],
   tinyglobby: 'feeds',
   yauzl: 'feeds',
-  zod: ['feeds', 'wire'],
+  zod: ['feeds', 'store', 'wire'],
   yaml: 'params',
   '@stdlib': 'statistics',
   'fast-xml-parser': 'feeds',

@@ -39,11 +39,12 @@ export function membersOf(archive: number, file: string): Member[] {
     const block = Buffer.concat([...chunksOf(archive, at, BLOCK)])
     if (block.length < BLOCK) throw notWhole(file)
     if (block.every(byte => byte === 0)) return members
-    if (Number.parseInt(text(block, SUM), 8) !== sumOf(block)) throw notWhole(file)
-    const bytes = sizeOf(block)
-    members.push({ name: text(block, NAME), from: at + BLOCK, bytes })
-    at += BLOCK + bytes + (-bytes & (BLOCK - 1))
-    if (!Number.isSafeInteger(at) || at > size) throw notWhole(file)
+    if (octalIn(block, SUM) !== sumOf(block)) throw notWhole(file)
+    const [from, bytes] = [at + BLOCK, sizeOf(block)]
+    if (bytes === null || bytes > size - from) throw notWhole(file)
+    members.push({ name: text(block, NAME), from, bytes })
+    at = from + Math.ceil(bytes / BLOCK) * BLOCK
+    if (at > size) throw notWhole(file)
   }
 }
 
@@ -94,9 +95,18 @@ function sumOf(block: Buffer): number {
   return block.reduce((sum, byte, i) => sum + (i >= from && i < from + length ? 0x20 : byte), 0)
 }
 
-function sizeOf(block: Buffer): number {
-  const [from] = SIZE
-  return block[from]! >= 0x80 ? Number(block.readBigUInt64BE(from + 4)) : Number.parseInt(text(block, SIZE), 8)
+/** null: no size, such as a negative one, or one that no file has. */
+function sizeOf(block: Buffer): number | null {
+  const [from, length] = SIZE
+  if (block[from] !== 0x80) return octalIn(block, SIZE)
+  const bytes = BigInt(`0x${block.toString('hex', from + 1, from + length)}`)
+  return bytes <= Number.MAX_SAFE_INTEGER ? Number(bytes) : null
+}
+
+/** null: the field holds something else. */
+function octalIn(block: Buffer, field: Field): number | null {
+  const digits = /^ *([0-7]+) *$/.exec(text(block, field))?.[1]
+  return digits === undefined ? null : Number.parseInt(digits, 8)
 }
 
 function text(block: Buffer, [from, length]: Field): string {

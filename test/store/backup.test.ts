@@ -2,9 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
+  closeSync,
   copyFileSync,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -22,12 +24,13 @@ import { type DatabaseChoice, filesOf } from '../../src/open/where.js'
 import { forceUnlock, openAccounts, openForPlan, openLocal, settledFilesOf, verifyBeside } from '../../src/open.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
-import { backUp, backUpInto, type Files } from '../../src/store/sqlite/backup.js'
+import { backUp, backUpInto, type Files, withArchive } from '../../src/store/sqlite/backup.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { openSqliteTrials, openSqliteTrialsForReading } from '../../src/store/sqlite/lists.js'
 import { processTable } from '../../src/store/sqlite/processes.js'
 import { restore } from '../../src/store/sqlite/restore.js'
 import { verifyAccounts } from '../../src/store/sqlite/verify.js'
+import { writeEnd, writeMember } from '../../src/store/tar.js'
 import { chargeOf, iso, keyOf, NOON } from '../contracts/accounts.js'
 import { Database } from '../support/database.js'
 import { bundled, started } from '../support/processes.js'
@@ -297,6 +300,58 @@ describe('a restore', () => {
     }
     writeFileSync(file, 'not a tar at all')
     await expect(restore(file, other)).rejects.toThrow('this is no backup of bands, or not a whole one')
+  })
+
+  it.each([
+    ['negative', '-0000001000'],
+    ['negative, in binary', Buffer.from('ff'.repeat(11) + '00', 'hex')],
+    ['beyond the archive', '00000100000'],
+    ['beyond what counts, in binary', Buffer.from(`80${'7f'.repeat(11)}`, 'hex')],
+    ['no number', '12 months   '],
+    ['empty', Buffer.alloc(12)],
+  ])('takes no archive with a size that is %s, and ends', async (_what, size) => {
+    const files = await world()
+    const folder = temporaryFolder()
+    const { file } = await backUpInto(files, folder, { now: new Date('2026-11-01T00:00:00Z') })
+    const bad = readFileSync(file)
+    const header = bad.subarray(0, 512)
+    Buffer.from(size as string, 'latin1').copy(header, 124)
+    header.fill(' ', 148, 156)
+    const sum = header.reduce((all, byte) => all + byte, 0)
+    header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
+    writeFileSync(file, bad)
+    const other = filesIn(temporaryFolder())
+    await expect(restore(file, other)).rejects.toThrow('this is no backup of bands, or not a whole one')
+    const { removed } = await backUpInto(files, folder, { keep: 1, now: new Date('2026-11-02T00:00:00Z') })
+    expect(removed).toEqual([])
+  })
+
+  it('takes no archive whose list of files is not one of a backup', async () => {
+    const files = await world()
+    const file = join(temporaryFolder(), 'bands.tar')
+    const sound = await backUp(files, file)
+    const [first, ...others] = sound.files
+    const strange: Record<string, unknown>[] = [
+      { ...sound, schema: 'bands.backup-file/9' },
+      { ...sound, made: 'yesterday' },
+      { ...sound, files: [] },
+      { ...sound, files: [...sound.files, first] },
+      { ...sound, more: true },
+      ...[{ kind: 'settings' }, { name: '../bands.db' }, { bytes: -1 }, { sha256: '' }, { schema: 1.5 }, { x: 1 }].map(
+        change => ({ ...sound, files: [{ ...first, ...change }, ...others] }),
+      ),
+    ]
+    for (const manifest of strange) {
+      const bad = join(temporaryFolder(), 'bad.tar')
+      const text = Buffer.from(JSON.stringify(manifest))
+      const archive = openSync(bad, 'wx')
+      writeMember(archive, 'manifest.json', new Date(0), text.length, [text])
+      writeEnd(archive)
+      closeSync(archive)
+      expect(() => withArchive(bad, ({ manifest }) => manifest), text.toString()).toThrow(
+        'this is no backup of bands, or not a whole one',
+      )
+    }
   })
 
   it('that was stopped after its last note is finished by whoever opens a file, before that nothing has happened', async () => {

@@ -161,7 +161,7 @@ const UNCOVERED: Record<string, { tables: readonly string[]; lines: readonly str
     lines: ['status', 'doctor', 'events SIM0001 rsi_zone', 'now SIM0001', 'simulate 2 --bars 300 --load'],
   },
   'bands.lists.db': {
-    tables: ['lists', 'list_tickers', 'seen'],
+    tables: ['lists', 'list_tickers', 'seen', 'seen_fields'],
     lines: ['watch', 'watch show mine', 'now --watch mine', 'now --watch cond', 'changes --since last --watch mine'],
   },
   'bands.trials.db': {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import * as z from 'zod'
 import { version } from '../../built.js'
 import {
   BadData,
@@ -33,7 +34,7 @@ import { damagesOf } from './verify.js'
 
 /** Where a user's databases are, or are to be. */
 export type Files = Readonly<Record<FileKind, string>>
-export type FileKind = 'data' | 'accounts' | 'trials' | 'lists'
+export type FileKind = z.infer<typeof KIND>
 
 export const KINDS: Readonly<Record<FileKind, DatabaseKind>> = {
   data: DATA,
@@ -42,28 +43,39 @@ export const KINDS: Readonly<Record<FileKind, DatabaseKind>> = {
   lists: LISTS,
 }
 
-/** What an archive says of itself. */
-export interface Manifest {
-  schema: 'bands.backup-file/1'
-  /** The version that made it. */
-  bands: string
-  /** ISO time, UTC. */
-  made: string
-  files: BackedUp[]
-}
+const KIND = z.enum(['data', 'accounts', 'trials', 'lists'])
 
-export interface BackedUp {
-  kind: FileKind
-  /** In the archive. */
-  name: string
-  /** Where it was. */
-  path: string
-  schema: number
-  bytes: number
-  sha256: string
-}
+const BACKED_UP = z
+  .strictObject({
+    kind: KIND,
+    /** In the archive. */
+    name: z.string(),
+    /** Where it was. */
+    path: z.string().min(1),
+    schema: z.int().min(1),
+    bytes: z.int().min(1),
+    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  })
+  .refine(({ kind, name }) => name === nameOf(kind))
+
+/** What an archive says of itself. */
+const MANIFEST_SHAPE = z.strictObject({
+  schema: z.literal('bands.backup-file/1'),
+  /** The version that made it. */
+  bands: z.string(),
+  made: z.iso.datetime(),
+  files: z
+    .array(BACKED_UP)
+    .min(1)
+    .refine(files => new Set(files.map(({ kind }) => kind)).size === files.length),
+})
+
+export type Manifest = z.infer<typeof MANIFEST_SHAPE>
+export type BackedUp = z.infer<typeof BACKED_UP>
 
 const MANIFEST = 'manifest.json'
+/** A larger one is none. */
+const MOST_MANIFEST = 2 ** 20
 
 /**
  * Backs up what there is of some files. Throws NotFound where there is nothing, InvalidParameter where there is a file of
@@ -232,15 +244,16 @@ export function withArchive<T>(path: string, work: (archive: OpenArchive) => T):
 
 function manifestIn(archive: number, members: readonly Member[], path: string): Manifest {
   const member = members.find(({ name }) => name === MANIFEST)
-  const manifest =
-    member === undefined ? null : parsed(Buffer.concat([...chunksOf(archive, member.from, member.bytes)]))
-  if (manifest?.schema !== 'bands.backup-file/1') throw notWhole(path)
+  if (member === undefined || member.bytes > MOST_MANIFEST) throw notWhole(path)
+  const manifest = parsed(Buffer.concat([...chunksOf(archive, member.from, member.bytes)]), MANIFEST_SHAPE)
+  if (manifest === null) throw notWhole(path)
   return manifest
 }
 
-function parsed(text: Buffer): Manifest | null {
+/** JSON of some shape; null for anything else. */
+export function parsed<T>(text: Buffer, shape: z.ZodType<T>): T | null {
   try {
-    return JSON.parse(text.toString()) as Manifest
+    return shape.parse(JSON.parse(text.toString()))
   } catch {
     return null
   }
