@@ -152,6 +152,10 @@ export interface Accounts {
   readonly location: string
   /** Of a database that is asked over a network: its connections. A file has none. */
   readonly pool?: PoolState
+  /** Milliseconds since 1970 by the clock of whatever keeps them: every server on these accounts counts by it. */
+  now(): number
+  /** Milliseconds that this machine's clock is ahead of that one; absent where it is the same clock. */
+  readonly clockAhead?: number
   /** Stays the same as long as no account and no key is changed, by whomever; it may change without that as well. */
   version(): Promise<string>
   /** What tags of answers are keyed with: the same for every server on these accounts, and told to nobody. */

@@ -168,6 +168,14 @@ export class Metrics {
     })
   }
 
+  /** Reports how far this machine's clock is ahead of the database's; accounts in a file have no other clock. */
+  watchClock(ahead: () => number | undefined): void {
+    if (ahead() === undefined) return
+    const help = "Seconds that this machine's clock is ahead of the clock of the accounts' database."
+    const gauge = this.#gauge('bands_accounts_clock_ahead_seconds', help)
+    this.#looks.push(() => gauge.set(ahead()! / 1000))
+  }
+
   /** Reports which version of the data is queried, and the day of its newest bar. */
   watchData({ version, newestDay }: DataSeen): void {
     const up = this.#gauge('bands_data_up', 'Whether the data could be looked at: 1, or 0.')

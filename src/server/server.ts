@@ -64,7 +64,7 @@ export interface Running {
  * Throws ConfigError where that cannot be done.
  */
 export async function startServer(service: Service, options: ServerOptions): Promise<Running> {
-  const settings = settingsOf(options)
+  const settings = settingsOf({ now: () => service.accounts.now(), ...options })
   const log = new Log(settings.log)
   const metrics = new Metrics(settings.version, [...QUESTIONS.keys(), ...OPEN_PATHS])
   const connections = new Connections(settings.limits, crowd => metrics.crowded.inc({ limit: crowd }))
@@ -78,11 +78,17 @@ export async function startServer(service: Service, options: ServerOptions): Pro
   })
   metrics.watch(server)
   metrics.watchPool(() => service.accounts.pool)
+  metrics.watchClock(() => service.accounts.clockAhead)
   metrics.watchData(service)
   connections.watch(server)
   const port = await listen(server, settings)
   const url = urlOf(settings, port)
   log.add('info', { message: `listening at ${url}` })
+  const ahead = Math.round((service.accounts.clockAhead ?? 0) / 1000)
+  if (Math.abs(ahead) > 60)
+    log.add('warn', {
+      message: `the clock of this machine is ${ahead} seconds ahead of that of the accounts: /readyz says 503`,
+    })
   const tidying = new AbortController()
   const tidied = keepLedgerShort(service, settings.now, log, tidying.signal)
   return {

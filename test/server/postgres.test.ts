@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { parse } from 'yaml'
 import { typed } from '../cli/support/run.js'
 import { notInQuick } from '../support/full.js'
@@ -10,6 +10,7 @@ import { type Ground, type Served, serve, simulatedGround } from '../support/ser
 import { temporaryFolder } from '../support/store.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
+const OTHER_QUESTION = '/v1/events?ticker=SIM0002&field=rsi_zone'
 
 describePostgres('accounts in PostgreSQL', () => {
   const cluster = clusterForAll()
@@ -19,8 +20,8 @@ describePostgres('accounts in PostgreSQL', () => {
   })
   afterAll(() => ground.remove())
 
-  const server = async (accounts: string, now = Date.now): Promise<Served> => {
-    const served = await serve(ground, { accounts, now })
+  const server = async (accounts: string, now?: () => number): Promise<Served> => {
+    const served = await serve(ground, { accounts, ...(now && { now }) })
     onTestFinished(() => served.stop())
     return served
   }
@@ -81,6 +82,34 @@ describePostgres('accounts in PostgreSQL', () => {
     const own = await server(await cluster.current.createDatabase())
     expect((await own.get('/metrics')).text).toMatch(/^bands_accounts_connections\{state="idle"\} [1-9]/m)
     expect((await (await serve(ground)).get('/metrics')).text).not.toContain('bands_accounts_connections')
+  })
+
+  it('count by the database’s clock: a machine three days ahead is not ready, and makes nobody pay twice', async () => {
+    const url = await cluster.current.createDatabase()
+    const own = await server(url)
+    const key = await own.key('pro')
+    const headers = { 'Idempotency-Key': 'one' }
+    expect((await own.get(QUESTION, key, headers)).status).toBe(200)
+    const real = Date.now
+    const fast = vi.spyOn(Date, 'now').mockImplementation(() => real() + 3 * 86_400_000)
+    try {
+      const ahead = await server(url)
+      expect(ahead.logged()).toContain('259200 seconds ahead')
+      const ready = await ahead.get('/readyz')
+      expect(ready.status).toBe(503)
+      expect((await ahead.get('/metrics')).text).toMatch(/^bands_accounts_clock_ahead_seconds 259[12]\d\d/m)
+      expect((await ahead.get(OTHER_QUESTION, key)).status).toBe(200)
+      const ledger = await cluster.current.sql(
+        'SELECT max(at) FROM bands_accounts.ledger',
+        new URL(url).pathname.slice(1),
+      )
+      expect(Math.abs(Number(ledger[0]) - real())).toBeLessThan(60_000)
+    } finally {
+      fast.mockRestore()
+    }
+    expect((await own.get('/readyz')).status).toBe(200)
+    expect((await own.get(QUESTION, key, headers)).status).toBe(200)
+    expect(await own.accounts.reconcile()).toMatchObject({ credits: 2, discrepancies: [] })
   })
 
   notInQuick(

@@ -123,7 +123,6 @@ async function answer(context: Context, { options, tls, log, file }: Serving): P
       upgradeUrl: options.upgrade_url ?? config.upgrade_url,
       limits: connectionLimits(options, tls !== undefined),
       log: { level: options.log_level, write: line => log.add(line) },
-      now: () => world.now().getTime(),
     })
     let reloaded = Promise.resolve()
     const forget = world.onReload?.(() => {

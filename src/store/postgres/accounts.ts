@@ -47,6 +47,9 @@ const LONGEST_SLEEP = 200
 /** How long the answer to one batch is waited for: longer than the database waits for an account, and no minute. */
 const CHARGE_MS = 12_000
 const MOST_NAMES = 100_000
+/** The database's clock is read this often, and a machine may differ from it by this much, in milliseconds. */
+const CLOCK_MS = 60_000
+const MOST_AHEAD = 60_000
 
 export interface OpenPostgresAccounts {
   /** Make the tables where there are none. */
@@ -65,7 +68,7 @@ export async function openPostgresAccounts(
   const database = await Database.open(address)
   try {
     await prepareSchema(database, { ...booksIn(partitions), ...(made && { made }) }, { make })
-    return new PostgresAccounts(database)
+    return new PostgresAccounts(database, await readClock(database))
   } catch (error) {
     await database.close()
     throw error
@@ -104,10 +107,22 @@ export class PostgresAccounts implements Accounts {
   readonly #names = new Map<number, string>()
   /** The last batch of charges could not be written. */
   #failed = false
+  #clock: Clock
 
-  constructor(database: Database) {
+  constructor(database: Database, clock: Clock) {
     this.location = database.location
     this.#db = database
+    this.#clock = clock
+  }
+
+  /** By the database's clock, whatever this machine's clock says or is set to meanwhile. */
+  now(): number {
+    const { at, monotonic } = this.#clock
+    return Math.round(at + (performance.now() - monotonic))
+  }
+
+  get clockAhead(): number {
+    return Date.now() - this.now()
   }
 
   get pool(): PoolState {
@@ -196,6 +211,7 @@ export class PostgresAccounts implements Accounts {
    */
   async charge(charges: readonly Charge[]): Promise<Charged[]> {
     if (charges.length === 0) return []
+    if (performance.now() - this.#clock.monotonic > CLOCK_MS) await this.#readClock().catch(() => {})
     // Where the database is known to be away, nobody waits for it.
     const deadline = performance.now() + (this.#failed ? 0 : PATIENCE)
     for (let again = false, longest = 10; ; again = true, longest = Math.min(2 * longest, LONGEST_SLEEP)) {
@@ -255,7 +271,16 @@ export class PostgresAccounts implements Accounts {
     return this.#onLedger(replaced)
   }
 
+  /** Throws Busy where this machine's clock is more than a minute off: its answers, certificates and logs would be wrong. */
   async check(): Promise<void> {
+    await this.#readClock()
+    const ahead = Math.round(this.clockAhead / 1000)
+    if (Math.abs(ahead) * 1000 > MOST_AHEAD) {
+      const direction = ahead > 0 ? 'ahead of' : 'behind'
+      throw new Busy(
+        `the clock of this machine is ${Math.abs(ahead)} seconds ${direction} that of ${this.location}; set it, by NTP for instance`,
+      )
+    }
     const [state] = await this.#db.query<{ standby: boolean; fsync: string }>(STATE)
     if (state!.standby) throw new Busy(`${this.location} cannot be written just now: it is a standby`)
     if (state!.fsync !== 'on') throw new StorageError(`${this.location} does not sync its commits (fsync is off)`)
@@ -268,6 +293,10 @@ export class PostgresAccounts implements Accounts {
 
   close(): Promise<void> {
     return this.#db.close()
+  }
+
+  async #readClock(): Promise<void> {
+    this.#clock = await readClock(this.#db)
   }
 
   /** All of the ledger may be looked at. How many lines its rows have is not known: code would be compiled for a few. */
@@ -304,6 +333,24 @@ export class PostgresAccounts implements Accounts {
       return name
     })
   }
+}
+
+/** A time of the database, in milliseconds since 1970, and the moment of this process at which it was read. */
+interface Clock {
+  at: number
+  monotonic: number
+}
+
+/** Half of the way there and back is added to what the database says. */
+async function readClock({ query }: Database): Promise<Clock> {
+  const asked = performance.now()
+  const [row] = await query<{ at: number }>(
+    'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at',
+    [],
+    CHARGE_MS,
+  )
+  const monotonic = performance.now()
+  return { at: row!.at + (monotonic - asked) / 2, monotonic }
 }
 
 /** Whether it may pass, or be set right while a server runs. */

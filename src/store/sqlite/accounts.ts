@@ -91,6 +91,7 @@ function accountsIn(db: Session): Accounts {
 
   return {
     location,
+    now: Date.now,
     version: () =>
       patiently(() => `${db.get<{ data_version: number }>('PRAGMA data_version')!.data_version}.${changes}`),
     secret: () => patiently(() => db.get<{ secret: Buffer }>(SECRET)!.secret),
