@@ -140,13 +140,16 @@ export async function openPuller({
     import('./feeds/read.js'),
     import('./load/import.js'),
   ])
-  return writing({ ...choice, wait }, async (store, writer) => {
+  return writing({ ...choice, wait }, async (store, writer): Promise<Puller> => {
     const importer = await Importer.begin(store, readFile, writer, { wait })
     // Of an older file, that was brought up to date on the way.
     if ((await store.definitions()) === UNDERIVED) await importer.rebuild()
     return {
       pull: (source, request, options) => pull(store, source, request, { ...options, now }),
-      close: () => store.unlock(writer).finally(() => store.close()),
+      close: () => importer.close(),
+      get finished() {
+        return importer.finished
+      },
     }
   })
 }
@@ -159,7 +162,7 @@ interface WriteChoice extends DatabaseChoice {
 }
 
 /** The one who pulls into a database, until it is closed. */
-export interface Puller {
+export interface Puller extends Pick<Importer, 'finished'> {
   pull(source: PageSource, request: PullRequest, options?: PullOptions): Promise<PullReport>
   close(): Promise<void>
 }
@@ -427,6 +430,7 @@ export async function openService({
     stamp: series => bands('pro').stamp(series),
     today,
     newestDay: () => derived.newestDay(),
+    waiting: () => bands('pro').waiting(),
     async check() {
       checkPlace()
       await readSomething(store, derived)

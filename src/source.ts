@@ -135,6 +135,12 @@ export interface KnownTicker {
   lack: Words | null
 }
 
+/** How many fields wait for an import, and since when (ISO time, UTC; null: not known). */
+export interface WaitingFields {
+  fields: number
+  since: string | null
+}
+
 /** The fields of a question: those that were named, or all of the plan but those that are left out. */
 export async function fieldsFor(
   source: Pick<Source, 'granted'>,

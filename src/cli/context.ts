@@ -150,7 +150,7 @@ export class Context {
     const [{ databasePath }, { openImporter }] = await Promise.all([import('../open/where.js'), import('../open.js')])
     if (!make && !existsSync(databasePath(this.choice)))
       throw new NotFound(`there is no database at ${databasePath(this.choice)}; bands import FILE makes one.`)
-    return this.closing(await openImporter({ ...this.choice, wait, threads: this.config.threads }))
+    return this.#writing(await openImporter({ ...this.choice, wait, threads: this.config.threads }))
   }
 
   /** The server that events are pulled from: the database is another matter here. Throws InvalidParameter for none. */
@@ -174,7 +174,21 @@ export class Context {
   /** The database that is pulled into, made if it is missing. Throws Busy when another process writes to it. */
   async puller({ wait = false } = {}): Promise<Puller> {
     const { openPuller } = await import('../open.js')
-    return this.closing(await openPuller({ ...this.choice, wait, now: () => this.world.now() }))
+    return this.#writing(await openPuller({ ...this.choice, wait, now: () => this.world.now() }))
+  }
+
+  /** Closes a writer when the run ends, and says what it has finished of a killed import. */
+  #writing<Writing extends Closed & Pick<Importer, 'finished'>>(writing: Writing): Writing {
+    const close = async (): Promise<void> => {
+      await writing.close()
+      if (writing.finished === null) return
+      const { tickers, sectors, since } = writing.finished
+      const from = since === null ? '' : `, waiting since ${since}`
+      const what = `${count(tickers, 'ticker')} and ${count(sectors, 'sector')}${from}`
+      await this.remark(`finished what a killed import had left: derived the fields of ${what}.`)
+    }
+    this.closing({ close })
+    return writing
   }
 
   /** Naming the database says nothing here about who is asked. */

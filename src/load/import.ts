@@ -1,4 +1,14 @@
-import { BadData, counted, InvalidParameter, NotFound, NotWritten, parameter, remedy, sentence } from '../errors.js'
+import {
+  BadData,
+  BandsError,
+  counted,
+  InvalidParameter,
+  NotFound,
+  NotWritten,
+  parameter,
+  remedy,
+  sentence,
+} from '../errors.js'
 import { SHOWN } from '../feeds/bars.js'
 import type { Input, ReadResult, Remark, TickerBars, TickerFacts, Warning } from '../feeds/feed.js'
 import { FIELDS } from '../fields/index.js'
@@ -102,6 +112,13 @@ function* partsOf(tickers: readonly SourcedBars[], choices: string): Generator<B
   }
 }
 
+/** How many tickers and sectors a killed import left without their fields, and since when (ISO time; null: not known). */
+export interface Finished {
+  tickers: number
+  sectors: number
+  since: string | null
+}
+
 /** What an importer works with. */
 interface Tools {
   open: () => Promise<Store>
@@ -123,6 +140,8 @@ export class Importer {
   #store: Store | null = null
   readonly #with: Tools
   readonly #run = new Run()
+  #left: Finished | null = null
+  #finished: Finished | null = null
 
   private constructor(tools: Tools) {
     this.#with = tools
@@ -141,6 +160,8 @@ export class Importer {
     await takePlace(store, writer, { wait })
     const importer = new Importer({ open: async () => store, read, writer, threads, settles })
     importer.#store = store
+    const { none, tickers, sectors, since } = await Behind.in(store)
+    if (!none) importer.#left = { tickers: tickers.size, sectors: sectors.size, since }
     return importer
   }
 
@@ -305,14 +326,21 @@ export class Importer {
     return true
   }
 
+  /** The work of a killed import that this one has finished; null while there is none. */
+  get finished(): Finished | null {
+    return this.#finished
+  }
+
   /** Every ticker of which anything is here: bars, facts, or pages of a server. */
   async tickers(): Promise<string[]> {
     return this.#store === null ? [] : this.store.names()
   }
 
+  /** Derives first what a killed import left, if nothing else did. */
   async close(): Promise<void> {
     this.#run.close()
     try {
+      if (this.#left !== null) await this.#finish()
       await this.#store?.unlock(this.#with.writer)
     } catch (error) {
       // On a full disk the name of who was writing stays. The lock does not, and the next one takes the place.
@@ -451,14 +479,26 @@ export class Importer {
     return { reports, barless, doubts }
   }
 
+  /** The work that this importer began for has ended, so a failure here is none of that: the next writer tries again. */
+  async #finish(): Promise<void> {
+    try {
+      if ((await this.store.definitions()) === DEFINITIONS_VERSION) await this.#settle({})
+    } catch (error) {
+      if (!(error instanceof BandsError)) throw error
+    }
+  }
+
   /** Records anew what is behind, a step a transaction. */
   async #settle({ onProgress }: Pick<ImportOptions, 'onProgress'>): Promise<void> {
     if (this.#with.settles === false) return
+    const left = this.#left
+    // Who stops this is not kept waiting by another attempt at the end.
+    this.#left = null
     const behind = await Behind.in(this.store)
-    if (behind.none) return
     for await (const { amendments, what, done, of } of settlements(this.store, behind)) {
       onProgress?.({ file: what, stage: 'settling', done, of, rows: 0 })
       await this.store.write({ amendments, unsettled: behind.keys }, DEFINITIONS_VERSION)
     }
+    this.#finished ??= left
   }
 }

@@ -204,12 +204,13 @@ function keptChecks(found: Omit<Inspection, 'journal' | 'faults'>, patience: Wor
   ]
 }
 
-function importsCheck({ steps, files }: Behind): Check {
+function importsCheck({ steps, files, since }: Behind): Check {
   const [part] = files
   // What stands on facts is not answered while a step is left.
   if (steps > 0) {
     const mend = sentence`wait for it; if none is running: ${remedy('rebuild')}`
-    return warn('imports', `one is not finished (${steps} steps)`, mend)
+    const from = since === null ? '' : ` since ${since}`
+    return warn('imports', `one is not finished (${steps} steps): fields wait${from}`, mend)
   }
   if (part === undefined) return ok('imports', 'finished')
   const what = `${part.tickers} of the ${part.of} tickers of ${part.file} are loaded`

@@ -223,6 +223,8 @@ export async function* exportSeries(cache: Cache, filter: ExportFilter = {}): As
     for (const timeframe of chosenTimeframes(filter)) {
       const { days } = await cache.series(ticker, timeframe)
       const panel = await cache.panel(ticker, timeframe, made, sectors)
+      // An import may have begun since the first row.
+      await cache.checkFinished(made)
       const codesOf = async (name: string, lag?: number): Promise<Uint8Array> => {
         const { record, bars } = await cache.view(ticker, timeframe, name, lag)
         return bandsByBar(record!, bars)

@@ -18,6 +18,7 @@ import {
   type Source,
   type StatesQuery,
   type StaysQuery,
+  type WaitingFields,
   type WhyEmpty,
 } from '../source.js'
 import { afterOf, entitle, entitleAftermath, eventsPage, grantedFields, planOf } from '../tiers.js'
@@ -82,6 +83,13 @@ export class Local extends Cache implements Source, PricedSource {
       fields: granted.filter(field => !behind.waits(field)),
       omitted: waiting.map(({ name }) => ({ field: name, why: behind.why })),
     }
+  }
+
+  /** null: no field waits for an import. */
+  async waiting(): Promise<WaitingFields | null> {
+    const behind = await Behind.in(this.store)
+    const fields = this.fieldSet.all.filter(field => behind.waits(field)).length
+    return fields === 0 ? null : { fields, since: behind.since }
   }
 
   async whyEmpty(query: HistoryQuery): Promise<WhyEmpty> {

@@ -106,6 +106,11 @@ export class Prices {
       : field.classify(
           await kept(`panel ${field.needs}`, () => this.#cache.panel(ticker, timeframe, [field], this.#sectors)),
         )
+    // An import may have begun between the two.
+    if (field.needs !== 'bars') {
+      const unsettled = await this.#cache.store.unsettled()
+      await this.#cache.checkSettled({ entry: { ticker }, unsettled }, name)
+    }
     if (view.bars !== series.days.length || view.days.length !== codes.length)
       throw new Busy(`${ticker} was imported anew while it was being read; try again`)
     const from = countUpTo(view.days, planOf(this.#cache.tier).rangeStart(today))

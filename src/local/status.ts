@@ -27,6 +27,8 @@ export interface Status {
   as_of: string | null
   /** Tickers and sectors that an import has yet to record anew, because it runs or was stopped. */
   unfinished: number
+  /** When fields began to wait for that (ISO time, UTC); absent where none waits, or it is not known. */
+  unfinished_since?: string
   /** Files of which only the first tickers are loaded, because their import runs or was stopped; absent where none is. */
   part_loaded?: { file: string; tickers: number; of: number; since: string }[]
   bars: number
@@ -118,6 +120,7 @@ export async function status(cache: Cache): Promise<Status> {
     definitions_current: definitions === DEFINITIONS_VERSION,
     as_of: dateOf(asOf),
     unfinished: behind.steps,
+    ...(behind.since !== null && { unfinished_since: behind.since }),
     ...(behind.files.length > 0 && { part_loaded: behind.files.map(({ content: _digest, ...part }) => part) }),
     bars: tickers.reduce((sum, ticker) => sum + ticker.bars, 0),
     events: tickers.reduce((sum, ticker) => sum + ticker.events, 0),

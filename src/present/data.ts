@@ -143,14 +143,14 @@ function sourceText(source: string, from: number, bars: number, of: number): str
 }
 
 function statusNotes(found: Status): string[] {
-  const { bytes, schema_version, as_of, unfinished, part_loaded = [], tickers } = found
+  const { bytes, schema_version, as_of, unfinished, unfinished_since: since, part_loaded = [], tickers } = found
   const [gap] = tickers
     .flatMap(({ ticker, gaps }) => gaps.map(found => ({ ticker, ...found })))
     .sort((a, b) => b.days - a.days)
   return compact([
     compact([`${(bytes / 1e6).toFixed(1)} MB`, `schema ${schema_version}`, definitionsText(found)]).join(', '),
     unfinished > 0 &&
-      `an import is not finished (${count(unfinished, 'step')}); if none is running, bands rebuild finishes it`,
+      `an import is not finished (${count(unfinished, 'step')}), fields wait${since === undefined ? '' : ` since ${since}`}; if none is running, the next write or bands rebuild finishes it`,
     ...part_loaded.map(
       ({ file, tickers, of }) =>
         `${whole(tickers)} of ${count(of, 'ticker')} of ${file} are loaded; if no import is running, the same again goes on, and bands rebuild leaves it at that`,

@@ -7,7 +7,7 @@ import type { Tier } from '../model/terms.js'
 import { MAX_LIMIT, parametersOf, parseEvents, parseOversold } from '../params/questions.js'
 import { emptyNote } from '../present/empty.js'
 import { emptyScanNote } from '../present/events.js'
-import type { Source } from '../source.js'
+import type { Source, WaitingFields } from '../source.js'
 import { entitle, eventsCost, OVERSOLD_COST } from '../tiers.js'
 import { EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
 import { Coded } from './encoding.js'
@@ -37,6 +37,8 @@ export interface Service {
   today(): Promise<Day>
   /** Of the newest bar of all; null where there is none. */
   newestDay(): Promise<Day | null>
+  /** Fields that wait for an import; null: none does. */
+  waiting(): Promise<WaitingFields | null>
   /** Throws when the data cannot be read. */
   check(): Promise<void>
   close(): Promise<void>

@@ -7,6 +7,7 @@ import { redacted } from '../accounts/key.js'
 import { printable } from '../errors.js'
 import type { Day } from '../model/day.js'
 import { TIER_NAMES } from '../model/terms.js'
+import type { WaitingFields } from '../source.js'
 import { LOG_LEVELS, type LogLevel, type ServerOptions } from './options.js'
 
 /** What the log says of a request. */
@@ -86,6 +87,7 @@ const UNKNOWN_ROUTE = 'unknown'
 interface DataSeen {
   version(): Promise<string>
   newestDay(): Promise<Day | null>
+  waiting(): Promise<WaitingFields | null>
 }
 
 /** Seconds. */
@@ -176,8 +178,8 @@ export class Metrics {
     this.#looks.push(() => gauge.set(ahead()! / 1000))
   }
 
-  /** Reports which version of the data is queried, and the day of its newest bar. */
-  watchData({ version, newestDay }: DataSeen): void {
+  /** Reports which version of the data is queried, the day of its newest bar, and for how long fields have waited. */
+  watchData({ version, newestDay, waiting }: DataSeen): void {
     const up = this.#gauge('bands_data_up', 'Whether the data could be looked at: 1, or 0.')
     const day = this.#gauge('bands_data_newest_day_timestamp_seconds', 'The day of the newest bar, at 0:00 UTC.')
     const since = this.#gauge(
@@ -185,13 +187,18 @@ export class Metrics {
       'When this version of the data was first seen here.',
     )
     let seen = ''
-    const look = inTime(() => Promise.all([version(), newestDay()]))
+    const waits = this.#gauge(
+      'bands_data_fields_waiting_seconds',
+      'For how long fields have waited for an import of facts; 0 where none waits, NaN where that is not known.',
+    )
+    const look = inTime(() => Promise.all([version(), newestDay(), waiting()]))
     this.#looks.push(async () => {
       try {
-        const [now, newest] = await look()
+        const [now, newest, waitingFields] = await look()
         if (now !== seen) since.set(Date.now() / 1000)
         seen = now
         if (newest !== null) day.set(newest * 86_400)
+        waits.set(waitingFields === null ? 0 : (secondsOf(waitingFields) ?? Number.NaN))
         up.set(1)
       } catch {
         up.set(0)
@@ -238,6 +245,11 @@ function processMetrics(): Registry {
     collectDefaultMetrics({ register: ofProcess })
   }
   return ofProcess
+}
+
+/** For how many seconds fields have waited; null: not known. */
+export function secondsOf({ since }: WaitingFields): number | null {
+  return since === null ? null : Math.max(0, Math.round((Date.now() - Date.parse(since)) / 1000))
 }
 
 /** The longest that a scrape waits for a database, in milliseconds: whoever scrapes gives up after ten seconds. */

@@ -118,8 +118,10 @@ export function found(description: string, schema: string, examples: Record<stri
   return { description, headers: headers(OF_ANSWERS), content }
 }
 
-export function status(description: string, word: string): ResponseObject {
-  const schema = { type: 'object', properties: { status: { type: 'string', const: word } }, required: ['status'] }
+/** @param more properties that may be there beside the word */
+export function status(description: string, word: string, more: Schema = {}): ResponseObject {
+  const properties = { status: { type: 'string', const: word }, ...more }
+  const schema = { type: 'object', properties, required: ['status'] }
   const examples = { [word]: { summary: description, value: { status: word } } }
   return { description, headers: headers([REQUEST_ID]), content: { 'application/json': { schema, examples } } }
 }

@@ -155,9 +155,24 @@ function readiness(): Operation {
     ...health(),
     operationId: 'readiness',
     summary: 'Whether the server can answer',
-    description: 'Looks whether the data can be read and charges be written, and the server is not about to stop.',
-    responses: { 200: status('The server can answer.', 'ready'), ...refused(405, 408, 414, 431, 503) },
+    description:
+      'Looks whether the data can be read and charges be written, and the server is not about to stop. While fields wait for an import of facts, questions about them get 503, and `waiting` says for how long they have waited.',
+    responses: {
+      200: status('The server can answer.', 'ready', { waiting: WAITING }),
+      ...refused(405, 408, 414, 431, 503),
+    },
   }
+}
+
+/** Fields that wait for an import of facts; absent where none does. */
+const WAITING: Schema = {
+  type: 'object',
+  properties: {
+    fields: { type: 'integer', description: 'How many fields wait.' },
+    since: { type: ['string', 'null'], description: 'When they began to wait; null where that is not known.' },
+    seconds: { type: ['integer', 'null'], description: 'The same as a number of seconds.' },
+  },
+  required: ['fields', 'since', 'seconds'],
 }
 
 /** What is said of the values of a parameter beside their schema, by its name. */

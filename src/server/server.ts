@@ -26,7 +26,7 @@ import { QUESTIONS, type Service } from './answers.js'
 import { Connections } from './connections.js'
 import { isPreflight, preflightHeaders } from './cors.js'
 import { Coded, type HeaderList, type Outgoing } from './encoding.js'
-import { Log, Metrics } from './log.js'
+import { Log, Metrics, secondsOf } from './log.js'
 import { type Certificate, type ServerOptions, type Settings, settingsOf } from './options.js'
 import { Questions } from './questions.js'
 import {
@@ -223,7 +223,8 @@ function openRoutes(
       async answer() {
         if (requests.isClosing) throw new Unavailable('The server is shutting down.')
         await service.check()
-        return json(200, { status: 'ready' })
+        const waiting = await service.waiting()
+        return json(200, { status: 'ready', ...(waiting && { waiting: { ...waiting, seconds: secondsOf(waiting) } }) })
       },
     },
     '/metrics': {

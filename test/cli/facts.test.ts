@@ -480,11 +480,25 @@ describe('a simulated sector', () => {
     expect((await ask('now SIM0001')).out).toContain(line)
     expect((await ask('changes')).out).toContain(line)
     expect((await ask('changes --csv -q')).err).toContain(line)
-    expect((await ask('export events')).code).toBe(8)
-    expect((await ask('now SIM0001 --field growth_zone')).code).toBe(8)
+    const field = 'growth_zone'
+    const named = ['events', 'tally', 'transitions', 'explain', 'show', 'study'].map(name => `${name} SIM0001 ${field}`)
+    const doors = [
+      ...named,
+      `backtest SIM0001 --when "${field} = stable" --hold 5`,
+      `sweep SIM0001 --fields ${field}`,
+      `screen "${field} = stable"`,
+      `changes --fields ${field}`,
+      `changes --when "${field} = stable" --since 2010-01-01`,
+      `now SIM0001 --field ${field}`,
+      ...['events', 'series'].flatMap(what => [`export ${what}`, `export ${what} --field ${field}`]),
+      `check lookahead SIM0001 --fields ${field}`,
+      `check recursion SIM0001 --fields ${field}`,
+    ]
+    for (const line of doors) expectEnd(await ask(line), 8, 'waits for an import to be finished')
     expect((await ask('status')).out).toContain('bands rebuild finishes it')
-    await ask('rebuild')
+    expectEnd(await ask('remove NOTHING'), 3, 'finished what a killed import had left: derived the fields of 1 ticker')
     expect((await document('now SIM0001')).states).toHaveLength(21)
+    expect((await ask('remove NOTHING')).err).not.toContain('finished')
   })
 
   test('refuses --facts with --load', async () => {

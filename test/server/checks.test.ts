@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeKey } from '../../src/accounts/key.js'
 import { Busy, ConfigError, StorageError } from '../../src/errors.js'
 import { type Day, formatDay, parseDay } from '../../src/model/day.js'
+import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import { openLocal } from '../../src/open.js'
 import { parseOversold } from '../../src/params/questions.js'
 import type { Service } from '../../src/server/answers.js'
@@ -213,6 +214,33 @@ describe('paths and methods', () => {
     expect((await served.accounts.used(id, Date.now())).day).toBe(2)
     await served.accounts.revoke(identity, new Date().toISOString())
     expect((await served.get(QUESTION, key)).status).toBe(401)
+    await served.stop()
+    own.remove()
+  })
+
+  it('says for how long fields have waited for an import, and refuses questions about them until then', async () => {
+    const own = await simulatedGround({ count: 1 })
+    const served = await serve(own)
+    const key = await served.key('pro')
+    const field = '/v1/events?ticker=SIM0001&field=growth_zone'
+    const metric = async () =>
+      Number(/^bands_data_fields_waiting_seconds (.*)$/m.exec((await served.get('/metrics')).text)?.[1])
+    expect((await served.get(field, key)).status).toBe(200)
+    expect([(await served.get('/readyz')).json(), await metric()]).toEqual([{ status: 'ready' }, 0])
+    const store = openSqlite(own.db, { readonly: false })
+    const since = new Date(Date.now() - 3_600_000).toISOString()
+    await store.write({ unsettled: ['ticker SIM0001', `since ${since}`] }, DEFINITIONS_VERSION)
+    const refused = await served.get(field, key)
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5'])
+    expect((await served.get(QUESTION, key)).status).toBe(200)
+    const ready = await served.get('/readyz')
+    expect(ready.json()).toMatchObject({ status: 'ready', waiting: { fields: 12, since } })
+    for (const seconds of [Number(JSON.parse(ready.text).waiting.seconds), await metric()])
+      expect(seconds).toBeGreaterThan(3_500)
+    await store.write({ unsettled: [] }, DEFINITIONS_VERSION)
+    await store.close()
+    expect((await served.get(field, key)).status).toBe(200)
+    expect([(await served.get('/readyz')).json(), await metric()]).toEqual([{ status: 'ready' }, 0])
     await served.stop()
     own.remove()
   })
