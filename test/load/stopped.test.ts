@@ -141,7 +141,7 @@ describe('an import that is stopped between two writes', () => {
     await run(db, path, {}, 2)
     const store = openSqlite(db, { readonly: true })
     const source = new Local(store, 'pro', null)
-    expect(await source.granted()).toEqual({ fields: FIELDS, waiting: [] })
+    expect(await source.granted()).toEqual({ fields: FIELDS, omitted: [] })
     const stamp = () => source.stamp([{ ticker: 'T000', timeframe: 'daily', field: 'growth_zone' }])
     const before = await stamp()
     await run(db, path)

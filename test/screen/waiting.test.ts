@@ -1,17 +1,23 @@
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { BandsClient } from '../../src/client.js'
-import { Busy } from '../../src/errors.js'
+import { Busy, worded } from '../../src/errors.js'
 import { BUILT_IN, FIELDS } from '../../src/fields/index.js'
+import type { Importer } from '../../src/load/import.js'
+import { databaseChecks } from '../../src/local/doctor.js'
 import { Local } from '../../src/local/local.js'
+import { status } from '../../src/local/status.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import type { Tier } from '../../src/model/terms.js'
 import { parseChanges } from '../../src/params/questions.js'
 import { changes } from '../../src/screen/screen.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import type { Lists, Mark } from '../../src/source.js'
+import { openSqlite } from '../../src/store/sqlite/data.js'
 import { openSqliteLists } from '../../src/store/sqlite/lists.js'
 import type { Store } from '../../src/store/store.js'
-import { loadedStore, temporaryFolder } from '../support/store.js'
+import { emptyImporter, importerOf, loadedStore, sourced, temporaryFolder } from '../support/store.js'
 
 const END = 20_000
 const BEGIN = END - 60
@@ -67,7 +73,12 @@ it('an answer of --since last leaves out fields that wait, names them, and repor
   for (const day of [BEGIN + 20, BEGIN + 40]) during.push(await last(store, lists, { day }))
   const why = 'waits for an import to be finished since 2024-01-02T03:04:05.000Z'
   for (const { omitted } of during) expect(omitted).toEqual(ON_FACTS.map(field => ({ field, why })))
+  const since = SINCE.slice('since '.length)
+  expect((await status(new Local(store, null, null))).unfinished_since).toBe(since)
+  const imports = databaseChecks(store.location).find(({ name }) => name === 'imports')!
+  expect([imports.outcome, worded(imports.detail)]).toEqual(['warn', expect.stringContaining(`since ${since}`)])
   await waits()
+  expect(await status(new Local(store, null, null))).not.toHaveProperty('unfinished_since')
   const after = await last(store, lists, { day: END })
   expect(after).not.toHaveProperty('omitted')
   const found = [...during, after].flatMap(({ changes }) => changes.map(nameOf))
@@ -97,6 +108,67 @@ it('the first answer, one to a tier, and a ticker that is new lose no change of 
   const missing = (await all(store, begin)).filter(name => !names.includes(name))
   expect(missing).toEqual([])
 })
+
+const WRITERS: readonly ((importer: Importer) => Promise<unknown>)[] = [
+  importer => importer.remove('NOTHING'),
+  async () => {},
+  importer => importer.removeAfter('NOTHING', BEGIN),
+  importer => importer.rebuild(),
+  importer => importer.rename('NOTHING', 'ELSE'),
+]
+
+it('an import of facts that dies at any write is finished by the next writer, and no change is lost', async () => {
+  const folder = temporaryFolder()
+  const before = await emptyImporter(folder)
+  await before.put(TICKERS.map(sourced))
+  const begun = openSqliteLists(join(folder, 'bands.lists.db'))
+  await last(before.store, begun, { day: BEGIN })
+  await begun.close()
+  await before.close()
+  let left = 0
+  for (let dies = 1; ; dies++) {
+    const here = temporaryFolder()
+    for (const name of ['bands.db', 'bands.lists.db']) copyFileSync(join(folder, name), join(here, name))
+    const lists = openSqliteLists(join(here, 'bands.lists.db'))
+    const marks = await lists.seen('')
+    const [died, waited] = [await importDying(here, dies), dies > 1]
+    const store = openSqlite(join(here, 'bands.db'), { readonly: false })
+    const told = [await last(store, lists, { day: END })]
+    const importer = await importerOf(store)
+    if (died) await WRITERS[dies % WRITERS.length]!(importer)
+    await importer.close()
+    expect(importer.finished !== null, `at write ${dies}`).toBe(died && waited)
+    const after = openSqlite(join(here, 'bands.db'), { readonly: true })
+    told.push(await last(after, lists, { day: END }))
+    expect(told.map(({ omitted }) => omitted !== undefined)).toEqual([died && waited, false])
+    const names = told.flatMap(({ changes }) => changes.map(nameOf))
+    expect(names.sort(), `at write ${dies}`).toEqual(await all(after, marks))
+    await after.close()
+    await lists.close()
+    left += told[1]!.changes.length
+    if (!died) break
+    expect(dies).toBeLessThan(100)
+  }
+  expect(left).toBeGreaterThan(50)
+})
+
+/** Imports facts, and dies at a write, counted from 1; false where there are not as many. */
+async function importDying(folder: string, dies: number): Promise<boolean> {
+  const store = openSqlite(join(folder, 'bands.db'), { readonly: false })
+  let writes = 0
+  const write: Store['write'] = async (batch, definitions) => {
+    if (++writes >= dies) throw new Error('killed')
+    await store.write(batch, definitions)
+  }
+  const importer = await importerOf(Object.assign(Object.create(store) as Store, { write }))
+  const facts = TICKERS.flatMap(ticker => ticker.facts)
+  const died = await importer.putFacts(facts, { file: 'facts', format: 'simulated' }).then(
+    () => false,
+    () => true,
+  )
+  await importer.close()
+  return died
+}
 
 it('the library answers now without the fields that wait, and refuses one that is named', async () => {
   const { store, waits } = await loaded()
