@@ -54,6 +54,46 @@ describe('the lists of a user', () => {
     expect(await lists.seen('')).toEqual([mark('A', 'daily', 3)])
   })
 
+  it('keep a mark for a field that stays behind, until it is at the mark of its ticker, and forget it with the list', async () => {
+    const lists = listsIn(temporaryFolder())
+    const day = (day: number, field?: string): Mark => ({ ...mark('A', 'daily', day), ...(field && { field }) })
+    await lists.add('tech', ['A'])
+    await lists.see('tech', [day(10)])
+    await lists.see('tech', [day(20), day(10, 'growth_zone'), day(10, 'valuation_zone')])
+    const both = [day(20), day(10, 'growth_zone'), day(10, 'valuation_zone')]
+    expect(await lists.seen('tech')).toEqual(both)
+    // An answer that was late, and one that left out another field.
+    await lists.see('tech', [day(15), day(9, 'growth_zone'), day(9, 'valuation_zone')])
+    expect(await lists.seen('tech')).toEqual(both)
+    await lists.see('tech', [day(15), day(10, 'growth_zone')])
+    expect(await lists.seen('tech')).toEqual([day(20), day(10, 'growth_zone'), day(15, 'valuation_zone')])
+    await lists.renameTicker('A', 'B')
+    expect((await lists.seen('tech')).map(({ ticker }) => ticker)).toEqual(['B', 'B', 'B'])
+    await lists.renameTicker('B', 'A')
+    await lists.see('tech', [day(20)])
+    expect(await lists.seen('tech')).toEqual([day(20)])
+    await lists.see('tech', [day(30), day(20, 'growth_zone')])
+    await lists.remove('tech')
+    expect(await lists.seen('tech')).toEqual([])
+  })
+
+  it('read the marks of an older file, and bring them up to date', async () => {
+    const path = join(temporaryFolder(), 'bands.lists.db')
+    const older = { ...LISTS, migrations: LISTS.migrations.slice(0, 1) }
+    const db = new Session(path, openForWriting(path, older), older)
+    db.run("INSERT INTO seen VALUES ('', 'A', 'daily', 5)")
+    db.close()
+    const reading = openSqliteListsForReading(path)!
+    expect(await reading.seen('')).toEqual([mark('A', 'daily', 5)])
+    await reading.close()
+    expect(verifyLists(path).damages).toEqual([])
+    const lists = openSqliteLists(path)
+    onTestFinished(() => lists.close())
+    const behind = { ...mark('A', 'daily', 5), field: 'growth_zone' }
+    await lists.see('', [mark('A', 'daily', 7), behind])
+    expect(await lists.seen('')).toEqual([mark('A', 'daily', 7), behind])
+  })
+
   it('forget with a list what was told of it under any narrowing and beside others, and nothing else', async () => {
     const path = join(temporaryFolder(), 'bands.lists.db')
     const lists = openSqliteLists(path)
@@ -136,10 +176,12 @@ describe('the lists of a user', () => {
     const db = new Session(path, openForWriting(path, LISTS), LISTS)
     db.run("UPDATE lists SET condition = 'rsi_zone = oversold'")
     db.run("INSERT INTO seen VALUES ('gone', 'A', 'daily', 1)")
+    db.run("INSERT INTO seen_fields VALUES ('lost', 'A', 'daily', 'growth_zone', 1)")
     db.close()
     expect(verifyLists(path).damages.map(({ what }) => what)).toEqual([
       'the list tech has a condition and tickers',
       'what was told of gone is of no list',
+      'what was told of lost is of no list',
     ])
   })
 })

@@ -205,14 +205,18 @@ const INTO_SEEN = 'INSERT OR REPLACE INTO seen (list, ticker, timeframe, day) VA
 const INTO_FIELDS = 'INSERT OR REPLACE INTO seen_fields (list, ticker, timeframe, field, day) VALUES (?, ?, ?, ?, ?)'
 const OUT_OF_FIELDS = 'DELETE FROM seen_fields WHERE list = ? AND ticker = ? AND timeframe = ? AND field = ?'
 
-/** Finds rows that belong to no list, for verify. */
-export const STRANGE_LISTS = `
+/** Finds rows that belong to no list, for verify. @param schema of the file: an older one has fewer tables */
+export function strangeLists(schema: number): string {
+  const tables = MARKS.slice(0, schema < WITH_FIELDS ? 1 : 2)
+  const marks = `(${tables.map(table => `SELECT list FROM ${table}`).join(' UNION ALL ')})`
+  return `
   SELECT 'the list ' || name || ' has a condition and tickers' AS what FROM lists
     WHERE condition IS NOT NULL AND EXISTS (SELECT 1 FROM list_tickers WHERE list = name)
   UNION ALL SELECT 'a list has no name' FROM lists WHERE name = ''
-  UNION ALL SELECT 'what was told of ' || ${LISTS_OF} || ' is of no list' FROM seen
+  UNION ALL SELECT 'what was told of ' || ${LISTS_OF} || ' is of no list' FROM ${marks}
     WHERE ${LISTS_OF} <> '' AND (SELECT count(*) FROM lists WHERE ${isOf('name')})
       < 1 + length(${LISTS_OF}) - length(replace(${LISTS_OF}, ',', '')) GROUP BY ${LISTS_OF}`
+}
 
 /**
  * Every look that was ever taken at the data, in a file of its own beside them: a study only reads those, and they are

@@ -10,7 +10,7 @@ import { type Damage, type SheetRow, UNDERIVED } from '../store.js'
 import { ACCOUNTS } from './accounts.js'
 import { reconciled } from './charging.js'
 import { checkWasRead, faultOf, openForReading, Session } from './connection.js'
-import { LISTS, STRANGE_LISTS, TRIALS } from './lists.js'
+import { LISTS, strangeLists, TRIALS } from './lists.js'
 import { metaDamages } from './meta.js'
 import type { DatabaseKind } from './migrations.js'
 import { keptTicker, SHEETS } from './read.js'
@@ -127,7 +127,7 @@ const STRANGE_TRIALS = `SELECT id FROM trials
 export function verifyLists(file: string): Verified {
   return verified('lists', file, LISTS, db => {
     const { rows } = db.get<{ rows: number }>('SELECT count(*) AS rows FROM lists')!
-    return { rows, whats: db.all<{ what: string }>(STRANGE_LISTS).map(({ what }) => what) }
+    return { rows, whats: db.all<{ what: string }>(strangeLists(db.schema)).map(({ what }) => what) }
   })
 }
 
