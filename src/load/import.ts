@@ -125,8 +125,6 @@ interface Tools {
   read: ReadFile
   writer: Writer
   threads?: number | undefined
-  /** Whether it records what is behind, as it does unless given; otherwise that is left to another. */
-  settles?: boolean | undefined
 }
 
 /**
@@ -155,10 +153,10 @@ export class Importer {
     store: Store,
     read: ReadFile,
     writer: Writer,
-    { wait = false, threads, settles }: Pick<Tools, 'threads' | 'settles'> & { wait?: boolean } = {},
+    { wait = false, threads }: Pick<Tools, 'threads'> & { wait?: boolean } = {},
   ): Promise<Importer> {
     await takePlace(store, writer, { wait })
-    const importer = new Importer({ open: async () => store, read, writer, threads, settles })
+    const importer = new Importer({ open: async () => store, read, writer, threads })
     importer.#store = store
     const { none, tickers, sectors, since } = await Behind.in(store)
     if (!none) importer.#left = { tickers: tickers.size, sectors: sectors.size, since }
@@ -490,7 +488,6 @@ export class Importer {
 
   /** Records anew what is behind, a step a transaction. */
   async #settle({ onProgress }: Pick<ImportOptions, 'onProgress'>): Promise<void> {
-    if (this.#with.settles === false) return
     const left = this.#left
     // Who stops this is not kept waiting by another attempt at the end.
     this.#left = null
