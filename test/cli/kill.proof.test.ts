@@ -94,7 +94,9 @@ test('changes told and changes left are all changes, wherever an import of facts
   }
   if (rounds >= 12) expect(Math.min(...Object.values(seen))).toBeGreaterThan(0)
   if (NIGHT)
-    process.stdout.write(`${rounds} rounds, fields waited after ${seen.waiting}, ${seen.left} changes came the next time\n`)
+    process.stdout.write(
+      `${rounds} rounds, fields waited after ${seen.waiting}, ${seen.left} changes came the next time\n`,
+    )
 })
 
 const nameOf = (one: { date: string; ticker: string; timeframe: string; field: string }): string =>
