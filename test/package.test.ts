@@ -247,7 +247,7 @@ const UNCAUGHT = [
   ["await openBands({ db: '/none/such.db', tier: 'gold' })", 'tier "gold" is not one of '],
 ] as const
 
-const SAID = '21 2 bands.study/1\n'
+const SAID = '21 2 bands.study/2\n'
 
 const CONSUMER = `
 import * as bandsItself from 'bands'

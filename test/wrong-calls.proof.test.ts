@@ -85,7 +85,7 @@ function questionsOf(client: () => BandsClient | RemoteClient, of: string): Call
     fields: [],
     study: [{ ...POOL, band: 'oversold', horizon: [5], ...FEW }, { step: () => {} }],
     backtest: [BACKTEST, { step: () => {} }],
-    sweep: [{ tickers: ['SIM0001'], fields: ['rsi_zone'], horizon: [5], ...FEW }, { step: () => {} }],
+    sweep: [{ tickers: ['SIM0001'], fields: ['rsi_zone'], horizon: [5], resamples: 99 }, { step: () => {} }],
     report: [studied, { command: 'bands' }],
   }
   return Object.entries(calls).map(([name, good]) => callOf(`${of}.${name}`, client, name, good))

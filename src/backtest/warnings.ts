@@ -3,9 +3,10 @@ import { comparesLevels, rankedBy, readRank } from '../language/rank.js'
 import { formatDay, parseDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
 import type { RunOptions, Strategy } from '../params/strategy.js'
+import { LEVEL } from '../statistics/verdict.js'
 import type { Warning } from '../study/result.js'
 import { lacksDividends } from '../study/signals.js'
-import { chance, NOTHING_FOUND } from '../study/words.js'
+import { chance } from '../study/words.js'
 import { DRAWS, type Drawn } from './draws.js'
 import type { Simulation } from './portfolio.js'
 import type { Backtest, EquityStatistics, Validation } from './result.js'
@@ -52,7 +53,7 @@ export function signalsFound(simulation: Simulation): Pick<Backtest, 'signals' |
 
 /** Two tests that ask different things of the same trades. */
 function ofTests({ statistics: { probabilistic_sharpe: above }, random_entry: { p } }: Found): Warning[] {
-  if (above === null || p === null || 1 - above >= NOTHING_FOUND || p < NOTHING_FOUND) return []
+  if (above === null || p === null || 1 - above >= LEVEL || p < LEVEL) return []
   const found = `the Sharpe ratio is above 0 (probability ${chance(above)}), and random entry finds nothing (p ${chance(p)})`
   const why = 'of the signals believe random entry, whose dates have the rise of the market and the exits, too'
   return [['disputed', `${found}: ${why}`]]

@@ -139,7 +139,7 @@ const MEASURES = {
     `abnormal returns by ${ABNORMALS.join(', ')}; market with a benchmark, else none`,
   ),
   min_events: { ...MIN_EVENTS, under: 'Tests and intervals' },
-  reps: given(REPS, DEFAULT_REPS, 'shifts drawn where more than 2,000 are possible, or all'),
+  reps: given(REPS, DEFAULT_REPS, 'draws of the plain shift and of random entry (--wide), or all'),
   resamples: given(integerOf(99, MOST_DRAWS), 1999, 'draws of every bootstrap'),
   seed: SEED,
   naive: given(FLAG, false, 'add the t test that takes overlapping windows for independent, as a warning'),
@@ -281,7 +281,6 @@ export const SWEEP = {
     'correct p by bh (Benjamini-Hochberg, unless given), by (Benjamini-Yekutieli), holm, or none',
   ),
   family: given(FAMILY, 'run', 'correct for the looks of this run (unless given), or of the ledger'),
-  reps: given(integerOf(99, MOST_DRAWS), DEFAULT_REPS, 'shifts drawn where more than 2,000 are possible'),
   resamples: given(integerOf(99, MOST_DRAWS), 1000, 'draws of every bootstrap'),
   pbo_blocks: given(BLOCKS, 16, 'blocks of the overfitting test'),
   split: maybe(DATE, 'choose before this day, check from it on', {
@@ -298,7 +297,7 @@ export type SweepParams = ParamsOf<typeof SWEEP> & { tickers: readonly string[] 
 
 /** What a sweep is asked, parsed and complete. */
 export interface SweepQuery
-  extends Omit<Read<typeof SWEEP>, 'fields' | 'band' | 'horizon' | 'context' | 'context_lag' | 'reps'> {
+  extends Omit<Read<typeof SWEEP>, 'fields' | 'band' | 'horizon' | 'context' | 'context_lag'> {
   /** At least one. */
   tickers: readonly string[]
   /** Those of the catalogue, or a condition. */
@@ -310,8 +309,6 @@ export interface SweepQuery
   contexts: readonly SweepContext[]
   /** How many bars earlier conditions look at the tickers that they name; 0 unless there. */
   lag?: number
-  /** Shifts drawn where more than 2,000 are possible. */
-  reps: number | 'all'
 }
 
 export interface SweepContext {

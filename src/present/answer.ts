@@ -2,8 +2,8 @@ import type { Backtest, Trade } from '../backtest/result.js'
 import { title } from '../errors.js'
 import type { Timeframe } from '../model/terms.js'
 import { holm } from '../statistics/selection.js'
-import { type EventStudy, LEAST_UNITS, type StudyWindow, spreadOf } from '../study/result.js'
-import { NOTHING_FOUND } from '../study/words.js'
+import { LEVEL } from '../statistics/verdict.js'
+import { type EventStudy, LEAST_UNITS, type StudyWindow } from '../study/result.js'
 import type { Sweep, SweepCell } from '../sweep/result.js'
 import type { Tally } from '../tally/tally.js'
 import { compact } from './description.js'
@@ -27,13 +27,13 @@ export interface Evidence {
 }
 
 function isBelieved({ corrected, doubts }: Evidence): boolean {
-  return corrected < NOTHING_FOUND && doubts.length === 0
+  return corrected < LEVEL && doubts.length === 0
 }
 
 export function surenessText(found: Evidence): string {
   if (isBelieved(found)) return `luck alone seldom does as much: ${found.told}`
-  const may = found.p < NOTHING_FOUND ? 'could be luck' : 'could well be luck'
-  return `${may}: ${[found.told, ...(found.p < NOTHING_FOUND ? found.doubts : [])].join('; ')}`
+  const may = found.p < LEVEL ? 'could be luck' : 'could well be luck'
+  return `${may}: ${[found.told, ...(found.p < LEVEL ? found.doubts : [])].join('; ')}`
 }
 
 /** Of a study: the window in the middle, whatever came of it, unless others stand out from luck and it does not. */
@@ -48,7 +48,7 @@ export function studyAnswer(study: EventStudy): string {
   const first = `${title(comparedText(diff, horizon, study))}; ${casesText(headline.window, study)}; ${surenessText(headline)}.`
   const least = tested.reduce((a, b) => (b.p < a.p ? b : a))
   // A p that finds something by itself is not passed over: what it is worth is said.
-  const others = believed.length > 0 ? believed : least.p < NOTHING_FOUND ? [least] : []
+  const others = believed.length > 0 ? believed : least.p < LEVEL ? [least] : []
   const more = others
     .filter(one => one !== headline)
     .map(one => ` ${title(overText(one.window.horizon, study))} ${pointsText(one.window.diff)}; ${surenessText(one)}.`)
@@ -89,7 +89,7 @@ function testedWindows(study: EventStudy): TestedWindow[] {
   const looks = tested.length
   return tested.map(({ window, p }, i) => {
     // What finds nothing as it is needs no correction for that.
-    const beside = looks > 1 && p < NOTHING_FOUND ? `, ${probability(corrected[i])} corrected for ${looks} windows` : ''
+    const beside = looks > 1 && p < LEVEL ? `, ${probability(corrected[i])} corrected for ${looks} windows` : ''
     const told = `p ${probability(p)}${beside}`
     return { window, p, corrected: corrected[i]!, told, doubts: windowDoubts(window, study) }
   })
@@ -99,7 +99,6 @@ function windowDoubts(window: TestedWindow['window'], study: EventStudy): string
   const { low = null, high = null } = window.intervals[0] ?? {}
   return compact([
     intervalDoubt(window.diff, low, high),
-    spreadOf(window) === 'narrow' && 'in calm times up to one in seven looks like this',
     casesOf(window, study) < LEAST_UNITS && 'so few cases show little',
   ])
 }
@@ -217,7 +216,7 @@ function tradesSureness(found: Backtest, cases: number, held: Held): string {
     total <= 0 && 'nothing was earned',
     total <= (held?.statistics.total_return ?? 0) && 'holding did no worse',
     deflated !== null &&
-      1 - deflated >= NOTHING_FOUND &&
+      1 - deflated >= LEVEL &&
       `of ${strategies(n)} tried the deflated Sharpe ratio is ${probability(deflated)}`,
     (validation?.test?.statistics.total_return ?? 1) <= 0 && 'out of sample it lost',
   ])
@@ -254,7 +253,7 @@ export function sweepAnswer(sweep: Sweep): string {
   const tested = count(tried.tested, 'tested combination')
   const opening =
     adjust === 'none'
-      ? `${found === 0 ? 'None' : whole(found)} of ${tested} ${found > 1 ? 'have' : 'has'} a p below .05, where luck alone gives ${(tried.tested * NOTHING_FOUND).toFixed(0)} or so`
+      ? `${found === 0 ? 'None' : whole(found)} of ${tested} ${found > 1 ? 'have' : 'has'} a p below .05, where luck alone gives ${(tried.tested * LEVEL).toFixed(0)} or so`
       : found === 0
         ? `None of ${tested} stands out from luck`
         : `${whole(found)} of ${tested} ${found === 1 ? 'stands' : 'stand'} out after correction for so many looks`
@@ -275,7 +274,7 @@ function cellCases({ ticker, n, n_indep }: SweepCell, { tickers }: Sweep): strin
 function cellEvidence({ p, q, diff, low, high }: SweepCell, { adjust, best }: Sweep): Evidence {
   const contests = { SPA: best.spa?.consistent ?? null, 'the reality check': best.reality_check }
   const against = Object.entries(contests).map(
-    ([name, p]) => (p ?? 0) >= NOTHING_FOUND && `${name} of the best of all finds nothing (p ${probability(p)})`,
+    ([name, p]) => (p ?? 0) >= LEVEL && `${name} of the best of all finds nothing (p ${probability(p)})`,
   )
   const isBare = adjust === 'none'
   return {

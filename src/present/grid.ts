@@ -1,8 +1,8 @@
 import type { Grid, GridCell } from '../backtest/result.js'
 import { inWords } from '../backtest/words.js'
 import { combinations, type GridStatistic } from '../params/grid.js'
+import { LEVEL } from '../statistics/verdict.js'
 import { LEAST_UNITS } from '../study/result.js'
-import { NOTHING_FOUND } from '../study/words.js'
 import { surenessText } from './answer.js'
 import {
   assumedSection,
@@ -145,7 +145,7 @@ function doubtsOf({ pbo, validation }: Grid, { statistics, trade_statistics: tra
     (statistics.total_return ?? 0) <= 0 && 'nothing was earned',
     trades.n < LEAST_UNITS && 'so few trades show little',
     // Bailey and others reject what is more often overfitted than tests are wrong.
-    overfit >= NOTHING_FOUND && `the probability of overfitting is ${probability(overfit)}`,
+    overfit >= LEVEL && `the probability of overfitting is ${probability(overfit)}`,
     (validation?.test?.statistics.total_return ?? 1) <= 0 && 'out of sample it lost',
   ])
 }

@@ -1,4 +1,5 @@
 import type { Backtest, Trade } from '../backtest/result.js'
+import { LEVEL } from '../statistics/verdict.js'
 import type { EventStudy, Occurrence } from '../study/result.js'
 import type { Sweep, SweepCell } from '../sweep/result.js'
 import { type Column, compact, plain, type Table, tableOf } from './description.js'
@@ -7,7 +8,7 @@ import { bySpelling, stateText } from './words.js'
 
 /** The one table of each result that may be long, and that people sort: its page's script makes it again. */
 export function longTable(result: EventStudy | Backtest | Sweep): Table {
-  if (result.schema === 'bands.study/1') return occurrencesTable(result)
+  if (result.schema === 'bands.study/2') return occurrencesTable(result)
   return result.schema === 'bands.backtest/1' ? tradesTable(result) : cellsTable(result)
 }
 
@@ -102,11 +103,8 @@ export function cellsTable(sweep: Sweep, limit = 20): Table {
   })
 }
 
-/** Below this corrected p a cell counts as found. */
-const FOUND = 0.05
-
 function isFound({ q }: SweepCell): boolean {
-  return q !== null && q < FOUND
+  return q !== null && q < LEVEL
 }
 
 /** What makes a cell stands last on a terminal, where it may go on in lines below; a page has a column for each part of it. */
@@ -120,7 +118,7 @@ function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
     contexts.length > 0 && { ...page, title: 'Context', of: contextText },
     { title: 'Window', kind: 'window', on: 'page', of: ({ window }) => window },
     { title: 'q', kind: 'probability', of: ({ q }) => q, tone: cell => (isFound(cell) ? 'strong' : undefined) },
-    { title: 'p', kind: 'probability', spare: 3, hint: 'Studentised circular shift', of: ({ p }) => p },
+    { title: 'p', kind: 'probability', spare: 3, hint: 'Newey-West t, effective clusters', of: ({ p }) => p },
     { title: 'n', kind: 'count', spare: 0, of: ({ n }) => n },
     { title: 'Indep', kind: 'count', spare: 5, of: ({ n_indep }) => n_indep },
     { title: 'Mean', kind: 'return', spare: 4, of: ({ mean }) => mean },

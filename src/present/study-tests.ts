@@ -1,5 +1,5 @@
 import { PERFORMANCES } from '../model/series.js'
-import { type EventStudy, type StudyWindow, shiftsUsed } from '../study/result.js'
+import type { EventStudy, StudyWindow } from '../study/result.js'
 import { type Column, compact, pageNote, reasonsPart, type Section, section, tablePart } from './description.js'
 import { whole, words } from './numbers.js'
 import { SIGNS } from './words.js'
@@ -11,10 +11,6 @@ export const WINDOW: Column<Pick<StudyWindow, 'window'>> = {
   of: ({ window }) => window,
 }
 
-export function shiftsText({ least, most }: { least: number; most: number }): string {
-  return least === most ? whole(least) : `${whole(least)} to ${whole(most)}`
-}
-
 type Of<Key extends 'tests' | 'intervals'> = StudyWindow[Key][number] & { window: string; n: number }
 
 /** Every test and interval, so that nobody has to trust the one that was chosen. */
@@ -23,12 +19,10 @@ export function testSections({ windows, resamples }: EventStudy): Section[] {
   const intervals = windows.flatMap(({ window, n, intervals }) =>
     intervals.map((interval): Of<'intervals'> => ({ ...interval, window, n })),
   )
-  const used = shiftsUsed(windows)
-  const draws = `${used === null ? '' : `${shiftsText(used)} shifts; `}${whole(resamples)} resamples.`
   return [
     section({ id: 'tests', title: 'Tests of the difference against any bar', short: 'Tests', on: 'wide' }, [
       pageNote(
-        `All tests are two-sided and ask whether the difference from any bar is 0. The first of each window is the one to go by: it allows for windows that overlap, for tickers that move together and for events in volatile times; the plain shift takes the days of the events for days like others; of few stretches of events the other tests find less than they should. ${draws}`,
+        `All tests are two-sided and ask whether the difference from any bar is 0. P is the first test of each window: it allows for windows that overlap, for tickers that move together and for events in volatile times. The plain shift treats the days of the events like other days. With few clusters of events the other tests find less than they should. ${whole(resamples)} resamples.`,
       ),
       tablePart('Tests of the difference', TESTS, tests, BY_WINDOW),
     ]),

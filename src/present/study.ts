@@ -1,5 +1,5 @@
 import { isCondition } from '../language/as-field.js'
-import { type EventStudy, type StudyWindow, shiftsUsed, spreadOf } from '../study/result.js'
+import type { EventStudy, StudyWindow } from '../study/result.js'
 import { casesOf, middleOf, studyAnswer } from './answer.js'
 import type { PriceChart } from './chart.js'
 import { eventPrice, pathChart, pathCountChart, pricesSection, windowHistogram } from './charts.js'
@@ -19,7 +19,7 @@ import {
 } from './description.js'
 import { EVERY, occurrencesTable } from './long-tables.js'
 import { count, either, listed, probability, returnRange, returnText, shareRange, whole } from './numbers.js'
-import { BY_WINDOW, otherSections, shiftsText, testSections, WINDOW } from './study-tests.js'
+import { BY_WINDOW, otherSections, testSections, WINDOW } from './study-tests.js'
 import {
   conditionTexts,
   fewestFact,
@@ -97,13 +97,12 @@ function headingOf(study: EventStudy): string[] {
 }
 
 /** The long form stands in the document, in the report, and at the end with all details. */
-function assumedText({ tickers, windows, resamples, seed, trials }: EventStudy): string {
+function assumedText({ tickers, resamples, seed, trials }: EventStudy): string {
   const same = tickers.length === 1 ? 'ticker' : 'tickers'
-  const used = shiftsUsed(windows)
   const ever = trials.ledger === null ? '' : `, ${count(trials.ledger, 'cell')} so far in the ledger of trials`
   return [
     `Close to close, without costs, against any bar of the same ${same} and dates.`,
-    `P: studentised circular shift${used === null ? '' : ` (${shiftsText(used)} shifts)`}; 95%: block bootstrap (${whole(resamples)} draws); seed ${seed}.`,
+    `P: Newey-West t with effective clusters; 95%: block bootstrap (${whole(resamples)} draws); seed ${seed}.`,
     `Looked at: ${count(trials.run, 'cell')}${ever}. The tickers are those that were asked for (survivorship).`,
   ].join(' ')
 }
@@ -146,7 +145,6 @@ function testedText({ tests, intervals }: StudyWindow): string {
 function windowsSection(study: EventStudy): Section {
   const { windows } = study
   const grey = windows.map(window => window.grey)
-  const isCalm = (window: StudyWindow): boolean => spreadOf(window) === 'narrow'
   const columns: Column<StudyWindow>[] = [
     ...COUNTS,
     ...stretches(study),
@@ -154,9 +152,8 @@ function windowsSection(study: EventStudy): Section {
     {
       title: 'p',
       kind: 'probability',
-      hint: 'Of the studentised circular shift; marked ! where the events fall in calm times',
+      hint: 'Newey-West t of the difference, effective clusters, two-sided',
       of: ({ tests }) => tests[0]?.p ?? null,
-      ...(windows.some(isCalm) ? { mark: (window: StudyWindow) => (isCalm(window) ? '!' : ' ') } : {}),
     },
   ]
   return section({ id: 'windows', title: 'What followed', untitled: true }, [

@@ -99,12 +99,11 @@ function triedText({ tried: { cells, tested, ledger }, found, family, adjust }: 
 }
 
 /** The long form stands in the document, in the report, and at the end with all details. */
-function assumedText({ tickers, reps, adjust, resamples, seed }: Sweep): string {
+function assumedText({ tickers, adjust, resamples, seed }: Sweep): string {
   const same = tickers.length === 1 ? 'ticker' : 'tickers'
-  const shifts = reps === null ? 'every one' : `every one up to 2,000, else ${whole(reps)} drawn`
   return [
     `Close to close, without costs, against any bar of the same ${same} and dates.`,
-    `P: studentised circular shift (${shifts}); Q: P ${adjust === 'none' ? 'as it is' : `by ${ADJUSTMENTS[adjust]}`}; 95%: block bootstrap (${whole(resamples)} draws); seed ${seed}.`,
+    `P: Newey-West t with effective clusters; Q: P ${adjust === 'none' ? 'as it is' : `by ${ADJUSTMENTS[adjust]}`}; 95%: block bootstrap (${whole(resamples)} draws); seed ${seed}.`,
     'The tickers are those that were asked for (survivorship).',
   ].join(' ')
 }
@@ -241,12 +240,8 @@ const FOLDS: readonly Column<Fold>[] = [
 ]
 
 function settingsSection(sweep: Sweep): Section {
-  const { assumptions, adjust, family, reps } = sweep
+  const { assumptions, adjust, family } = sweep
   const looks = family === 'run' ? 'this run' : 'all cells ever tried on this database'
-  const facts: Fact[] = [
-    fewestFact(sweep),
-    ['Correction', `${ADJUSTMENTS[adjust]}, over ${looks}`],
-    ['Shifts', reps === null ? 'every possible one' : `every possible one up to 2,000, else ${whole(reps)} drawn`],
-  ]
+  const facts: Fact[] = [fewestFact(sweep), ['Correction', `${ADJUSTMENTS[adjust]}, over ${looks}`]]
   return assumedSection(assumptions, [{ on: 'page', facts }])
 }

@@ -142,7 +142,7 @@ const COMMON: Readonly<Record<string, string>> = {
   'n is what counts':
     'Under some twenty events the shares and means can be anything; under ten independent windows there is no p-value, and the row is grey.',
   Overlap:
-    'Windows of neighbouring events share bars, and tickers move together: a hundred events may be worth ten. The shifts and the block bootstrap allow for both; a plain t-test for neither. Independent windows are counted ticker by ticker and added up, so that of many tickers on one day each counts: look at the stretches of dates, too.',
+    'Windows of neighbouring events share bars, and tickers move together: a hundred events may be worth ten. P and the block bootstrap allow for both; a plain t-test for neither. Independent windows are counted ticker by ticker and added up, so that of many tickers on one day each counts: look at the stretches of dates, too.',
   Survivorship:
     'The tickers are those that are loaded. Whatever went under before anyone loaded it is missing, and that flatters whatever bought weakness.',
   'The past': 'All bands are as they were known on each day. Even so this is one history, and it happened once.',

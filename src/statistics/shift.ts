@@ -46,7 +46,7 @@ export function exceedance(shifted: Float64Array, least: number): Exceedance | n
 const FEW = 2000
 
 /** Differences that agree to so many parts of the events' mean distance from 0 are the same, whatever was added first. */
-export const ROUNDING = 1e-12
+const ROUNDING = 1e-12
 
 /**
  * The plain "joint circular shift" of a cell: events stay where they are and the returns are rotated against
@@ -99,7 +99,7 @@ export function shiftsOf(calendar: number, horizon: number, { reps, random }: Sh
   return all.subarray(0, reps).sort()
 }
 
-export function actualMean(members: readonly ShiftMember[]): { diff: number; size: number } | null {
+function actualMean(members: readonly ShiftMember[]): { diff: number; size: number } | null {
   let sum = 0
   let size = 0
   let n = 0

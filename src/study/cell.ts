@@ -4,10 +4,10 @@ import { DEFINITIONS } from '../model/definitions.js'
 import { forwardReturns, PERFORMANCES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 import { gTestShift, overlap } from '../statistics/counts.js'
-import { deviation, pooledQuantile, type Weighted } from '../statistics/moments.js'
+import { pooledQuantile, type Weighted } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import type { ShiftOptions } from '../statistics/shift.js'
-import { LEAST_UNITS, type Spread, type StudyWindow, spreadBeside } from './result.js'
+import { LEAST_UNITS, type StudyWindow } from './result.js'
 import { Alike, daysAt, isRun, placesIn, unionCalendar } from './signals.js'
 import type { Subject } from './subject.js'
 
@@ -222,16 +222,6 @@ export function baseOf(
   })
   const n = counting.reduce((sum, { returns }) => sum + returns.length, 0)
   return { n, mean, median: pooledQuantile(columns, 0.5), hit, deviation, columns }
-}
-
-/** How wide the returns after the events of a cell spread beside those after any bar. */
-export function spreadOfCell({ members }: Pick<Cell, 'members'>): Spread | null {
-  const after = new Float64Array(members.reduce((sum, { events }) => sum + events.length, 0))
-  let n = 0
-  for (const { returns, events } of members) for (const event of events) after[n++] = returns[event]!
-  const weighted = byEvents(members)
-  const centre = weighted(({ base }) => base)
-  return spreadBeside(deviation(after), Math.sqrt(weighted(({ returns }) => meanSquare(returns, centre))))
 }
 
 /** The mean of a figure of each ticker, which counts as its events do. */

@@ -35,7 +35,7 @@ export async function eventStudy(source: PricedSource, query: StudyQuery, ways: 
     windows,
     path,
     occurrences: [],
-    assumptions: assumptionsOf(material, windows),
+    assumptions: assumptionsOf(material),
     warnings: [...gravestFirst(warningsOf(material, windows)), ...source.remarks()],
     hints: hintsOf(material),
   }
@@ -106,7 +106,7 @@ function headOf({ query, subjects, asOf }: Material, range: Range) {
   const { filter, benchmark, abnormal } = query
   const known = rangeOf(subjects.map(({ prices }) => prices.series.days))
   return {
-    schema: 'bands.study/1' as const,
+    schema: 'bands.study/2' as const,
     tickers: subjects.map(({ ticker }) => ticker),
     ...structuredClone(filter),
     first: dateOf(range.first),

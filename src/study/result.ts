@@ -3,7 +3,7 @@ import type { Abnormal, EventFilter, StudyQuery } from '../params/studies.js'
 
 /** `bands study`: what followed the events, against what follows anyway. Returns are fractions, dates YYYY-MM-DD. */
 export interface EventStudy extends EventFilter, Sampling {
-  schema: 'bands.study/1'
+  schema: 'bands.study/2'
   tickers: string[]
   /** Of the bars that count: first and last date; null without any. */
   first: string | null
@@ -30,14 +30,13 @@ export interface EventStudy extends EventFilter, Sampling {
 /** What a result says of its draws, and of the events that it asks for. */
 export interface Sampling {
   seed: number
-  /** Draws of each resampling; null: every possible shift, and `resamples` elsewhere. */
+  /** Draws of the plain shift, random entry and the aftermath's test; null: every possible shift, `resamples` random entries. */
   reps: number | null
   resamples: number
   min_events: number
 }
 
-export function samplingOf(asked: Pick<StudyQuery, keyof Sampling>): Sampling {
-  const { seed, reps, resamples, min_events } = asked
+export function samplingOf({ seed, reps, resamples, min_events }: Pick<StudyQuery, keyof Sampling>): Sampling {
   return { seed, reps: reps === 'all' ? null : reps, resamples, min_events }
 }
 
@@ -85,7 +84,7 @@ export interface StudyWindow {
   /** Mean of the greatest favourable and adverse excursions over the window, from the close of the event. */
   mfe: number | null
   mae: number | null
-  /** `deviation` is of returns as the events weigh their tickers: one of another size than theirs misleads the shift. */
+  /** `deviation` is of returns as the events weigh their tickers. */
   base: { n: number; mean: number | null; median: number | null; hit: number | null; deviation: number | null }
   /** The bars of the base on which the context ticker was in one of the bands asked for; null without such bands. */
   context_base: {
@@ -151,7 +150,7 @@ export interface Interval {
 }
 
 export interface TestResult {
-  /** `shift_studentised` | `shift` | `newey_west` | `hansen_hodrick` | `cluster` | `calendar_time` | `naive` */
+  /** `newey_west` | `shift` | `hansen_hodrick` | `cluster` | `calendar_time` | `naive` */
   test: string
   /** For people. */
   name: string
@@ -209,34 +208,13 @@ export interface Occurrence {
   mae: Record<string, number | null>
 }
 
-/** From so many times the deviation of any bar on, a 5 % test by plain shifts finds something in 9 to 14 % of what has nothing. */
-const WIDE = 4 / 3
+/** From this multiple of the deviation of any bar, a 5 % plain shift finds something in 9 to 14 % of data without an edge. */
+const VOLATILE = 4 / 3
 
-/** Of as much less it finds something in 1 %, and the studentised one in 10 to 15 %. */
-const NARROW = 3 / 4
-
-/**
- * Whether returns after the events spread much wider, or much less wide, than after any bar of the same tickers: in
- * volatile times all that takes their days for days like others finds too much, in calm times the studentised shift does.
- * null where neither, and where there is no p.
- */
-export function spreadOf({ deviation, base, tests }: Pick<StudyWindow, 'deviation' | 'base' | 'tests'>): Spread | null {
-  return tests[0]?.p == null ? null : spreadBeside(deviation, base.deviation)
-}
-
-export type Spread = 'wide' | 'narrow'
-
-/** @param deviation of the returns after the events, and of those after any bar */
-export function spreadBeside(deviation: number | null, base: number | null): Spread | null {
-  if (deviation === null || !base) return null
-  const ratio = deviation / base
-  return ratio > WIDE ? 'wide' : ratio < NARROW ? 'narrow' : null
-}
-
-/** How many shifts the default test of the windows looked at, the fewest and the most; null where none was tested. */
-export function shiftsUsed(windows: readonly Pick<StudyWindow, 'tests'>[]): { least: number; most: number } | null {
-  const used = windows.flatMap(({ tests }) => (tests[0]?.p == null ? [] : [tests[0].shifts ?? 0]))
-  return used.length === 0 ? null : { least: Math.min(...used), most: Math.max(...used) }
+/** Whether returns after the events spread much wider than after any bar. The plain shift and the aftermath's p err there. */
+export function isVolatile({ deviation, base, tests }: Pick<StudyWindow, 'deviation' | 'base' | 'tests'>): boolean {
+  if (tests[0]?.p == null || deviation === null || !base.deviation) return false
+  return deviation / base.deviation > VOLATILE
 }
 
 /**
@@ -250,7 +228,7 @@ export const GRAVITY = [
   'impossible',
   /** Too few cases to say anything. */
   'few',
-  /** Tests disagree, or one of them finds too much. */
+  /** A test finds too much. */
   'disputed',
   /** Something was asked of all that only a part of it answers, or that a choice decided. */
   'partial',

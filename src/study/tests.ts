@@ -16,7 +16,6 @@ import {
   ratioError,
 } from '../statistics/robust.js'
 import { jointShift, type ShiftOptions } from '../statistics/shift.js'
-import { putByDay, studentisedShift } from '../statistics/studentised-shift.js'
 import type { Held } from './abnormal.js'
 import {
   type Cell,
@@ -47,12 +46,9 @@ export function testsOf(cell: Cell, held: Held, query: StudyQuery, few: string |
   const { horizon, members } = cell
   const { events, excess } = cell.series
   const shifts = () => ({ reps: query.reps, random: streamOf(query.seed, 'shift', horizon) })
-  // Student's t with one degree of freedom less than blocks, or clusters, of `horizon` days of equal size that the events
-  // amount to; Newey and West's lag is h - 1.
   const tests: [test: TestKey, run: () => TestResult, wanted: boolean][] = [
-    [DEFAULT_TEST, () => shiftTest(cell, shifts()), true],
+    [DEFAULT_TEST, () => defaultTest(cell), true],
     ['shift', () => plainShiftTest(cell, shifts()), true],
-    ['newey_west', () => tTest('newey_west', neweyWest(excess, events, horizon - 1), ONE_CLUSTER), true],
     ['hansen_hodrick', () => hansenHodrickTest(cell), query.hansen_hodrick],
     ['cluster', () => tTest('cluster', clusterByBlock(excess, events, horizon), ONE_CLUSTER), true],
     ['calendar_time', () => tTest('calendar_time', calendarTimeT(held), FEW_DAYS), true],
@@ -74,9 +70,8 @@ export function randomEntries(cell: Cell, { seed, reps, resamples }: Asked, few:
 
 /** What each test is called, for people. */
 const TEST_NAMES = {
-  shift_studentised: 'studentised joint circular shift',
+  newey_west: 'Newey-West t, effective clusters',
   shift: 'plain joint circular shift (takes volatile days for days like others)',
-  newey_west: 'Newey-West',
   hansen_hodrick: 'Hansen-Hodrick',
   cluster: 'clusters of dates',
   calendar_time: 'calendar-time portfolio',
@@ -85,22 +80,18 @@ const TEST_NAMES = {
 
 type TestKey = keyof typeof TEST_NAMES
 
-/** The one whose p-values are corrected for the number of looks. */
-export const DEFAULT_TEST = 'shift_studentised' satisfies TestKey
+/** The test behind every P and Q of studies and sweeps. */
+export const DEFAULT_TEST = 'newey_west' satisfies TestKey
 
 /**
- * The default test, of studies and sweeps: its statistic is t, the difference over Newey and West's error, its p the share
- * of rotations after which t is as far from 0. None where all events lie in one cluster of dates, whose spread nothing
- * tells.
+ * The default test: Newey and West's t of the difference with lag `horizon` - 1, judged by Student's t with one degree of
+ * freedom less than the effective number of clusters (`effectiveBlocks`). No p where all events lie in one cluster.
  */
-export function shiftTest({ members, calendar, horizon, series }: Cell, options: ShiftOptions): TestResult {
-  const test = DEFAULT_TEST
-  if (effectiveBlocks(series.events, horizon) <= ONE_BLOCK) return noTest(test, ONE_CLUSTER)
-  const found = studentisedShift(members, calendar.length, horizon, options)
-  return 'reason' in found ? noTest(test, found.reason) : shifted(test, found.t, found)
+export function defaultTest({ horizon, series: { events, excess } }: Cell): TestResult {
+  return tTest(DEFAULT_TEST, neweyWest(excess, events, horizon - 1), ONE_CLUSTER)
 }
 
-/** The same of the difference itself: takes the days of the events for days like others. */
+/** The joint circular shift of the difference. It treats the days of the events like other days. */
 function plainShiftTest({ members, calendar, horizon }: Cell, options: ShiftOptions): TestResult {
   const found = jointShift(members, calendar.length, horizon, options)
   return 'reason' in found ? noTest('shift', found.reason) : shifted('shift', found.diff, found)
@@ -130,9 +121,6 @@ function calendarTimeT({ portfolio: { open, sum, excess }, benchmark }: Held): {
 function noTest(test: TestKey, reason: string): TestResult {
   return { test, name: TEST_NAMES[test], statistic: null, df: null, p: null, reason }
 }
-
-/** Blocks that are one up to rounding. */
-const ONE_BLOCK = 1 + 1e-9
 
 const ONE_CLUSTER = 'all events lie in one cluster of dates, or all excess returns are 0'
 
@@ -312,8 +300,27 @@ function returnsByPlace(members: Cell['members'], size: number) {
     starts: new Int32Array(members.reduce((sum, one) => sum + one.events.length, 0)),
     ends: new Int32Array(size),
   }
-  putByDay(members, Int32Array.from(events.ends.keys()), i => begins[i]!, events)
+  putByDay(members, i => begins[i]!, events)
   return { lying: new Float64Array(buffer), laid, ...events }
+}
+
+/** The events of each day, one day after the other: where each ticker's row begins, and where each day's events end. */
+interface EventsByDay {
+  starts: Int32Array
+  ends: Int32Array
+}
+
+/** Puts the events of members day by day. @param startOf where the row of a member begins */
+function putByDay(members: Cell['members'], startOf: (member: number) => number, { starts, ends }: EventsByDay): void {
+  ends.fill(0)
+  for (const { places, events } of members) for (const event of events) ends[places[event]!]!++
+  for (let i = 1; i < ends.length; i++) ends[i]! += ends[i - 1]!
+  const next = new Int32Array(ends.length)
+  next.set(ends.subarray(0, -1), 1)
+  members.forEach(({ places, events }, i) => {
+    const start = startOf(i)
+    for (const event of events) starts[next[places[event]!]!++] = start
+  })
 }
 
 /** Sums in another order differ in the last digits, which must not count where every draw is the same. */

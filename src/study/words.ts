@@ -3,15 +3,7 @@ import { isCondition, lagInWords, TRUE, TRUTHS } from '../language/as-field.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { EventFilter } from '../params/studies.js'
 import { ESTIMATION } from './abnormal.js'
-import {
-  type Gravity,
-  LEAST_UNITS,
-  type StudyWindow,
-  shiftsUsed,
-  spreadOf,
-  tooFewEvents,
-  type Warning,
-} from './result.js'
+import { type Gravity, isVolatile, LEAST_UNITS, type StudyWindow, tooFewEvents, type Warning } from './result.js'
 import { daysAt, lacksDividends, lostOf, rangeOf } from './signals.js'
 import type { Subject } from './subject.js'
 import type { Material } from './window.js'
@@ -97,18 +89,6 @@ const OF_WINDOWS: readonly OfWindows[] = [
     pooled: true,
   },
   {
-    kind: 'disputed',
-    of: disagreement,
-    says: list =>
-      `P and the interval disagree (${list}): believe the one that finds nothing. Each takes luck for a find one time in twenty; whoever takes either does so more often.`,
-  },
-  {
-    kind: 'disputed',
-    of: window => spreadOf(window) === 'narrow' && spreadsOf(window),
-    says: list =>
-      `Returns after the events spread less than after any bar (deviation ${list}): they fall in calm times, where P, marked !, finds something in up to one in seven of what has nothing. Hold it against the plain shift, which errs the other way there.`,
-  },
-  {
     kind: 'allowed',
     of: ({ window, n, n_indep }) => n_indep < n && `${window}: ${n_indep} of ${n}`,
     says: list =>
@@ -117,9 +97,9 @@ const OF_WINDOWS: readonly OfWindows[] = [
   },
   {
     kind: 'allowed',
-    of: window => spreadOf(window) === 'wide' && spreadsOf(window),
+    of: window => isVolatile(window) && spreadsOf(window),
     says: list =>
-      `Returns after the events spread wider than after any bar (deviation ${list}): they fall in volatile times. P, the interval and random entry allow for it; the plain shift takes their days for days like others, and its p is too small; so is that of the aftermath for whoever looks for an edge, because such times have other bands anyway.`,
+      `Returns after the events spread wider than after any bar (deviation ${list}): the events fall in volatile times. P, the interval and random entry allow for that. The p of the plain shift and the p of the aftermath do not: both are too small there.`,
   },
   {
     kind: 'allowed',
@@ -144,14 +124,6 @@ function ofWindows(windows: readonly StudyWindow[], tickers: number): Warning[] 
   })
 }
 
-/** Of a window of which P and the interval do not find the same. */
-function disagreement({ window, tests, intervals }: StudyWindow): string | false {
-  const [p, low, high] = [tests[0]?.p ?? null, intervals[0]?.low ?? null, intervals[0]?.high ?? null]
-  if (p === null || low === null || high === null) return false
-  const isFound = p < NOTHING_FOUND
-  return isFound !== (low > 0 || high < 0) && `${window}: P ${chance(p)}, interval with${isFound ? '' : 'out'} 0`
-}
-
 function spreadsOf({ window, deviation, base }: StudyWindow): string {
   const percent = (value: number | null): string => `${(100 * value!).toFixed(1)} %`
   return `${window}: ${percent(deviation)}, any bar ${percent(base.deviation)}`
@@ -161,7 +133,7 @@ function spreadsOf({ window, deviation, base }: StudyWindow): string {
 function leaning({ query: { filter, abnormal }, fromPrices }: Material): string | null {
   const { field } = filter
   if (abnormal === 'none' || !fromPrices) return null
-  return `${field} is made from prices: the estimation window of an event holds part of the fall or rise that led to it, so abnormal returns lean the other way, and their tests find an edge in random walks more often than one time in twenty, the more events the more often. Trust the p of the shifts.`
+  return `${field} is made from prices: the estimation window of an event holds part of the fall or rise that led to it, so abnormal returns lean the other way, and their tests find an edge in random walks more often than one time in twenty, the more events the more often. Trust P.`
 }
 
 function severalLooks(windows: readonly StudyWindow[]): string | null {
@@ -285,15 +257,15 @@ function strongerOf(what: string, asked: readonly string[] | null, eventsOf: (ba
 }
 
 /** What was assumed, line by line, for whoever reads the numbers. */
-export function assumptionsOf({ query, subjects, fromPrices }: Material, windows: readonly StudyWindow[]): string[] {
+export function assumptionsOf({ query, subjects, fromPrices }: Material): string[] {
   const { filter, benchmark, abnormal, resamples, seed } = query
   const pooled = subjects.length > 1
   return [
     RETURNS_ASSUMED,
     pricesLine(subjects),
     `Base: every bar of the same ${pooled ? 'tickers' : 'ticker'} and dates on which ${filter.field} has a band and whose window has elapsed${pooled ? '; each ticker counts in it as its events count' : ''}.`,
-    `p (studentised ${shiftsLine(query, windows)}): the events stay where they are and the returns are rotated against them${pooled ? ', by the same number of days in all tickers, and an event that lands where its ticker has no bar drops out of that rotation' : ''}; each difference is divided by its own Newey-West error, so that volatile times are compared with their own spread (Janssen 1997, Chung & Romano 2013); the share of rotations with as great a quotient, two-sided.`,
-    'Plain shift: the same rotations of the difference itself. It takes the days of the events for days like others: where they fall in volatile times its p is too small.',
+    `P (Newey-West t): the mean excess per event of the calendar series over its Newey-West error, lag window - 1. Two-sided Student t; its degrees of freedom are the effective number of blocks of dates less one${pooled ? ', so a day on which many tickers have events counts as one' : ''} (Newey & West 1987, Carter, Schnepel & Steigerwald 2017).`,
+    `Plain shift (${shiftsText(query.reps)}): the returns are rotated against the events${pooled ? ', by the same number of days in all tickers' : ''}. It treats the days of the events like other days: in volatile times its p is too small.`,
     ...contextLine(filter.context),
     ...(fromPrices ? [leaningLine(filter.field)] : []),
     `Intervals (95 %, of the difference): stationary bootstrap of the calendar, and BCa of units of events whose windows share no day; ${resamples} resamples each, their ends moved out as few stretches of time ask for (Hesterberg 2015).`,
@@ -320,12 +292,8 @@ export function originAssumed(seed: number): string[] {
   ]
 }
 
-function shiftsLine({ reps }: Material['query'], windows: readonly StudyWindow[]): string {
-  const used = shiftsUsed(windows)
-  const rule = reps === 'all' ? 'every possible one' : `every possible one up to 2,000, else ${reps} drawn ones`
-  if (used === null) return `joint circular shift, ${rule}`
-  const [least, most] = [used.least, used.most].map(whole)
-  return `joint circular shift, ${least === most ? least : `${least} to ${most}`} shifts: ${rule}`
+function shiftsText(reps: Material['query']['reps']): string {
+  return reps === 'all' ? 'every possible shift' : `every possible shift up to 2,000, else ${whole(reps)} drawn ones`
 }
 
 function contextLine(context: Material['query']['filter']['context']): string[] {
@@ -337,7 +305,7 @@ function contextLine(context: Material['query']['filter']['context']): string[] 
 }
 
 function leaningLine(field: string): string {
-  return `${field} is made from prices, and the base holds the fall or rise that led to an event: in short ranges the difference leans the other way by a part of its spread (of pools of random walks of 1,250 bars 6 in 100 have a p below .05).`
+  return `${field} is made from prices, and the base holds the fall or rise that led to an event: in short ranges the difference leans the other way by a part of its spread.`
 }
 
 function pricesLine(subjects: Material['subjects']): string {
@@ -354,7 +322,7 @@ function modelLines(abnormal: Material['query']['abnormal'], benchmark: string |
   const model = abnormal === 'market' ? `market model on ${benchmark}` : 'mean-adjusted returns'
   return [
     `Abnormal returns: ${model}, estimated on bars t-${first} to t-${last} of each event, summed up over the window. Kolari and Pynnonen's test takes all events; the others, which take events for independent, only the first of those that share days. Of what nothing follows, in bands that are not made from the direction of prices, they find something in one to five of a hundred.`,
-    `Where a band is made from prices the estimation window holds part of the fall or rise that led to it, and abnormal returns lean the other way: there the p of the shifts is the one to trust.`,
+    `Where a band is made from prices the estimation window holds part of the fall or rise that led to it, and abnormal returns lean the other way: trust P there.`,
   ]
 }
 
@@ -399,6 +367,3 @@ function lagWords({ lag }: NonNullable<EventFilter['context']>): string {
 export function chance(p: number): string {
   return p < 0.0005 ? '<.001' : p.toFixed(3).replace(/^0/, '')
 }
-
-/** From here on a p finds nothing. */
-export const NOTHING_FOUND = 0.05

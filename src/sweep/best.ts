@@ -4,7 +4,8 @@ import type { SweepQuery } from '../params/studies.js'
 import { median, variance } from '../statistics/moments.js'
 import { type Column, pbo, type SuperiorAbility, superiorAbility } from '../statistics/selection.js'
 import { deflatedSharpe, sampleOf } from '../statistics/sharpe.js'
-import { chance, NOTHING_FOUND } from '../study/words.js'
+import { LEVEL } from '../statistics/verdict.js'
+import { chance } from '../study/words.js'
 import { filterOf, namedStream, type Pace, type Sums } from './ground.js'
 import { type Look, type Resamples, type Scene, type Tested, testedOf } from './look.js'
 import type { BestOfMany, KnownSweep, SweepCell } from './result.js'
@@ -163,7 +164,7 @@ const ENOUGH_BLOCKS = 20
  */
 export function disagreements({ block, reality_check, spa, deflated_sharpe }: BestOfMany, days: number): string[] {
   if (spa === null || reality_check === null || block === null) return []
-  const found = (p: number): boolean => p < NOTHING_FOUND
+  const found = (p: number): boolean => p < LEVEL
   const ability = spa.consistent
   const told = `The reality check (p ${chance(reality_check)}) and SPA (p ${chance(ability)}) disagree: believe`
   const own = 'It measures each cell by its own error; the reality check goes by the cells that vary most'
@@ -183,7 +184,7 @@ export function disagreements({ block, reality_check, spa, deflated_sharpe }: Be
 /** What is kept of a look. */
 export interface Found extends Omit<Look, 'cell' | 'grounds'>, Omit<Tested, 'returns' | 'span' | 'block' | 'column'> {}
 
-const UNTESTED = { low: null, high: null, t: null, sharpe: null }
+const UNTESTED = { low: null, high: null, sharpe: null }
 
 /** A look as it is kept, and what a contest needs of it; null where it was not tested, or is not to enter one. */
 export interface Seen {
@@ -196,8 +197,8 @@ export function seenOf(look: Look, scene: Scene, resamples: Resamples | null): S
   const { cell, grounds: _, ...kept } = look
   if (cell === null || resamples === null) return { found: { ...kept, ...UNTESTED }, tested: null }
   const tested = testedOf({ ...look, cell }, scene, resamples)
-  const { low, high, t, sharpe } = tested
-  return { found: { ...kept, low, high, t, sharpe }, tested }
+  const { low, high, sharpe } = tested
+  return { found: { ...kept, low, high, sharpe }, tested }
 }
 
 export function sweepCell(found: Found & { q: number | null }, query: KnownSweep): SweepCell {

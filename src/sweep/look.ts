@@ -1,14 +1,13 @@
 import type { Adjustment } from '../params/studies.js'
 import { stationaryIndices } from '../statistics/bootstrap.js'
 import { quantile } from '../statistics/moments.js'
-import { neweyWest } from '../statistics/robust.js'
 import { benjaminiHochberg, benjaminiYekutieli, type Column, holm } from '../statistics/selection.js'
 import { sharpe } from '../statistics/sharpe.js'
-import { type Cell, cellOf, daysWith, independentWindows, sharingDays, spreadOfCell } from '../study/cell.js'
+import { type Cell, cellOf, daysWith, independentWindows, sharingDays } from '../study/cell.js'
 import { tooFew } from '../study/result.js'
 import { placesIn } from '../study/signals.js'
 import { calendarTime, dailyReturns } from '../study/subject.js'
-import { blocksOf, shiftTest } from '../study/tests.js'
+import { blocksOf, defaultTest } from '../study/tests.js'
 import {
   type Book,
   conditionsOf,
@@ -36,13 +35,9 @@ export interface Look {
   /** Share of gains after any bar of the tickers, each counting as its events do. */
   baseHit: number | null
   independent: number
+  /** Newey-West t of the difference, and its p. */
+  t: number | null
   p: number | null
-  /** The least that it could have been, with so many shifts. */
-  leastP: number | null
-  /** How many windows that share no bar its days have room for; null where it was not tested. */
-  room: number | null
-  /** Whether its events fall in calm times, where p finds something too often. */
-  calm: boolean
   /** Why it has no p. */
   reason: string | null
   /** null where it was not tested. */
@@ -95,29 +90,19 @@ export function* looksAt(scene: Scene, { field, which, from, to }: Part): Genera
   }
 }
 
-function lookAt(key: Key, { grounds, lost }: Pool, { query, name: run }: Scene): Look {
+function lookAt(key: Key, { grounds, lost }: Pool, { query }: Scene): Look {
   const name = nameOf(key, query)
   const sums = sumsOf(grounds)
   const baseHits = grounds.reduce((sum, { events, baseHit }) => sum + events.length * baseHit, 0)
   const baseHit = sums.n === 0 ? null : baseHits / sums.n
   const independent = independentWindows(grounds, key.horizon)
-  const untested = { p: null, leastP: null, room: null, calm: false, cell: null }
+  const untested = { t: null, p: null, cell: null }
   const look = { ...{ key, name, events: sums.n + lost, sums, baseHit, independent, grounds }, ...untested }
   const few = tooFew(sums.n, independent, query)
   if (few !== null) return { ...look, reason: few }
   const cell = cellOf(grounds, key.horizon)
-  const random = namedStream(query.seed, `${run} shift ${name}`)
-  const { p, shifts, reason } = shiftTest(cell, { reps: query.reps, random })
-  if (p === null || shifts === undefined) return { ...look, reason }
-  return {
-    ...look,
-    p,
-    leastP: 1 / (1 + shifts),
-    room: cell.calendar.length / key.horizon,
-    calm: spreadOfCell(cell) === 'narrow',
-    reason: null,
-    cell,
-  }
+  const { statistic: t, p, reason } = defaultTest(cell)
+  return p === null ? { ...look, reason } : { ...look, t, p, reason: null, cell }
 }
 
 /** Of mean blocks, from one to the next longer one: few enough that many cells share one. */
@@ -246,7 +231,7 @@ function nullsLast(a: number | null, b: number | null): number {
 }
 
 /** What a tested cell adds to its p-value. */
-export interface Tested extends Pick<SweepCell, 'low' | 'high' | 't' | 'sharpe'> {
+export interface Tested extends Pick<SweepCell, 'low' | 'high' | 'sharpe'> {
   /** Of the calendar-time portfolio, one a day of the timeline; it could hold something from the first place to the last. */
   returns: Float64Array
   span: { from: number; to: number }
@@ -258,10 +243,8 @@ export interface Tested extends Pick<SweepCell, 'low' | 'high' | 't' | 'sharpe'>
 
 export function testedOf(look: Look & { cell: Cell }, scene: Scene, resamples: Resamples): Tested {
   const { cell, key } = look
-  const { events, excess } = cell.series
   return {
     ...(resamples.interval(cell) ?? { low: null, high: null, block: key.horizon }),
-    t: neweyWest(excess, events, key.horizon - 1)?.t ?? null,
     ...held(look, scene),
     column: columnOf(cell, scene.timeline.days),
   }

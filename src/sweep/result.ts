@@ -4,8 +4,8 @@ import type { Adjustment, SweepQuery, Way } from '../params/studies.js'
 import type { Sampling } from '../study/result.js'
 
 /** `bands sweep`: every cell that was looked at, sorted by corrected p. Returns are fractions. */
-export interface Sweep extends Sampling {
-  schema: 'bands.sweep/1'
+export interface Sweep extends Omit<Sampling, 'reps'> {
+  schema: 'bands.sweep/2'
   tickers: string[]
   timeframe: Timeframe
   fields: string[]
@@ -57,7 +57,7 @@ export interface SweepCell {
   /** 95 %, stationary bootstrap of the difference. */
   low: number | null
   high: number | null
-  /** Studentised joint circular shift, that of a study. */
+  /** Newey-West t with effective clusters, the test of a study. */
   p: number | null
   /** Corrected. */
   q: number | null

@@ -1,9 +1,9 @@
 import { whole } from '../errors.js'
 import { dateOf } from '../model/day.js'
-import { windowName } from '../model/terms.js'
 import type { SweepQuery } from '../params/studies.js'
 import { type PricedSource, type Trial, type Trials, vocabulariesOf, type Ways } from '../source.js'
-import { gravestFirst, LEAST_UNITS, samplingOf, tooFewEvents, type Warning } from '../study/result.js'
+import { LEVEL } from '../statistics/verdict.js'
+import { gravestFirst, LEAST_UNITS, tooFewEvents, type Warning } from '../study/result.js'
 import { type Range, rangeOf } from '../study/signals.js'
 import { DEFAULT_TEST } from '../study/tests.js'
 import { cellTrial, checkFamily } from '../study/trials.js'
@@ -22,7 +22,7 @@ import {
 } from './ground.js'
 import { adjusted, byEvidence, cellCount, type Scene } from './look.js'
 import { ADJUSTMENTS, checkCells, type KnownSweep, type Sweep } from './result.js'
-import { CHOSEN_BELOW, lookAll, validationOf } from './validation.js'
+import { lookAll, validationOf } from './validation.js'
 
 export type { SweepContext, SweepQuery } from '../params/studies.js'
 
@@ -78,7 +78,7 @@ function resultOf(found: readonly Found[], query: KnownSweep, ledger: Ledger | n
   }
   return {
     tried,
-    found: cells.filter(({ q }) => q !== null && q < CHOSEN_BELOW).length,
+    found: cells.filter(({ q }) => q !== null && q < LEVEL).length,
     cells,
     assumptions: assumptionsOf(query, tried),
     warnings: warningsOf(ranked, query, tried),
@@ -94,9 +94,10 @@ function familyOf(found: readonly Found[], ledger: Ledger | null, { family }: Sw
 
 function headOf({ books, timeline, query }: Scene, asOf: number | null) {
   const { timeframe, fields, bands, when, lag, horizons, contexts, by, prev_band, adjust, family } = query
+  const { seed, resamples, min_events } = query
   const { days, end } = timeline
   return {
-    schema: 'bands.sweep/1' as const,
+    schema: 'bands.sweep/2' as const,
     tickers: books.map(({ ticker }) => ticker),
     timeframe,
     fields: [...fields],
@@ -110,7 +111,7 @@ function headOf({ books, timeline, query }: Scene, asOf: number | null) {
     first: dateOf(end === 0 ? null : days[0]),
     last: dateOf(end === 0 ? null : days[end - 1]),
     as_of: dateOf(asOf),
-    ...samplingOf(query),
+    ...{ seed, resamples, min_events },
     adjust,
     family,
   }
@@ -122,7 +123,7 @@ function assumptionsOf(query: SweepQuery, tried: Sweep['tried']): string[] {
   return [
     RETURNS_ASSUMED,
     `Base: every bar of the same ticker and dates on which the field has a band and whose window has elapsed${query.by === 'pool' ? '; each ticker counts in it as its events count' : ''}.`,
-    `p (${shifts(query)}): the events stay where they are and the returns are rotated against them${query.by === 'pool' ? ', by the same number of days in all tickers' : ''}; each difference is divided by its own Newey-West error, and p is the share of rotations with as great a quotient, two-sided.`,
+    `p (Newey-West t): the mean excess per event of the calendar series over its Newey-West error, lag window - 1. Two-sided Student t; its degrees of freedom are the effective number of blocks of dates less one.`,
     `q: p corrected ${corrected(query, tried)}.${query.adjust === 'none' ? '' : CAUTION}`,
     `Cells with ${tooFewEvents(query)}, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as looks with p = 1.`,
     `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${whole(resamples)} resamples, the same for all cells with about as many days and as long blocks, their ends moved out as few stretches of time ask for (Hesterberg 2015).`,
@@ -136,7 +137,7 @@ function assumptionsOf(query: SweepQuery, tried: Sweep['tried']): string[] {
 const CAUTION =
   ' Where there is nothing to be found, corrections and the deflated Sharpe ratio find something in one or two sweeps of a hundred, reality check and SPA in three to five.'
 
-const VALIDATED = `Validation: cells are chosen by a corrected p below ${CHOSEN_BELOW} on the training part alone (the best one where there is none) and held in the direction that they went there; no window of training meets one that is checked.`
+const VALIDATED = `Validation: cells are chosen by a corrected p below ${LEVEL} on the training part alone (the best one where there is none) and held in the direction that they went there; no window of training meets one that is checked.`
 
 /** What a reader must know before believing a number. */
 function warningsOf(found: readonly Found[], query: SweepQuery, tried: Sweep['tried']): Warning[] {
@@ -146,59 +147,12 @@ function warningsOf(found: readonly Found[], query: SweepQuery, tried: Sweep['tr
   return [
     ['nothing', tried.tested === 0 && 'No cell has enough events to be tested.'],
     ['left_out', grey > 0 && `${whole(grey)} of ${looks} cells have too few events for a p.`],
-    ['allowed', resolution(found, query, tried)],
-    ['disputed', crowded(found, query)],
-    ['disputed', calm(found)],
     ['flattering', isPlain && `p is not corrected for ${looks} looks: one in twenty is below .05 by luck.`],
     [
       'left_out',
       lost > 0 && `${whole(lost)} windows of events have not elapsed, or have no final price, and are left out.`,
     ],
   ]
-}
-
-/** Where so few shifts are possible that one cell alone could not be found, whatever it did. */
-function resolution(found: readonly Found[], { family }: SweepQuery, tried: Sweep['tried']): string | null {
-  const least = found.reduce((min, { leastP }) => Math.min(min, leastP ?? 1), 1)
-  const looks = family === 'ledger' ? tried.ledger! : tried.cells
-  if (least === 1 || least * looks < CHOSEN_BELOW) return null
-  const needed = Math.floor((least * looks) / CHOSEN_BELOW) + 1
-  return `With ${whole(Math.round(1 / least) - 1)} shifts no p is below ${least.toPrecision(2)}: of ${whole(looks)} looks at least ${whole(needed)} must get there for their q to be below ${CHOSEN_BELOW}.`
-}
-
-/**
- * Below so many windows the shifts that a test leaves out, because they share windows with the unshifted events, are
- * many: of random walks of 1,240 days and windows of 100, 6 % of p are below .05, and 1 % below .002.
- */
-const LEAST_ROOM = 20
-
-function crowded(found: readonly Found[], query: SweepQuery): string | null {
-  const some = query.horizons.filter(horizon =>
-    found.some(({ key, room }) => key.horizon === horizon && room !== null && room < LEAST_ROOM),
-  )
-  if (some.length === 0) return null
-  const windows = some.map(horizon => windowName(horizon, query.timeframe)).join(', ')
-  return `The days have room for fewer than ${LEAST_ROOM} windows of ${windows} that share no bar: p and q of such cells come out too small, above all the smallest; hold them against SPA and the validation.`
-}
-
-/** Of those that would be taken for something. */
-function calm(found: readonly Found[]): string | null {
-  const some = found.filter(({ calm, p }) => calm && p !== null && p < CHOSEN_BELOW)
-  if (some.length === 0) return null
-  const cells = some.length === 1 ? '1 cell' : `${whole(some.length)} cells`
-  return `The events of ${cells} with a p below .05 fall in calm times, where p finds something in up to one in seven of what has nothing: ${listed(some.map(({ name }) => name))}.`
-}
-
-function listed(names: readonly string[]): string {
-  const more = names.length - NAMED
-  return `${names.slice(0, NAMED).join('; ')}${more > 0 ? `; and ${whole(more)} more` : ''}`
-}
-
-/** So many cells are told by name. */
-const NAMED = 3
-
-function shifts({ reps }: SweepQuery): string {
-  return reps === 'all' ? 'every possible shift' : `${whole(reps)} drawn shifts where more than 2,000 are possible`
 }
 
 function corrected({ adjust, family }: SweepQuery, tried: Sweep['tried']): string {

@@ -1,6 +1,7 @@
 import { whole } from '../errors.js'
 import { formatDay } from '../model/day.js'
 import type { BarRange } from '../statistics/folds.js'
+import { LEVEL } from '../statistics/verdict.js'
 import { forwardReturns } from '../study/signals.js'
 import { inOrder, shared } from '../threads.js'
 import { type Seen, seenOf } from './best.js'
@@ -33,9 +34,6 @@ interface Trained extends Pick<Look, 'key' | 'name' | 'sums'> {
 }
 
 type Fold = Plan['folds'][number]
-
-/** Below it a cell is chosen. */
-export const CHOSEN_BELOW = 0.05
 
 /** Cells chosen on one part of the data and checked on another, of whose windows the choice has seen none. */
 export async function validationOf(
@@ -93,7 +91,7 @@ function chosenOf(looks: readonly Chance[], query: Scene['query']): Trained[] {
     return p === null || q === null ? [] : [{ ...look, p, q, sign }]
   })
   tested.sort(byEvidence)
-  const found = tested.filter(({ q }) => q < CHOSEN_BELOW)
+  const found = tested.filter(({ q }) => q < LEVEL)
   return found.length > 0 ? found : tested.slice(0, 1)
 }
 

@@ -137,7 +137,7 @@ const LINES: Readonly<Record<string, string>> = {
   study: 'study AAPL rsi_zone --band oversold --resamples 99 --reps 99',
   backtest: 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99',
   compare: `compare ${STRATEGIES.join(' ')} --resamples 99`,
-  sweep: 'sweep AAPL --fields rsi_zone --horizon 5 --resamples 99 --reps 99',
+  sweep: 'sweep AAPL --fields rsi_zone --horizon 5 --resamples 99',
   trials: 'trials',
   'check lookahead': 'check lookahead AAPL --fields rsi_zone --cuts 2',
   'check recursion': 'check recursion AAPL --fields rsi_zone',
@@ -281,7 +281,7 @@ describe('bands schema', () => {
   test('lists the names without one, also as data; has no rows, and the nearest name for a slip', async () => {
     expect((await ask('schema')).out).toMatch(/^tally +bands\.tally\/1$/m)
     const { schemas } = JSON.parse((await ask('schema --json')).out)
-    expect(schemas).toContainEqual({ name: 'study', schema: 'bands.study/1' })
+    expect(schemas).toContainEqual({ name: 'study', schema: 'bands.study/2' })
     expect(schemas).toContainEqual({ name: 'strategy', schema: null })
     expect(await ask('schema taly')).toMatchObject({ code: 2, err: expect.stringContaining('tally') })
     expect((await ask('schema tally --csv')).code).toBe(2)

@@ -4,7 +4,7 @@ import type { Backtest } from '../../src/backtest/result.js'
 import type { CheckLookahead } from '../../src/local/check.js'
 import { openTrials } from '../../src/open.js'
 import { probability } from '../../src/present/numbers.js'
-import { type EventStudy, spreadOf } from '../../src/study/result.js'
+import { type EventStudy, isVolatile } from '../../src/study/result.js'
 import type { Sweep } from '../../src/sweep/result.js'
 import { Database } from '../support/database.js'
 import { notInQuick } from '../support/full.js'
@@ -17,7 +17,7 @@ const lines = (file: string): string[] => readFileSync(folder.file(file), 'utf8'
 
 const STUDY = `study AAPL,GSPC rsi_zone --band oversold ${FAST}`
 const BACKTEST = 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99'
-const SWEEP = `sweep AAPL --fields rsi_zone --horizon 5,20 ${FAST}`
+const SWEEP = 'sweep AAPL --fields rsi_zone --horizon 5,20 --resamples 99'
 
 describe('bands study', () => {
   test('shows in the table what JSON holds, a row a window', async () => {
@@ -27,7 +27,7 @@ describe('bands study', () => {
     for (const { window, n, n_indep } of windows) expect(text).toMatch(new RegExp(`^${window} +${n} +${n_indep} `, 'm'))
     const [header = '', ...rows] = (await ask(`${STUDY} --csv`)).out.trimEnd().split('\n')
     expect(rows).toHaveLength(windows.length)
-    const at = header.split(',').indexOf('test_shift_studentised_p')
+    const at = header.split(',').indexOf('test_newey_west_p')
     expect(rows.map(row => row.split(',')[at])).toEqual(windows.map(({ tests }) => String(tests[0]!.p ?? '')))
   })
 
@@ -38,7 +38,7 @@ describe('bands study', () => {
     expect(text).toContain('█')
     const wide = await table(`${STUDY} --wide --naive`)
     for (const part of ['Newey-West', 'naive', 'deep_overbought', 'Assumed', 'bca']) expect(wide).toContain(part)
-    expect(text).not.toContain('Newey-West')
+    expect(text).not.toContain('clusters of dates')
   })
 
   notInQuick('gives the same bytes in whatever order and words the same is asked', async () => {
@@ -106,34 +106,20 @@ describe('the windows of a study', () => {
     const { windows, warnings } = await json<EventStudy>(line)
     const [head, ...rows] = rowsOf(await wide(line))
     expect(head!.at(-1)).toBe('P')
-    const shown = windows.map(({ tests }) => probability(tests.find(({ test }) => test === 'shift_studentised')!.p))
+    const shown = windows.map(({ tests }) => probability(tests.find(({ test }) => test === 'newey_west')!.p))
     expect(rows.map(row => row.at(-1))).toEqual(shown)
-    expect(windows.some(window => spreadOf(window) === 'wide')).toBe(true)
-    expect(warnings.join()).toContain('the plain shift takes their days for days like others, and its p is too small')
-  })
-
-  test('say which to believe where P and the interval disagree', async () => {
-    const { windows, warnings } = await json<EventStudy>(line)
-    const apart = windows.filter(({ tests, intervals: [first] }) => {
-      return tests[0]!.p! < 0.05 !== (first!.low! > 0 || first!.high! < 0)
-    })
-    expect(apart.length).toBeGreaterThan(0)
-    for (const { window } of apart)
-      expect(warnings.join()).toMatch(new RegExp(`disagree \\(.*${window}: P .*believe the one`))
-  })
-
-  test('tell the number of shifts that were looked at', async () => {
-    const [window] = (await json<EventStudy>(`study GSPC rsi_zone --band oversold --horizon 20 ${MORE}`)).windows
-    const { shifts } = window!.tests[0]!
-    expect(shifts).toBe(199)
-    expect(await wide(`study GSPC rsi_zone --band oversold --horizon 20 ${MORE}`)).toContain('(199 shifts)')
-    const all = await json<EventStudy>(`study AAPL rsi_zone --band neutral_low --horizon 5,20 ${MORE}`)
-    const used = all.windows.map(({ tests }) => tests[0]!.shifts!)
-    expect(used[0]).toBeGreaterThan(used[1]!)
-    const text = await wide(`study AAPL rsi_zone --band neutral_low --horizon 5,20 ${MORE}`)
-    expect(text.replace(/\s+/g, ' ')).toContain(
-      `(${used[1]!.toLocaleString('en')} to ${used[0]!.toLocaleString('en')} shifts)`,
+    expect(windows.some(isVolatile)).toBe(true)
+    expect(warnings.join()).toContain(
+      'The p of the plain shift and the p of the aftermath do not: both are too small there.',
     )
+  })
+
+  test('name the number of shifts of the plain shift', async () => {
+    const asked = `study AAPL rsi_zone --band neutral_low --horizon 5,20 ${MORE} --wide`
+    const { windows } = await json<EventStudy>(asked)
+    const shifts = windows.map(({ tests }) => tests.find(({ test }) => test === 'shift')!.shifts!)
+    expect(shifts[0]).toBeGreaterThan(shifts[1]!)
+    for (const used of shifts) expect((await wide(asked)).replace(/\s+/g, ' ')).toContain(`${used} shifts`)
   })
 
   notInQuick('of several tickers count their stretches of dates beside', async () => {
@@ -192,7 +178,7 @@ describe('bands sweep', () => {
   })
 
   notInQuick('tells cells apart by ticker, band left and context', async () => {
-    const line = `sweep --all --fields rsi_zone --horizon 5 --by ticker --prev-band --context GSPC:trend_direction ${FAST}`
+    const line = `sweep --all --fields rsi_zone --horizon 5 --by ticker --prev-band --context GSPC:trend_direction --resamples 99`
     const { cells } = await json<Sweep>(line)
     expect(new Set(cells.map(cell => cell.ticker))).toEqual(new Set(['AAPL', 'GSPC']))
     expect(cells.every(cell => cell.prev_band !== null)).toBe(true)
@@ -214,10 +200,10 @@ describe('bands sweep --when', () => {
   const CONDITION = 'GSPC:trend_direction != downtrend'
 
   test('asks a condition that stands alone as one field: the bars on which it becomes true, unless a band says otherwise', async () => {
-    const found = await json<Sweep>(`sweep AAPL --horizon 5,20 ${FAST} ${WHEN}`)
+    const found = await json<Sweep>(`sweep AAPL --horizon 5,20 --resamples 99 ${WHEN}`)
     expect(found).toMatchObject({ fields: [CONDITION], bands: ['true'], tried: { cells: 2 } })
     expect(found).not.toHaveProperty('when')
-    const both = await json<Sweep>(`sweep AAPL --horizon 5,20 ${FAST} ${WHEN} --band false,true`)
+    const both = await json<Sweep>(`sweep AAPL --horizon 5,20 --resamples 99 ${WHEN} --band false,true`)
     expect(both.cells.map(({ band }) => band).sort()).toEqual(['false', 'false', 'true', 'true'])
   })
 
@@ -242,7 +228,7 @@ describe('bands sweep --when', () => {
   })
 
   test('counts every cell that it looks at, and corrects for them', async () => {
-    const narrowed = `--fields rsi_zone,macd_state,support_status --band overbought,expanding_positive --horizon 5 ${FAST}`
+    const narrowed = `--fields rsi_zone,macd_state,support_status --band overbought,expanding_positive --horizon 5 --resamples 99`
     const line = `sweep AAPL ${narrowed} ${WHEN} --adjust holm --min-events 5`
     const { cells, tried, when, fields } = await json<Sweep>(line)
     expect([when, fields]).toEqual([CONDITION, ['rsi_zone', 'macd_state']])
@@ -265,7 +251,7 @@ test('the title says everything that events were narrowed to', async () => {
 })
 
 test('a sweep of cells with long names keeps their numbers, and the names whole', async () => {
-  const line = `sweep AAPL --fields macd_state --horizon 5 --context GSPC:trend_direction ${FAST} --limit 3`
+  const line = `sweep AAPL --fields macd_state --horizon 5 --context GSPC:trend_direction --resamples 99 --limit 3`
   const shown = await table(line, 80)
   expect(shown).toMatch(/^ +Q +P +N +INDEP .*DIFF +CELL$/m)
   const [first] = (await json<Sweep>(line)).cells

@@ -9,10 +9,7 @@ import { draws, FULL } from '../support/full.js'
 const pathOf = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
 /** What is written in AssemblyScript, and where it is kept compiled. */
-const MODULES = [
-  ['assembly/ranks.ts', 'src/indicators/ranks.wasm.ts'],
-  ['assembly/shifts.ts', 'src/statistics/shifts.wasm.ts'],
-] as const
+const MODULES = [['assembly/ranks.ts', 'src/indicators/ranks.wasm.ts']] as const
 const WRITES = process.env.BANDS_WRITE === '1'
 
 it.each(MODULES)('keeps what %s compiles to, and of which source it was made', (from, to) => {

@@ -55,7 +55,7 @@ describe.each(WORLDS)(`of ${RUNS} runs in which nothing is to be found, %s,`, wa
         const study = await eventStudy(marketOf(market), asked(condition, run))
         events += study.events
         for (const { horizon, tests, intervals, random_entry } of study.windows) {
-          const { p } = tests.find(({ test }) => test === 'shift_studentised')!
+          const { p } = tests.find(({ test }) => test === 'newey_west')!
           const { low, high } = intervals[0]!
           for (const of of [condition, `${condition}, ${horizon}`, 'all']) {
             found.add(`P of ${of}`, p)

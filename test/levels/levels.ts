@@ -45,7 +45,7 @@ const DRAWS = { reps: 199, resamples: 199, naive: true, hansen_hodrick: true, mi
  * is said beside the number. Of transitions and tallies their own tests prove the words.
  */
 const ROWS: readonly Row[] = [
-  ['shift_studentised', 'study, sweep: studentised shift (`P`)'],
+  ['newey_west', 'study, sweep: Newey-West t (`P`)'],
   ['stationary bootstrap', 'study: interval of the difference'],
   ['random_entry', 'study: random entry'],
   ['bca', 'study: BCa interval', 'narrow', /BCa intervals of so few, and the ribbon of the path, are too narrow/],
@@ -55,10 +55,9 @@ const ROWS: readonly Row[] = [
     'narrow',
     /BCa intervals of so few, and the ribbon of the path, are too narrow/,
   ],
-  ['newey_west', 'study: Newey-West (`--wide`)'],
-  ['hansen_hodrick', 'study: Hansen-Hodrick', 'few', /of few stretches of events the other tests find less/],
+  ['hansen_hodrick', 'study: Hansen-Hodrick', 'few', /With few clusters of events the other tests find less/],
   ['cluster', 'study: clusters of dates (`--wide`)'],
-  ['calendar_time', 'study: calendar time (`--wide`)', 'few', /of few stretches of events the other tests find less/],
+  ['calendar_time', 'study: calendar time (`--wide`)', 'few', /With few clusters of events the other tests find less/],
   ['shift', 'study: plain shift (`--wide`)', 'volatile', /takes volatile days for days like others/],
   ['naive', 'study: naive t (`--naive`)', 'naive', /takes overlapping windows for independent/],
   ['aftermath', 'study: aftermath, G (`--wide`)', 'spread', /in volatile times they are without any edge/],
@@ -177,7 +176,7 @@ async function traded(levels: Levels, market: readonly NullTicker[], seed: numbe
 }
 
 async function swept(levels: Levels, market: readonly NullTicker[], seed: number): Promise<void> {
-  const query = asked({ tickers: ['N00'], fields: [RSI.field], reps: 199, resamples: 199, pbo_blocks: 4, seed })
+  const query = asked({ tickers: ['N00'], fields: [RSI.field], resamples: 199, pbo_blocks: 4, seed })
   const { cells, found, best } = await sweep(marketOf(market), query)
   for (const { p, low, high } of cells) {
     levels.add('cell', '', p)

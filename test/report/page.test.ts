@@ -109,7 +109,7 @@ describe('the tests of a study', () => {
     window!.n = 4321
     window!.abnormal!.n = 1234
     const page = shell(studyReport(study, charts, ABOUT))
-    expect(page).toMatch(/<td>studentised joint circular shift<\/td><td class="num">4,321</)
+    expect(page).toMatch(/<td>Newey-West t, effective clusters<\/td><td class="num">4,321</)
     expect(page).toMatch(/<td>Boehmer, Musumeci and Poulsen<\/td><td class="num">1,234</)
   })
 })
@@ -170,17 +170,6 @@ function pageOf(change: (study: ReturnType<typeof madeStudy>) => void): string {
 }
 
 describe('the page of a study', () => {
-  it('marks the p of events in calm times, and of no others', () => {
-    const marked = (deviation: number): string =>
-      pageOf(({ windows: [window] }) => {
-        window!.deviation = deviation
-        window!.base.deviation = 0.1
-        window!.tests[0]!.p = 0.0432
-      })
-    expect(marked(0.05)).toContain('>0.043!</td>')
-    expect(marked(0.2)).not.toContain('0.043!')
-  })
-
   it('holds the events against the bars of the same context where one was asked for', () => {
     expect(pageOf(() => {})).not.toContain('Same context')
     const page = pageOf(({ windows: [window] }) => {

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { bca } from '../../src/statistics/bootstrap.js'
+import { twoSidedT } from '../../src/statistics/distributions.js'
 import { mean } from '../../src/statistics/moments.js'
 import { Random } from '../../src/statistics/random.js'
 import { neweyWest } from '../../src/statistics/robust.js'
 import { type SuperiorAbility, superiorAbility } from '../../src/statistics/selection.js'
 import { jointShift, type ShiftMember } from '../../src/statistics/shift.js'
-import { studentisedShift } from '../../src/statistics/studentised-shift.js'
 import { draws, provenInFull } from '../support/full.js'
 import { fairRejections } from '../support/null-markets.js'
 
@@ -74,7 +74,7 @@ function candidates(random: Random, many: number, n: number) {
 /*
  * Times that are calm and times that are volatile, all returns of either sign with equal probability, and events in the
  * volatile ones alone: nothing follows from an event but that its own days vary more. Of 2,000 such runs (BANDS_FULL=14)
- * the plain shift finds something in 25 to 27 of 100 and the studentised one in 3 to 5.
+ * the plain shift finds something in 25 to 27 of 100. The Newey-West t must stay at one in twenty.
  */
 const VOLATILE_RUNS = draws(150)
 
@@ -97,18 +97,17 @@ describe.each<[string, Form]>([
     { tickers: 5, bars: 1500, horizon: 20, ratio: 3, share: 0.2, spell: 60, chance: 0.05 },
   ],
 ])('events in volatile times that nothing follows, %s:', (_, form) => {
-  const found = { n: 0, shift: 0, studentised: 0 }
+  const found = { n: 0, shift: 0, t: 0 }
   const random = new Random(20261121)
   for (let run = 0; run < VOLATILE_RUNS; run++) {
     const members = made(random, form)
     if (members.reduce((sum, { events }) => sum + events.length, 0) < 20) continue
-    const options = () => ({ reps: 199, random: new Random(run) })
-    const plain = jointShift(members, form.bars, form.horizon, options())
-    const studentised = studentisedShift(members, form.bars, form.horizon, options())
-    if ('reason' in plain || 'reason' in studentised) continue
+    const plain = jointShift(members, form.bars, form.horizon, { reps: 199, random: new Random(run) })
+    const t = neweyWestOf(members, form)
+    if ('reason' in plain || t === null) continue
     found.n++
     found.shift += Number(plain.p < 0.05)
-    found.studentised += Number(studentised.p < 0.05)
+    found.t += Number(twoSidedT(t.t, t.df) < 0.05)
   }
 
   it('are found in most of the runs', () => {
@@ -119,36 +118,37 @@ describe.each<[string, Form]>([
     expect(found.shift).toBeGreaterThan(0.12 * found.n)
   })
 
-  provenInFull('the studentised one in no more than one of twenty', () => {
-    expect(found.studentised).toBeLessThanOrEqual(fairRejections(found.n).most)
+  provenInFull('the Newey-West t in no more than one of twenty', () => {
+    expect(found.t).toBeLessThanOrEqual(fairRejections(found.n).most)
   })
 })
 
-it('an edge that is three times its error is found by the studentised shift in more than half of all runs', () => {
+it('an edge that is three times its error is found by the Newey-West t in more than half of all runs', () => {
   const random = new Random(7)
   const form = { tickers: 1, bars: 2500, horizon: 20, ratio: 2, share: 0.2, spell: 60, chance: 0.1 }
   let [n, found] = [0, 0]
   for (let run = 0; run < draws(60); run++) {
     const [member] = made(random, form)
-    const se = errorOf(member!, form)
-    if (se === null || member!.events.length < 20) continue
-    const edge = 3 * se
+    const error = neweyWestOf([member!], form)?.se
+    if (error === undefined || member!.events.length < 20) continue
     const returns = member!.returns.slice()
-    for (const event of member!.events) returns[event]! += edge
-    const test = studentisedShift([{ ...member!, returns }], form.bars, form.horizon, { reps: 199, random })
+    for (const event of member!.events) returns[event]! += 3 * error
+    const t = neweyWestOf([{ ...member!, returns }], form)
     n++
-    found += Number('p' in test && test.p < 0.05)
+    found += Number(t !== null && twoSidedT(t.t, t.df) < 0.05)
   }
   expect(found).toBeGreaterThan(n / 2)
 })
 
-function errorOf({ places, returns, base, events }: ShiftMember, { bars, horizon }: Form): number | null {
+function neweyWestOf(members: readonly ShiftMember[], { bars, horizon }: Form): ReturnType<typeof neweyWest> {
   const [num, den] = [new Float64Array(bars), new Float64Array(bars)]
-  for (const event of events) {
-    num[places[event]!] = returns[event]! - base
-    den[places[event]!] = 1
+  for (const { places, returns, base, events } of members) {
+    for (const event of events) {
+      num[places[event]!]! += returns[event]! - base
+      den[places[event]!]! += 1
+    }
   }
-  return neweyWest(num, den, horizon - 1)?.se ?? null
+  return neweyWest(num, den, horizon - 1)
 }
 
 function made(random: Random, { tickers, bars, horizon, ratio, share, spell, chance }: Form): ShiftMember[] {

@@ -2,10 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { gTestShift } from '../../src/statistics/counts.js'
 import { mean } from '../../src/statistics/moments.js'
 import { Random } from '../../src/statistics/random.js'
-import { neweyWest } from '../../src/statistics/robust.js'
 import { jointShift, type ShiftMember, type ShiftOptions, shiftsOf } from '../../src/statistics/shift.js'
-import { compiledKernel, studentisedShift } from '../../src/statistics/studentised-shift.js'
-import { notInQuick } from '../support/full.js'
 
 describe('the joint circular shift', () => {
   it('is what its definition says, ticker by ticker and shift by shift', () => {
@@ -84,7 +81,6 @@ describe('the joint circular shift', () => {
     expect(jointShift([{ ...one, returns: new Float64Array(200), base: 0 }], 200, 5, options('all'))).toMatchObject({
       p: 1,
     })
-    expect(studentisedShift([every], 200, 5, options('all'))).toMatchObject({ p: 1 })
   })
 
   it('says why there is no answer', () => {
@@ -99,112 +95,6 @@ describe('the joint circular shift', () => {
       reason: 'no shift leaves an event where its ticker has a return',
     })
   })
-})
-
-describe('the studentised joint shift', () => {
-  it('divides each shift’s mean by Newey and West’s error where the events land', () => {
-    const random = new Random(6)
-    for (let round = 0; round < 20; round++) {
-      const calendar = 60 + random.below(60)
-      const horizon = 1 + random.below(12)
-      const pool = Array.from({ length: 1 + random.below(4) }, () => member(random, calendar, random.uniform()))
-      compare(pool, calendar, horizon)
-    }
-  })
-
-  notInQuick('does so where every day has events, more than are summed up at once', () => {
-    const every = (seed: number): ShiftMember => {
-      const one = member(new Random(seed), 1100, 1)
-      return { ...one, events: Int32Array.from(one.places.keys()).filter(place => place % 2 === seed % 2) }
-    }
-    compare([every(1), every(2)], 1100, 3)
-  })
-
-  it('does not depend on the order of the tickers, nor on the unit', () => {
-    const pool = [1, 2, 3, 4, 5].map(seed => member(new Random(seed), 400, 0.9))
-    const found = withoutT(studentisedShift(pool, 400, 5, options('all')))
-    expect(withoutT(studentisedShift(pool.toReversed(), 400, 5, options('all')))).toEqual(found)
-    const scaled = pool.map(one => ({ ...one, returns: one.returns.map(value => 3e-9 * value), base: 3e-9 * one.base }))
-    expect(withoutT(studentisedShift(scaled, 400, 5, options('all')))).toEqual(found)
-  })
-
-  it('adds up by the compiled module as in plain TypeScript, to the last bit', () => {
-    const random = new Random(12)
-    for (let round = 0; round < 20; round++) {
-      const calendar = 30 + random.below(300)
-      const horizon = 1 + random.below(12)
-      const share = round % 2 === 0 ? 1 : random.uniform()
-      const pool = Array.from({ length: 1 + random.below(6) }, () => member(random, calendar, share))
-      expect(compiledKernel(8)).not.toBeNull()
-      const found = studentisedShift(pool, calendar, horizon, options('all'))
-      expect(found).toEqual(studentisedShift(pool, calendar, horizon, options('all'), () => null))
-    }
-    const drawn = [member(random, 2600, 1), member(random, 2600, 0.8)]
-    const found = studentisedShift(drawn, 2600, 20, options(99))
-    expect(found).toEqual(studentisedShift(drawn, 2600, 20, options(99), () => null))
-    expect(found).toHaveProperty('shifts', 99)
-  })
-
-  it('is the same to the last bit however few tickers are laid at a time', () => {
-    const random = new Random(13)
-    for (let round = 0; round < 12; round++) {
-      const calendar = 40 + random.below(260)
-      const horizon = 1 + random.below(12)
-      const shares = Array.from({ length: 2 + random.below(7) }, () => (random.uniform() < 0.5 ? 1 : random.uniform()))
-      const pool = shares.map(share => member(random, calendar, share))
-      const found = studentisedShift(pool, calendar, horizon, options('all'))
-      for (const most of [1, 2 * calendar, 3 * calendar + 1]) {
-        expect(studentisedShift(pool, calendar, horizon, options('all'), compiledKernel, most)).toEqual(found)
-        expect(studentisedShift(pool, calendar, horizon, options('all'), () => null, most)).toEqual(found)
-      }
-    }
-  })
-
-  it('looks at the shifts that the plain one looks at', () => {
-    const one = member(new Random(9), 6000, 1)
-    expect(studentisedShift([one], 6000, 20, options(999))).toHaveProperty('shifts', 999)
-    expect(studentisedShift([one], 6000, 20, options('all'))).toHaveProperty('shifts', 5961)
-  })
-
-  it('says why there is no answer', () => {
-    const one = member(new Random(3), 30, 1)
-    const none = { ...one, events: new Int32Array(0) }
-    expect(studentisedShift([none], 30, 5, options('all'))).toEqual({ reason: 'no events' })
-    expect(studentisedShift([one], 30, 20, options('all'))).toEqual({ reason: expect.stringContaining('too few') })
-    const single = { ...one, events: Int32Array.of(4) }
-    expect(studentisedShift([single], 30, 5, options('all'))).toEqual({
-      reason: 'the excess returns of the events do not vary',
-    })
-  })
-
-  function compare(pool: readonly ShiftMember[], calendar: number, horizon: number): void {
-    const tAt = (k: number): number | null => {
-      const [num, den] = [new Float64Array(calendar), new Float64Array(calendar)]
-      for (const { places, returns, base, events } of pool) {
-        const at = new Map([...places].map((place, i) => [place, returns[i]! - base]))
-        for (const event of events) {
-          const landed = at.get((places[event]! + k) % calendar)
-          if (landed === undefined) continue
-          num[places[event]!]! += landed
-          den[places[event]!]! += 1
-        }
-      }
-      return neweyWest(num, den, horizon - 1)?.t ?? null
-    }
-    const own = tAt(0)
-    if (own === null) return
-    const found = studentisedShift(pool, calendar, horizon, options('all'))
-    const all = Array.from({ length: calendar - 2 * horizon + 1 }, (_, i) => tAt(horizon + i))
-    const exceeding = all.filter(t => t !== null && Math.abs(t) >= Math.abs(own) * (1 - 1e-9)).length
-    // Where events drop out until those of one block are left, the plain error is not told.
-    if (all.includes(null)) return
-    expect(found).toHaveProperty('t', expect.closeTo(own, 9))
-    expect(found).toMatchObject({ shifts: all.length, exceeding, p: (1 + exceeding) / (1 + all.length) })
-  }
-
-  function withoutT(found: ReturnType<typeof studentisedShift>): object {
-    return { ...found, t: null }
-  }
 })
 
 describe('the G-test of what followed', () => {

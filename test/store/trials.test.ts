@@ -24,7 +24,7 @@ function trial(n: number, more: Partial<Trial> = {}): Trial {
     hash: n.toString(16).padStart(64, '0'),
     spec: `cell ${n}`,
     p: n / 1000,
-    test: 'shift_studentised',
+    test: 'newey_west',
     sharpe: null,
     ...more,
   }

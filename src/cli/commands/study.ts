@@ -26,7 +26,7 @@ const studyCommand: Command = {
     "bands study --all --when 'rsi_zone = oversold and GSPC:rsi_zone != oversold'",
   ],
   notes: [
-    'P is that of the studentised circular shift: how often the same events, moved through time together, differ as much from any bar, each difference divided by its own error. It allows for overlapping windows, for tickers that move together and for events in volatile times; of events in calm times it is marked. The plain shift is among the tests of --wide.',
+    'P: two-sided p of the difference from any bar, by the Newey-West t with effective clusters. It allows for overlapping windows, for tickers that move together and for events in volatile times. --wide shows the other tests, the plain shift among them.',
     'INDEP counts windows of one ticker that share no bar, of several tickers added up; DATES those of any ticker that share no day.',
     'Everything that is loaded counts, whatever its age; --tier shows what a subscriber of that tier could know.',
   ],

@@ -35,42 +35,25 @@ export function plainCalendar(tickers: readonly PlainTicker[]): number[] {
   return [...days].sort((a, b) => a - b)
 }
 
-/**
- * Joint circular shift over every shift from h to N - h: p of the mean of what the events land on, and of that mean over
- * Newey and West's error there.
- */
-export function plainShift(
-  tickers: readonly PlainTicker[],
-  h: number,
-): { shifts: number; p: number; t: number; studentised: number } {
+/** Joint circular shift over every shift from h to N - h: p of the mean of what the events land on. */
+export function plainShift(tickers: readonly PlainTicker[], h: number): { shifts: number; p: number } {
   const calendar = plainCalendar(tickers)
   const N = calendar.length
   const placed = tickers.map(({ days, base, events, returns, mean }) => {
     const excess = new Map(base.map(t => [days[t]!, returns[t]! - mean]))
     return { excess, places: events.map(t => calendar.indexOf(days[t]!)) }
   })
-  const landedAt = (k: number) => {
-    const [count, sum] = [calendar.map(() => 0), calendar.map(() => 0)]
-    for (const { excess, places } of placed) {
-      for (const place of places) {
-        const value = excess.get(calendar[(place + k) % N]!)
-        if (value === undefined) continue
-        count[place]! += 1
-        sum[place]! += value
-      }
-    }
-    const total = (of: readonly number[]): number => of.reduce((all, x) => all + x, 0)
-    return { mean: total(sum) / total(count), t: plainNeweyWest({ count, sum }, h - 1) }
-  }
-  const own = landedAt(0)
-  let [shifts, exceeding, further] = [0, 0, 0]
+  const meanAt = (k: number): number =>
+    average(
+      placed.flatMap(({ excess, places }) => places.flatMap(place => excess.get(calendar[(place + k) % N]!) ?? [])),
+    )
+  const own = meanAt(0)
+  let [shifts, exceeding] = [0, 0]
   for (let k = h; k <= N - h; k++) {
-    const { mean, t } = landedAt(k)
     shifts++
-    if (Math.abs(mean) >= Math.abs(own.mean) - 1e-15) exceeding++
-    if (Math.abs(t) >= Math.abs(own.t) * (1 - 1e-9)) further++
+    if (Math.abs(meanAt(k)) >= Math.abs(own) - 1e-15) exceeding++
   }
-  return { shifts, p: (1 + exceeding) / (1 + shifts), t: own.t, studentised: (1 + further) / (1 + shifts) }
+  return { shifts, p: (1 + exceeding) / (1 + shifts) }
 }
 
 /** By day of the calendar: events, and the sum of their excess. */

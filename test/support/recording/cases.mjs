@@ -16,8 +16,8 @@ const FEW = '--reps 99 --resamples 99'
 const STUDY = `study AAPL rsi_zone --band oversold ${FEW}`
 const BACKTEST = 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99'
 const CHOOSING = 'backtest GSPC rsi_zone --band oversold --hold 5,20 --reps 99'
-const SWEEP = `sweep AAPL GSPC --fields rsi_zone --horizon 5,20 ${FEW}`
-const PARTS = `sweep GSPC --fields rsi_zone --horizon 5 ${FEW}`
+const SWEEP = 'sweep AAPL GSPC --fields rsi_zone --horizon 5,20 --resamples 99'
+const PARTS = 'sweep GSPC --fields rsi_zone --horizon 5 --resamples 99'
 const HTTP = 'GET /v1/events?ticker=AAPL&field=rsi_zone'
 const VENDOR = '../vendor-formats'
 
@@ -196,10 +196,10 @@ export const CLASSES = {
       ${SWEEP} --limit 6 | 80 120
       ${SWEEP} --wide --limit 3 | 120
       ${SWEEP} | formats
-      sweep --tickers @tickers.txt --fields rsi_zone,macd_state --horizon 10 --by ticker ${FEW} --csv
-      sweep AAPL --fields rsi_zone --horizon 5 --prev-band --context GSPC:trend_direction --context-lag 1 ${FEW}
-      sweep SIM0001 --fields all --horizon 5 ${FEW}
-      sweep AAPL --fields rsi_zone --horizon 4 --timeframe weekly ${FEW} --json
+      sweep --tickers @tickers.txt --fields rsi_zone,macd_state --horizon 10 --by ticker --resamples 99 --csv
+      sweep AAPL --fields rsi_zone --horizon 5 --prev-band --context GSPC:trend_direction --context-lag 1 --resamples 99
+      sweep SIM0001 --fields all --horizon 5 --resamples 99
+      sweep AAPL --fields rsi_zone --horizon 4 --timeframe weekly --resamples 99 --json
       ${SWEEP} --adjust holm --pbo-blocks 8 --seed 5
       ${SWEEP} --adjust by --family ledger
       ${SWEEP} --adjust none --min-events 5 --after 2012-01-01
@@ -531,7 +531,7 @@ export const CLASSES = {
       study rsi_zone --all --band oversold ${DOWN} --benchmark GSPC ${FEW}
       study earnings_surprise --all --band big_beat --horizon 5,20 ${FEW} --json
       backtest rsi_zone --all --band oversold --hold 10 --stop 2atr --max-positions 4 --reps 99
-      sweep AAPL MSFT INTC --fields rsi_zone,earnings_surprise --horizon 10 ${FEW}
+      sweep AAPL MSFT INTC --fields rsi_zone,earnings_surprise --horizon 10 --resamples 99
       export series --ticker GOOGL --timeframe weekly --csv
       export events --out events.parquet | reads events.parquet
       facts GOOGL
@@ -621,7 +621,7 @@ export const CLASSES = {
       scan oversold --date 2018-02-08 | 80
       ${STUDY} --horizon 5,20
       ${BACKTEST} --json
-      sweep AAPL --fields rsi_zone --horizon 5 ${FEW}
+      sweep AAPL --fields rsi_zone --horizon 5 --resamples 99
       ${STUDY} --horizon 5 --report out.html | reads out.html
       doctor --csv
       events ZZZZ rsi_zone | both

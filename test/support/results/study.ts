@@ -11,7 +11,7 @@ export function madeStudy(charts: readonly PriceChart[], more: Partial<EventStud
   const all = charts.flatMap(chart => chart.events.map(({ at }) => ({ chart, at })))
   const dates = charts.flatMap(({ dates }) => [dates[0]!, dates.at(-1)!]).sort()
   return {
-    schema: 'bands.study/1',
+    schema: 'bands.study/2',
     tickers: charts.map(({ ticker }) => ticker),
     field: 'rsi_zone',
     timeframe: 'daily',
@@ -104,10 +104,10 @@ function windowOf(
     ],
     tests: [
       {
-        test: 'shift_studentised',
-        name: 'studentised joint circular shift',
+        test: 'newey_west',
+        name: 'Newey-West t, effective clusters',
         statistic: z,
-        df: null,
+        df: 14.2,
         p,
         reason: few ? reason : null,
       },
@@ -117,14 +117,6 @@ function windowOf(
         statistic: diff,
         df: null,
         p: p && Math.min(1, p * 0.9),
-        reason: few ? reason : null,
-      },
-      {
-        test: 'newey_west',
-        name: `Newey-West, lag ${horizon - 1}`,
-        statistic: z,
-        df: null,
-        p: p && Math.min(1, p * 1.2),
         reason: few ? reason : null,
       },
       {

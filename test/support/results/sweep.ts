@@ -23,7 +23,7 @@ export function madeSweep(
   for (let i = tested.length - 2; i >= 0; i--) tested[i]!.q = Math.min(tested[i]!.q!, tested[i + 1]!.q!)
   const ordered = [...tested, ...cells.filter(({ p }) => p === null)]
   return {
-    schema: 'bands.sweep/1',
+    schema: 'bands.sweep/2',
     tickers,
     timeframe: 'daily',
     fields,
@@ -35,7 +35,6 @@ export function madeSweep(
     last: '2026-11-20',
     as_of: '2026-11-20',
     seed: 1,
-    reps: 999,
     resamples: 1000,
     min_events: 20,
     adjust: 'bh',

@@ -107,7 +107,6 @@ export function asked(query: Partial<SweepQuery> & Pick<SweepQuery, 'tickers'>):
     after: null,
     before: null,
     min_events: 20,
-    reps: 999,
     resamples: 99,
     adjust: 'bh',
     family: 'run',
