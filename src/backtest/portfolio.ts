@@ -1,8 +1,8 @@
 import { byRank, readRank } from '../language/rank.js'
+import { daysAt, placesIn, rangeOf, unionCalendar } from '../model/calendar.js'
 import { countBelow, parseDay } from '../model/day.js'
 import type { Strategy } from '../params/strategy.js'
 import type { Random } from '../statistics/random.js'
-import { daysAt, placesIn, rangeOf, unionCalendar } from '../study/signals.js'
 import { type SkipReason, sizeOf } from './sizing.js'
 import { type Course, courseOf, entryBar, type Member, type Ready, type Taken, takenFrom, worthOf } from './trade.js'
 

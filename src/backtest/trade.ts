@@ -1,6 +1,7 @@
 import { atr } from '../indicators/averages.js'
 import { TRUE, TRUTHS } from '../language/as-field.js'
 import { rankValues, readRank } from '../language/rank.js'
+import { rangeOf } from '../model/calendar.js'
 import { countUpTo } from '../model/day.js'
 import type { Series } from '../model/series.js'
 import type { Distance } from '../params/figures.js'
@@ -14,15 +15,7 @@ import {
   type Strategy,
 } from '../params/strategy.js'
 import type { BarStates, MarketBars, PricedSource, States, Step } from '../source.js'
-import {
-  allowed,
-  type ContextBands,
-  contextBandsOf,
-  eligibleBars,
-  rangeOf,
-  type Signals,
-  signalsIn,
-} from '../study/signals.js'
+import { allowed, type ContextBands, contextBandsOf, eligibleBars, type Signals, signalsIn } from '../study/signals.js'
 
 type ExitKind = 'hold' | ExitEvent['why'] | 'stop' | 'target' | 'trailing' | 'delisted' | 'data_end' | 'open'
 

@@ -1,5 +1,6 @@
 import type { FieldSet } from '../fields/index.js'
 import { isCondition } from '../language/as-field.js'
+import { daysAt } from '../model/calendar.js'
 import { countBelow, type Day, formatDay } from '../model/day.js'
 import type { Baseline, EventsPage, EventsQuery, HistoryQuery, OversoldPage, OversoldQuery } from '../model/event.js'
 import { eventsOf, type History, type Stays } from '../model/history.js'
@@ -200,7 +201,7 @@ function definedAmong(among: Int32Array, record: FieldRecord, bars: number): Int
 function baselineOf(view: View, bars: Int32Array): Baseline {
   const { windows } = TIMEFRAMES[view.timeframe]
   const { close } = view.outcomes!
-  const found: Baseline = { bars: bars.length, windows: {} }
+  const found: Baseline = { bars: bars.length, days: daysAt(view.days, bars), windows: {} }
   windowNames(view.timeframe).forEach((name, w) => {
     const ended = bars.subarray(0, countBelow(bars, view.bars - windows[w]!))
     found.windows[name] = baseOver(close, windows[w]!, ended, performanceCounts(view, w, ended))

@@ -85,6 +85,8 @@ export interface EventHistory extends SeriesKey {
 /** What any bar was followed by: the ticker's own bars in range on which the field is defined. */
 export interface Baseline {
   bars: number
+  /** The day of each bar, ascending. */
+  days: Int32Array
   /** Window → of every bar whose window has ended: the return; and how many of them had each performance band. */
   windows: Record<string, { returns: Float64Array; performances: readonly number[] }>
 }

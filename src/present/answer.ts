@@ -45,7 +45,7 @@ export function studyAnswer(study: EventStudy): string {
   const believed = tested.filter(isBelieved)
   const headline = believed.length === 0 || believed.includes(middle) ? middle : middleOf(believed)!
   const { diff, horizon } = headline.window
-  const first = `${title(comparedText(diff, horizon, study))}; ${casesText(headline.window, study)}; ${surenessText(headline)}.`
+  const first = `${title(comparedText(diff, horizon, study))}; ${casesText(headline.window)}; ${surenessText(headline)}.`
   const least = tested.reduce((a, b) => (b.p < a.p ? b : a))
   // A p that finds something by itself is not passed over: what it is worth is said.
   const others = believed.length > 0 ? believed : least.p < LEVEL ? [least] : []
@@ -56,7 +56,7 @@ export function studyAnswer(study: EventStudy): string {
 }
 
 /** Of a tally: the window in the middle, whatever came of it. It counts and tests nothing, which is said. */
-export function tallyAnswer({ groups, events, timeframe, tickers }: Tally): string {
+export function tallyAnswer({ groups, events, timeframe }: Tally): string {
   if (events === 0) return 'No such event, so there is nothing to count.'
   const [only, other] = groups
   if (other !== undefined)
@@ -64,18 +64,15 @@ export function tallyAnswer({ groups, events, timeframe, tickers }: Tally): stri
   const window = middleOf(only!.windows.filter(({ n }) => n > 0))
   if (window === undefined)
     return `Nothing can be said yet: of ${count(events, 'event')} no window has ended and been ranked.`
-  const { n, top_share, returns, base } = window
-  // Windows that share no bar are counted among those without a rank, too.
-  const apart = Math.min(n, window.independent)
+  const { n, n_independent, top_share, returns, base } = window
   const any = (value: number | null): string =>
     value === null ? '' : ` (after any ${UNITS[timeframe]} ${shareText(value)})`
-  const cases = tickers.length > 1 ? `${independent(apart)} at most, because tickers move together` : independent(apart)
   const luck = 'a tally does not test whether that is luck: bands study does'
   const over = overText(Number.parseInt(window.window, 10), { timeframe })
   const rose =
     returns.hit_rate === null ? '' : `rose in ${shareText(returns.hit_rate)}${any(base.returns.hit_rate)}, and `
   const top = `was among the best 40% of its own past in ${shareText(top_share)}${any(base.top_share)}`
-  return `${title(over)} the price ${rose}${top}, of ${count(n, 'event')}; ${cases}; ${luck}.`
+  return `${title(over)} the price ${rose}${top}, of ${count(n, 'event')}; ${independent(n_independent)}; ${luck}.`
 }
 
 type TestedWindow = Evidence & { window: StudyWindow & { diff: number } }
@@ -91,15 +88,15 @@ function testedWindows(study: EventStudy): TestedWindow[] {
     // What finds nothing as it is needs no correction for that.
     const beside = looks > 1 && p < LEVEL ? `, ${probability(corrected[i])} corrected for ${looks} windows` : ''
     const told = `p ${probability(p)}${beside}`
-    return { window, p, corrected: corrected[i]!, told, doubts: windowDoubts(window, study) }
+    return { window, p, corrected: corrected[i]!, told, doubts: windowDoubts(window) }
   })
 }
 
-function windowDoubts(window: TestedWindow['window'], study: EventStudy): string[] {
+function windowDoubts(window: TestedWindow['window']): string[] {
   const { low = null, high = null } = window.intervals[0] ?? {}
   return compact([
     intervalDoubt(window.diff, low, high),
-    casesOf(window, study) < LEAST_UNITS && 'so few cases show little',
+    window.n_independent < LEAST_UNITS && 'so few cases show little',
   ])
 }
 
@@ -116,16 +113,11 @@ function untestedAnswer(study: EventStudy): string {
   if (window === undefined)
     return `Nothing can be said yet: of ${count(events, 'event')} no window has ended with a price that is known.`
   const mean = window.diff === null ? '' : `; on average ${comparedText(window.diff, window.horizon, study)}`
-  return `Too few to tell from luck: ${casesText(window, study)}${mean}.`
+  return `Too few to tell from luck: ${casesText(window)}${mean}.`
 }
 
-/** Windows of one ticker that share no bar; of several tickers dates of any that share no day, because they move together. */
-export function casesOf({ n_indep, n_stretches }: StudyWindow, { tickers }: Pick<EventStudy, 'tickers'>): number {
-  return tickers.length > 1 ? n_stretches : n_indep
-}
-
-function casesText(window: StudyWindow, study: EventStudy): string {
-  return among(casesOf(window, study), window.n)
+function casesText({ n, n_independent }: StudyWindow): string {
+  return among(n_independent, n)
 }
 
 /** `7 independent cases among 12 events` */
@@ -262,12 +254,7 @@ export function sweepAnswer(sweep: Sweep): string {
     chosen === null
       ? ''
       : ` On dates that did not choose them the chosen were ${pointsText(chosen)} than after any ${UNITS[sweep.timeframe]}.`
-  return `${opening}. First is ${cellText(lead)}: ${comparedText(lead.diff!, lead.horizon, sweep)}; ${cellCases(lead, sweep)}; ${surenessText(cellEvidence(lead, sweep))}.${outside}`
-}
-
-function cellCases({ ticker, n, n_indep }: SweepCell, { tickers }: Sweep): string {
-  if (ticker === null && tickers.length > 1) return `${count(n, 'event')} of tickers that move together`
-  return among(n_indep, n)
+  return `${opening}. First is ${cellText(lead)}: ${comparedText(lead.diff!, lead.horizon, sweep)}; ${among(lead.n_independent, lead.n)}; ${surenessText(cellEvidence(lead, sweep))}.${outside}`
 }
 
 /** The best of many is held against what asks about the best of many, too. */

@@ -30,7 +30,7 @@ export const TERMS: Readonly<Record<string, string>> = {
   Purged: 'Events left out because their window reached the other part',
   q: 'p corrected for how many were tried',
   Rose: 'Hit rate: share of returns above 0',
-  'Rose 95%': 'Wilson interval, which takes events for independent: too narrow where windows overlap',
+  'Rose 95%': '95% interval of the share of returns above 0, on the independent cases',
   'Same years': 'Mean of any bar in the calendar years of the events',
   SD: 'Standard deviation',
   t: 'Above 3 is what is asked of a finding after decades of looking',
@@ -50,7 +50,7 @@ export const GLOSSARY: Readonly<Record<string, readonly [word: RegExp, meaning: 
   points: [/\d points\b/, 'Percentage points: 5% is 3 points more than 2%.'],
   'independent cases': [
     /\bindependent\b/,
-    'Events whose windows share no bar; of several tickers, which move together, stretches of dates that share no day. They are fewer than the events, and they are what counts.',
+    'How many independent events would tell as much as these: overlapping windows and tickers that move together count as fewer. They are what counts.',
   ],
   corrected: [
     /\bcorrected for\b/,

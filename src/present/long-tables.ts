@@ -120,7 +120,7 @@ function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
     { title: 'q', kind: 'probability', of: ({ q }) => q, tone: cell => (isFound(cell) ? 'strong' : undefined) },
     { title: 'p', kind: 'probability', spare: 3, hint: 'Newey-West t, effective clusters', of: ({ p }) => p },
     { title: 'n', kind: 'count', spare: 0, of: ({ n }) => n },
-    { title: 'Indep', kind: 'count', spare: 5, of: ({ n_indep }) => n_indep },
+    { title: 'Indep', kind: 'count', spare: 5, of: ({ n_independent }) => n_independent },
     { title: 'Mean', kind: 'return', spare: 4, of: ({ mean }) => mean },
     { title: 'Any bar', kind: 'return', spare: 7, of: ({ base }) => base, tone: plain },
     { title: 'Diff', kind: 'return', of: ({ diff }) => diff },

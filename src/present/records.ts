@@ -33,7 +33,19 @@ function windowRecord(
 const TESTS = ['newey_west', 'shift', 'hansen_hodrick', 'cluster', 'calendar_time', 'naive']
 
 const WINDOW = [
-  ...['ticker', 'tickers', 'field', 'timeframe', 'band', 'window', 'horizon', 'events', 'n', 'n_indep', 'n_stretches'],
+  ...[
+    'ticker',
+    'tickers',
+    'field',
+    'timeframe',
+    'band',
+    'window',
+    'horizon',
+    'events',
+    'n',
+    'n_indep',
+    'n_independent',
+  ],
   ...['lost_not_elapsed', 'lost_too_early', 'lost_delisted'],
   ...['mean', 'median', 'deviation', 'p10', 'p25', 'p75', 'p90', 'best', 'worst'],
   ...['hit_share', 'hit_low', 'hit_high', 'mfe', 'mae'],
@@ -85,6 +97,7 @@ export function cellRecords({ cells, timeframe }: Sweep): Records {
 
 const CELL = [
   ...['ticker', 'field', 'timeframe', 'band', 'prev_band', 'context_ticker', 'context_field', 'context_band'],
-  ...['window', 'horizon', 'events', 'n', 'n_indep', 'lost', 'mean', 'base', 'diff', 'hit', 'base_hit'],
+  ...['window', 'horizon', 'events', 'n', 'n_indep', 'n_independent', 'lost', 'mean', 'base', 'diff'],
+  ...['hit', 'hit_low', 'hit_high', 'base_hit'],
   ...['low', 'high', 'p', 'q', 't', 'sharpe', 'grey', 'reason'],
 ]

@@ -1,6 +1,6 @@
 import { isCondition } from '../language/as-field.js'
 import type { EventStudy, StudyWindow } from '../study/result.js'
-import { casesOf, middleOf, studyAnswer } from './answer.js'
+import { middleOf, studyAnswer } from './answer.js'
 import type { PriceChart } from './chart.js'
 import { eventPrice, pathChart, pathCountChart, pricesSection, windowHistogram } from './charts.js'
 import {
@@ -121,13 +121,11 @@ function tilesOf({ events, tickers, windows }: EventStudy): Tile[] {
   return [
     { label: 'Events', value: whole(events), note: `of ${count(tickers.length, 'ticker')}` },
     ...windows.map((window): Tile => {
-      const { n, n_indep, n_stretches, diff, grey } = window
-      const apart =
-        tickers.length > 1 ? `${count(n_stretches, 'stretch', 'stretches')} of dates` : `${n_indep} independent`
+      const { n, n_independent, diff, grey } = window
       return {
         label: `After ${window.window}, against any bar`,
         value: returnText(diff),
-        note: `${testedText(window)}, n ${whole(n)} (${apart})`,
+        note: `${testedText(window)}, n ${whole(n)} (${whole(n_independent)} independent)`,
         tone: grey || diff === null ? 'faint' : undefined,
       }
     }),
@@ -147,7 +145,6 @@ function windowsSection(study: EventStudy): Section {
   const grey = windows.map(window => window.grey)
   const columns: Column<StudyWindow>[] = [
     ...COUNTS,
-    ...stretches(study),
     ...RETURNS,
     {
       title: 'p',
@@ -168,9 +165,9 @@ function estimatesOf(study: EventStudy): Estimates {
     note: 'with its 95% interval',
     names: 'short',
     of: study.windows.map(window => {
-      const { n, diff: value, intervals, grey, reasons } = window
+      const { n, n_independent, diff: value, intervals, grey, reasons } = window
       const { low = null, high = null } = intervals[0] ?? {}
-      const note = `${whole(casesOf(window, study))} independent of ${whole(n)}`
+      const note = `${whole(n_independent)} independent of ${whole(n)}`
       return { label: window.window, note, value, low, high, grey, reason: reasons.diff ?? 'no value' }
     }),
   }
@@ -179,16 +176,8 @@ function estimatesOf(study: EventStudy): Estimates {
 const COUNTS: readonly Column<StudyWindow>[] = [
   WINDOW,
   { title: 'n', kind: 'count', of: ({ n }) => n },
-  { title: 'Indep', kind: 'count', of: ({ n_indep }) => n_indep },
+  { title: 'Indep', kind: 'count', of: ({ n_independent }) => n_independent },
 ]
-
-function stretches({ tickers, windows }: EventStudy): Column<StudyWindow>[] {
-  if (tickers.length > 1) return [STRETCHES]
-  return windows.some(({ n_indep, n_stretches }) => n_indep !== n_stretches) ? [{ ...STRETCHES, on: 'page' }] : []
-}
-
-/** Of pools, where the independent windows count a day once for each ticker. */
-const STRETCHES: Column<StudyWindow> = { title: 'Dates', kind: 'count', of: ({ n_stretches }) => n_stretches }
 
 const RETURNS: readonly Column<StudyWindow>[] = [
   { title: 'Lost', kind: 'count', spare: 5, of: ({ lost }) => lost.not_elapsed + lost.too_early + lost.delisted },
@@ -287,7 +276,7 @@ function pathSection(study: EventStudy): Section | null {
 /** How the returns are spread: a terminal draws the window in the middle. */
 function distributionSections({ windows }: EventStudy): Section[] {
   const middle = middleOf(windows)
-  const hit = middle?.grey === false && `${shareRange(middle.hit)} above 0 (95%, if independent)`
+  const hit = middle?.grey === false && `${shareRange(middle.hit)} above 0 (95%)`
   const phrases = compact(['events / any bar', hit])
   const title = 'How the returns are spread'
   return compact([

@@ -101,9 +101,9 @@ function tilesOf({ groups, events, tickers }: Tally): Tile[] {
   const windows = groups.length === 1 ? groups[0]!.windows : []
   return [
     { label: 'Events', value: whole(events), note: `of ${count(tickers.length, 'ticker')}` },
-    ...windows.map(({ window, n, top_share, base, independent }): Tile => {
+    ...windows.map(({ window, n, n_independent, top_share, base }): Tile => {
       const any = base.top_share === null ? '' : `any bar ${shareText(base.top_share)}, `
-      const apart = `${any}n ${whole(n)} (${whole(Math.min(n, independent))} independent)`
+      const apart = `${any}n ${whole(n)} (${whole(n_independent)} independent)`
       return { label: `Top 40% after ${window}`, value: shareText(top_share), note: apart }
     }),
   ]
@@ -162,12 +162,12 @@ const FIGURES = ['n', 'hit_rate', 'mean', 'median', 'p10', 'p90']
 
 const COLUMNS = [
   ...['ticker', 'tickers', 'field', 'timeframe', 'band', 'by', 'group'],
-  ...['window', 'events', 'n', 'pending', 'no_history'],
+  ...['window', 'events', 'n', 'n_independent', 'pending', 'no_history'],
   ...PERFORMANCES.map(name => `counts_${name}`),
   ...PERFORMANCES.map(name => `shares_${name}`),
   ...FIGURES.map(name => `returns_${name}`),
-  ...['top_share', 'top_low', 'top_high'],
-  ...['overlapping', 'independent', 'base_kind', 'base_n'],
+  ...['hit_low', 'hit_high', 'top_share', 'top_low', 'top_high'],
+  ...['overlapping', 'base_kind', 'base_n'],
   ...PERFORMANCES.map(name => `base_shares_${name}`),
   ...FIGURES.map(name => `base_returns_${name}`),
   'base_top_share',
@@ -185,6 +185,7 @@ function tallyHeading(found: Tally): string[] {
 const COUNTS: readonly Column<Line>[] = [
   column('window', 'window'),
   column('n', 'count'),
+  { title: 'Indep', kind: 'count', spare: 19, of: ({ n_independent }) => n_independent },
   { title: 'Open', kind: 'count', spare: 20, of: ({ pending }) => pending },
   { title: 'no_history', sign: '?', kind: 'count', spare: 21, of: ({ no_history }) => no_history },
   ...PERFORMANCES.map((name, i): Column<Line> => {

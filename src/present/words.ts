@@ -142,7 +142,7 @@ const COMMON: Readonly<Record<string, string>> = {
   'n is what counts':
     'Under some twenty events the shares and means can be anything; under ten independent windows there is no p-value, and the row is grey.',
   Overlap:
-    'Windows of neighbouring events share bars, and tickers move together: a hundred events may be worth ten. P and the block bootstrap allow for both; a plain t-test for neither. Independent windows are counted ticker by ticker and added up, so that of many tickers on one day each counts: look at the stretches of dates, too.',
+    'Windows of neighbouring events share bars, and tickers move together: a hundred events may be worth ten. P and the block bootstrap allow for both; a plain t-test for neither. The independent cases say how much the events are worth.',
   Survivorship:
     'The tickers are those that are loaded. Whatever went under before anyone loaded it is missing, and that flatters whatever bought weakness.',
   'The past': 'All bands are as they were known on each day. Even so this is one history, and it happened once.',
@@ -152,7 +152,7 @@ const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison
   study: {
     'The difference, not the mean':
       'Markets drift. What followed the events is compared with what followed any bar of the same tickers and dates; only the difference is theirs.',
-    p: 'How often the same events, moved along the calendar together, would have been followed by as large a difference, each measured by its own error, so that volatile times are compared with their own spread. It is not the probability that there is nothing to it. An event that lands where its ticker has no bar drops out of that move.',
+    p: 'Two-sided p of the difference, by the Newey-West t with effective clusters. It allows for overlap, for tickers that move together and for volatile times. It is not the probability that there is nothing to find.',
     'Several looks':
       'Five windows are five looks: one in four such pages shows some p below 0.05 by luck. A sweep corrects for how many were tried; this page does not.',
     'When not to':
@@ -164,7 +164,7 @@ const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison
     'Compare with any bar':
       'A market that rises makes every signal look good. Read each share next to the same share after any bar.',
     'Counted, not tested':
-      'The intervals take events for independent, which they seldom are. bands study asks the same question with tests that allow for overlap and for tickers that move together.',
+      'The intervals allow for overlap and for tickers that move together, but a tally tests nothing: bands study does.',
     'When not to': 'Not to choose the best of many windows and groups, of which some look good by luck.',
   },
   backtest: {

@@ -16,8 +16,8 @@ export function wilson(successes: number, n: number): { low: number; high: numbe
   const centre = (share + (Z * Z) / (2 * n)) / scale
   const half = (Z / scale) * Math.sqrt((share * (1 - share)) / n + (Z * Z) / (4 * n * n))
   return {
-    low: successes === 0 ? 0 : centre - half,
-    high: successes === n ? 1 : centre + half,
+    low: successes <= 0 ? 0 : centre - half,
+    high: successes >= n ? 1 : centre + half,
   }
 }
 

@@ -1,3 +1,5 @@
+import { holm } from './selection.js'
+
 /** What a two-sided test says about a difference. The same four words are used at every door. */
 export type Verdict = 'beats chance' | 'not told from chance' | 'worse than chance' | 'too few'
 
@@ -12,4 +14,27 @@ export function verdictOf(p: number | null, difference: number | null): Verdict 
   if (p === null || difference === null) return 'too few'
   if (p >= LEVEL) return 'not told from chance'
   return difference > 0 ? 'beats chance' : 'worse than chance'
+}
+
+/** A difference with its p, both null where no test was possible. */
+export interface Tested {
+  difference: number | null
+  p: number | null
+}
+
+/** What one page may say about one of the differences that it shows. */
+export interface Judged {
+  /** p, corrected by Holm for all differences that the page shows; null without a p. */
+  corrected: number | null
+  verdict: Verdict
+}
+
+/** Judges all differences of one page together. A difference without a p does not count among them. */
+export function judgeAll(shown: readonly Tested[]): Judged[] {
+  const corrected = holm(shown.flatMap(({ p }) => p ?? []))
+  let next = 0
+  return shown.map(({ difference, p }) => {
+    const own = p === null ? null : corrected[next++]!
+    return { corrected: own, verdict: verdictOf(own, difference) }
+  })
 }

@@ -1,3 +1,4 @@
+import { daysAt, placesIn, unionCalendar } from '../model/calendar.js'
 import { countBelow, countUpTo, mondayOf } from '../model/day.js'
 import type { Series } from '../model/series.js'
 import type { Abnormal, StudyQuery } from '../params/studies.js'
@@ -24,7 +25,6 @@ import {
 import { mean, quantile } from '../statistics/moments.js'
 import { equalUnits, independentUnits, type MemberBars, ratioOf, streamOf, type Unit } from './cell.js'
 import { type AbnormalReturns, LEAST_UNITS, type PathPoint, type TestResult, tooFew } from './result.js'
-import { daysAt, placesIn, unionCalendar } from './signals.js'
 import { type CalendarTime, calendarTime, type StudyPrices, type Subject } from './subject.js'
 
 /** What events and window say once what the model expected is taken off, with the tests of the literature. */

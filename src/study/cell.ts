@@ -1,4 +1,5 @@
 import { inOrder, movingRanks, zoneOfRank } from '../indicators/rank.js'
+import { daysAt, isRun, onCommonCalendar, placesIn } from '../model/calendar.js'
 import { countBelow } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import { forwardReturns, PERFORMANCES, UNDEFINED } from '../model/series.js'
@@ -6,9 +7,9 @@ import { TIMEFRAMES } from '../model/terms.js'
 import { gTestShift, overlap } from '../statistics/counts.js'
 import { pooledQuantile, type Weighted } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
+import { type ShareInterval, shareInterval } from '../statistics/shares.js'
 import type { ShiftOptions } from '../statistics/shift.js'
 import { LEAST_UNITS, type StudyWindow } from './result.js'
-import { Alike, daysAt, isRun, placesIn, unionCalendar } from './signals.js'
 import type { Subject } from './subject.js'
 
 /** The events of one or several tickers over one horizon, held against any bar of the same tickers. */
@@ -52,6 +53,8 @@ interface Member {
   events: Int32Array
   /** Mean of `returns`, by which an excess is more; NaN without base bars. */
   base: number
+  /** Share of `returns` above 0; NaN without base bars. */
+  baseHit: number
 }
 
 /** The same before there is a calendar: days in place of places on it. */
@@ -73,18 +76,27 @@ export function memberBars(
   signals: Int32Array,
   room: Float64Array = new Float64Array(eligible.length),
 ): MemberBars {
-  let [n, sum, last] = [0, 0, -1]
+  let [n, sum, rises, last] = [0, 0, 0, -1]
   for (let i = 0; i < eligible.length; i++) {
     const value = forward[eligible[i]!]!
     if (Number.isNaN(value)) continue
     room[n++] = value
     sum += value
+    if (value > 0) rises++
     last = i
   }
   // Windows that have not elapsed are the last ones: what is left needs no copy.
   const bars = last === n - 1 ? eligible.subarray(0, n) : eligible.filter(bar => !Number.isNaN(forward[bar]!))
   const events = placesAmong(bars, signals)
-  return { ticker, bars, returns: room.subarray(0, n), days: daysAt(days, bars), events, base: sum / n }
+  return {
+    ticker,
+    bars,
+    returns: room.subarray(0, n),
+    days: daysAt(days, bars),
+    events,
+    base: sum / n,
+    baseHit: rises / n,
+  }
 }
 
 /** Where some bars, ascending, are among others; without those that are not. */
@@ -95,22 +107,14 @@ export function placesAmong(bars: Int32Array, some: Int32Array): Int32Array {
   return inside.map(bar => bar - first)
 }
 
-/** Lets those with the same days share one column of them, so that their places on a calendar are looked up once. */
-export function sharingDays<M extends Pick<MemberBars, 'days'>>(members: readonly M[]): M[] {
-  const alike = new Alike()
-  return members.map(member => ({ ...member, days: alike.of(member.days) }))
-}
-
 /**
  * Puts members on their common calendar: the union of the days of the base bars of those that have events. One ticker's
  * calendar is its own base bars.
  */
 function onCalendar<M extends Pick<MemberBars, 'days' | 'events'>>(members: readonly M[]) {
   const counting = members.filter(({ events }) => events.length > 0)
-  const columns = new Set(counting.map(({ days }) => days))
-  const calendar = unionCalendar([...columns])
-  const placesOf = new Map([...columns].map(days => [days, placesIn(calendar, days)]))
-  return { calendar, members: counting.map(member => ({ ...member, places: placesOf.get(member.days)! })) }
+  const { calendar, places } = onCommonCalendar(counting.map(({ days }) => days))
+  return { calendar, members: counting.map((member, i) => ({ ...member, places: places[i]! })) }
 }
 
 /** The cell by day of its calendar: how many events, and the sum of their excess returns. Their ratio is `diff`. */
@@ -164,6 +168,16 @@ export function daysWith(events: Float64Array): Int32Array {
   let n = 0
   for (let day = 0; day < events.length; day++) if (events[day]! > 0) days[n++] = day
   return days.slice(0, n)
+}
+
+/** Share of the returns after the events that are above 0. */
+export function hitOf({ members, calendar, horizon }: Pick<Cell, 'members' | 'calendar' | 'horizon'>): ShareInterval {
+  const parts = members.map(({ places, events, returns, baseHit: base }) => ({
+    places: events.map(i => places[i]!),
+    holds: Uint8Array.from(events, i => Number(returns[i]! > 0)),
+    base,
+  }))
+  return shareInterval(parts, calendar.length, horizon)
 }
 
 /** Greedy count of windows that share no bar, added up over the tickers. */
@@ -330,7 +344,7 @@ export function aftermathTally(
   options: ShiftOptions,
 ): AftermathTally | null {
   const some = subjects.filter(({ signals }) => signals.bars.length > 0)
-  const members = sharingDays(some.map(subject => ranked(subject, horizon)).filter(({ events }) => events.length > 0))
+  const members = some.map(subject => ranked(subject, horizon)).filter(({ events }) => events.length > 0)
   if (members.length === 0) return null
   const { calendar, members: placed } = onCalendar(members)
   const counts = PERFORMANCES.map(() => 0)

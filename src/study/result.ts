@@ -66,8 +66,8 @@ export interface StudyWindow {
   n: number
   /** Greedy count of windows that share no bar, added up over the tickers. */
   n_indep: number
-  /** Greedy count of dates of events, of any ticker, whose windows share no day: of pools the number that counts. */
-  n_stretches: number
+  /** Effective number of independent cases: overlapping windows and tickers that move together count as fewer. */
+  n_independent: number
   /** A return needs no bars before it, so none is too early; abnormal returns count their own. */
   lost: { not_elapsed: number; too_early: number; delisted: number }
   mean: number | null
@@ -79,7 +79,7 @@ export interface StudyWindow {
   p90: number | null
   best: number | null
   worst: number | null
-  /** Share of returns above 0, with its Wilson 95 % interval. */
+  /** Share of returns above 0, with its 95 % interval. */
   hit: Share
   /** Mean of the greatest favourable and adverse excursions over the window, from the close of the event. */
   mfe: number | null

@@ -1,17 +1,14 @@
+import { daysAt, placesIn, type Range, rangeOf } from '../model/calendar.js'
 import type { Series } from '../model/series.js'
 import { ANY_EVENT, type StudyQuery } from '../params/studies.js'
 import type { MarketBars, PricedSource, States, Step } from '../source.js'
 import {
   allowed,
   contextBandsOf,
-  daysAt,
   eligibleBars,
   isAsked,
   kept,
   MarketColumns,
-  placesIn,
-  type Range,
-  rangeOf,
   type Signals,
   signalsOf,
 } from './signals.js'

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { InvalidParameter } from '../errors.js'
+import type { Range } from '../model/calendar.js'
 import { formatDay, parseDay } from '../model/day.js'
 import { windowName } from '../model/terms.js'
 import type { EventFilter, Family } from '../params/studies.js'
 import type { Trial, TrialKind, Trials } from '../source.js'
-import type { Range } from './signals.js'
 import { filterWords, tickerWords } from './words.js'
 
 /** What makes a cell the same cell again: what was asked, of whom, and the range of the data that answered. */

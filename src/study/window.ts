@@ -2,7 +2,6 @@ import type { Day } from '../model/day.js'
 import type { Series } from '../model/series.js'
 import { TIMEFRAMES, windowName } from '../model/terms.js'
 import type { StudyQuery } from '../params/studies.js'
-import { overlap, wilson } from '../statistics/counts.js'
 import { deviation, mean, quantile } from '../statistics/moments.js'
 import { sharpe } from '../statistics/sharpe.js'
 import { abnormalOver, heldPositions, type ModelledEvent, pathOf } from './abnormal.js'
@@ -10,13 +9,12 @@ import {
   aftermathTally,
   baseOf,
   cellOf,
-  daysWith,
   gains,
   histogram,
+  hitOf,
   independentWindows,
   type MemberBars,
   memberBars,
-  sharingDays,
   streamOf,
 } from './cell.js'
 import { type PathPoint, type StudyWindow, tooFew } from './result.js'
@@ -56,6 +54,7 @@ function studyWindow(material: Material, horizon: number): { window: StudyWindow
   const { base, figures, histogram } = spreadsOf(membersIn(room, subjects, horizon))
   const members = membersIn(room, subjects, horizon)
   const cell = cellOf(members, horizon)
+  const { independent, ...hit } = hitOf(cell)
   const held = heldPositions(subjects, members, horizon, material.benchmark)
   const counts = countsOf(material, members, horizon)
   const few = tooFew(counts.n, counts.n_indep, query)
@@ -65,8 +64,10 @@ function studyWindow(material: Material, horizon: number): { window: StudyWindow
     window: windowName(horizon, query.filter.timeframe),
     horizon,
     ...counts,
-    n_stretches: overlap(daysWith(cell.series.events), horizon).independent,
+    n_independent: independent,
     ...figures,
+    hit,
+    lift: hit.share === null || base.hit === 0 ? null : hit.share / base.hit!,
     ...meanExcursions(subjects, query.horizons.indexOf(horizon), horizon),
     base,
     context_base: contextBase(subjects, members, figures.mean),
@@ -77,6 +78,7 @@ function studyWindow(material: Material, horizon: number): { window: StudyWindow
     abnormal: query.abnormal === 'none' ? null : abnormalOver(material.modelled, horizon, query.abnormal, query),
     aftermath: tally && { counts: tally.counts, base: tally.base, lift: tally.lift, g: tally.g, p: tally.p },
     histogram,
+    hitOf,
     grey: few !== null,
   }
   const reasons = reasonsOf(window, query, tally?.reason ?? null)
@@ -86,13 +88,12 @@ function studyWindow(material: Material, horizon: number): { window: StudyWindow
 /** The part of each ticker in a cell, in the order of the tickers. @param room for the returns of all bars of all bases */
 function membersIn(room: Float64Array, subjects: readonly Subject[], horizon: number): MemberBars[] {
   let from = 0
-  const members = subjects.map(({ ticker, prices, eligible, signals }) => {
+  return subjects.map(({ ticker, prices, eligible, signals }) => {
     const forward = forwardReturns(prices, horizon)
     const own = room.subarray(from, from + eligible.length)
     from += eligible.length
     return memberBars(ticker, prices.series.days, forward, eligible, signals.bars, own)
   })
-  return sharingDays(members)
 }
 
 /** What hangs on the order of size, in which the returns of the members are put for it. */
@@ -123,11 +124,7 @@ function eventReturns(members: readonly MemberBars[]): Float64Array {
 }
 
 function figuresOf(returns: Float64Array, base: StudyWindow['base']) {
-  const n = returns.length
-  const up = gains(returns)
   const average = mean(returns)
-  const share = n === 0 ? null : up / n
-  const interval = wilson(up, n)
   return {
     mean: average,
     median: quantile(returns, 0.5),
@@ -138,9 +135,7 @@ function figuresOf(returns: Float64Array, base: StudyWindow['base']) {
     p90: quantile(returns, 0.9),
     best: returns.at(-1) ?? null,
     worst: returns[0] ?? null,
-    hit: { share, low: interval?.low ?? null, high: interval?.high ?? null },
     diff: average === null ? null : average - base.mean!,
-    lift: share === null || base.hit === 0 ? null : share / base.hit!,
   }
 }
 

@@ -1,10 +1,11 @@
 import { whole } from '../errors.js'
 import { isCondition, lagInWords, TRUE, TRUTHS } from '../language/as-field.js'
+import { daysAt, rangeOf } from '../model/calendar.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { EventFilter } from '../params/studies.js'
 import { ESTIMATION } from './abnormal.js'
 import { type Gravity, isVolatile, LEAST_UNITS, type StudyWindow, tooFewEvents, type Warning } from './result.js'
-import { daysAt, lacksDividends, lostOf, rangeOf } from './signals.js'
+import { lacksDividends, lostOf } from './signals.js'
 import type { Subject } from './subject.js'
 import type { Material } from './window.js'
 
@@ -71,7 +72,7 @@ interface OfWindows {
   pooled?: true
 }
 
-/** BCa intervals of fewer stretches miss the truth of random walks up to twice as often as they say. */
+/** BCa intervals of fewer independent cases miss the truth of random walks up to twice as often as they say. */
 const ENOUGH_FOR_BCA = 50
 
 const OF_WINDOWS: readonly OfWindows[] = [
@@ -83,16 +84,15 @@ const OF_WINDOWS: readonly OfWindows[] = [
   {
     // Many events on few dates are one event seen by many tickers.
     kind: 'few',
-    of: ({ window, n, n_stretches }) => n > 0 && n_stretches < LEAST_UNITS && `${window}: ${n} events, ${n_stretches}`,
+    of: ({ window, n, n_independent: cases }) => n > 0 && cases < LEAST_UNITS && `${window}: ${n} events, ${cases}`,
     says: list =>
-      `The events of all tickers lie in fewer than ${LEAST_UNITS} stretches of dates that share no window (${list}): tickers move together, so this is little evidence, however many events there are.`,
+      `The events of all tickers amount to fewer than ${LEAST_UNITS} independent cases (${list}): tickers move together, so this is little evidence, however many events there are.`,
     pooled: true,
   },
   {
     kind: 'allowed',
     of: ({ window, n, n_indep }) => n_indep < n && `${window}: ${n_indep} of ${n}`,
-    says: list =>
-      `Windows overlap; those that share no bar are fewer than the events (${list}). The tests and intervals of the difference allow for it; the mean alone and the interval of the hit rate do not.`,
+    says: list => `Windows overlap: fewer than the events share no bar (${list}). P and the intervals allow for that.`,
     between: ', ',
   },
   {
@@ -103,10 +103,10 @@ const OF_WINDOWS: readonly OfWindows[] = [
   },
   {
     kind: 'allowed',
-    of: ({ window, intervals, n_stretches }) =>
-      n_stretches < ENOUGH_FOR_BCA && intervals.some(({ method, low }) => method === 'bca' && low !== null) && window,
+    of: ({ window, intervals, n_independent }) =>
+      n_independent < ENOUGH_FOR_BCA && intervals.some(({ method, low }) => method === 'bca' && low !== null) && window,
     says: list =>
-      `The events lie in fewer than ${ENOUGH_FOR_BCA} stretches of dates that share no window (${list}): BCa intervals of so few, and the ribbon of the path, are too narrow, and miss the truth up to one time in ten. The stationary bootstrap allows for it.`,
+      `The events amount to fewer than ${ENOUGH_FOR_BCA} independent cases (${list}): BCa intervals of so few, and the ribbon of the path, are too narrow, and miss the truth up to one time in ten. The stationary bootstrap allows for it.`,
     between: ', ',
   },
   {
@@ -270,11 +270,11 @@ export function assumptionsOf({ query, subjects, fromPrices }: Material): string
     ...(fromPrices ? [leaningLine(filter.field)] : []),
     `Intervals (95 %, of the difference): stationary bootstrap of the calendar, and BCa of units of events whose windows share no day; ${resamples} resamples each, their ends moved out as few stretches of time ask for (Hesterberg 2015).`,
     'Random entries: as many bars of the same tickers, anywhere in the range; events whose windows overlap are moved together. Each mean is divided by its own Newey-West error. The mean of entries of the same calendar years is told beside it, but no p against it: the year holds the very fall or rise that led to an event.',
-    `n_indep counts windows of one ticker that share no bar${pooled ? ', added up over the tickers, which are not independent of each other; n_stretches counts dates of events of any ticker whose windows share no day' : ''}; with n_indep below ${LEAST_UNITS}, or ${tooFewEvents(query)}, there is neither p-value nor interval.`,
+    `n_indep counts windows of one ticker that share no bar${pooled ? ', added up over the tickers' : ''}. With n_indep below ${LEAST_UNITS}, or ${tooFewEvents(query)}, there is neither p-value nor interval.`,
     `Calendar time: the mean return of all open positions by day, ${benchmark === null ? 'less what their tickers earn on any bar' : `its alpha against ${benchmark}`}.`,
     ...modelLines(abnormal, benchmark),
     'Path: its ribbon is the 95 % interval of the mean over units of events whose windows share no day; of few of them it is too narrow.',
-    'Hit rate: its 95 % interval (Wilson 1927) takes events for independent; where windows overlap it misses up to one time in six.',
+    "Independent cases (n_independent): share · (1 - share) / E² of the share of returns above 0, at most n. E is the Newey-West error of that share over the calendar. Its 95 % interval is Wilson's (1927) on this number of cases.",
     'Aftermath: p asks whether the bands after the events are spread otherwise than after any bar, which in volatile times they are without any edge: up to one time in four.',
     `Nothing here allows for the ${query.horizons.length > 1 ? 'several windows' : 'other questions'} that were looked at; a sweep corrects for it.`,
     ...originAssumed(seed),

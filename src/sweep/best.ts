@@ -202,7 +202,7 @@ export function seenOf(look: Look, scene: Scene, resamples: Resamples | null): S
 }
 
 export function sweepCell(found: Found & { q: number | null }, query: KnownSweep): SweepCell {
-  const { key, events, sums, baseHit, independent, p, q, low, high, t, sharpe, reason } = found
+  const { key, events, sums, baseHit, apart, hit, p, q, low, high, t, sharpe, reason } = found
   const { field, bands, prev_bands, context } = filterOf(key.condition, query)
   return {
     ticker: key.ticker,
@@ -214,9 +214,13 @@ export function sweepCell(found: Found & { q: number | null }, query: KnownSweep
     horizon: key.horizon,
     events,
     n: sums.n,
-    n_indep: independent,
+    n_indep: apart,
+    n_independent: hit.independent,
     lost: events - sums.n,
     ...meansOf(sums),
+    hit: hit.share,
+    hit_low: hit.low,
+    hit_high: hit.high,
     base_hit: baseHit,
     low,
     high,
@@ -229,7 +233,7 @@ export function sweepCell(found: Found & { q: number | null }, query: KnownSweep
   }
 }
 
-function meansOf({ n, returns, base, hits }: Sums) {
-  if (n === 0) return { mean: null, base: null, diff: null, hit: null }
-  return { mean: returns / n, base: base / n, diff: returns / n - base / n, hit: hits / n }
+function meansOf({ n, returns, base }: Sums) {
+  if (n === 0) return { mean: null, base: null, diff: null }
+  return { mean: returns / n, base: base / n, diff: returns / n - base / n }
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { InvalidParameter } from '../errors.js'
+import { daysAt, placesIn, rangeOf, unionCalendar } from '../model/calendar.js'
 import { formatDay, parseDay } from '../model/day.js'
 import type { Series } from '../model/series.js'
 import { windowName } from '../model/terms.js'
@@ -7,26 +8,14 @@ import { ANY_EVENT, type EventFilter, type SweepQuery } from '../params/studies.
 import type { BarStates, MarketBars, PricedSource, Step } from '../source.js'
 import { type BarRange, cpcv, type Fold, kFolds, purge, rollingFolds } from '../statistics/folds.js'
 import { Random } from '../statistics/random.js'
-import { gains, type MemberBars, memberBars, placesAmong } from '../study/cell.js'
-import {
-  contextOn,
-  daysAt,
-  eligibleBars,
-  forwardReturns,
-  MarketColumns,
-  placesIn,
-  rangeOf,
-  signalsIn,
-  unionCalendar,
-} from '../study/signals.js'
+import { type MemberBars, memberBars, placesAmong } from '../study/cell.js'
+import { contextOn, eligibleBars, forwardReturns, MarketColumns, signalsIn } from '../study/signals.js'
 import { filterWords } from '../study/words.js'
 import type { KnownSweep, SweepValidation } from './result.js'
 
 /** One ticker's bars of one field and horizon on which the window has elapsed. */
 export interface Ground extends MemberBars {
   book: Book
-  /** Share of the windows that gained. */
-  baseHit: number
 }
 
 /** Which bars count: 1 for each place of the timeline that does; null: all. */
@@ -59,8 +48,7 @@ export function groundOf(book: Book, field: number, horizon: number, mask: Mask,
   const { eligible } = book.fields[field]!
   const places = timeline.places.get(book)!
   const counting = mask === null ? eligible : eligible.filter(bar => mask[places[bar]!] === 1)
-  const own = memberBars(book.ticker, book.days, forwardReturns(book.prices, horizon), counting, NO_EVENTS)
-  return { ...own, book, baseHit: gains(own.returns) / own.returns.length }
+  return { ...memberBars(book.ticker, book.days, forwardReturns(book.prices, horizon), counting, NO_EVENTS), book }
 }
 
 const NO_EVENTS = new Int32Array()

@@ -1,11 +1,12 @@
+import { placesIn } from '../model/calendar.js'
 import type { Adjustment } from '../params/studies.js'
 import { stationaryIndices } from '../statistics/bootstrap.js'
 import { quantile } from '../statistics/moments.js'
 import { benjaminiHochberg, benjaminiYekutieli, type Column, holm } from '../statistics/selection.js'
+import type { ShareInterval } from '../statistics/shares.js'
 import { sharpe } from '../statistics/sharpe.js'
-import { type Cell, cellOf, daysWith, independentWindows, sharingDays } from '../study/cell.js'
+import { type Cell, cellOf, daysWith, hitOf, independentWindows } from '../study/cell.js'
 import { tooFew } from '../study/result.js'
-import { placesIn } from '../study/signals.js'
 import { calendarTime, dailyReturns } from '../study/subject.js'
 import { blocksOf, defaultTest } from '../study/tests.js'
 import {
@@ -34,7 +35,10 @@ export interface Look {
   sums: Sums
   /** Share of gains after any bar of the tickers, each counting as its events do. */
   baseHit: number | null
-  independent: number
+  /** Windows of one ticker that share no bar, added up. */
+  apart: number
+  /** Hit rate, its interval and how many independent cases it amounts to. */
+  hit: ShareInterval
   /** Newey-West t of the difference, and its p. */
   t: number | null
   p: number | null
@@ -82,7 +86,7 @@ export function* looksAt(scene: Scene, { field, which, from, to }: Part): Genera
   const conditions = conditionsOf(query, field).map(condition => {
     return { condition, signals: signalsOn(books, condition) }
   })
-  const grounds = sharingDays(books.map(book => groundOf(book, field, horizon, scene.masks[which]!, scene.timeline)))
+  const grounds = books.map(book => groundOf(book, field, horizon, scene.masks[which]!, scene.timeline))
   for (const group of query.by === 'pool' ? [grounds] : grounds.map(ground => [ground])) {
     const ticker = query.by === 'pool' ? null : group[0]!.ticker
     for (const { condition, signals } of conditions)
@@ -95,12 +99,12 @@ function lookAt(key: Key, { grounds, lost }: Pool, { query }: Scene): Look {
   const sums = sumsOf(grounds)
   const baseHits = grounds.reduce((sum, { events, baseHit }) => sum + events.length * baseHit, 0)
   const baseHit = sums.n === 0 ? null : baseHits / sums.n
-  const independent = independentWindows(grounds, key.horizon)
-  const untested = { t: null, p: null, cell: null }
-  const look = { ...{ key, name, events: sums.n + lost, sums, baseHit, independent, grounds }, ...untested }
-  const few = tooFew(sums.n, independent, query)
-  if (few !== null) return { ...look, reason: few }
+  const apart = independentWindows(grounds, key.horizon)
   const cell = cellOf(grounds, key.horizon)
+  const untested = { t: null, p: null, cell: null }
+  const look = { ...{ key, name, events: sums.n + lost, sums, baseHit, apart, hit: hitOf(cell), grounds }, ...untested }
+  const few = tooFew(sums.n, apart, query)
+  if (few !== null) return { ...look, reason: few }
   const { statistic: t, p, reason } = defaultTest(cell)
   return p === null ? { ...look, reason } : { ...look, t, p, reason: null, cell }
 }

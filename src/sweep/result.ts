@@ -47,12 +47,18 @@ export interface SweepCell {
   horizon: number
   events: number
   n: number
+  /** Windows of one ticker that share no bar, added up over the tickers. */
   n_indep: number
+  /** Effective number of independent cases. */
+  n_independent: number
   lost: number
   mean: number | null
   base: number | null
   diff: number | null
+  /** Share of returns above 0, with its 95 % interval. */
   hit: number | null
+  hit_low: number | null
+  hit_high: number | null
   base_hit: number | null
   /** 95 %, stationary bootstrap of the difference. */
   low: number | null

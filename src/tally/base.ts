@@ -57,6 +57,9 @@ export interface BaseShare {
 /** The shares that the percentiles of the performance bands were cut for, worst to best. */
 const THEORETICAL = [0.05, 0.15, 0.2, 0.2, 0.2, 0.15, 0.05]
 
+/** Of them the best three together. */
+export const TOP_SHARE = 0.4
+
 /** @param room for the returns, at least */
 export function tickerBase(
   { returns, performances: counts }: Baseline['windows'][string],
@@ -95,7 +98,7 @@ export function measuredBase(pool: readonly BaseShare[], market: Market): Base {
     weights += weight
     n += base.ranked
     for (let i = 0; i < sums.length; i++) sums[i]! += (weight * base.counts[i]!) / base.ranked
-    top += (weight * topCount(base.counts)) / base.ranked
+    top += weight * topShare(base)
   }
   const share = (sum: number): number | null => (weights === 0 ? null : sum / weights)
   return {
@@ -114,7 +117,7 @@ export function theoreticalBase(): Base {
     n: null,
     shares: byPerformance(i => THEORETICAL[i]!),
     returns: noReturns(NO_PRICES),
-    top_share: 0.4,
+    top_share: TOP_SHARE,
     reason: null,
   }
 }
@@ -188,9 +191,12 @@ export function byPerformance<Value>(value: (index: number) => Value): Record<Pe
   return Object.fromEntries(PERFORMANCES.map((name, i) => [name, value(i)])) as Record<Performance, Value>
 }
 
-/** How many of the counts by performance band are among the best 40 %. */
-export function topCount(counts: readonly number[]): number {
-  let sum = 0
-  for (let i = FIRST_OF_TOP; i < counts.length; i++) sum += counts[i]!
-  return sum
+/** Whether a performance band is among the best 40 %. @param code index into PERFORMANCES */
+export function isAmongTop(code: number): boolean {
+  return code >= FIRST_OF_TOP
+}
+
+/** The share of the best 40 % of the bars that have a performance band. */
+export function topShare({ counts, ranked }: Pick<TickerBase, 'counts' | 'ranked'>): number {
+  return counts.reduce((sum, count, code) => sum + (isAmongTop(code) ? count : 0), 0) / ranked
 }

@@ -1,15 +1,18 @@
 import { InvalidParameter, listed, sentence, TierRestricted } from '../errors.js'
+import { Alike, onCommonCalendar, placesIn } from '../model/calendar.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { Baseline, PoolQuery } from '../model/event.js'
 import type { History, WindowOutcomes } from '../model/history.js'
 import { grouped, PERFORMANCES, type Performance, STABILITIES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import type { HistoriesQuery, Source, Ways } from '../source.js'
-import { overlap, wilson } from '../statistics/counts.js'
+import { overlap } from '../statistics/counts.js'
+import { type ShareInterval, type ShareMember, shareInterval } from '../statistics/shares.js'
 import {
   type Base,
   type BaseShare,
   byPerformance,
+  isAmongTop,
   Market,
   measuredBase,
   NO_PRICES,
@@ -17,9 +20,10 @@ import {
   returnFigures,
   type Shares,
   type TickerBase,
+  TOP_SHARE,
   theoreticalBase,
   tickerBase,
-  topCount,
+  topShare,
 } from './base.js'
 import {
   type Answered,
@@ -193,7 +197,11 @@ interface TickerSource extends Answered {
   /** By window, in the order of the timeframe. */
   outcomes: readonly OutcomeColumns[]
   /** null where no prices are known. */
-  base: Baseline | null
+  base: Omit<Baseline, 'days'> | null
+  /** The calendar of the ticker: the days of its base bars, or workdays where no prices are known. */
+  days: Int32Array
+  /** Where each row lies on that calendar. */
+  places: Int32Array
 }
 
 type OutcomeColumns = Pick<WindowOutcomes, 'ended' | 'performances'> & { returns: Float64Array | null }
@@ -211,10 +219,14 @@ async function* tickerSources(
   const isWhole = context === undefined && when === undefined
   const narrowed = isWhole || bands === undefined ? beside : { ...beside, bands }
   const whole = isWhole ? null : source.histories(all)[Symbol.asyncIterator]()
+  const alike = new Alike()
   try {
     for await (const history of source.histories({ ...all, ...narrowed, outcomes: 'needed', base: true })) {
       const { ticker, query_range, after, as_of, outcomes, base } = history
       if (outcomes === null) throw new TierRestricted('aftermath', 'free', 'plus')
+      const bars = barsOf(history, whole === null ? history : (await whole.next()).value)
+      // Copied, because what the answerer has lies in one piece with much else.
+      const days = alike.of(base?.days ?? workdays(history.days, timeframe), own => own.slice())
       yield {
         ...{ ticker, query_range, after, as_of },
         // What else there is of an outcome holds on to the ranks of all bars.
@@ -224,8 +236,10 @@ async function* tickerSources(
           returns: exact?.returns ?? null,
         })),
         ...{ rows: rowsOf(history, bands), grouping: groupingOf(history, by) },
-        bars: barsOf(history, whole === null ? history : (await whole.next()).value),
-        base,
+        bars,
+        base: base && { bars: base.bars, windows: base.windows },
+        days,
+        places: placesIn(days, history.days),
       }
     }
   } finally {
@@ -254,23 +268,47 @@ function barsOf({ days }: History, whole: History): Int32Array {
   return bars
 }
 
-/** What followed over one window. events = n + pending + no_history. */
+/**
+ * A calendar where no prices are known: every weekday from the first event to the last, and every event. Of weeks it has one
+ * day each. Holidays are not known, so a window may reach over slightly fewer of its days than it has bars.
+ */
+function workdays(events: Int32Array, timeframe: Timeframe): Int32Array {
+  const [first, last] = [events[0], events.at(-1)]
+  if (first === undefined || last === undefined) return events
+  const has = new Set(events)
+  const days: number[] = []
+  // Day 0 is a Thursday.
+  const weekOf = (day: number): number => Math.floor((day + 3) / 7)
+  const weeks = new Set(Array.from(events, weekOf))
+  for (let day = first; day <= last; day++) {
+    const weekday = (((day + 3) % 7) + 7) % 7
+    const fills = timeframe === 'daily' ? weekday < 5 : weekday === 4 && !weeks.has(weekOf(day))
+    if (fills || has.has(day)) days.push(day)
+  }
+  return Int32Array.from(days)
+}
+
+/** What followed over one window. events = n + pending. */
 export interface TallyWindow {
   /** `20d` */
   window: string
   events: number
-  /** Events that have a performance band. */
+  /** Events whose window has ended; from a server only those that have a performance band, which it does not tell apart. */
   n: number
-  /** Windows that have not ended; from a server also those without enough history, which it does not tell apart. */
+  /** Effective number of independent cases among them: overlapping windows and tickers that move together count as fewer. */
+  n_independent: number
+  /** Windows that have not ended. */
   pending: number
-  /** Windows that have ended, after too little history to rank their return in. */
+  /** Events among the n with too little history to rank their return in. */
   no_history: number
   counts: Record<Performance, number>
-  /** counts / n */
+  /** counts / (n - no_history) */
   shares: Shares
-  /** Of all windows that have ended, those without enough history too. */
   returns: ReturnFigures
-  /** Share of the events whose return is among the best 40 % of the ticker's own past, and its Wilson 95 % interval. */
+  /** 95 % interval of `returns.hit_rate`, on the independent cases. */
+  hit_low: number | null
+  hit_high: number | null
+  /** Share of the ranked events whose return is among the best 40 % of the ticker's own past, and its 95 % interval. */
   top_share: number | null
   top_low: number | null
   top_high: number | null
@@ -278,33 +316,67 @@ export interface TallyWindow {
   reason: string | null
   /** Ended windows that share bars with another event's of the same ticker. */
   overlapping: number
-  /** Ended windows left when none may share a bar with one before it, added up over the tickers. */
-  independent: number
   base: Base
 }
 
 /** @param members at least one; of several, those with an event where there are any
  * @param w number of the window in the timeframe */
 function tallyWindow(members: readonly Member[], timeframe: Timeframe, w: number, bases: Bases): TallyWindow {
-  const { events, ended, ranked: n, counts, returns, overlapping, independent, parts } = counted(members, timeframe, w)
-  const top = topCount(counts)
-  const interval = wilson(top, n)
+  const { events, ended: n, ranked, counts, returns, overlapping, parts } = counted(members, timeframe, w)
+  const { hit, top } = sharesOf(members, timeframe, w, bases)
   return {
     window: windowNames(timeframe)[w]!,
     events,
     n,
-    pending: events - ended,
-    no_history: ended - n,
+    n_independent: (hit ?? top).independent,
+    pending: events - n,
+    no_history: n - ranked,
     counts: byPerformance(i => counts[i]!),
-    shares: byPerformance(i => (n === 0 ? null : counts[i]! / n)),
-    returns: returnFigures(returns, ended > 0 ? NO_PRICES : events === 0 ? 'no event' : 'no window has ended yet'),
-    top_share: n === 0 ? null : top / n,
-    top_low: interval?.low ?? null,
-    top_high: interval?.high ?? null,
-    reason: n > 0 ? null : events === 0 ? 'no event' : 'no event has a performance band for this window yet',
+    shares: byPerformance(i => (ranked === 0 ? null : counts[i]! / ranked)),
+    returns: returnFigures(returns, n > 0 ? NO_PRICES : events === 0 ? 'no event' : 'no window has ended yet'),
+    hit_low: hit?.low ?? null,
+    hit_high: hit?.high ?? null,
+    top_share: top.share,
+    top_low: top.low,
+    top_high: top.high,
+    reason: ranked > 0 ? null : events === 0 ? 'no event' : 'no event has a performance band for this window yet',
     overlapping,
-    independent,
     base: baseOf(members, parts, bases),
+  }
+}
+
+/** The share of returns above 0, null where no prices are known, and that of the best 40 %. */
+function sharesOf(
+  members: readonly Member[],
+  timeframe: Timeframe,
+  w: number,
+  { of }: Bases,
+): { hit: ShareInterval | null; top: ShareInterval } {
+  const counting = members.flatMap(({ source, rows }) => {
+    const { ended } = source.outcomes[w]!
+    const own = Int32Array.from(rows).filter(row => ended[row] === 1)
+    return own.length === 0 ? [] : [{ source, rows: own, base: of.get(source) }]
+  })
+  // Only days whose window has ended, as a study has them.
+  const { calendar, places } = onCommonCalendar(
+    counting.map(({ source: { days }, base }) => (base === undefined ? days : days.subarray(0, base.returns.length))),
+  )
+  const [hits, tops]: [ShareMember[], ShareMember[]] = [[], []]
+  counting.forEach(({ source, rows, base }, m) => {
+    const { performances, returns } = source.outcomes[w]!
+    const at = (some: Int32Array): Int32Array => some.map(row => places[m]![source.places[row]!]!)
+    const ranked = rows.filter(row => performances[row] !== UNDEFINED)
+    const isTop = ranked.map(row => Number(isAmongTop(performances[row]!)))
+    tops.push({ places: at(ranked), holds: isTop, base: base === undefined ? TOP_SHARE : topShare(base) })
+    if (returns === null || base === undefined) return
+    const rose = rows.map(row => Number(returns[row]! > 0))
+    hits.push({ places: at(rows), holds: rose, base: base.rises / base.returns.length })
+  })
+  const window = TIMEFRAMES[timeframe].windows[w]!
+  const isPriced = hits.length === counting.length
+  return {
+    hit: isPriced ? shareInterval(hits, calendar.length, window) : null,
+    top: shareInterval(tops, calendar.length, window),
   }
 }
 
@@ -317,7 +389,7 @@ function counted(members: readonly Member[], timeframe: Timeframe, w: number) {
   // One room for the returns of all, and one for the bars of each: of a market there are thousands of members.
   const [returns, bars] = [new Float64Array(events), new Int32Array(most)]
   const parts: Omit<BaseShare, 'base'>[] = []
-  let [ended, ranked, returned, overlapping, independent] = [0, 0, 0, 0, 0]
+  let [ended, ranked, returned, overlapping] = [0, 0, 0, 0]
   for (const { source, rows } of members) {
     const { ended: hasEnded, performances, returns: own } = source.outcomes[w]!
     const part = { ranked: 0, ended: 0 }
@@ -334,14 +406,12 @@ function counted(members: readonly Member[], timeframe: Timeframe, w: number) {
         part.ended++
       }
     }
-    const windows = overlap(bars.subarray(0, whole), length)
     ended += whole
     ranked += part.ranked
-    overlapping += windows.overlapping
-    independent += windows.independent
+    overlapping += overlap(bars.subarray(0, whole), length).overlapping
     parts.push(part)
   }
-  return { events, ended, ranked, counts, returns: returns.subarray(0, returned), overlapping, independent, parts }
+  return { events, ended, ranked, counts, returns: returns.subarray(0, returned), overlapping, parts }
 }
 
 /** The bases over one window, of the tickers of which prices are known. */
@@ -380,14 +450,13 @@ const NAMED = 5
 function groupWarnings(events: number, windows: readonly TallyWindow[]): string[] {
   if (events === 0) return []
   const few = windows.flatMap(({ window, n }) => (n < FEW ? `${window}: ${n}` : []))
-  const overlapping = windows.flatMap(({ window, n, no_history, overlapping: many }) =>
-    many > 0 ? `${window}: ${many} of ${n + no_history}` : [],
+  const overlapping = windows.flatMap(({ window, n, overlapping: many }) =>
+    many > 0 ? `${window}: ${many} of ${n}` : [],
   )
-  const uncertain = 'so the true uncertainty is larger than shown'
   return [
     few.length > 0 && `Fewer than ${FEW} complete windows (${few.join(', ')}): read the counts, not the shares.`,
     overlapping.length > 0 &&
-      `Windows of neighbouring events of one ticker overlap (${overlapping.join(', ')}), ${uncertain}.`,
+      `Windows of neighbouring events of one ticker overlap (${overlapping.join(', ')}): they count as fewer independent cases.`,
   ].filter(warning => warning !== false)
 }
 
@@ -397,7 +466,7 @@ function tallyWarnings(sources: readonly TickerSource[]): string[] {
   const names = empty.slice(0, NAMED).join(', ')
   const more = empty.length > NAMED ? ` and ${empty.length - NAMED} more` : ''
   return [
-    'Tickers move together: events of several tickers on the same dates are not independent, so the true uncertainty is larger than shown.',
+    'Tickers move together: events of several tickers on the same dates count as fewer independent cases.',
     'The tickers are those that were asked for; ones that no longer trade may be missing among them.',
     ...(empty.length > 0 ? [`${empty.length} of ${sources.length} tickers have no such event: ${names}${more}.`] : []),
   ]

@@ -6,6 +6,7 @@ import { openTrials } from '../../src/open.js'
 import { probability } from '../../src/present/numbers.js'
 import { type EventStudy, isVolatile } from '../../src/study/result.js'
 import type { Sweep } from '../../src/sweep/result.js'
+import type { Tally } from '../../src/tally/tally.js'
 import { Database } from '../support/database.js'
 import { notInQuick } from '../support/full.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
@@ -24,7 +25,8 @@ describe('bands study', () => {
     const { windows, events } = await json<EventStudy>(STUDY)
     const text = await table(STUDY, 120)
     expect(text).toContain(`${events} events`)
-    for (const { window, n, n_indep } of windows) expect(text).toMatch(new RegExp(`^${window} +${n} +${n_indep} `, 'm'))
+    for (const { window, n, n_independent } of windows)
+      expect(text).toMatch(new RegExp(`^${window} +${n} +${n_independent} `, 'm'))
     const [header = '', ...rows] = (await ask(`${STUDY} --csv`)).out.trimEnd().split('\n')
     expect(rows).toHaveLength(windows.length)
     const at = header.split(',').indexOf('test_newey_west_p')
@@ -122,13 +124,16 @@ describe('the windows of a study', () => {
     for (const used of shifts) expect((await wide(asked)).replace(/\s+/g, ' ')).toContain(`${used} shifts`)
   })
 
-  notInQuick('of several tickers count their stretches of dates beside', async () => {
-    const pool = `study AAPL,GSPC rsi_zone --band oversold ${MORE}`
-    const { windows } = await json<EventStudy>(pool)
-    const [head, ...rows] = rowsOf(await wide(pool))
-    const at = head!.indexOf('DATES')
-    expect(rows.map(row => row[at])).toEqual(windows.map(({ n_stretches }) => String(n_stretches)))
-    expect(rowsOf(await wide(line))[0]).not.toContain('DATES')
+  test('have the n and the independent cases of the tally', async () => {
+    for (const events of ['GSPC rsi_zone --band oversold', '--all rsi_zone --band overbought']) {
+      const { windows } = await json<EventStudy>(`study ${events} ${MORE}`)
+      const [group] = (await json<Tally>(`tally ${events}`)).groups
+      const of = windows.map(({ window, n, n_independent, hit }) => [window, n, n_independent, hit.low, hit.high])
+      const counted = group!.windows.map(({ window, n, n_independent, hit_low, hit_high }) => {
+        return [window, n, n_independent, hit_low, hit_high]
+      })
+      expect(counted).toEqual(of)
+    }
   })
 
   notInQuick('stand against the bars in the same context, too', async () => {
@@ -152,10 +157,8 @@ describe('the windows of a study', () => {
   test('of too few events tell no interval of the share above 0', async () => {
     const few = await wide(`study AAPL rsi_zone --band oversold --horizon 20 ${MORE}`)
     expect(few).toContain('Too few events')
-    expect(few).not.toContain('above 0 (95%, if independent)')
-    expect(await wide(`study GSPC rsi_zone --band oversold --horizon 20 ${MORE}`)).toContain(
-      'above 0 (95%, if independent)',
-    )
+    expect(few).not.toContain('above 0 (95%)')
+    expect(await wide(`study GSPC rsi_zone --band oversold --horizon 20 ${MORE}`)).toContain('above 0 (95%)')
   })
 
   test('are none where the dates leave out all, which is blamed on the dates', async () => {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect } from 'vitest'
 import { twoSidedNormal, twoSidedT } from '../../src/statistics/distributions.js'
 import { deviation, mean } from '../../src/statistics/moments.js'
 import { neweyWest } from '../../src/statistics/robust.js'
-import { cellOf, independentWindows, type MemberBars, memberBars, sharingDays } from '../../src/study/cell.js'
+import { cellOf, independentWindows, type MemberBars, memberBars } from '../../src/study/cell.js'
 import { tooFew } from '../../src/study/result.js'
 import { eligibleBars, forwardReturns, signalsOf } from '../../src/study/signals.js'
 import { marketOf, queryOf } from '../study/support/study-market.js'
@@ -76,10 +76,8 @@ async function trialsIn(market: readonly NullTicker[], world: World, tickers: nu
         series: prices.series,
       })
     for (const horizon of HORIZONS) {
-      const members = sharingDays(
-        subjects.map(({ signals, eligible, series }, i) =>
-          memberBars(names[i]!, series.days, forwardReturns({ series, delisting: null }, horizon), eligible, signals),
-        ),
+      const members = subjects.map(({ signals, eligible, series }, i) =>
+        memberBars(names[i]!, series.days, forwardReturns({ series, delisting: null }, horizon), eligible, signals),
       )
       const events = members.reduce((sum, member) => sum + member.events.length, 0)
       if (tooFew(events, independentWindows(members, horizon), { min_events }) !== null) continue

@@ -5,7 +5,6 @@ import { countUpTo } from '../../src/model/day.js'
 import { strategyOf } from '../../src/params/strategy-file.js'
 import { describeStudy } from '../../src/present/study.js'
 import type { States } from '../../src/source.js'
-import { wilson } from '../../src/statistics/counts.js'
 import { twoSidedNormal } from '../../src/statistics/distributions.js'
 import { eventStudy } from '../../src/study/event-study.js'
 import type { EventStudy, StudyWindow } from '../../src/study/result.js'
@@ -61,8 +60,6 @@ const ROWS: readonly Row[] = [
   ['shift', 'study: plain shift (`--wide`)', 'volatile', /takes volatile days for days like others/],
   ['naive', 'study: naive t (`--naive`)', 'naive', /takes overlapping windows for independent/],
   ['aftermath', 'study: aftermath, G (`--wide`)', 'spread', /in volatile times they are without any edge/],
-  ['hit', 'study: interval of the hit rate', 'overlap', /takes events for independent/],
-  ['top', 'tally: interval of the best 40 %', 'overlap'],
   ['kolari_pynnonen', 'study: abnormal return, Kolari-Pynnönen'],
   ['bmp', 'study: abnormal return, Boehmer-Musumeci-Poulsen', 'cautious'],
   ['patell', 'study: abnormal return, Patell', 'cautious'],
@@ -93,7 +90,6 @@ const WHY = {
   volatile: 'takes volatile days for days like others: in its name',
   naive: 'takes overlapping windows for independent: in its name',
   spread: 'finds that volatile times have other bands, which is no edge: a hint, an assumption, a warning',
-  overlap: 'takes events for independent: beside the interval, and a warning where windows overlap',
   cautious: 'finds less than it may: an assumption',
   whole: 'cautious, because stays last whole bars: a note',
   chained: 'takes what follows each other for independent: a note',
@@ -144,22 +140,14 @@ async function studied(levels: Levels, market: readonly NullTicker[], seed: numb
 }
 
 function ofWindow(levels: Levels, column: string, window: StudyWindow, { path }: EventStudy): void {
-  const { tests, intervals, random_entry, aftermath, hit, base, horizon, grey } = window
+  const { tests, intervals, random_entry, aftermath, horizon, grey } = window
   for (const { test, p } of tests) levels.add(test, column, p)
   for (const { method, low, high } of intervals) levels.add(method, column, missed(low, high, 0))
   levels.add('random_entry', column, random_entry.p)
   levels.add('aftermath', column, aftermath?.p ?? null)
   if (grey) return
-  levels.add('hit', column, missed(hit.low, hit.high, base.hit!))
   const point = path.find(({ bar }) => bar === horizon)!
   levels.add('path', column, missed(point.low, point.high, point.base!))
-  if (aftermath === null) return
-  const [top, any] = [aftermath.counts, aftermath.base].map(counts => {
-    const [of, n] = [counts.slice(4), counts].map(some => some.reduce((sum, count) => sum + count, 0))
-    return { of: of!, n: n! }
-  })
-  const interval = wilson(top!.of, top!.n)!
-  levels.add('top', column, missed(interval.low, interval.high, any!.of / any!.n))
 }
 
 async function traded(levels: Levels, market: readonly NullTicker[], seed: number): Promise<void> {

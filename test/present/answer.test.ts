@@ -29,7 +29,7 @@ function studied(seen: readonly Seen[], more: Partial<EventStudy> = {}): EventSt
     const window = made.windows[i]!
     return {
       ...window,
-      ...{ n, diff, n_indep: cases, n_stretches: cases, deviation: 0.05 },
+      ...{ n, diff, n_independent: cases, deviation: 0.05 },
       base: { ...window.base, deviation: 0.05 },
       intervals: [{ ...window.intervals[0]!, low, high }],
       tests: [{ ...window.tests[0]!, p }],
@@ -60,12 +60,6 @@ describe('the answer of a study', () => {
   it('takes a second decimal where the first says nothing, and calls no difference none', () => {
     expect(studyAnswer(studied([{ ...LUCK, diff: 0.0004 }]))).toContain('About 0.04 points better')
     expect(studyAnswer(studied([{ ...LUCK, diff: -0.00001 }]))).toMatch(/^No different over 5 days from what follows/)
-  })
-
-  it('of many tickers counts stretches of dates, whose tickers move together', () => {
-    const pool = studied([{ ...LUCK, n: 6422 }], { tickers: ['A', 'B'] })
-    pool.windows[0]!.n_indep = 3768
-    expect(studyAnswer(pool)).toContain('13 independent cases among 6,422 events')
   })
 
   it('without an event, an ended window or enough of them says that, and no p', () => {
@@ -185,7 +179,7 @@ describe('the answer of a backtest', () => {
 function swept(lead: Partial<SweepCell>, more: Partial<Sweep> = {}): Sweep {
   const made = madeSweep()
   const [first, ...rest] = made.cells
-  const seen = { diff: 0.02, low: 0.01, high: 0.03, p: 0.0002, q: 0.01, n: 40, n_indep: 30, grey: false }
+  const seen = { diff: 0.02, low: 0.01, high: 0.03, p: 0.0002, q: 0.01, n: 40, n_independent: 30, grey: false }
   return { ...made, found: 1, cells: [{ ...first!, ...seen, ...lead }, ...rest], ...more }
 }
 
@@ -223,12 +217,6 @@ describe('the answer of a sweep', () => {
     )
   })
 
-  it('calls windows of tickers that move together no independent cases', () => {
-    expect(sweepAnswer(swept({ ticker: null }, { tickers: ['A', 'B'] }))).toContain(
-      '40 events of tickers that move together',
-    )
-  })
-
   it('says so where nothing was tested, or nothing happened', () => {
     const cells = madeSweep().cells.map(cell => ({ ...cell, p: null, q: null }))
     expect(sweepAnswer(madeSweep({ cells }))).toMatch(/^None of \d+ combinations has enough independent cases/)
@@ -239,7 +227,7 @@ describe('the answer of a sweep', () => {
 describe('the answer of a tally', () => {
   it('compares both shares with any bar, gives the independent cases, and says that nothing was tested', () => {
     expect(tallyAnswer(madeTally())).toBe(
-      'Over 20 days the price rose in 55% (after any day 55%), and was among the best 40% of its own past in 43% (after any day 38%), of 100 events; 100 independent cases at most, because tickers move together; a tally does not test whether that is luck: bands study does.',
+      'Over 20 days the price rose in 55% (after any day 55%), and was among the best 40% of its own past in 43% (after any day 38%), of 102 events; 61 independent cases; a tally does not test whether that is luck: bands study does.',
     )
   })
 

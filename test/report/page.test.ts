@@ -178,11 +178,11 @@ describe('the page of a study', () => {
     for (const part of ['Same context', '4,321', '+1.23%', '-4.56%']) expect(page).toContain(part)
   })
 
-  it('tells where the tickers end, what was left out, and how many stretches of dates there are', () => {
+  it('tells where the tickers end, what was left out, and how many independent cases there are', () => {
     const page = pageOf(study => {
       study.last_bar = '1999-12-31'
       study.hints = ['deep_oversold is a band of its own.']
-      study.windows[0]!.n_stretches = 7654
+      study.windows[0]!.n_independent = 7654
     })
     for (const part of ['1999-12-31', 'deep_oversold is a band of its own.', '7,654']) expect(page).toContain(part)
   })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { LEVEL, verdictOf } from '../../src/statistics/verdict.js'
+import { judgeAll, LEVEL, verdictOf } from '../../src/statistics/verdict.js'
 
 test('a verdict needs p below the level, and takes its direction from the difference', () => {
   expect(verdictOf(0.049, 0.01)).toBe('beats chance')
@@ -7,4 +7,18 @@ test('a verdict needs p below the level, and takes its direction from the differ
   expect(verdictOf(LEVEL, 0.01)).toBe('not told from chance')
   expect(verdictOf(null, 0.01)).toBe('too few')
   expect(verdictOf(0.001, null)).toBe('too few')
+})
+
+test('the differences of one page are corrected together, and those without a p do not count', () => {
+  const shown = [
+    { difference: 0.02, p: 0.02 },
+    { difference: 0.03, p: null },
+    { difference: -0.01, p: 0.03 },
+  ]
+  expect(judgeAll(shown)).toEqual([
+    { corrected: 0.04, verdict: 'beats chance' },
+    { corrected: null, verdict: 'too few' },
+    { corrected: 0.04, verdict: 'worse than chance' },
+  ])
+  expect(judgeAll([...shown, { difference: 0.01, p: 0.9 }])[0]!.verdict).toBe('not told from chance')
 })

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { daysAt, placesIn } from '../../src/model/calendar.js'
 import { Random } from '../../src/statistics/random.js'
-import { cellOf, memberBars, placesAmong, sharingDays } from '../../src/study/cell.js'
-import { daysAt, MarketColumns, placesIn } from '../../src/study/signals.js'
+import { cellOf, memberBars, placesAmong } from '../../src/study/cell.js'
+import { MarketColumns } from '../../src/study/signals.js'
 import { randomEntry } from '../../src/study/tests.js'
 import { shared } from '../../src/threads.js'
 import { notInQuick } from '../support/full.js'
@@ -75,7 +76,7 @@ it('random entries are the same whether the returns of all tickers lie in one pi
       const members = tickers.map(({ name, days, forward, signals }, i) =>
         memberBars(name, days, forward, Int32Array.from(days.keys()), signals, roomFor(i)),
       )
-      return randomEntry(cellOf(sharingDays(members), 3), 49, new Random(round))
+      return randomEntry(cellOf(members, 3), 49, new Random(round))
     }
     const apart = entriesOf(() => new Float64Array(300))
     expect(apart).toHaveProperty('draws', 49)

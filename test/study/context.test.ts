@@ -165,11 +165,11 @@ describe('what must be said', () => {
     expect(await of({ assetClass: null, barsAYear: 365 })).not.toContain('dividends')
   })
 
-  it('is how few stretches of dates the events of many tickers lie in', async () => {
+  it('is how few independent cases the events of many tickers amount to', async () => {
     const codes = codesWith(900, [200, 201, 500])
     const same = Array.from({ length: 12 }, (_, i) => ({ ...ONE, ticker: `T${i}`, codes }))
     const { windows, warnings } = await studyOf(same, { tickers: same.map(({ ticker }) => ticker) })
-    expect(windows[0]).toMatchObject({ n: 24, n_indep: 24, n_stretches: 2 })
+    expect(windows[0]).toMatchObject({ n: 24, n_indep: 24, n_independent: 2 })
     expect(warnings.join()).toContain('(5d: 24 events, 2)')
   })
 

@@ -64,7 +64,6 @@ export const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   // Servers of databases that are started, killed, held up and compared. Newcomers belong here, too.
   'test/store/postgres/**': ['test/server/postgres.test.ts'],
   // Whole stores, compared after every step.
-  'test/store/copy.test.ts': ['test/cli/contract.test.ts'],
   'test/workers/same.test.ts': ['test/workers/threads.test.ts'],
   // Works that are stopped, disks that are full, processes that meet.
   'test/load/stopped.test.ts': ['test/load/import.test.ts'],

@@ -42,8 +42,9 @@ function expectRow(row: TallyWindow, pool: Part[], timeframe: Timeframe): void {
   const { window } = row
   const events = pool.flatMap(({ chosen }) => chosen)
   const ranked = events.filter(event => event.aftermath[window] !== null)
-  expect(row).toMatchObject({ events: events.length, n: ranked.length })
-  expect(row.pending).toBe(events.filter(event => event.returns[window] === null).length)
+  const pending = events.filter(event => event.returns[window] === null).length
+  const n = events.length - pending
+  expect(row).toMatchObject({ events: events.length, n, pending, no_history: n - ranked.length })
   for (const name of PERFORMANCES) {
     const count = ranked.filter(event => event.aftermath[window] === name).length
     expect(row.counts[name]).toBe(count)

@@ -15,16 +15,18 @@ const RSI = FIELDS.find(field => field.name === 'rsi_zone')!.bands
 const DAILY: TallyQuery = { tickers: NAMES, field: 'rsi_zone', timeframe: 'daily' }
 
 describe('a tally', () => {
-  it('adds up: events = n + pending + no history, counts to n, shares to 1', async () => {
+  it('adds up: events = n + pending, counts to the ranked ones, shares to 1; every table has the same n', async () => {
     const bands = await local()
     for (const timeframe of TIMEFRAME_NAMES) {
       const result = await tally(bands, { ...DAILY, timeframe, field: 'macd_state' })
       expect(sum(result.groups.map(group => group.events))).toBe(result.events)
       for (const row of rowsOf(result)) {
-        expect(row.n + row.pending + row.no_history).toBe(row.events)
-        expect(sum(Object.values(row.counts))).toBe(row.n)
-        expect(row.returns.n).toBe(row.n + row.no_history)
-        if (row.n > 0) expect(sum(Object.values(row.shares).map(Number))).toBeCloseTo(1, 12)
+        expect(row.n + row.pending).toBe(row.events)
+        expect(sum(Object.values(row.counts))).toBe(row.n - row.no_history)
+        expect(row.returns.n).toBe(row.n)
+        expect(row.n_independent).toBeLessThanOrEqual(row.n)
+        expect(row.n_independent > 0).toBe(row.n > 0)
+        if (row.n > row.no_history) expect(sum(Object.values(row.shares).map(Number))).toBeCloseTo(1, 12)
         if (row.base.reason === null) expect(sum(Object.values(row.base.shares).map(Number))).toBeCloseTo(1, 12)
       }
     }
@@ -129,7 +131,7 @@ describe('a tally', () => {
     for (const { windows, warnings: said } of groups) {
       expect(said.some(text => text.startsWith('Fewer than 10'))).toBe(windows.some(row => row.n < 10))
       for (const row of windows.filter(row => row.overlapping > 0)) {
-        expect(said.join()).toContain(`${row.window}: ${row.overlapping} of ${row.n + row.no_history}`)
+        expect(said.join()).toContain(`${row.window}: ${row.overlapping} of ${row.n}`)
       }
     }
     expect(warnings.join()).toMatch(/Tickers move together/)

@@ -27,7 +27,7 @@ const studyCommand: Command = {
   ],
   notes: [
     'P: two-sided p of the difference from any bar, by the Newey-West t with effective clusters. It allows for overlapping windows, for tickers that move together and for events in volatile times. --wide shows the other tests, the plain shift among them.',
-    'INDEP counts windows of one ticker that share no bar, of several tickers added up; DATES those of any ticker that share no day.',
+    'INDEP is the effective number of independent cases: overlapping windows and tickers that move together count as fewer.',
     'Everything that is loaded counts, whatever its age; --tier shows what a subscriber of that tier could know.',
   ],
   async run(context, given) {

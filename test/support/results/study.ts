@@ -71,7 +71,7 @@ function windowOf(
     events: events.length,
     n: returns.length,
     n_indep: Math.ceil(returns.length / 2),
-    n_stretches: Math.ceil(returns.length / 2),
+    n_independent: Math.ceil(returns.length / 2),
     context_base: null,
     lost: { not_elapsed: events.length - returns.length, too_early: 0, delisted: 0 },
     mean: mean(returns),

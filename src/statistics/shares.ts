@@ -1,0 +1,58 @@
+import { overlap, wilson } from './counts.js'
+import { ratioError } from './robust.js'
+
+/** One ticker's events of a share. */
+export interface ShareMember {
+  /** Place of each event on the calendar of the pool. */
+  places: ArrayLike<number>
+  /** By event: 1 where it counts in the share, 0 where not. */
+  holds: ArrayLike<number>
+  /** The same share after any bar of the ticker. */
+  base: number
+}
+
+/** A share of events with its 95 % interval; nulls without events. */
+export interface ShareInterval {
+  share: number | null
+  low: number | null
+  high: number | null
+  /** Effective number of independent cases, rounded. */
+  independent: number
+}
+
+/**
+ * Wilson interval of a share on the effective number of independent cases. E is the Newey-West error, lag `window` - 1, of
+ * the ratio of two calendar series: the day's sum of (holds - base), and the day's events. Then
+ * n_eff = min(n, share · (1 - share) / E²). With E = 0 or n_eff < 1 the cases are the event dates whose windows share no day.
+ * @param days how many days the calendar has
+ */
+export function shareInterval(members: readonly ShareMember[], days: number, window: number): ShareInterval {
+  const [excess, events] = [new Float64Array(days), new Float64Array(days)]
+  let [n, held] = [0, 0]
+  for (const { places, holds, base } of members) {
+    for (let i = 0; i < places.length; i++) {
+      const place = places[i]!
+      events[place]!++
+      excess[place]! += holds[i]! - base
+      held += holds[i]!
+    }
+    n += places.length
+  }
+  if (n === 0) return { share: null, low: null, high: null, independent: 0 }
+  const share = held / n
+  const { error } = ratioError(excess, events, window)
+  const effective = error > ROUNDING ? Math.min(n, (share * (1 - share)) / error ** 2) : 0
+  const cases = effective >= 1 ? effective : separateDates(events, window)
+  return { share, ...wilson(share * cases, cases)!, independent: Math.round(cases) }
+}
+
+/** An error below this is rounding. */
+const ROUNDING = 1e-12
+
+/** Greedy count of dates with events whose windows share no day. */
+function separateDates(events: Float64Array, window: number): number {
+  return overlap(
+    Int32Array.from(events.keys()).filter(day => events[day]! > 0),
+    window,
+  ).independent
+}
