@@ -1,4 +1,5 @@
-import { type FileHandle, mkdir, open as openFile, readFile, realpath, rename, rm } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { type FileHandle, mkdir, open as openFile, realpath, rename, rm } from 'node:fs/promises'
 import { dirname, isAbsolute } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { applyEdits, getNodeValue, modify, type Node, type ParseError, parseTree } from 'jsonc-parser'
@@ -7,6 +8,7 @@ import type { Tier } from '../model/terms.js'
 import { several } from '../params/figures.js'
 import { TICKER } from '../params/kinds.js'
 import { type Kind, open, type Parameter, readParams, type Table } from '../params/row.js'
+import { beyondBounds, smallText, TOO_LONG } from '../params/small-text.js'
 import { COSTS } from '../params/strategy.js'
 import { refuse, textOf as textValueOf, tierValue } from '../params/values.js'
 import { addressOf } from '../remote/address.js'
@@ -82,9 +84,13 @@ function configIn(file: Source): ConfigFile {
 }
 
 export function noProfile(name: string, names: readonly string[]): string {
-  const known = names.length === 0 ? 'none is set up' : `there are ${names.join(', ')}`
+  const some = names.length > MOST_NAMED ? [...names.slice(0, MOST_NAMED), '…'] : names
+  const known = names.length === 0 ? 'none is set up' : `there are ${some.join(', ')}`
   return `there is no profile ${quoted(name)}; ${known}.${didYouMean(suggest(name, names))}`
 }
+
+/** In one sentence. */
+const MOST_NAMED = 24
 
 /** Writes a profile into config.json, made if it is missing; comments and everything else stay. Throws ConfigError. */
 export async function writeProfile(
@@ -165,6 +171,8 @@ export function profileName(text: string): string {
 class Source {
   readonly #path: string
   readonly #text: string
+  /** The last place whose line was asked for. */
+  #seen = { offset: 0, line: 1 }
 
   constructor(path: string, text: string) {
     this.#path = path
@@ -172,6 +180,8 @@ class Source {
   }
 
   tree(): Node {
+    const beyond = beyondBounds(this.#text)
+    if (beyond !== null) throw this.fault(beyond, `${beyond.what}.`)
     const errors: ParseError[] = []
     const root = parseTree(this.#text, errors, { allowTrailingComma: true })
     const [first = { offset: 0 }] = errors
@@ -220,7 +230,11 @@ class Source {
   }
 
   line({ offset }: { offset: number }): string {
-    return `${this.#path}:${this.#text.slice(0, offset).split('\n').length}`
+    // Lines are asked for from the first to the last: only the text in between is looked at.
+    if (offset < this.#seen.offset) this.#seen = { offset: 0, line: 1 }
+    const { offset: from, line } = this.#seen
+    this.#seen = { offset, line: line + this.#text.slice(from, offset).split('\n').length - 1 }
+    return `${this.#path}:${this.#seen.line}`
   }
 }
 
@@ -228,8 +242,11 @@ class Source {
 export async function textOf(path: string): Promise<string | null> {
   try {
     // Editors of Windows begin a file with a mark of its byte order.
-    return (await readFile(path, 'utf8')).replace(/^\ufeff/, '')
+    const text = await smallText(createReadStream(path))
+    if (text !== null) return text.replace(/^\ufeff/, '')
+    throw new ConfigError(`${path}: ${TOO_LONG}.`)
   } catch (cause) {
+    if (cause instanceof ConfigError) throw cause
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw new ConfigError(`cannot read ${path}: ${(cause as Error).message}.`, { cause })
   }

@@ -1,9 +1,11 @@
-import { access, lstat, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { access, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, extname } from 'node:path'
-import { NotFound, quoted, StorageError, wrong } from '../errors.js'
+import { BadData, NotFound, quoted, StorageError, wrong } from '../errors.js'
 import { withMark } from '../feeds/row.js'
 import { parseDay } from '../model/day.js'
 import type { Column } from '../model/event.js'
+import { smallText, TOO_LONG } from '../params/small-text.js'
 
 /** Where rows go. `write` resolves when the chunk is handed over, so a slow reader slows the writer. */
 export interface Sink {
@@ -220,11 +222,17 @@ export async function intoFile(named: string, write: (sink: Sink) => Promise<voi
   }
 }
 
-/** A text file that was named on the command line. Throws NotFound for a missing one, StorageError for an unreadable one. */
+/**
+ * A small text file that was named on the command line. Throws NotFound for a missing one, BadData for one that is too
+ * long, StorageError for an unreadable one.
+ */
 export async function textOf(file: string): Promise<string> {
   try {
-    return await readFile(file, 'utf8')
+    const text = await smallText(createReadStream(file))
+    if (text !== null) return text
+    throw new BadData({ file }, TOO_LONG)
   } catch (cause) {
+    if (cause instanceof BadData) throw cause
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT')
       throw new NotFound(`there is no file ${file}.`, [], { missing: { kind: 'file', name: file } })
     throw new StorageError(`cannot read ${file}: ${(cause as Error).message}`, { cause })

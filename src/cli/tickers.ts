@@ -158,14 +158,23 @@ export function splitAtCommas(word: string): string[] {
 /** Where a file stands for none, the question would be about all tickers, or take a whole list away. */
 async function symbols(word: string, world: World): Promise<string[]> {
   if (word !== '-' && !word.startsWith('@')) return [word]
-  const found = split(await listed(word, world))
-  if (found.length > 0) return found
+  const { beyondBounds } = await import('../params/small-text.js')
+  const text = await listed(word, world)
   const place = word === '-' ? 'standard input' : word.slice(1)
+  const beyond = beyondBounds(text)
+  if (beyond !== null) throw wrong('ticker', `${place}: ${beyond.what}.`, { value: word })
+  const found = split(text)
+  if (found.length > 0) return found
   throw wrong('ticker', `${place} has no ticker in it.`, { value: word })
 }
 
 async function listed(word: string, world: World): Promise<string> {
-  if (word === '-') return (await import('node:stream/consumers')).text(world.stdin())
+  if (word === '-') {
+    const { smallText, TOO_LONG } = await import('../params/small-text.js')
+    const text = await smallText(world.stdin() as AsyncIterable<Uint8Array | string>)
+    if (text === null) throw wrong('ticker', `standard input: ${TOO_LONG}.`, { value: word })
+    return text
+  }
   return (await import('./formats.js')).textOf(word.slice(1))
 }
 

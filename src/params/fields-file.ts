@@ -26,6 +26,8 @@ export interface OwnField {
 const KEYS = ['field', 'of', 'cuts', 'bands', 'when'] as const
 const NAME = /^[a-z][a-z0-9_]{0,39}$/
 const MOST_FIELDS = 200
+/** A band is kept as one byte. */
+const MOST_BANDS = 250
 const OTHERWISE = 'otherwise'
 
 /**
@@ -134,16 +136,22 @@ class Reading {
         bands === undefined ? [place, 'of'] : at,
         `${name} needs bands: a list of one more name than there are cuts`,
       )
+    this.#checkCount(at, name, bands.length)
     const names = bands.map((band, i) => this.#word([...at, i], 'a band', band))
     const twice = names.findIndex((band, i) => names.indexOf(band) < i)
     if (twice >= 0) throw this.#fault([...at, twice], `the band ${names[twice]} of ${name} stands twice`)
     return names
   }
 
+  #checkCount(at: readonly (string | number)[], name: string, bands: number): void {
+    if (bands > MOST_BANDS) throw this.#fault(at, `${name} has ${bands} bands, and at most ${MOST_BANDS} are read`)
+  }
+
   /** Keys of `when`. */
   #bandsOf(place: number, name: string, when: unknown): readonly string[] {
     if (!isMapping(when) || Object.keys(when).length === 0)
       throw this.#fault([place, 'when'], `when of ${name} is a mapping of bands, each with its condition`)
+    this.#checkCount([place, 'when'], name, Object.keys(when).length)
     return Object.keys(when).map(band => this.#word([place, 'when', band], 'a band', band, 'key'))
   }
 

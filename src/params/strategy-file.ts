@@ -1,10 +1,22 @@
-import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument, stringify } from 'yaml'
+import {
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  stringify,
+  visit,
+} from 'yaml'
 import { BadData, didYouMean, InvalidParameter, type Place, quoted, shown, suggest, wrong } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import { parseDay } from '../model/day.js'
 import { isMapping, withoutNulls } from './arguments.js'
 import { percent } from './figures.js'
 import type { Nodes, Section } from './row.js'
+import { beyondBounds } from './small-text.js'
 import { completed, conditionsOf, type Fill, STRATEGY, type Strategy } from './strategy.js'
 import { entryAsWritten, namesTicker } from './when.js'
 
@@ -173,9 +185,21 @@ export interface Located {
 
 /** YAML 1.2, of which JSON is a part. Throws BadData at file:line:column for text that is neither. */
 export function readYaml(text: string, file: string): Located {
+  const beyond = beyondBounds(text)
+  if (beyond !== null) {
+    const before = text.slice(0, beyond.offset).split('\n')
+    throw new BadData({ file, line: before.length, column: before.at(-1)!.length + 1 }, beyond.what)
+  }
   const lines = new LineCounter()
   // Without the tags of YAML 1.1, which make objects of other kinds.
-  const options = { lineCounter: lines, prettyErrors: false, stringKeys: true, resolveKnownTags: false }
+  // The library compares each key with every other one of its mapping: repeated keys are found below.
+  const options = {
+    lineCounter: lines,
+    prettyErrors: false,
+    stringKeys: true,
+    resolveKnownTags: false,
+    uniqueKeys: false,
+  }
   const document = parseDocument(text, options)
   const at = (offset: number): Place => {
     const { line, col } = lines.linePos(offset)
@@ -184,6 +208,8 @@ export function readYaml(text: string, file: string): Located {
   const fault = document.errors[0] ?? document.warnings[0]
   if (fault !== undefined)
     throw new BadData(at(fault.pos[0]), `this is neither YAML nor JSON: ${inWords(fault.message)}`)
+  const repeated = repeatedKey(document)
+  if (repeated !== null) throw new BadData(at(repeated), 'this is neither YAML nor JSON: Map keys must be unique')
   return {
     value: contentOf(document, file),
     placeOf: (path, part = 'value', item) => {
@@ -206,6 +232,26 @@ export function readYaml(text: string, file: string): Located {
       }
     },
   }
+}
+
+/** Where the first key is that its mapping has before; null where there is none. */
+function repeatedKey(document: Document): number | null {
+  let first: number | null = null
+  visit(document, {
+    Map(_, { items }) {
+      const keys = new Set<unknown>()
+      for (const { key } of items) {
+        if (!isScalar(key)) continue
+        if (keys.has(key.value)) {
+          first = key.range?.[0] ?? 0
+          return visit.BREAK
+        }
+        keys.add(key.value)
+      }
+      return undefined
+    },
+  })
+  return first
 }
 
 function contentOf(document: Document, file: string): unknown {

@@ -92,7 +92,8 @@ const remove: Command = {
     // First, so that no file is made where there is nothing to remove.
     const { name, tickers: there } = listNamed(given.argument(0)!, await allLists(context))
     const tickers = await namedTickers(given.rest(1), context.world)
-    const strange = tickers.find(ticker => !there.includes(ticker))
+    const known = new Set(there)
+    const strange = tickers.find(ticker => !known.has(ticker))
     if (strange !== undefined)
       throw new NotFound(`${strange} is not in the list ${name}.`, suggest(strange, there), {
         missing: { kind: 'list', name: strange },
