@@ -37,6 +37,8 @@ type Collected = Pick<
   'rows' | 'tickers' | 'withoutVolume' | 'rejected' | 'remarks' | 'warnings' | 'release'
 >
 
+const UNTRADED = 'a day without a trade, whose open, high, low and close are empty, is left out'
+
 /** So many bytes of bars are held while a file is read. */
 const MOST_HELD = 80 * 1024 * 1024
 
@@ -50,6 +52,7 @@ export class Collector {
   readonly #spill = new Spill()
   readonly #mostHeld: number
   #held = 0
+  #untraded = 0
   #isLarge = false
   readonly #file: string
   readonly #places: Places
@@ -123,6 +126,27 @@ export class Collector {
     this.#rejections.add(() => this.#places.reject(row, fault))
   }
 
+  /** The row at hand as a bad one, which may turn out to be no row at all. */
+  describe(row: number, fault: Fault): Rejected {
+    return this.#places.reject(row, fault)
+  }
+
+  /** Rejects rows that were described. */
+  rejectAll(rows: readonly Rejected[]): void {
+    for (const row of rows) this.#rejections.add(() => row)
+  }
+
+  /** Leaves out a row without prices. */
+  leaveOut(row: number): void {
+    this.#untraded++
+    this.remark(UNTRADED, row)
+  }
+
+  /** Says something about the file, with the line of a row. */
+  remark(what: Words, row: number): void {
+    this.remarks.add(what, `${this.#file}:${this.#places.lineOf(row)}`)
+  }
+
   /** How rows follow each other in the file. */
   get order(): Order {
     const orders = new Set([...this.#tickers.values()].filter(bars => bars.count > 1).map(bars => bars.order))
@@ -153,7 +177,10 @@ export class Collector {
           if (weekdayOf(day) === SUNDAY) this.#warn('sundays', ticker, day, rows[i]!, DAY_BEFORE)
       eachOddity(bars, (kind, i, detail) => this.#warn(kind, ticker, bars.days[i]!, rows[i]!, detail))
     }
-    if (tickers.length === 0) throw refuseUnfinished(this.#file)
+    if (tickers.length === 0)
+      throw this.#untraded > 0
+        ? new BadData({ file: this.#file }, `there are no bars in it: ${UNTRADED}`)
+        : refuseUnfinished(this.#file)
     const warnings = ODDITIES.flatMap(kind => this.#warnings.get(kind) ?? [])
     const release = this.#isLarge ? closing(this.#spill) : null
     const said = { rejected: this.#rejections.rows, remarks: this.remarks.all, warnings }

@@ -2,6 +2,7 @@ import { BadData, invalid, type Place, parameter, quoted, sentence } from '../er
 import { isFactName } from './facts/sink.js'
 import { FORMATS, type Format, type Hints } from './feed.js'
 import { spells, vendorOrder } from './layout.js'
+import { PRICES } from './names.js'
 import { isDated, refuseHeaderless } from './refusals.js'
 import { type Cut, splitLine } from './row.js'
 import {
@@ -24,6 +25,8 @@ export interface Dialect extends Cut {
   /** The header as it stands in the file, without its line end; null when there is none. */
   header: string | null
   headerLine: number
+  /** How many lines of text are above the header. */
+  above: number
   names: string[]
   /** The ticker that stands in the header itself (yfinance). */
   ticker: string | null
@@ -51,6 +54,7 @@ export function detectDialect(file: string, head: Buffer, whole: boolean, given:
   const separator = /^sep=(.)$/i.exec(lines[0]?.text ?? '')?.[1]
   if (separator !== undefined) lines.shift()
   if (lines.length === 0) throw new BadData({ file }, 'the file is empty')
+  const above = lines.splice(0, linesAbove(lines)).length
   const delimiter = given.delimiter ?? separator ?? delimiterOf(lines.map(line => line.text))
   const top = headerOf(file, lines, delimiter, given)
   const rows = lines.slice(top.lines)
@@ -59,6 +63,7 @@ export function detectDialect(file: string, head: Buffer, whole: boolean, given:
   return {
     bom,
     eol,
+    above,
     crlf: head.includes('\r\n'),
     quoted: lines.some(line => line.text.includes('"')),
     delimiter,
@@ -95,6 +100,25 @@ function linesOf(head: Buffer, start: number, eol: string, whole: boolean): Line
   return lines
 }
 
+const DELIMITED = [',', ';', '\t', '|']
+
+/** As many lines of text may be above a header. */
+const MOST_ABOVE = 20
+
+/** How many lines of text are above a header of prices: a title, an address, the name of a security. */
+function linesAbove(lines: readonly Line[]): number {
+  const read = (line: Line) => DELIMITED.map(delimiter => splitLine(line.text, delimiter))
+  const isTable = (fields: readonly string[]) => fields.filter(isKnown).length > 1 || fields.filter(isNumber).length > 1
+  if (lines.length === 0 || read(lines[0]!).some(isTable)) return 0
+  const hasPrices = (fields: readonly string[]) => PRICES.every(role => fields.some(name => spells(name, [role])))
+  const found = lines.slice(0, MOST_ABOVE + 1).findIndex(line => read(line).some(hasPrices))
+  return Math.max(0, found)
+}
+
+function isNumber(field: string): boolean {
+  return !isNullWord(field) && !Number.isNaN(readNumber(field))
+}
+
 function withoutRows(file: string, top: Top): BadData {
   if (top.names.some(isKnown)) return new BadData({ file }, 'the file has a header and no rows')
   return new BadData({ file }, `the file has no table, only ${quoted(top.names.join(' '))}`)
@@ -116,7 +140,7 @@ function headerOf(file: string, lines: readonly Line[], delimiter: string, given
     return { lines: replaced, names: splitLine(given.header, ','), ticker: null }
   }
   // Two numbers or more make a row of data; a header has names.
-  const numbers = first.filter(field => !isNullWord(field) && !Number.isNaN(readNumber(field))).length
+  const numbers = first.filter(isNumber).length
   if (numbers >= 2) return { lines: 0, names: ownNames(file, first), ticker: null }
   if (!stacked) return { lines: 1, names: first, ticker: null }
   const tickers = [...new Set(second.slice(1))]
@@ -170,10 +194,9 @@ function isKnown(name: string): boolean {
 
 /** The delimiter under which the first line has the most known names, or under which rows without a header agree. */
 function delimiterOf(lines: readonly string[]): string {
-  const candidates = [',', ';', '\t', '|']
-  const known = candidates.map(delimiter => splitLine(lines[0]!, delimiter).filter(isKnown).length)
+  const known = DELIMITED.map(delimiter => splitLine(lines[0]!, delimiter).filter(isKnown).length)
   const most = Math.max(...known)
-  if (most >= 2) return candidates[known.indexOf(most)]!
+  if (most >= 2) return DELIMITED[known.indexOf(most)]!
   // The comma comes last here: it may be the decimal sign of rows that another delimiter cuts.
   const agreed = [';', '\t', '|'].find(delimiter => {
     const counts = lines.slice(0, 20).map(line => splitLine(line, delimiter).length)

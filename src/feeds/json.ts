@@ -32,7 +32,7 @@ export async function readJson(source: Source, options: ReadOptions): Promise<Re
 
 async function readBarsJson(source: Source, text: JsonText, options: ReadOptions): Promise<ReadResult> {
   const given = checkHints(options.hints)
-  const { file, compression } = source
+  const { file, compression, encoding } = source
   const table = tableIn(file, text.root)
   if (given.format !== undefined && given.format !== table.format)
     throw new BadData({ file }, `this is not ${given.format}; it looks like ${table.format}`)
@@ -68,7 +68,7 @@ async function readBarsJson(source: Source, text: JsonText, options: ReadOptions
       dates: table.zone === undefined ? format : 'epoch',
       ...(zone === undefined ? {} : { 'time zone': zone }),
     }
-    const dialect = { encoding: 'UTF-8', compression, ...text.words, ...dated, order, ...rows.words, ...table.words }
+    const dialect = { encoding, compression, ...text.words, ...dated, order, ...rows.words, ...table.words }
     return { holds: 'bars', file, format: table.format, dialect, header: null, ...found, adjustmentNote: note }
   })
 }

@@ -3,7 +3,7 @@ import { type Day, dayOf, formatDay, utcToday } from '../model/day.js'
 import type { Adjustment } from '../model/series.js'
 import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
 import type { Collector, Fault } from './bars.js'
-import type { Format } from './feed.js'
+import type { Format, Rejected } from './feed.js'
 import type { Bar, GrowingBars } from './growing-bars.js'
 import type { Columns } from './layout.js'
 import { PRICES, type Role } from './names.js'
@@ -72,6 +72,8 @@ export class PriceRows {
   readonly #tickerText = Buffer.alloc(64)
   #tickerLength = -1
   #bars: GrowingBars | null = null
+  /** Rows of text that may be the end of the file. */
+  #prose: Rejected[] = []
 
   constructor(plan: PricePlan, collector: Collector) {
     this.#plan = plan
@@ -87,14 +89,50 @@ export class PriceRows {
 
   /** @param misfit why the row is not whole */
   visit(row: Row, misfit: Misfit | null = null): void {
+    if (misfit !== null && this.#isProse(row)) {
+      this.#prose.push(this.#collector.describe(row.line, { role: 'close', ...misfit }))
+      return
+    }
+    if (this.#prose.length > 0) this.#rejectProse()
     this.#collector.rows++
     const fault = this.#placeFault(row, misfit) ?? (this.#read(row) ? null : this.#fault(row))
-    if (fault !== null) this.#collector.reject(row.line, fault)
+    if (fault !== null && misfit === null && this.#isUntraded(row)) this.#collector.leaveOut(row.line)
+    else if (fault !== null) this.#collector.reject(row.line, fault)
     else if (this.#bar.day > this.#over) this.#unfinished++
     else {
       this.#collector.add(this.#bars!, this.#bar, row.line)
       if (this.whole) this.whole = isWhole(this.#bar)
     }
+  }
+
+  /** Takes rows of text at the end of the file for a footer. */
+  finish(): void {
+    for (const { line } of this.#prose) this.#collector.remark(FOOTER, line)
+  }
+
+  /** Rows of text that other rows follow are bad rows. */
+  #rejectProse(): void {
+    this.#collector.rows += this.#prose.length
+    this.#collector.rejectAll(this.#prose)
+    this.#prose = []
+  }
+
+  /** Whether a row is one field of several words where others have their date or ticker. */
+  #isProse(row: Row): boolean {
+    const { ticker, date } = this.#plan.columns
+    if (ticker !== 0 && date !== 0) return false
+    for (let i = 1; i < row.count; i++) if (row.starts[i] !== row.ends[i]) return false
+    return (row.field(0)!.match(/\p{L}{2,}/gu)?.length ?? 0) > 1
+  }
+
+  /** Whether a row has a ticker and a date, but no price and no volume. */
+  #isUntraded(row: Row): boolean {
+    const { columns, latest } = this.#plan
+    const isEmpty = (role: Role) => isNullWord(row.field(columns[role]!) ?? '')
+    if (!PRICES.every(isEmpty) || this.#bars === null) return false
+    const { day } = this.#bar
+    if (!(day >= EARLIEST && day <= latest)) return false
+    return columns.volume === undefined || isEmpty('volume') || Number(row.field(columns.volume)) === 0
   }
 
   /** Why a row is not whole, or belongs to no ticker. */
@@ -213,6 +251,8 @@ export function severalTickers(place: Place, given: string, first: string, secon
   const say = sentence`leave ${parameter('ticker', given)} away to import each under its own name`
   return new BadData(place, sentence`the file has several tickers (${some}); ${say}`)
 }
+
+const FOOTER = 'text at the end of the file, which is no row, is left out'
 
 const NEEDS = 'a bar needs open, high, low and close'
 const ADJUSTING_NEEDS = 'adjusted prices need it'

@@ -10,7 +10,7 @@ import { PRICES, plainName, type Role } from './names.js'
 import { adjustmentOf, latestBar, type PricePlan, PriceRows } from './price-rows.js'
 import { refuseText, shownNames } from './refusals.js'
 import type { Row } from './row.js'
-import { headOf, openSource, type Source } from './source.js'
+import { headOf, inOlderEncodings, openSource, type Source } from './source.js'
 import { TextTable } from './text-table.js'
 
 const HEAD = 1 << 16
@@ -138,11 +138,27 @@ export async function readTable(
   head: { bytes: Buffer; whole: boolean },
   options: ReadOptions,
 ): Promise<ReadResult | FactsResult> {
+  for (const other of inOlderEncodings(source, head)) {
+    const found = barsIn(other.source, other.head, options)
+    if (found !== null) return readBarsTable(found.table, found.layout)
+  }
   const table = new TextTable(source, head, options)
   const layout = barsLayout(table)
   if (layout !== null) return readBarsTable(table, layout)
   const { readFactsTable } = await import('./facts/read-facts.js')
   return readFactsTable(table)
+}
+
+/** A table of bars in an encoding that is only tried; null where its header is that of none. */
+function barsIn(...of: ConstructorParameters<typeof TextTable>): { table: TextTable; layout: Layout } | null {
+  try {
+    const table = new TextTable(...of)
+    const layout = barsLayout(table)
+    return layout === null ? null : { table, layout }
+  } catch (error) {
+    if (error instanceof BadData) return null
+    throw error
+  }
 }
 
 async function readBarsTable(table: TextTable, layout: Layout): Promise<ReadResult> {
@@ -164,6 +180,7 @@ async function readBarsTable(table: TextTable, layout: Layout): Promise<ReadResu
       at = row
       rows.visit(row, misfit)
     })
+    rows.finish()
     const format = settleFormat(table, layout, rows.whole)
     const { order } = collector
     const found = collector.finish(prices, format === 'lean equity' ? 10_000 : 1)

@@ -1,14 +1,20 @@
+import { isUtf8 } from 'node:buffer'
 import { createReadStream, type ReadStream } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
+import { TextDecoder } from 'node:util'
 import { crc32 } from 'node:zlib'
 import type { Entry } from 'yauzl'
 import { BadData, NotFound, StorageError } from '../errors.js'
 import type { Input, ReadOptions } from './feed.js'
 
-/** The uncompressed bytes of one input; `chunks` may be asked for again and starts from the first byte each time. */
+/**
+ * The uncompressed text of one input, as UTF-8. `chunks` can be called again and starts from the first byte each time.
+ */
 export interface Source {
   file: string
+  /** How the file itself is encoded; known once the first chunk was read. */
+  encoding: string
   compression: 'none' | 'gzip' | 'zip'
   /** The name of the one file inside a zip. */
   entry: string | null
@@ -27,19 +33,44 @@ export async function openSource(input: Input, stdin: ReadOptions['stdin']): Pro
   refuseBinary(input.name, start.subarray(0, 16).toString('latin1'))
   const total = whole?.length ?? input.bytes
   let file: ReadStream | null = null
-  const base = { file: input.name, entry: null, total, taken: () => (file === null ? (total ?? 0) : file.bytesRead) }
+  const taken = () => (file === null ? (total ?? 0) : file.bytesRead)
+  const source: Source = {
+    ...{ file: input.name, encoding: 'UTF-8', compression: 'none', entry: null, total, taken },
+    chunks: () => text(raw()),
+  }
+  const text = (stream: Readable, below = stream) => checked(source, stream, below)
   const raw = (): Readable => {
     if (whole !== null) return Readable.from([whole], { objectMode: false })
     file = createReadStream(input.path!, { highWaterMark: CHUNK })
     return file
   }
   if (start[0] === 0x1f && start[1] === 0x8b)
-    return { ...base, compression: 'gzip', chunks: () => gunzipped(input.name, raw(), total) }
-  if (start.subarray(0, 4).toString('latin1') !== 'PK\x03\x04')
-    return { ...base, compression: 'none', chunks: () => checked(input.name, raw()) }
+    return Object.assign(source, { compression: 'gzip', chunks: () => gunzipped(source, raw()) })
+  if (start.subarray(0, 4).toString('latin1') !== 'PK\x03\x04') return source
   const { name, unpacked } = await onlyFile(input.name, whole ?? (await readFile(input.path!)))
-  const chunks = () => checked(input.name, Readable.from(unpacked()))
-  return { ...base, compression: 'zip', entry: name, chunks }
+  return Object.assign(source, { compression: 'zip', entry: name, chunks: () => text(Readable.from(unpacked())) })
+}
+
+/** Encodings of older programs, in the order in which they are tried. */
+const OLDER = ['windows-1252', 'gb18030', 'shift_jis', 'euc-kr', 'big5', 'windows-1250']
+
+/** The same file and its head in each encoding that it may have; none where it is UTF-8. */
+export function* inOlderEncodings(
+  source: Source,
+  head: { bytes: Buffer; whole: boolean },
+): Generator<{ source: Source; head: { bytes: Buffer; whole: boolean } }> {
+  // The last character of a head may be cut off.
+  if (source.encoding !== 'UTF-8' || isUtf8(head.bytes.subarray(0, head.bytes.lastIndexOf(10)))) return
+  for (const encoding of OLDER) {
+    const bytes = Buffer.from(new TextDecoder(encoding).decode(head.bytes))
+    yield { source: { ...source, encoding, chunks: () => decoded(source, encoding) }, head: { ...head, bytes } }
+  }
+}
+
+async function* decoded(source: Source, encoding: string): AsyncGenerator<Buffer> {
+  const decoder = new TextDecoder(encoding)
+  for await (const chunk of source.chunks()) yield Buffer.from(decoder.decode(chunk, { stream: true }))
+  yield Buffer.from(decoder.decode())
 }
 
 /** At least `size` bytes from the start, or all there are. */
@@ -110,12 +141,13 @@ function refuseBinary(file: string, start: string): void {
   if (binary !== undefined) throw new BadData({ file }, binary[1])
 }
 
-async function* gunzipped(file: string, raw: Readable, packed: number | null): AsyncGenerator<Buffer> {
+async function* gunzipped(source: Source, raw: Readable): AsyncGenerator<Buffer> {
+  const { file, total: packed } = source
   const { createGunzip } = await import('node:zlib')
   const unzip = createGunzip({ chunkSize: CHUNK })
   raw.on('error', error => unzip.destroy(error))
   let unpacked = 0
-  for await (const chunk of checked(file, raw.pipe(unzip), raw)) {
+  for await (const chunk of checked(source, raw.pipe(unzip), raw)) {
     unpacked += chunk.length
     if (packed !== null && isBomb(packed, unpacked)) throw bomb(file, packed, `more than ${megabytes(unpacked)}`)
     yield chunk
@@ -141,29 +173,43 @@ function megabytes(count: number): string {
 }
 
 /** Passes chunks on; what no text has, and what goes wrong on the way, becomes an error in words. */
-async function* checked(file: string, stream: Readable, below: Readable = stream): AsyncGenerator<Buffer> {
+async function* checked(source: Source, stream: Readable, below: Readable): AsyncGenerator<Buffer> {
+  const { file } = source
   let offset = 0
+  let utf16: TextDecoder | null = null
   try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
+    for await (const read of stream as AsyncIterable<Buffer>) {
+      if (offset === 0) utf16 = utf16Of(read)
+      if (utf16 !== null) source.encoding = utf16.encoding.toUpperCase()
+      const chunk = utf16 === null ? read : Buffer.from(utf16.decode(read, { stream: true }))
       const nul = chunk.indexOf(0)
       if (nul >= 0) throw nulError(file, chunk, offset, nul)
       offset += chunk.length
       yield chunk
     }
+    utf16?.decode()
   } catch (error) {
+    if (utf16 !== null && error instanceof TypeError)
+      throw new BadData({ file }, 'the UTF-16 text is damaged or cut off', { cause: error })
     throw fileError(file, error)
   } finally {
     below.destroy()
   }
 }
 
+/** What decodes a text whose byte order mark says UTF-16; null for other texts. */
+function utf16Of(start: Buffer): TextDecoder | null {
+  const mark = start.length < 2 ? 0 : start.readUInt16BE(0)
+  if (mark !== 0xfffe && mark !== 0xfeff) return null
+  return new TextDecoder(mark === 0xfffe ? 'utf-16le' : 'utf-16be', { fatal: true })
+}
+
 function nulError(file: string, chunk: Buffer, offset: number, nul: number): BadData {
-  const first = offset === 0 ? chunk.readUInt16BE(0) : 0
   // Latin text as UTF-16 has a NUL in every other place and nowhere else; a program has them anywhere.
   const nuls = [...chunk.subarray(0, 64).entries()].filter(([, byte]) => byte === 0).map(([i]) => i)
   const pairs = offset === 0 && nuls.length > 8 && nuls.every(i => i % 2 === nul % 2)
-  if (first === 0xfffe || first === 0xfeff || pairs)
-    return new BadData({ file }, 'this is UTF-16 text; save it as UTF-8 and import that')
+  if (pairs)
+    return new BadData({ file }, 'this is UTF-16 text without a byte order mark; save it as UTF-8 and import that')
   return new BadData({ file }, `byte ${offset + nul + 1} is NUL, which no text has: a binary or damaged file`)
 }
 

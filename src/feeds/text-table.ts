@@ -84,15 +84,16 @@ export class TextTable {
 
   /** How it is written, in words for people; `more` is said of its columns. */
   words(more: Record<string, string>, decimal: Decimal): Record<string, string> {
-    const { bom, delimiter, quoted, eol, crlf, header } = this.dialect
+    const { bom, delimiter, quoted, eol, crlf, header, above } = this.dialect
     const { calendar } = this.given
     return {
-      encoding: bom ? 'UTF-8 with BOM' : 'UTF-8',
+      encoding: bom ? 'UTF-8 with BOM' : this.source.encoding,
       compression: this.source.compression,
       delimiter: delimiterName(delimiter),
       quotes: quoted ? 'yes' : 'no',
       'line ends': eol === '\r' ? 'CR' : crlf ? 'CRLF' : 'LF',
       header: header === null ? 'no' : this.given.header === undefined ? 'yes' : 'replaced',
+      ...(above === 0 ? {} : { 'lines above it': `${above}, left out` }),
       ...more,
       ...(calendar === undefined ? {} : { 'time zone': calendar.zone }),
       decimal: decimal === '.' ? 'point' : 'comma',

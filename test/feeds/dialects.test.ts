@@ -387,7 +387,7 @@ describe('a bad row', () => {
     const reading = readBars(written('X.csv', text))
     await expect(reading).rejects.toBeInstanceOf(BadData)
     await expect(reading).rejects.toMatchObject({ place: { file: 'X.csv', line: 3, column: 18 } })
-    expect(await refusal('X.csv', text)).toMatch(/; 2 more bad rows in this file; skip_bad_rows loads the rest$/)
+    expect(await refusal('X.csv', text)).toMatch(/; 1 more bad row in this file; skip_bad_rows loads the rest$/)
   })
 
   it('cannot be skipped when no good one is left', async () => {

@@ -91,7 +91,15 @@ describe('a file that is made to hurt', () => {
     async function* chunks() {
       for (const chunk = Buffer.alloc(MB, ' '); given < 1000; given++) yield chunk
     }
-    const source: Source = { file: 'X.json', compression: 'none', entry: null, taken: () => 0, total: null, chunks }
+    const source: Source = {
+      file: 'X.json',
+      encoding: 'UTF-8',
+      compression: 'none',
+      entry: null,
+      taken: () => 0,
+      total: null,
+      chunks,
+    }
     await expect(textOf(source)).rejects.toThrow(
       'X.json: it has more than 256 MB, too many for a text that is read as a whole; import it in parts, or as CSV',
     )

@@ -1,8 +1,10 @@
+import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { worded } from '../../src/errors.js'
+import type { Remark } from '../../src/feeds/feed.js'
 import { FIELDS } from '../../src/fields/index.js'
 import { type Bar, randomBars } from '../support/bars.js'
-import { only, read, rowsOf } from './files.js'
+import { only, read, refusal, rowsOf } from './files.js'
 
 /** Files as people have them: simulated bars in the shapes of the exports of tools. */
 
@@ -14,6 +16,9 @@ const table = (header: string, row: (bar: Bar, i: number) => readonly unknown[],
 const bare = ({ date, open, high, low, close, volume }: Bar) => [date, open, high, low, close, volume]
 const plain = (header: string) => table(header, bare)
 const compact = (date: string) => date.replaceAll('-', '')
+
+const said = ({ remarks }: { remarks: Remark[] }) =>
+  remarks.map(({ what, count, first }) => [worded(what), count, ...first])
 
 /** The number as Excel in German writes it: `16.543,00`. */
 const german = (value: number | null) =>
@@ -171,3 +176,113 @@ describe('the words of another language', () => {
     for (const text of [points, commas]) expect(rowsOf(only(await read('X.csv', text)))).toEqual(WANTED)
   })
 })
+
+describe('an encoding', () => {
+  const text = plain('date,open,high,low,close,volume')
+  const utf16 = (order: 'le' | 'be', content = text) => {
+    const bytes = Buffer.from(`\ufeff${content}`, 'utf16le')
+    return order === 'le' ? bytes : bytes.swap16()
+  }
+
+  it.each(['le', 'be'] as const)('is known by the byte order mark of UTF-16 (%s), also in a gzip', async order => {
+    for (const content of [utf16(order), gzipSync(utf16(order))]) {
+      const result = await read('X.csv', content)
+      expect(rowsOf(only(result))).toEqual(WANTED)
+      expect(result.dialect.encoding).toBe(`UTF-16${order.toUpperCase()}`)
+    }
+    const rows = BARS.map(({ date, ...bar }) => ({ date, ...bar }))
+    expect(rowsOf(only(await read('X.json', utf16(order, JSON.stringify(rows)))))).toEqual(WANTED)
+  })
+
+  it('of UTF-16 that is cut off, or without its mark, is refused', async () => {
+    expect(await refusal('X.csv', utf16('le').subarray(0, -1))).toBe('X.csv: the UTF-16 text is damaged or cut off')
+    expect(await refusal('X.csv', utf16('le').subarray(2))).toBe(
+      'X.csv: this is UTF-16 text without a byte order mark; save it as UTF-8 and import that',
+    )
+  })
+
+  it.each([
+    ['windows-1252', 'Datum;Er\xf6ffnung;Hoch;Tief;Schluss;Volumen'],
+    [
+      'gb18030',
+      '\xc8\xd5\xc6\xda;\xbf\xaa\xc5\xcc;\xd7\xee\xb8\xdf;\xd7\xee\xb5\xcd;\xca\xd5\xc5\xcc;\xb3\xc9\xbd\xbb\xc1\xbf',
+    ],
+    ['shift_jis', '\x93\xfa\x95t;\x8en\x92l;\x8d\x82\x92l;\x88\xc0\x92l;\x8fI\x92l;\x8fo\x97\x88\x8d\x82'],
+  ])('of an older program is known by the names of the columns: %s', async (encoding, header) => {
+    const result = await read('X.csv', Buffer.from(table(header, bare, ';'), 'latin1'))
+    expect(rowsOf(only(result))).toEqual(WANTED)
+    expect(result.dialect.encoding).toBe(encoding)
+  })
+})
+
+describe('a row that is no bar', () => {
+  const header = 'date,open,high,low,close,volume'
+  const withRow = (row: string) => plain(header).replace(/(?<=\n)/, () => `${row}\n`)
+
+  it.each(['2024-01-01,null,null,null,null,null', '2024-01-01,,,,,', '2024-01-01,NaN,NaN,NaN,NaN,0'])(
+    'is a day without a trade, left out and said: %s',
+    async row => {
+      const result = await read('X.csv', withRow(row))
+      expect(rowsOf(only(result))).toEqual(WANTED)
+      expect(result.rows).toBe(BARS.length + 1)
+      expect(said(result)).toEqual([[UNTRADED, 1, 'X.csv:2']])
+    },
+  )
+
+  it.each([
+    '2024-01-01,1,null,null,null,null',
+    '2024-01-01,null,null,null,5,null',
+    '2024-01-01,,,,,700',
+    ',,,,,',
+    '2024-13-01,,,,,',
+  ])('is refused where it is half empty: %s', async row => {
+    expect(await refusal('X.csv', withRow(row))).toMatch(/^X\.csv:2:\d+: /)
+  })
+
+  it('is said where no other is left', async () => {
+    expect(await refusal('X.csv', `${header}\n2024-01-02,,,,,\n`)).toBe(`X.csv: there are no bars in it: ${UNTRADED}`)
+  })
+
+  it('is left out of JSON, too', async () => {
+    const rows = [{ date: '2024-01-01', open: null, high: null, low: null, close: null, volume: null }, ...BARS]
+    const result = await read('X.json', JSON.stringify(rows))
+    expect(rowsOf(only(result))).toEqual(WANTED)
+    expect(said(result)).toMatchObject([[UNTRADED, 1, expect.stringContaining('X.json:')]])
+  })
+
+  it.each([
+    '"Downloaded from Barchart.com as of 01-02-2025 03:04am CST"',
+    'Downloaded from Barchart.com as of 01-02-2025 03:04am CST\n',
+    '"Prices of a vendor, without warranty"\n"Second line of text"\n',
+  ])('is a footer at the end of the file: %s', async footer => {
+    const result = await read('X.csv', plain(header) + footer)
+    expect(rowsOf(only(result))).toEqual(WANTED)
+    expect(result.rows).toBe(BARS.length)
+    const lines = footer
+      .trimEnd()
+      .split('\n')
+      .map((_, i) => `X.csv:${BARS.length + 2 + i}`)
+    expect(said(result)).toEqual([[FOOTER, lines.length, ...lines]])
+  })
+
+  it('is a bad row before others, and where it is a row cut off', async () => {
+    expect(await refusal('X.csv', withRow('"Some words of text"'))).toMatch(/^X\.csv:2:21: the row has 1 field/)
+    for (const cut of ['2024-0', '"Jan 05', 'Jan 05'])
+      expect(await refusal('X.csv', plain(header) + cut)).toMatch(/X\.csv:42:/)
+  })
+
+  it.each([
+    ['of an address', 'https://www.example.com\n'],
+    ['of a title and names', 'Price History\n"Security","AAPL US Equity"\n\nFrom: 1 Jan 2024\n'],
+  ])('is a line above the header: %s', async (_, above) => {
+    const result = await read('X.csv', above + plain(header))
+    expect(rowsOf(only(result))).toEqual(WANTED)
+    expect(result.dialect['lines above it']).toBe(`${above.split('\n').filter(line => line !== '').length}, left out`)
+    expect(await refusal('X.csv', above + plain(header).replace('2024', 'x'))).toMatch(
+      new RegExp(`^X\\.csv:${above.split('\n').length + 1}:1: date`),
+    )
+  })
+})
+
+const UNTRADED = 'a day without a trade, whose open, high, low and close are empty, is left out'
+const FOOTER = 'text at the end of the file, which is no row, is left out'

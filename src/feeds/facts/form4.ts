@@ -48,7 +48,7 @@ export async function readForm4(source: Source, options: ReadOptions): Promise<F
   const rows = trades.length + derivatives.length
   options.onProgress?.({ bytes: source.taken(), total: source.total, rows })
   const issuerName = textAt(root, 'issuer', 'issuerName') ?? ''
-  const dialect = { encoding: 'UTF-8', compression: source.compression, issuer: issuerName }
+  const dialect = { encoding: source.encoding, compression: source.compression, issuer: issuerName }
   return sink.result(file, 'SEC Form 4', rows, { dialect })
 }
 

@@ -17,7 +17,7 @@ import { readYahooFacts } from './yahoo.js'
 
 /** The facts of a JSON document, null when it holds none that are read. Throws BadData. */
 export function readFactsJson(source: Source, text: JsonText, options: ReadOptions): FactsResult | null {
-  const { file, compression, total } = source
+  const { file, compression, encoding, total } = source
   const { root } = text
   const companyFacts = isCompanyFacts(root)
   const facts = companyFacts
@@ -26,7 +26,7 @@ export function readFactsJson(source: Source, text: JsonText, options: ReadOptio
   if (facts === null) return null
   options.onProgress?.({ bytes: source.taken(), total, rows: facts.rows })
   const lines = companyFacts ? {} : text.words
-  return { ...facts, dialect: { encoding: 'UTF-8', compression, ...lines, ...facts.dialect } }
+  return { ...facts, dialect: { encoding, compression, ...lines, ...facts.dialect } }
 }
 
 /**
