@@ -35,6 +35,8 @@ export interface Remedy {
   command: string
   words?: readonly string[]
   params?: Readonly<Record<string, string | true>>
+  /** Whether it is the line that was typed, with these parameters more. */
+  again?: boolean
 }
 
 export type Mention = ParamMention | Remedy
@@ -57,8 +59,13 @@ export function sentence(texts: TemplateStringsArray, ...values: (string | numbe
 export const parameter = (name: string, value?: string): ParamMention =>
   value === undefined ? { param: name } : { param: name, value }
 
-export function remedy(command: string, words: readonly string[] = [], params: Remedy['params'] = {}): Remedy {
-  return { command, words, params }
+export function remedy(
+  command: string,
+  words: readonly string[] = [],
+  params: Remedy['params'] = {},
+  again = false,
+): Remedy {
+  return { command, words, params, ...(again && { again }) }
 }
 
 /** Several parameters as text lists them: `a, b and c`. */

@@ -20,6 +20,19 @@ export function remedyLine({ command, words = [], params = {} }: Remedy): string
   return pasted([...command.split(' '), ...words, ...options])
 }
 
+/** The typed line with the parameters of a remedy; null where the remedy is another line, or about one of several files. */
+export function againLine(argv: readonly string[], { again, words = [], params = {} }: Remedy): string | null {
+  if (!again || !words.every(word => argv.includes(word))) return null
+  const line = [...argv]
+  for (const [name, value] of Object.entries(params)) {
+    const option = optionOf(name)
+    const at = line.indexOf(option)
+    if (at >= 0) line.splice(at, value === true ? 1 : 2)
+    line.push(option, ...(value === true ? [] : [value]))
+  }
+  return pasted(line)
+}
+
 /** A sentence in which every parameter is an option. */
 export function withOptions(words: Words): string {
   return worded(words, mention => spelled(mention, optionOf))

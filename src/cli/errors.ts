@@ -25,7 +25,7 @@ import {
 import type { FieldSet } from '../fields/index.js'
 import { fieldsWithBand } from '../language/condition.js'
 import { CATALOGUE, type Entry, groupOf, type Heard, TOP_WORDS, usage } from './catalogue.js'
-import { corrected, correctedIn, inWordsOf, namesOf, pasted, remedyLine } from './command-line.js'
+import { againLine, corrected, correctedIn, inWordsOf, namesOf, pasted, remedyLine } from './command-line.js'
 import { wantsDebug } from './config.js'
 import type { Context } from './context.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
@@ -137,7 +137,8 @@ async function helpLines(error: Error, argv: readonly string[], context?: Contex
       ['upgrade', error.upgradeUrl ?? context?.config.upgrade_url ?? ''],
     ]
   if (error instanceof Unauthorized) return refusedKeyHelp(context)
-  if (error instanceof BandsError) return error.remedy === null ? [] : [['try', remedyLine(error.remedy)]]
+  if (error instanceof BandsError)
+    return error.remedy === null ? [] : [['try', againLine(argv, error.remedy) ?? remedyLine(error.remedy)]]
   return [['please', 'this is a fault of bands: report it with the command line and the output of --debug']]
 }
 

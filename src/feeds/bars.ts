@@ -53,6 +53,7 @@ export class Collector {
   readonly #mostHeld: number
   #held = 0
   #untraded = 0
+  #rejected = -1
   #isLarge = false
   readonly #file: string
   readonly #places: Places
@@ -122,7 +123,10 @@ export class Collector {
     return { file: this.#file, line, column }
   }
 
+  /** Rejects a row, once. */
   reject(row: number, fault: Fault): void {
+    if (row === this.#rejected) return
+    this.#rejected = row
     this.#rejections.add(() => this.#places.reject(row, fault))
   }
 
@@ -168,7 +172,10 @@ export class Collector {
       const collected = this.#tickers.get(ticker)!
       // What came in is let go ticker by ticker, so that a large file is not held twice.
       this.#tickers.delete(ticker)
-      if (collected.count === 0) continue
+      if (collected.count === 0) {
+        this.remarks.add('a ticker has no bars', ticker)
+        continue
+      }
       const { bars, rows } = collected.sorted(divisor)
       if (!collected.hasVolume) withoutVolume.push(ticker)
       tickers.push(collected.isHeld ? { ticker, bars, prices } : waiting(collected, prices, divisor))

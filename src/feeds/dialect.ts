@@ -1,4 +1,5 @@
 import { BadData, invalid, type Place, parameter, quoted, sentence } from '../errors.js'
+import { parseTicker } from '../model/terms.js'
 import { isFactName } from './facts/sink.js'
 import { FORMATS, type Format, type Hints } from './feed.js'
 import { spells, vendorOrder } from './layout.js'
@@ -28,8 +29,8 @@ export interface Dialect extends Cut {
   /** How many lines of text are above the header. */
   above: number
   names: string[]
-  /** The ticker that stands in the header itself (yfinance). */
-  ticker: string | null
+  /** The ticker of each column, where a second line of the header has them (yfinance); null for the date. */
+  tickers: readonly (string | null)[] | null
   /** The fields of the first rows of data. */
   samples: string[][]
   /** The first row of data as it stands in the file. */
@@ -75,8 +76,8 @@ export function detectDialect(file: string, head: Buffer, whole: boolean, given:
             .map(line => line.text)
             .join('\n'),
     headerLine: lines[0]!.number,
-    names: withRowNames(top.names, samples),
-    ticker: top.ticker,
+    names: top.tickers === null ? withRowNames(top.names, samples) : top.names,
+    tickers: top.tickers,
     samples,
     firstRow: rows[0]!.text,
     offset: rows[0]!.from,
@@ -112,7 +113,8 @@ function linesAbove(lines: readonly Line[]): number {
   if (lines.length === 0 || read(lines[0]!).some(isTable)) return 0
   const hasPrices = (fields: readonly string[]) => PRICES.every(role => fields.some(name => spells(name, [role])))
   const found = lines.slice(0, MOST_ABOVE + 1).findIndex(line => read(line).some(hasPrices))
-  return Math.max(0, found)
+  const isText = (line: Line) => read(line).every(fields => fields.filter(field => field !== '').length < PRICES.length)
+  return found > 0 && lines.slice(0, found).every(isText) ? found : 0
 }
 
 function isNumber(field: string): boolean {
@@ -128,26 +130,45 @@ interface Top {
   /** How many of the lines are header. */
   lines: number
   names: string[]
-  ticker: string | null
+  tickers: Dialect['tickers']
 }
 
 function headerOf(file: string, lines: readonly Line[], delimiter: string, given: Given): Top {
   const fieldsOf = (line: number) => splitLine(lines[line]?.text ?? '', delimiter)
   const [first, second, third] = [fieldsOf(0), fieldsOf(1), fieldsOf(2)]
-  const stacked = first[0] === 'Price' && second[0] === 'Ticker' && third[0] === 'Date'
+  const stacked = stackedHeader(first, second, third)
   if (given.header !== undefined) {
-    const replaced = stacked ? 3 : isHeader(first, second) ? 1 : 0
-    return { lines: replaced, names: splitLine(given.header, ','), ticker: null }
+    const replaced = stacked?.lines ?? (isHeader(first, second) ? 1 : 0)
+    return { lines: replaced, names: splitLine(given.header, ','), tickers: null }
   }
+  if (stacked !== null) return stacked
   // Two numbers or more make a row of data; a header has names.
   const numbers = first.filter(isNumber).length
-  if (numbers >= 2) return { lines: 0, names: ownNames(file, first), ticker: null }
-  if (!stacked) return { lines: 1, names: first, ticker: null }
-  const tickers = [...new Set(second.slice(1))]
-  if (tickers.length === 1) return { lines: 3, names: ['Date', ...first.slice(1)], ticker: tickers[0]! }
-  const place = { file, line: lines[1]!.number }
-  throw new BadData(place, `has ${tickers.join(', ')} side by side; import one file for each ticker`)
+  if (numbers >= 2) return { lines: 0, names: ownNames(file, first), tickers: null }
+  return { lines: 1, names: first, tickers: null }
 }
+
+/** What pandas writes before the names of prices and before tickers. */
+const STACKED = /^(|price|ticker|attributes|symbols)$/i
+
+/** The header of pandas: a line of prices and one of tickers, in either order, and mostly one with the name of the dates. */
+function stackedHeader(first: readonly string[], second: readonly string[], third: readonly string[]): Top | null {
+  const [prices, symbols] = isPrices(first.slice(1)) ? [first, second] : [second, first]
+  if (!isPrices(prices.slice(1)) || symbols.length !== prices.length) return null
+  if (!STACKED.test(prices[0]!) || !STACKED.test(symbols[0]!)) return null
+  const tickers = symbols.slice(1).map(parseTicker)
+  if (tickers.includes(null)) return null
+  const isNamed = spells(third[0] ?? '', ['date']) && third.slice(1).every(field => field === '')
+  return { lines: isNamed ? 3 : 2, names: ['Date', ...prices.slice(1)], tickers: [null, ...tickers] }
+}
+
+/** Whether names are those of prices and of what yfinance gives with them. */
+function isPrices(names: readonly string[]): boolean {
+  const isKnown = (name: string) => spells(name, [...PRICES, 'volume', 'adj_close']) || WITH_PRICES.test(name)
+  return PRICES.every(role => names.some(name => spells(name, [role]))) && names.every(isKnown)
+}
+
+const WITH_PRICES = /^(dividends|stock splits|capital gains|repaired\?)$/i
 
 /**
  * Whether a first line is a header in any language, and no row: it has no date and no number while the second line has, or,

@@ -205,6 +205,10 @@ function columnTable(file: string, root: Names): JsonTable | null {
 /** The columns that names mean, null when they are not those of bars. */
 export function barColumns(file: string, names: readonly string[]): Columns | null {
   if (names.length < 5 || names.length > MAX_FIELDS) return null
-  const { columns } = layoutOf(file, 1, names)
+  const { columns, parts } = layoutOf(file, 1, names)
+  if (parts.length > 0) {
+    const tickers = parts.map(({ ticker }) => ticker).join(', ')
+    throw new BadData({ file }, `has ${tickers} side by side; import one document for each ticker, or a CSV`)
+  }
   return missingFrom(columns).length === 0 ? columns : null
 }

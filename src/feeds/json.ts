@@ -76,7 +76,7 @@ async function readBarsJson(source: Source, text: JsonText, options: ReadOptions
 /** The ticker of all rows, null when each names its own. */
 function fixedTicker(source: Source, table: JsonTable, options: ReadOptions): string | null {
   const given = givenTicker(options.ticker)
-  if (table.columns.ticker === undefined) return given ?? tickerOfFile(source, table.symbol, table.format)
+  if (table.columns.ticker === undefined) return given ?? tickerOfFile(source, table.symbol, table.format).ticker
   if (given === null) return null
   const symbols = table.rows.map(cells => asText(cells[table.columns.ticker!]))
   const other = symbols.find(symbol => symbol !== symbols[0])

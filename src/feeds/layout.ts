@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
-import { BadData, invalid, parameter, quoted, sentence } from '../errors.js'
+import { BadData, invalid, parameter, quoted, remedy, sentence } from '../errors.js'
 import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
 import type { Format } from './feed.js'
-import { DOUBTFUL_TICKERS, PRICES, plainName, ROLES, type Role, SPELLINGS } from './names.js'
+import { DOUBTFUL_TICKERS, isExchange, PRICES, plainName, ROLES, type Role, SPELLINGS, symbolInName } from './names.js'
 import type { Source } from './source.js'
 import { isEpoch } from './values.js'
 
@@ -15,6 +15,8 @@ export interface Layout {
   columns: Columns
   /** A ticker that the header itself names (`AAPL.Open`). */
   ticker: string | null
+  /** Several tickers side by side, which share the date; empty where there is one column for each role. */
+  parts: readonly { ticker: string; columns: Columns }[]
 }
 
 /** Orders of the columns in which vendors give bars without a header: their names, the first a time since 1970. */
@@ -56,13 +58,37 @@ export function spells(name: string, roles: readonly Role[] = ROLES): boolean {
 }
 
 /**
- * The meaning of each column of a header. Throws BadData when two columns of one name claim a role, or when several tickers
- * are side by side. Roles without a column are absent; the caller knows which are needed.
+ * The meaning of each column of a header. Throws BadData when two columns of one name claim a role. Roles without a column
+ * are absent; the caller knows which are needed.
  * @param first the first row, which decides whether a column such as `name` holds tickers
+ * @param byTicker each column's ticker, where the names do not have it
  */
-export function layoutOf(file: string, line: number, header: readonly string[], first?: readonly string[]): Layout {
-  const prefix = prefixOf(file, line, header)
-  const own = prefix === null ? header : header.map(name => name.replace(`${prefix}.`, ''))
+export function layoutOf(
+  file: string,
+  line: number,
+  header: readonly string[],
+  first?: readonly string[],
+  byTicker: ByTicker | null = tickersInNames(header),
+): Layout {
+  const symbols = [...new Set(byTicker?.tickers.filter(ticker => ticker !== null))]
+  if (byTicker !== null && symbols.length > 1) {
+    const columnsOf = (ticker: string) => {
+      const names = byTicker.names.map((name, i) => ([ticker, null].includes(byTicker.tickers[i]!) ? name : NO_NAME))
+      return layoutOf(file, line, names, first, null).columns
+    }
+    const parts = symbols.map(ticker => ({ ticker, columns: columnsOf(ticker) }))
+    const whole = parts.filter(({ columns }) => missingFrom(columns).length === 0)
+    const [one] = whole
+    return {
+      format: formatByTicker(header, byTicker),
+      names: header,
+      columns: one?.columns ?? {},
+      ticker: null,
+      parts: whole,
+    }
+  }
+  const [prefix = null] = symbols
+  const own = byTicker?.names ?? header
   const names = own.map(plain)
   const bare = own.map(name => plain(name.replace(UNIT, '')))
   const columns: Columns = {}
@@ -77,8 +103,17 @@ export function layoutOf(file: string, line: number, header: readonly string[], 
   if (volume >= 0) columns.volume = volume
   const ticker = columns.ticker ?? names.findIndex((name, i) => isTickerColumn(name, first?.[i]))
   if (ticker >= 0) columns.ticker = ticker
-  return { format: prefix === null ? formatOf(header, names) : 'quantmod', names: header, columns, ticker: prefix }
+  const format = byTicker === null ? formatOf(header, names) : formatByTicker(header, byTicker)
+  return { format, names: header, columns, ticker: prefix, parts: [] }
 }
+
+function formatByTicker(header: readonly string[], { names }: ByTicker): Format {
+  if (names === header) return 'yfinance'
+  return header.some(name => /\.open$/i.test(name)) ? 'quantmod' : 'csv'
+}
+
+/** Stands for the name of a column of another ticker. */
+const NO_NAME = 'column of another ticker'
 
 /** A unit behind a name: `Volume (BTC)`, `开盘价(元)`. */
 const UNIT = /\s*[(（][^()（）]*[)）]\s*$/
@@ -100,16 +135,45 @@ function plain(name: string): string {
   return plainName(name.replace(/^\s*\d+[ab]?\. /, '').replace(/ \(USD\)$/, ''))
 }
 
-/** The ticker before each price (`AAPL.Open`), or null when the prices stand under their own names. */
-function prefixOf(file: string, line: number, header: readonly string[]): string | null {
+/** Each column's ticker and its name without it. */
+interface ByTicker {
+  tickers: readonly (string | null)[]
+  names: readonly string[]
+}
+
+const PRICE = '(open|high|low|close|adj[ ._]?close|adjusted|volume|dividends|stock[ ._]splits|capital[ ._]gains)'
+const TICKER_FIRST = new RegExp(`^(.+?)[._ |:/-]${PRICE}$`, 'i')
+const PRICE_FIRST = new RegExp(`^${PRICE}[._ |:/-](.+)$`, 'i')
+const ONE_PRICE = new RegExp(`^${PRICE}$`, 'i')
+const TUPLE = /^\('(.+)', '(.+)'\)$/
+/** Words before or behind prices that are no tickers. */
+const NO_TICKERS = new Set(['BID', 'ASK', 'MID', 'PRICE', 'ADJ', 'ADJUSTED', 'RAW', 'DAY', 'DAILY', 'INTEREST'])
+
+/** Names that each have a ticker (`AAPL.Open`, `Close_AAPL`, `('Close', 'AAPL')`); null where prices have their own names. */
+function tickersInNames(header: readonly string[]): ByTicker | null {
   const names = header.map(plain)
   if (PRICES.every(role => SPELLINGS[role].some(text => names.includes(text)))) return null
-  const cut = header.map(name => [name.slice(0, name.lastIndexOf('.')), plain(name.slice(name.lastIndexOf('.') + 1))])
-  const prefixes = [...new Set(cut.map(([before]) => before!))].filter(
-    before => before !== '' && PRICES.every(role => cut.some(([other, name]) => other === before && name === role)),
-  )
-  if (prefixes.length < 2) return prefixes[0] ?? null
-  throw new BadData({ file, line }, `has ${prefixes.join(', ')} side by side; import one file for each ticker`)
+  const cut = header.map(apart)
+  const tickers = cut.map(found => found?.ticker ?? null)
+  const isWhole = (ticker: string) =>
+    PRICES.every(role => cut.some(found => found?.ticker === ticker && plain(found.name) === role))
+  const whole = new Set(tickers.filter(ticker => ticker !== null && isWhole(ticker)))
+  if (whole.size === 0) return null
+  // One word before all prices is a ticker by a point alone.
+  const isOne = whole.size === 1 && cut.some(found => found?.isSure)
+  if (whole.size === 1 && !isOne) return null
+  return {
+    tickers: tickers.map(ticker => (ticker !== null && whole.has(ticker) ? ticker : null)),
+    names: cut.map((found, i) => (found !== null && whole.has(found.ticker) ? found.name : header[i]!)),
+  }
+}
+
+function apart(name: string): { ticker: string; name: string; isSure: boolean } | null {
+  const [, ...pair] = TUPLE.exec(name) ?? PRICE_FIRST.exec(name) ?? TICKER_FIRST.exec(name) ?? []
+  const [price, symbol] = ONE_PRICE.test(pair[0] ?? '') ? pair : pair.reverse()
+  const ticker = parseTicker(symbol ?? '')
+  if (ticker === null || NO_TICKERS.has(ticker) || !ONE_PRICE.test(price ?? '')) return null
+  return { ticker, name: price!, isSure: !name.startsWith(symbol!) || name[symbol!.length] === '.' }
 }
 
 /** Where a name stands among the plain names of a header, -1 where it does not; throws BadData when it stands there twice. */
@@ -156,24 +220,49 @@ export function givenTicker(text: string | undefined): string | null {
   throw invalid('not_allowed', { param: 'ticker', value: text, allowed: TICKER_SHAPE })
 }
 
-/** What vendors put behind the ticker in the names of their files. */
-const NAME_ENDS: Partial<Record<Format, RegExp>> = {
-  binance: /-\d+[a-z]+-\d{4}-\d{2}(-\d{2})?$/i,
-  kraken: /_\d+$/,
-  investing: / (Historical Data|(Stock|ETF) Price History)( \(\d+\))?$/i,
+/** What gave a ticker that no row names. */
+export interface NamedByFile {
+  ticker: string
+  /** What else the name of the file says, for a remark. */
+  remark: string | null
 }
 
-/** The ticker of a file whose rows name none: its own word for itself, or the file's name without what a vendor adds. */
-export function tickerOfFile({ file, entry }: Source, own: string | null, format: Format): string {
-  if (own !== null) return tickerOfSymbol(file, own)
+/**
+ * The ticker of a file whose rows name none: the document's own, or the name of the file without what a tool adds.
+ * @param symbol what a column seems to say it is
+ */
+export function tickerOfFile(
+  { file, entry }: Source,
+  own: string | null,
+  format: Format,
+  symbol?: string,
+): NamedByFile {
+  if (own !== null) return { ticker: tickerOfSymbol(file, own), remark: null }
+  const again = (ticker: string) => ({ remedy: remedy('import', [file], { ticker }, true) })
   const give = sentence`give it with ${parameter('ticker')}`
-  if (file === '-') throw new BadData({ file }, sentence`standard input has no name to tell the ticker; ${give}`)
-  const end = NAME_ENDS[format] ?? ''
-  const names = [entry, basename(file)].filter(name => name !== null).map(name => stem(name).replace(end, ''))
-  const ticker = names.map(parseTicker).find(found => found !== null)
-  if (ticker !== undefined) return ticker
-  const what = `no column names the ticker, and the file's name (${names.at(-1)}) is no ticker`
-  throw new BadData({ file }, sentence`${what}; ${give}`)
+  if (file === '-') {
+    const what = sentence`standard input has no name to tell the ticker; ${give}`
+    throw new BadData({ file }, what, again(symbol ?? 'AAPL'))
+  }
+  const names = [entry, basename(file)].filter(name => name !== null).map(stem)
+  for (const name of names) {
+    const found = symbolInName(name, format)
+    const ticker = found === null ? null : parseTicker(found.symbol)
+    if (found === null || ticker === null) continue
+    const { exchange } = found
+    const what = `the ticker ${ticker} is from the name of the file, in which ${exchange} is the exchange`
+    return { ticker, remark: exchange === undefined ? null : what }
+  }
+  const name = names.at(-1)!
+  const what = `no column names the ticker, and the file's name (${name}) is no ticker`
+  throw new BadData({ file }, sentence`${what}; ${give}`, again(symbol ?? likelySymbol(name)))
+}
+
+/** The part of a name that is most likely a ticker. */
+function likelySymbol(name: string): string {
+  const parts = name.split(/[^A-Za-z0-9.^=-]+/).filter(part => parseTicker(part) !== null)
+  const [first = 'AAPL', second] = parts
+  return (second !== undefined && isExchange(first) ? second : first).toUpperCase()
 }
 
 /** The ticker that a document says it is of; throws BadData when that is none. */

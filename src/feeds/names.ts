@@ -136,3 +136,67 @@ export const SPELLINGS = Object.fromEntries(
 ) as unknown as Record<Role, readonly string[]>
 
 export const DOUBTFUL_TICKERS: readonly string[] = namesIn(DOUBTFUL)
+
+const EXCHANGES = new Set(
+  `NASDAQ NYSE AMEX ARCA NYSEARCA BATS CBOE OTC OTCMKTS TSX TSXV NEO CSE LSE LSIN XETR XETRA FWB SWB GETTEX TRADEGATE EURONEXT
+  SIX MIL BME VIE GPW OMXSTO OMXCOP OMXHEX OSL BIST MOEX TASE NSE BSE HKEX SSE SZSE TWSE TPEX KRX TSE ASX NZX SGX IDX SET
+  BURSA JSE BMFBOVESPA BMV BCBA TVC SP DJ FRED INDEX CME COMEX NYMEX CBOT ICEUS EUREX FX OANDA FOREXCOM FXCM PEPPERSTONE
+  SAXO CAPITALCOM BINANCE BINANCEUS COINBASE KRAKEN BITSTAMP BITFINEX BYBIT OKX KUCOIN GEMINI CRYPTO CRYPTOCAP`.split(
+    /\s+/,
+  ),
+)
+
+export function isExchange(name: string): boolean {
+  return EXCHANGES.has(name.toUpperCase())
+}
+
+/** How tools name their files; the first group that is there is the symbol. */
+const FILE_NAMES: readonly RegExp[] = [
+  // MetaTrader: EURUSD_Daily_202401020000_202402260000, EURUSD1440
+  /^(?<symbol>.+)_(?:Daily|D1)_\d{8,12}_\d{8,12}$/i,
+  /^(?<symbol>[A-Z]{6})1440$/,
+  // Dukascopy: EURUSD_Candlestick_1_D_BID_01.01.2024-31.12.2024
+  /^(?<symbol>.+)_Candlestick_1_D_(?:BID|ASK)_.*$/i,
+  // MarketWatch: Download Data - STOCK_US_XNAS_AAPL
+  /^Download Data - [A-Z]+_[A-Z]+_(?<exchange>[A-Z]+)_(?<symbol>[^_]+)$/i,
+  // Barchart: aapl_daily_historical-data-02-26-2024, aapl_price-history-02-26-2024
+  /^(?<symbol>.+?)_(?:daily_)?(?:historical-data|price-history)-[\d-]+$/i,
+  // Alpha Vantage: daily_AAPL, daily_adjusted_AAPL
+  /^daily_(?:adjusted_)?(?<symbol>[^_]+)$/i,
+  // CryptoDataDownload: Binance_BTCUSDT_d
+  /^(?<exchange>Binance|Bitfinex|Bitstamp|Coinbase|Gemini|Kraken|Okx|Poloniex)_(?<symbol>[^_]+)_d$/i,
+  // Investing.com: AAPL Historical Data, AAPL Stock Price History, PETR4 Dados Históricos
+  /^(?<symbol>[^ ]+) (?:- )?(?:Historical Data|(?:Stock|ETF) Price History|Historische Daten|Historische Kurse)$/i,
+  /^(?<symbol>[^ ]+) (?:- )?(?:Données Historiques|Datos históricos|Dados Históricos|Dati Storici)$/i,
+]
+
+/** What vendors add to the names of files of a known layout. */
+const NAME_ENDS: Readonly<Record<string, RegExp>> = {
+  binance: /-\d+[a-z]+-\d{4}-\d{2}(-\d{2})?$/i,
+  kraken: /_\d+$/,
+}
+
+/** TradingView: `NASDAQ_AAPL, 1D`, and a mark behind it where a chart is exported again. */
+const TRADING_VIEW = /^(?<exchange>[A-Z0-9]+)(?:_DLY)?_(?<symbol>.+), *1?D(?:_[0-9a-z]{4,6})?$/i
+
+/** Stooq: `aapl_us_d`, whose symbol is aapl.us. */
+const STOOQ = /^(?<symbol>[^ _]+(?:_[a-z]{1,2})?)_d$/i
+
+/** Names that programs give to any export. */
+const NO_SYMBOL = /^(historical[-_ ]?(quotes|data|prices)?|download|export|quotes|table|untitled|book1|sheet1)$/i
+
+/** The symbol in the name of a file, and the exchange where the tool names it; null where the name has none. */
+export function symbolInName(name: string, format: string): { symbol: string; exchange?: string | undefined } | null {
+  // Browsers and people number copies.
+  const bare = name.normalize('NFC').replace(/ ?\(\d+\)$| - (Copy|Kopie)$/i, '')
+  const short = bare.replace(NAME_ENDS[format] ?? '', '')
+  if (NO_SYMBOL.test(bare)) return null
+  const tradingView = TRADING_VIEW.exec(bare)?.groups
+  if (tradingView !== undefined) return { symbol: tradingView.symbol!, exchange: tradingView.exchange! }
+  for (const pattern of FILE_NAMES) {
+    const { symbol, exchange } = pattern.exec(bare)?.groups ?? {}
+    if (symbol !== undefined) return { symbol: symbol.replace(/^#/, ''), exchange }
+  }
+  const stooq = STOOQ.exec(short)?.groups
+  return { symbol: stooq === undefined ? short : stooq.symbol!.replaceAll('_', '.') }
+}

@@ -23,6 +23,8 @@ import {
 export interface PricePlan {
   format: Format
   columns: Columns
+  /** Several tickers side by side; `columns` and `ticker` are those of the first. */
+  parts?: readonly { ticker: string; columns: Columns }[]
   /** The ticker of all rows; null when each names its own. */
   ticker: string | null
   dates: DateReader
@@ -75,8 +77,16 @@ export class PriceRows {
   /** Rows of text that may be the end of the file. */
   #prose: Rejected[] = []
 
-  constructor(plan: PricePlan, collector: Collector) {
+  /** Other tickers side by side with this one. */
+  readonly #others: readonly PriceRows[]
+  readonly #isPart: boolean
+
+  constructor(plan: PricePlan, collector: Collector, isPart = (plan.parts ?? []).length > 0) {
     this.#plan = plan
+    this.#isPart = isPart
+    this.#others = (plan.parts ?? [])
+      .slice(1)
+      .map(part => new PriceRows({ ...plan, ...part, parts: [] }, collector, true))
     this.#collector = collector
     this.#over = plan.format === 'binance' ? plan.latest - 2 : Number.POSITIVE_INFINITY
     this.#noVolume = plan.format === 'investing' ? '-' : ''
@@ -95,14 +105,28 @@ export class PriceRows {
     }
     if (this.#prose.length > 0) this.#rejectProse()
     this.#collector.rows++
+    let fault = this.#take(row, misfit)
+    for (const other of this.#others) {
+      const found = other.#take(row, misfit)
+      fault ??= found
+    }
+    if (fault !== null) this.#collector.reject(row.line, fault)
+  }
+
+  /** Adds the bar of a row; the fault where it has none, null where it is left out. */
+  #take(row: Row, misfit: Misfit | null): Fault | null {
     const fault = this.#placeFault(row, misfit) ?? (this.#read(row) ? null : this.#fault(row))
-    if (fault !== null && misfit === null && this.#isUntraded(row)) this.#collector.leaveOut(row.line)
-    else if (fault !== null) this.#collector.reject(row.line, fault)
-    else if (this.#bar.day > this.#over) this.#unfinished++
-    else {
+    if (fault === null && this.#bar.day > this.#over) this.#unfinished++
+    else if (fault === null) {
       this.#collector.add(this.#bars!, this.#bar, row.line)
       if (this.whole) this.whole = isWhole(this.#bar)
+    } else if (misfit === null && this.#isUntraded(row)) {
+      if (this.#isPart) this.#collector.remarks.add(NO_BAR, this.#plan.ticker!)
+      else this.#collector.leaveOut(row.line)
+      return null
     }
+    // Each of several tickers has columns of its own.
+    return fault !== null && this.#isPart ? { field: this.#plan.columns[fault.role]!, ...fault } : fault
   }
 
   /** Takes rows of text at the end of the file for a footer. */
@@ -252,6 +276,7 @@ export function severalTickers(place: Place, given: string, first: string, secon
   return new BadData(place, sentence`the file has several tickers (${some}); ${say}`)
 }
 
+const NO_BAR = 'cells of a ticker are empty on a day on which others have a bar'
 const FOOTER = 'text at the end of the file, which is no row, is left out'
 
 const NEEDS = 'a bar needs open, high, low and close'

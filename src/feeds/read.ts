@@ -1,19 +1,32 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
-import { BadData, NotFound, parameter, quoted, StorageError, sentence, suggest, type Words, wrong } from '../errors.js'
+import {
+  BadData,
+  counted,
+  NotFound,
+  parameter,
+  quoted,
+  StorageError,
+  sentence,
+  suggest,
+  type Words,
+  wrong,
+} from '../errors.js'
 import { formatDay } from '../model/day.js'
 import { parseTicker } from '../model/terms.js'
 import { Collector, type Places } from './bars.js'
 import type { FactsResult, Format, Input, ReadOptions, ReadResult } from './feed.js'
 import { checkSpan, givenTicker, type Layout, layoutOf, missingFrom, spells, tickerOfFile } from './layout.js'
 import { PRICES, plainName, type Role } from './names.js'
-import { adjustmentOf, latestBar, type PricePlan, PriceRows } from './price-rows.js'
+import { adjustmentOf, latestBar, type PricePlan, PriceRows, severalTickers } from './price-rows.js'
 import { refuseText, shownNames } from './refusals.js'
 import type { Row } from './row.js'
 import { headOf, inOlderEncodings, openSource, type Source } from './source.js'
 import { TextTable } from './text-table.js'
 
 const HEAD = 1 << 16
+const LEAST_LINES = 20
+const LONG_HEAD = 1 << 21
 
 /**
  * What one file holds, told by its content: daily bars as clean columns, or dated facts as records; nothing is kept of a
@@ -24,7 +37,7 @@ const HEAD = 1 << 16
 export async function readFile(input: Input, options: ReadOptions = {}): Promise<ReadResult | FactsResult> {
   checkKnown(options)
   const source = await openSource(input, options.stdin)
-  const head = await headOf(source, HEAD)
+  const head = await headWithRows(source)
   const text = head.bytes
     .subarray(0, 4096)
     .toString('utf8')
@@ -43,6 +56,13 @@ export async function readFile(input: Input, options: ReadOptions = {}): Promise
     return readJson(source, options)
   }
   return readTable(source, head, options)
+}
+
+/** The start of a file. Of a table of hundreds of tickers side by side a few lines are long. */
+async function headWithRows(source: Source): Promise<{ bytes: Buffer; whole: boolean }> {
+  const head = await headOf(source, HEAD)
+  const lines = head.bytes.subarray(0, HEAD).reduce((count, byte) => count + Number(byte === 10), 0)
+  return head.whole || lines >= LEAST_LINES ? head : headOf(source, LONG_HEAD)
 }
 
 function checkKnown({ known, today }: ReadOptions): void {
@@ -171,10 +191,9 @@ async function readBarsTable(table: TextTable, layout: Layout): Promise<ReadResu
     reject: (_, { role, reason, field = columns[role] ?? 0 }) => at!.rejected(dialect.delimiter, field, reason),
   }
   const collector = new Collector(file, places, options.skipBadRows ?? false)
-  const symbol = options.ticker === undefined && plan.ticker !== null ? symbolIn(table, layout) : null
-  if (symbol !== null && symbol.value !== plan.ticker) collector.remarks.add(otherSymbol(symbol, plan.ticker!))
+  for (const remark of plan.remarks) collector.remarks.add(remark)
   const rows = new PriceRows(plan, collector)
-  const { prices, note } = adjustmentOf(columns.adj_close !== undefined, options.prices)
+  const { prices, note } = adjustmentOf(isAdjusted(layout), options.prices)
   return collector.whole(async () => {
     await table.eachRow((row, misfit) => {
       at = row
@@ -190,15 +209,21 @@ async function readBarsTable(table: TextTable, layout: Layout): Promise<ReadResu
   })
 }
 
-function describe(table: TextTable, { columns, names }: Layout, plan: PricePlan): Record<string, string> {
+/** Whether every ticker has an adjusted close. */
+function isAdjusted({ columns, parts }: Layout): boolean {
+  return [{ columns }, ...parts].every(({ columns }) => columns.adj_close !== undefined)
+}
+
+function describe(table: TextTable, { columns, names, parts }: Layout, plan: PricePlan): Record<string, string> {
   const used = Object.entries(columns).map(([role, i]) =>
     names[i] === role ? role : `${role} = ${names[i] || '(unnamed)'}`,
   )
-  const read = new Set(Object.values(columns))
-  const unread = names.filter((name, i) => name !== '' && !read.has(i))
+  const read = new Set([{ columns }, ...parts].flatMap(({ columns }) => Object.values(columns)))
+  const unread = new Set(names.filter((name, i) => name !== '' && !read.has(i)))
   const more = {
+    ...(parts.length === 0 ? {} : { 'side by side': counted(parts.length, 'ticker') }),
     columns: used.join(', '),
-    ...(unread.length === 0 ? {} : { 'columns not read': shownNames(unread, MOST_UNREAD) }),
+    ...(unread.size === 0 ? {} : { 'columns not read': shownNames([...unread], MOST_UNREAD) }),
     dates: plan.dates.format,
   }
   return table.words(more, plan.decimal)
@@ -208,23 +233,32 @@ function describe(table: TextTable, { columns, names }: Layout, plan: PricePlan)
 const MOST_UNREAD = 20
 
 /** Decides, from the first rows and what the user gave, how every row of a table is to be read. */
-async function planTable(table: TextTable, layout: Layout): Promise<PricePlan> {
-  const { source, dialect, options } = table
-  const { columns } = layout
+async function planTable(table: TextTable, layout: Layout): Promise<PricePlan & { remarks: readonly Words[] }> {
+  const { source, options } = table
+  const { columns, parts } = layout
   const given = givenTicker(options.ticker)
-  const placesOf = (...roles: Role[]) => roles.flatMap(role => columns[role] ?? [])
+  const [one, two] = parts
+  if (given !== null && one !== undefined && two !== undefined)
+    throw severalTickers(table.top, options.ticker!, one.ticker, two.ticker)
+  const all = parts.length > 0 ? parts.map(part => part.columns) : [columns]
+  const placesOf = (...roles: Role[]) => all.flatMap(columns => roles.flatMap(role => columns[role] ?? []))
   const dates = await table.dates({ name: 'date', index: columns.date! })
+  const isNamed = given !== null || columns.ticker !== undefined || parts.length > 0
+  const symbol = isNamed ? null : symbolIn(table, layout)
+  const named = isNamed ? null : tickerOfFile(source, layout.ticker, layout.format, symbol?.value)
   return {
     format: layout.format,
     columns,
-    ticker:
-      columns.ticker === undefined
-        ? (given ?? tickerOfFile(source, dialect.ticker ?? layout.ticker, layout.format))
-        : given,
+    parts,
+    ticker: given ?? named?.ticker ?? one?.ticker ?? null,
+    remarks:
+      named === null || symbol === null || symbol.value === named.ticker
+        ? [named?.remark ?? []].flat()
+        : [otherSymbol(symbol, named.ticker)],
     dates,
     latest: latestBar(options.today),
     decimal: table.decimal(placesOf(...PRICES, 'adj_close'), placesOf('volume')),
-    adjust: adjustmentOf(columns.adj_close !== undefined, options.prices).adjust,
+    adjust: adjustmentOf(isAdjusted(layout), options.prices).adjust,
   }
 }
 
@@ -233,8 +267,11 @@ const NO_SYMBOL =
   /curr|ccy|series|exch|market|mic|interval|timeframe|period|^per$|type|class|isin|cusip|figi|status|source|unit/
 
 /** An unread column of which the first rows hold one text that may be the ticker. */
-function symbolIn({ dialect }: TextTable, { names, columns, ticker }: Layout): { name: string; value: string } | null {
-  if (ticker !== null || dialect.ticker !== null || dialect.header === null) return null
+function symbolIn(
+  { dialect }: TextTable,
+  { names, columns, ticker, parts }: Layout,
+): { name: string; value: string } | null {
+  if (ticker !== null || parts.length > 0 || dialect.header === null) return null
   const read = new Set(Object.values(columns))
   for (const [i, name] of names.entries()) {
     const value = dialect.samples[0]![i] ?? ''
@@ -261,12 +298,13 @@ function tradedVolume({ columns, names }: Layout, samples: readonly string[][]):
 
 /** What the columns mean; null when they are not those of daily bars. */
 function barsLayout({ file, dialect }: TextTable): Layout | null {
-  const layout = layoutOf(file, dialect.headerLine, dialect.names, dialect.samples[0])
+  const { tickers, names, samples } = dialect
+  const byTicker = tickers === null ? undefined : { tickers, names }
+  const layout = layoutOf(file, dialect.headerLine, names, samples[0], byTicker)
   if (missingFrom(layout.columns).length > 0) return null
   const volume = tradedVolume(layout, dialect.samples)
   if (volume !== undefined) layout.columns.volume = volume
   if (layout.format === 'binance') checkSpan(file, layout.names, dialect.samples[0]!)
-  if (dialect.ticker !== null) return { ...layout, format: 'yfinance' }
   const isLean = dialect.samples.every(fields => /^\d{8} \d{2}:\d{2}$/.test(fields[0] ?? ''))
   return isLean && dialect.header === null ? { ...layout, format: 'lean equity' } : layout
 }

@@ -234,11 +234,6 @@ describe('a table is refused', () => {
       'X.csv:1: the first line (1, 2, 3, 4, 5) is neither a header nor a row of date,open,high,low,close,volume; give the names of the columns with header',
     ],
     [
-      'tickers side by side',
-      'Date,A.Open,A.High,A.Low,A.Close,B.Open,B.High,B.Low,B.Close\n2024-01-02,1,1,1,1,1,1,1,1\n',
-      'X.csv:1: has A, B side by side; import one file for each ticker',
-    ],
-    [
       'a quote never closed',
       `${PLAIN.replace('100.25', '"100.25')}`,
       'X.csv:2: a quoted field opens here and is never closed',

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { worded } from '../../src/errors.js'
+import { BadData, worded } from '../../src/errors.js'
 import type { Remark } from '../../src/feeds/feed.js'
 import { FIELDS } from '../../src/fields/index.js'
 import { type Bar, randomBars } from '../support/bars.js'
@@ -286,3 +286,236 @@ describe('a row that is no bar', () => {
 
 const UNTRADED = 'a day without a trade, whose open, high, low and close are empty, is left out'
 const FOOTER = 'text at the end of the file, which is no row, is left out'
+
+describe('tickers side by side', () => {
+  const second = randomBars(28, { length: 25, start: '2024-01-02', price: 40, tick: 0.01 })
+  /** One was born when the other had 15 bars. */
+  const born = BARS.length - second.length
+  const later = second.map((bar, i) => ({ ...bar, date: BARS[born + i]!.date }))
+  const OTHER = later.map(bare)
+  const roles = ['adj', 'close', 'high', 'low', 'open', 'volume'] as const
+  const NAMES = { adj: 'Adj Close', close: 'Close', high: 'High', low: 'Low', open: 'Open', volume: 'Volume' }
+  type Cell = (typeof roles)[number]
+  const cellOf = (bar: Bar | undefined, role: Cell) => (bar === undefined ? '' : bar[role === 'adj' ? 'close' : role])
+  const bars = { AAPL: BARS, MSFT: [...Array.from({ length: born }, () => undefined), ...later] }
+  type Ticker = keyof typeof bars
+  const tickers: Ticker[] = ['AAPL', 'MSFT']
+  const wide = (columns: readonly (readonly [Ticker, Cell])[], header: readonly string[]) =>
+    `${[...header, ...BARS.map(({ date }, i) => [date, ...columns.map(([ticker, role]) => cellOf(bars[ticker][i], role))].join(','))].join('\n')}\n`
+  const byPrice = (cells: readonly Cell[]) => cells.flatMap(role => tickers.map(ticker => [ticker, role] as const))
+  const byTicker = (cells: readonly Cell[]) => tickers.flatMap(ticker => cells.map(role => [ticker, role] as const))
+  const line = (name: string, cells: readonly string[]) => [name, ...cells].join(',')
+  const symbols = (columns: readonly (readonly [Ticker, Cell])[]) => columns.map(([ticker]) => ticker)
+  const prices = (columns: readonly (readonly [Ticker, Cell])[]) => columns.map(([, role]) => NAMES[role])
+  const bareRoles = roles.slice(1)
+
+  const [all, own, grouped] = [byPrice(roles), byPrice(bareRoles), byTicker(bareRoles)]
+  it.each([
+    [
+      'yfinance',
+      wide(own, [
+        line('Price', prices(own)),
+        line('Ticker', symbols(own)),
+        line(
+          'Date',
+          own.map(() => ''),
+        ),
+      ]),
+    ],
+    [
+      'yfinance, adjusted',
+      wide(all, [
+        line('Price', prices(all)),
+        line('Ticker', symbols(all)),
+        line(
+          'Date',
+          all.map(() => ''),
+        ),
+      ]),
+    ],
+    [
+      'yfinance, by ticker',
+      wide(grouped, [
+        line('Ticker', symbols(grouped)),
+        line('Price', prices(grouped)),
+        line(
+          'Date',
+          grouped.map(() => ''),
+        ),
+      ]),
+    ],
+    [
+      'pandas without names',
+      wide(own, [
+        line('', prices(own)),
+        line('', symbols(own)),
+        line(
+          'Date',
+          own.map(() => ''),
+        ),
+      ]),
+    ],
+    ['pandas, two lines', wide(grouped, [line('', symbols(grouped)), line('', prices(grouped))])],
+    [
+      'pandas-datareader',
+      wide(own, [
+        line('Attributes', prices(own)),
+        line('Symbols', symbols(own)),
+        line(
+          'Date',
+          own.map(() => ''),
+        ),
+      ]),
+    ],
+    [
+      'quantmod',
+      wide(grouped, [
+        line(
+          'Date',
+          grouped.map(([ticker, role]) => `${ticker}.${NAMES[role]}`),
+        ),
+      ]),
+    ],
+    [
+      'names joined',
+      wide(own, [
+        line(
+          'Date',
+          own.map(([ticker, role]) => `${NAMES[role]}_${ticker}`),
+        ),
+      ]),
+    ],
+    [
+      'tuples',
+      wide(own, [
+        line(
+          'Date',
+          own.map(([ticker, role]) => `"('${NAMES[role]}', '${ticker}')"`),
+        ),
+      ]),
+    ],
+  ])('are read: %s', async (_, text) => {
+    const result = await read('X.csv', text)
+    expect(result.tickers.map(one => [one.ticker, rowsOf(one)])).toEqual([
+      ['AAPL', WANTED],
+      ['MSFT', OTHER],
+    ])
+    expect(result.rows).toBe(BARS.length)
+    expect(result.dialect['side by side']).toBe('2 tickers')
+    expect(said(result)).toEqual([['cells of a ticker are empty on a day on which others have a bar', born, 'MSFT']])
+  })
+
+  const yfinance = wide(own, [
+    line('Price', prices(own)),
+    line('Ticker', symbols(own)),
+    line(
+      'Date',
+      own.map(() => ''),
+    ),
+  ])
+
+  it('are hundreds as well', async () => {
+    const many = Array.from({ length: 500 }, (_, i) => `T${i}`)
+    const cells = many.flatMap(ticker => bareRoles.map(role => [ticker, NAMES[role]] as const))
+    const rows = BARS.slice(0, 3).map(bar =>
+      [bar.date, ...many.flatMap(() => bareRoles.map(role => cellOf(bar, role)))].join(','),
+    )
+    const header = [
+      line(
+        'Ticker',
+        cells.map(([ticker]) => ticker),
+      ),
+      line(
+        'Price',
+        cells.map(([, name]) => name),
+      ),
+    ]
+    const result = await read('X.csv', `${[...header, ...rows].join('\n')}\n`)
+    expect(result.tickers).toHaveLength(500)
+    for (const one of result.tickers) expect(rowsOf(one)).toEqual(WANTED.slice(0, 3))
+  })
+
+  it('are bad in a row of which one is half empty, named once', async () => {
+    const field = 1 + own.findIndex(([ticker, role]) => ticker === 'MSFT' && role === 'high')
+    const row = born + 3 + 4
+    const lines = yfinance.split('\n')
+    lines[row - 1] = lines[row - 1]!.split(',').with(field, '').join(',')
+    const bad = lines.join('\n')
+    expect(await refusal('X.csv', bad)).toMatch(new RegExp(`^X\\.csv:${row}:\\d+: high is empty`))
+    const { rejected, tickers: loaded } = await read('X.csv', bad, { skipBadRows: true })
+    expect(rejected).toHaveLength(1)
+    const { column, text } = rejected[0]!
+    expect(text.slice(0, column - 1).split(',')).toHaveLength(field + 1)
+    expect(rowsOf(loaded[0]!)).toEqual(WANTED)
+    expect(rowsOf(loaded[1]!)).toEqual(OTHER.filter((_, i) => i !== 3))
+  })
+
+  it('have names of their own', async () => {
+    expect(await refusal('X.csv', yfinance, { ticker: 'A' })).toBe(
+      'X.csv:1: the file has several tickers ("AAPL", "MSFT"); leave ticker A away to import each under its own name',
+    )
+    expect(
+      await refusal(
+        'X.json',
+        JSON.stringify([
+          {
+            date: '2024-01-02',
+            'A.Open': 1,
+            'A.High': 1,
+            'A.Low': 1,
+            'A.Close': 1,
+            'B.Open': 1,
+            'B.High': 1,
+            'B.Low': 1,
+            'B.Close': 1,
+          },
+        ]),
+      ),
+    ).toBe('X.json: has A, B side by side; import one document for each ticker, or a CSV')
+    const text = table('date,Bid_Open,Bid_High,Bid_Low,Bid_Close,Volume', bare)
+    expect(await refusal('X.csv', text)).toMatch(/^X\.csv:1: /)
+  })
+})
+
+describe('the name of a file', () => {
+  const text = plain('time,open,high,low,close,Volume')
+  it.each([
+    ['NASDAQ_AAPL, 1D.csv', 'AAPL', 'NASDAQ'],
+    ['BATS_SPY, 1D_5f3a2.csv', 'SPY', 'BATS'],
+    ['NYSE_DLY_BRK.B, 1D (2).csv', 'BRK.B', 'NYSE'],
+    ['Download Data - STOCK_US_XNAS_AAPL.csv', 'AAPL', 'XNAS'],
+    ['Binance_BTCUSDT_d.csv', 'BTCUSDT', 'Binance'],
+    ['EURUSD_Daily_202401020000_202402260000.csv', 'EURUSD'],
+    ['#AAPL_D1_202401020000_202402260000.csv', 'AAPL'],
+    ['EURUSD1440.csv', 'EURUSD'],
+    ['EURUSD_Candlestick_1_D_BID_01.01.2024-26.02.2024.csv', 'EURUSD'],
+    ['aapl_us_d.csv', 'AAPL.US'],
+    ['cdr_d.csv', 'CDR'],
+    ['^spx_d.csv', '^SPX'],
+    ['aapl_daily_historical-data-02-26-2024.csv', 'AAPL'],
+    ['daily_adjusted_IBM.csv', 'IBM'],
+    ['AAPL Historical Data (1).csv', 'AAPL'],
+    ['PETR4 Dados Históricos.csv', 'PETR4'],
+    ['AAPL (1).csv', 'AAPL'],
+    ['BTC-USD.csv', 'BTC-USD'],
+  ])('of a known tool has the ticker: %s', async (name, ticker, exchange?: string) => {
+    const result = await read(name, text)
+    expect(only(result).ticker).toBe(ticker)
+    const remark = `the ticker ${ticker} is from the name of the file, in which ${exchange} is the exchange`
+    expect(said(result)).toEqual(exchange === undefined ? [] : [[remark, 1]])
+  })
+
+  it.each([
+    ['my_prices.csv', 'MY'],
+    ['NYSE_IBM.csv', 'IBM'],
+    ['HistoricalQuotes.csv', 'HISTORICALQUOTES'],
+    ['kurse von siemens 2024.csv', 'KURSE'],
+    ['数据.csv', 'AAPL'],
+  ])('that may mean several things is asked about, with a line that works: %s', async (name, ticker) => {
+    const refused = await read(name, text).catch((error: BadData) => error)
+    expect(refused).toBeInstanceOf(BadData)
+    const { remedy } = refused as BadData
+    expect(remedy).toEqual({ command: 'import', words: [name], params: { ticker }, again: true })
+    expect(only(await read(name, text, { ticker: String(remedy!.params!.ticker) })).ticker).toBe(ticker)
+  })
+})
