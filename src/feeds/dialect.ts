@@ -1,4 +1,5 @@
-import { BadData, invalid, type Place, parameter, quoted, sentence } from '../errors.js'
+import { BadData, invalid, type Place, parameter, quoted, remedy, sentence } from '../errors.js'
+import { formatDay } from '../model/day.js'
 import { parseTicker } from '../model/terms.js'
 import { isFactName } from './facts/sink.js'
 import { FORMATS, type Format, type Hints } from './feed.js'
@@ -185,7 +186,9 @@ function ownNames(file: string, first: readonly string[]): string[] {
   const theirs = vendorOrder(first)
   if (theirs !== null) return [...theirs]
   const dates = first.filter(isDated).length
-  const names = dates > 1 ? [] : isDate(first[0]) ? OWN : isDate(first[1]) ? ['ticker', ...OWN] : []
+  const isTimed = isDate(first[0]) && /^\d{1,2}:\d{2}(:\d{2})?$/.test(first[1] ?? '')
+  const own = isTimed ? ['date', 'time', ...OWN.slice(1)] : OWN
+  const names = dates > 1 ? [] : isDate(first[0]) ? own : isDate(first[1]) ? ['ticker', ...OWN] : []
   const least = names.length - 1
   if (names.length > 0 && (first.length === least || first.length === least + 1)) return names.slice(0, first.length)
   throw refuseHeaderless(file, first)
@@ -194,6 +197,7 @@ function ownNames(file: string, first: readonly string[]): string[] {
 /** Eight digits may also be a time in milliseconds, so they have to be a real date; other shapes speak for themselves. */
 function isDate(text = ''): boolean {
   const guess = guessDateFormat([text])
+  if ('format' in guess && guess.format === 'Excel serial') return false
   if ('format' in guess && guess.format === 'YYYYMMDD') return new DateReader('YYYYMMDD').read(text) !== null
   return !('unknown' in guess)
 }
@@ -235,7 +239,19 @@ export function undatable(place: Place, name: string, text: string | undefined, 
   return new BadData(
     place,
     sentence`no date of the file tells whether ${first} has the month or the day first; ${forms}`,
+    { remedy: remedy('import', [place.file], { date_format: 'MM/DD/YYYY' }, true) },
   )
+}
+
+/** The refusal of Excel's serial numbers that may count from 1900 or from 1904. */
+export function serial1904(place: Place, name: string, text: string): BadData {
+  const dateAs = (format: DateFormat) => formatDay(new DateReader(format).read(text)!)
+  const both = `${dateAs('Excel serial 1904')} counted from 1904 or ${dateAs('Excel serial')} counted from 1900`
+  const what = `${name} ${quoted(text)} is a serial number of Excel, ${both}; the latter gives bars on weekends`
+  const give = sentence`give ${parameter('date_format', 'Excel serial 1904')} or Excel serial`
+  return new BadData(place, sentence`${what}; ${give}`, {
+    remedy: remedy('import', [place.file], { date_format: 'Excel serial 1904' }, true),
+  })
 }
 
 /** Hints that were found to be allowed. */

@@ -6,6 +6,7 @@ import {
   NotFound,
   parameter,
   quoted,
+  remedy,
   StorageError,
   sentence,
   suggest,
@@ -18,9 +19,9 @@ import { Collector, type Places } from './bars.js'
 import type { FactsResult, Format, Input, ReadOptions, ReadResult } from './feed.js'
 import { checkSpan, givenTicker, type Layout, layoutOf, missingFrom, spells, tickerOfFile } from './layout.js'
 import { PRICES, plainName, type Role } from './names.js'
-import { adjustmentOf, latestBar, type PricePlan, PriceRows, severalTickers } from './price-rows.js'
+import { adjustmentOf, latestBar, type PricePlan, PriceRows, severalTickers, tickerReason } from './price-rows.js'
 import { refuseText, shownNames } from './refusals.js'
-import type { Row } from './row.js'
+import { columnOf, type Row } from './row.js'
 import { headOf, inOlderEncodings, openSource, type Source } from './source.js'
 import { TextTable } from './text-table.js'
 
@@ -219,7 +220,7 @@ function describe(table: TextTable, { columns, names, parts }: Layout, plan: Pri
     names[i] === role ? role : `${role} = ${names[i] || '(unnamed)'}`,
   )
   const read = new Set([{ columns }, ...parts].flatMap(({ columns }) => Object.values(columns)))
-  const unread = new Set(names.filter((name, i) => name !== '' && !read.has(i)))
+  const unread = new Set(names.flatMap((name, i) => (name === '' || read.has(i) ? [] : [name.trim()])))
   const more = {
     ...(parts.length === 0 ? {} : { 'side by side': counted(parts.length, 'ticker') }),
     columns: used.join(', '),
@@ -234,7 +235,7 @@ const MOST_UNREAD = 20
 
 /** Decides, from the first rows and what the user gave, how every row of a table is to be read. */
 async function planTable(table: TextTable, layout: Layout): Promise<PricePlan & { remarks: readonly Words[] }> {
-  const { source, options } = table
+  const { source, dialect, options } = table
   const { columns, parts } = layout
   const given = givenTicker(options.ticker)
   const [one, two] = parts
@@ -243,19 +244,23 @@ async function planTable(table: TextTable, layout: Layout): Promise<PricePlan & 
   const all = parts.length > 0 ? parts.map(part => part.columns) : [columns]
   const placesOf = (...roles: Role[]) => all.flatMap(columns => roles.flatMap(role => columns[role] ?? []))
   const dates = await table.dates({ name: 'date', index: columns.date! })
+  if (given === null && columns.ticker !== undefined) checkSymbols(table, columns.ticker)
   const isNamed = given !== null || columns.ticker !== undefined || parts.length > 0
   const symbol = isNamed ? null : symbolIn(table, layout)
   const named = isNamed ? null : tickerOfFile(source, layout.ticker, layout.format, symbol?.value)
+  const remarks: Words[] = named?.remark == null ? [] : [named.remark]
+  if (named !== null && symbol !== null && symbol.value !== named.ticker)
+    remarks.push(otherSymbol(symbol, named.ticker))
+  const [first = ''] = dialect.samples[0]!.slice(columns.date)
+  const day = dates.format.startsWith('Excel') ? dates.read(first) : null
+  if (day !== null) remarks.push(`dates are serial numbers of Excel: ${first} is ${formatDay(day)}`)
   return {
     format: layout.format,
     columns,
     parts,
     ticker: given ?? named?.ticker ?? one?.ticker ?? null,
-    remarks:
-      named === null || symbol === null || symbol.value === named.ticker
-        ? [named?.remark ?? []].flat()
-        : [otherSymbol(symbol, named.ticker)],
     dates,
+    remarks,
     latest: latestBar(options.today),
     decimal: table.decimal(placesOf(...PRICES, 'adj_close'), placesOf('volume')),
     adjust: adjustmentOf(isAdjusted(layout), options.prices).adjust,
@@ -280,6 +285,20 @@ function symbolIn(
     if (dialect.samples.every(fields => fields[i] === value)) return { name, value }
   }
   return null
+}
+
+/** Throws BadData where the first rows have one symbol, and it is no ticker, such as BTC/USD. */
+function checkSymbols({ file, dialect, options }: TextTable, column: number): void {
+  const symbols = new Set(dialect.samples.map(fields => fields[column] ?? ''))
+  const [symbol = ''] = symbols
+  const ticker = symbol
+    .replace(/[^A-Za-z0-9.^=-]/g, '')
+    .slice(0, 16)
+    .toUpperCase()
+  if (symbols.size > 1 || ticker === '' || parseTicker(symbol) !== null || options.skipBadRows) return
+  const place = { file, line: dialect.line, column: columnOf(dialect.firstRow, dialect.delimiter, column) }
+  const what = sentence`${tickerReason(symbol)}; give one with ${parameter('ticker', ticker)}`
+  throw new BadData(place, what, { remedy: remedy('import', [file], { ticker }, true) })
 }
 
 function otherSymbol({ name, value }: { name: string; value: string }, ticker: string): Words {

@@ -2,6 +2,7 @@ import { BadData, counted, parameter, quoted, remedy, sentence, type Words, word
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../model/facts.js'
 import type { Rejected, Remark } from './feed.js'
 import { type Layout, missingFrom } from './layout.js'
+import { type Decimal, decimalOf, guessDateFormat, isNullWord, readNumber } from './values.js'
 
 /** What to import instead of facts that cannot be read. */
 const INSTEAD = `import the company facts of the SEC, or ${ownColumns('reports')}`
@@ -11,25 +12,83 @@ const FACT_NAMES =
   /eps|revenue|fiscal|income|filed|filer|insider|grade|rating|analyst|marketcap|enterpriseval|peratio|strongbuy|surprise|sector/i
 
 /** The refusal of a table whose header lacks what daily bars need. */
-export function refuseLayout(file: string, line: number, layout: Layout): BadData {
+export function refuseLayout(file: string, line: number, layout: Layout, samples: readonly string[][]): BadData {
   const found = `its columns are ${shownNames(layout.names)}`
   const missing = missingFrom(layout.columns).join(', ')
-  if (layout.names.some(isDated)) {
+  const isRow = layout.names.some(isDated)
+  const header = likelyHeader(isRow ? [[...layout.names], ...samples] : samples)
+  const again = header === null ? {} : { remedy: remedy('import', [file], { header }, true) }
+  if (isRow) {
     const what = `the first line (${shownNames(layout.names)}) is a row, and no header stands above it`
-    return new BadData({ file, line }, sentence`${what}; give the names of the columns with ${parameter('header')}`)
+    const give = sentence`${what}; give the names of the columns with ${parameter('header')}`
+    return new BadData({ file, line }, give, again)
   }
-  const fact = layout.names.find(name => FACT_NAMES.test(name.replace(/[^a-z]/gi, '')))
-  if (fact !== undefined) {
+  const facts = layout.names.filter(name => FACT_NAMES.test(name.replace(/[^a-z]/gi, '')))
+  if (header === null && facts.length < 2 && isOneValue(layout, samples)) {
+    const what = 'daily bars need open, high, low and close; this file has only one price a day'
+    return new BadData({ file, line }, `${what} (${found})`)
+  }
+  if (facts.length > 0) {
     const kinds = FACT_KINDS.map(ownColumns).join('; ')
     return new BadData(
       { file, line },
       `these look like facts in no layout that is known (${found}); known are ${kinds}`,
     )
   }
-  const say = 'daily bars need date, open, high, low and close, facts the columns of one kind'
-  return new BadData({ file, line }, `the header has no ${missing}; ${say}, and ${found}`, {
-    remedy: remedy('import-facts', [], { help: true }),
-  })
+  const say = sentence`daily bars need date, open, high, low and close; ${found}; give names that are read with ${parameter('header')}`
+  return new BadData({ file, line }, sentence`the header has no ${missing}; ${say}`, again)
+}
+
+/** Whether a table has a close and no other price, or a date and one number. */
+export function isOneValue({ columns, names }: Layout, samples: readonly string[][]): boolean {
+  const { open, high, low, close, ticker } = columns
+  if (close !== undefined) return [open, high, low].every(column => column === undefined)
+  const [first = []] = samples
+  return names.length === 2 && ticker === undefined && first.filter(field => isNumber(field)).length === 1
+}
+
+function isNumber(text: string): boolean {
+  return !isNullWord(text) && ['.', ','].some(sign => !Number.isNaN(readNumber(text, sign as Decimal)))
+}
+
+/** How much higher than the lowest price of a day the highest may be, to be told as one. */
+const MOST_IN_A_DAY = 3
+
+/**
+ * Names for the columns of rows, told by their values: a date, four prices of which one is always the highest and another
+ * the lowest, and a volume behind them. null where the values do not tell.
+ */
+export function likelyHeader(rows: readonly string[][]): string | null {
+  const [first = []] = rows
+  const textsOf = (column: number) => rows.map(fields => fields[column] ?? '')
+  const isDate = (column: number) => {
+    const guess = guessDateFormat(textsOf(column))
+    return 'format' in guess && (guess.format !== 'Excel serial' || column === 0)
+  }
+  const date = first.findIndex((_, i) => isDate(i))
+  const isPrices = (column: number) => column !== date && textsOf(column).every(isNumber)
+  for (let from = 0; date >= 0 && from + 4 <= first.length; from++) {
+    const columns = [from, from + 1, from + 2, from + 3]
+    if (!columns.every(isPrices)) continue
+    const decimal = decimalOf(columns.flatMap(textsOf), []) ?? '.'
+    const values = rows.map(fields => columns.map(column => readNumber(fields[column]!, decimal)))
+    const isOneDay = values.every(row => Math.max(...row) <= MOST_IN_A_DAY * Math.min(...row))
+    const high = columns.find((_, i) => values.every(row => row[i] === Math.max(...row)))
+    const low = columns.findLast((_, i) => values.every(row => row[i] === Math.min(...row)))
+    if (!isOneDay || high === undefined || low === undefined || high === low) continue
+    const [open, close] = columns.filter(column => column !== high && column !== low)
+    const volume = first.findIndex((_, i) => i > from + 3 && isPrices(i))
+    const names = new Map([
+      [date, 'date'],
+      [open!, 'open'],
+      [high, 'high'],
+      [low, 'low'],
+      [close!, 'close'],
+      [volume, 'volume'],
+    ])
+    return first.map((_, i) => names.get(i) ?? 'other').join(',')
+  }
+  return null
 }
 
 /** Whether a field is a date, as no name of a column is. */
@@ -53,7 +112,13 @@ export function refuseHeaderless(file: string, fields: readonly string[]): BadDa
     )
   const own = 'date,open,high,low,close,volume'
   const found = `the first line (${shownNames(fields)}) is neither a header nor a row of ${own}`
-  return refuse(sentence`${found}; give the names of the columns with ${parameter('header')}`)
+  const header = likelyHeader([[...fields]])
+  const again = header === null ? {} : { remedy: remedy('import', [file], { header }, true) }
+  return new BadData(
+    { file, line: 1 },
+    sentence`${found}; give the names of the columns with ${parameter('header')}`,
+    again,
+  )
 }
 
 /** The refusal of text that is no table and no JSON, or null when it may be a table. */
@@ -185,6 +250,8 @@ export class Rejections {
     }
     if (this.#skip) return
     const more = this.#bad === 1 ? '' : `; ${counted(this.#bad - 1, 'more bad row')} in this file`
-    throw new BadData(place, sentence`${first.reason}${more}; ${parameter('skip_bad_rows')} loads the rest`)
+    throw new BadData(place, sentence`${first.reason}${more}; ${parameter('skip_bad_rows')} loads the rest`, {
+      remedy: remedy('import', [this.#file], { skip_bad_rows: true }, true),
+    })
   }
 }

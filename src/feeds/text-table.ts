@@ -1,9 +1,17 @@
-import { BadData, parameter, quoted, sentence } from '../errors.js'
-import { checkHints, type Dialect, delimiterName, detectDialect, type Given, undatable } from './dialect.js'
+import { BadData, parameter, quoted, remedy, sentence } from '../errors.js'
+import { checkHints, type Dialect, delimiterName, detectDialect, type Given, serial1904, undatable } from './dialect.js'
 import type { ReadOptions } from './feed.js'
 import { type Cut, columnOf, MAX_FIELDS, MAX_LINE, type Misfit, Row, tooMany, Wholeness } from './row.js'
 import type { Source } from './source.js'
-import { type DateFormat, DateReader, type Decimal, decimalOf, guessDateFormat, orderProof } from './values.js'
+import {
+  type DateFormat,
+  DateReader,
+  type Decimal,
+  decimalOf,
+  guessDateFormat,
+  maybe1904,
+  orderProof,
+} from './values.js'
 
 /** A table of text: where it lies, how it is written, and what the user said about it. */
 export class TextTable {
@@ -50,8 +58,10 @@ export class TextTable {
     const { file, source, dialect } = this
     const texts = this.#textsIn([index]).filter(text => text !== '')
     const guess = guessDateFormat(texts)
-    if ('format' in guess) return guess.format
     const place = { file, line: dialect.line, column: columnOf(dialect.firstRow, dialect.delimiter, index) }
+    if ('format' in guess && guess.format === 'Excel serial' && maybe1904(texts))
+      throw serial1904(place, name, texts[0]!)
+    if ('format' in guess) return guess.format
     if ('unknown' in guess) throw undatable(place, name, texts[0], guess)
     let balance = 0
     await eachRow(file, source.chunks(), dialect, row => {
@@ -75,7 +85,9 @@ export class TextTable {
     if (sign !== null) return sign
     const example = [...texts, ...volumes].find(text => /[.,]/.test(text))!
     const signs = sentence`${parameter('decimal', ',')} or ${parameter('decimal', '.')}`
-    throw new BadData({ file }, sentence`${quoted(example)} can be a decimal or thousands; give ${signs}`)
+    throw new BadData({ file }, sentence`${quoted(example)} can be a decimal or thousands; give ${signs}`, {
+      remedy: remedy('import', [file], { decimal: ',' }, true),
+    })
   }
 
   #textsIn(columns: readonly number[]): string[] {

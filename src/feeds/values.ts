@@ -1,5 +1,5 @@
 import { didYouMean, quoted, suggest, wrong } from '../errors.js'
-import { type Day, dayOf, parseDay } from '../model/day.js'
+import { type Day, dayOf, parseDay, weekdayOf } from '../model/day.js'
 
 /** How dates may be written; `/` stands for any of `/ - .` where the year comes last. */
 export const DATE_FORMATS = [
@@ -13,25 +13,30 @@ export const DATE_FORMATS = [
   'epoch seconds',
   'epoch milliseconds',
   'epoch microseconds',
+  'Excel serial',
+  'Excel serial 1904',
 ] as const
 
 export type DateFormat = (typeof DATE_FORMATS)[number]
 
 const CLOCK =
-  '(?:[T ](?<hour>\\d{1,2}):(?<minute>\\d{2})(?::(?<second>\\d{2})(?:\\.\\d+)?)?(?: ?(?<half>[AP]M))?(?: ?(?<zone>Z|UTC|GMT|[+-]\\d{2}(?::?\\d{2})?))?)?'
+  '(?:[T ](?<hour>\\d{1,2}):(?<minute>\\d{2})(?::(?<second>\\d{2})(?:\\.\\d+)?)?(?: ?(?<half>[AP]M))?(?: ?(?<zone>Z|(?:UTC|GMT)?[+-]\\d{2}(?::?\\d{2})?|UTC|GMT))?)?'
 const timed = (date: string): RegExp => new RegExp(`^${date}${CLOCK}$`)
+const SERIAL = /^\d{1,6}(?:\.\d+)?$/
 const EPOCH = /^-?\d{1,17}$/
 const SHAPES: Record<DateFormat, RegExp> = {
   'YYYY-MM-DD': timed('(?<year>\\d{4})-(?<month>\\d{2})-(?<day>\\d{2})'),
   YYYYMMDD: timed('(?<year>\\d{4})(?<month>\\d{2})(?<day>\\d{2})'),
-  'YYYY/MM/DD': timed('(?<year>\\d{4})[/.](?<month>\\d{1,2})[/.](?<day>\\d{1,2})'),
-  'MM/DD/YYYY': timed('(?<month>\\d{1,2})([/.-])(?<day>\\d{1,2})\\2(?<year>\\d{4})'),
-  'DD/MM/YYYY': timed('(?<day>\\d{1,2})([/.-])(?<month>\\d{1,2})\\2(?<year>\\d{4})'),
+  'YYYY/MM/DD': timed('(?<year>\\d{4})[/.年](?<month>\\d{1,2})[/.月](?<day>\\d{1,2})日?'),
+  'MM/DD/YYYY': timed('(?<month>\\d{1,2})([/.-])(?<day>\\d{1,2})\\2(?<year>\\d{4}|\\d{2})'),
+  'DD/MM/YYYY': timed('(?<day>\\d{1,2})([/.-])(?<month>\\d{1,2})\\2(?<year>\\d{4}|\\d{2})'),
   'DD-Mon-YYYY': /^(?<day>\d{1,2})[- ](?<month>[A-Za-z]{3,9})[- ](?<year>\d{4}|\d{2})$/,
   'Mon DD, YYYY': /^(?<month>[A-Za-z]{3,9})\.? (?<day>\d{1,2}),? (?<year>\d{4})$/,
   'epoch seconds': EPOCH,
   'epoch milliseconds': EPOCH,
   'epoch microseconds': EPOCH,
+  'Excel serial': SERIAL,
+  'Excel serial 1904': SERIAL,
 }
 const LAST_YEAR = SHAPES['DD/MM/YYYY']
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
@@ -68,11 +73,20 @@ export class DateReader {
     const match = SHAPES[this.format].exec(text.trim())
     if (match === null) return null
     const { groups } = match
-    if (groups === undefined) return this.#epoch(Number(match[0]))
+    if (groups === undefined)
+      return this.format.startsWith('Excel') ? this.#serial(Number(match[0])) : this.#epoch(Number(match[0]))
     this.seconds = groups.hour === undefined ? 0 : clock(groups as unknown as Clock)
     if (Number.isNaN(this.seconds)) return null
     const day = dayOf(fullYear(groups.year!), monthOf(groups.month!), Number(groups.day))
     return day === null ? null : this.#dayThere(day, this.seconds, offsetOf(groups.zone))
+  }
+
+  /** Excel counts days, and its time of day is their fraction. */
+  #serial(value: number): Day {
+    const day = Math.floor(value)
+    this.seconds = Math.round((value - day) * 86_400)
+    this.inUtc = false
+    return day - (this.format === 'Excel serial' ? EXCEL_1970 : EXCEL_1970 - EXCEL_1904)
   }
 
   #epoch(value: number): Day | null {
@@ -91,9 +105,28 @@ export class DateReader {
   }
 }
 
+/** Excel's number of 1970-01-01, and the days by which its calendar on old Macs begins later. */
+const EXCEL_1970 = 25_569
+const EXCEL_1904 = 1462
+const EXCEL_2100 = 73_051
+
+/**
+ * Whether serial numbers may be those of an old Mac: read from 1900 there are bars on weekends, read from 1904 there are
+ * none.
+ */
+export function maybe1904(texts: readonly string[]): boolean {
+  const isWeekend = (from: 'Excel serial' | 'Excel serial 1904') => {
+    const dates = new DateReader(from)
+    return texts.some(text => weekdayOf(dates.read(text) ?? 0) > FRIDAY)
+  }
+  return isWeekend('Excel serial') && !isWeekend('Excel serial 1904')
+}
+
+const FRIDAY = 4
+
 /** Seconds east of UTC; 0 for a time without a word about it. */
 function offsetOf(zone: string | undefined): number {
-  const [, sign, hours, minutes = '0'] = /^([+-])(\d{2}):?(\d{2})?$/.exec(zone ?? '') ?? []
+  const [, sign, hours, minutes = '0'] = /([+-])(\d{2}):?(\d{2})?$/.exec(zone ?? '') ?? []
   return hours === undefined ? 0 : (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60
 }
 
@@ -128,11 +161,21 @@ export function guessDateFormat(texts: readonly string[]): DateGuess {
   }
   if (best === null) return { unknown: true }
   if (!best.endsWith('/YYYY')) return { format: best }
+  if (!isYearLast(texts)) return { unknown: true }
   // In words with points the day stands first wherever such dates are in use.
   if (texts.every(text => !LAST_YEAR.test(text.trim()) || text.includes('.'))) return { format: 'DD/MM/YYYY' }
   const balance = texts.reduce((sum, text) => sum + orderProof(text), 0)
   if (balance === 0) return { ambiguous: true }
   return { format: balance > 0 ? 'DD/MM/YYYY' : 'MM/DD/YYYY' }
+}
+
+/** Whether years of two digits are last: over the rows of a file the year changes least. */
+function isYearLast(texts: readonly string[]): boolean {
+  const parts = texts
+    .map(text => /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{2})(?!\d)/.exec(text.trim()))
+    .filter(found => found !== null)
+  const [first, second, last] = [1, 2, 3].map(part => new Set(parts.map(found => found[part])).size)
+  return parts.length === 0 || last! < Math.max(first!, second!)
 }
 
 /** What a date with the year last proves: 1 that the day comes first, -1 that the month does, 0 nothing. */
@@ -143,11 +186,14 @@ export function orderProof(text: string): -1 | 0 | 1 {
   return dayFirst === Number(match.groups!.month) > 12 ? 0 : dayFirst ? 1 : -1
 }
 
-/** Guessing takes an epoch only where no other format can mean it, and only since 1973. */
+/** Guessing takes numbers only where no other format can mean them: epochs since 1973, Excel's days from 1970 to 2099. */
 function isCandidate(format: DateFormat, text: string): boolean {
   if (format === 'epoch seconds') return /^\d{9,10}$/.test(text)
   if (format === 'epoch milliseconds') return /^\d{12,13}$/.test(text)
   if (format === 'epoch microseconds') return /^\d{15,16}$/.test(text)
+  if (format === 'Excel serial')
+    return /^\d{5}(\.\d+)?$/.test(text) && Number(text) >= EXCEL_1970 && Number(text) < EXCEL_2100
+  if (format === 'Excel serial 1904') return false
   return SHAPES[format].test(text)
 }
 
@@ -192,8 +238,9 @@ export type Decimal = '.' | ','
 const POINT = 46 - 48
 const POWERS = Float64Array.from({ length: 23 }, (_, power) => 10 ** power)
 const NUMBER_SHAPES: Record<Decimal, RegExp> = {
-  '.': /^[-+]?\$?(?:\d+|\d{1,3}(?:,\d{3})+)?(?:\.\d*)?(?:[eE][+-]?\d+)?$/,
-  ',': /^[-+]?\$?(?:\d+|\d{1,3}(?:\.\d{3})+)?(?:,\d*)?(?:[eE][+-]?\d+)?$/,
+  // In India groups of two follow the first of three.
+  '.': /^[-+]?\$?(?:\d+|\d{1,3}(?:[,'’ \u00a0\u202f]\d{3})+|\d{1,2}(?:,\d{2})+,\d{3})?(?:\.\d*)?(?:[eE][+-]?\d+)?$/,
+  ',': /^[-+]?\$?(?:\d+|\d{1,3}(?:[.'’ \u00a0\u202f]\d{3})+)?(?:,\d*)?(?:[eE][+-]?\d+)?$/,
 }
 const NULL_WORDS = new Set(['', 'na', 'n/a', 'null', 'none', 'nan'])
 
@@ -220,14 +267,14 @@ export function numberAt(bytes: Buffer, start: number, end: number, decimal: Dec
 }
 
 /**
- * The number that a text spells: a decimal or with an exponent, thousands in full groups of three, a sign and a `$` before it.
+ * The number that a text spells: a decimal or with an exponent, thousands in full groups, a sign and a `$` before it.
  * NaN when it spells none, an infinity when it is too large for a double.
  */
 export function readNumber(text: string, decimal: Decimal = '.'): number {
   const trimmed = text.trim()
   if (!NUMBER_SHAPES[decimal].test(trimmed) || !/\d/.test(trimmed)) return Number.NaN
   const plain = decimal === '.' ? trimmed.replaceAll(',', '') : trimmed.replaceAll('.', '').replace(',', '.')
-  return Number(plain.replace('$', ''))
+  return Number(plain.replace(/[$'’\s]/g, ''))
 }
 
 const UNITS: Record<string, number> = { K: 1e3, M: 1e6, B: 1e9, T: 1e12 }

@@ -51,6 +51,25 @@ describe('bands import', () => {
     )
   })
 
+  test('ends a refusal with the typed line and what settles it', async () => {
+    const rows = 'date,open,high,low,close,volume\n2020-01-02,1,2,1,2,10\n2020-01-03,2,3,2,3,20\n'
+    const cases = [
+      ['my prices.csv', rows, ' --prices raw'],
+      ['A.csv', rows.replace('date,open,high,low,close,volume', 'a,b,c,d,e,f'), ''],
+      ['B.csv', rows.replaceAll('2020-01-02', '01/02/2020').replaceAll('2020-01-03', '01/03/2020'), ''],
+      ['C.csv', rows.replace('2,3,2,3,20', '2,3,2,x,20'), ''],
+    ]
+    for (const [name, text, more] of cases) {
+      const file = write(name!, text!)
+      const { err, code } = await ask(`import '${file}'${more}`)
+      expect(code).toBe(5)
+      const [, line] = /\n {2}try: +bands (.*)$/.exec(err.trimEnd().replace(/\n {9}/g, ' '))!
+      expect(line).toContain(more!)
+      database++
+      expect((await ask(line!)).code, line).toBe(0)
+    }
+  })
+
   test('changes nothing the second time', async () => {
     const report = async (): Promise<object> =>
       JSON.parse((await ask(`import ${BARS}/AAPL.csv --json`)).out).files[0].tickers[0]

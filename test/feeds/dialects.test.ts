@@ -207,7 +207,7 @@ describe('a table is refused', () => {
     [
       'no prices but a close',
       'date,close\n2024-01-02,1\n',
-      'X.csv:1: the header has no open, high, low; daily bars need date, open, high, low and close, facts the columns of one kind, and its columns are date, close',
+      'X.csv:1: daily bars need open, high, low and close; this file has only one price a day (its columns are date, close)',
     ],
     ['a header alone', `${NAMES.join(',')}\n`, 'X.csv: the file has a header and no rows'],
     ['nothing', '', 'X.csv: the file is empty'],
@@ -246,7 +246,7 @@ describe('a table is refused', () => {
     [
       'dates of no form',
       'date,open,high,low,close\nyesterday,1,1,1,1\n',
-      'X.csv:2:1: date "yesterday" is in no known form; dates may be YYYY-MM-DD, YYYYMMDD, YYYY/MM/DD, MM/DD/YYYY, DD/MM/YYYY, DD-Mon-YYYY, Mon DD, YYYY, epoch seconds, epoch milliseconds, epoch microseconds',
+      'X.csv:2:1: date "yesterday" is in no known form; dates may be YYYY-MM-DD, YYYYMMDD, YYYY/MM/DD, MM/DD/YYYY, DD/MM/YYYY, DD-Mon-YYYY, Mon DD, YYYY, epoch seconds, epoch milliseconds, epoch microseconds, Excel serial, Excel serial 1904',
     ],
   ])('for %s', async (_, text, message) => {
     expect(await refusal('X.csv', text)).toBe(message)

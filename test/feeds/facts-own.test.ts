@@ -146,7 +146,7 @@ describe('tables that are neither', () => {
   it.each([
     [
       'date,close,name\n2024-01-02,1,Apple\n',
-      'facts.csv:1: the header has no open, high, low; daily bars need date, open, high, low and close, facts the columns of one kind, and its columns are date, close, name',
+      'facts.csv:1: daily bars need open, high, low and close; this file has only one price a day (its columns are date, close, name)',
     ],
     [
       'AAPL,2024-05-02,UBS,Buy\nAAPL,2024-05-03,UBS,Hold\n',

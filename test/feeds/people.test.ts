@@ -4,6 +4,7 @@ import { BadData, worded } from '../../src/errors.js'
 import type { Remark } from '../../src/feeds/feed.js'
 import { FIELDS } from '../../src/fields/index.js'
 import { type Bar, randomBars } from '../support/bars.js'
+import { draws } from '../support/full.js'
 import { only, read, refusal, rowsOf } from './files.js'
 
 /** Files as people have them: simulated bars in the shapes of the exports of tools. */
@@ -517,5 +518,257 @@ describe('the name of a file', () => {
     const { remedy } = refused as BadData
     expect(remedy).toEqual({ command: 'import', words: [name], params: { ticker }, again: true })
     expect(only(await read(name, text, { ticker: String(remedy!.params!.ticker) })).ticker).toBe(ticker)
+  })
+})
+
+describe('dates that Excel has left as numbers', () => {
+  const serial = (date: string, from = '1899-12-30') => (Date.parse(date) - Date.parse(from)) / 86_400_000
+  const serials = (from?: string, time = 0) =>
+    table('Date,Open,High,Low,Close,Volume', bar => [serial(bar.date, from) + time, ...bare(bar).slice(1)])
+
+  it('are read, and said', async () => {
+    for (const time of [0, 0.5]) {
+      const result = await read('X.csv', serials(undefined, time))
+      expect(rowsOf(only(result))).toEqual(WANTED)
+      expect(result.dialect.dates).toBe('Excel serial')
+      const first = serial(BARS[0]!.date) + time
+      expect(said(result)).toEqual([[`dates are serial numbers of Excel: ${first} is ${BARS[0]!.date}`, 1]])
+    }
+  })
+
+  it('are asked about where they may count from 1904', async () => {
+    const text = serials('1904-01-01')
+    const number = serial(BARS[0]!.date, '1904-01-01')
+    expect(await refusal('X.csv', text)).toBe(
+      `X.csv:2:1: date "${number}" is a serial number of Excel, ${BARS[0]!.date} counted from 1904 or 2020-01-01 counted from 1900; the latter gives bars on weekends; give date_format Excel serial 1904 or Excel serial`,
+    )
+    const hints = { dateFormat: 'excel serial 1904' }
+    expect(rowsOf(only(await read('X.csv', text, { hints })))).toEqual(WANTED)
+  })
+
+  it('are in no known form before 1970, and taken where they are said to be', async () => {
+    const text = plain('date,open,high,low,close,volume').replace(/(?<=\n)\d{4}-\d{2}-\d{2}/g, date =>
+      String(serial(date, '1970-01-01')),
+    )
+    expect(await refusal('X.csv', text)).toMatch(/^X\.csv:2:1: date "\d{5}" is in no known form/)
+    const first = rowsOf(only(await read('X.csv', text, { hints: { dateFormat: 'Excel serial' } })))[0]!
+    expect(first[0]).toBe('1953-12-31')
+  })
+})
+
+describe('a refused table', () => {
+  const remedyOf = async (text: string) => {
+    const refused = await read('X.csv', text).catch((error: BadData) => error)
+    expect(refused).toBeInstanceOf(BadData)
+    return (refused as BadData).remedy
+  }
+
+  it.each([
+    ['snapped_at,price,market_cap,total_volume', 'has a close alone'],
+    ['date,close', 'has a close alone'],
+    ['DATE,SP500', 'has one value a day'],
+  ])('%s %s: the message says what is needed and what is there', async header => {
+    const cells = (bar: Bar) => [bar.date, bar.close, 1_000_000, bar.volume].slice(0, header.split(',').length)
+    expect(await refusal('X.csv', table(header, cells))).toBe(
+      `X.csv:1: daily bars need open, high, low and close; this file has only one price a day (its columns are ${header.replaceAll(',', ', ')})`,
+    )
+  })
+
+  it.each([
+    ['of unknown words', 'Kuupäev;Avamine;Kõrgeim;Madalaim;Sulgemine;Maht', ';'],
+    ['of unknown words in another order', 'a,b,c,d,e,f', ','],
+    ['without a header, and wider than the own order', '', ','],
+  ])('%s ends in a line that works: the names of the columns', async (_, header, delimiter) => {
+    const order = (bar: Bar) =>
+      header === 'a,b,c,d,e,f' || header === ''
+        ? [bar.volume, bar.low, bar.open, bar.close, bar.high, bar.date, ...(header === '' ? [7, 7, 7] : [])].slice(
+            header === '' ? 1 : 0,
+          )
+        : bare(bar)
+    const text = table(header, order, delimiter).replace(/^\n/, '')
+    const remedy = await remedyOf(text)
+    expect(remedy).toMatchObject({ command: 'import', words: ['X.csv'], again: true })
+    const bars = rowsOf(only(await read('X.csv', text, { hints: { header: String(remedy!.params!.header) } })))
+    if (header.startsWith('Kuu')) expect(bars).toEqual(WANTED)
+    else expect(bars.map(row => row.slice(0, 5))).toEqual(WANTED.map(row => row.slice(0, 5)))
+  })
+
+  it('ends in the option that settles what it leaves open', async () => {
+    const row = (text: string) => `date,open,high,low,close,volume\n${text}\n`
+    const cases = [
+      [row('01/02/2024,1,1,1,1,1'), { date_format: 'MM/DD/YYYY' }],
+      [row('2024-01-02,1,1,1,1,1\n2024-01-03,1,1,1,x,1'), { skip_bad_rows: true }],
+      ['date;open;high;low;close\n2024-01-02;1,845;1,855;1,831;1,847\n', { decimal: ',' }],
+    ] as const
+    for (const [text, params] of cases)
+      expect(await remedyOf(text)).toEqual({ command: 'import', words: ['X.csv'], params, again: true })
+  })
+})
+
+/** A layout of a vendor: the name of its file, its header, and how it writes a bar. */
+type Shape = readonly [
+  name: string,
+  header: string,
+  row: (bar: Bar, i: number) => readonly unknown[],
+  delimiter?: string,
+]
+
+const slashed = (date: string, years = 4) => {
+  const [year, month, day] = date.split('-')
+  return `${month}/${day}/${year!.slice(-years)}`
+}
+const dotted = (date: string) => date.split('-').reverse().join('.')
+/** Thousands in groups, before decimals as they are. */
+const grouped =
+  (sign: string, pattern = /\B(?=(\d{3})+(?!\d))/g) =>
+  (value: number | null) => {
+    const [whole, part] = String(value).split('.')
+    return whole!.replace(pattern, sign) + (part === undefined ? '' : `.${part}`)
+  }
+const quotes = (cells: readonly unknown[]) => cells.map(cell => `"${cell}"`)
+const prices = ({ open, high, low, close, volume }: Bar) => [open, high, low, close, volume]
+const french = (value: number | null) => grouped('\u202f')(value).replace('.', ',')
+const indian = grouped(',', /(?<=\d)(?=(\d{2})*\d{3}$)/g)
+
+const SHAPES: readonly Shape[] = [
+  [
+    'AAPL.csv (WSJ, two digits of the year)',
+    'Date, Open, High, Low, Close, Volume',
+    bar => [slashed(bar.date, 2), ...prices(bar)],
+    ', ',
+  ],
+  [
+    'AAPL.csv (MarketWatch)',
+    'Date,Open,High,Low,Close,Volume',
+    bar => [slashed(bar.date), ...quotes(prices(bar).map(grouped(',')))],
+  ],
+  [
+    'AAPL.csv (Nasdaq)',
+    'Date,Close/Last,Volume,Open,High,Low',
+    ({ date, open, high, low, close, volume }) => [
+      slashed(date),
+      `$${close}`,
+      volume,
+      `$${open}`,
+      `$${high}`,
+      `$${low}`,
+    ],
+  ],
+  [
+    'AAPL.csv (Barchart)',
+    'Time,Open,High,Low,Latest,Change,%Change,Volume',
+    ({ date, open, high, low, close, volume }) => [slashed(date), open, high, low, close, 1, '0.5%', volume],
+  ],
+  ['AAPL.csv (Bloomberg)', 'Date,PX_OPEN,PX_HIGH,PX_LOW,PX_LAST,PX_VOLUME', bar => [slashed(bar.date), ...prices(bar)]],
+  [
+    'AAPL.csv (Refinitiv)',
+    'Exchange Date,Close,Net,%Chg,Open,Low,High,Volume',
+    ({ date, open, high, low, close, volume }) => [date, close, 1, '1%', open, low, high, volume],
+  ],
+  [
+    'AAPL.csv (CRSP)',
+    'PERMNO,date,TICKER,BIDLO,ASKHI,PRC,VOL,RET,OPENPRC',
+    ({ date, open, high, low, close, volume }) => [14593, date, 'AAPL', low, high, close, volume, 0.1, open],
+  ],
+  [
+    'AAPL.csv (Compustat)',
+    'gvkey,datadate,tic,conm,cshtrd,prccd,prchd,prcld,prcod',
+    ({ date, open, high, low, close, volume }) => ['001690', date, 'AAPL', 'APPLE INC', volume, close, high, low, open],
+  ],
+  [
+    'x.csv (Wind)',
+    '代码,名称,日期,开盘价(元),最高价(元),最低价(元),收盘价(元),成交量(股)',
+    bar => ['AAPL', '贵州茅台', bar.date, ...prices(bar)],
+  ],
+  [
+    'AAPL.csv (JoinQuant)',
+    ',open,close,high,low,volume,money',
+    ({ date, open, high, low, close, volume }) => [date, open, close, high, low, volume, 1],
+  ],
+  [
+    'x.csv (NSE, bhavcopy)',
+    'TradDt,BizDt,TckrSymb,SctySrs,OpnPric,HghPric,LwPric,ClsPric,TtlTradgVol',
+    bar => [bar.date, bar.date, 'AAPL', 'EQ', ...prices(bar)],
+  ],
+  [
+    'AAPL.csv (NSE, history)',
+    '"Date ","series ","OPEN ","HIGH ","LOW ","close ","VOLUME "',
+    bar => quotes([bar.date, 'EQ', ...prices(bar).map(indian)]),
+  ],
+  [
+    'AAPL.csv (BSE)',
+    'Date,Open Price,High Price,Low Price,Close Price,No.of Shares,% Deli. Qty to Traded Qty',
+    bar => [bar.date, ...prices(bar), 1, ''],
+  ],
+  [
+    'AAPL.csv (Dukascopy)',
+    'Local time,Open,High,Low,Close,Volume',
+    bar => [`${dotted(bar.date)} 00:00:00.000 GMT+0100`, ...prices(bar)],
+  ],
+  ['AAPL.csv (IBKR)', ',date,open,high,low,close,volume,average', (bar, i) => [i, bar.date, ...prices(bar), 1]],
+  [
+    'AAPL.csv (Excel in French)',
+    'Date;Ouverture;Plus haut;Plus bas;Clôture;Volume',
+    bar => [bar.date.split('-').reverse().join('/'), ...prices(bar).map(french)],
+    ';',
+  ],
+  [
+    'AAPL.csv (Excel in Swiss German)',
+    'Datum;Eröffnung;Hoch;Tief;Schluss;Volumen',
+    bar => [dotted(bar.date), ...prices(bar).map(grouped("'"))],
+    ';',
+  ],
+  [
+    'AAPL.csv (Excel in Japanese)',
+    '日付,始値,高値,安値,終値,出来高',
+    ({ date, ...bar }) => [
+      date.replace(/-0?(\d+)-0?(\d+)/, '年$1月$2日'),
+      ...quotes(prices({ date, ...bar }).map(grouped(','))),
+    ],
+  ],
+  ['AAPL.csv (MetaTrader 4)', '', bar => [bar.date.replaceAll('-', '.'), '00:00', ...prices(bar)]],
+  ['AAPL.csv (Kraken)', '', bar => [Date.parse(bar.date) / 1000, ...prices(bar), 100]],
+  [
+    'AAPL.csv (Binance)',
+    '',
+    bar => [Date.parse(bar.date), ...prices(bar), Date.parse(bar.date) + 86_399_999, 1, 1, 1, 1, 0],
+  ],
+]
+
+describe('random bars in the layout of a vendor', () => {
+  it.each(SHAPES.map(shape => [shape[0], shape] as const))('are read as they were: %s', async (_, shape) => {
+    const [name, header, row, delimiter = ','] = shape
+    for (let seed = 1; seed <= draws(200); seed++) {
+      const bars = randomBars(seed, { length: 20 + seed, start: '2021-01-04', price: 10 ** (seed % 5), tick: 0.01 })
+      const order = seed % 2 === 0 ? bars : bars.toReversed()
+      const lines = [...(header === '' ? [] : [header]), ...order.map((bar, i) => row(bar, i).join(delimiter))]
+      const found = only(
+        await read(name.split(' ')[0]!, `${lines.join('\n')}\n`, name.startsWith('x') ? {} : { ticker: 'AAPL' }),
+      )
+      expect(found.ticker).toBe('AAPL')
+      expect(rowsOf(found), `seed ${seed}`).toEqual(bars.map(bare))
+    }
+  })
+
+  it('are refused in plain words where no ticker or no date is in them', async () => {
+    const pair = table('date,symbol,open,high,low,close,volume', bar => [bar.date, 'BTC/USD', ...prices(bar)])
+    expect(await refusal('X.csv', pair)).toBe(
+      'X.csv:2:12: ticker "BTC/USD" is not 1 to 16 characters of A-Z 0-9 . - ^ =; give one with ticker BTCUSD',
+    )
+    expect(rowsOf(only(await read('X.csv', pair, { ticker: 'BTCUSD' })))).toEqual(WANTED)
+    const bse = table('SC_CODE,SC_NAME,OPEN,HIGH,LOW,CLOSE,NO_OF_SHRS', bar => ['500002', 'ABB', ...prices(bar)])
+    expect(await refusal('X.csv', bse)).toMatch(/^X\.csv:1: the header has no date; daily bars need date, /)
+  })
+
+  it('are refused where two digits may be the year or the day', async () => {
+    for (const date of ['24/02/05', '02/03/24']) {
+      const text = `date,open,high,low,close\n${date},1,1,1,1\n`
+      expect(await refusal('X.csv', text)).toMatch(/^X\.csv:2:1: /)
+    }
+    const text = table('date,open,high,low,close,volume', bar => [
+      bar.date.slice(2).replaceAll('-', '/'),
+      ...prices(bar),
+    ])
+    expect(await refusal('X.csv', text)).toMatch(/is in no known form/)
   })
 })

@@ -13,7 +13,7 @@ import {
 } from '../../model/facts.js'
 import { layoutOf } from '../layout.js'
 import { plainName } from '../names.js'
-import { isDated, refuseLayout } from '../refusals.js'
+import { isDated, isOneValue, refuseLayout } from '../refusals.js'
 import type { TextTable } from '../text-table.js'
 import { addEarnings, checkKnown, FACTS_FORMATS, type FactsFormat } from './formats.js'
 import { BadCell, checkRatio, type FactRow } from './rows.js'
@@ -40,7 +40,9 @@ export function formatOf({ file, dialect, top: place, options: { known } }: Text
   if (kind !== undefined) return ownFormat(kind, known)
   const nearest = header.nearestKind(known)
   const isRow = dialect.names.some(isDated)
-  if (isRow || header.likeness(nearest) <= bars) throw refuseLayout(file, dialect.headerLine, layout)
+  const isPrices =
+    header.likeness(nearest) <= bars || (header.likeness(nearest) < 3 && isOneValue(layout, dialect.samples))
+  if (isRow || isPrices) throw refuseLayout(file, dialect.headerLine, layout, dialect.samples)
   throw new BadData(place, lack(header, nearest, known))
 }
 
