@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { availableParallelism, hostname } from 'node:os'
 import type { Accounts } from './accounts/accounts.js'
 import { builtPath } from './built.js'
-import { ConfigError, NotFound, remedy } from './errors.js'
+import { Busy, ConfigError, NotFound, remedy, StorageError } from './errors.js'
 import type { FieldSet } from './fields/index.js'
 import type { Importer } from './load/import.js'
 import type { DerivedMemory } from './local/derived.js'
@@ -34,6 +34,7 @@ import { sourceWords } from './store/pages.js'
 import type { Files } from './store/sqlite/backup.js'
 import { freePlace, openSqlite } from './store/sqlite/data.js'
 import { inItsPlace, restoreNote } from './store/sqlite/files.js'
+import { isLocked } from './store/sqlite/place.js'
 import type { Verified } from './store/sqlite/verify.js'
 import { Damaged, type Store, takePlace, UNDERIVED, type Writer, whenFree } from './store/store.js'
 import type { ScanData, ScanTask } from './workers/scan.js'
@@ -70,7 +71,7 @@ export interface Opened {
  */
 export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
   const { cacheBytes = 0, ...choice } = options
-  const path = await settled(databasePath(choice))
+  const path = checkRestored(choice)
   const view = { ...choice, ...(await rememberedUpTo(cacheBytes)) }
   if (namedDatabase(choice) !== null) {
     if (existsSync(path)) return opened(openForReading(choice), path, view)
@@ -172,7 +173,7 @@ async function writing<T>(
   { wait = false, ...choice }: WriteChoice,
   begin: (store: Store, writer: Writer) => Promise<T>,
 ): Promise<T> {
-  const path = await settled(databasePath(choice))
+  const path = await restored(choice)
   const store = await whenFree(() => openSqlite(path, { readonly: false, notice: choice.notice }), wait)
   try {
     return await begin(store, thisProcess())
@@ -191,14 +192,14 @@ function thisProcess(): Writer {
  * without a database, Busy where that process is at work.
  */
 export async function forceUnlock(choice: DatabaseChoice = {}): Promise<{ path: string; freed: Writer | null }> {
-  const path = await settled(databasePath(choice))
+  const path = await restored(choice)
   if (!existsSync(path)) throw new NotFound(`there is no database at ${path}.`)
   return { path, freed: freePlace(path) }
 }
 
 /** What a pull would find, for a look only; null where there is no database yet. */
 export async function openForPlan(choice: DatabaseChoice = {}): Promise<Store | null> {
-  const path = await settled(databasePath(choice))
+  const path = checkRestored(choice)
   return existsSync(path) ? openForReading(choice) : null
 }
 
@@ -221,7 +222,8 @@ export async function openAccounts({
 }: AccountsChoice & { make?: boolean } = {}): Promise<Accounts> {
   const url = accountsUrl(choice)
   if (url !== null) return openAccountsAt(url, { make, env: choice.env })
-  const path = await settled(accountsPath(choice))
+  checkRestored(choice)
+  const path = accountsPath(choice)
   // Who may write it makes keys of any tier.
   if (existsSync(path)) await checkPrivate(path)
   else if (!make)
@@ -272,8 +274,7 @@ export async function openTrialsForReading(choice: DatabaseChoice = {}): Promise
 async function besidePath(kind: 'trials' | 'lists', choice: DatabaseChoice): Promise<string | null> {
   const { local, sample } = await openLocal(choice)
   await local.close()
-  const path = await settled(filesOf(choice)[kind])
-  return sample ? null : path
+  return sample ? null : filesOf(choice)[kind]
 }
 
 /**
@@ -293,22 +294,34 @@ export async function openListsForReading(choice: DatabaseChoice = {}): Promise<
   return openSqliteListsForReading(filesOf(choice).lists)
 }
 
-/** A path, once a restore that was stopped there is finished. */
-async function settled(path: string): Promise<string> {
-  if (existsSync(restoreNote(path))) (await import('./store/sqlite/restore.js')).finishRestore(path)
-  return path
+/** Where the data is. Finishes a restore that was stopped there, and says so. Throws Busy, StorageError where it cannot be. */
+async function restored(choice: DatabaseChoice): Promise<string> {
+  const files = filesOf(choice)
+  if (!Object.values(files).some(path => existsSync(restoreNote(path)))) return files.data
+  const done = (await import('./store/sqlite/restore.js')).finishRestore(files)
+  if (done !== null) choice.notice?.(done)
+  return files.data
 }
 
-/** The same, once a restore that was stopped there is finished. Throws Busy, StorageError where it cannot be. */
-export async function settledFilesOf(choice: AccountsChoice = {}): Promise<Files> {
-  const files = filesOf(choice)
-  for (const path of Object.values(files)) await settled(path)
-  return files
+/** Where the data is. Throws Busy or StorageError while a restore has not given all files their names: a question finishes none. */
+function checkRestored(choice: DatabaseChoice): string {
+  const path = databasePath(choice)
+  if (!existsSync(restoreNote(path))) return path
+  if (existsSync(path) && isLocked(path)) throw new Busy(`a backup is being restored to ${path}; try again`)
+  throw new StorageError(`a restore of ${path} was stopped before its end; the next command that writes finishes it`, {
+    remedy: remedy('unlock', [], { db: path }),
+  })
+}
+
+/** The files of a user, while no restore of them waits to be finished. Throws as that says. */
+export function restoredFilesOf(choice: AccountsChoice = {}): Files {
+  checkRestored(choice)
+  return filesOf(choice)
 }
 
 /** Whether the files beside the data are what they must be, of those that there are. Throws StorageError. */
 export async function verifyBeside(choice: AccountsChoice = {}): Promise<Verified[]> {
-  const files = await settledFilesOf(choice)
+  const files = restoredFilesOf(choice)
   const { BESIDE } = await import('./store/sqlite/verify.js')
   return BESIDE.filter(([kind]) => existsSync(files[kind])).map(([kind, verify]) => verify(files[kind]))
 }

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
+  chownSync,
   closeSync,
   copyFileSync,
   existsSync,
@@ -21,7 +22,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { BadData, Busy, InvalidParameter, NotFound } from '../../src/errors.js'
 import { Local } from '../../src/local/local.js'
 import { type DatabaseChoice, filesOf } from '../../src/open/where.js'
-import { forceUnlock, openAccounts, openForPlan, openLocal, settledFilesOf, verifyBeside } from '../../src/open.js'
+import { forceUnlock, openAccounts, openForPlan, openImporter, openLocal, verifyBeside } from '../../src/open.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
 import { backUp, backUpInto, type Files, withArchive } from '../../src/store/sqlite/backup.js'
@@ -154,7 +155,8 @@ describe('a backup after a restore that was stopped', () => {
     const next = join(temporaryFolder(), 'next.tar')
     await expect(backUp(files, next)).rejects.toThrow('is not finished, and no backup was made')
     expect(readdirSync(dirname(next))).toEqual([])
-    await backUp(await settledFilesOf({ db: files.data, env: {} }), next)
+    await forceUnlock({ db: files.data, env: {} })
+    await backUp(files, next)
     const other = filesIn(temporaryFolder())
     await restore(next, other)
     expect(await everything(other)).toEqual(before)
@@ -304,7 +306,7 @@ describe('a restore', () => {
 
   it.each([
     ['negative', '-0000001000'],
-    ['negative, in binary', Buffer.from('ff'.repeat(11) + '00', 'hex')],
+    ['negative, in binary', Buffer.from(`${'ff'.repeat(11)}00`, 'hex')],
     ['beyond the archive', '00000100000'],
     ['beyond what counts, in binary', Buffer.from(`80${'7f'.repeat(11)}`, 'hex')],
     ['no number', '12 months   '],
@@ -354,49 +356,76 @@ describe('a restore', () => {
     }
   })
 
-  it('that was stopped after its last note is finished by whoever opens a file, before that nothing has happened', async () => {
-    for (const committed of [true, false]) {
-      const files = await world()
-      const file = join(temporaryFolder(), 'bands.tar')
-      const before = await everything(files)
-      await backUp(files, file)
-      await changeAll(files)
-      const changed = await everything(files)
-      const prepared = filesIn(temporaryFolder())
-      await restore(file, prepared)
-      const commit = `${files.data}.restore`
-      const moves = (['data', 'accounts', 'trials'] as const).map(kind => {
-        copyFileSync(prepared[kind], `${files[kind]}.1-0123456789ab-x.new`)
-        return { note: `${files[kind]}.restore`, from: `${files[kind]}.1-0123456789ab-x.new`, to: files[kind] }
-      })
-      for (const { note } of moves)
-        if (committed || note !== commit) writeFileSync(note, JSON.stringify({ commit, moves }))
-      const accounts = await openAccounts({ db: files.data, env: {} })
-      await accounts.close()
-      const { local } = await openLocal({ db: files.data, env: {} })
-      await local.close()
-      expect(await everything(files)).toEqual(committed ? before : changed)
-      expect(existsSync(`${files.accounts}.restore`)).toBe(false)
-    }
+  it('that was stopped before its last note has changed nothing', async () => {
+    const { files, file } = await changedSinceBackup()
+    const changed = await everything(files)
+    await stopped(files, file)
+    rmSync(`${files.data}.restore`)
+    await (await openAccounts({ db: files.data, env: {} })).close()
+    await (await openLocal({ db: files.data, env: {} })).local.close()
+    await forceUnlock({ db: files.data, env: {} })
+    expect(await everything(files)).toEqual(changed)
+    expect(existsSync(`${files.accounts}.restore`)).toBe(false)
   })
 
-  it('that was stopped is finished by an unlock, the plan of a pull and a verify, too', async () => {
-    const ways = [
+  it('that was stopped after its last note is finished by who writes, which says so, and by no question', async () => {
+    const writers: ((choice: DatabaseChoice) => Promise<unknown>)[] = [
       forceUnlock,
-      async (choice: DatabaseChoice) => (await openForPlan(choice))?.close(),
-      (choice: DatabaseChoice) => verifyBeside(choice),
+      async choice => (await openImporter(choice)).close(),
     ]
-    for (const way of ways) {
-      const files = await world()
-      const file = join(temporaryFolder(), 'bands.tar')
-      const before = await everything(files)
-      await backUp(files, file)
-      await changeAll(files)
+    const questions: ((choice: DatabaseChoice) => Promise<unknown>)[] = [
+      openLocal,
+      openForPlan,
+      verifyBeside,
+      openAccounts,
+    ]
+    for (const write of writers) {
+      const { files, file, before } = await changedSinceBackup()
       await stopped(files, file)
-      await way({ db: files.data, env: {} })
+      const said: string[] = []
+      const choice = { db: files.data, env: {}, notice: (sentence: string) => said.push(sentence) }
+      const bytes = readdirSync(dirname(files.data)).sort()
+      for (const ask of questions) await expect(ask(choice)).rejects.toThrow('was stopped before its end')
+      expect(readdirSync(dirname(files.data)).sort()).toEqual(bytes)
+      expect(said).toEqual([])
+      await write(choice)
+      expect(said).toEqual([`the restore of ${files.data} that was stopped is finished now.`])
       expect(await everything(files)).toEqual(before)
       expect(left(files)).toEqual([])
     }
+  })
+
+  it.each<[string, (note: Note, folder: string) => unknown]>([
+    ['another file of the folder', note => first(note, { from: 'victim' })],
+    ['a file elsewhere', (note, folder) => first(note, { from: join(folder, 'victim') })],
+    ['a file of another folder', note => first(note, { from: `../${note.moves[0]!.from}` })],
+    ['one of another database', note => first(note, { from: note.moves[1]!.from })],
+    ['the same file twice', note => ({ ...note, moves: [note.moves[0], ...note.moves] })],
+    ['where a file goes', (note, folder) => first(note, { to: join(folder, 'victim') })],
+    ['a file that is not what was restored', note => first(note, { sha256: '0'.repeat(64) })],
+    ['nothing', () => ({})],
+  ])('moves nothing by a note that names %s', async (_what, change) => {
+    const { files, file } = await changedSinceBackup()
+    const folder = dirname(files.data)
+    writeFileSync(join(folder, 'victim'), 'mine')
+    await stopped(files, file)
+    const path = `${files.data}.restore`
+    const note = JSON.parse(readFileSync(path, 'utf8')) as Note
+    writeFileSync(path, JSON.stringify(change(note, folder)))
+    const before = contentsOf(folder)
+    await expect(forceUnlock({ db: files.data, env: {} })).rejects.toThrow(`${path}: this restore cannot be finished`)
+    await expect(openLocal({ db: files.data, env: {} })).rejects.toThrow('was stopped before its end')
+    expect(contentsOf(folder)).toEqual(before)
+  })
+
+  it('moves nothing by a note of another user', async ({ skip }) => {
+    if (process.getuid?.() !== 0) return skip('only root gives a file to another user')
+    const { files, file } = await changedSinceBackup()
+    await stopped(files, file)
+    chownSync(`${files.data}.restore`, 65_534, 65_534)
+    const before = contentsOf(dirname(files.data))
+    await expect(forceUnlock({ db: files.data, env: {} })).rejects.toThrow('it belongs to another user')
+    expect(contentsOf(dirname(files.data))).toEqual(before)
   })
 
   it('that was stopped keeps its files from whoever tidies up, and without one of them it is not finished', async () => {
@@ -406,7 +435,7 @@ describe('a restore', () => {
     expect(moves.filter(({ from }) => !existsSync(from))).toEqual([])
     rmSync(moves[0]!.from)
     const accounts = readFileSync(files.accounts)
-    await expect(openLocal({ db: files.data, env: {} })).rejects.toThrow(
+    await expect(forceUnlock({ db: files.data, env: {} })).rejects.toThrow(
       `cannot be finished: ${moves[0]!.from} is missing`,
     )
     expect(readFileSync(files.accounts).equals(accounts)).toBe(true)
@@ -462,17 +491,41 @@ describe('a restore', () => {
 })
 
 /** A restore that was killed after its notes: what is to come lies beside what there is. */
-async function stopped(files: Files, file: string): Promise<{ note: string; from: string; to: string }[]> {
+async function stopped(files: Files, file: string): Promise<{ from: string; to: string }[]> {
   const prepared = filesIn(temporaryFolder())
   await restore(file, prepared)
   const moves = (['data', 'accounts', 'trials'] as const).map(kind => {
     const [to, from] = [files[kind], `${files[kind]}.${2 ** 22 + 1}-${processTable()}-x.new`]
     copyFileSync(prepared[kind], from)
     const sha256 = createHash('sha256').update(readFileSync(from)).digest('hex')
-    return { note: `${to}.restore`, from, to, sha256 }
+    return { kind, from, to, sha256 }
   })
-  for (const { note } of moves) writeFileSync(note, JSON.stringify({ commit: `${files.data}.restore`, moves }))
+  const names = moves.map(({ kind, from, sha256 }) => ({ kind, from: basename(from), sha256 }))
+  const text = JSON.stringify({ schema: 'bands.restore-note/1', moves: names })
+  for (const { to } of moves) writeFileSync(`${to}.restore`, text)
   return moves
+}
+
+/** What a stopped restore leaves. */
+interface Note {
+  schema: string
+  moves: { kind: string; from: string; sha256: string }[]
+}
+
+/** With something else about its first file. */
+function first(note: Note, change: object): unknown {
+  const [one, ...others] = note.moves
+  return { ...note, moves: [{ ...one, ...change }, ...others] }
+}
+
+/** All files of a folder but empty ones, by their names. */
+function contentsOf(folder: string): Record<string, string> {
+  const digest = (name: string): string =>
+    createHash('sha256')
+      .update(readFileSync(join(folder, name)))
+      .digest('hex')
+  const names = readdirSync(folder).filter(name => statSync(join(folder, name)).size > 0)
+  return Object.fromEntries(names.map(name => [name, digest(name)]))
 }
 
 const SIMULATED = [...simulatedTickers({ count: 2, bars: 300, seed: 3, end: 17_000 })]

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parameter, sentence, wrong } from '../../errors.js'
 import { filesOf } from '../../open/where.js'
-import { settledFilesOf } from '../../open.js'
+import { restoredFilesOf } from '../../open.js'
 import { integerOf } from '../../params/kinds.js'
 import { open, optionsOf } from '../../params/row.js'
 import { fileValue } from '../../params/values.js'
@@ -28,7 +28,7 @@ const backup: Command = {
     context.refuseRemote()
     const target = fileValue('file', given.argument(0)!)
     const { keep } = given.read(KEEP)
-    const files = await settledFilesOf({ ...context.choice, ...given.read(ACCOUNTS_FILE) })
+    const files = restoredFilesOf({ ...context.choice, ...given.read(ACCOUNTS_FILE) })
     const isFolder = target.endsWith('/') || (existsSync(target) && statSync(target).isDirectory())
     if (keep !== undefined && !isFolder) {
       const words = sentence`${parameter('keep')} counts the backups in a folder, and ${target} is none; end it with a slash to make one.`
@@ -70,7 +70,10 @@ const restore: Command = {
     const from = resolve(fileValue('file', given.argument(0)!))
     const files = filesOf({ ...context.choice, ...given.read(ACCOUNTS_FILE) })
     const { restore } = await import('../../store/sqlite/restore.js')
-    const restored = await restore(from, files, { replace: given.flag('replace') })
+    const restored = await restore(from, files, {
+      replace: given.flag('replace'),
+      notice: context.choice.notice,
+    })
     const { made, bands } = restored.manifest
     const row = {
       schema: 'bands.restore/1',

@@ -43,7 +43,9 @@ export const KINDS: Readonly<Record<FileKind, DatabaseKind>> = {
   lists: LISTS,
 }
 
-const KIND = z.enum(['data', 'accounts', 'trials', 'lists'])
+export const KIND = z.enum(['data', 'accounts', 'trials', 'lists'])
+
+export const SHA256 = z.string().regex(/^[0-9a-f]{64}$/)
 
 const BACKED_UP = z
   .strictObject({
@@ -54,7 +56,7 @@ const BACKED_UP = z
     path: z.string().min(1),
     schema: z.int().min(1),
     bytes: z.int().min(1),
-    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    sha256: SHA256,
   })
   .refine(({ kind, name }) => name === nameOf(kind))
 

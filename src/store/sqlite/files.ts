@@ -65,7 +65,7 @@ function nameOf({ ino, dev }: FileNumbers): string | null | undefined {
   return undefined
 }
 
-/** Beside a file that a restore is putting another one in the place of; who opens it finishes that first (restore.ts). */
+/** Beside a file that a restore is putting another one in the place of; the next who writes finishes that first (restore.ts). */
 export function restoreNote(path: string): string {
   return `${path}.restore`
 }
@@ -77,6 +77,12 @@ export function partialName(path: string): string {
 
 /** After the name of the database and a dot. A bands of before did not tell the table of processes. */
 const PARTIAL = /^(\d+)-(?:([0-9a-f]{12})-)?[a-z\d]+\.new(?:-wal|-shm|-journal)?$/
+
+/** Whether a file beside a database has a name that one gets while it is made to take its place. */
+export function isPartialName(name: string, path: string): boolean {
+  const own = `${basename(path)}.`
+  return name.startsWith(own) && name.endsWith('.new') && PARTIAL.test(name.slice(own.length))
+}
 
 /** To make a database takes a moment: what is older is nobody's, in milliseconds. */
 const LONG_AGO = 600_000

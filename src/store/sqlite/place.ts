@@ -211,7 +211,8 @@ function checkLocks(path: string, file: string): void {
   }
 }
 
-function isLocked(path: string): boolean {
+/** Whether another has it, asked by who only looks. */
+export function isLocked(path: string): boolean {
   const file = lockFile(path)
   if (!existsSync(file)) return false
   try {

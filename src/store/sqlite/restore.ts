@@ -1,6 +1,17 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import * as z from 'zod'
 import {
   BadData,
   BandsError,
@@ -8,21 +19,26 @@ import {
   FileLost,
   InvalidParameter,
   parameter,
+  quoted,
   StorageError,
   sentence,
+  type Words,
 } from '../../errors.js'
 import { chunksOf } from '../tar.js'
 import {
   type BackedUp,
   type FileKind,
   type Files,
+  KIND,
   KINDS,
   type Manifest,
   type OpenArchive,
+  parsed,
+  SHA256,
   withArchive,
 } from './backup.js'
-import { checkpoint, connect, openAlone, whyNot } from './connection.js'
-import { partialName, removeLeftovers, restoreNote, writtenInPlace } from './files.js'
+import { checkpoint, connect, type Notice, openAlone, whyNot } from './connection.js'
+import { isPartialName, partialName, removeLeftovers, restoreNote, writtenInPlace } from './files.js'
 import { type Connection, removeDatabase, synced, withFile } from './migrations.js'
 import { lockOf } from './place.js'
 import { damagesOf } from './verify.js'
@@ -33,8 +49,8 @@ import { damagesOf } from './verify.js'
  *  2. the files that go are taken, so that nobody reads or writes them
  *  3. beside each a note is left that says what goes where; the one beside the data is written last, and counts for all
  *  4. the files get their names, and the notes go
- * A run that is killed before the last note leaves everything as it was; after it, whoever opens one of the files first
- * finishes it.
+ * A run that is killed before the last note leaves everything as it was; after it, the next restore or writer finishes it.
+ * A note holds base names and hashes only: where the files are follows from the paths of the user, never from the note.
  */
 
 /** What was restored. */
@@ -49,25 +65,30 @@ export interface Restored {
  * Throws NotFound, BadData for a file that is no sound backup, InvalidParameter where there is something already that may
  * not be replaced, Busy where another process has it open, StorageError.
  */
-export async function restore(from: string, files: Files, { replace = false } = {}): Promise<Restored> {
+export async function restore(
+  from: string,
+  files: Files,
+  { replace = false, notice }: { replace?: boolean; notice?: Notice | undefined } = {},
+): Promise<Restored> {
   return withArchive(from, archive => {
     const { manifest } = archive
-    finishBefore(manifest, files, replace)
+    const finished = finishBefore(manifest, files, replace)
+    if (finished !== null) notice?.(finished)
     const there = manifest.files.map(({ kind }) => files[kind]).filter(path => existsSync(path))
     if (there.length > 0 && !replace) {
       const words = sentence`${there.join(', ')}: there already; ${parameter('replace')} puts the backup in its place.`
       throw new InvalidParameter(words, { param: 'replace' })
     }
-    const plan: Plan = { commit: restoreNote(files.data), moves: [] }
+    const moves: Move[] = []
     let counts = false
     try {
-      for (const file of manifest.files) plan.moves.push(prepared(archive, file, files[file.kind], from))
-      replaceAll(plan, files.data, () => {
+      for (const file of manifest.files) moves.push(prepared(archive, file, files[file.kind], from))
+      replaceAll(moves, files.data, () => {
         counts = true
       })
     } catch (cause) {
-      if (counts) throw cause instanceof FileLost ? cause : unfinished(from, plan, cause)
-      for (const move of plan.moves) removeDatabase(move.from)
+      if (counts) throw cause instanceof FileLost ? cause : unfinished(from, files, cause)
+      for (const move of moves) removeDatabase(move.from)
       if (cause instanceof BandsError) throw cause
       throw new StorageError(`cannot restore ${from}: ${whyNot(files.data, cause)}; nothing was changed`, { cause })
     }
@@ -82,37 +103,80 @@ export async function restore(from: string, files: Files, { replace = false } = 
 }
 
 /** Finishes what was stopped before; where that is not possible, a restore of the same files may take its place. */
-function finishBefore({ files: backedUp }: Manifest, files: Files, replace: boolean): void {
-  const notes = backedUp.map(({ kind }) => restoreNote(files[kind]))
-  for (const path of Object.values(files).filter(path => existsSync(restoreNote(path)))) {
-    try {
-      finishRestore(path)
-    } catch (cause) {
-      if (cause instanceof Busy || !replace) throw cause
-      if (!planIn(restoreNote(path)).moves.every(({ note }) => notes.includes(note))) throw cause
-    }
+function finishBefore({ files: backedUp }: Manifest, files: Files, replace: boolean): string | null {
+  const note = restoreNote(files.data)
+  try {
+    return finishRestore(files)
+  } catch (cause) {
+    if (cause instanceof Busy || !replace || !existsSync(note)) throw cause
+    const kinds = backedUp.map(({ kind }) => kind)
+    if (!noteAt(note).moves.every(({ kind }) => kinds.includes(kind))) throw cause
+    return null
   }
 }
 
 /** After the last note it counts. */
-function unfinished(from: string, { commit }: Plan, cause: unknown): StorageError {
-  const why = whyNot(commit, cause)
-  return new StorageError(`${from} is restored, but for names: ${why}; the next command finishes it`, { cause })
+function unfinished(from: string, { data }: Files, cause: unknown): StorageError {
+  const why = whyNot(data, cause)
+  return new StorageError(`${from} is restored, but for names: ${why}; the next command that writes finishes it`, {
+    cause,
+  })
 }
 
-/** Everything that one restore moves. */
-interface Plan {
-  /** The note that counts for all. */
-  commit: string
-  moves: Move[]
-}
+const NOTE = z.strictObject({
+  schema: z.literal('bands.restore-note/1'),
+  moves: z
+    .array(z.strictObject({ kind: KIND, from: z.string(), sha256: SHA256 }))
+    .min(1)
+    .max(4)
+    .refine(moves => new Set(moves.map(({ kind }) => kind)).size === moves.length),
+})
+type Note = z.infer<typeof NOTE>
+
+/** More than any note has. */
+const MOST_NOTE = 2 ** 16
 
 interface Move {
+  kind: FileKind
   note: string
   from: string
   to: string
-  /** Of its bytes, so that what has got its name already is told from what is lost. */
+  /** Of its bytes: only what the restore wrote is moved. */
   sha256: string
+}
+
+/** Throws StorageError for a file that no restore of this user has left. */
+function noteAt(path: string): Note {
+  const about = lstatSync(path)
+  if (!about.isFile() || about.size > MOST_NOTE) throw strangeNote(path, 'it is not what a restore writes')
+  const user = process.getuid?.()
+  if (user !== undefined && about.uid !== user) throw strangeNote(path, 'it belongs to another user')
+  const note = parsed(readFileSync(path), NOTE)
+  if (note === null) throw strangeNote(path, 'it is not what a restore writes')
+  return note
+}
+
+function strangeNote(path: string, why: Words): StorageError {
+  const words = typeof why === 'string' ? [why] : why
+  return new StorageError(
+    sentence`${path}: this restore cannot be finished: ${words}; nothing was moved. Look at that file, and delete it`,
+  )
+}
+
+/** Where the files of a note are: beside those of the user. Throws StorageError for other names than a restore gives. */
+function movesIn(path: string, files: Files): Move[] {
+  return noteAt(path).moves.map(({ kind, from, sha256 }) => {
+    const to = placeOf(files[kind])
+    if (isPartialName(from, to))
+      return { kind, note: restoreNote(files[kind]), from: join(dirname(to), from), to, sha256 }
+    const hint = kind === 'accounts' ? sentence` (accounts elsewhere: restore with ${parameter('accounts')})` : ''
+    throw strangeNote(path, sentence`a restore gives no file beside ${to} the name ${quoted(from)}${hint}`)
+  })
+}
+
+/** What a name only leads to is replaced, and not the name. */
+function placeOf(target: string): string {
+  return existsSync(target) ? realpathSync(target) : target
 }
 
 /** A file of a backup beside the one whose place it is to take, checked. */
@@ -124,8 +188,7 @@ function prepared(archive: OpenArchive, file: BackedUp, target: string, backup: 
     throw new BadData({ file: backup }, words)
   }
   mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
-  // What a name only leads to is replaced, and not the name.
-  const to = existsSync(target) ? realpathSync(target) : target
+  const to = placeOf(target)
   removeLeftovers(to)
   const from = partialName(to)
   try {
@@ -139,7 +202,7 @@ function prepared(archive: OpenArchive, file: BackedUp, target: string, backup: 
     // To be looked at, it was opened.
     for (const ending of ['-wal', '-shm']) rmSync(from + ending, { force: true })
     synced(from)
-    return { note: restoreNote(target), from, to, sha256: sha256Of(from) }
+    return { kind, note: restoreNote(target), from, to, sha256: sha256Of(from) }
   } catch (cause) {
     removeDatabase(from)
     throw cause
@@ -166,19 +229,19 @@ function sha256Of(path: string): string {
 }
 
 /** @param committed is told when it counts */
-function replaceAll(plan: Plan, data: string, committed: () => void): void {
+function replaceAll(moves: readonly Move[], data: string, committed: () => void): void {
   const lock = existsSync(data) ? locked(data) : null
   try {
     const held: (Connection | null)[] = []
     try {
-      for (const { to } of plan.moves) if (existsSync(to)) held.push(alone(to))
-      leaveNotes(plan)
+      for (const { to } of moves) if (existsSync(to)) held.push(alone(to))
+      leaveNotes(moves, restoreNote(data))
       committed()
     } finally {
       // What was committed in a -wal is by then in its file.
       for (const connection of held) connection?.close()
     }
-    finish(plan)
+    finish(moves, restoreNote(data))
   } finally {
     lock?.close()
   }
@@ -205,13 +268,18 @@ function alone(path: string): Connection | null {
 }
 
 /** That of the data is the last; from then on it counts. */
-function leaveNotes(plan: Plan): void {
-  const others = plan.moves.map(({ note }) => note).filter(note => note !== plan.commit)
-  const notes = [...others, plan.commit]
+function leaveNotes(moves: readonly Move[], commit: string): void {
+  const others = moves.map(({ note }) => note).filter(note => note !== commit)
+  const notes = [...others, commit]
+  const text: Note = {
+    schema: 'bands.restore-note/1',
+    moves: moves.map(({ kind, from, sha256 }) => ({ kind, from: basename(from), sha256 })),
+  }
   const written: string[] = []
   try {
     for (const note of notes) {
-      writeFileSync(`${note}.new`, JSON.stringify(plan))
+      rmSync(`${note}.new`, { force: true })
+      writeFileSync(`${note}.new`, JSON.stringify(text), { flag: 'wx', mode: 0o600 })
       synced(`${note}.new`)
       renameSync(`${note}.new`, note)
       written.push(note)
@@ -225,10 +293,17 @@ function leaveNotes(plan: Plan): void {
   }
 }
 
-/** Gives the files their names; what was done already is left out. Throws StorageError where one is lost, before any is moved. */
-function finish({ commit, moves }: Plan): void {
+/**
+ * Gives the files their names; what was done already is left out. Throws StorageError where one is lost or is not what the
+ * restore wrote, before any is moved.
+ */
+function finish(moves: readonly Move[], commit: string): void {
   const left = moves.filter(({ from }) => existsSync(from))
-  for (const move of moves) if (!left.includes(move)) checkInPlace(move)
+  for (const move of moves) {
+    if (!left.includes(move)) checkInPlace(move)
+    else if (!lstatSync(move.from).isFile() || sha256Of(move.from) !== move.sha256)
+      throw strangeNote(commit, `${move.from} is not what the restore wrote`)
+  }
   const checks = left.map(({ from, to }) => writtenInPlace(to, statSync(from)))
   for (const { from, to } of left) {
     for (const ending of ['-wal', '-shm', '-journal']) rmSync(to + ending, { force: true })
@@ -246,29 +321,34 @@ function checkInPlace({ from, to, sha256 }: Move): void {
   throw new StorageError(words)
 }
 
-/** Finishes a restore that has left a note, or takes back one that was not committed. Throws Busy while it is at work, StorageError. */
-export function finishRestore(path: string): void {
-  const note = restoreNote(path)
+/**
+ * Finishes a restore that was stopped, or takes back one that did not count yet. Throws Busy while it is at work,
+ * StorageError where it cannot be finished, or where a note is none of a restore.
+ * @returns what was done; null where there was nothing to do
+ */
+export function finishRestore(files: Files): string | null {
+  const { data } = files
+  const commit = restoreNote(data)
+  const notes = (): string[] => Object.values(files).map(restoreNote).filter(existsSync)
+  if (notes().length === 0) return null
   try {
-    const data = planIn(note).commit.slice(0, -restoreNote('').length)
     const lock = existsSync(data) ? locked(data) : null
     try {
       // Who had the place until now may have finished it, or left another.
-      const plan = planIn(note)
-      if (existsSync(plan.commit)) finish(plan)
-      else rmSync(note, { force: true })
+      if (existsSync(commit)) {
+        finish(movesIn(commit, files), commit)
+        return `the restore of ${data} that was stopped is finished now.`
+      }
+      for (const note of notes()) if (noteAt(note)) rmSync(note, { force: true })
+      return null
     } finally {
       lock?.close()
     }
   } catch (cause) {
     if (cause instanceof BandsError) throw cause
     // Another has finished it meanwhile.
-    if (!existsSync(note)) return
-    const words = `a restore of ${path} was stopped before its end, and cannot be finished: ${whyNot(path, cause)}`
+    if (notes().length === 0) return null
+    const words = `a restore of ${data} was stopped before its end, and cannot be finished: ${whyNot(data, cause)}`
     throw new StorageError(words, { cause })
   }
-}
-
-function planIn(note: string): Plan {
-  return JSON.parse(readFileSync(note, 'utf8')) as Plan
 }

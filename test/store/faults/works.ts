@@ -9,7 +9,6 @@ import { type SimulatedTicker, simulatedTickers } from '../../../src/simulate/si
 import { openSqliteAccounts } from '../../../src/store/sqlite/accounts.js'
 import { backUp, type Files, withArchive } from '../../../src/store/sqlite/backup.js'
 import { openSqlite } from '../../../src/store/sqlite/data.js'
-import { restoreNote } from '../../../src/store/sqlite/files.js'
 import { inspect } from '../../../src/store/sqlite/inspect.js'
 import { openSqliteTrials, openSqliteTrialsForReading } from '../../../src/store/sqlite/lists.js'
 import { finishRestore, restore } from '../../../src/store/sqlite/restore.js'
@@ -165,7 +164,7 @@ export interface Look {
 
 export async function look(folder: string): Promise<Look> {
   const files = filesIn(folder)
-  for (const path of Object.values(files)) if (existsSync(restoreNote(path))) finishRestore(path)
+  finishRestore(files)
   const found: unknown[] = []
   const wrong: string[] = []
   let unsettled = 0
