@@ -38,12 +38,11 @@ interface Drawn {
  * are possible every one is looked at, otherwise `draws`.
  *
  * Each mean net return, less that of all draws, is divided by its own Newey-West error, that of the days of the signals:
- * signals that come in volatile times vary more than days like others do, and means alone find an edge in 8 to 19 % of
- * martingales. p is the share of draws that are as high then, the strategy counted as one of them: (1 + draws as high) /
+ * signals that come in volatile times vary more than days like others do, and means alone find too much there. p is the share of draws that are as high then, the strategy counted as one of them: (1 + draws as high) /
  * (1 + draws) (Davison & Hinkley, "Bootstrap methods and their application", 1997).
  *
  * Entries that are drawn one by one come neither in clusters nor in several tickers at once, as events do, and vary less
- * by chance than a strategy does: on random walks 40 % of those p-values are below .05 of a dozen correlated tickers. Nor
+ * by chance than a strategy does: with correlated tickers their p is far too small. Nor
  * is the calendar year held fixed, because it holds the fall that led to a signal, too.
  */
 export function randomEntry(strategy: Strategy, trades: readonly Taken[], draws: number): Backtest['random_entry'] {

@@ -14,9 +14,8 @@ interface Estimate {
  * covariance matrix" (1987): autocovariances of num - ratio · den up to `lag` days, with falling (Bartlett) weights. For
  * windows of h bars `lag` is h - 1; lag 0 allows for different variances only.
  *
- * The normal distribution would take the standard error for known and find an edge in a tenth of what has none, where
- * events are few. `df` is what there is to know it by: one less than `effectiveBlocks` of `lag` + 1 days. null where one
- * block has all events, or without variance.
+ * The normal distribution would treat the standard error as known, and would find too much where events are few. `df` is
+ * one less than `effectiveBlocks` of `lag` + 1 days. null where one block has all events, or without variance.
  */
 export function neweyWest(num: Float64Array, den: Float64Array, lag: number): Estimate | null {
   return ratioOf(num, den, lag + 1, deviations => bartlett(deviations, lag))
@@ -60,8 +59,7 @@ export function clusterByBlock(num: Float64Array, den: Float64Array, block: numb
  * How many blocks of equal size say as much about a variance as those of `block` consecutive days do, whose events are as
  * many as they are: (Σ n²)² / Σ n⁴, the effective number of clusters whose events depend on each other in full (Carter,
  * Schnepel & Steigerwald, "Asymptotic behavior of a t-test robust to cluster heterogeneity", 2017). A fall of all tickers
- * fills one block with more events than others have, and counting it as one of many finds an edge in a tenth of what has
- * none. 0 without events.
+ * fills one block with more events than others have. A test that counts it as one of many finds too much. 0 without events.
  */
 export function effectiveBlocks(den: Float64Array, block: number): number {
   let [squares, fourths] = [0, 0]

@@ -6,6 +6,9 @@ export type Verdict = 'beats chance' | 'not told from chance' | 'worse than chan
 /** A p below this level is a finding. */
 export const LEVEL = 0.05
 
+/** Where to read how often a test is wrong. */
+export const CHECKED = 'Level and power of the tests: docs/how-the-tests-were-checked.md.'
+
 /**
  * @param p two-sided, after every correction that applies; null where no test was possible
  * @param difference the tested difference, as a fraction; only its sign counts

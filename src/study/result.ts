@@ -208,7 +208,7 @@ export interface Occurrence {
   mae: Record<string, number | null>
 }
 
-/** From this multiple of the deviation of any bar, a 5 % plain shift finds something in 9 to 14 % of data without an edge. */
+/** From this multiple of the deviation of any bar, a plain shift finds too much. */
 const VOLATILE = 4 / 3
 
 /** Whether returns after the events spread much wider than after any bar. The plain shift and the aftermath's p err there. */

@@ -163,7 +163,7 @@ const FEWEST_BLOCKS = 2
 /**
  * What a stationary bootstrap of a cell draws: blocks whose mean length is the horizon, or longer where Politis and White's
  * choice for what each day adds to the estimate, excess - diff · events, is. The ends of an interval lie further out the
- * fewer blocks of the horizon the events amount to: plain percentiles miss 0 in a tenth of random walks.
+ * fewer blocks of the horizon the events amount to: plain percentiles are too narrow.
  * @returns null where one of them has most of the events
  */
 export function blocksOf({ horizon, series: { events, excess }, diff }: Cell): { block: number; tail: number } | null {
@@ -176,8 +176,7 @@ export function blocksOf({ horizon, series: { events, excess }, diff }: Cell): {
 /**
  * 95 % of the difference by the BCa bootstrap (Efron 1987) of independent units: neither events whose windows overlap nor
  * tickers that move together are independent, so what is drawn are units of events that share no day with others. Its
- * ends are moved out as those above. Of units of very uneven size that is not enough: it still misses 0 in up to a tenth
- * of random walks. To leave it out there would be worse, because how events crowd together depends on what follows them.
+ * ends are moved out as those above. With units of very uneven size that is not enough: the interval stays too narrow. To leave it out there would be worse, because how events crowd together depends on what follows them.
  */
 function unitInterval({ horizon, series }: Cell, resampling: Resampling): Interval {
   const units = independentUnits(series, horizon)
@@ -200,12 +199,12 @@ type RandomEntry = StudyWindow['random_entry']
  * Draws the days on which units of events begin, without replacement among the days of the calendar. Events whose windows
  * overlap, and those of several tickers, move together: drawn one by one they would share fewer bars than the events do
  * and vary less by chance. Where no windows overlap this is the draw of single entries. Each mean, less that of all draws,
- * is divided by its own Newey-West error: events in volatile times vary more than draws do, and means alone find an edge
- * in 9 to 12 % of martingales with changing volatility. p is two-sided and counts the events as a draw (Davison & Hinkley
+ * is divided by its own Newey-West error: events in volatile times vary more than draws do, and means alone find too
+ * much there. p is two-sided and counts the events as a draw (Davison & Hinkley
  * 1997).
  *
  * The calendar year is not held fixed: it holds the fall that led to an event, too, so that on a random walk events
- * would beat entries of their own year (11 % of p-values below .05 for oversold RSI over 20 bars).
+ * would beat entries of their own year.
  */
 export function randomEntry(cell: Cell, draws: number, random: Random): RandomEntry {
   const units = independentUnits(cell.series, cell.horizon)

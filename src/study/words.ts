@@ -3,6 +3,7 @@ import { isCondition, lagInWords, TRUE, TRUTHS } from '../language/as-field.js'
 import { daysAt, rangeOf } from '../model/calendar.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { EventFilter } from '../params/studies.js'
+import { CHECKED } from '../statistics/verdict.js'
 import { ESTIMATION } from './abnormal.js'
 import { type Gravity, isVolatile, LEAST_UNITS, type StudyWindow, tooFewEvents, type Warning } from './result.js'
 import { lacksDividends, lostOf } from './signals.js'
@@ -106,7 +107,7 @@ const OF_WINDOWS: readonly OfWindows[] = [
     of: ({ window, intervals, n_independent }) =>
       n_independent < ENOUGH_FOR_BCA && intervals.some(({ method, low }) => method === 'bca' && low !== null) && window,
     says: list =>
-      `The events amount to fewer than ${ENOUGH_FOR_BCA} independent cases (${list}): BCa intervals of so few, and the ribbon of the path, are too narrow, and miss the truth up to one time in ten. The stationary bootstrap allows for it.`,
+      `The events amount to fewer than ${ENOUGH_FOR_BCA} independent cases (${list}): BCa intervals of so few, and the ribbon of the path, are too narrow. The stationary bootstrap allows for it.`,
     between: ', ',
   },
   {
@@ -133,7 +134,7 @@ function spreadsOf({ window, deviation, base }: StudyWindow): string {
 function leaning({ query: { filter, abnormal }, fromPrices }: Material): string | null {
   const { field } = filter
   if (abnormal === 'none' || !fromPrices) return null
-  return `${field} is made from prices: the estimation window of an event holds part of the fall or rise that led to it, so abnormal returns lean the other way, and their tests find an edge in random walks more often than one time in twenty, the more events the more often. Trust P.`
+  return `${field} is made from prices: the estimation window of an event holds part of the fall or rise that led to it, so abnormal returns lean the other way, and their tests find too much, the more events the more. Trust P.`
 }
 
 function severalLooks(windows: readonly StudyWindow[]): string | null {
@@ -264,7 +265,7 @@ export function assumptionsOf({ query, subjects, fromPrices }: Material): string
     RETURNS_ASSUMED,
     pricesLine(subjects),
     `Base: every bar of the same ${pooled ? 'tickers' : 'ticker'} and dates on which ${filter.field} has a band and whose window has elapsed${pooled ? '; each ticker counts in it as its events count' : ''}.`,
-    `P (Newey-West t): the mean excess per event of the calendar series over its Newey-West error, lag window - 1. Two-sided Student t; its degrees of freedom are the effective number of blocks of dates less one${pooled ? ', so a day on which many tickers have events counts as one' : ''} (Newey & West 1987, Carter, Schnepel & Steigerwald 2017).`,
+    `P (Newey-West t): the mean excess per event of the calendar series over its Newey-West error, lag window - 1. Two-sided Student t; its degrees of freedom are the effective number of blocks of dates less one${pooled ? ', so a day on which many tickers have events counts as one' : ''} (Newey & West 1987, Carter, Schnepel & Steigerwald 2017). ${CHECKED}`,
     `Plain shift (${shiftsText(query.reps)}): the returns are rotated against the events${pooled ? ', by the same number of days in all tickers' : ''}. It treats the days of the events like other days: in volatile times its p is too small.`,
     ...contextLine(filter.context),
     ...(fromPrices ? [leaningLine(filter.field)] : []),
@@ -275,7 +276,7 @@ export function assumptionsOf({ query, subjects, fromPrices }: Material): string
     ...modelLines(abnormal, benchmark),
     'Path: its ribbon is the 95 % interval of the mean over units of events whose windows share no day; of few of them it is too narrow.',
     "Independent cases (n_independent): share · (1 - share) / E² of the share of returns above 0, at most n. E is the Newey-West error of that share over the calendar. Its 95 % interval is Wilson's (1927) on this number of cases.",
-    'Aftermath: p asks whether the bands after the events are spread otherwise than after any bar, which in volatile times they are without any edge: up to one time in four.',
+    'Aftermath: p asks whether the bands after the events are spread otherwise than after any bar, which in volatile times they are without any edge.',
     `Nothing here allows for the ${query.horizons.length > 1 ? 'several windows' : 'other questions'} that were looked at; a sweep corrects for it.`,
     ...originAssumed(seed),
   ]
@@ -321,7 +322,7 @@ function modelLines(abnormal: Material['query']['abnormal'], benchmark: string |
   const { first, last } = ESTIMATION
   const model = abnormal === 'market' ? `market model on ${benchmark}` : 'mean-adjusted returns'
   return [
-    `Abnormal returns: ${model}, estimated on bars t-${first} to t-${last} of each event, summed up over the window. Kolari and Pynnonen's test takes all events; the others, which take events for independent, only the first of those that share days. Of what nothing follows, in bands that are not made from the direction of prices, they find something in one to five of a hundred.`,
+    `Abnormal returns: ${model}, estimated on bars t-${first} to t-${last} of each event, summed up over the window. Kolari and Pynnonen's test takes all events; the others, which take events for independent, only the first of those that share days. In bands that are not made from the direction of prices they are cautious.`,
     `Where a band is made from prices the estimation window holds part of the fall or rise that led to it, and abnormal returns lean the other way: trust P there.`,
   ]
 }

@@ -158,8 +158,8 @@ function noneTested(cells: number): string {
 const ENOUGH_BLOCKS = 20
 
 /**
- * Which of the tests of the best to believe where they do not find the same, and why. On martingales with changing
- * volatility both the reality check and SPA hold their level; they differ in what they can find.
+ * Which of the tests of the best to believe where they disagree, and why. Both hold their level; they differ in what they
+ * can find.
  * @param days of the timeline
  */
 export function disagreements({ block, reality_check, spa, deflated_sharpe }: BestOfMany, days: number): string[] {

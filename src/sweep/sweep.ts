@@ -3,7 +3,7 @@ import { type Range, rangeOf } from '../model/calendar.js'
 import { dateOf } from '../model/day.js'
 import type { SweepQuery } from '../params/studies.js'
 import { type PricedSource, type Trial, type Trials, vocabulariesOf, type Ways } from '../source.js'
-import { LEVEL } from '../statistics/verdict.js'
+import { CHECKED, LEVEL } from '../statistics/verdict.js'
 import { gravestFirst, LEAST_UNITS, tooFewEvents, type Warning } from '../study/result.js'
 import { DEFAULT_TEST } from '../study/tests.js'
 import { cellTrial, checkFamily } from '../study/trials.js'
@@ -134,8 +134,7 @@ function assumptionsOf(query: SweepQuery, tried: Sweep['tried']): string[] {
   ]
 }
 
-const CAUTION =
-  ' Where there is nothing to be found, corrections and the deflated Sharpe ratio find something in one or two sweeps of a hundred, reality check and SPA in three to five.'
+const CAUTION = ` Corrections and the deflated Sharpe ratio are cautious. ${CHECKED}`
 
 const VALIDATED = `Validation: cells are chosen by a corrected p below ${LEVEL} on the training part alone (the best one where there is none) and held in the direction that they went there; no window of training meets one that is checked.`
 

@@ -3,6 +3,7 @@ import type { Context, PoolQuery } from '../model/event.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import type { Source, Ways } from '../source.js'
 import { type CausedSpell, countOf, cumulativeIncidence, stepAt } from '../statistics/survival.js'
+import { CHECKED } from '../statistics/verdict.js'
 import type { ContextTests } from './by-context.js'
 import { type Change, type Dwell, dwell, Gathered, type Stay } from './dwell.js'
 import { type Answered, byVocabulary, ordersOf, type Scope, scopeOf, tickersInOrder } from './pool.js'
@@ -129,12 +130,12 @@ function figuresOf(
 
 function notesOf(tickers: readonly string[], isSplit: boolean): string[] {
   const split = [
-    'A transition counts in the context of its day, a stay in that of the day it began. The tests are chi-square tests, and each row and band is one of its own: of twenty, one finds something by luck. They take what follows each other for independent: that of which band follows finds something in one or two of ten that have nothing, that of lengths in one of twelve.',
+    `A transition counts in the context of its day, a stay in that of the day it began. The tests are chi-square tests, and each row and band is one of its own: of twenty, one finds something by luck. They treat consecutive periods as independent, and find too much. ${CHECKED}`,
     ...(tickers.length > 1 ? ['They take stays as independent; tickers that move together make p too small.'] : []),
   ]
   return [
     'The stay in force before the first event in range is left out: when it began is not known.',
-    'An active stay counts as one that lasts longer than its bars so far (right-censored); median and 90th percentile are Kaplan-Meier estimates. The interval of the median is a cautious one, because stays last whole bars; that of the share that lasts longer takes stays for independent, and misses up to one time in five.',
+    'An active stay counts as one that lasts longer than its bars so far (right-censored); median and 90th percentile are Kaplan-Meier estimates. The interval of the median is a cautious one, because stays last whole bars; that of the share that lasts longer takes stays for independent, and is too narrow.',
     ...(isSplit ? split : []),
   ]
 }

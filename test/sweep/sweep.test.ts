@@ -144,8 +144,8 @@ describe('a sweep', () => {
     const query = asked({ tickers: TICKERS, fields: ['macd_state'] })
     const said = async (adjust: 'bh' | 'none'): Promise<string> =>
       (await sweep(MARKET, { ...query, adjust })).assumptions.join()
-    expect(await said('bh')).toContain('find something in one or two sweeps of a hundred')
-    expect(await said('none')).not.toContain('sweeps of a hundred')
+    expect(await said('bh')).toContain('the deflated Sharpe ratio are cautious')
+    expect(await said('none')).not.toContain('are cautious')
   })
 
   it('gives the same bytes whatever the order of tickers, and another p by seed only where shifts are drawn', async () => {

@@ -25,12 +25,10 @@ const CONTEXT = { ticker: NAMES[0]!, field: 'trend_direction' }
 const DAILY: TransitionsQuery = { tickers: NAMES, field: 'rsi_zone', timeframe: 'daily' }
 
 describe('transitions', () => {
-  it('say how often the tests between contexts find something that is not there', async () => {
+  it('say that the tests between contexts find too much, and where it is shown', async () => {
     const { notes } = await transitionsOf(await local(), { ...DAILY, context: CONTEXT })
-    expect(notes.join()).toContain('takes stays for independent, and misses up to one time in five')
-    expect(notes.join()).toContain(
-      'finds something in one or two of ten that have nothing, that of lengths in one of twelve',
-    )
+    expect(notes.join()).toContain('takes stays for independent, and is too narrow')
+    expect(notes.join()).toContain('They treat consecutive periods as independent, and find too much. Level and power')
   })
 
   for (const timeframe of TIMEFRAME_NAMES) {

@@ -1,3 +1,0 @@
-import { provesLevelsOf } from './levels.js'
-
-provesLevelsOf('iid')
