@@ -116,9 +116,20 @@ abstract class Studies extends Questions {
     work: (market: PricedSource, ways: StudyWays & { trials: Trials | null }) => Promise<Found>,
   ): Promise<Found & OwnFields> {
     checkOptions('ways', ways, { step: checkFunction })
-    const { counted } = await import('./study/trials.js')
     const market = await this.#prices()
-    return this.stating(await counted(await this.#ledger(), trials => work(market, { ...ways, trials })))
+    return this.stating(await this.#counted(trials => work(market, { ...ways, trials })))
+  }
+
+  /** A server's events stand on no data here, so their tallies are not noted. */
+  protected logged<Found extends { warnings: string[] }>(
+    ask: (trials: Trials | null) => Promise<Found>,
+  ): Promise<Found> {
+    return this.isServer ? ask(null) : this.#counted(ask)
+  }
+
+  async #counted<Found extends { warnings: string[] }>(ask: (trials: Trials | null) => Promise<Found>): Promise<Found> {
+    const { counted } = await import('./trials.js')
+    return counted(await this.#ledger(), ask)
   }
 
   /** A refusal is not kept: another time there may be an answer. */
@@ -141,7 +152,10 @@ abstract class Studies extends Questions {
   /** Prices, and bands on them. */
   protected abstract market(): Promise<PricedSource>
 
-  /** Where looks are noted; null where they are not. */
+  /** Whether a server answers. */
+  protected abstract readonly isServer: boolean
+
+  /** Where trials are noted; null where they are not. */
   protected abstract trials(): Promise<Trials | null>
 
   /** The tier that is answered as; null: none, and everything that is loaded counts. */
@@ -169,6 +183,7 @@ export class RemoteClient extends Studies {
   readonly #remote: Remote
   readonly #bars: PricesChoice | undefined
   #prices: Opened | null = null
+  protected readonly isServer = true
   protected readonly tier = null
   protected readonly withholds = true
 
@@ -313,6 +328,7 @@ export class BandsClient extends Studies {
   readonly #local: Opened['local']
   readonly #bands: Opened['bands']
   readonly #opened: OpenedAs
+  protected readonly isServer = false
   protected readonly tier: Tier | null
   protected readonly withholds: boolean
 

@@ -298,8 +298,8 @@ export interface Trials {
    * are now, of the kind and of all kinds.
    */
   note(kind: TrialKind, trials: readonly Trial[]): Promise<{ ofKind: number; all: number }>
-  /** All of a kind, in the order in which they came. */
-  of(kind: TrialKind): Promise<readonly Trial[]>
+  /** All of a kind, in the order in which they came. @param since milliseconds since 1970: only those noted from then on */
+  of(kind: TrialKind, since?: number): Promise<readonly Trial[]>
   close(): Promise<void>
 }
 
@@ -328,6 +328,18 @@ export interface Trial {
   test: string | null
   /** Sharpe ratio per bar, of a strategy or of a cell's calendar-time portfolio; null where it has none. */
   sharpe: number | null
+  /** Absent where an older version noted the trial. */
+  asked?: TrialQuestion
+}
+
+/** The question that a trial belongs to: a study is one question with several windows. */
+export interface TrialQuestion {
+  /** Hex SHA-256 of the spec without the window, and of the data range. */
+  question: string
+  timeframe: Timeframe
+  /** Range of the data; null without bars. */
+  first: Day | null
+  last: Day | null
 }
 
 /**

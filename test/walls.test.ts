@@ -18,6 +18,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['language'],
   ['fields', 'store', 'feeds', 'statistics'],
   ['engine', 'params', 'tiers', 'simulate', 'threads'],
+  ['trials'],
   ['local', 'remote', 'tally', 'study'],
   ['load', 'screen', 'sweep'],
   ['backtest'],

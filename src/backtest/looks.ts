@@ -4,7 +4,7 @@ import type { RunOptions, Strategy } from '../params/strategy.js'
 import type { Trial, Trials } from '../source.js'
 import { variance } from '../statistics/moments.js'
 import { deflatedSharpe, type SharpeSample, sharpe } from '../statistics/sharpe.js'
-import { hashOf } from '../study/trials.js'
+import { hashOf } from '../trials.js'
 import type { Simulation } from './portfolio.js'
 import type { Backtest, LookedOn } from './result.js'
 import { returnsOf } from './statistics.js'
@@ -79,12 +79,14 @@ function tooFew({ family, n, ledger }: Pick<Backtest['trials'], 'family' | 'n' |
 export function trialOf({ strategy, days, sharpe }: Look, vocabularies: Vocabularies = new Map()): Trial {
   const [first, last] = [days[0], days.at(-1)]
   const range = first === undefined || last === undefined ? null : [formatDay(first), formatDay(last)]
+  const hash = hashOf({ kind: 'strategy', ...tradingRules(strategy, vocabularies), range })
   return {
-    hash: hashOf({ kind: 'strategy', ...tradingRules(strategy, vocabularies), range }),
+    hash,
     spec: `${inWords(strategy)}; ${range === null ? 'no bars' : range.join(' to ')}`,
     p: null,
     test: null,
     sharpe,
+    asked: { question: hash, timeframe: strategy.timeframe, first: first ?? null, last: last ?? null },
   }
 }
 

@@ -12,7 +12,7 @@ import {
   type Strategy,
 } from '../params/strategy.js'
 import type { WalkForward } from '../params/studies.js'
-import { filterWords, tickerWords } from '../study/words.js'
+import { filterWords, tickerWords } from '../trials.js'
 
 /**
  * A strategy in one line, with all that it was given beyond what holds anyway:

@@ -36,7 +36,7 @@ export async function withTrials<Found extends { warnings: string[] }>(
   context: Context,
   ask: (trials: Trials | null) => Promise<Found>,
 ): Promise<Found> {
-  const { counted } = await import('../study/trials.js')
+  const { counted } = await import('../trials.js')
   const { openTrials } = await import('../open.js')
   const trials = await openTrials(context.choice).catch(async error => {
     if (!(error instanceof StorageError || error instanceof Busy)) throw error
@@ -50,13 +50,13 @@ export async function withTrials<Found extends { warnings: string[] }>(
  * Trials of some kinds, oldest first; `none` where no ledger was made yet, null while the sample answers. Throws
  * StorageError for a ledger it cannot read.
  */
-export async function ledger(context: Context, kinds: readonly TrialKind[]): Promise<Ledger> {
+export async function ledger(context: Context, kinds: readonly TrialKind[], since?: number): Promise<Ledger> {
   const { openTrialsForReading } = await import('../open.js')
   const trials = await openTrialsForReading(context.choice)
   if (trials === null || trials === 'none') return trials
   context.closing(trials)
   const found: NotedTrial[] = []
-  for (const kind of kinds) for (const trial of await trials.of(kind)) found.push({ kind, ...trial })
+  for (const kind of kinds) for (const trial of await trials.of(kind, since)) found.push({ kind, ...trial })
   return found
 }
 

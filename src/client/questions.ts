@@ -25,12 +25,14 @@ import {
   type TransitionsParams,
 } from '../params/questions.js'
 import { type ParamsOf, readParams } from '../params/row.js'
+import { type Family, LOG } from '../params/studies.js'
 import { fieldRead, textOf, wordValue } from '../params/values.js'
-import { eventHistory, fieldsFor, type Source } from '../source.js'
+import { eventHistory, fieldsFor, type Source, type Trials } from '../source.js'
 import { type Now, now } from '../tally/now.js'
 import { type PoolEvents, poolEvents } from '../tally/pool.js'
-import { TALLY_GROUPINGS, type Tally, type TallyGrouping, tally } from '../tally/tally.js'
+import { type Tally, tally } from '../tally/tally.js'
 import { type Transitions, transitionsOf } from '../tally/transitions.js'
+import { TALLY_GROUPINGS, type TallyGrouping } from '../tally/trials.js'
 
 /** What must be said of an answer and has no place in it: why it is empty, in sentences; usually none. */
 export interface Noted extends OwnFields {
@@ -88,13 +90,26 @@ export abstract class Questions {
     return this.stating({ ...history, notes: history.events.length > 0 ? [] : await this.#whyNone(query) })
   }
 
-  /** How often each performance followed, and what a database knows of returns, beside what usually follows; by band unless one is given. */
-  async tally(params: PoolParams & { by?: TallyGrouping }): Promise<Tally & Noted> {
-    const { by, ...others } = objectOf('params', params)
+  /**
+   * How often each performance followed, compared with any bar, with the returns where prices are known; by band unless one
+   * is given. The trial log of a database counts its windows.
+   */
+  async tally(params: PoolParams & { by?: TallyGrouping; family?: Family }): Promise<Tally & Noted> {
+    const { by, family, ...others } = objectOf('params', params)
     const pool = parsePool(others, this.known)
-    const grouped = by === undefined ? pool : { ...pool, by: wordValue('by', textOf('by', by), TALLY_GROUPINGS) }
-    return this.stating(await this.#noted(pool, await tally(this.#bands, grouped)))
+    const query = {
+      ...pool,
+      ...(by !== undefined && { by: wordValue('by', textOf('by', by), TALLY_GROUPINGS) }),
+      ...readParams(LOG, family === undefined ? {} : { family }),
+    }
+    const found = await this.logged(trials => tally(this.#bands, query, { trials }))
+    return this.stating(await this.#noted(pool, found))
   }
+
+  /** Asks with the trial log; with null where there is none. */
+  protected abstract logged<Found extends { warnings: string[] }>(
+    ask: (trials: Trials | null) => Promise<Found>,
+  ): Promise<Found>
 
   /** Which band follows which, and how long each lasts, in bars; with a context also by the band that it was in. */
   async transitions(params: TransitionsParams): Promise<Transitions & Noted> {

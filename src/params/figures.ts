@@ -1,8 +1,8 @@
 import { InvalidParameter, invalid } from '../errors.js'
-import { formatDay } from '../model/day.js'
+import { formatDay, parseDay } from '../model/day.js'
 import { DAY, FIELD, integerOf, listSchema } from './kinds.js'
 import { ALONE, type Kind, type Scope, type Text, type Texts } from './row.js'
-import { flagValue, integerValue, listValue, refuse } from './values.js'
+import { flagValue, integerValue, listValue, refuse, textOf } from './values.js'
 
 /** The kinds of value that studies, backtests and sweeps need beside those of a question of events. */
 
@@ -19,6 +19,25 @@ export const LAG: Kind<0 | 1, Text> = {
 
 const LAG_WHY =
   ': a context is as of its bar on the date of the event, or of the one before; conditions look further back without a context, those of a strategy file by its lag'
+
+/** A day of the calendar, or the present one by this machine's clock: the time of its first moment here. */
+export const MOMENT: Kind<{ day: string; time: number }, string> = {
+  schema: { anyOf: [{ type: 'string', format: 'date' }, { enum: ['today'] }] },
+  takes: 'DATE',
+  parse: (param, written) => {
+    const text = textOf(param, written)
+    const now = new Date()
+    const today = [now.getFullYear(), now.getMonth(), now.getDate()] as const
+    const [, ...parts] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? []
+    const [year, month, date] = parts.map(Number)
+    if (text !== 'today' && parseDay(text) === null)
+      return refuse(param, text, 'today, or a calendar date as YYYY-MM-DD')
+    const time = text === 'today' ? new Date(...today) : new Date(year!, month! - 1, date!)
+    const padded = (value: number): string => String(value).padStart(2, '0')
+    const day = `${time.getFullYear()}-${padded(time.getMonth() + 1)}-${padded(time.getDate())}`
+    return { day, time: time.getTime() }
+  },
+}
 
 /** A day that stays text. */
 export const DATE: Kind<string, string> = {

@@ -34,6 +34,14 @@ const ADJUSTMENTS: readonly Adjustment[] = ['bh', 'by', 'holm', 'none']
 export type Family = 'run' | 'ledger'
 export const FAMILY = oneOf<Family>(['run', 'ledger'], 'WHAT')
 
+/** Which trials a result is corrected for. */
+export const LOG = {
+  family: open(
+    FAMILY,
+    'correct the headline for every question of the trial log (ledger, the default), or for this one only (run)',
+  ),
+} as const satisfies Table
+
 const MOST_BARS = 1000
 export const MOST_DRAWS = 1_000_000
 export const DEFAULT_REPS = 999
@@ -142,6 +150,7 @@ const MEASURES = {
   reps: given(REPS, DEFAULT_REPS, 'draws of the plain shift and of random entry (--wide), or all'),
   resamples: given(integerOf(99, MOST_DRAWS), 1999, 'draws of every bootstrap'),
   seed: SEED,
+  ...LOG,
   naive: given(FLAG, false, 'add the t test that takes overlapping windows for independent, as a warning'),
   hansen_hodrick: given(FLAG, false, 'add the Hansen-Hodrick t'),
 } as const satisfies Table

@@ -5,6 +5,7 @@ import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../model/facts.js'
 import type { PulledTicker } from '../remote/beside.js'
 import type { Trial, TrialKind } from '../source.js'
 import { UNDERIVED } from '../store/store.js'
+import { questionsOf } from '../trials.js'
 import {
   type Column,
   column,
@@ -239,19 +240,33 @@ export type NotedTrial = Trial & { kind: TrialKind }
 /** Trials of some kinds, oldest first; `none` where no ledger was made yet, null while the sample answers. */
 export type Ledger = readonly NotedTrial[] | 'none' | null
 
-/** What the ledger of trials holds: people see the newest of it. */
-export function describeTrials(found: Ledger, kinds: readonly TrialKind[], limit: number): Described {
+interface TrialsShown {
+  kinds: readonly TrialKind[]
+  /** How many of each kind people see. */
+  limit: number
+  /** The day from which on they were first tried; null: any. */
+  since: string | null
+}
+
+/** The trial log: people see the newest of it. */
+export function describeTrials(found: Ledger, { kinds, limit, since }: TrialsShown): Described {
   const trials = found === 'none' || found === null ? [] : found
   const all: Readonly<Record<TrialKind, NotedTrial[]>> = {
     cell: trials.filter(({ kind }) => kind === 'cell'),
     strategy: trials.filter(({ kind }) => kind === 'strategy'),
   }
   const [cells, looks] = [all.cell.length, all.strategy.length]
-  const counted = { cell: count(cells, 'cell'), strategy: strategies(looks) }
+  const questions = questionsOf(all.cell)
+  const counted = {
+    cell: `${count(questions, 'question')} (${count(cells, 'window')})`,
+    strategy: strategies(looks),
+  }
   const isCut = kinds.some(kind => all[kind].length > limit)
   return {
     document: {
       schema: 'bands.trials/1',
+      since,
+      questions,
       cells,
       strategies: looks,
       trials: trials.map(({ kind, hash, spec, p, test, sharpe }) => ({ kind, hash, spec, p, test, sharpe })),
@@ -260,7 +275,10 @@ export function describeTrials(found: Ledger, kinds: readonly TrialKind[], limit
     rows: trials,
     paragraphs: [
       {
-        heading: [`looked at: ${kinds.map(kind => counted[kind]).join(', ')}`],
+        heading: [
+          `tried: ${kinds.map(kind => counted[kind]).join(', ')}`,
+          ...(since === null ? [] : [`since ${since}`]),
+        ],
         parts: [{ notes: ledgerNotes(found, isCut ? limit : null) }],
       },
       ...kinds
@@ -272,10 +290,10 @@ export function describeTrials(found: Ledger, kinds: readonly TrialKind[], limit
 
 /** @param limit null: all are shown */
 function ledgerNotes(found: Ledger, limit: number | null): string[] {
-  const noted = 'bands study, backtest and sweep note what they look at.'
+  const noted = 'bands study, tally, sweep and backtest note what they try.'
   if (found === null) return ['Nothing is noted of the bundled sample.']
-  if (found === 'none') return [`There is no ledger beside this database yet: ${noted}`]
-  if (found.length === 0) return [`No such look is noted in the ledger yet: ${noted}`]
+  if (found === 'none') return [`This database has no trial log yet: ${noted}`]
+  if (found.length === 0) return [`The trial log has no such trial: ${noted}`]
   return limit === null ? [] : [`The newest ${whole(limit)} of each kind; --limit N shows more, --json has all.`]
 }
 

@@ -23,7 +23,7 @@ import {
   tablePart,
 } from './description.js'
 import { count, either, listed, share, shareText, whole } from './numbers.js'
-import { asOfText, omittedNotes, oneTicker, readingSection, SIGNS, stateText, whoText } from './words.js'
+import { asOfText, logText, omittedNotes, oneTicker, readingSection, SIGNS, stateText, whoText } from './words.js'
 
 /** What followed, counted: two tables, and for machines a row for every group and window. */
 export function describeTally(found: Tally): Described {
@@ -234,11 +234,12 @@ function figureColumns(
 }
 
 /** What the figures must be read with; of many groups only what holds for all. */
-function notesOf({ groups, warnings, events }: Tally): string[] {
+function notesOf({ groups, warnings, events, log }: Tally): string[] {
   const few = groups.filter(group => group.warnings.length > 0).length
   return compact([
     ...(groups.length === 1 ? groups[0]!.warnings : []),
     ...warnings,
+    logText(log, null),
     groups.length > 1 &&
       few > 0 &&
       `${count(few, 'group')} of ${groups.length} must be read with care (few or overlapping windows): --json says which.`,

@@ -3,6 +3,7 @@ import { isCondition, lagInWords, TRUE, TRUTHS } from '../language/as-field.js'
 import type { SourceRange } from '../local/status.js'
 import type { Omitted } from '../source.js'
 import type { EventStudy, Sampling } from '../study/result.js'
+import type { LogStanding } from '../trials.js'
 import { compact, type Fact, type Section } from './description.js'
 import { count, probability, ratio, whole } from './numbers.js'
 
@@ -30,6 +31,20 @@ export function bySpelling(a: string, b: string): number {
 /** `Sharpe ratio: .5.` of what may end with a full stop already. */
 export function stopped(text: string): string {
   return text.endsWith('.') ? text : `${text}.`
+}
+
+/**
+ * What the trial log adds to a headline, from the second question on; null before.
+ * @param q of the headline over the log; null where it has no p
+ */
+export function logText(log: LogStanding | null, q: number | null): string | null {
+  if (log === null || log.questions < 2) return null
+  const { family, questions, windows, expected } = log
+  const one = `One of ${whole(questions)} questions`
+  if (family === 'run') return `${one} asked of these data; the others are not counted (--family run).`
+  const lucky = expected < 1.5 ? 'about 1 has' : `about ${whole(Math.round(expected))} have`
+  const over = q === null ? '' : `; over all of them q ${probability(q)}`
+  return `${one} (${whole(windows)} windows) asked of these data: by luck ${lucky} p < .05${over}.`
 }
 
 /** How many strategies or cells were tried in a run, and ever. @param told how many the ledger of trials knows, in words */

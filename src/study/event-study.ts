@@ -4,13 +4,20 @@ import { dateOf, formatDay } from '../model/day.js'
 import { STABILITIES, UNDEFINED } from '../model/series.js'
 import { windowName } from '../model/terms.js'
 import type { StudyQuery } from '../params/studies.js'
-import { fieldOf, type PricedSource, type Step, tickerBars, type Ways } from '../source.js'
+import { fieldOf, type PricedSource, type Step, type Trial, tickerBars, type Ways } from '../source.js'
 import { inOrder, shared } from '../threads.js'
+import { type CellSpec, cellTrial, noteAndCompare, type Standing } from '../trials.js'
 import { modelledEvents } from './abnormal.js'
-import { type EventStudy, gravestFirst, type Occurrence, type PathPoint, samplingOf } from './result.js'
+import {
+  type EventStudy,
+  gravestFirst,
+  type Occurrence,
+  type PathPoint,
+  type StudyWindow,
+  samplingOf,
+} from './result.js'
 import { forwardReturns } from './signals.js'
 import { extremesAfter, type Subject, subjectsOf } from './subject.js'
-import { type CellSpec, cellTrial } from './trials.js'
 import { type Cell, type Material, type StudyPart, studyPart } from './window.js'
 import { assumptionsOf, hintsOf, warningsOf } from './words.js'
 
@@ -28,12 +35,13 @@ export async function eventStudy(source: PricedSource, query: StudyQuery, ways: 
   const { path, cells } = await partsOf(material, step, source.threads)
   const windows = cells.map(({ window }) => window)
   const range = rangeOf(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
-  const looks = cells.map(cell => trialOf(query, range, cell))
-  const noted = await trials?.note('cell', looks)
+  const own = cells.map(cell => trialOf(query, range, cell))
+  const noted = await noteAndCompare(trials, 'cell', own, query.family ?? 'ledger')
   const found: EventStudy = {
     ...headOf(material, range),
     trials: { run: windows.length, ledger: noted?.ofKind ?? null },
-    windows,
+    log: noted?.log ?? null,
+    windows: windows.map((window, i) => inLog(window, own[i]!, noted)),
     path,
     occurrences: [],
     assumptions: assumptionsOf(material),
@@ -41,6 +49,13 @@ export async function eventStudy(source: PricedSource, query: StudyQuery, ways: 
     hints: hintsOf(material),
   }
   return withOccurrences(found, () => occurrencesOf(subjects, query.horizons))
+}
+
+function inLog(window: StudyWindow, { hash }: Trial, noted: Standing | null): StudyWindow {
+  const log_q = noted?.q.get(hash) ?? null
+  if (log_q !== null) return { ...window, log_q }
+  const why = noted === null ? 'there is no trial log' : 'the window has no p'
+  return { ...window, reasons: { ...window.reasons, log_q: why } }
 }
 
 /** Makes them when they are asked for: of a market they are hundreds of thousands, none of which a table shows. */

@@ -1,5 +1,6 @@
 import type { Stability } from '../model/series.js'
 import type { Abnormal, EventFilter, StudyQuery } from '../params/studies.js'
+import type { LogStanding } from '../trials.js'
 
 /** `bands study`: what followed the events, against what follows anyway. Returns are fractions, dates YYYY-MM-DD. */
 export interface EventStudy extends EventFilter, Sampling {
@@ -17,6 +18,8 @@ export interface EventStudy extends EventFilter, Sampling {
   events: number
   /** Cells looked at now, and all that the ledger knows; null without one. */
   trials: { run: number; ledger: number | null }
+  /** Null without a trial log. */
+  log: LogStanding | null
   windows: StudyWindow[]
   path: PathPoint[]
   occurrences: Occurrence[]
@@ -100,6 +103,8 @@ export interface StudyWindow {
   lift: number | null
   /** 95 % intervals of the difference. */
   intervals: Interval[]
+  /** The p of the first test, corrected for every window of the trial log that shares these dates; null without a log. */
+  log_q: number | null
   /** The first is the default; all two-sided, of the difference against 0. */
   tests: TestResult[]
   /** Entries at random dates in the same tickers, drawn together where windows overlap. */

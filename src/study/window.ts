@@ -72,6 +72,7 @@ function studyWindow(material: Material, horizon: number): { window: StudyWindow
     base,
     context_base: contextBase(subjects, members, figures.mean),
     intervals: intervalsOf(cell, query, few),
+    log_q: null,
     tests: testsOf(cell, held, query, few),
     random_entry: randomEntries(cell, query, few),
     other_bands: otherBands(material.subjects, horizon, query.filter.bands),

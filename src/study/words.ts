@@ -1,5 +1,4 @@
 import { whole } from '../errors.js'
-import { isCondition, lagInWords, TRUE, TRUTHS } from '../language/as-field.js'
 import { daysAt, rangeOf } from '../model/calendar.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { EventFilter } from '../params/studies.js'
@@ -325,43 +324,6 @@ function modelLines(abnormal: Material['query']['abnormal'], benchmark: string |
     `Abnormal returns: ${model}, estimated on bars t-${first} to t-${last} of each event, summed up over the window. Kolari and Pynnonen's test takes all events; the others, which take events for independent, only the first of those that share days. In bands that are not made from the direction of prices they are cautious.`,
     `Where a band is made from prices the estimation window holds part of the fall or rise that led to it, and abnormal returns lean the other way: trust P there.`,
   ]
-}
-
-/** What a filter asks of an event, part by part: `rsi_zone = oversold`, `while GSPC trend_direction = downtrend`. */
-export function filterWords({
-  field,
-  bands,
-  prev_bands,
-  stability,
-  max_flips,
-  context,
-  when,
-  lag,
-}: EventFilter): string[] {
-  return [
-    isCondition(field) && bands?.join() === TRUTHS[TRUE] ? field : `${field} = ${anyOf(bands)}`,
-    ...(prev_bands === null ? [] : [`from ${anyOf(prev_bands)}`]),
-    ...(stability === null ? [] : [`stability ${anyOf(stability)}`]),
-    ...(max_flips === null ? [] : [`at most ${max_flips} flips`]),
-    ...(context === null
-      ? []
-      : [`while ${context.ticker} ${context.field} = ${anyOf(context.bands)}${lagWords(context)}`]),
-    ...(when === undefined ? [] : [`when ${when}`]),
-    ...lagInWords(lag),
-  ]
-}
-
-/** Names, ascending, of a few tickers; of more how many they are. */
-export function tickerWords(tickers: readonly string[]): string {
-  return tickers.length <= 3 ? tickers.toSorted().join(', ') : `${tickers.length} tickers`
-}
-
-function anyOf(values: readonly string[] | null): string {
-  return values?.join(', ') ?? 'any'
-}
-
-function lagWords({ lag }: NonNullable<EventFilter['context']>): string {
-  return lag === 1 ? ' a bar before' : ''
 }
 
 /** A probability in three decimals: `.042`, `<.001`. */

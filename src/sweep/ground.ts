@@ -10,7 +10,7 @@ import { type BarRange, cpcv, type Fold, kFolds, purge, rollingFolds } from '../
 import { Random } from '../statistics/random.js'
 import { type MemberBars, memberBars, placesAmong } from '../study/cell.js'
 import { contextOn, eligibleBars, forwardReturns, MarketColumns, signalsIn } from '../study/signals.js'
-import { filterWords } from '../study/words.js'
+import { filterWords } from '../trials.js'
 import type { KnownSweep, SweepValidation } from './result.js'
 
 /** One ticker's bars of one field and horizon on which the window has elapsed. */

@@ -6,8 +6,8 @@ import { type PricedSource, type Trial, type Trials, vocabulariesOf, type Ways }
 import { CHECKED, LEVEL } from '../statistics/verdict.js'
 import { gravestFirst, LEAST_UNITS, tooFewEvents, type Warning } from '../study/result.js'
 import { DEFAULT_TEST } from '../study/tests.js'
-import { cellTrial, checkFamily } from '../study/trials.js'
 import { originAssumed, RETURNS_ASSUMED } from '../study/words.js'
+import { cellTrial, checkFamily } from '../trials.js'
 import { Contest, disagreements, type Found, sweepCell } from './best.js'
 import {
   type Book,

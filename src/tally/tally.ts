@@ -5,9 +5,11 @@ import type { Baseline, PoolQuery } from '../model/event.js'
 import type { History, WindowOutcomes } from '../model/history.js'
 import { grouped, PERFORMANCES, type Performance, STABILITIES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
+import type { Family } from '../params/studies.js'
 import type { HistoriesQuery, Source, Ways } from '../source.js'
 import { overlap } from '../statistics/counts.js'
 import { type ShareInterval, type ShareMember, shareInterval } from '../statistics/shares.js'
+import { type LogStanding, noteAndCompare } from '../trials.js'
 import {
   type Base,
   type BaseShare,
@@ -35,11 +37,14 @@ import {
   scopeOf,
   tickersInOrder,
 } from './pool.js'
+import { type TallyGrouping, trialsOf } from './trials.js'
 
 /** Which events of which tickers to count; each ticker counts once, whatever the order. */
 export interface TallyQuery extends PoolQuery {
   /** Without it and without a band: by band. */
   by?: TallyGrouping
+  /** `run`: the headline leaves the trial log out. */
+  family?: Family
 }
 
 /** How often each performance band followed, and the raw returns, beside what usually follows. Returns are fractions. */
@@ -49,6 +54,8 @@ export interface Tally extends PoolAsked, Scope {
   /** Of all groups together. */
   events: number
   groups: TallyGroup[]
+  /** Null without a trial log. */
+  log: LogStanding | null
   /** What the whole must be read with, in sentences. */
   warnings: string[]
 }
@@ -67,8 +74,8 @@ export interface TallyGroup {
  * number of events there. Throws TierRestricted where aftermath is above the tier, NotFound for a ticker that is not
  * there, InvalidParameter for no ticker or a grouping by a context that is not given.
  */
-export async function tally(source: Source, query: TallyQuery, { step }: Ways = {}): Promise<Tally> {
-  const { tickers, by: asked, ...filter } = query
+export async function tally(source: Source, query: TallyQuery, { step, trials = null }: Ways = {}): Promise<Tally> {
+  const { tickers, by: asked, family = 'ledger', ...filter } = query
   const names = tickersInOrder(tickers, 'a tally needs')
   if (asked === 'context' && filter.context === undefined) {
     const context = listed(['context_ticker', 'context_field'])
@@ -94,6 +101,8 @@ export async function tally(source: Source, query: TallyQuery, { step }: Ways = 
     const events = members.reduce((sum, { rows }) => sum + rows.length, 0)
     return { group: value, events, windows, warnings: groupWarnings(events, windows) }
   })
+  const windowTrials = trialsOf(found.map(withBases(by, sources)), { ...query, tickers: names }, by)
+  const noted = await noteAndCompare(trials, 'cell', windowTrials, family)
   return {
     schema: 'bands.tally/2',
     ...askedOf(names, filter),
@@ -101,13 +110,18 @@ export async function tally(source: Source, query: TallyQuery, { step }: Ways = 
     ...scopeOf(sources, filter),
     events: groups.reduce((sum, group) => sum + group.events, 0),
     groups,
+    log: noted?.log ?? null,
     warnings: tallyWarnings(sources),
   }
 }
 
-/** What events can be split by. */
-export const TALLY_GROUPINGS = ['band', 'prev_band', 'stability', 'year', 'context', 'ticker'] as const
-export type TallyGrouping = (typeof TALLY_GROUPINGS)[number]
+/** A group with the bases that tell its range of data: those of all tickers, unless it is one ticker's. */
+function withBases(by: TallyGrouping | null, sources: readonly TickerSource[]) {
+  return ({ value, members }: Group) => {
+    const some = by === 'ticker' ? members.map(({ source }) => source) : sources
+    return { value, bases: some.flatMap(({ base }) => base ?? []) }
+  }
+}
 
 /** The events of one value, ticker by ticker. */
 interface Group {

@@ -307,7 +307,7 @@ describe('bands trials', () => {
     cpSync(folder.file('bands.db'), folder.file('new.db'))
     const asked = await ask('trials', { env: { BANDS_DB: folder.file('new.db') } })
     expect(asked.code).toBe(0)
-    expect(asked.out).toContain('There is no ledger beside this database yet')
+    expect(asked.out).toContain('This database has no trial log yet')
     expect(existsSync(folder.file('new.trials.db'))).toBe(false)
   })
 
@@ -320,7 +320,7 @@ describe('bands trials', () => {
     )
     await trials.close()
     const shown = await table('trials --kind strategy', 200)
-    expect(shown).toMatch(/^looked at: \d+ strategies$/m)
+    expect(shown).toMatch(/^tried: \d+ strategies$/m)
     expect(shown).toMatch(/^SHARPE A BAR +STRATEGY$/m)
     expect(shown).toContain('hold 20; 6 bp a side; AAPL;')
     for (const begin of ['aaaaaaa', 'bbbbbbb']) expect(shown).toContain(`of 4 tickers; #${begin}`)
@@ -333,6 +333,44 @@ describe('bands trials', () => {
     const cells = (await json<{ cells: number }>('trials')).cells
     expect(await table(`trials --limit ${cells}`, 200)).not.toContain('The newest')
     expect(await table(`trials --limit ${cells - 1}`, 200)).toContain(`The newest ${cells - 1} of each kind`)
+  })
+
+  test('since a day counts its questions: a tally and a study of one are one', async () => {
+    const since = async (day: string) =>
+      json<{ since: string; questions: number; cells: number; trials: unknown[] }>(`trials --since ${day}`)
+    const before = await since('today')
+    await ask('tally GSPC ma_alignment --band aligned_bearish')
+    const tallied = await since('today')
+    expect([tallied.questions - before.questions, tallied.cells - before.cells]).toEqual([1, 5])
+    await ask(`study GSPC ma_alignment --band aligned_bearish ${FAST}`)
+    expect((await since('today')).cells).toBe(tallied.cells)
+    expect(await since(tallied.since)).toEqual(await since('today'))
+    expect(await since('2999-01-01')).toMatchObject({ questions: 0, cells: 0, strategies: 0, trials: [] })
+    expect(await table('trials --since today')).toMatch(
+      /^tried: \d+ questions \(\d+ windows\), \d+ strateg\w+ +since \d{4}-\d\d-\d\d$/m,
+    )
+    expect((await ask('trials --since yesterday')).err).toContain('today, or a calendar date as YYYY-MM-DD')
+  })
+
+  test('reach the headline of a tally from the second question on, unless they are not counted', async () => {
+    const line = 'tally GSPC ma_alignment --band aligned_bullish'
+    const home = { env: { BANDS_DB: folder.file('logged.db') } }
+    cpSync(folder.file('bands.db'), folder.file('logged.db'))
+    const text = async (typed: string): Promise<string> => (await ask(typed, home)).out.replace(/\s+/g, ' ')
+    expect(await text(line)).not.toContain('asked of these data')
+    const other = line.replace('bullish', 'bearish')
+    expect(await text(other)).toContain(
+      'One of 2 questions (10 windows) asked of these data: by luck about 1 has p < .05',
+    )
+    expect(await text(`${other} --family run`)).toContain(
+      'One of 2 questions asked of these data; the others are not counted (--family run).',
+    )
+    expect((await json<{ log: unknown }>(other, home)).log).toEqual({
+      family: 'ledger',
+      questions: 2,
+      windows: 10,
+      expected: 0.5,
+    })
   })
 
   test('are not kept of the sample', async () => {

@@ -75,6 +75,18 @@ describe('the trial ledger', () => {
     expect(await trials.of('cell')).toEqual([trial(1, { p: 0.7 })])
   })
 
+  it('knows the question of each trial, of one noted before as soon as it is asked again, and those since a moment', async () => {
+    const asked = { question: 'q', timeframe: 'weekly', first: 10, last: null } as const
+    let now = 1_000
+    const trials = ledgerIn(temporaryFolder(), () => now)
+    await trials.note('cell', [trial(1), trial(2, { asked })])
+    expect(await trials.of('cell')).toEqual([trial(1), trial(2, { asked })])
+    now = 2_000
+    await trials.note('cell', [trial(1, { p: null, test: null, asked }), trial(3)])
+    expect(await trials.of('cell')).toEqual([trial(1, { asked }), trial(2, { asked }), trial(3)])
+    expect(await trials.of('cell', 1_001)).toEqual([trial(3)])
+  })
+
   it('keeps when each was first seen', async () => {
     const folder = temporaryFolder()
     let now = 1_000

@@ -6,6 +6,7 @@ import { type Day, formatDay } from '../../model/day.js'
 import { FACT_KINDS } from '../../model/facts.js'
 import { databasePath } from '../../open/where.js'
 import { forceUnlock, openLists, openListsForReading, statusOf, verifyBeside } from '../../open.js'
+import { MOMENT } from '../../params/figures.js'
 import { DAY, integerOf, oneOf } from '../../params/kinds.js'
 import { open, given as optional, optionsOf } from '../../params/row.js'
 import { tickerValue } from '../../params/values.js'
@@ -228,20 +229,21 @@ const KINDS = ['cell', 'strategy'] as const satisfies readonly TrialKind[]
 
 const TRIALS = {
   kind: open(oneOf(KINDS, 'WHAT'), `only ${KINDS.join(' or ')}`),
+  since: open(MOMENT, 'only what was first tried on that day or later: today, or a date'),
   limit: optional(integerOf(1, 1_000_000), 20, 'how many of the newest'),
 }
 
 const trials: Command = {
   options: optionsOf(TRIALS),
-  examples: ['bands trials', 'bands trials --kind strategy --json'],
+  examples: ['bands trials', 'bands trials --since today', 'bands trials --kind strategy --json'],
   notes: [
-    'A cell is a band of a field over a window (study, sweep), a strategy is what backtest trades. Every distinct one that was looked at is noted once, with the range of the data, in a file beside the database. So many looks are what a best result has to be deflated by (--family ledger). Nothing is noted of the bundled sample.',
+    'A question is a band of a field (study, tally, sweep) with its windows; a strategy is what backtest trades. Each distinct one is noted once, with the range of the data, in a file next to the database. From the second question on, headlines count all of them (--family run: not). Nothing is noted of the bundled sample.',
   ],
   async run(context, given) {
-    const { kind, limit } = given.read(TRIALS)
+    const { kind, limit, since } = given.read(TRIALS)
     const kinds = kind === undefined ? KINDS : [kind]
-    const found = await ledger(context, kinds)
-    await context.show(describeTrials(found, kinds, limit))
+    const found = await ledger(context, kinds, since?.time)
+    await context.show(describeTrials(found, { kinds, limit, since: since?.day ?? null }))
   },
 }
 

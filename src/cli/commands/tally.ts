@@ -3,15 +3,17 @@ import { formatDay, parseDay } from '../../model/day.js'
 import { oneOf } from '../../params/kinds.js'
 import { FILTERS, NOW, parseTransitions } from '../../params/questions.js'
 import { open, optionsOf } from '../../params/row.js'
+import { LOG } from '../../params/studies.js'
 import { fieldValue, timeframeValue } from '../../params/values.js'
 import { WHEN } from '../../params/when.js'
 import { count } from '../../present/numbers.js'
 import { describeNow, describeTally } from '../../present/tally.js'
 import { describeTransitions } from '../../present/transitions.js'
-import { fieldsFor, type Source } from '../../source.js'
+import { fieldsFor, type Source, type Trials } from '../../source.js'
 import { type Now, now } from '../../tally/now.js'
-import { TALLY_GROUPINGS, type Tally, tally } from '../../tally/tally.js'
+import { type Tally, tally } from '../../tally/tally.js'
 import { transitionsOf } from '../../tally/transitions.js'
+import { TALLY_GROUPINGS } from '../../tally/trials.js'
 import type { Command, Given } from '../command.js'
 import { eventWords, pasted } from '../command-line.js'
 import type { Context } from '../context.js'
@@ -21,6 +23,7 @@ import { allNamed, everyTicker, thereOf, usualTickers } from '../tickers.js'
 
 const GROUPED = {
   by: open(oneOf(TALLY_GROUPINGS, 'WHAT'), `split by ${TALLY_GROUPINGS.join(', ')}; by band unless --band is given`),
+  ...LOG,
 }
 
 const tallyCommand: Command = {
@@ -41,13 +44,14 @@ const tallyCommand: Command = {
     'bands tally rsi_zone --all --band oversold --report oversold.html',
   ],
   async run(context, given) {
-    const page = given.text('report')
-    const research = page === undefined ? null : await import('../research.js')
-    await research?.filesOf(given, ['report'])
+    const { filesOf, withTrials, writeReport } = await import('../research.js')
+    const { report } = await filesOf(given, ['report'])
     const query = { ...(await pooledQuery(context, given, 'tally')), ...given.read(GROUPED) }
-    const found = await tally(await context.bands(), query, { step: context.step })
+    const bands = await context.bands()
+    const ask = (trials: Trials | null): Promise<Tally> => tally(bands, query, { trials, step: context.step })
+    const found = await (bands.server === null ? withTrials(context, ask) : ask(null))
     await context.show(describeTally(found))
-    await research?.writeReport(context, page!, null, found)
+    if (report !== undefined) await writeReport(context, report, null, found)
     if (found.events > 0) return context.hint(...tallyHints(found))
     const [only, second] = found.tickers
     if (second === undefined) await noticeNoEvent(context, await context.bands(), { ...query, ticker: only! })

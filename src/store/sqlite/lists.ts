@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { Busy, remedy } from '../../errors.js'
+import type { Timeframe } from '../../model/terms.js'
 import type { Lists, Mark, NamedList, ReadLists, ReadTrials, Trial, Trials } from '../../source.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
 import type { DatabaseKind } from './migrations.js'
@@ -245,6 +246,13 @@ export const TRIALS: DatabaseKind = {
     -- test: which one p is of; NULL where that was not noted yet
     ALTER TABLE trials ADD COLUMN test TEXT;
     `,
+    `
+    -- question: SHA-256 of what was asked without the window. first, last: days since 1970, the range of the data
+    ALTER TABLE trials ADD COLUMN question TEXT;
+    ALTER TABLE trials ADD COLUMN timeframe TEXT;
+    ALTER TABLE trials ADD COLUMN first INTEGER;
+    ALTER TABLE trials ADD COLUMN last INTEGER;
+    `,
   ],
 }
 
@@ -263,26 +271,48 @@ function trialsIn(db: Session, now: () => number): Trials {
     async note(kind, trials) {
       const seen = now()
       return db.transaction(() => {
-        for (const { hash, spec, p, test, sharpe } of trials)
-          db.run(INTO_TRIALS, hash, kind, spec, p, test, sharpe, seen)
+        for (const { hash, spec, p, test, sharpe, asked } of trials) {
+          const { question = null, timeframe = null, first = null, last = null } = asked ?? {}
+          db.run(INTO_TRIALS, hash, kind, spec, p, test, sharpe, seen, question, timeframe, first, last)
+        }
         return db.get<{ ofKind: number; all: number }>(COUNTS, kind)!
       })
     },
-    async of(kind) {
-      // One that is only read takes no step of its schema, and may know of no tests yet.
-      const test = db.schema < WITH_TESTS ? 'NULL AS test' : 'test'
-      return db.all<Trial>(`SELECT hash, spec, p, ${test}, sharpe FROM trials WHERE kind = ? ORDER BY id`, kind)
+    async of(kind, since = 0) {
+      // A file opened for reading keeps its schema: columns of later steps may be missing.
+      const columns = COLUMNS.map(([name, step]) => (db.schema < step ? `NULL AS ${name}` : name)).join(', ')
+      const sql = `SELECT ${columns} FROM trials WHERE kind = ? AND seen >= ? ORDER BY id`
+      return db.all<TrialRow>(sql, kind, since).map(trialOf)
     },
     close: async () => db.close(),
   }
 }
 
-/** The step of the schema from which on the test of each p is kept. */
-const WITH_TESTS = 2
+type TrialRow = Pick<Trial, 'hash' | 'spec' | 'p' | 'test' | 'sharpe'> &
+  Record<'question' | 'timeframe', string | null> &
+  Record<'first' | 'last', number | null>
 
-// What was seen before stays as it was seen: a second look at the same is none. But p-values of two tests are no family.
+/** The columns of a trial, each with the step of the schema that adds it. */
+const COLUMNS: readonly (readonly [name: keyof TrialRow, step: number])[] = [
+  ...(['hash', 'spec', 'p', 'sharpe'] as const).map(name => [name, 1] as const),
+  ['test', 2],
+  ...(['question', 'timeframe', 'first', 'last'] as const).map(name => [name, 3] as const),
+]
+
+function trialOf({ question, timeframe, first, last, ...trial }: TrialRow): Trial {
+  if (question === null) return trial
+  return { ...trial, asked: { question, timeframe: timeframe as Timeframe, first, last } }
+}
+
+// A second test of the same trial does not count again. Its p replaces that of another test. The question of a trial
+// that an older version noted is filled in.
 const INTO_TRIALS = `
-  INSERT INTO trials (hash, kind, spec, p, test, sharpe, seen) VALUES (?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (hash) DO UPDATE SET p = excluded.p, test = excluded.test
-  WHERE excluded.test IS NOT NULL AND excluded.test IS NOT trials.test`
+  INSERT INTO trials (hash, kind, spec, p, test, sharpe, seen, question, timeframe, first, last)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (hash) DO UPDATE SET
+    p = iif(excluded.test IS NULL, trials.p, excluded.p),
+    test = coalesce(excluded.test, trials.test),
+    sharpe = coalesce(trials.sharpe, excluded.sharpe),
+    question = excluded.question, timeframe = excluded.timeframe, first = excluded.first, last = excluded.last
+  WHERE (excluded.test IS NOT NULL AND excluded.test IS NOT trials.test) OR trials.question IS NOT excluded.question`
 const COUNTS = 'SELECT count(*) FILTER (WHERE kind = ?) AS ofKind, count(*) AS "all" FROM trials'

@@ -18,6 +18,7 @@ export function madeTally(groups: readonly string[] = []): Tally {
     ...{ query_range: 'all', after: null, before: null, as_of: '2018-05-11' },
     events: 100 * values.length,
     groups: values.map(groupOf),
+    log: null,
     warnings: ['Tickers move together.'],
   }
 }

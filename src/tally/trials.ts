@@ -1,0 +1,67 @@
+import { rangeOf } from '../model/calendar.js'
+import { dateOf } from '../model/day.js'
+import type { Baseline, Context, PoolQuery } from '../model/event.js'
+import { TIMEFRAMES } from '../model/terms.js'
+import { ANY_EVENT, type EventFilter } from '../params/studies.js'
+import type { Trial } from '../source.js'
+import { cellTrial } from '../trials.js'
+
+/** What events can be split by. */
+export const TALLY_GROUPINGS = ['band', 'prev_band', 'stability', 'year', 'context', 'ticker'] as const
+export type TallyGrouping = (typeof TALLY_GROUPINGS)[number]
+
+/**
+ * The windows of a tally as the trial log keeps them: those of the study that asks the same. A group without a value is no
+ * question of a study. Without prices no range of data is known, and nothing is noted.
+ */
+export function trialsOf(
+  groups: readonly { value: string | null; bases: readonly Baseline[] }[],
+  query: PoolQuery,
+  by: TallyGrouping | null,
+): Trial[] {
+  return groups.flatMap(({ value, bases }) => {
+    if ((by !== null && value === null) || bases.length === 0) return []
+    const spec = {
+      tickers: by === 'ticker' ? [value!] : query.tickers,
+      filter: filterOf(query, by, value),
+      ...rangeOf(bases.map(({ days }) => days)),
+    }
+    return TIMEFRAMES[query.timeframe].windows.map(horizon =>
+      cellTrial({ ...spec, horizon }, { p: null, test: null, sharpe: null }),
+    )
+  })
+}
+
+/** The events of one group, as a study asks for them. */
+function filterOf(query: PoolQuery, by: TallyGrouping | null, value: string | null): EventFilter {
+  const { field, timeframe, bands = null, context, when, lag, after, before } = query
+  const own = value === null ? [] : [value]
+  return {
+    ...ANY_EVENT,
+    ...{ field, timeframe, bands: by === 'band' ? own : bands },
+    ...(by === 'prev_band' && { prev_bands: own }),
+    ...(by === 'stability' && { stability: own as EventFilter['stability'] }),
+    ...(context !== undefined && { context: contextOf(context, by === 'context' ? value : null) }),
+    ...(when === undefined ? {} : { when }),
+    ...(lag === undefined ? {} : { lag }),
+    ...datesOf(by === 'year' ? Number(value) : null, { after: dateOf(after), before: dateOf(before) }),
+  }
+}
+
+function contextOf({ ticker, field, band }: Context, value: string | null): EventFilter['context'] {
+  const one = value ?? band
+  return { ticker, field, bands: one === undefined ? null : [one], lag: 0 }
+}
+
+type Bounds = Pick<EventFilter, 'after' | 'before'>
+
+/** Both bounds are exclusive; dates of this form sort as they follow each other. */
+function datesOf(year: number | null, { after, before }: Bounds): Bounds {
+  if (year === null) return { after, before }
+  const text = (number: number): string => String(number).padStart(4, '0')
+  const [begin, end] = [`${text(year - 1)}-12-31`, `${text(year + 1)}-01-01`]
+  return {
+    after: after !== null && after > begin ? after : begin,
+    before: before !== null && before < end ? before : end,
+  }
+}

@@ -1,0 +1,280 @@
+import { createHash } from 'node:crypto'
+import { InvalidParameter } from './errors.js'
+import { isCondition, lagInWords, TRUE, TRUTHS } from './language/as-field.js'
+import { type Day, formatDay, parseDay } from './model/day.js'
+import { windowName } from './model/terms.js'
+import type { EventFilter, Family } from './params/studies.js'
+import type { Trial, TrialKind, TrialQuestion, Trials } from './source.js'
+import { benjaminiHochberg } from './statistics/selection.js'
+import { LEVEL } from './statistics/verdict.js'
+
+/** What makes a cell the same cell again: what was asked, of whom, and the range of the data that answered. */
+export interface CellSpec {
+  tickers: readonly string[]
+  filter: EventFilter
+  horizon: number
+  /** First and last bar on which the field has a band; null without any. */
+  first: Day | null
+  last: Day | null
+}
+
+/** A cell as the trial log keeps it. Study, tally and sweep give the same cell the same hash. */
+export function cellTrial(spec: CellSpec, found: Pick<Trial, 'p' | 'test' | 'sharpe'>): Trial {
+  const { horizon, ...question } = documentOf(spec)
+  const { first, last, filter } = spec
+  return {
+    hash: hashOf({ ...question, horizon }),
+    spec: inWords(spec),
+    ...found,
+    asked: { question: hashOf({ ...question, kind: 'question' }), timeframe: filter.timeframe, first, last },
+  }
+}
+
+/** Of JSON whose bytes depend on the values alone: keys ascending, no spaces. */
+export function hashOf(document: unknown): string {
+  const text = JSON.stringify(document, (_, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/** By the keys that the ledger has had from its first day on, so that a cell noted then is the same cell now. */
+function documentOf({ tickers, filter, horizon, first, last }: CellSpec) {
+  const { field, timeframe, bands, prev_bands, stability, max_flips, context, when, lag, after, before } = filter
+  return {
+    kind: 'cell',
+    tickers: tickers.toSorted(),
+    field,
+    timeframe,
+    bands: sorted(bands),
+    prevBands: sorted(prev_bands),
+    stability: sorted(stability),
+    maxFlips: max_flips,
+    context: context === null ? null : { ...context, bands: sorted(context.bands) },
+    ...(when === undefined ? {} : { when }),
+    ...(lag === undefined ? {} : { lag }),
+    after: parseDay(after ?? ''),
+    before: parseDay(before ?? ''),
+    horizon,
+    first,
+    last,
+  }
+}
+
+function sorted(values: readonly string[] | null): string[] | null {
+  return values === null ? null : values.toSorted()
+}
+
+function inWords({ tickers, filter, horizon, first, last }: CellSpec): string {
+  return [
+    ...filterWords(filter),
+    windowName(horizon, filter.timeframe),
+    tickerWords(tickers),
+    first === null || last === null ? 'no bars' : `${formatDay(first)} to ${formatDay(last)}`,
+  ].join('; ')
+}
+
+/** How a result compares with all questions asked of the same data: what the headline carries. */
+export interface LogStanding {
+  /** `run`: the verdict leaves the log out. */
+  family: Family
+  /** Questions of the log with the same timeframe and overlapping dates. This one is among them. */
+  questions: number
+  windows: number
+  /** How many windows luck alone gives a p below .05. */
+  expected: number
+}
+
+/** The standing of a run, and the q of each of its trials over the log, by hash; null without a p. */
+export interface Standing {
+  log: LogStanding
+  /** How many cells or strategies, as the run has, the log knows of any data. */
+  ofKind: number
+  q: ReadonlyMap<string, number | null>
+}
+
+/**
+ * Notes the trials of a run and corrects their p by Benjamini-Hochberg over all trials of the log that were asked of the
+ * same data. A cell without a p of the present test counts with p = 1; a strategy without one does not count.
+ * @returns null without a log
+ */
+export async function noteAndCompare(
+  trials: Trials | null,
+  kind: TrialKind,
+  own: readonly Trial[],
+  family: Family,
+): Promise<Standing | null> {
+  if (trials === null) return null
+  const { ofKind } = await trials.note(kind, own)
+  const known = [...(await trials.of('cell')), ...(await trials.of('strategy')).filter(isTested)]
+  return { ...standingAmong(own, known, family), ofKind }
+}
+
+/** @param known all trials of the log; those of the run count as the run has them */
+export function standingAmong(
+  own: readonly Trial[],
+  known: readonly Trial[],
+  family: Family,
+): Omit<Standing, 'ofKind'> {
+  const mine = new Map(own.map(trial => [trial.hash, trial]))
+  // A run without a test leaves the p that an earlier test gave its trials.
+  for (const trial of known) if (mine.get(trial.hash)?.test === null) mine.set(trial.hash, trial)
+  const ranges = [
+    ...new Map(own.map(questionOf).map(one => [`${one.timeframe} ${one.first} ${one.last}`, one])).values(),
+  ]
+  const sharesAny = (other: TrialQuestion): boolean => ranges.some(range => sharesData(range, other))
+  const others = known.filter(trial => !mine.has(trial.hash) && sharesAny(questionOf(trial)))
+  const all = [...mine.values(), ...others]
+  const corrected = benjaminiHochberg(all.map(trial => presentP(trial) ?? 1))
+  const q = new Map([...mine.values()].map((trial, i) => [trial.hash, presentP(trial) === null ? null : corrected[i]!]))
+  return { log: { family, questions: questionsOf(all), windows: all.length, expected: all.length * LEVEL }, q }
+}
+
+/** A p that its own run has corrected, corrected for the log, too. @param q over the log; null where it has none */
+export function correctedByLog(p: number | null, log: LogStanding | null, q: number | null): number | null {
+  return p === null || q === null || log === null || log.family === 'run' ? p : Math.max(p, q)
+}
+
+/** The p of the test in use today; null for that of an older test. */
+function presentP({ p, test }: Trial): number | null {
+  return test !== null && PRESENT_TESTS.has(test) ? p : null
+}
+
+function isTested(trial: Trial): boolean {
+  return presentP(trial) !== null
+}
+
+/** The test of a cell, as studies, sweeps and the log name it. */
+export const CELL_TEST = 'newey_west'
+
+/** The test of a strategy, as the log names it. */
+export const RANDOM_ENTRY = 'random_entry'
+
+/** The tests whose p the log corrects. A p of any other test counts as 1. */
+const PRESENT_TESTS: ReadonlySet<string> = new Set([CELL_TEST, RANDOM_ENTRY])
+
+function sharesData(a: TrialQuestion, b: TrialQuestion): boolean {
+  if (a.timeframe !== b.timeframe || a.first === null || a.last === null || b.first === null || b.last === null)
+    return false
+  return a.first <= b.last && b.first <= a.last
+}
+
+/** How many questions some trials belong to. */
+export function questionsOf(trials: readonly Trial[]): number {
+  return new Set(trials.map(trial => questionOf(trial).question)).size
+}
+
+/** An older version kept the question only in words: `rsi_zone = oversold; 20d; AAPL; 2013-02-08 to 2018-02-07`. */
+function questionOf({ asked, hash, spec }: Trial): TrialQuestion {
+  if (asked !== undefined) return asked
+  const [words, unit = 'd', first = '', last = ''] = OLDER_WORDS.exec(spec) ?? []
+  const timeframe = unit === 'w' ? 'weekly' : 'daily'
+  const question = words === undefined ? hash : spec.replace(/; \d+[dw];/, ';')
+  return { question, timeframe, first: parseDay(first), last: parseDay(last) }
+}
+
+const OLDER_WORDS = /(?:; \d+([dw]))?; [^;]*; (\d{4}-\d\d-\d\d) to (\d{4}-\d\d-\d\d)$/
+
+/** Throws InvalidParameter where all looks of the ledger are to be corrected for, and there is none. */
+export function checkFamily(family: Family, trials: Trials | null): void {
+  if (family === 'run' || trials !== null) return
+  const why = 'there is no trial ledger beside the bundled sample'
+  const message = `family "ledger" cannot be: ${why}; use family "run", or a database of your own.`
+  throw new InvalidParameter(message, { param: 'family', value: family, allowed: ['run'] })
+}
+
+/**
+ * Asks a question whose looks are noted in a ledger; null: nowhere. The answer of a long run is not lost where the ledger
+ * cannot be written at its end (another process holds it, the disk is full): it counts its looks as if they were noted,
+ * and its warnings say that they are not.
+ */
+export async function counted<Found extends { warnings: string[] }>(
+  trials: Trials | null,
+  ask: (trials: Trials | null) => Promise<Found>,
+): Promise<Found> {
+  if (trials === null) return ask(null)
+  const patient = new PatientTrials(trials)
+  const found = await ask(patient)
+  if (patient.failure === null) return found
+  return {
+    ...found,
+    warnings: [...found.warnings, `this run is not noted in the ledger of trials: ${patient.failure}`],
+  }
+}
+
+/** A ledger that knows of the looks of its run even where it cannot write them down. */
+class PatientTrials implements Trials {
+  /** Why something could not be noted; null where all was. */
+  failure: string | null = null
+  readonly #ledger: Trials
+  readonly #unwritten: { kind: TrialKind; trial: Trial }[] = []
+
+  constructor(ledger: Trials) {
+    this.#ledger = ledger
+  }
+
+  async note(kind: TrialKind, trials: readonly Trial[]): Promise<{ ofKind: number; all: number }> {
+    try {
+      return await this.#ledger.note(kind, trials)
+    } catch (error) {
+      this.failure = (error as Error).message
+      for (const trial of trials) this.#unwritten.push({ kind, trial })
+      const [cells, strategies] = [await this.of('cell'), await this.of('strategy')]
+      return { ofKind: (kind === 'cell' ? cells : strategies).length, all: cells.length + strategies.length }
+    }
+  }
+
+  async of(kind: TrialKind, since?: number): Promise<readonly Trial[]> {
+    const known = new Map<string, Trial>()
+    const add = (trial: Trial): void => {
+      if (!known.has(trial.hash)) known.set(trial.hash, trial)
+    }
+    const written = this.failure === null ? this.#ledger.of(kind, since) : this.#ledger.of(kind, since).catch(() => [])
+    for (const trial of await written) add(trial)
+    for (const one of this.#unwritten) if (one.kind === kind) add(one.trial)
+    return [...known.values()]
+  }
+
+  async close(): Promise<void> {
+    await this.#ledger.close()
+  }
+}
+
+/** What a filter asks of an event, part by part: `rsi_zone = oversold`, `while GSPC trend_direction = downtrend`. */
+export function filterWords({
+  field,
+  bands,
+  prev_bands,
+  stability,
+  max_flips,
+  context,
+  when,
+  lag,
+}: EventFilter): string[] {
+  return [
+    isCondition(field) && bands?.join() === TRUTHS[TRUE] ? field : `${field} = ${anyOf(bands)}`,
+    ...(prev_bands === null ? [] : [`from ${anyOf(prev_bands)}`]),
+    ...(stability === null ? [] : [`stability ${anyOf(stability)}`]),
+    ...(max_flips === null ? [] : [`at most ${max_flips} flips`]),
+    ...(context === null
+      ? []
+      : [`while ${context.ticker} ${context.field} = ${anyOf(context.bands)}${lagWords(context)}`]),
+    ...(when === undefined ? [] : [`when ${when}`]),
+    ...lagInWords(lag),
+  ]
+}
+
+/** Names, ascending, of a few tickers; of more how many they are. */
+export function tickerWords(tickers: readonly string[]): string {
+  return tickers.length <= 3 ? tickers.toSorted().join(', ') : `${tickers.length} tickers`
+}
+
+function anyOf(values: readonly string[] | null): string {
+  return values?.join(', ') ?? 'any'
+}
+
+function lagWords({ lag }: NonNullable<EventFilter['context']>): string {
+  return lag === 1 ? ' a bar before' : ''
+}
