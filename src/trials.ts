@@ -5,7 +5,7 @@ import { type Day, formatDay, parseDay } from './model/day.js'
 import { windowName } from './model/terms.js'
 import type { EventFilter, Family } from './params/studies.js'
 import type { Trial, TrialKind, TrialQuestion, Trials } from './source.js'
-import { benjaminiHochberg } from './statistics/selection.js'
+import { benjaminiHochberg, holm } from './statistics/selection.js'
 import { LEVEL } from './statistics/verdict.js'
 
 /** What makes a cell the same cell again: what was asked, of whom, and the range of the data that answered. */
@@ -93,6 +93,8 @@ export interface Standing {
   /** How many cells or strategies, as the run has, the log knows of any data. */
   ofKind: number
   q: ReadonlyMap<string, number | null>
+  /** The trials of other runs that q counts; those without a p of the present test have none. */
+  others: readonly Trial[]
 }
 
 /**
@@ -122,19 +124,33 @@ export function standingAmong(
   // A run without a test leaves the p that an earlier test gave its trials.
   for (const trial of known) if (mine.get(trial.hash)?.test === null) mine.set(trial.hash, trial)
   const ranges = [
-    ...new Map(own.map(questionOf).map(one => [`${one.timeframe} ${one.first} ${one.last}`, one])).values(),
+    ...new Map(own.map(({ asked }) => [`${asked!.timeframe} ${asked!.first} ${asked!.last}`, asked!])).values(),
   ]
-  const sharesAny = (other: TrialQuestion): boolean => ranges.some(range => sharesData(range, other))
+  const sharesAny = (other: TrialQuestion | null): boolean => ranges.some(range => sharesData(range, other))
   const others = known.filter(trial => !mine.has(trial.hash) && sharesAny(questionOf(trial)))
   const all = [...mine.values(), ...others]
   const corrected = benjaminiHochberg(all.map(trial => presentP(trial) ?? 1))
   const q = new Map([...mine.values()].map((trial, i) => [trial.hash, presentP(trial) === null ? null : corrected[i]!]))
-  return { log: { family, questions: questionsOf(all), windows: all.length, expected: all.length * LEVEL }, q }
+  const log = { family, questions: questionsOf(all), windows: all.length, expected: all.length * LEVEL }
+  return { log, q, others: others.map(trial => ({ ...trial, p: presentP(trial) })) }
 }
 
 /** A p that its own run has corrected, corrected for the log, too. @param q over the log; null where it has none */
 export function correctedByLog(p: number | null, log: LogStanding | null, q: number | null): number | null {
   return p === null || q === null || log === null || log.family === 'run' ? p : Math.max(p, q)
+}
+
+/**
+ * The p of each window of a question after every correction: Holm's over the windows of the question, then that of the
+ * log. Null where the window has no p.
+ */
+export function correctedPs(
+  windows: readonly { p: number | null; log_q: number | null }[],
+  log: LogStanding | null,
+): (number | null)[] {
+  const own = holm(windows.flatMap(({ p }) => p ?? []))
+  let next = 0
+  return windows.map(({ p, log_q }) => (p === null ? null : correctedByLog(own[next++]!, log, log_q)))
 }
 
 /** The p of the test in use today; null for that of an older test. */
@@ -155,31 +171,34 @@ export const RANDOM_ENTRY = 'random_entry'
 /** The tests whose p the log corrects. A p of any other test counts as 1. */
 const PRESENT_TESTS: ReadonlySet<string> = new Set([CELL_TEST, RANDOM_ENTRY])
 
-function sharesData(a: TrialQuestion, b: TrialQuestion): boolean {
+/** What an older version noted without dates counts for all data. */
+function sharesData(a: TrialQuestion, b: TrialQuestion | null): boolean {
+  if (b === null) return true
   if (a.timeframe !== b.timeframe || a.first === null || a.last === null || b.first === null || b.last === null)
     return false
   return a.first <= b.last && b.first <= a.last
 }
 
-/** How many questions some trials belong to. */
+/** How many questions some trials belong to. An older version kept the question in words only. */
 export function questionsOf(trials: readonly Trial[]): number {
-  return new Set(trials.map(trial => questionOf(trial).question)).size
+  return new Set(trials.map(({ asked, spec }) => asked?.question ?? spec.replace(/; \d+[dw];/, ';'))).size
 }
 
-/** An older version kept the question only in words: `rsi_zone = oversold; 20d; AAPL; 2013-02-08 to 2018-02-07`. */
-function questionOf({ asked, hash, spec }: Trial): TrialQuestion {
+/** The words of an older version: `rsi_zone = oversold; 20d; AAPL; 2013-02-08 to 2018-02-07`; null where they tell no dates. */
+function questionOf({ asked, spec }: Trial): TrialQuestion | null {
   if (asked !== undefined) return asked
-  const [words, unit = 'd', first = '', last = ''] = OLDER_WORDS.exec(spec) ?? []
+  const words = OLDER_WORDS.exec(spec)
+  if (words === null) return null
+  const [, unit = 'd', first = '', last = ''] = words
   const timeframe = unit === 'w' ? 'weekly' : 'daily'
-  const question = words === undefined ? hash : spec.replace(/; \d+[dw];/, ';')
-  return { question, timeframe, first: parseDay(first), last: parseDay(last) }
+  return { question: '', timeframe, first: parseDay(first), last: parseDay(last) }
 }
 
 const OLDER_WORDS = /(?:; \d+([dw]))?; [^;]*; (\d{4}-\d\d-\d\d) to (\d{4}-\d\d-\d\d)$/
 
 /** Throws InvalidParameter where all looks of the ledger are to be corrected for, and there is none. */
-export function checkFamily(family: Family, trials: Trials | null): void {
-  if (family === 'run' || trials !== null) return
+export function checkFamily(family: Family | undefined, trials: Trials | null): void {
+  if (family !== 'ledger' || trials !== null) return
   const why = 'there is no trial ledger beside the bundled sample'
   const message = `family "ledger" cannot be: ${why}; use family "run", or a database of your own.`
   throw new InvalidParameter(message, { param: 'family', value: family, allowed: ['run'] })

@@ -106,7 +106,7 @@ it('has files that are chapters: none so short that it is a part of another', ()
 /** Rooms that answer: what a parameter says is done there, in as many steps as it takes. */
 const ANSWERING = [
   ...['model', 'fields', 'engine', 'store', 'feeds', 'simulate', 'load', 'local', 'remote', 'source', 'tiers'],
-  ...['statistics', 'tally', 'screen', 'study', 'sweep', 'backtest'],
+  ...['statistics', 'trials', 'tally', 'screen', 'study', 'sweep', 'backtest'],
 ]
 /** Names of parameters that are other things, too, and in how many files all of these stand. */
 const ALSO: Readonly<Record<string, [files: number, what: string]>> = {

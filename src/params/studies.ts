@@ -38,7 +38,7 @@ export const FAMILY = oneOf<Family>(['run', 'ledger'], 'WHAT')
 export const LOG = {
   family: open(
     FAMILY,
-    'correct the headline for every question of the trial log (ledger, the default), or for this one only (run)',
+    'run leaves the other questions of the trial log out of the headline; ledger counts them (default)',
   ),
 } as const satisfies Table
 
@@ -289,7 +289,10 @@ export const SWEEP = {
     'bh',
     'correct p by bh (Benjamini-Hochberg, unless given), by (Benjamini-Yekutieli), holm, or none',
   ),
-  family: given(FAMILY, 'run', 'correct for the looks of this run (unless given), or of the ledger'),
+  family: open(
+    FAMILY,
+    'ledger corrects Q for all of the trial log, too; run leaves the log out of the headline (default: the headline only)',
+  ),
   resamples: given(integerOf(99, MOST_DRAWS), 1000, 'draws of every bootstrap'),
   pbo_blocks: given(BLOCKS, 16, 'blocks of the overfitting test'),
   split: maybe(DATE, 'choose before this day, check from it on', {

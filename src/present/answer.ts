@@ -6,11 +6,12 @@ import { LEVEL } from '../statistics/verdict.js'
 import { type EventStudy, LEAST_UNITS, type StudyWindow } from '../study/result.js'
 import type { Sweep, SweepCell } from '../sweep/result.js'
 import type { Tally } from '../tally/tally.js'
+import { correctedByLog, correctedPs, type LogStanding } from '../trials.js'
 import { compact } from './description.js'
 import { cellText } from './long-tables.js'
 import { count, probability, returnRange, returnText, shareText, UNKNOWN, whole } from './numbers.js'
 import { wholeWords } from './performance.js'
-import { strategies } from './words.js'
+import { logText, strategies } from './words.js'
 
 /**
  * What was found, how sure that is, and on how many independent cases: what stands first on a page and last on a
@@ -52,11 +53,16 @@ export function studyAnswer(study: EventStudy): string {
   const more = others
     .filter(one => one !== headline)
     .map(one => ` ${title(overText(one.window.horizon, study))} ${pointsText(one.window.diff)}; ${surenessText(one)}.`)
-  return [first, ...more].join('')
+  return [first, ...more, ...logTexts(study.log, headline.window.log_q)].join('')
+}
+
+function logTexts(log: LogStanding | null, q: number | null): string[] {
+  const text = logText(log, q)
+  return text === null ? [] : [` ${text}`]
 }
 
 /** Of a tally: the window in the middle, whatever came of it. It counts and tests nothing, which is said. */
-export function tallyAnswer({ groups, events, timeframe }: Tally): string {
+export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
   if (events === 0) return 'No such event, so there is nothing to count.'
   const [only, other] = groups
   if (other !== undefined)
@@ -72,7 +78,7 @@ export function tallyAnswer({ groups, events, timeframe }: Tally): string {
   const rose =
     returns.hit_rate === null ? '' : `rose in ${shareText(returns.hit_rate)}${any(base.returns.hit_rate)}, and `
   const top = `was among the best 40% of its own past in ${shareText(top_share)}${any(base.top_share)}`
-  return `${title(over)} the price ${rose}${top}, of ${count(n, 'event')}; ${independent(n_independent)}; ${luck}.`
+  return `${title(over)} the price ${rose}${top}, of ${count(n, 'event')}; ${independent(n_independent)}; ${luck}.${logTexts(log, null).join('')}`
 }
 
 type TestedWindow = Evidence & { window: StudyWindow & { diff: number } }
@@ -82,11 +88,15 @@ function testedWindows(study: EventStudy): TestedWindow[] {
     const p = window.tests[0]?.p ?? null
     return p === null || window.diff === null ? [] : [{ window: { ...window, diff: window.diff }, p }]
   })
-  const corrected = holm(tested.map(({ p }) => p))
+  const own = holm(tested.map(({ p }) => p))
+  const corrected = correctedPs(
+    tested.map(({ window, p }) => ({ p, log_q: window.log_q })),
+    study.log,
+  )
   const looks = tested.length
   return tested.map(({ window, p }, i) => {
     // What finds nothing as it is needs no correction for that.
-    const beside = looks > 1 && p < LEVEL ? `, ${probability(corrected[i])} corrected for ${looks} windows` : ''
+    const beside = looks > 1 && p < LEVEL ? `, ${probability(own[i])} corrected for ${looks} windows` : ''
     const told = `p ${probability(p)}${beside}`
     return { window, p, corrected: corrected[i]!, told, doubts: windowDoubts(window) }
   })
@@ -236,7 +246,10 @@ function independentTrades(trades: readonly Trade[]): number {
 
 /** Of a sweep: how many stand out from so many looks, and whether the first of them does. */
 export function sweepAnswer(sweep: Sweep): string {
-  const { tried, found, cells, adjust, validation } = sweep
+  const { tried, cells, adjust, validation, log } = sweep
+  // A p that is not corrected for the run is not corrected for the log either.
+  const beating = cells.filter(({ q, log_q }) => (correctedByLog(q, log, log_q) ?? 1) < LEVEL)
+  const found = adjust === 'none' || log === null ? sweep.found : beating.length
   const lead = cells.find(({ q, diff }) => q !== null && diff !== null)
   if (lead === undefined)
     return cells.every(({ events }) => events === 0)
@@ -254,11 +267,11 @@ export function sweepAnswer(sweep: Sweep): string {
     chosen === null
       ? ''
       : ` On dates that did not choose them the chosen were ${pointsText(chosen)} than after any ${UNITS[sweep.timeframe]}.`
-  return `${opening}. First is ${cellText(lead)}: ${comparedText(lead.diff!, lead.horizon, sweep)}; ${among(lead.n_independent, lead.n)}; ${surenessText(cellEvidence(lead, sweep))}.${outside}`
+  return `${opening}. First is ${cellText(lead)}: ${comparedText(lead.diff!, lead.horizon, sweep)}; ${among(lead.n_independent, lead.n)}; ${surenessText(cellEvidence(lead, sweep))}.${outside}${logTexts(log, lead.log_q).join('')}`
 }
 
 /** The best of many is held against what asks about the best of many, too. */
-function cellEvidence({ p, q, diff, low, high }: SweepCell, { adjust, best }: Sweep): Evidence {
+function cellEvidence({ p, q, log_q, diff, low, high }: SweepCell, { adjust, best, log }: Sweep): Evidence {
   const contests = { SPA: best.spa?.consistent ?? null, 'the reality check': best.reality_check }
   const against = Object.entries(contests).map(
     ([name, p]) => (p ?? 0) >= LEVEL && `${name} of the best of all finds nothing (p ${probability(p)})`,
@@ -266,7 +279,7 @@ function cellEvidence({ p, q, diff, low, high }: SweepCell, { adjust, best }: Sw
   const isBare = adjust === 'none'
   return {
     p: p ?? q!,
-    corrected: q!,
+    corrected: correctedByLog(q!, log, log_q)!,
     told: `p ${probability(p)}${isBare ? ', not corrected' : `, q ${probability(q)}`}`,
     doubts: compact([isBare && 'so many looks find something', intervalDoubt(diff!, low, high), ...against]),
   }

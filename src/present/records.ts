@@ -53,6 +53,7 @@ const WINDOW = [
   ...['context_base_n', 'context_base_mean', 'context_base_hit', 'context_base_diff'],
   ...['stationary_bootstrap', 'bca'].flatMap(method => [`interval_${method}_low`, `interval_${method}_high`]),
   ...TESTS.flatMap(test => [`test_${test}_statistic`, `test_${test}_p`]),
+  'log_q',
   ...['random_entry_draws', 'random_entry_mean', 'random_entry_p'],
   ...['abnormal_model', 'abnormal_n', 'abnormal_car', 'abnormal_p', 'aftermath_g', 'aftermath_p', 'grey'],
 ]
@@ -99,5 +100,5 @@ const CELL = [
   ...['ticker', 'field', 'timeframe', 'band', 'prev_band', 'context_ticker', 'context_field', 'context_band'],
   ...['window', 'horizon', 'events', 'n', 'n_indep', 'n_independent', 'lost', 'mean', 'base', 'diff'],
   ...['hit', 'hit_low', 'hit_high', 'base_hit'],
-  ...['low', 'high', 'p', 'q', 't', 'sharpe', 'grey', 'reason'],
+  ...['low', 'high', 'p', 'q', 'log_q', 't', 'sharpe', 'grey', 'reason'],
 ]

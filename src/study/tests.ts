@@ -16,6 +16,7 @@ import {
   ratioError,
 } from '../statistics/robust.js'
 import { jointShift, type ShiftOptions } from '../statistics/shift.js'
+import { CELL_TEST } from '../trials.js'
 import type { Held } from './abnormal.js'
 import {
   type Cell,
@@ -81,7 +82,7 @@ const TEST_NAMES = {
 type TestKey = keyof typeof TEST_NAMES
 
 /** The test behind every P and Q of studies and sweeps. */
-export const DEFAULT_TEST = 'newey_west' satisfies TestKey
+export const DEFAULT_TEST = CELL_TEST satisfies TestKey
 
 /**
  * The default test: Newey and West's t of the difference with lag `horizon` - 1, judged by Student's t with one degree of

@@ -2,6 +2,7 @@ import { InvalidParameter, whole } from '../errors.js'
 import type { Timeframe } from '../model/terms.js'
 import type { Adjustment, SweepQuery, Way } from '../params/studies.js'
 import type { Sampling } from '../study/result.js'
+import type { LogStanding } from '../trials.js'
 
 /** `bands sweep`: every cell that was looked at, sorted by corrected p. Returns are fractions. */
 export interface Sweep extends Omit<Sampling, 'reps'> {
@@ -28,6 +29,8 @@ export interface Sweep extends Omit<Sampling, 'reps'> {
   tried: { cells: number; tested: number; ledger: number | null }
   /** Cells with q below 0.05. */
   found: number
+  /** Null without a trial log. */
+  log: LogStanding | null
   /** Is the best one real? Over the whole sweep; null with a reason where there is too little. */
   best: BestOfMany
   cells: SweepCell[]
@@ -67,6 +70,8 @@ export interface SweepCell {
   p: number | null
   /** Corrected. */
   q: number | null
+  /** p corrected by Benjamini-Hochberg for every window of the trial log that shares these dates; null without a log. */
+  log_q: number | null
   /** |t| > 3, which Harvey, Liu and Zhu ask of a finding; null without a t. */
   t: number | null
   /** Per bar, of the calendar-time portfolio that holds each event for the horizon. */

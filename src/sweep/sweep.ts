@@ -5,9 +5,8 @@ import type { SweepQuery } from '../params/studies.js'
 import { type PricedSource, type Trial, type Trials, vocabulariesOf, type Ways } from '../source.js'
 import { CHECKED, LEVEL } from '../statistics/verdict.js'
 import { gravestFirst, LEAST_UNITS, tooFewEvents, type Warning } from '../study/result.js'
-import { DEFAULT_TEST } from '../study/tests.js'
 import { originAssumed, RETURNS_ASSUMED } from '../study/words.js'
-import { cellTrial, checkFamily } from '../trials.js'
+import { CELL_TEST, cellTrial, checkFamily, noteAndCompare, type Standing } from '../trials.js'
 import { Contest, disagreements, type Found, sweepCell } from './best.js'
 import {
   type Book,
@@ -63,33 +62,39 @@ export async function sweep(source: PricedSource, asked: SweepQuery, ways: Ways 
 }
 
 /** The cells in order of evidence, how many there were, and what must be said of them. */
-function resultOf(found: readonly Found[], query: KnownSweep, ledger: Ledger | null) {
+function resultOf(found: readonly Found[], query: KnownSweep, ledger: Noted | null) {
   const corrected = adjusted(
     found.map(({ p }) => p),
-    (ledger?.others ?? []).map(({ p }) => p),
+    othersOf(ledger, query).map(({ p }) => p),
     query.adjust,
   )
-  const ranked = found.map((one, i) => ({ ...one, q: corrected[i]! })).sort(byEvidence)
-  const cells = ranked.map(one => sweepCell(one, query))
+  const logQ = (i: number): number | null => ledger?.q.get(ledger.hashes[i]!) ?? null
+  const ranked = found.map((one, i) => ({ ...one, q: corrected[i]!, log_q: logQ(i) })).sort(byEvidence)
+  const cells = ranked.map(one => ({ ...sweepCell(one, query), log_q: one.log_q }))
   const tried = {
     cells: cells.length,
     tested: cells.filter(({ p }) => p !== null).length,
-    ledger: ledger?.cells ?? null,
+    ledger: ledger?.ofKind ?? null,
   }
   return {
     tried,
+    log: ledger?.log ?? null,
     found: cells.filter(({ q }) => q !== null && q < LEVEL).length,
     cells,
-    assumptions: assumptionsOf(query, tried),
+    assumptions: assumptionsOf(query, cells.length + othersOf(ledger, query).length),
     warnings: warningsOf(ranked, query, tried),
   }
 }
 
 /** The looks that the best Sharpe ratio is deflated by: those of the run, or all of the ledger. */
-function familyOf(found: readonly Found[], ledger: Ledger | null, { family }: SweepQuery) {
-  const others = ledger?.others ?? []
-  const sharpes = [...found, ...others].map(({ sharpe }) => sharpe).filter(sharpe => sharpe !== null)
-  return { tried: family === 'ledger' ? ledger!.cells : found.length, sharpes }
+function familyOf(found: readonly Found[], ledger: Noted | null, query: SweepQuery) {
+  const sharpes = [...found, ...othersOf(ledger, query)].map(({ sharpe }) => sharpe).filter(sharpe => sharpe !== null)
+  return { tried: found.length + othersOf(ledger, query).length, sharpes }
+}
+
+/** The trials of other runs that Q and the deflated Sharpe ratio count. */
+function othersOf(ledger: Noted | null, { family }: SweepQuery): readonly Trial[] {
+  return family === 'ledger' && ledger !== null ? ledger.others : []
 }
 
 function headOf({ books, timeline, query }: Scene, asOf: number | null) {
@@ -113,18 +118,18 @@ function headOf({ books, timeline, query }: Scene, asOf: number | null) {
     as_of: dateOf(asOf),
     ...{ seed, resamples, min_events },
     adjust,
-    family,
+    family: family ?? ('run' as const),
   }
 }
 
 /** What the numbers stand on, line by line. */
-function assumptionsOf(query: SweepQuery, tried: Sweep['tried']): string[] {
+function assumptionsOf(query: SweepQuery, looks: number): string[] {
   const { resamples, pbo_blocks, seed } = query
   return [
     RETURNS_ASSUMED,
     `Base: every bar of the same ticker and dates on which the field has a band and whose window has elapsed${query.by === 'pool' ? '; each ticker counts in it as its events count' : ''}.`,
     `p (Newey-West t): the mean excess per event of the calendar series over its Newey-West error, lag window - 1. Two-sided Student t; its degrees of freedom are the effective number of blocks of dates less one.`,
-    `q: p corrected ${corrected(query, tried)}.${query.adjust === 'none' ? '' : CAUTION}`,
+    `q: p corrected ${corrected(query, looks)}.${query.adjust === 'none' ? '' : CAUTION}`,
     `Cells with ${tooFewEvents(query)}, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as looks with p = 1.`,
     `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${whole(resamples)} resamples, the same for all cells with about as many days and as long blocks, their ends moved out as few stretches of time ask for (Hesterberg 2015).`,
     'Best of many: reality check and SPA ask for the greatest difference either way; all cells are resampled on the same days, in blocks as long as the median of those of the intervals.',
@@ -154,11 +159,10 @@ function warningsOf(found: readonly Found[], query: SweepQuery, tried: Sweep['tr
   ]
 }
 
-function corrected({ adjust, family }: SweepQuery, tried: Sweep['tried']): string {
+function corrected({ adjust, family }: SweepQuery, looks: number): string {
   if (adjust === 'none') return 'for nothing'
-  const looks =
-    family === 'ledger' ? `${whole(tried.ledger!)} cells of the trial ledger` : `${whole(tried.cells)} cells`
-  return `for all ${looks} by ${ADJUSTMENTS[adjust]}`
+  const where = family === 'ledger' ? ' of the trial log' : ''
+  return `for all ${whole(looks)} cells${where} by ${ADJUSTMENTS[adjust]}`
 }
 
 /** A look as the ledger keeps it. */
@@ -168,10 +172,9 @@ interface Tried {
   sharpe: number | null
 }
 
-/** How many cells the ledger knows, and those of them that this run did not look at: without a p that is of another test. */
-interface Ledger {
-  cells: number
-  others: readonly Trial[]
+/** The standing in the trial log, and the hash of each cell in the order found. */
+interface Noted extends Standing {
+  hashes: readonly string[]
 }
 
 /** Notes every cell; null without a ledger. */
@@ -180,8 +183,7 @@ export async function noted(
   query: KnownSweep,
   books: readonly Book[],
   trials: Trials | null,
-): Promise<Ledger | null> {
-  if (trials === null) return null
+): Promise<Noted | null> {
   const ranges = new Map<string, Range>()
   const own = tried.map(({ key, p, sharpe }) => {
     const { condition, horizon, ticker } = key
@@ -191,11 +193,8 @@ export async function noted(
     ranges.set(name, range)
     const tickers = group.map(book => book.ticker)
     const spec = { tickers, filter: filterOf(condition, query), horizon, ...range }
-    return cellTrial(spec, { p, test: DEFAULT_TEST, sharpe })
+    return cellTrial(spec, { p, test: CELL_TEST, sharpe })
   })
-  const { ofKind } = await trials.note('cell', own)
-  if (query.family === 'run') return { cells: ofKind, others: [] }
-  const hashes = new Set(own.map(({ hash }) => hash))
-  const others = (await trials.of('cell')).filter(({ hash }) => !hashes.has(hash))
-  return { cells: ofKind, others: others.map(one => (one.test === DEFAULT_TEST ? one : { ...one, p: null })) }
+  const standing = await noteAndCompare(trials, 'cell', own, query.family ?? 'ledger')
+  return standing && { ...standing, hashes: own.map(({ hash }) => hash) }
 }

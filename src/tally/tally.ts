@@ -101,7 +101,7 @@ export async function tally(source: Source, query: TallyQuery, { step, trials = 
     const events = members.reduce((sum, { rows }) => sum + rows.length, 0)
     return { group: value, events, windows, warnings: groupWarnings(events, windows) }
   })
-  const windowTrials = trialsOf(found.map(withBases(by, sources)), { ...query, tickers: names }, by)
+  const windowTrials = trialsOf(found.map(withDays(by, sources)), { ...query, tickers: names }, by)
   const noted = await noteAndCompare(trials, 'cell', windowTrials, family)
   return {
     schema: 'bands.tally/2',
@@ -115,11 +115,11 @@ export async function tally(source: Source, query: TallyQuery, { step, trials = 
   }
 }
 
-/** A group with the bases that tell its range of data: those of all tickers, unless it is one ticker's. */
-function withBases(by: TallyGrouping | null, sources: readonly TickerSource[]) {
+/** A group with the days of its bars: those of all tickers, unless it is one ticker's. */
+function withDays(by: TallyGrouping | null, sources: readonly TickerSource[]) {
   return ({ value, members }: Group) => {
     const some = by === 'ticker' ? members.map(({ source }) => source) : sources
-    return { value, bases: some.flatMap(({ base }) => base ?? []) }
+    return { value, days: some.flatMap(({ base, days }) => (base === null ? [] : [days])) }
   }
 }
 

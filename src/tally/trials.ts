@@ -1,6 +1,6 @@
 import { rangeOf } from '../model/calendar.js'
 import { dateOf } from '../model/day.js'
-import type { Baseline, Context, PoolQuery } from '../model/event.js'
+import type { Context, PoolQuery } from '../model/event.js'
 import { TIMEFRAMES } from '../model/terms.js'
 import { ANY_EVENT, type EventFilter } from '../params/studies.js'
 import type { Trial } from '../source.js'
@@ -15,16 +15,16 @@ export type TallyGrouping = (typeof TALLY_GROUPINGS)[number]
  * question of a study. Without prices no range of data is known, and nothing is noted.
  */
 export function trialsOf(
-  groups: readonly { value: string | null; bases: readonly Baseline[] }[],
+  groups: readonly { value: string | null; days: readonly Int32Array[] }[],
   query: PoolQuery,
   by: TallyGrouping | null,
 ): Trial[] {
-  return groups.flatMap(({ value, bases }) => {
-    if ((by !== null && value === null) || bases.length === 0) return []
+  return groups.flatMap(({ value, days }) => {
+    if ((by !== null && value === null) || days.length === 0) return []
     const spec = {
       tickers: by === 'ticker' ? [value!] : query.tickers,
       filter: filterOf(query, by, value),
-      ...rangeOf(bases.map(({ days }) => days)),
+      ...rangeOf(days),
     }
     return TIMEFRAMES[query.timeframe].windows.map(horizon =>
       cellTrial({ ...spec, horizon }, { p: null, test: null, sharpe: null }),

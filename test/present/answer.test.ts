@@ -51,6 +51,24 @@ describe('the answer of a study', () => {
     )
   })
 
+  it('believes only what q over the trial log confirms, and says how many questions there were, unless they are not counted', () => {
+    const log = { family: 'ledger', questions: 30, windows: 140, expected: 7 } as const
+    const inLog = (q: number, family: 'run' | 'ledger' = 'ledger'): string => {
+      const study = studied([CLEAR], { log: { ...log, family } })
+      study.windows[0]!.log_q = q
+      return studyAnswer(study)
+    }
+    expect(inLog(0.41)).toMatch(
+      /could be luck: p \.003\. One of 30 questions \(140 windows\) asked of these data: by luck about 7 have p < \.05; over all of them q \.410\.$/,
+    )
+    expect(inLog(0.04)).toContain('luck alone seldom does as much: p .003. One of 30 questions')
+    expect(inLog(0.41, 'run')).toMatch(
+      /luck alone seldom does as much: p \.003\. One of 30 questions asked of these data; the others are not counted \(--family run\)\.$/,
+    )
+    const first = studied([CLEAR], { log: { ...log, questions: 1, windows: 5 } })
+    expect(studyAnswer(first)).toMatch(/luck alone seldom does as much: p \.003\.$/)
+  })
+
   it('counts weeks as weeks, and one case as one', () => {
     const weekly = madeStudy([madePrices({ weekly: true, bars: 520 })], { timeframe: 'weekly' })
     expect(studyAnswer(weekly)).toMatch(/over \d+ weeks than after any week/)
@@ -191,6 +209,17 @@ describe('the answer of a sweep', () => {
     expect(sweepAnswer(swept({ p: 0.02, q: 0.4 }, { found: 0 }))).toMatch(
       /^None of \d+ tested combinations stands out from luck\. .*; could be luck: p \.020, q \.400\.$/,
     )
+  })
+
+  it('lets only those stand out that q over the trial log confirms, too', () => {
+    const log = { family: 'ledger', questions: 40, windows: 200, expected: 10 } as const
+    const made = madeSweep()
+    const inLog = (log_q: number): string =>
+      sweepAnswer({ ...made, log, cells: made.cells.map(cell => ({ ...cell, log_q })) })
+    expect(made.found).toBeGreaterThan(0)
+    expect(inLog(0.3)).toMatch(/^None of \d+ tested combinations stands out from luck\. .*q \.300\.$/)
+    expect(inLog(0.01)).toMatch(new RegExp(`^${made.found} of \\d+ tested combinations stand`))
+    expect(inLog(0.3)).toContain('One of 40 questions (200 windows) asked of these data: by luck about 10 have p < .05')
   })
 
   it('does not believe the best of many that the tests of the best do not find', () => {

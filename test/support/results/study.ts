@@ -34,7 +34,7 @@ export function madeStudy(charts: readonly PriceChart[], more: Partial<EventStud
     resamples: 1999,
     min_events: 20,
     trials: { run: 30, ledger: 400 },
-    log: { family: 'ledger', questions: 30, windows: 140, expected: 7 },
+    log: null,
     events: all.length,
     windows: horizons.map(horizon => windowOf(charts, all, horizon, weekly ? 'w' : 'd')),
     path: pathOf(all),

@@ -41,6 +41,7 @@ export function madeSweep(
     family: 'run',
     tried: { cells: cells.length, tested: tested.length, ledger: 4210 },
     found: tested.filter(({ q }) => q! < 0.05).length,
+    log: null,
     best: {
       cells: tested.length,
       resamples: 1000,
@@ -95,6 +96,7 @@ function cell(random: Random, ticker: string | null, field: string, band: string
     high: grey ? null : (t + 2) * error,
     p: grey ? null : p,
     q: null,
+    log_q: null,
     t: grey ? null : t,
     sharpe: grey ? null : 0.01 * t,
     grey,
