@@ -57,8 +57,11 @@ export interface Answered {
   body: unknown
 }
 
-/** Of the transport or of the media type, not of the answer. */
-const OF_HTTP = new Set(['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding'])
+/** Headers of the transport or of the media type, not of the answer. */
+const OF_HTTP = new Set([
+  ...['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding'],
+  'x-content-type-options',
+])
 
 const ROOT = 'https://bands.invalid/schemas'
 
