@@ -43,9 +43,8 @@ function checkChoices(options: Pick<ImportOptions, BarChoice>): void {
   const chosen = (Object.keys(BAR_CHOICES) as BarChoice[]).filter(choice => options[choice])
   const [first, second] = chosen.map(choice => BAR_CHOICES[choice])
   if (second === undefined) return
-  throw new InvalidParameter(sentence`${parameter(first!)} and ${parameter(second)} exclude each other.`, {
-    param: second,
-  })
+  const words = sentence`${parameter(first!)} and ${parameter(second)} exclude each other.`
+  throw new InvalidParameter(words, { param: second })
 }
 
 /** Bars of a file, which stay where they are. */

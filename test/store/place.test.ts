@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Busy } from '../../src/errors.js'
-import { forceUnlock, openImporter, openPuller } from '../../src/open.js'
+import { forceUnlock, openImporter } from '../../src/open.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { inspect } from '../../src/store/sqlite/inspect.js'
 import type { Store, Writer } from '../../src/store/store.js'
@@ -134,11 +134,6 @@ describe('a lock that cannot be taken is no other process', () => {
     )
     expect(readdirSync(dirname(path)).filter(name => name.endsWith('.trial'))).toEqual([])
   })
-})
-
-it('is waited for, and a database that cannot be reached is not', async () => {
-  const away = { db: 'postgres://127.0.0.1:1/bands', wait: true }
-  await expect(openPuller(away)).rejects.toThrow('postgres://127.0.0.1:1/bands cannot be reached: connect ECONNREFUSED')
 })
 
 describe('the schema of a file stays as it is', () => {
