@@ -58,6 +58,7 @@ const ROWS: readonly Row[] = [
   ['accounts usage', 'credits by day, and a proof of the ledger', () => import('./commands/accounts.js')],
   ['accounts copy', 'copy the accounts between a file and PostgreSQL', () => import('./commands/accounts.js')],
   ['accounts layout', 'how accounts in PostgreSQL are cut, or make them so', () => import('./commands/accounts.js')],
+  ['accounts grant', 'let a role of PostgreSQL serve the accounts', () => import('./commands/accounts.js')],
   ['accounts roll-up', 'keep old days of the ledger as sums', () => import('./commands/accounts.js')],
   ['keys create', 'make a key for an account', () => import('./commands/keys.js')],
   ['keys list', 'keys, and which of them count', () => import('./commands/keys.js')],

@@ -48,6 +48,23 @@ export async function accountsLayoutOf(
   return { accounts: address.location, partitions: found }
 }
 
+/**
+ * Lets a role of PostgreSQL read and charge the accounts, and returns where they are. Throws InvalidParameter for a file,
+ * NotFound for an unknown role.
+ */
+export async function grantAccountsTo(choice: AccountsChoice, role: string): Promise<string> {
+  const at = accountsUrl(choice)
+  if (at === null)
+    throw new InvalidParameter('rights are for accounts in PostgreSQL, and these are a file.', {
+      param: 'accounts',
+      allowed: 'postgres://user@host:5432/database',
+    })
+  const { grantAccounts } = await import('../store/postgres/accounts.js')
+  const address = addressOf(at.param, at.url, choice.env)
+  await grantAccounts(address, role)
+  return address.location
+}
+
 function madeBy({ param, url }: Url): Remedy {
   return remedy('accounts create', ['NAME'], { tier: 'free', ...(param === 'accounts' && { accounts: url }) })
 }

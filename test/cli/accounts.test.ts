@@ -128,6 +128,7 @@ describe('bands accounts', () => {
     'accounts usage',
     'accounts roll-up',
     'accounts layout',
+    'accounts grant bands_server',
     'accounts set-tier alice pro',
     'accounts create bob --tier free',
     'keys list',

@@ -11,7 +11,7 @@ import {
 import type { AccountsCopy } from '../../accounts/copy.js'
 import { wrong } from '../../errors.js'
 import { TIER_NAMES } from '../../model/terms.js'
-import { accountsLayoutOf, accountsUrl } from '../../open/accounts.js'
+import { accountsLayoutOf, accountsUrl, grantAccountsTo } from '../../open/accounts.js'
 import { ACCOUNTS_AT, FILE, integerOf } from '../../params/kinds.js'
 import { needed, open, given as optional, optionsOf } from '../../params/row.js'
 import { tierValue } from '../../params/values.js'
@@ -51,17 +51,20 @@ export function aboutAccounts(commands: Commands): Commands {
   return Object.fromEntries(Object.entries(commands).map(named))
 }
 
+/** Throws InvalidParameter for options of every command that mean nothing here. @param make makes an account, of a tier */
+function refuseOthers(context: Context, { make = false } = {}): void {
+  context.refuseRemote()
+  // A user who types a tier here may believe that a key has one.
+  if (make || context.config.from.tier !== '--tier') return
+  throw wrong('tier', '--tier does not apply here: a tier belongs to an account (bands accounts set-tier).')
+}
+
 /**
  * The accounts that were chosen. Throws InvalidParameter for options of every command that mean nothing here.
  * @param make the accounts, where there are none: for a command that makes one, of a tier
  */
 export async function accountsFor(context: Context, given: Given, { make = false } = {}): Promise<Accounts> {
-  context.refuseRemote()
-  // Who types a tier here may believe that a key has one.
-  if (!make && context.config.from.tier === '--tier') {
-    const message = '--tier does not apply here: a tier belongs to an account (bands accounts set-tier).'
-    throw wrong('tier', message)
-  }
+  refuseOthers(context, { make })
   const { openAccounts } = await import('../../open.js')
   return context.closing(await openAccounts({ ...context.choice, ...given.read(ACCOUNTS), make }))
 }
@@ -214,6 +217,21 @@ const layout: Command = {
   },
 }
 
+const grant: Command = {
+  arguments: [['<ROLE>', 'a role of PostgreSQL, with which servers connect']],
+  examples: ['bands accounts grant bands_server --accounts postgres://bands_admin@db.example/bands'],
+  notes: [
+    'The role can then read the accounts and charge them. It cannot make a key or change a charge. The tables are made if there are none. Run it again after an update that changed them.',
+  ],
+  async run(context, given) {
+    refuseOthers(context)
+    const role = given.argument(0)!
+    const accounts = await grantAccountsTo({ ...context.choice, ...given.read(ACCOUNTS) }, role)
+    const notes = [`${role} can serve the accounts at ${accounts}`]
+    await context.show(oneRow({ schema: 'bands.accounts-grant/1', accounts, role }, notes))
+  },
+}
+
 async function showCopy(context: Context, { from, to, rows, proof }: AccountsCopy): Promise<void> {
   const { accounts, keys, ledger, days } = rows
   const { requests, credits, discrepancies } = proof
@@ -233,6 +251,7 @@ const chosen = aboutAccounts({
   'accounts set-tier': setTier,
   'accounts usage': usage,
   'accounts roll-up': rollUp,
+  'accounts grant': grant,
   'accounts layout': layout,
 })
 

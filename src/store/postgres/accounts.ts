@@ -18,7 +18,7 @@ import {
   type RolledUp,
   type Used,
 } from '../../accounts/accounts.js'
-import { Busy, ConfigError, type Remedy, StorageError } from '../../errors.js'
+import { Busy, ConfigError, NotFound, type Remedy, StorageError } from '../../errors.js'
 import type { Tier } from '../../model/terms.js'
 import {
   type AccountRow,
@@ -99,6 +99,35 @@ export async function accountsLayout(
     await database.close()
   }
 }
+
+/**
+ * Lets a role read accounts and charge them, and nothing else; makes the tables if there are none. The tables of an update
+ * keep it. Throws NotFound for a role that is not there, ConfigError where this user may not grant.
+ */
+export async function grantAccounts(address: Address, role: string): Promise<void> {
+  const database = await Database.open(address)
+  try {
+    const roles = await database.query<{ name: string }>('SELECT rolname AS name FROM pg_roles ORDER BY 1')
+    const names = roles.map(({ name }) => name).filter(name => !name.startsWith('pg_'))
+    if (!names.includes(role)) {
+      const found = `${database.location} has no role ${role}`
+      throw new NotFound(`${found}; its roles are ${names.join(', ')}. CREATE ROLE makes one, by a user who may.`)
+    }
+    await prepareSchema(database, booksIn(0), { make: true })
+    const name = `"${role.replaceAll('"', '""')}"`
+    await database.transaction(async ({ query }) => {
+      for (const right of SERVER_RIGHTS) await query(`GRANT ${right} TO ${name}`)
+    })
+  } finally {
+    await database.close()
+  }
+}
+
+const SERVER_RIGHTS = [
+  'USAGE ON SCHEMA bands_accounts',
+  'SELECT ON ALL TABLES IN SCHEMA bands_accounts',
+  'EXECUTE ON ALL FUNCTIONS IN SCHEMA bands_accounts',
+]
 
 export class PostgresAccounts implements Accounts {
   readonly location: string
