@@ -10,7 +10,7 @@ import { signalsOf } from '../study/signals.js'
 import { contextReach } from '../study/words.js'
 import { checkFamily } from '../trials.js'
 import { benchmarkOf, buyAndHold, heldAlone, heldInPart, type Judged } from './comparison.js'
-import { CELL_DRAWS, DRAWS, type Drawn, drawsOf, pointsOf, simulate } from './draws.js'
+import { CELL_DRAWS, type Drawn, drawsOf, pointsOf, simulate } from './draws.js'
 import { deflated, lookOf } from './looks.js'
 import { portfolioCalendar, type Simulation } from './portfolio.js'
 import { entryTest, longestOf, randomEntry } from './random-entry.js'
@@ -31,6 +31,7 @@ import {
 } from './statistics.js'
 import { type Lived, loaded, type Member, type Ready, worthOf } from './trade.js'
 import { monteCarlo, validate } from './validation.js'
+import { type EntryRank, runVerdict } from './verdict.js'
 import { barsAYearIn, checkShares, signalsFound, warningsOf } from './warnings.js'
 import { costsInWords, exitsInWords, FILLS_IN_WORDS, placesInWords, rankInWords } from './words.js'
 
@@ -52,7 +53,7 @@ export async function backtest(
   const [own, ...rivals] = (await loaded(source, [strategy, ...candidates], step)) as [Ready, ...Ready[]]
   checkShares(own)
   step?.(() => 'trades')
-  const { simulation, p } = testedRun(own, run.reps)
+  const { simulation, ranks } = testedRun(own, run.reps)
   const { days } = simulation
   const trades = livedIn(simulation)
   const { barsAYear, statistics, trade_statistics } = figuresOf(simulation, closedOf(trades))
@@ -71,14 +72,16 @@ export async function backtest(
   const looks = [lookOf(simulation), ...rivalLooks]
   const { interest, ...signals } = signalsFound(simulation)
   const ofDraws = drawsOf(simulation.draws)
-  const draws = ofDraws && { ...ofDraws, p: pointsOf(p) }
+  const draws = ofDraws && { ...ofDraws, p: pointsOf(Float64Array.from(ranks, rank => rank?.p ?? Number.NaN)) }
+  const told = toldTrades(strategy, trades)
   const found = { ...signals, draws, statistics, benchmarks, random_entry, interest, monte_carlo, validation }
   return {
     ...headOf(strategy, days, await source.asOfDay()),
     bars_a_year: barsAYear,
     ...found,
     trade_statistics,
-    trades: toldTrades(strategy, trades),
+    trades: told,
+    verdict: runVerdict({ trades: told, random_entry }, ofDraws === null ? [] : ranks),
     skipped: toldSkipped(simulation),
     equity: equityPoints(simulation, curve),
     months: monthlyReturns(simulation),
@@ -96,18 +99,18 @@ export async function backtest(
   }
 }
 
-/** The run that is shown, and the p of random entry of each draw. */
-export function testedRun(ready: Ready, reps: number): { simulation: Drawn; p: Float64Array } {
-  const p = new Float64Array(reps === 0 ? 0 : DRAWS).fill(Number.NaN)
+/** The run that is shown, and how each draw ranks among random entries. */
+export function testedRun(ready: Ready, reps: number): { simulation: Drawn; ranks: (EntryRank | null)[] } {
+  const ranks: (EntryRank | null)[] = []
   let test: ReturnType<typeof entryTest> | null = null
   const simulation = simulate(ready, undefined, undefined, {
     each: ({ trades }, draw) => {
       if (reps === 0) return
       test ??= entryTest(ready, longestOf(trades))
-      p[draw] = test(trades) ?? Number.NaN
+      ranks[draw] = test(trades)
     },
   })
-  return { simulation, p }
+  return { simulation, ranks }
 }
 
 function benchmarksOf(

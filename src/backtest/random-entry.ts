@@ -21,6 +21,7 @@ import {
   type Ready,
   type Taken,
 } from './trade.js'
+import type { EntryRank } from './verdict.js'
 
 /** One ticker's part in the draws. */
 interface Drawn {
@@ -38,8 +39,9 @@ interface Drawn {
  * are possible every one is looked at, otherwise `draws`.
  *
  * Each mean net return, less that of all draws, is divided by its own Newey-West error, that of the days of the signals:
- * signals that come in volatile times vary more than days like others do, and means alone find too much there. p is the share of draws that are as high then, the strategy counted as one of them: (1 + draws as high) /
- * (1 + draws) (Davison & Hinkley, "Bootstrap methods and their application", 1997).
+ * signals that come in volatile times vary more than days like others do, and means alone find too much there.
+ * With s = (1 + draws as high) / (1 + draws), p is two-sided, 2 min(s, 1 - s), and the strategy is better than
+ * a share 1 - s of the draws (Davison & Hinkley, "Bootstrap methods and their application", 1997).
  *
  * Entries that are drawn one by one come neither in clusters nor in several tickers at once, as events do, and vary less
  * by chance than a strategy does: with correlated tickers their p is far too small. Nor
@@ -47,7 +49,7 @@ interface Drawn {
  */
 export function randomEntry(strategy: Strategy, trades: readonly Taken[], draws: number): Backtest['random_entry'] {
   const closed = trades.filter(({ left }) => left.why !== 'open')
-  const none = (reason: string) => ({ draws: 0, mean: null, p: null, reason })
+  const none = (reason: string) => ({ draws: 0, mean: null, p: null, better_than: null, reason })
   if (draws === 0) return none('none were asked for')
   if (closed.length === 0) return none('there is no closed trade')
   const calendar = calendarOf(closed)
@@ -78,7 +80,10 @@ const MOVES = 199
  * run trades it.
  * @param longest bars of the longest trade of a run: the moves begin there
  */
-export function entryTest({ strategy, members }: Ready, longest: number): (trades: readonly Taken[]) => number | null {
+export function entryTest(
+  { strategy, members }: Ready,
+  longest: number,
+): (trades: readonly Taken[]) => EntryRank | null {
   const signalled = members.filter(({ signals }) => signals.bars.length > 0)
   const calendar = unionCalendar(signalled.map(({ eligible, bars }) => daysAt(bars.days, eligible)))
   const possible = calendar.length - 2 * longest + 1
@@ -104,7 +109,7 @@ export function entryTest({ strategy, members }: Ready, longest: number): (trade
     const isFar = (move: number): boolean => move >= own && move <= calendar.length - own
     const [first, ...all] = errorsOf(sorted, moves.length, own, room).filter((_, i) => i === 0 || isFar(moves[i]!))
     const known = all.filter(({ n }) => n > 0)
-    return known.length === 0 ? null : rankOf(first!, known, mean(known.map(one => one.mean))!).p
+    return known.length === 0 ? null : entryRank(rankOf(first!, known, mean(known.map(one => one.mean))!))
   }
 }
 
@@ -193,14 +198,22 @@ function rankOf(
   own: RatioError,
   all: readonly RatioError[],
   centre: number,
-): Pick<Backtest['random_entry'], 'p' | 'reason'> {
+): Pick<Backtest['random_entry'], 'p' | 'better_than' | 'reason'> {
   const varies = ({ mean, error }: RatioError): boolean => error > NOTHING * Math.abs(mean)
-  if (!varies(own)) return { p: null, reason: 'the trades end alike: nothing tells how much they vary' }
+  if (!varies(own))
+    return { p: null, better_than: null, reason: 'the trades end alike: nothing tells how much they vary' }
   const least = ((own.mean - centre) / own.error) * (1 - Math.sign(own.mean - centre) * NOTHING)
   // What does not vary at all lies above the centre or below it, however near.
   const isAsHigh = (one: RatioError): boolean =>
     varies(one) ? (one.mean - centre) / one.error >= least : one.mean > centre
-  return { p: (1 + all.filter(isAsHigh).length) / (1 + all.length), reason: null }
+  const n = 1 + all.length
+  const above = (1 + all.filter(isAsHigh).length) / n
+  // The floor holds where every move is as high.
+  return { p: Math.max(2 * Math.min(above, 1 - above), Math.min(1, 2 / n)), better_than: 1 - above, reason: null }
+}
+
+function entryRank({ p, better_than }: Pick<Backtest['random_entry'], 'p' | 'better_than'>): EntryRank | null {
+  return p === null || better_than === null ? null : { p, better_than }
 }
 
 /** Days on which one of the tickers that were traded has a band. */

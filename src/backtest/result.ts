@@ -2,6 +2,7 @@ import type { Timeframe } from '../model/terms.js'
 import type { GridStatistic } from '../params/grid.js'
 import type { Side, Strategy } from '../params/strategy.js'
 import type { Way } from '../params/studies.js'
+import type { Verdict } from '../statistics/verdict.js'
 
 /** What every answer about strategies says of what it stands on. */
 interface Ran {
@@ -84,7 +85,17 @@ export interface Backtest extends Ran {
    * The signals of all closed trades moved to other dates together, same exits and costs: their mean net return a trade,
    * and how rare it is to lie as many of its own Newey-West errors above it as the strategy does.
    */
-  random_entry: { draws: number; mean: number | null; p: number | null; reason: string | null }
+  random_entry: {
+    draws: number
+    mean: number | null
+    /** Two-sided. */
+    p: number | null
+    /** Share of the random entries that the strategy is better than. */
+    better_than: number | null
+    reason: string | null
+  }
+  /** Whether the trades beat random entry, and the share of the draws that say the same; null without draws. */
+  verdict: { word: Verdict | 'depends on which signals got a place'; agreement: number | null }
   /** null unless it was asked for. */
   monte_carlo: MonteCarlo | null
   validation: Validation | null
@@ -277,8 +288,8 @@ export interface Validation {
     /** The one of the candidates that was chosen on the training part; null where there was no choice. */
     chosen: string | null
   }[]
-  /** All test parts, one after the other. */
-  test: { statistics: EquityStatistics; trade_statistics: TradeStatistics } | null
+  /** All test parts, one after the other, and buy and hold of the same tickers over the same days. */
+  test: { statistics: EquityStatistics; trade_statistics: TradeStatistics; holding: EquityStatistics } | null
 }
 
 /** What strategies look at: fields of their tickers, and of others beside them. */

@@ -8,6 +8,7 @@ import { quantile } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import { naiveT } from '../statistics/robust.js'
 import { drawnSharpe } from '../statistics/sharpe.js'
+import { buyAndHold } from './comparison.js'
 import { CELL_DRAWS, simulate } from './draws.js'
 import type { Part, Simulation } from './portfolio.js'
 import type { FanPoint, Interval, MonteCarlo, Validation } from './result.js'
@@ -157,7 +158,17 @@ function together(tests: readonly Half[], { strategy, members }: Ready): Validat
   const barsAYear = barsAYearOf(members, ...tests.map(({ simulation }) => simulation.days))
   const curves = tests.map(({ simulation }) => curveOf(simulation, barsAYear))
   const closed = tests.flatMap(half => half.closed)
-  return { statistics: chained(curves, { barsAYear, riskFree }), trade_statistics: tradeStatistics(costs, closed) }
+  const prices = members.map(member => member.prices)
+  const held = tests.map(({ simulation }) => ({
+    ...buyAndHold(prices, simulation.days, barsAYear),
+    start: 1,
+    riskFree,
+  }))
+  return {
+    statistics: chained(curves, { barsAYear, riskFree }),
+    trade_statistics: tradeStatistics(costs, closed),
+    holding: chained(held, { barsAYear, riskFree }),
+  }
 }
 
 /** Dates of the fan, beside its first: more are not to be told apart, and each keeps a value of every draw. */

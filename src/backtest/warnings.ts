@@ -52,9 +52,12 @@ export function signalsFound(simulation: Simulation): Pick<Backtest, 'signals' |
 }
 
 /** Two tests that ask different things of the same trades. */
-function ofTests({ statistics: { probabilistic_sharpe: above }, random_entry: { p } }: Found): Warning[] {
-  if (above === null || p === null || 1 - above >= LEVEL || p < LEVEL) return []
-  const found = `the Sharpe ratio is above 0 (probability ${chance(above)}), and random entry finds nothing (p ${chance(p)})`
+function ofTests({
+  statistics: { probabilistic_sharpe: above },
+  random_entry: { p, better_than: better },
+}: Found): Warning[] {
+  if (above === null || p === null || 1 - above >= LEVEL || (p < LEVEL && better! > 0.5)) return []
+  const found = `the Sharpe ratio is above 0 (probability ${chance(above)}), and random entry finds no edge (p ${chance(p)})`
   const why = 'of the signals believe random entry, whose dates have the rise of the market and the exits, too'
   return [['disputed', `${found}: ${why}`]]
 }

@@ -1,4 +1,5 @@
-import type { Backtest, Trade } from '../backtest/result.js'
+import type { Backtest } from '../backtest/result.js'
+import { independentTrades } from '../backtest/verdict.js'
 import { title } from '../errors.js'
 import type { Timeframe } from '../model/terms.js'
 import { holm } from '../statistics/selection.js'
@@ -10,7 +11,6 @@ import { correctedByLog, correctedPs, type LogStanding } from '../trials.js'
 import { compact } from './description.js'
 import { cellText } from './long-tables.js'
 import { count, probability, returnRange, returnText, shareText, UNKNOWN, whole } from './numbers.js'
-import { wholeWords } from './performance.js'
 import { logText, strategies } from './words.js'
 
 /**
@@ -179,15 +179,55 @@ export function backtestAnswer(found: Backtest): string {
   if (trades.n === 0)
     return `No closed trade of ${count(signals.total, 'signal')}, so nothing can be said of the rules.`
   const tests = found.validation?.test ?? null
-  const outside =
-    tests === null
-      ? ''
-      : `Out of sample ${returnText(tests.statistics.total_return)}, ${count(tests.trade_statistics.n, 'trade')}. ${title(wholeWords(found) ?? '')}: `
+  if (tests !== null) return testedAnswer(found, tests)
+  const held = found.benchmarks.find(({ name }) => name === 'buy and hold')?.statistics.total_return ?? null
+  const total = statistics.total_return
+  const head = title(headOf(found, held))
+  const holding = held === null ? '' : `; holding made ${returnText(held)}`
+  const n = count(trades.n, 'trade')
   const cases = independentTrades(found.trades)
-  const held = found.benchmarks.find(({ name }) => name === 'same exposure') ?? found.benchmarks[0]
-  const compared = heldText(statistics.total_return, held)
-  const n = cases === trades.n ? count(trades.n, 'trade') : `${independent(cases)} among ${count(trades.n, 'trade')}`
-  return `${outside}${returnText(statistics.total_return)}${drawsText(found)}${compared}; ${n}; ${tradesSureness(found, cases, held)}.`
+  const among = cases === trades.n ? n : `${n}, about ${independent(cases)}`
+  return `${head}: ${returnText(total)}${drawsText(found)}${holding}. ${title(entryText(found))}; ${among}.${deflatedDoubt(found)}`
+}
+
+/** The verdict. A result below what holding made is that, whatever chance does; 95 % of the draws must agree. */
+function headOf({ statistics, draws, verdict, trades, random_entry }: Backtest, held: number | null): string {
+  const total = statistics.total_return
+  const isBelow = total !== null && held !== null && total < held
+  if (independentTrades(trades) < LEAST_UNITS) return 'too few'
+  if (!isBelow) return random_entry.p === null ? 'not tested' : verdict.word
+  if (draws === null || (draws.return.p95 ?? held) < held) return 'worse than holding'
+  return 'depends on which signals got a place'
+}
+
+/** `better than 7% of random entries (p .136)` */
+function entryText({ random_entry: { p, better_than: better, reason } }: Backtest): string {
+  if (p === null || better === null) return `not compared with random entries${reason === null ? '' : ` (${reason})`}`
+  const text = better >= 0.5 ? `better than ${shareText(better)} of` : `worse than ${shareText(1 - better)} of`
+  return `${text} random entries (two-sided p ${probability(p)})`
+}
+
+/** What the number of strategies tried leaves of a finding. */
+function deflatedDoubt({ trials: { deflated_sharpe: deflated, n }, verdict }: Backtest): string {
+  if (verdict.word !== 'beats chance' || deflated === null || 1 - deflated < LEVEL) return ''
+  return ` Of ${strategies(n)} tried the deflated Sharpe ratio is ${probability(deflated)}.`
+}
+
+/** Of a walk-forward or a split: the days of its tests only. */
+function testedAnswer(found: Backtest, { statistics, trade_statistics: trades, holding }: Tested): string {
+  const [first, last] = testedRange(found)
+  const total = statistics.total_return
+  const isBelow = total !== null && holding.total_return !== null && total < holding.total_return
+  const head = isBelow ? 'worse than holding' : 'out of sample'
+  const held = `holding over the same days made ${returnText(holding.total_return)}`
+  return `${title(head)}: ${returnText(total)} on the days of the tests (${first} to ${last}); ${held}. ${count(trades.n, 'trade')}, worst drawdown ${returnText(statistics.max_drawdown)}.`
+}
+
+type Tested = NonNullable<NonNullable<Backtest['validation']>['test']>
+
+function testedRange({ validation }: Backtest): [first: string, last: string] {
+  const tests = validation?.folds.filter(({ role }) => role === 'test') ?? []
+  return [tests[0]?.from ?? UNKNOWN, tests.at(-1)?.to ?? UNKNOWN]
 }
 
 /** ` (draw 44 of 200; 5-95% of them -6.1 to +28.5%)` */
@@ -197,51 +237,10 @@ function drawsText({ draws }: Backtest): string {
   return ` (draw ${draws.shown} of ${draws.n}; 5-95% of them ${range})`
 }
 
-type Held = Backtest['benchmarks'][number] | undefined
-
-function heldText(total: number | null, held: Held): string {
-  const other = held?.statistics.total_return ?? null
-  if (total === null || other === null) return ''
-  const what = held!.name === 'same exposure' ? 'holding at the same exposure' : 'buy and hold'
-  const text = pointsText(total - other)
-  return text === NO_DIFFERENCE ? `, no different from ${what}` : `, ${text} than ${what} (${returnText(other)})`
-}
-
-function tradesSureness(found: Backtest, cases: number, held: Held): string {
-  const { random_entry: random, statistics, trials, validation } = found
-  if (cases < LEAST_UNITS) return 'too few to tell from luck'
-  if (random.p === null)
-    return `not tested against luck${random.reason === null ? '' : `: ${random.reason.replace(/\.$/, '')}`}`
-  const total = statistics.total_return ?? 0
-  const { deflated_sharpe: deflated, n } = trials
-  const doubts = compact([
-    total <= 0 && 'nothing was earned',
-    total <= (held?.statistics.total_return ?? 0) && 'holding did no worse',
-    deflated !== null &&
-      1 - deflated >= LEVEL &&
-      `of ${strategies(n)} tried the deflated Sharpe ratio is ${probability(deflated)}`,
-    (validation?.test?.statistics.total_return ?? 1) <= 0 && 'out of sample it lost',
-  ])
-  const told = `p ${probability(random.p)} of random entry`
-  return surenessText({ p: random.p, corrected: random.p, told, doubts })
-}
-
 /** What so many tries leave of the best Sharpe ratio. */
 export function deflatedText({ deflated_sharpe: deflated, reason, n, family }: Backtest['trials']): string {
   if (deflated === null) return reason ?? UNKNOWN
   return `${probability(deflated)}, by the ${whole(n)} of ${family === 'ledger' ? 'the ledger' : 'this run'}`
-}
-
-/** How many closed trades, of any ticker, were on at no time together. */
-function independentTrades(trades: readonly Trade[]): number {
-  const closed = trades.filter(({ exit }) => exit !== 'open')
-  let [n, end] = [0, '']
-  for (const { entry_date, exit_date } of closed.toSorted((a, b) => (a.exit_date < b.exit_date ? -1 : 1))) {
-    if (entry_date < end) continue
-    n++
-    end = exit_date
-  }
-  return n
 }
 
 /** Of a sweep: how many stand out from so many looks, and whether the first of them does. */

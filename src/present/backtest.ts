@@ -103,7 +103,7 @@ function wholeTiles(found: Backtest): Tile[] {
     beside('Sharpe', 'sharpe', ratio),
     beside('Worst drawdown', 'max_drawdown'),
     {
-      label: 'In the market',
+      label: 'Days with a position',
       value: shareText(statistics.exposure),
       note: `turnover ${ratio(statistics.turnover, 1)} a year, entries and exits`,
     },
@@ -182,7 +182,7 @@ function luckSentences({ random_entry: random, trials, seed, draws }: Backtest):
   const entry =
     random.p === null
       ? random.reason && `Random entry: ${random.reason}`
-      : `Random entry, all signals moved to other dates together: p ${probability(random.p)}${range} (${count(random.draws, 'move')}, seed ${seed}), mean ${returnText(random.mean)} a trade.`
+      : `Random entry, all signals moved to other dates together: two-sided p ${probability(random.p)}${range} (${count(random.draws, 'move')}, seed ${seed}), mean ${returnText(random.mean)} a trade.`
   return compact([
     entry && stopped(entry),
     stopped(`${triedText(trials, strategies)} Deflated Sharpe ratio: ${deflatedText(trials)}`),

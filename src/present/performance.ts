@@ -50,7 +50,7 @@ export function statisticsOf({ bars_a_year, strategy }: Annualised): Row<EquityS
     ['CVaR 95%, a bar', 'return', 'conditional_value_at_risk', 'mean of the worst 5% of bar returns'],
     ['skewness', 'ratio', 'skewness', 'm₃ / m₂^1.5 of bar returns', 'wide'],
     ['kurtosis, plain', 'ratio', 'kurtosis', 'm₄ / m₂² of bar returns; a normal one has 3', 'wide'],
-    ['time in market', 'share', 'exposure', 'share of bars on which a position was on'],
+    ['days with a position', 'share', 'exposure', 'share of bars on which a position was on'],
     ['two-sided turnover', 'ratio', 'turnover', 'a year: value of entries and of exits / mean equity', 'wide'],
     ['P(Sharpe > 0)', 'probability', 'probabilistic_sharpe', 'Bailey and López de Prado 2012', 'wide'],
     ['track record, bars', 'count', 'min_track_record_bars', 'bars for that to reach 95%', 'wide'],
@@ -154,24 +154,26 @@ const TESTED = ['total_return', 'cagr', 'sharpe', 'probabilistic_sharpe', 'max_d
 export function outOfSampleSection(found: Annualised & Pick<Backtest, 'validation'>): Section | null {
   const { validation } = found
   if (validation === null || validation.test === null) return null
-  const { statistics: equity, trade_statistics: trades } = validation.test
+  const { statistics: equity, trade_statistics: trades, holding } = validation.test
   const tests = testsOf(validation)
   const rows: SideBySide[] = [
     ...statisticsOf(found)
       .filter(([, , key]) => TESTED.includes(key))
-      .map(([name, kind, key]): SideBySide => [name, kind, [equity[key]]]),
-    ['trades', 'count', [trades.n]],
-    ['mean a trade, net', 'return', [trades.mean]],
-    ['won', 'text', [wonText(trades, '')]],
+      .map(([name, kind, key]): SideBySide => [name, kind, [equity[key], holding[key]]]),
+    ['trades', 'count', [trades.n, '']],
+    ['mean a trade, net', 'return', [trades.mean, '']],
+    ['won', 'text', [wonText(trades, ''), '']],
   ]
   const caption = 'What came of it on data that it was not chosen on'
   const phrases = compact([
     partsText(validation.kind, tests.length),
     tests.length > 0 && `${tests[0]!.from} to ${tests.at(-1)!.to}`,
   ])
-  const table = sideBySide(caption, [{ title: 'Tests', kind: 'return' }], rows)
+  const table = sideBySide(caption, [{ title: 'Tests', kind: 'return' }, HOLDING], rows)
   return section({ id: 'out-of-sample', title: 'Out of sample', phrases }, [{ table }])
 }
+
+const HOLDING: Heading = { title: 'Holding', kind: 'return', hint: 'Buy and hold over the same days' }
 
 /** `76% won (95% 58-88%)` */
 export function wonText({ hit_rate, hit_low, hit_high }: TradeStatistics, won = ' won'): string {

@@ -78,7 +78,8 @@ describe('equal signals that compete for positions', () => {
     const { trades } = simulate(own)
     const whole = randomEntry(own.strategy, trades, 999)
     const drawn = entryTest(own, longestOf(trades))(trades)!
-    expect(Math.abs(drawn - whole.p!)).toBeLessThan(0.05)
+    expect(Math.abs(drawn.better_than - whole.better_than!)).toBeLessThan(0.05)
+    expect(whole.p!).toBeCloseTo(2 * Math.min(whole.better_than!, 1 - whole.better_than!), 12)
     const { draws } = await run()
     expect(draws!.p.p05!).toBeLessThanOrEqual(draws!.p.p95!)
   })

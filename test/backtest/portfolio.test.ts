@@ -387,7 +387,7 @@ describe('what is told of the equity', () => {
     expect(trade_statistics.reasons.mean).toBe('there is no closed trade')
     for (const part of [statistics, trade_statistics])
       for (const [key, value] of Object.entries(part)) if (value === null) expect(part.reasons[key], key).toMatch(/\w/)
-    expect(random_entry).toEqual({ draws: 0, mean: null, p: null, reason: 'none were asked for' })
+    expect(random_entry).toEqual({ draws: 0, mean: null, p: null, better_than: null, reason: 'none were asked for' })
     expect(trials).toMatchObject({ run: 1, ledger: null, deflated_sharpe: null })
     expect(trials.reason).toMatch(/\w/)
   })

@@ -138,7 +138,8 @@ describe('random entries', () => {
     expect(one.trade_statistics).toMatchObject({ n: 3, wins: 3 })
     // No other move has all three before a rise: 700 bars, moved by 1 to 699.
     expect(one.random_entry.draws).toBe(699)
-    expect(one.random_entry.p).toBe(1 / 700)
+    expect(one.random_entry.p).toBe(2 / 700)
+    expect(one.random_entry.better_than).toBe(1 - 1 / 700)
     expect(one.random_entry).toEqual(other.random_entry)
   })
 

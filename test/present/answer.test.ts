@@ -129,57 +129,82 @@ describe('the answer of a study', () => {
   })
 })
 
-/** A backtest of so much, against so much by holding as much. */
+/** A backtest with a total return, one of holding, and a p of random entry. */
 function traded(total: number, held: number, p: number | null, more: Partial<Backtest> = {}): Backtest {
   const made = madeBacktest([madePrices({ bars: 2520 })])
   const [hold] = made.benchmarks
   return {
     ...made,
     statistics: { ...made.statistics, total_return: total },
-    benchmarks: [hold!, { ...hold!, name: 'same exposure', statistics: { ...hold!.statistics, total_return: held } }],
-    random_entry: { draws: 999, mean: 0.006, p, reason: p === null ? 'nothing could be drawn.' : null },
+    benchmarks: [
+      { ...hold!, statistics: { ...hold!.statistics, total_return: held } },
+      { ...hold!, name: 'same exposure', statistics: { ...hold!.statistics, total_return: held } },
+    ],
+    random_entry: {
+      ...{ draws: 999, mean: 0.006, p, better_than: p === null ? null : 1 - p / 2 },
+      reason: p === null ? 'nothing could be drawn' : null,
+    },
+    verdict: { word: p === null ? 'too few' : p < 0.05 ? 'beats chance' : 'not told from chance', agreement: null },
     trials: { run: 1, ledger: null, family: 'run', n: 1, variance: null, deflated_sharpe: null, reason: 'one alone.' },
     ...more,
   }
 }
 
 describe('the answer of a backtest', () => {
-  it('holds it against holding at the same exposure, and against other dates', () => {
+  it('begins with the verdict, then return, holding, random entries and cases', () => {
     expect(backtestAnswer(traded(0.42, 0.095, 0.074))).toMatch(
-      /^\+42\.0%, 32\.5 points better than holding at the same exposure \(\+9\.5%\); \d+ trades; could well be luck: p \.074 of random entry\.$/,
+      /^Not told from chance: \+42\.0%; holding made \+9\.5%\. Better than 96% of random entries \(two-sided p \.074\); \d+ trades.*\.$/,
     )
-    expect(backtestAnswer(traded(0.42, 0.095, 0.004))).toMatch(/luck alone seldom does as much: p \.004/)
-    expect(backtestAnswer(traded(-0.1, 0.095, 0.9))).toMatch(/^-10\.0%, 19\.5 points worse.*could well be luck/)
-    expect(backtestAnswer(traded(0.1, 0.1, 0.9))).toContain('no different from holding at the same exposure;')
+    expect(backtestAnswer(traded(0.42, 0.095, 0.004))).toMatch(/^Beats chance: \+42\.0%/)
   })
 
-  it('does not take good dates for a gain, nor the best of many strategies for a good one', () => {
-    expect(backtestAnswer(traded(-0.1, -0.2, 0.01))).toMatch(
-      /could be luck: p \.010 of random entry; nothing was earned/,
+  it('says worse than holding of a result below it, whatever chance does, and never luck', () => {
+    for (const p of [0.9, 0.01]) {
+      const answer = backtestAnswer(traded(0.1, 0.2, p))
+      expect(answer).toMatch(/^Worse than holding: \+10\.0%; holding made \+20\.0%/)
+      expect(answer).not.toMatch(/luck/)
+    }
+  })
+
+  it('needs 95 % of the draws below holding, or it depends on which signals got a place', () => {
+    const points = (p05: number, p95: number) => ({ p05, p50: 0.1, p95 })
+    const drawn = (p95: number): Partial<Backtest> => ({
+      draws: {
+        ...{ n: 200, shown: 44, return: points(-0.05, p95), sharpe: points(0, 1) },
+        ...{ max_drawdown: points(-0.3, -0.2), p: points(0.1, 0.9) },
+      },
+    })
+    expect(backtestAnswer(traded(0.1, 0.2, 0.5, drawn(0.19)))).toMatch(
+      /^Worse than holding: \+10\.0% \(draw 44 of 200; 5-95% of them -5\.0 to \+19\.0%\); holding made \+20\.0%/,
     )
-    expect(backtestAnswer(traded(0.1, 0.2, 0.01))).toMatch(/could be luck.*; holding did no worse\.$/)
+    expect(backtestAnswer(traded(0.1, 0.2, 0.5, drawn(0.3)))).toMatch(/^Depends on which signals got a place: \+10\.0%/)
+  })
+
+  it('does not take the best of many strategies for a good one', () => {
     const trials = { ...traded(0.42, 0, 0.01).trials, run: 12, n: 12, deflated_sharpe: 0.4, reason: null }
     expect(backtestAnswer(traded(0.42, 0.1, 0.01, { trials }))).toContain(
       '12 strategies tried the deflated Sharpe ratio is .400',
     )
   })
 
-  it('begins with what came of it out of the sample, and does not believe what lost there', () => {
+  it('is about the days of the tests only where there are any', () => {
     const { statistics, trade_statistics } = traded(0, 0, 0.1)
-    const test = { statistics: { ...statistics, total_return: -0.079 }, trade_statistics }
-    const validation = { kind: 'split', purged: 0, candidates: ['hold 5', 'hold 10'], folds: [], test } as const
-    const answer = backtestAnswer(
-      traded(0.42, 0.1, 0.001, { validation: { ...validation, folds: [], candidates: [...validation.candidates] } }),
+    const test = { statistics: { ...statistics, total_return: -0.079 }, trade_statistics, holding: statistics }
+    const part = { name: '1', from: '2015-01-02', to: '2016-01-04', trades: 3, chosen: null, role: 'test' as const }
+    const folds = [{ ...part, statistics, trade_statistics }]
+    const validation = { kind: 'split' as const, purged: 0, candidates: ['hold 5', 'hold 10'], folds, test }
+    const answer = backtestAnswer(traded(0.42, 0.1, 0.001, { validation }))
+    expect(answer).toMatch(
+      /^Worse than holding: -7\.9% on the days of the tests \(2015-01-02 to 2016-01-04\); holding over the same days made /,
     )
-    expect(answer).toMatch(/^Out of sample -7\.9%, \d+ trades\. First of 2 candidates \(hold 5\), all data: \+42\.0%/)
-    expect(answer).toContain('could be luck: p .001 of random entry; out of sample it lost.')
+    expect(answer).not.toContain('42.0%')
   })
 
-  it('counts trades that were on together as one case, and tells of few that they are few', () => {
+  it('counts trades that were on together as one case, and says too few of few', () => {
     const many = traded(0.42, 0.1, 0.001)
     const trades = Array.from({ length: 30 }, (_, i) => ({ ...many.trades[0]!, ticker: `T${i}`, exit: 'hold' }))
     const answer = backtestAnswer({ ...many, trades, trade_statistics: { ...many.trade_statistics, n: 30 } })
-    expect(answer).toContain('1 independent case among 30 trades; too few to tell from luck.')
+    expect(answer).toMatch(/^Too few: .*; 30 trades, about 1 independent case\.$/)
   })
 
   it('says so where there was no bar, no signal, no closed trade, no test or nothing left', () => {
@@ -188,7 +213,9 @@ describe('the answer of a backtest', () => {
     expect(backtestAnswer({ ...made, equity: [] })).toMatch(/^No bar/)
     expect(backtestAnswer({ ...made, signals: { ...made.signals, total: 0 } })).toBe('No signal, so no trade.')
     expect(backtestAnswer({ ...made, trades: [], trade_statistics: none })).toMatch(/^No closed trade of \d+ signals/)
-    expect(backtestAnswer(traded(0.42, 0.1, null))).toContain('not tested against luck: nothing could be drawn.')
+    expect(backtestAnswer(traded(0.42, 0.1, null))).toContain(
+      'Not compared with random entries (nothing could be drawn)',
+    )
     const [first, ...rest] = made.equity
     expect(backtestAnswer({ ...made, equity: [first!, { ...rest[0]!, equity: -0.1 }] })).toMatch(/^Ruined: on \d{4}-/)
   })

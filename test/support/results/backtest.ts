@@ -104,8 +104,9 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
         : [{ from: dates[10]!, low: dates[60]!, to: dates[120] ?? null, depth: -0.11, bars: 110 }],
     random_entry:
       closed.length === 0
-        ? { draws: 0, mean: null, p: null, reason: 'there is no trade' }
-        : { draws: 999, mean: 0.004, p: 0.21, reason: null },
+        ? { draws: 0, mean: null, p: null, better_than: null, reason: 'there is no trade' }
+        : { draws: 999, mean: 0.004, p: 0.42, better_than: 0.79, reason: null },
+    verdict: { word: closed.length === 0 ? 'too few' : 'not told from chance', agreement: null },
     trials: {
       run: 1,
       ledger: 12,
