@@ -296,7 +296,7 @@ describe('the hash of the inputs', () => {
 
   it('is that of the lag of each result', async () => {
     const when = 'GSPC:rsi_zone = oversold'
-    const asked = { tickers: ['AAPL'], when, reps: 99, resamples: 99 }
+    const asked = { tickers: ['AAPL'], when, resamples: 99 }
     const strategy = { tickers: ['AAPL'], entry: { when }, exit: { hold: 5 } }
     const results = async (lag: { context_lag?: number }) => {
       const traded = parseBacktest({ strategy, reps: 99, ...lag }, { tier: null })
