@@ -45,7 +45,7 @@ export async function backtest(
   run: RunOptions,
   { step, trials = null }: Ways = {},
 ): Promise<Backtest> {
-  const { candidates = [], family = 'run' } = run
+  const { candidates = [], family } = run
   checkFamily(family, trials)
   // What is not there is refused before the work, not after it.
   const benchmark =
@@ -87,7 +87,10 @@ export async function backtest(
     months: monthlyReturns(simulation),
     years: yearsOf({ days, ...curve }),
     drawdowns: deepestFalls(simulation),
-    trials: await deflated(looks, sample, trials, { family, vocabularies: await vocabulariesOf(source) }),
+    trials: await deflated(looks, sample, trials, {
+      ...{ family, p: random_entry.p },
+      vocabularies: await vocabulariesOf(source),
+    }),
     assumptions: assumptionsOf(own, barsAYear, run, random_entry, part),
     warnings: [
       ...gravestFirst([

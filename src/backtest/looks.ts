@@ -4,7 +4,7 @@ import type { RunOptions, Strategy } from '../params/strategy.js'
 import type { Trial, Trials } from '../source.js'
 import { variance } from '../statistics/moments.js'
 import { deflatedSharpe, type SharpeSample, sharpe } from '../statistics/sharpe.js'
-import { hashOf } from '../trials.js'
+import { hashOf, noteAndCompare, RANDOM_ENTRY } from '../trials.js'
 import type { Simulation } from './portfolio.js'
 import type { Backtest, LookedOn } from './result.js'
 import { returnsOf } from './statistics.js'
@@ -31,6 +31,13 @@ export function lookedOn(strategies: readonly Strategy[]): LookedOn {
   }
 }
 
+interface Judging {
+  family: RunOptions['family']
+  vocabularies: Vocabularies
+  /** The p of random entry of the first look, which the trial log keeps; absent where none is tested. */
+  p?: number | null
+}
+
 /** The bands of each field, by its name. */
 type Vocabularies = ReadonlyMap<string, readonly string[]>
 
@@ -51,15 +58,27 @@ export async function deflated(
   looks: readonly Look[],
   sample: SharpeSample | null,
   trials: Trials | null,
-  { family, vocabularies }: { family: NonNullable<RunOptions['family']>; vocabularies: Vocabularies },
+  { family: asked, vocabularies, p = null }: Judging,
 ): Promise<Backtest['trials']> {
-  const own = looks.map(look => trialOf(look, vocabularies))
+  const family = asked ?? 'run'
+  const tested = p === null ? {} : { p, test: RANDOM_ENTRY }
+  const own = looks.map((look, i) => ({ ...trialOf(look, vocabularies), ...(i === 0 ? tested : {}) }))
   const noted = [...new Map(own.map(trial => [trial.hash, trial])).values()]
   const ledger = trials === null ? null : (await trials.note('strategy', noted)).ofKind
   const known = family === 'ledger' && trials !== null ? await trials.of('strategy') : noted
   const ratios = known.flatMap(({ sharpe }) => (sharpe === null ? [] : [sharpe]))
   const spread = variance(ratios)
-  const told = { run: noted.length, ledger, family, n: known.length, variance: spread }
+  const standing = p === null ? null : await noteAndCompare(trials, 'strategy', own.slice(0, 1), asked ?? 'ledger')
+  const log_q = standing?.q.get(own[0]!.hash) ?? null
+  const told = {
+    run: noted.length,
+    ledger,
+    family,
+    n: known.length,
+    variance: spread,
+    log: standing?.log ?? null,
+    log_q,
+  }
   const none = (reason: string) => ({ ...told, deflated_sharpe: null, reason })
   if (sample === null) return none('the strategy has no Sharpe ratio')
   if (spread === null) return none(tooFew(told))

@@ -3,6 +3,7 @@ import type { GridStatistic } from '../params/grid.js'
 import type { Side, Strategy } from '../params/strategy.js'
 import type { Way } from '../params/studies.js'
 import type { Verdict } from '../statistics/verdict.js'
+import type { LogStanding } from '../trials.js'
 
 /** What every answer about strategies says of what it stands on. */
 interface Ran {
@@ -25,6 +26,9 @@ interface Ran {
     variance: number | null
     deflated_sharpe: number | null
     reason: string | null
+    /** All questions asked of these data, and the p of random entry corrected for them; null without a p or a log. */
+    log: LogStanding | null
+    log_q: number | null
   }
   assumptions: string[]
   warnings: string[]

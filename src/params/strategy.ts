@@ -310,10 +310,9 @@ export const RUN = {
     integerOf(99, MOST_RESAMPLES),
     'so many times the returns redrawn in blocks: intervals of CAGR, Sharpe ratio and worst drawdown',
   ),
-  family: given(
+  family: open(
     FAMILY,
-    'run',
-    'deflate the Sharpe ratio by the strategies of this run (unless given), or by all of the ledger',
+    'ledger deflates the Sharpe ratio by all of the trial log; run leaves the log out of the headline (default: the headline only)',
   ),
   min_trades: given(integerOf(1, MOST_DRAWS), 20, 'fewer are warned of'),
 } as const satisfies Table

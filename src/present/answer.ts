@@ -187,15 +187,17 @@ export function backtestAnswer(found: Backtest): string {
   const n = count(trades.n, 'trade')
   const cases = independentTrades(found.trades)
   const among = cases === trades.n ? n : `${n}, about ${independent(cases)}`
-  return `${head}: ${returnText(total)}${drawsText(found)}${holding}. ${title(entryText(found))}; ${among}.${deflatedDoubt(found)}`
+  return `${head}: ${returnText(total)}${drawsText(found)}${holding}. ${title(entryText(found))}; ${among}.${deflatedDoubt(found)}${logTexts(found.trials.log, found.trials.log_q).join('')}`
 }
 
 /** The verdict. A result below what holding made is that, whatever chance does; 95 % of the draws must agree. */
-function headOf({ statistics, draws, verdict, trades, random_entry }: Backtest, held: number | null): string {
+function headOf({ statistics, draws, verdict, trades, random_entry, trials }: Backtest, held: number | null): string {
   const total = statistics.total_return
   const isBelow = total !== null && held !== null && total < held
   if (independentTrades(trades) < LEAST_UNITS) return 'too few'
-  if (!isBelow) return random_entry.p === null ? 'not tested' : verdict.word
+  if (!isBelow && random_entry.p === null) return 'not tested'
+  const isConfirmed = (correctedByLog(random_entry.p, trials.log, trials.log_q) ?? 1) < LEVEL
+  if (!isBelow) return verdict.word === 'beats chance' && !isConfirmed ? 'not told from chance' : verdict.word
   if (draws === null || (draws.return.p95 ?? held) < held) return 'worse than holding'
   return 'depends on which signals got a place'
 }

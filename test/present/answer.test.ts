@@ -145,12 +145,34 @@ function traded(total: number, held: number, p: number | null, more: Partial<Bac
       reason: p === null ? 'nothing could be drawn' : null,
     },
     verdict: { word: p === null ? 'too few' : p < 0.05 ? 'beats chance' : 'not told from chance', agreement: null },
-    trials: { run: 1, ledger: null, family: 'run', n: 1, variance: null, deflated_sharpe: null, reason: 'one alone.' },
+    trials: {
+      run: 1,
+      ledger: null,
+      family: 'run',
+      n: 1,
+      variance: null,
+      deflated_sharpe: null,
+      reason: 'one alone.',
+      log: null,
+      log_q: null,
+    },
     ...more,
   }
 }
 
 describe('the answer of a backtest', () => {
+  it('beats chance only where q over the trial log does, too, and says how many questions there were', () => {
+    const log = { family: 'ledger', questions: 31, windows: 151, expected: 7.55 } as const
+    const inLog = (log_q: number): string => {
+      const made = traded(0.42, 0.095, 0.004)
+      const verdict = { ...made.verdict, word: 'beats chance' } as Backtest['verdict']
+      return backtestAnswer({ ...made, verdict, trials: { ...made.trials, log, log_q } })
+    }
+    expect(inLog(0.3)).toContain('One of 31 questions (151 windows) asked of these data')
+    expect(inLog(0.3)).not.toMatch(/^Beats chance/)
+    expect(inLog(0.02)).toContain('over all of them q .020.')
+  })
+
   it('begins with the verdict, then return, holding, random entries and cases', () => {
     expect(backtestAnswer(traded(0.42, 0.095, 0.074))).toMatch(
       /^Not told from chance: \+42\.0%; holding made \+9\.5%\. Better than 96% of random entries \(two-sided p \.074\); \d+ trades.*\.$/,

@@ -115,6 +115,7 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
       variance: 0.0004,
       deflated_sharpe: closed.length === 0 ? null : 0.83,
       reason: closed.length === 0 ? 'there is no trade' : null,
+      ...{ log: null, log_q: null },
     },
     monte_carlo: null,
     validation: null,
