@@ -79,7 +79,6 @@ function studyWindow(material: Material, horizon: number): { window: StudyWindow
     abnormal: query.abnormal === 'none' ? null : abnormalOver(material.modelled, horizon, query.abnormal, query),
     aftermath: tally && { counts: tally.counts, base: tally.base, lift: tally.lift, g: tally.g, p: tally.p },
     histogram,
-    hitOf,
     grey: few !== null,
   }
   const reasons = reasonsOf(window, query, tally?.reason ?? null)
