@@ -22,6 +22,7 @@ import {
   curveOf,
   effectiveBarsAYear,
   equityStatistics,
+  investedShare,
   livedIn,
   returnsOf,
   tradeStatistics,
@@ -158,6 +159,7 @@ function curveOn(barsAYear: number, { strategy, equity, exposure, trades, at, fr
     barsAYear,
     riskFree: strategy.risk_free,
     exposed: at.filter(i => exposure[i]! > 0).length,
+    invested: investedShare(Float64Array.from(at, i => exposure[i]!)),
     traded,
   }
 }

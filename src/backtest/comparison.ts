@@ -5,7 +5,7 @@ import { deviation, mean } from '../statistics/moments.js'
 import { automaticLag, neweyWestAlpha, regression } from '../statistics/robust.js'
 import { freeRate } from '../statistics/sharpe.js'
 import type { Benchmark } from './result.js'
-import { type Curve, effectiveBarsAYear, equityStatistics, returnsOf, yearsOf } from './statistics.js'
+import { type Curve, effectiveBarsAYear, equityStatistics, investedShare, returnsOf, yearsOf } from './statistics.js'
 
 /** What is held is bought at a close and never sold but at the end of its trading; start 1. */
 interface Held extends Omit<Curve, 'start' | 'riskFree'> {
@@ -29,6 +29,7 @@ type Tickers = readonly Pick<MarketBars, 'series' | 'delisting'>[]
 export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: number): Held {
   const equity = new Float64Array(calendar.length)
   const held = new Uint8Array(calendar.length)
+  const invested = new Float64Array(calendar.length)
   const money = 1 / tickers.length
   let traded = 0
   for (const { series, delisting } of tickers) {
@@ -45,11 +46,15 @@ export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: nu
         continue
       }
       while (bar + 1 < days.length && days[bar + 1]! <= day) bar++
+      const value = (money * (day < ends ? close[bar]! : delisting!.price)) / first
       if (day < ends) held[place] = 1
-      equity[place]! += (money * (day < ends ? close[bar]! : delisting!.price)) / first
+      if (day < ends) invested[place]! += value
+      equity[place]! += value
     }
   }
-  return { days: calendar, equity, traded, exposed: held.reduce((sum, one) => sum + one, 0), barsAYear }
+  const shares = invested.map((value, place) => value / equity[place]!)
+  const exposed = held.reduce((sum, one) => sum + one, 0)
+  return { days: calendar, equity, traded, exposed, invested: investedShare(shares), barsAYear }
 }
 
 /**
@@ -66,7 +71,13 @@ export function heldInPart(whole: Held, part: number, cashRate: number): Held {
     equity[i] = before * (1 + grown - part + interest)
     traded += Math.abs(part * equity[i]! - before * grown)
   }
-  return { ...whole, equity, traded, exposed: part === 0 ? 0 : whole.exposed }
+  return {
+    ...whole,
+    equity,
+    traded,
+    exposed: part === 0 ? 0 : whole.exposed,
+    invested: Math.abs(part) * whole.invested,
+  }
 }
 
 /** One ticker held over its own bars within a calendar, and to the end of its trading; without costs, start 1. */

@@ -144,6 +144,8 @@ export interface EquityStatistics {
   conditional_value_at_risk: number | null
   /** Share of bars on which a position was on between open and close. */
   exposure: number | null
+  /** Time in market: mean share of the equity in positions between open and close, over all bars. */
+  invested: number | null
   /** Value of entries and of exits, both counted / mean equity, a year. */
   turnover: number | null
   probabilistic_sharpe: number | null

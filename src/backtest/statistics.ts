@@ -27,6 +27,8 @@ export interface Curve {
   riskFree: number
   /** Bars on which a position was on between open and close. */
   exposed: number
+  /** Mean share of the equity in positions, a bar. */
+  invested: number
   /** Money that went through entries and exits. */
   traded: number
 }
@@ -61,11 +63,13 @@ export function chained(
   for (const [i, value] of returns.entries()) equity[i + 1] = equity[i]! * (1 + value)
   const bars = parts.reduce((sum, part) => sum + part.equity.length, 0)
   const exposed = parts.reduce((sum, part) => sum + part.exposed, 0)
+  const invested = parts.reduce((sum, part) => sum + part.invested * part.equity.length, 0)
   const traded = parts.reduce((sum, part) => sum + part.traded / (mean(part.equity) ?? 1), 0)
-  // Exposure and turnover are shares of the parts' own bars and money.
+  // Exposure, time in market and turnover are shares of the parts' own bars and money.
   return equityStatistics({
     ...{ equity, start: 1, barsAYear, riskFree },
     exposed: bars === 0 ? 0 : (exposed / bars) * equity.length,
+    invested: bars === 0 ? 0 : invested / bars,
     traded: traded * (mean(equity) ?? 0),
   })
 }
@@ -96,6 +100,7 @@ function measured(curve: Curve, returns: Float64Array): Omit<EquityStatistics, '
     value_at_risk: valueAtRisk(returns),
     conditional_value_at_risk: expectedShortfall(returns),
     exposure: curve.exposed / equity.length,
+    invested: curve.invested,
     turnover: (curve.traded / mean(equity)!) * (barsAYear / returns.length),
     probabilistic_sharpe: sample && probabilisticSharpe(sample),
     min_track_record_bars: sample && minTrackRecord(sample),
@@ -270,14 +275,20 @@ function isForeign({ prices }: Pick<Member, 'prices'>, days: Int32Array): boolea
 const MOST_FALLS = 5
 
 /** What the statistics of a simulation are made of. */
-export function curveOf({ strategy, equity, exposed, traded }: Simulation, barsAYear: number): Curve {
+export function curveOf({ strategy, equity, exposed, exposure, traded }: Simulation, barsAYear: number): Curve {
   const { portfolio, risk_free: riskFree } = strategy
-  return { equity, start: portfolio.capital, barsAYear, riskFree, exposed, traded }
+  const invested = investedShare(exposure)
+  return { equity, start: portfolio.capital, barsAYear, riskFree, exposed, invested, traded }
 }
 
-/** Mean share of the equity that was in positions between open and close, negative of shorts; 0 without any. */
+/** Mean share of the equity in positions between open and close; 0 without any. A bar without equity is NaN, and left out. */
+export function investedShare(exposure: Float64Array): number {
+  return mean(exposure.filter(share => !Number.isNaN(share))) ?? 0
+}
+
+/** The same, negative of shorts. */
 export function averageExposure({ exposure, strategy }: Simulation): number {
-  return (mean(exposure.filter(share => !Number.isNaN(share))) ?? 0) * (strategy.side === 'long' ? 1 : -1)
+  return investedShare(exposure) * (strategy.side === 'long' ? 1 : -1)
 }
 
 export function equityPoints({ days, equity, value, positions }: Simulation, curve: Curve): EquityPoint[] {

@@ -103,9 +103,9 @@ function wholeTiles(found: Backtest): Tile[] {
     beside('Sharpe', 'sharpe', ratio),
     beside('Worst drawdown', 'max_drawdown'),
     {
-      label: 'Days with a position',
-      value: shareText(statistics.exposure),
-      note: `turnover ${ratio(statistics.turnover, 1)} a year, entries and exits`,
+      label: 'Time in market',
+      value: shareText(statistics.invested),
+      note: `of the equity; a position on ${shareText(statistics.exposure)} of days; turnover ${ratio(statistics.turnover, 1)} a year, entries and exits`,
     },
     { label: 'Trades', value: whole(trades.n), note: wonText(trades) },
     {

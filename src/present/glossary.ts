@@ -61,6 +61,10 @@ export const GLOSSARY: Readonly<Record<string, readonly [word: RegExp, meaning: 
     /\bany (?:bar|day|week)\b/,
     'What follows anyway: the mean after every bar of the same tickers and dates.',
   ],
+  'time in market': [
+    /[Tt]ime in market/,
+    'The share of the equity in positions, on average over all days. On a day with a position it may be a small part of the equity.',
+  ],
   'same exposure': [
     /\bsame exposure\b/,
     'Buy and hold with as much of the equity as the strategy had in the market on average: what being there that much brings by itself.',

@@ -50,6 +50,7 @@ export function statisticsOf({ bars_a_year, strategy }: Annualised): Row<EquityS
     ['CVaR 95%, a bar', 'return', 'conditional_value_at_risk', 'mean of the worst 5% of bar returns'],
     ['skewness', 'ratio', 'skewness', 'm₃ / m₂^1.5 of bar returns', 'wide'],
     ['kurtosis, plain', 'ratio', 'kurtosis', 'm₄ / m₂² of bar returns; a normal one has 3', 'wide'],
+    ['time in market', 'share', 'invested', 'mean over all bars of the share of the equity in positions'],
     ['days with a position', 'share', 'exposure', 'share of bars on which a position was on'],
     ['two-sided turnover', 'ratio', 'turnover', 'a year: value of entries and of exits / mean equity', 'wide'],
     ['P(Sharpe > 0)', 'probability', 'probabilistic_sharpe', 'Bailey and López de Prado 2012', 'wide'],
@@ -148,7 +149,7 @@ function besideBenchmarks(
 }
 
 /** What of an equity curve is told of the tests, too. */
-const TESTED = ['total_return', 'cagr', 'sharpe', 'probabilistic_sharpe', 'max_drawdown', 'exposure']
+const TESTED = ['total_return', 'cagr', 'sharpe', 'probabilistic_sharpe', 'max_drawdown', 'invested', 'exposure']
 
 /** What came of it on data that it was not chosen on: before everything else, which was seen when choosing. */
 export function outOfSampleSection(found: Annualised & Pick<Backtest, 'validation'>): Section | null {

@@ -186,7 +186,7 @@ const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison
     Fills:
       'A signal at a close is traded at the next open unless the settings say otherwise. Costs are what the settings say; the real ones grow with size.',
     'Compared with holding':
-      'A strategy that is seldom in the market should be judged by exposure and drawdown as well, not by its total return alone.',
+      'A strategy that is seldom in the market should be judged by time in market and drawdown as well, not by its total return alone.',
     'The Sharpe ratio':
       'Is per year, from bar returns; of few trades it says little, and of the best of many tries less. The deflated one allows for the tries that the ledger knows.',
     'Random entry':

@@ -27,7 +27,7 @@ const curveOf = (returns: Float64Array): Curve => {
   returns.forEach((own, i) => {
     equity[i + 1] = equity[i]! * (1 + own)
   })
-  return { equity, start: 1, barsAYear: 252, riskFree: 0, exposed: 0, traded: 0 }
+  return { equity, start: 1, barsAYear: 252, riskFree: 0, exposed: 0, invested: 0, traded: 0 }
 }
 
 // A share of 95 % of 400 runs has a standard error of 1.1 %.

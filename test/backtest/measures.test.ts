@@ -234,6 +234,9 @@ describe('the same exposure', () => {
     const [hold, same] = found.benchmarks
     // Three days of twelve with half of the equity.
     expect(shareOf(found)).toBe('12.5')
+    expect(found.statistics).toMatchObject({ exposure: 3 / 12, invested: near(0.125) })
+    expect(hold!.statistics.invested).toBe(1)
+    expect(same!.statistics.invested).toEqual(near(0.125))
     expect(same!.statistics.exposure).toBeGreaterThan(0)
     expect(same!.beta).toBeCloseTo(hold!.beta! / 0.125, 9)
     expect(same!.alpha).not.toBeNull()
@@ -265,7 +268,7 @@ describe('the same exposure', () => {
     expect(short!.beta! * hold!.beta!).toBeLessThan(0)
     const none = { A: { bars: waves(100), bands: { rsi_zone: 'd'.repeat(100) } } }
     const [, cash] = (await run(none)).benchmarks
-    expect(cash!.statistics).toMatchObject({ total_return: 0, exposure: 0, turnover: 0 })
+    expect(cash!.statistics).toMatchObject({ total_return: 0, exposure: 0, invested: 0, turnover: 0 })
   })
 
   it('tells alpha with its Newey-West t, which a second calculation finds', async () => {

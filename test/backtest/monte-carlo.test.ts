@@ -12,7 +12,10 @@ function curveOf(returns: readonly number[], more: Partial<Curve> = {}): { days:
   let value = 100
   const equity = Float64Array.from([100, ...returns.map(own => (value *= 1 + own))])
   const days = Int32Array.from(equity, (_, i) => 18_000 + i)
-  return { days, curve: { equity, start: 100, barsAYear: 252, riskFree: 0, exposed: 0, traded: 0, ...more } }
+  return {
+    days,
+    curve: { equity, start: 100, barsAYear: 252, riskFree: 0, exposed: 0, invested: 0, traded: 0, ...more },
+  }
 }
 
 function normal(seed: number, length: number, mean = 0.0005): number[] {

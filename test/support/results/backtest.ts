@@ -232,6 +232,7 @@ function equityStatistics(equity: readonly number[]): EquityStatistics {
     value_at_risk: value(-0.012),
     conditional_value_at_risk: value(-0.021),
     exposure: value(0.34),
+    invested: value(0.21),
     turnover: value(8.1),
     probabilistic_sharpe: value(0.91),
     min_track_record_bars: value(2210),
