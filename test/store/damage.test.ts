@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { makeKey } from '../../src/accounts/key.js'
+import { remedy } from '../../src/errors.js'
 import { readFile } from '../../src/feeds/read.js'
 import { Importer } from '../../src/load/import.js'
 import { Local } from '../../src/local/local.js'
@@ -10,8 +11,8 @@ import { status } from '../../src/local/status.js'
 import { verify } from '../../src/local/verify.js'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
-import { openSqliteTrials } from '../../src/store/sqlite/lists.js'
-import { verifyAccounts, verifyTrials } from '../../src/store/sqlite/verify.js'
+import { openSqliteLists, openSqliteTrials } from '../../src/store/sqlite/lists.js'
+import { verifyAccounts, verifyLists, verifyTrials } from '../../src/store/sqlite/verify.js'
 import { Damaged, type Store, UNDERIVED } from '../../src/store/store.js'
 import { typed } from '../cli/support/run.js'
 import { chargeOf, iso, NOON } from '../contracts/accounts.js'
@@ -124,7 +125,7 @@ describe('a flipped bit in a row about the whole database', () => {
     const folder = temporaryFolder()
     const say = (line: string) => typed(line, { env: { BANDS_DB: join(folder, 'bands.db'), HOME: folder } })
     for (const line of MADE) expect((await say(line)).code, line).toBe(0)
-    for (const [file, { tables, lines }] of Object.entries(UNCOVERED)) {
+    for (const [file, { tables, lines }] of Object.entries(TABLES_ASIDE)) {
       const path = join(folder, file)
       const sound = readFileSync(path)
       for (const table of tables) {
@@ -154,8 +155,8 @@ const MADE = [
   'keys create --account alice',
 ]
 
-/** Tables whose rows have no hash, and commands that read or change them. */
-const UNCOVERED: Record<string, { tables: readonly string[]; lines: readonly string[] }> = {
+/** Tables outside the bars and events, and commands that read or change them. */
+const TABLES_ASIDE: Record<string, { tables: readonly string[]; lines: readonly string[] }> = {
   'bands.db': {
     tables: ['meta', 'listed'],
     lines: ['status', 'doctor', 'events SIM0001 rsi_zone', 'now SIM0001', 'simulate 2 --bars 300 --load'],
@@ -274,13 +275,83 @@ describe('the files beside the data', () => {
   })
 
   it.each([
-    ["UPDATE trials SET hash = replace(hash, '0', 'x') WHERE id = 2", /^the trial 2 is not like one$/],
-    ['UPDATE trials SET p = 1.5 WHERE id = 1', /^the trial 1 is not like one$/],
-    ["PRAGMA ignore_check_constraints = ON; UPDATE trials SET kind = 'look'", /^the trial 1 is not like one$/],
+    ["UPDATE trials SET hash = replace(hash, '0', 'x') WHERE id = 2", /^the trial 2 is not what was written$/],
+    ['UPDATE trials SET p = 0.25 WHERE id = 1', /^the trial 1 is not what was written$/],
+    ["PRAGMA ignore_check_constraints = ON; UPDATE trials SET kind = 'look'", /^the trial 1 is not what was written$/],
   ])('are found damaged after %s', async (sql, what) => {
     const { trials } = await filesBeside()
     changed(trials, sql)
     expect(verifyTrials(trials).damages.map(damage => damage.what)).toContainEqual(expect.stringMatching(what))
+  })
+
+  it('name a flipped bit in any row of lists and trials', async () => {
+    const { lists, trials } = await filesBeside()
+    for (const [path, look, tables] of [
+      [lists, verifyLists, ['lists', 'list_tickers', 'seen', 'seen_fields']],
+      [trials, verifyTrials, ['trials']],
+    ] as const) {
+      const other = new Database(path)
+      other.pragma('foreign_keys = OFF')
+      other.pragma('ignore_check_constraints = ON')
+      for (const table of tables) {
+        // The id of a trial only says in which order they came.
+        const flips = flipsOf(other, table).filter(({ column, bit }) => column !== 'id' && bit % 7 === 0)
+        expect(flips.length).toBeGreaterThan(20)
+        for (const { flip, undo, what } of flips) {
+          flip()
+          expect(look(path).damages, what).not.toEqual([])
+          undo()
+        }
+      }
+      expect(look(path).damages).toEqual([])
+      other.close()
+    }
+  })
+
+  it('name the command that takes a damaged list, ticker or mark out', async () => {
+    const { lists: path } = await filesBeside()
+    changed(
+      path,
+      "UPDATE lists SET condition = 'rsi_zone = deep' WHERE name = 'cond'; UPDATE list_tickers SET ticker = 'AAPM'",
+    )
+    changed(path, 'UPDATE seen SET day = day + 64')
+    expect(verifyLists(path).damages).toEqual([
+      { ticker: '', what: 'the list "cond" is not what was written', mend: remedy('watch remove', ['cond']) },
+      {
+        ticker: '',
+        what: '"AAPM" in the list "mine" is not what was written',
+        mend: remedy('watch remove', ['mine', 'AAPM']),
+      },
+      {
+        ticker: '',
+        what: 'the day up to which changes of "AAPL" ("daily") were reported for "mine" is not what was written',
+        mend: remedy('watch remove', ['mine']),
+      },
+    ])
+    const lists = openSqliteLists(path)
+    // A day moved on would leave out changes in silence.
+    await expect(lists.seen('mine')).rejects.toThrow(Damaged)
+    await expect(lists.see('mine', [{ ticker: 'AAPL', timeframe: 'daily', day: 20_000 }])).rejects.toThrow(Damaged)
+    await lists.renameTicker('AAPM', 'AAPN')
+    await lists.renameTicker('AAPL', 'AAPK')
+    expect(verifyLists(path).damages).toHaveLength(3)
+    for (const { mend } of verifyLists(path).damages) {
+      const [name, ...tickers] = mend!.words as [string, ...string[]]
+      await (tickers.length > 0 ? lists.take(name, ['AAPN']) : lists.remove(name))
+    }
+    expect(verifyLists(path).damages).toEqual([])
+    expect(await lists.seen('mine')).toEqual([])
+    await lists.close()
+  })
+
+  it('keep a damaged trial damaged when it is noted again', async () => {
+    const { trials: path } = await filesBeside()
+    changed(path, "UPDATE trials SET spec = 'cell 3' WHERE id = 1")
+    const trials = openSqliteTrials(path)
+    const hash = '1'.padStart(64, '0')
+    await trials.note('cell', [{ hash, spec: 'cell 1', p: 0.4, test: 'shift', sharpe: null }])
+    await trials.close()
+    expect(verifyTrials(path).damages.map(({ what }) => what)).toEqual(['the trial 1 is not what was written'])
   })
 
   it.each(["tier = 'gree'", 'created = 9007199254740993'])('say so where an account has %s', async set => {
@@ -299,10 +370,11 @@ describe('the files beside the data', () => {
   })
 })
 
-/** Accounts with a key and three charges, and a ledger of two trials. */
-async function filesBeside(): Promise<{ accounts: string; trials: string }> {
+/** Accounts with a key and three charges, a ledger of two trials, and two lists with marks. */
+async function filesBeside(): Promise<{ accounts: string; trials: string; lists: string }> {
   const folder = temporaryFolder()
-  const files = { accounts: join(folder, 'bands.accounts.db'), trials: join(folder, 'bands.trials.db') }
+  const fileOf = (name: string): string => join(folder, `bands.${name}.db`)
+  const files = { accounts: fileOf('accounts'), trials: fileOf('trials'), lists: fileOf('lists') }
   const accounts = openSqliteAccounts(files.accounts)
   const alice = await accounts.create('alice', 'free', iso(NOON))
   const { identity, hash } = makeKey()
@@ -320,6 +392,15 @@ async function filesBeside(): Promise<{ accounts: string; trials: string }> {
   })
   await trials.note('cell', [trial(1), trial(2)])
   await trials.close()
+  const lists = openSqliteLists(files.lists)
+  await lists.add('mine', ['AAPL'])
+  await lists.addCondition('cond', 'rsi_zone = neutral')
+  const mark = { ticker: 'AAPL', timeframe: 'daily' } as const
+  await lists.see('mine', [
+    { ...mark, day: 19_000 },
+    { ...mark, day: 18_000, field: 'growth_zone' },
+  ])
+  await lists.close()
   return files
 }
 

@@ -92,6 +92,7 @@ describe('the lists of a user', () => {
     const behind = { ...mark('A', 'daily', 5), field: 'growth_zone' }
     await lists.see('', [mark('A', 'daily', 7), behind])
     expect(await lists.seen('')).toEqual([mark('A', 'daily', 7), behind])
+    expect(verifyLists(path).damages).toEqual([])
   })
 
   it('forget with a list what was told of it under any narrowing and beside others, and nothing else', async () => {
@@ -175,8 +176,13 @@ describe('the lists of a user', () => {
     await lists.close()
     const db = new Session(path, openForWriting(path, LISTS), LISTS)
     db.run("UPDATE lists SET condition = 'rsi_zone = oversold'")
-    db.run("INSERT INTO seen VALUES ('gone', 'A', 'daily', 1)")
-    db.run("INSERT INTO seen_fields VALUES ('lost', 'A', 'daily', 'growth_zone', 1)")
+    db.run("INSERT INTO seen VALUES ('gone', 'A', 'daily', 1, '')")
+    db.run("INSERT INTO seen_fields VALUES ('lost', 'A', 'daily', 'growth_zone', 1, '')")
+    const hash = (table: string, columns: string) =>
+      `UPDATE ${table} SET row_hash = row_hash('${table}', ${columns.replace(/\w+/g, "'$&', $&")})`
+    db.run(hash('lists', 'name, condition, made'))
+    db.run(hash('seen', 'list, ticker, timeframe, day'))
+    db.run(hash('seen_fields', 'list, ticker, timeframe, field, day'))
     db.close()
     expect(verifyLists(path).damages.map(({ what }) => what)).toEqual([
       'the list tech has a condition and tickers',

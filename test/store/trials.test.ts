@@ -5,6 +5,7 @@ import { openTrials, openTrialsForReading } from '../../src/open.js'
 import type { Trial, Trials } from '../../src/source.js'
 import { openForWriting } from '../../src/store/sqlite/connection.js'
 import { openSqliteTrials, openSqliteTrialsForReading, TRIALS } from '../../src/store/sqlite/lists.js'
+import { verifyTrials } from '../../src/store/sqlite/verify.js'
 import { Database } from '../support/database.js'
 import { notInQuick } from '../support/full.js'
 import { bundled, started } from '../support/processes.js'
@@ -73,6 +74,17 @@ describe('the trial ledger', () => {
     expect(await trials.of('cell')).toEqual([old])
     expect(await trials.note('cell', [trial(1, { p: 0.7 })])).toEqual({ ofKind: 1, all: 1 })
     expect(await trials.of('cell')).toEqual([trial(1, { p: 0.7 })])
+    expect(verifyTrials(path).damages).toEqual([])
+  })
+
+  it('of an older version with a p that is none is found damaged', () => {
+    const path = join(temporaryFolder(), 'bands.trials.db')
+    const db = openForWriting(path, { ...TRIALS, migrations: TRIALS.migrations.slice(0, 1) })
+    const { hash, spec } = trial(1)
+    db.prepare("INSERT INTO trials VALUES (1, ?, 'cell', ?, 1.5, NULL, 1000)").run(hash, spec)
+    db.close()
+    openForWriting(path, TRIALS).close()
+    expect(verifyTrials(path).damages.map(({ what }) => what)).toEqual(['the trial 1 is not what was written'])
   })
 
   it('knows the question of each trial, of one noted before as soon as it is asked again, and those since a moment', async () => {

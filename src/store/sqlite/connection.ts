@@ -13,6 +13,7 @@ import {
 import { dirname } from 'node:path'
 import type { Options, Statement } from 'better-sqlite3'
 import { NotWritten, PlaceTaken, StorageError } from '../../errors.js'
+import { contentHash } from '../content.js'
 import { compiledModule, driver, driverFailure } from './driver.js'
 import { partialName, putInPlace, removeLeftovers, writtenInPlace } from './files.js'
 import {
@@ -346,12 +347,20 @@ function checkIsSqlite(path: string): void {
 
 function opened(path: string | Buffer, options: Options): Connection {
   try {
-    return new (driver())(path, { timeout: BUSY_TIMEOUT, ...options, nativeBinding: compiledModule() as string })
+    const db = new (driver())(path, { timeout: BUSY_TIMEOUT, ...options, nativeBinding: compiledModule() as string })
+    return db.function('row_hash', { varargs: true, deterministic: true }, rowHash)
   } catch (cause) {
     const code = (cause as { code?: string }).code
     if (code === 'ERR_DLOPEN_FAILED' || code === 'MODULE_NOT_FOUND') throw driverFailure(reason(cause), cause)
     throw cause
   }
+}
+
+/** The SQL function `row_hash(table, column, value, …)`: SHA-256 in hexadecimal digits. */
+function rowHash(table: unknown, ...pairs: unknown[]): string {
+  const content: Record<string, string | number | null> = { table: table as string }
+  for (let i = 0; i < pairs.length; i += 2) content[pairs[i] as string] = pairs[i + 1] as string | number | null
+  return contentHash(content)
 }
 
 /**

@@ -1,9 +1,52 @@
 import { existsSync } from 'node:fs'
-import { Busy, remedy } from '../../errors.js'
+import { Busy, quoted, remedy } from '../../errors.js'
 import type { Timeframe } from '../../model/terms.js'
 import type { Lists, Mark, NamedList, ReadLists, ReadTrials, Trial, Trials } from '../../source.js'
+import { type Damage, Damaged } from '../store.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
 import type { DatabaseKind } from './migrations.js'
+
+/** The columns that the hash of a row covers, `row_hash`. What is NULL does not count. */
+const COVERED = {
+  lists: ['name', 'condition', 'made'],
+  list_tickers: ['list', 'ticker', 'place'],
+  seen: ['list', 'ticker', 'timeframe', 'day'],
+  seen_fields: ['list', 'ticker', 'timeframe', 'field', 'day'],
+  trials: ['hash', 'kind', 'spec', 'p', 'test', 'sharpe', 'seen', 'question', 'timeframe', 'first', 'last'],
+} as const
+
+type Table = keyof typeof COVERED
+
+/** The hash that a row should have, in SQL. */
+function hashOf(table: Table): string {
+  return `row_hash('${table}', ${COVERED[table].map(column => `'${column}', ${table}.${column}`).join(', ')})`
+}
+
+/** A step of the schema that gives the rows of tables a hash. @param sound rows of an older version that are as it wrote them */
+function withHashes(tables: readonly Table[], sound = 'TRUE'): string {
+  return tables
+    .map(
+      table => `ALTER TABLE ${table} ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+      UPDATE ${table} SET row_hash = ${hashOf(table)} WHERE ${sound};`,
+    )
+    .join('\n')
+}
+
+/** The mark of a row that a statement has written. It gets its hash before the transaction ends. */
+const WRITTEN = "'written'"
+
+/** An update marks a row only if its hash was right: no update hides damage. */
+const marked = (table: Table): string =>
+  `row_hash = iif(${table}.row_hash = ${hashOf(table)}, ${WRITTEN}, ${table}.row_hash)`
+
+function giveHashes(db: Session, tables: readonly Table[]): void {
+  for (const table of tables) db.run(`UPDATE ${table} SET row_hash = ${hashOf(table)} WHERE row_hash = ${WRITTEN}`)
+}
+
+/** Rows of a table that are not what was written. */
+function damagedRows<Row>(db: Session, table: Table): Row[] {
+  return db.all<Row>(`SELECT * FROM ${table} WHERE row_hash <> ${hashOf(table)}`)
+}
 
 /** The lists of a user, in a file of their own beside the data: a question never writes to those. */
 export const LISTS: DatabaseKind = {
@@ -48,6 +91,7 @@ export const LISTS: DatabaseKind = {
       PRIMARY KEY (list, ticker, timeframe, field)
     ) STRICT, WITHOUT ROWID;
     `,
+    withHashes(['lists', 'list_tickers', 'seen', 'seen_fields']),
   ],
 }
 
@@ -91,51 +135,59 @@ function listsIn(db: Session, now: () => number): Lists {
     return row && whole(row)
   }
   // A file that is only read may have the schema before fields had marks.
-  const marksOf = (question: string): Mark[] => [
-    ...db.all<Mark>(SEEN, question),
-    ...(db.schema < WITH_FIELDS ? [] : db.all<Mark>(SEEN_FIELDS, question)),
-  ]
+  const marksOf = (question: string): Mark[] => {
+    // A wrong day would leave out changes. A damaged row of another question may be one of this question.
+    const [damage] = db.schema < WITH_HASHES ? [] : damagedMarks(db)
+    if (damage !== undefined) throw new Damaged(db.location, damage)
+    return [...db.all<Mark>(SEEN, question), ...(db.schema < WITH_FIELDS ? [] : db.all<Mark>(SEEN_FIELDS, question))]
+  }
+  const writing = <T>(work: () => T): T =>
+    db.transaction(() => {
+      const result = work()
+      giveHashes(db, OF_LISTS)
+      return result
+    })
   return {
     all: async () => db.reading(() => db.all<ListRow>(`${ALL} ORDER BY name`).map(whole)),
     named: async name => db.reading(() => named(name)),
     add: async (name, tickers) =>
-      db.transaction(() => {
+      writing(() => {
         db.run(INTO_LISTS, name, null, now())
         const { places } = db.get<{ places: number }>(PLACES, name)!
         for (const [i, ticker] of tickers.entries()) db.run(INTO_TICKERS, name, ticker, places + i)
         return named(name)!
       }),
     addCondition: async (name, condition) =>
-      db.transaction(() => {
+      writing(() => {
         db.run(INTO_LISTS, name, condition, now())
         return named(name)!
       }),
     take: async (name, tickers) =>
-      db.transaction(() => {
+      writing(() => {
         for (const ticker of tickers) db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', name, ticker)
         return named(name)!
       }),
     remove: async name =>
-      db.transaction(() => {
+      writing(() => {
         db.run('DELETE FROM lists WHERE name = ?', name)
         // A later list of that name begins without marks.
         for (const table of MARKS) db.run(`DELETE FROM ${table} WHERE ${isOf('?')}`, name)
       }),
     renameTicker: async (ticker, name) =>
-      db.transaction(() => {
+      writing(() => {
         const lists = db.all<{ list: string }>(LISTS_WITH, ticker).map(({ list }) => list)
         // What is there of the new name is of a ticker that is no more.
         for (const list of lists) db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', list, name)
-        db.run('UPDATE list_tickers SET ticker = ? WHERE ticker = ?', name, ticker)
+        db.run(RENAMED('list_tickers'), name, ticker)
         for (const table of MARKS) {
           db.run(`DELETE FROM ${table} WHERE ticker = ?`, name)
-          db.run(`UPDATE ${table} SET ticker = ? WHERE ticker = ?`, name, ticker)
+          db.run(RENAMED(table), name, ticker)
         }
         return lists
       }),
     seen: async question => db.reading(() => marksOf(question)),
     see: async (question, marks) =>
-      db.transaction(() => {
+      writing(() => {
         const before = bySeries(marksOf(question))
         for (const [series, given] of bySeries(marks)) {
           const [ticker, timeframe] = series.split(' ') as [string, string]
@@ -183,7 +235,11 @@ function movedOn(before: SeriesMarks, given: SeriesMarks): { marks: Map<string |
 /** The step of the schema from which on fields have marks. */
 const WITH_FIELDS = 2
 
+/** The step from which on rows have a hash. */
+const WITH_HASHES = 3
+
 const MARKS = ['seen', 'seen_fields'] as const
+const OF_LISTS = ['lists', 'list_tickers', ...MARKS] as const
 
 /** The lists of a question in `seen`. */
 const LISTS_OF = "substr(list, 1, instr(list || '#', '#') - 1)"
@@ -197,13 +253,14 @@ const ALL = 'SELECT name, condition FROM lists'
 const TICKERS_OF = 'SELECT ticker FROM list_tickers WHERE list = ? ORDER BY place'
 const LISTS_WITH = 'SELECT list FROM list_tickers WHERE ticker = ? ORDER BY list'
 const PLACES = 'SELECT coalesce(max(place) + 1, 0) AS places FROM list_tickers WHERE list = ?'
-const INTO_LISTS = 'INSERT INTO lists (name, condition, made) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING'
-const INTO_TICKERS = 'INSERT INTO list_tickers (list, ticker, place) VALUES (?, ?, ?) ON CONFLICT DO NOTHING'
+const INTO_LISTS = `INSERT INTO lists (name, condition, made, row_hash) VALUES (?, ?, ?, ${WRITTEN}) ON CONFLICT (name) DO NOTHING`
+const INTO_TICKERS = `INSERT INTO list_tickers (list, ticker, place, row_hash) VALUES (?, ?, ?, ${WRITTEN}) ON CONFLICT DO NOTHING`
 const SEEN = 'SELECT ticker, timeframe, day FROM seen WHERE list = ? ORDER BY ticker, timeframe'
 const SEEN_FIELDS =
   'SELECT ticker, timeframe, day, field FROM seen_fields WHERE list = ? ORDER BY ticker, timeframe, field'
-const INTO_SEEN = 'INSERT OR REPLACE INTO seen (list, ticker, timeframe, day) VALUES (?, ?, ?, ?)'
-const INTO_FIELDS = 'INSERT OR REPLACE INTO seen_fields (list, ticker, timeframe, field, day) VALUES (?, ?, ?, ?, ?)'
+const INTO_SEEN = `INSERT OR REPLACE INTO seen (list, ticker, timeframe, day, row_hash) VALUES (?, ?, ?, ?, ${WRITTEN})`
+const INTO_FIELDS = `INSERT OR REPLACE INTO seen_fields (list, ticker, timeframe, field, day, row_hash) VALUES (?, ?, ?, ?, ?, ${WRITTEN})`
+const RENAMED = (table: Table): string => `UPDATE ${table} SET ticker = ?, ${marked(table)} WHERE ticker = ?`
 const OUT_OF_FIELDS = 'DELETE FROM seen_fields WHERE list = ? AND ticker = ? AND timeframe = ? AND field = ?'
 
 /** Finds rows that belong to no list, for verify. @param schema of the file: an older one has fewer tables */
@@ -218,6 +275,36 @@ export function strangeLists(schema: number): string {
     WHERE ${LISTS_OF} <> '' AND (SELECT count(*) FROM lists WHERE ${isOf('name')})
       < 1 + length(${LISTS_OF}) - length(replace(${LISTS_OF}, ',', '')) GROUP BY ${LISTS_OF}`
 }
+
+/** Rows of lists and marks that are not what was written, each with the command that takes it out. */
+export function damagedLists(db: Session): Damage[] {
+  return [
+    ...damagedRows<ListRow>(db, 'lists').map(({ name }) =>
+      notAsWritten(`the list ${quoted(name)}`, remedy('watch remove', [name])),
+    ),
+    ...damagedRows<{ list: string; ticker: string }>(db, 'list_tickers').map(({ list, ticker }) =>
+      notAsWritten(`${quoted(ticker)} in the list ${quoted(list)}`, remedy('watch remove', [list, ticker])),
+    ),
+    ...damagedMarks(db),
+  ]
+}
+
+function damagedMarks(db: Session): Damage[] {
+  return MARKS.flatMap(table => damagedRows<Mark & { list: string }>(db, table)).map(({ list, ticker, timeframe }) => {
+    const [name = ''] = list.split('#')[0]!.split(',')
+    const of = name === '' ? '' : ` for ${quoted(name)}`
+    const what = `the day up to which changes of ${quoted(ticker)} (${quoted(timeframe)}) were reported${of}`
+    return notAsWritten(what, name === '' ? null : remedy('watch remove', [name]))
+  })
+}
+
+function notAsWritten(what: string, mend: Damage['mend']): Damage {
+  return { ticker: '', what: `${what} is not what was written`, mend }
+}
+
+/** What a trial of an older version is like. Nothing else shows that it is as written. */
+const SOUND_TRIAL = `NOT (hash GLOB '*[^0-9a-f]*' OR kind NOT IN ('cell', 'strategy') OR spec = ''
+  OR coalesce(p, 0) NOT BETWEEN 0 AND 1 OR seen NOT BETWEEN 0 AND 253402300799999)`
 
 /**
  * Every look that was ever taken at the data, in a file of its own beside them: a study only reads those, and they are
@@ -253,6 +340,7 @@ export const TRIALS: DatabaseKind = {
     ALTER TABLE trials ADD COLUMN first INTEGER;
     ALTER TABLE trials ADD COLUMN last INTEGER;
     `,
+    withHashes(['trials'], SOUND_TRIAL),
   ],
 }
 
@@ -273,7 +361,8 @@ function trialsIn(db: Session, now: () => number): Trials {
       return db.transaction(() => {
         for (const { hash, spec, p, test, sharpe, asked } of trials) {
           const { question = null, timeframe = null, first = null, last = null } = asked ?? {}
-          db.run(INTO_TRIALS, hash, kind, spec, p, test, sharpe, seen, question, timeframe, first, last)
+          const values = [hash, kind, spec, p, test, sharpe, seen, question, timeframe, first, last]
+          if (db.run(INTO_TRIALS, ...values) > 0) db.run(HASH_OF_TRIAL, hash)
         }
         return db.get<{ ofKind: number; all: number }>(COUNTS, kind)!
       })
@@ -307,12 +396,19 @@ function trialOf({ question, timeframe, first, last, ...trial }: TrialRow): Tria
 // A second test of the same trial does not count again. Its p replaces that of another test. The question of a trial
 // that an older version noted is filled in.
 const INTO_TRIALS = `
-  INSERT INTO trials (hash, kind, spec, p, test, sharpe, seen, question, timeframe, first, last)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  INSERT INTO trials (hash, kind, spec, p, test, sharpe, seen, question, timeframe, first, last, row_hash)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${WRITTEN})
   ON CONFLICT (hash) DO UPDATE SET
     p = iif(excluded.test IS NULL, trials.p, excluded.p),
     test = coalesce(excluded.test, trials.test),
     sharpe = coalesce(trials.sharpe, excluded.sharpe),
-    question = excluded.question, timeframe = excluded.timeframe, first = excluded.first, last = excluded.last
+    question = excluded.question, timeframe = excluded.timeframe, first = excluded.first, last = excluded.last,
+    ${marked('trials')}
   WHERE (excluded.test IS NOT NULL AND excluded.test IS NOT trials.test) OR trials.question IS NOT excluded.question`
+const HASH_OF_TRIAL = `UPDATE trials SET row_hash = ${hashOf('trials')} WHERE hash = ? AND row_hash = ${WRITTEN}`
 const COUNTS = 'SELECT count(*) FILTER (WHERE kind = ?) AS ofKind, count(*) AS "all" FROM trials'
+
+/** Rows of the trial log that are not what was written. The file does not hold what they were. */
+export function damagedTrials(db: Session): Damage[] {
+  return damagedRows<{ id: number }>(db, 'trials').map(({ id }) => notAsWritten(`the trial ${id}`, null))
+}

@@ -10,7 +10,7 @@ import { type Damage, type SheetRow, UNDERIVED } from '../store.js'
 import { ACCOUNTS } from './accounts.js'
 import { reconciled } from './charging.js'
 import { checkWasRead, faultOf, openForReading, Session } from './connection.js'
-import { LISTS, strangeLists, TRIALS } from './lists.js'
+import { damagedLists, damagedTrials, LISTS, strangeLists, TRIALS } from './lists.js'
 import { metaDamages } from './meta.js'
 import type { DatabaseKind } from './migrations.js'
 import { keptTicker, SHEETS } from './read.js'
@@ -78,7 +78,7 @@ export function verifyAccounts(file: string): Verified {
     const strange = db.get<{ rows: number }>(STRANGE_CHARGES)!.rows
     return {
       rows,
-      whats: [
+      damages: [
         ...misshapen.map(({ identity }) => `the key ${identity} is not formed like one`),
         ...accounts.filter(isFiledWrongly).map(({ name }) => `the account ${name} is filed wrongly`),
         ...accounts
@@ -93,7 +93,7 @@ export function verifyAccounts(file: string): Verified {
           ? []
           : [`${strange} rows of the ledger name a key that is not there, or is another account’s`]),
         ...discrepancies.map(discrepancyWords),
-      ],
+      ].map(fileDamage),
     }
   })
 }
@@ -111,23 +111,20 @@ function discrepancyWords({ account, of, period, start, counter, ledger }: Discr
   return `${account}: the counter of the ${period} ${start} says ${counter} ${of}, and the ledger ${ledger}`
 }
 
-/** Looks at the ledger of trials: what each must be like. Nothing says how many there were. */
+/** Checks every row of the trial log. Nothing says how many there were. */
 export function verifyTrials(file: string): Verified {
   return verified('trials', file, TRIALS, db => {
     const { rows } = db.get<{ rows: number }>('SELECT count(*) AS rows FROM trials')!
-    const strange = db.all<{ id: number }>(STRANGE_TRIALS)
-    return { rows, whats: strange.map(({ id }) => `the trial ${id} is not like one`) }
+    return { rows, damages: damagedTrials(db) }
   })
 }
 
-const STRANGE_TRIALS = `SELECT id FROM trials
-  WHERE hash GLOB '*[^0-9a-f]*' OR kind NOT IN ('cell', 'strategy') OR spec = '' OR p NOT BETWEEN 0 AND 1 OR seen NOT BETWEEN 0 AND 253402300799999`
-
-/** Looks at the lists of a user: that each is one. */
+/** Checks every row of a user's lists, and that each list is one. */
 export function verifyLists(file: string): Verified {
   return verified('lists', file, LISTS, db => {
     const { rows } = db.get<{ rows: number }>('SELECT count(*) AS rows FROM lists')!
-    return { rows, whats: db.all<{ what: string }>(strangeLists(db.schema)).map(({ what }) => what) }
+    const strange = db.all<{ what: string }>(strangeLists(db.schema)).map(({ what }) => fileDamage(what))
+    return { rows, damages: [...damagedLists(db), ...strange] }
   })
 }
 
@@ -142,7 +139,7 @@ function verified(
   kind: Verified['kind'],
   file: string,
   database: DatabaseKind,
-  look: (db: Session) => { rows: number; whats: readonly string[] },
+  look: (db: Session) => Pick<Verified, 'rows' | 'damages'>,
 ): Verified {
   try {
     const db = new Session(file, openForReading(file, database), database)
@@ -150,8 +147,7 @@ function verified(
       const damages = structureOf(db)
       // What an older bands made has not all that is looked at, and what is torn cannot be asked.
       if (damages.length > 0 || db.schema < database.migrations.length) return { kind, file, rows: 0, damages }
-      const { rows, whats } = look(db)
-      return { kind, file, rows, damages: whats.map(fileDamage) }
+      return { kind, file, ...look(db) }
     } finally {
       db.close()
     }
