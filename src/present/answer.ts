@@ -2,15 +2,14 @@ import type { Backtest } from '../backtest/result.js'
 import { independentTrades } from '../backtest/verdict.js'
 import { title } from '../errors.js'
 import type { Timeframe } from '../model/terms.js'
-import { holm } from '../statistics/selection.js'
 import { LEVEL } from '../statistics/verdict.js'
 import { type EventStudy, LEAST_UNITS, type StudyWindow } from '../study/result.js'
 import type { Sweep, SweepCell } from '../sweep/result.js'
 import type { Tally } from '../tally/tally.js'
-import { correctedByLog, correctedPs, type LogStanding } from '../trials.js'
+import { correctedByLog, type LogStanding } from '../trials.js'
 import { compact } from './description.js'
 import { cellText } from './long-tables.js'
-import { count, probability, returnRange, returnText, shareText, UNKNOWN, whole } from './numbers.js'
+import { count, listed, probability, returnRange, returnText, shareText, UNKNOWN, whole } from './numbers.js'
 import { logText, strategies } from './words.js'
 
 /**
@@ -37,28 +36,44 @@ export function surenessText(found: Evidence): string {
   return `${may}: ${[found.told, ...(found.p < LEVEL ? found.doubts : [])].join('; ')}`
 }
 
-/** Of a study: the window in the middle, whatever came of it, unless others stand out from luck and it does not. */
+/** Of a study: the window in the middle, or another where only others are told from chance. */
 export function studyAnswer(study: EventStudy): string {
   if (study.events === 0) return 'No such event, so there is nothing to compare.'
-  const tested = testedWindows(study)
+  const tested = study.windows.filter(isTested)
   const middle = middleOf(tested)
   if (middle === undefined) return untestedAnswer(study)
-  const believed = tested.filter(isBelieved)
-  const headline = believed.length === 0 || believed.includes(middle) ? middle : middleOf(believed)!
-  const { diff, horizon } = headline.window
-  const first = `${title(comparedText(diff, horizon, study))}; ${casesText(headline.window)}; ${surenessText(headline)}.`
-  const least = tested.reduce((a, b) => (b.p < a.p ? b : a))
-  // A p that finds something by itself is not passed over: what it is worth is said.
-  const others = believed.length > 0 ? believed : least.p < LEVEL ? [least] : []
-  const more = others
+  const decided = tested.filter(({ verdict }) => verdict === 'beats chance' || verdict === 'worse than chance')
+  const headline = decided.length === 0 || decided.includes(middle) ? middle : middleOf(decided)!
+  const [interval] = headline.intervals
+  const range = interval === undefined || interval.low === null ? '' : ` (95%: ${returnRange(interval)})`
+  const compared = comparedText(headline.diff, headline.horizon, study)
+  const first = `${title(headline.verdict)}: ${compared}${range}; ${casesText(headline)}; ${pText(headline, tested.length)}.`
+  const more = decided
     .filter(one => one !== headline)
-    .map(one => ` ${title(overText(one.window.horizon, study))} ${pointsText(one.window.diff)}; ${surenessText(one)}.`)
-  return [first, ...more, ...logTexts(study.log, headline.window.log_q)].join('')
+    .map(
+      one =>
+        ` ${title(overText(one.horizon, study))} ${one.verdict}: ${pointsText(one.diff)}; ${pText(one, tested.length)}.`,
+    )
+  return [first, ...more, ...logTexts(study.log, headline.log_q)].join('')
 }
 
 function logTexts(log: LogStanding | null, q: number | null): string[] {
   const text = logText(log, q)
   return text === null ? [] : [` ${text}`]
+}
+
+type TestedWindow = StudyWindow & { diff: number }
+
+function isTested(window: StudyWindow): window is TestedWindow {
+  return window.diff !== null && window.p_corrected !== null
+}
+
+/** `p .030, .090 corrected for 3 windows` */
+function pText({ tests, p_corrected: corrected }: StudyWindow, windows: number): string {
+  const p = tests[0]?.p ?? null
+  const more =
+    windows > 1 && p !== null && p < LEVEL ? `, ${probability(corrected)} corrected for ${windows} windows` : ''
+  return `p ${probability(p)}${more}`
 }
 
 /** Of a tally: the window in the middle, whatever came of it. It counts and tests nothing, which is said. */
@@ -81,40 +96,6 @@ export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
   return `${title(over)} the price ${rose}${top}, of ${count(n, 'event')}; ${independent(n_independent)}; ${luck}.${logTexts(log, null).join('')}`
 }
 
-type TestedWindow = Evidence & { window: StudyWindow & { diff: number } }
-
-function testedWindows(study: EventStudy): TestedWindow[] {
-  const tested = study.windows.flatMap(window => {
-    const p = window.tests[0]?.p ?? null
-    return p === null || window.diff === null ? [] : [{ window: { ...window, diff: window.diff }, p }]
-  })
-  const own = holm(tested.map(({ p }) => p))
-  const corrected = correctedPs(
-    tested.map(({ window, p }) => ({ p, log_q: window.log_q })),
-    study.log,
-  )
-  const looks = tested.length
-  return tested.map(({ window, p }, i) => {
-    // What finds nothing as it is needs no correction for that.
-    const beside = looks > 1 && p < LEVEL ? `, ${probability(own[i])} corrected for ${looks} windows` : ''
-    const told = `p ${probability(p)}${beside}`
-    return { window, p, corrected: corrected[i]!, told, doubts: windowDoubts(window) }
-  })
-}
-
-function windowDoubts(window: TestedWindow['window']): string[] {
-  const { low = null, high = null } = window.intervals[0] ?? {}
-  return compact([
-    intervalDoubt(window.diff, low, high),
-    window.n_independent < LEAST_UNITS && 'so few cases show little',
-  ])
-}
-
-function intervalDoubt(diff: number, low: number | null, high: number | null): string | null {
-  if (low === null || high === null) return 'there is no interval beside it'
-  return (diff > 0 ? low > 0 : high < 0) ? null : `the 95% interval is ${returnRange({ low, high })}`
-}
-
 /** Events, and nothing that could be tested. */
 function untestedAnswer(study: EventStudy): string {
   const { events, windows } = study
@@ -123,7 +104,7 @@ function untestedAnswer(study: EventStudy): string {
   if (window === undefined)
     return `Nothing can be said yet: of ${count(events, 'event')} no window has ended with a price that is known.`
   const mean = window.diff === null ? '' : `; on average ${comparedText(window.diff, window.horizon, study)}`
-  return `Too few to tell from luck: ${casesText(window)}${mean}.`
+  return `Too few: ${casesText(window)}${mean}.`
 }
 
 function casesText({ n, n_independent }: StudyWindow): string {
@@ -245,43 +226,36 @@ export function deflatedText({ deflated_sharpe: deflated, reason, n, family }: B
   return `${probability(deflated)}, by the ${whole(n)} of ${family === 'ledger' ? 'the ledger' : 'this run'}`
 }
 
-/** Of a sweep: how many stand out from so many looks, and whether the first of them does. */
+/** Of a sweep: how many combinations are told from chance by their q, then the first of them, then SPA about all. */
 export function sweepAnswer(sweep: Sweep): string {
-  const { tried, cells, adjust, validation, log } = sweep
-  // A p that is not corrected for the run is not corrected for the log either.
-  const beating = cells.filter(({ q, log_q }) => (correctedByLog(q, log, log_q) ?? 1) < LEVEL)
-  const found = adjust === 'none' || log === null ? sweep.found : beating.length
+  const { tried, cells, adjust, validation, best, log } = sweep
   const lead = cells.find(({ q, diff }) => q !== null && diff !== null)
   if (lead === undefined)
     return cells.every(({ events }) => events === 0)
       ? 'No such event, so there is nothing to compare.'
-      : `None of ${count(tried.cells, 'combination')} has enough independent cases to be tested.`
+      : `Too few: none of ${count(tried.cells, 'combination')} has enough independent cases to be tested.`
+  const told = (verdict: SweepCell['verdict']): number => cells.filter(cell => cell.verdict === verdict).length
+  const [better, worse] = [told('beats chance'), told('worse than chance')]
   const tested = count(tried.tested, 'tested combination')
-  const opening =
+  const rule =
     adjust === 'none'
-      ? `${found === 0 ? 'None' : whole(found)} of ${tested} ${found > 1 ? 'have' : 'has'} a p below .05, where luck alone gives ${(tried.tested * LEVEL).toFixed(0)} or so`
-      : found === 0
-        ? `None of ${tested} stands out from luck`
-        : `${whole(found)} of ${tested} ${found === 1 ? 'stands' : 'stand'} out after correction for so many looks`
+      ? `p < .05, not corrected: luck alone gives about ${(tried.tested * LEVEL).toFixed(0)}`
+      : 'q < .05'
+  const opening =
+    better + worse === 0
+      ? `Not told from chance: none of ${tested} (${rule})`
+      : `Of ${tested} ${listed(compact([better > 0 && `${whole(better)} beat chance`, worse > 0 && `${whole(worse)} are worse than chance`]))} (${rule})`
+  const ability = best.spa?.consistent ?? null
+  const together =
+    ability === null
+      ? ''
+      : ` Together they ${ability < LEVEL ? 'beat chance' : 'are not told from chance'} (SPA p ${probability(ability)}).`
   const chosen = validation?.test.diff ?? null
   const outside =
     chosen === null
       ? ''
       : ` On dates that did not choose them the chosen were ${pointsText(chosen)} than after any ${UNITS[sweep.timeframe]}.`
-  return `${opening}. First is ${cellText(lead)}: ${comparedText(lead.diff!, lead.horizon, sweep)}; ${among(lead.n_independent, lead.n)}; ${surenessText(cellEvidence(lead, sweep))}.${outside}${logTexts(log, lead.log_q).join('')}`
-}
-
-/** The best of many is held against what asks about the best of many, too. */
-function cellEvidence({ p, q, log_q, diff, low, high }: SweepCell, { adjust, best, log }: Sweep): Evidence {
-  const contests = { SPA: best.spa?.consistent ?? null, 'the reality check': best.reality_check }
-  const against = Object.entries(contests).map(
-    ([name, p]) => (p ?? 0) >= LEVEL && `${name} of the best of all finds nothing (p ${probability(p)})`,
-  )
-  const isBare = adjust === 'none'
-  return {
-    p: p ?? q!,
-    corrected: correctedByLog(q!, log, log_q)!,
-    told: `p ${probability(p)}${isBare ? ', not corrected' : `, q ${probability(q)}`}`,
-    doubts: compact([isBare && 'so many looks find something', intervalDoubt(diff!, low, high), ...against]),
-  }
+  const q = adjust === 'none' ? 'not corrected' : `q ${probability(lead.q)}`
+  const compared = comparedText(lead.diff!, lead.horizon, sweep)
+  return `${opening}.${together} First is ${cellText(lead)}: ${lead.verdict}, ${compared}; ${among(lead.n_independent, lead.n)}; p ${probability(lead.p)}, ${q}.${outside}${logTexts(log, lead.log_q).join('')}`
 }

@@ -49,7 +49,7 @@ const WINDOW = [
   ...['lost_not_elapsed', 'lost_too_early', 'lost_delisted'],
   ...['mean', 'median', 'deviation', 'p10', 'p25', 'p75', 'p90', 'best', 'worst'],
   ...['hit_share', 'hit_low', 'hit_high', 'mfe', 'mae'],
-  ...['base_n', 'base_mean', 'base_median', 'base_hit', 'base_deviation', 'diff', 'lift'],
+  ...['base_n', 'base_mean', 'base_median', 'base_hit', 'base_deviation', 'diff', 'lift', 'p_corrected', 'verdict'],
   ...['context_base_n', 'context_base_mean', 'context_base_hit', 'context_base_diff'],
   ...['stationary_bootstrap', 'bca'].flatMap(method => [`interval_${method}_low`, `interval_${method}_high`]),
   ...TESTS.flatMap(test => [`test_${test}_statistic`, `test_${test}_p`]),
@@ -100,5 +100,5 @@ const CELL = [
   ...['ticker', 'field', 'timeframe', 'band', 'prev_band', 'context_ticker', 'context_field', 'context_band'],
   ...['window', 'horizon', 'events', 'n', 'n_indep', 'n_independent', 'lost', 'mean', 'base', 'diff'],
   ...['hit', 'hit_low', 'hit_high', 'base_hit'],
-  ...['low', 'high', 'p', 'q', 'log_q', 't', 'sharpe', 'grey', 'reason'],
+  ...['low', 'high', 'p', 'q', 'log_q', 'verdict', 't', 'sharpe', 'grey', 'reason'],
 ]

@@ -23,6 +23,8 @@ export function verdictOf(p: number | null, difference: number | null): Verdict 
 export interface Tested {
   difference: number | null
   p: number | null
+  /** The corrected p is at least this: the q over all trials of a log, where that decides, too. */
+  least?: number | null
 }
 
 /** What one page may say about one of the differences that it shows. */
@@ -36,8 +38,8 @@ export interface Judged {
 export function judgeAll(shown: readonly Tested[]): Judged[] {
   const corrected = holm(shown.flatMap(({ p }) => p ?? []))
   let next = 0
-  return shown.map(({ difference, p }) => {
+  return shown.map(({ difference, p, least }) => {
     const own = p === null ? null : corrected[next++]!
-    return { corrected: own, verdict: verdictOf(own, difference) }
+    return { corrected: own, verdict: verdictOf(own === null ? null : Math.max(own, least ?? 0), difference) }
   })
 }

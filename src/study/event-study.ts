@@ -5,6 +5,7 @@ import { STABILITIES, UNDEFINED } from '../model/series.js'
 import { windowName } from '../model/terms.js'
 import type { StudyQuery } from '../params/studies.js'
 import { fieldOf, type PricedSource, type Step, type Trial, tickerBars, type Ways } from '../source.js'
+import { judgeAll } from '../statistics/verdict.js'
 import { inOrder, shared } from '../threads.js'
 import { type CellSpec, cellTrial, noteAndCompare, type Standing } from '../trials.js'
 import { modelledEvents } from './abnormal.js'
@@ -15,6 +16,7 @@ import {
   type PathPoint,
   type StudyWindow,
   samplingOf,
+  type UnjudgedWindow,
 } from './result.js'
 import { forwardReturns } from './signals.js'
 import { extremesAfter, type Subject, subjectsOf } from './subject.js'
@@ -33,15 +35,19 @@ export async function eventStudy(source: PricedSource, query: StudyQuery, ways: 
   const material = await materialOf(source, query, step)
   const { subjects } = material
   const { path, cells } = await partsOf(material, step, source.threads)
-  const windows = cells.map(({ window }) => window)
   const range = rangeOf(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
   const own = cells.map(cell => trialOf(query, range, cell))
   const noted = await noteAndCompare(trials, 'cell', own, query.family ?? 'ledger')
+  const windows = judged(
+    cells.map(({ window }) => window),
+    own,
+    noted,
+  )
   const found: EventStudy = {
     ...headOf(material, range),
     trials: { run: windows.length, ledger: noted?.ofKind ?? null },
     log: noted?.log ?? null,
-    windows: windows.map((window, i) => inLog(window, own[i]!, noted)),
+    windows,
     path,
     occurrences: [],
     assumptions: assumptionsOf(material),
@@ -51,11 +57,23 @@ export async function eventStudy(source: PricedSource, query: StudyQuery, ways: 
   return withOccurrences(found, () => occurrencesOf(subjects, query.horizons))
 }
 
-function inLog(window: StudyWindow, { hash }: Trial, noted: Standing | null): StudyWindow {
-  const log_q = noted?.q.get(hash) ?? null
-  if (log_q !== null) return { ...window, log_q }
-  const why = noted === null ? 'there is no trial log' : 'the window has no p'
-  return { ...window, reasons: { ...window.reasons, log_q: why } }
+/** The windows with their verdicts: one page shows them all, so p is corrected for all, and for the log. */
+function judged(windows: readonly UnjudgedWindow[], own: readonly Trial[], noted: Standing | null): StudyWindow[] {
+  const logQs = own.map(({ hash }) => noted?.q.get(hash) ?? null)
+  const judgements = judgeAll(
+    windows.map(({ diff, tests }, i) => ({
+      difference: diff,
+      p: tests[0]?.p ?? null,
+      least: noted?.log.family === 'ledger' ? logQs[i]! : null,
+    })),
+  )
+  return windows.map((window, i) => {
+    const { corrected, verdict } = judgements[i]!
+    const log_q = logQs[i]!
+    const why = noted === null ? 'there is no trial log' : 'the window has no p'
+    const reasons = log_q === null ? { ...window.reasons, log_q: why } : window.reasons
+    return { ...window, log_q, p_corrected: corrected, verdict, reasons }
+  })
 }
 
 /** Makes them when they are asked for: of a market they are hundreds of thousands, none of which a table shows. */

@@ -1,5 +1,6 @@
 import type { Stability } from '../model/series.js'
 import type { Abnormal, EventFilter, StudyQuery } from '../params/studies.js'
+import type { Verdict } from '../statistics/verdict.js'
 import type { LogStanding } from '../trials.js'
 
 /** `bands study`: what followed the events, against what follows anyway. Returns are fractions, dates YYYY-MM-DD. */
@@ -59,6 +60,9 @@ export function tooFewEvents({ min_events }: Pick<Sampling, 'min_events'>): stri
 }
 
 /** One cell: the events over one horizon. */
+/** A window before all of them are corrected together. */
+export type UnjudgedWindow = Omit<StudyWindow, 'log_q' | 'p_corrected' | 'verdict'>
+
 export interface StudyWindow {
   /** `20d` */
   window: string
@@ -107,6 +111,9 @@ export interface StudyWindow {
   log_q: number | null
   /** The first is the default; all two-sided, of the difference against 0. */
   tests: TestResult[]
+  /** Of the default test, its p corrected by Holm for all windows of the study. */
+  p_corrected: number | null
+  verdict: Verdict
   /** Entries at random dates in the same tickers, drawn together where windows overlap. */
   random_entry: {
     draws: number

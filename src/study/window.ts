@@ -17,7 +17,7 @@ import {
   memberBars,
   streamOf,
 } from './cell.js'
-import { type PathPoint, type StudyWindow, tooFew } from './result.js'
+import { type PathPoint, type StudyWindow, tooFew, type UnjudgedWindow } from './result.js'
 import { forwardReturns, lostOf } from './signals.js'
 import { dailyReturns, extremesAfter, type Subject } from './subject.js'
 import { intervalsOf, randomEntries, testsOf } from './tests.js'
@@ -47,7 +47,7 @@ export function studyPart(material: Material, part: StudyPart): Cell | { path: P
 }
 
 /** One cell, and the Sharpe ratio of the portfolio that holds its events. */
-function studyWindow(material: Material, horizon: number): { window: StudyWindow; sharpe: number | null } {
+function studyWindow(material: Material, horizon: number): { window: UnjudgedWindow; sharpe: number | null } {
   const { query } = material
   const subjects = material.subjects.filter(({ signals }) => signals.bars.length > 0)
   const room = new Float64Array(subjects.reduce((sum, { eligible }) => sum + eligible.length, 0))
@@ -72,7 +72,6 @@ function studyWindow(material: Material, horizon: number): { window: StudyWindow
     base,
     context_base: contextBase(subjects, members, figures.mean),
     intervals: intervalsOf(cell, query, few),
-    log_q: null,
     tests: testsOf(cell, held, query, few),
     random_entry: randomEntries(cell, query, few),
     other_bands: otherBands(material.subjects, horizon, query.filter.bands),
@@ -176,7 +175,7 @@ const OF_EVENTS = [
 
 /** Why each statistic that is null is null; where a part has a reason of its own it stands there. */
 function reasonsOf(
-  window: Omit<StudyWindow, 'reasons'>,
+  window: Omit<UnjudgedWindow, 'reasons'>,
   { filter: { timeframe, context }, abnormal }: Pick<StudyQuery, 'filter' | 'abnormal'>,
   aftermathReason: string | null,
 ): Record<string, string> {

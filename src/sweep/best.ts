@@ -201,7 +201,10 @@ export function seenOf(look: Look, scene: Scene, resamples: Resamples | null): S
   return { found: { ...kept, low, high, sharpe }, tested }
 }
 
-export function sweepCell(found: Found & { q: number | null }, query: KnownSweep): Omit<SweepCell, 'log_q'> {
+export function sweepCell(
+  found: Found & { q: number | null },
+  query: KnownSweep,
+): Omit<SweepCell, 'log_q' | 'verdict'> {
   const { key, events, sums, baseHit, apart, hit, p, q, low, high, t, sharpe, reason } = found
   const { field, bands, prev_bands, context } = filterOf(key.condition, query)
   return {

@@ -1,6 +1,7 @@
 import { InvalidParameter, whole } from '../errors.js'
 import type { Timeframe } from '../model/terms.js'
 import type { Adjustment, SweepQuery, Way } from '../params/studies.js'
+import type { Verdict } from '../statistics/verdict.js'
 import type { Sampling } from '../study/result.js'
 import type { LogStanding } from '../trials.js'
 
@@ -72,6 +73,8 @@ export interface SweepCell {
   q: number | null
   /** p corrected by Benjamini-Hochberg for every window of the trial log that shares these dates; null without a log. */
   log_q: number | null
+  /** By q. */
+  verdict: Verdict
   /** |t| > 3, which Harvey, Liu and Zhu ask of a finding; null without a t. */
   t: number | null
   /** Per bar, of the calendar-time portfolio that holds each event for the horizon. */

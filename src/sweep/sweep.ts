@@ -3,10 +3,10 @@ import { type Range, rangeOf } from '../model/calendar.js'
 import { dateOf } from '../model/day.js'
 import type { SweepQuery } from '../params/studies.js'
 import { type PricedSource, type Trial, type Trials, vocabulariesOf, type Ways } from '../source.js'
-import { CHECKED, LEVEL } from '../statistics/verdict.js'
+import { CHECKED, LEVEL, verdictOf } from '../statistics/verdict.js'
 import { gravestFirst, LEAST_UNITS, tooFewEvents, type Warning } from '../study/result.js'
 import { originAssumed, RETURNS_ASSUMED } from '../study/words.js'
-import { CELL_TEST, cellTrial, checkFamily, noteAndCompare, type Standing } from '../trials.js'
+import { CELL_TEST, cellTrial, checkFamily, correctedByLog, noteAndCompare, type Standing } from '../trials.js'
 import { Contest, disagreements, type Found, sweepCell } from './best.js'
 import {
   type Book,
@@ -70,7 +70,12 @@ function resultOf(found: readonly Found[], query: KnownSweep, ledger: Noted | nu
   )
   const logQ = (i: number): number | null => ledger?.q.get(ledger.hashes[i]!) ?? null
   const ranked = found.map((one, i) => ({ ...one, q: corrected[i]!, log_q: logQ(i) })).sort(byEvidence)
-  const cells = ranked.map(one => ({ ...sweepCell(one, query), log_q: one.log_q }))
+  // A p that is not corrected for the run is not corrected for the log either.
+  const log = query.adjust === 'none' ? null : (ledger?.log ?? null)
+  const cells = ranked.map(({ log_q, ...one }) => {
+    const cell = sweepCell(one, query)
+    return { ...cell, log_q, verdict: verdictOf(correctedByLog(cell.q, log, log_q), cell.diff) }
+  })
   const tried = {
     cells: cells.length,
     tested: cells.filter(({ p }) => p !== null).length,

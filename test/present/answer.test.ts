@@ -1,10 +1,9 @@
-import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Backtest } from '../../src/backtest/result.js'
 import { backtestAnswer, studyAnswer, sweepAnswer, tallyAnswer } from '../../src/present/answer.js'
+import { judgeAll, verdictOf } from '../../src/statistics/verdict.js'
 import type { EventStudy, StudyWindow } from '../../src/study/result.js'
 import type { Sweep, SweepCell } from '../../src/sweep/result.js'
-import { notInQuick } from '../support/full.js'
 import { madeBacktest } from '../support/results/backtest.js'
 import { madePrices } from '../support/results/prices.js'
 import { madeStudy } from '../support/results/study.js'
@@ -25,14 +24,16 @@ interface Seen {
 /** A study of whose windows just this is seen. */
 function studied(seen: readonly Seen[], more: Partial<EventStudy> = {}): EventStudy {
   const made = madeStudy(CHARTS, { events: 23, ...more })
+  const judged = judgeAll(seen.map(({ diff, p }) => ({ difference: diff, p })))
   const windows = seen.map(({ diff, p, low, high, cases, n = 23 }, i): StudyWindow => {
     const window = made.windows[i]!
     return {
       ...window,
-      ...{ n, diff, n_independent: cases, deviation: 0.05 },
-      base: { ...window.base, deviation: 0.05 },
+      ...{ n, diff, n_independent: cases },
       intervals: [{ ...window.intervals[0]!, low, high }],
       tests: [{ ...window.tests[0]!, p }],
+      p_corrected: judged[i]!.corrected,
+      verdict: judged[i]!.verdict,
     }
   })
   return { ...made, windows }
@@ -42,16 +43,17 @@ const CLEAR: Seen = { diff: 0.0377, p: 0.003, low: 0.01, high: 0.06, cases: 13 }
 const LUCK: Seen = { diff: 0.0377, p: 0.078, low: 0.001, high: 0.08, cases: 13 }
 
 describe('the answer of a study', () => {
-  it('says what was found, on how many independent cases, and how sure that is', () => {
+  it('begins with one of the four words, then the difference, its interval, the cases and p', () => {
     expect(studyAnswer(studied([LUCK]))).toBe(
-      'About 3.8 points better over 5 days than after any day; 13 independent cases among 23 events; could well be luck: p .078.',
+      'Not told from chance: about 3.8 points better over 5 days than after any day (95%: +0.1 to +8.0%); 13 independent cases among 23 events; p .078.',
     )
+    expect(studyAnswer(studied([CLEAR]))).toMatch(/^Beats chance: about 3\.8 points better .*; p \.003\.$/)
     expect(studyAnswer(studied([{ ...CLEAR, diff: -0.02, low: -0.03, high: -0.01, n: 13 }]))).toBe(
-      'About 2.0 points worse over 5 days than after any day; 13 independent cases; luck alone seldom does as much: p .003.',
+      'Worse than chance: about 2.0 points worse over 5 days than after any day (95%: -3.0 to -1.0%); 13 independent cases; p .003.',
     )
   })
 
-  it('believes only what q over the trial log confirms, and says how many questions there were, unless they are not counted', () => {
+  it('says how many questions were asked of the same data, and whether they count', () => {
     const log = { family: 'ledger', questions: 30, windows: 140, expected: 7 } as const
     const inLog = (q: number, family: 'run' | 'ledger' = 'ledger'): string => {
       const study = studied([CLEAR], { log: { ...log, family } })
@@ -59,14 +61,13 @@ describe('the answer of a study', () => {
       return studyAnswer(study)
     }
     expect(inLog(0.41)).toMatch(
-      /could be luck: p \.003\. One of 30 questions \(140 windows\) asked of these data: by luck about 7 have p < \.05; over all of them q \.410\.$/,
+      /p \.003\. One of 30 questions \(140 windows\) asked of these data: by luck about 7 have p < \.05; over all of them q \.410\.$/,
     )
-    expect(inLog(0.04)).toContain('luck alone seldom does as much: p .003. One of 30 questions')
     expect(inLog(0.41, 'run')).toMatch(
-      /luck alone seldom does as much: p \.003\. One of 30 questions asked of these data; the others are not counted \(--family run\)\.$/,
+      /p \.003\. One of 30 questions asked of these data; the others are not counted \(--family run\)\.$/,
     )
     const first = studied([CLEAR], { log: { ...log, questions: 1, windows: 5 } })
-    expect(studyAnswer(first)).toMatch(/luck alone seldom does as much: p \.003\.$/)
+    expect(studyAnswer(first)).toMatch(/; p \.003\.$/)
   })
 
   it('counts weeks as weeks, and one case as one', () => {
@@ -76,56 +77,37 @@ describe('the answer of a study', () => {
   })
 
   it('takes a second decimal where the first says nothing, and calls no difference none', () => {
-    expect(studyAnswer(studied([{ ...LUCK, diff: 0.0004 }]))).toContain('About 0.04 points better')
-    expect(studyAnswer(studied([{ ...LUCK, diff: -0.00001 }]))).toMatch(/^No different over 5 days from what follows/)
+    expect(studyAnswer(studied([{ ...LUCK, diff: 0.0004 }]))).toContain('about 0.04 points better')
+    expect(studyAnswer(studied([{ ...LUCK, diff: -0.00001 }]))).toMatch(
+      /chance: no different over 5 days from what follows/,
+    )
   })
 
   it('without an event, an ended window or enough of them says that, and no p', () => {
     expect(studyAnswer(studied([LUCK], { events: 0 }))).toBe('No such event, so there is nothing to compare.')
     expect(studyAnswer(studied([{ ...LUCK, n: 0, diff: null, p: null }]))).toMatch(/^Nothing can be said yet: of 23/)
     expect(studyAnswer(studied([{ ...LUCK, p: null, cases: 7 }]))).toBe(
-      'Too few to tell from luck: 7 independent cases among 23 events; on average about 3.8 points better over 5 days than after any day.',
+      'Too few: 7 independent cases among 23 events; on average about 3.8 points better over 5 days than after any day.',
     )
   })
 
   it('of several windows tells the one in the middle, whichever looks best', () => {
     const answer = studyAnswer(studied([{ ...LUCK, p: 0.06 }, { ...LUCK, diff: -0.01, p: 0.9 }, LUCK]))
-    expect(answer).toMatch(/^About 1\.0 points worse over 10 days/)
-    expect(answer).toMatch(/could well be luck: p \.900\.$/)
+    expect(answer).toMatch(/^Not told from chance: about 1\.0 points worse over 10 days.*; p \.900\.$/)
   })
 
-  it('corrects a p for the windows, and tells another that finds something by itself', () => {
-    const answer = studyAnswer(studied([{ ...CLEAR, p: 0.03 }, LUCK, LUCK]))
-    expect(answer).toMatch(/^About 3\.8 points better over 10 days.*could well be luck: p \.078\. Over 5 days 3\.8/)
-    expect(answer).toMatch(/could be luck: p \.030, \.090 corrected for 3 windows\.$/)
+  it('corrects p for the windows, and tells another that alone is told from chance', () => {
+    expect(studyAnswer(studied([{ ...CLEAR, p: 0.03 }, LUCK, LUCK]))).toMatch(/^Not told from chance: .*over 10 days/)
     expect(studyAnswer(studied([CLEAR, LUCK, LUCK]))).toMatch(
-      /^About 3\.8 points better over 5 days.*seldom.*\.009 cor/,
+      /^Beats chance: about 3\.8 points better over 5 days.*; p \.003, \.009 corrected for 3 windows\.$/,
+    )
+    expect(studyAnswer(studied([CLEAR, CLEAR, LUCK]))).toMatch(
+      /Over 5 days beats chance: 3\.8 points better; p \.003, \.009/,
     )
   })
 
-  it('doubts a p that the interval or few dates speak against', () => {
-    const doubted = (more: Partial<Seen>) => studyAnswer(studied([{ ...CLEAR, ...more }]))
-    expect(doubted({ low: -0.002 })).toMatch(/could be luck: p \.003; the 95% interval is -0\.2 to \+6\.0%\.$/)
-    expect(doubted({ cases: 9 })).toMatch(/could be luck: p \.003; so few cases show little\.$/)
-  })
-
-  notInQuick('never finds what any of the tests does not', async () => {
-    const p = fc.double({ min: 0, max: 1, noNaN: true }).map(p => p ** 3)
-    const change = fc.double({ min: -0.1, max: 0.1, noNaN: true })
-    const seen = fc.record({ diff: change, p, low: change, high: change, cases: fc.integer({ min: 5, max: 40 }) })
-    await fc.assert(
-      fc.asyncProperty(fc.array(seen, { minLength: 1, maxLength: 5 }), async windows => {
-        const answer = studyAnswer(studied(windows))
-        const isFound = windows.some(
-          // Bonferroni is never kinder than Holm to the least of them, so what it lets pass must be found.
-          ({ diff, p, low, high, cases }) =>
-            p * windows.length < 0.05 && cases >= 10 && (diff > 0 ? low > 0 : high < 0),
-        )
-        const isPossible = windows.some(({ p, cases }) => p < 0.05 && cases >= 10)
-        if (isFound) expect(answer).toContain('seldom')
-        if (!isPossible) expect(answer).not.toContain('seldom')
-      }),
-    )
+  it('goes by p alone, also where the interval says otherwise', () => {
+    expect(studyAnswer(studied([{ ...CLEAR, low: -0.002 }]))).toMatch(/^Beats chance: .*\(95%: -0\.2 to \+6\.0%\)/)
   })
 })
 
@@ -247,44 +229,38 @@ function swept(lead: Partial<SweepCell>, more: Partial<Sweep> = {}): Sweep {
   const made = madeSweep()
   const [first, ...rest] = made.cells
   const seen = { diff: 0.02, low: 0.01, high: 0.03, p: 0.0002, q: 0.01, n: 40, n_independent: 30, grey: false }
-  return { ...made, found: 1, cells: [{ ...first!, ...seen, ...lead }, ...rest], ...more }
+  const one = { ...first!, ...seen, ...lead }
+  const others = rest.map(cell => ({ ...cell, verdict: 'not told from chance' as const }))
+  return { ...made, found: 1, cells: [{ ...one, verdict: verdictOf(one.q, one.diff) }, ...others], ...more }
 }
 
 describe('the answer of a sweep', () => {
-  it('says how many stand out after correction, and whether the first of them does', () => {
-    expect(sweepAnswer(swept({}))).toMatch(
-      /^1 of \d+ tested combinations stands out after correction for so many looks\. First is .*: about 2\.0 points better over \d+ days than after any day; 30 independent cases among 40 events; luck alone seldom does as much: p <\.001, q \.010\.$/,
-    )
-    expect(sweepAnswer(swept({ p: 0.02, q: 0.4 }, { found: 0 }))).toMatch(
-      /^None of \d+ tested combinations stands out from luck\. .*; could be luck: p \.020, q \.400\.$/,
-    )
-  })
-
-  it('lets only those stand out that q over the trial log confirms, too', () => {
+  it('ends with the trial log', () => {
     const log = { family: 'ledger', questions: 40, windows: 200, expected: 10 } as const
-    const made = madeSweep()
-    const inLog = (log_q: number): string =>
-      sweepAnswer({ ...made, log, cells: made.cells.map(cell => ({ ...cell, log_q })) })
-    expect(made.found).toBeGreaterThan(0)
-    expect(inLog(0.3)).toMatch(/^None of \d+ tested combinations stands out from luck\. .*q \.300\.$/)
-    expect(inLog(0.01)).toMatch(new RegExp(`^${made.found} of \\d+ tested combinations stand`))
-    expect(inLog(0.3)).toContain('One of 40 questions (200 windows) asked of these data: by luck about 10 have p < .05')
+    expect(sweepAnswer(swept({ log_q: 0.3 }, { log }))).toMatch(
+      / One of 40 questions \(200 windows\) asked of these data: by luck about 10 have p < \.05; .*\.300\.$/,
+    )
   })
 
-  it('does not believe the best of many that the tests of the best do not find', () => {
+  it('is decided by q alone, and says beside it whether all together beat chance', () => {
     const { best } = madeSweep()
     const spa = { lower: 0.3, consistent: 0.31, upper: 0.4 }
-    expect(sweepAnswer(swept({}, { best: { ...best, spa } }))).toContain(
-      'SPA of the best of all finds nothing (p .310)',
+    const answer = sweepAnswer(swept({}, { best: { ...best, spa, reality_check: 0.9 } }))
+    expect(answer).toMatch(
+      /^Of \d+ tested combinations 1 beat chance \(q < \.05\)\. Together they are not told from chance \(SPA p \.310\)\./,
     )
-    expect(sweepAnswer(swept({}, { best: { ...best, reality_check: 0.2 } }))).toContain('could be luck')
-    expect(sweepAnswer(swept({ low: -0.01 }))).toContain('the 95% interval is -1.0 to +3.0%')
+    expect(answer).toMatch(
+      /First is .*: beats chance, about 2\.0 points better .*; 30 independent cases among 40 events; p <\.001, q \.010\.$/,
+    )
+    expect(answer).not.toContain('reality')
+    expect(sweepAnswer(swept({ p: 0.02, q: 0.4 }))).toMatch(
+      /^Not told from chance: none of \d+ tested combinations \(q < \.05\)\. Together they beat chance/,
+    )
   })
 
-  it('corrects nothing where that was asked, and then believes nothing', () => {
-    const answer = sweepAnswer(swept({ q: 0.0002 }, { adjust: 'none', found: 7 }))
-    expect(answer).toMatch(/^7 of \d+ tested combinations have a p below \.05, where luck alone gives \d+ or so\./)
-    expect(answer).toContain('could be luck: p <.001, not corrected; so many looks find something')
+  it('says so where p is not corrected', () => {
+    const answer = sweepAnswer(swept({ q: 0.0002 }, { adjust: 'none' }))
+    expect(answer).toMatch(/\(p < \.05, not corrected: luck alone gives about \d+\)/)
   })
 
   it('tells what the chosen cells did on dates that did not choose them', () => {
@@ -297,7 +273,7 @@ describe('the answer of a sweep', () => {
 
   it('says so where nothing was tested, or nothing happened', () => {
     const cells = madeSweep().cells.map(cell => ({ ...cell, p: null, q: null }))
-    expect(sweepAnswer(madeSweep({ cells }))).toMatch(/^None of \d+ combinations has enough independent cases/)
+    expect(sweepAnswer(madeSweep({ cells }))).toMatch(/^Too few: none of \d+ combinations has enough independent cases/)
     expect(sweepAnswer(madeSweep({}, []))).toBe('No such event, so there is nothing to compare.')
   })
 })

@@ -1,6 +1,7 @@
 import type { PriceChart } from '../../../src/present/chart.js'
 import { wilson } from '../../../src/statistics/counts.js'
 import { quantile } from '../../../src/statistics/moments.js'
+import { verdictOf } from '../../../src/statistics/verdict.js'
 import type { EventStudy, Occurrence, PathPoint, Share, StudyWindow } from '../../../src/study/result.js'
 import { BANDS } from './prices.js'
 
@@ -130,6 +131,8 @@ function windowOf(
         reason: few ? reason : null,
       },
     ],
+    p_corrected: p,
+    verdict: verdictOf(p, diff),
     random_entry: {
       draws: 999,
       mean: mean(base),

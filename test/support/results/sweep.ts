@@ -1,5 +1,6 @@
 import { twoSidedNormal } from '../../../src/statistics/distributions.js'
 import { Random } from '../../../src/statistics/random.js'
+import { verdictOf } from '../../../src/statistics/verdict.js'
 import type { Sweep, SweepCell } from '../../../src/sweep/result.js'
 import { BANDS } from './prices.js'
 
@@ -21,6 +22,7 @@ export function madeSweep(
     cell.q = Math.min(1, (cell.p! * tested.length) / (i + 1))
   })
   for (let i = tested.length - 2; i >= 0; i--) tested[i]!.q = Math.min(tested[i]!.q!, tested[i + 1]!.q!)
+  for (const cell of tested) cell.verdict = verdictOf(cell.q, cell.diff)
   const ordered = [...tested, ...cells.filter(({ p }) => p === null)]
   return {
     schema: 'bands.sweep/2',
@@ -97,6 +99,7 @@ function cell(random: Random, ticker: string | null, field: string, band: string
     p: grey ? null : p,
     q: null,
     log_q: null,
+    verdict: 'too few',
     t: grey ? null : t,
     sharpe: grey ? null : 0.01 * t,
     grey,
