@@ -48,23 +48,44 @@ interface Drawn {
  * is the calendar year held fixed, because it holds the fall that led to a signal, too.
  */
 export function randomEntry(strategy: Strategy, trades: readonly Taken[], draws: number): Backtest['random_entry'] {
-  const closed = trades.filter(({ left }) => left.why !== 'open')
+  return randomEntryOf([{ strategy, trades }], draws)
+}
+
+/** The trades of one strategy. */
+export interface StrategyTrades {
+  strategy: Strategy
+  trades: readonly Taken[]
+}
+
+/** The same of several strategies together. @param days signals are moved among these days; all days without it */
+export function randomEntryOf(
+  runs: readonly StrategyTrades[],
+  draws: number,
+  days: Int32Array | null = null,
+): Backtest['random_entry'] {
+  const seed = runs[0]?.strategy.seed ?? 1
+  const own = runs.map(({ strategy, trades }) => {
+    return { strategy, closed: trades.filter(({ left }) => left.why !== 'open') }
+  })
+  const closed = own.flatMap(run => run.closed)
   const none = (reason: string) => ({ draws: 0, mean: null, p: null, better_than: null, reason })
   if (draws === 0) return none('none were asked for')
   if (closed.length === 0) return none('there is no closed trade')
-  const calendar = calendarOf(closed)
-  const drawn = drawnOf(strategy, closed, calendar)
+  const all = calendarOf(closed)
+  const allowed = days === null ? null : new Set(days)
+  const calendar = allowed === null ? all : all.filter(day => allowed.has(day))
+  const drawn = own.flatMap(({ strategy, closed }) => drawnOf(strategy, closed, calendar))
   // A signal is an eligible bar itself, unless whoever told the events does not know the band of every bar.
   if (drawn.some(({ signals }) => signals.includes(-1))) return none('the band is not known on enough bars')
   const longest = longestOf(closed)
-  const random = Random.stream(new Random(strategy.seed).word(), 2)
+  const random = Random.stream(new Random(seed).word(), 2)
   const shifts = shiftsOf(calendar.length, longest, { reps: draws, random })
   if (shifts.length === 0) return none(tooShort(calendar.length, longest))
   const spread = spreadOver(drawn, calendar.length, longest)
-  const all = Array.from(shifts, spread).filter(({ n }) => n > 0)
-  if (all.length === 0) return none('no move leaves a signal where its ticker makes a trade')
-  const centre = mean(all.map(one => one.mean))!
-  return { draws: all.length, mean: centre, ...rankOf(spread(0), all, centre) }
+  const moved = Array.from(shifts, spread).filter(({ n }) => n > 0)
+  if (moved.length === 0) return none('no move leaves a signal where its ticker makes a trade')
+  const centre = mean(moved.map(one => one.mean))!
+  return { draws: moved.length, mean: centre, ...rankOf(spread(0), moved, centre) }
 }
 
 /** Bars from the signal to the exit of the longest closed trade. */
@@ -239,7 +260,7 @@ function drawnOf(strategy: Strategy, closed: readonly Taken[], calendar: Int32Ar
 /** The eligible bar at each place of a calendar; -1 without one. */
 function eligibleAt({ eligible }: Member, places: Int32Array, length: number): Int32Array {
   const barAt = new Int32Array(length).fill(-1)
-  for (const bar of eligible) barAt[places[bar]!] = bar
+  for (const bar of eligible) if (places[bar]! >= 0) barAt[places[bar]!] = bar
   return barAt
 }
 

@@ -294,8 +294,24 @@ export interface Validation {
     /** The one of the candidates that was chosen on the training part; null where there was no choice. */
     chosen: string | null
   }[]
-  /** All test parts, one after the other, and buy and hold of the same tickers over the same days. */
-  test: { statistics: EquityStatistics; trade_statistics: TradeStatistics; holding: EquityStatistics } | null
+  /** All test parts, one after the other; null without any. */
+  test: Tests | null
+}
+
+/** The result over the days of all tests, compared with holding and random entry over the same days. */
+export interface Tests {
+  statistics: EquityStatistics
+  trade_statistics: TradeStatistics
+  /** Buy and hold of the same tickers. */
+  holding: EquityStatistics
+  /** Of each day: equity and holding, both from 1, and how far the equity is below its high. */
+  equity: { date: string; equity: number; holding: number; drawdown: number }[]
+  /** The signals of the tests moved among their days. */
+  random_entry: Backtest['random_entry']
+  /** Its agreement is null where the run shown finds nothing. */
+  verdict: Backtest['verdict']
+  /** The total return over all random choices among equal signals; null where no choice was open. */
+  draws: { n: number; return: DrawPoints } | null
 }
 
 /** What strategies look at: fields of their tickers, and of others beside them. */

@@ -1,5 +1,7 @@
 import { invalid, wrong } from '../errors.js'
+import { unionCalendar } from '../model/calendar.js'
 import { countBelow, countUpTo, dateOf, formatDay, parseDay } from '../model/day.js'
+import { grouped } from '../model/series.js'
 import type { RunOptions } from '../params/strategy.js'
 import type { WalkForward } from '../params/studies.js'
 import { expandedTail, politisWhite, stationaryIndices } from '../statistics/bootstrap.js'
@@ -7,11 +9,13 @@ import { rollingFolds } from '../statistics/folds.js'
 import { quantile } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import { naiveT } from '../statistics/robust.js'
-import { drawnSharpe } from '../statistics/sharpe.js'
+import { drawdowns, drawnSharpe } from '../statistics/sharpe.js'
+import { LEVEL } from '../statistics/verdict.js'
 import { buyAndHold } from './comparison.js'
-import { CELL_DRAWS, simulate } from './draws.js'
+import { CELL_DRAWS, type Drawn, pointsOf, simulate } from './draws.js'
 import type { Part, Simulation } from './portfolio.js'
-import type { FanPoint, Interval, MonteCarlo, Validation } from './result.js'
+import { randomEntryOf, type StrategyTrades } from './random-entry.js'
+import type { FanPoint, Interval, MonteCarlo, Tests, Validation } from './result.js'
 import {
   barsAYearOf,
   type Curve,
@@ -24,6 +28,7 @@ import {
   tradeStatistics,
 } from './statistics.js'
 import type { Lived, Ready } from './trade.js'
+import { type EntryRank, runVerdict } from './verdict.js'
 import { differences } from './words.js'
 
 /** What is chosen on, and what it is checked on. */
@@ -35,8 +40,10 @@ export interface Fold {
 
 /** A strategy in one part of the data, begun anew with its capital. */
 interface Half {
-  simulation: Simulation
+  simulation: Drawn
   closed: Lived[]
+  /** Trades of each draw; none where the order is not open. */
+  drawn: Simulation['trades'][]
 }
 
 /** The days that there are, and the last that a run of any of the strategies on all of them has. */
@@ -79,7 +86,8 @@ export function validate(
     if (chosen === null || choice !== null) tests.push(tested)
   }
   const kind = run.split === null ? 'walk_forward' : 'split'
-  return { kind, purged, candidates: names, folds: told, test: tests.length === 0 ? null : together(tests, own) }
+  const test = tests.length === 0 ? null : together(tests, own, run.reps)
+  return { kind, purged, candidates: names, folds: told, test }
 }
 
 /** @param calendar up to the last day of any run */
@@ -137,8 +145,14 @@ function chosenOn(candidates: readonly Ready[], calendar: Int32Array, train: Par
 }
 
 function halfOf(ready: Ready, calendar: Int32Array, part: Part): Half {
-  const simulation = simulate(ready, calendar, part, { draws: CELL_DRAWS })
-  return { simulation, closed: closedOf(livedIn(simulation)) }
+  const drawn: Half['drawn'] = []
+  const simulation = simulate(ready, calendar, part, {
+    draws: CELL_DRAWS,
+    each: ({ trades }, draw) => {
+      drawn[draw] = trades
+    },
+  })
+  return { simulation, closed: closedOf(livedIn(simulation)), drawn }
 }
 
 function statisticsOf({ simulation, closed }: Half) {
@@ -153,7 +167,7 @@ function statisticsOf({ simulation, closed }: Half) {
   }
 }
 
-function together(tests: readonly Half[], { strategy, members }: Ready): Validation['test'] {
+function together(tests: readonly Half[], { strategy, members }: Ready, reps: number): Tests {
   const { costs, risk_free: riskFree } = strategy
   const barsAYear = barsAYearOf(members, ...tests.map(({ simulation }) => simulation.days))
   const curves = tests.map(({ simulation }) => curveOf(simulation, barsAYear))
@@ -168,7 +182,75 @@ function together(tests: readonly Half[], { strategy, members }: Ready): Validat
     statistics: chained(curves, { barsAYear, riskFree }),
     trade_statistics: tradeStatistics(costs, closed),
     holding: chained(held, { barsAYear, riskFree }),
+    equity: testCurve(tests, curves, held),
+    ...testsAgainstChance(tests, reps),
+    draws: drawsOfTests(tests),
   }
+}
+
+/** The days of all tests in one curve; each test goes on from the end of the one before. */
+function testCurve(tests: readonly Half[], curves: readonly Curve[], held: readonly Curve[]): Tests['equity'] {
+  const dates = tests.flatMap(({ simulation }) => Array.from(simulation.days, formatDay))
+  const [equity, holding] = [joined(curves), joined(held)]
+  const { series } = drawdowns(equity)
+  return dates.map((date, i) => ({ date, equity: equity[i]!, holding: holding[i]!, drawdown: series[i]! }))
+}
+
+function joined(parts: readonly Curve[]): Float64Array {
+  let before = 1
+  return Float64Array.from(
+    parts.flatMap(({ equity, start }) => {
+      const own = Array.from(equity, (value, i) => (i === 0 ? before : (before * value) / start))
+      before = own.at(-1) ?? before
+      return own
+    }),
+  )
+}
+
+/** Compares the trades of all tests with random entry on the days of the tests. A finding needs 95 % of the draws. */
+function testsAgainstChance(tests: readonly Half[], reps: number): Pick<Tests, 'random_entry' | 'verdict'> {
+  const days = unionCalendar(tests.map(({ simulation }) => simulation.days))
+  const tradesOf = (draw: number | null): StrategyTrades[] => {
+    const runs = tests.map(({ simulation: { strategy, trades }, drawn }) => {
+      return { strategy, trades: (draw === null ? null : drawn[draw]) ?? trades }
+    })
+    return [...grouped(runs, ({ strategy }) => strategy)].map(([strategy, own]) => {
+      return { strategy, trades: own.flatMap(({ trades }) => trades) }
+    })
+  }
+  const shown = tradesOf(null)
+  const trades = shown
+    .flatMap(({ trades }) => trades)
+    .map(({ member, entryBar, left }) => ({
+      exit: left.why,
+      entry_date: formatDay(member.bars.days[entryBar]!),
+      exit_date: formatDay(left.day),
+    }))
+  const random_entry = randomEntryOf(shown, reps, days)
+  const isFinding = random_entry.p !== null && random_entry.p < LEVEL
+  const isOpen = tests.some(({ drawn }) => drawn.length > 0)
+  const ranks = Array.from({ length: isFinding && isOpen ? CELL_DRAWS : 0 }, (_, draw): EntryRank | null => {
+    const { p, better_than } = randomEntryOf(tradesOf(draw), Math.min(reps, DRAW_MOVES), days)
+    return p === null || better_than === null ? null : { p, better_than }
+  })
+  return { random_entry, verdict: runVerdict({ trades, random_entry }, ranks) }
+}
+
+/** Each draw of the tests is compared with this number of random entries. */
+const DRAW_MOVES = 199
+
+/** Draw d of all tests together. */
+function drawsOfTests(tests: readonly Half[]): Tests['draws'] {
+  if (tests.every(({ simulation }) => simulation.draws === null)) return null
+  const returns = Float64Array.from(
+    { length: CELL_DRAWS },
+    (_, draw) =>
+      tests.reduce((total, { simulation: { draws, equity, strategy } }) => {
+        const own = (equity.at(-1) ?? strategy.portfolio.capital) / strategy.portfolio.capital - 1
+        return total * (1 + (draws?.returns[draw] ?? own))
+      }, 1) - 1,
+  )
+  return { n: CELL_DRAWS, return: pointsOf(returns) }
 }
 
 /** Dates of the fan, beside its first: more are not to be told apart, and each keeps a value of every draw. */

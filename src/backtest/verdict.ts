@@ -9,9 +9,11 @@ export interface EntryRank {
   better_than: number
 }
 
+type TradeDates = Pick<Trade, 'exit' | 'entry_date' | 'exit_date'>
+
 /** Says whether trades beat random entry. A finding needs 95 % of the draws. @param draws none where the order is not open */
 export function runVerdict(
-  { trades, random_entry }: Pick<Backtest, 'trades' | 'random_entry'>,
+  { trades, random_entry }: { trades: readonly TradeDates[]; random_entry: Backtest['random_entry'] },
   draws: readonly (EntryRank | null)[],
 ): Backtest['verdict'] {
   if (independentTrades(trades) < LEAST_UNITS) return { word: 'too few', agreement: null }
@@ -28,7 +30,7 @@ function wordOf(rank: { p: number | null; better_than: number | null } | null): 
 }
 
 /** How many closed trades, of any ticker, were on at no time together. */
-export function independentTrades(trades: readonly Trade[]): number {
+export function independentTrades(trades: readonly TradeDates[]): number {
   const closed = trades.filter(({ exit }) => exit !== 'open')
   let [n, end] = [0, '']
   for (const { entry_date, exit_date } of closed.toSorted((a, b) => (a.exit_date < b.exit_date ? -1 : 1))) {

@@ -1,4 +1,5 @@
-import type { Backtest } from '../backtest/result.js'
+import { DEPENDS } from '../backtest/draws.js'
+import type { Backtest, DrawPoints, Tests } from '../backtest/result.js'
 import { independentTrades } from '../backtest/verdict.js'
 import { title } from '../errors.js'
 import type { Timeframe } from '../model/terms.js'
@@ -180,11 +181,11 @@ function headOf({ statistics, draws, verdict, trades, random_entry, trials }: Ba
   const isConfirmed = (correctedByLog(random_entry.p, trials.log, trials.log_q) ?? 1) < LEVEL
   if (!isBelow) return verdict.word === 'beats chance' && !isConfirmed ? 'not told from chance' : verdict.word
   if (draws === null || (draws.return.p95 ?? held) < held) return 'worse than holding'
-  return 'depends on which signals got a place'
+  return DEPENDS
 }
 
 /** `better than 7% of random entries (p .136)` */
-function entryText({ random_entry: { p, better_than: better, reason } }: Backtest): string {
+function entryText({ random_entry: { p, better_than: better, reason } }: Pick<Backtest, 'random_entry'>): string {
   if (p === null || better === null) return `not compared with random entries${reason === null ? '' : ` (${reason})`}`
   const text = better >= 0.5 ? `better than ${shareText(better)} of` : `worse than ${shareText(1 - better)} of`
   return `${text} random entries (two-sided p ${probability(p)})`
@@ -197,18 +198,25 @@ function deflatedDoubt({ trials: { deflated_sharpe: deflated, n }, verdict }: Ba
 }
 
 /** Of a walk-forward or a split: the days of its tests only. */
-function testedAnswer(found: Backtest, { statistics, trade_statistics: trades, holding }: Tested): string {
+function testedAnswer(found: Pick<Backtest, 'validation'>, tests: Tests): string {
+  const { statistics, trade_statistics: trades, holding, draws } = tests
   const [first, last] = testedRange(found)
-  const total = statistics.total_return
-  const isBelow = total !== null && holding.total_return !== null && total < holding.total_return
-  const head = isBelow ? 'worse than holding' : 'out of sample'
+  const range = draws === null ? '' : ` (5-95% of ${draws.n} draws ${drawRange(draws.return)})`
   const held = `holding over the same days made ${returnText(holding.total_return)}`
-  return `${title(head)}: ${returnText(total)} on the days of the tests (${first} to ${last}); ${held}. ${count(trades.n, 'trade')}, worst drawdown ${returnText(statistics.max_drawdown)}.`
+  const fall = `worst drawdown ${returnText(statistics.max_drawdown)}`
+  return `${title(testsHead(tests))}: ${returnText(statistics.total_return)}${range} on the days of the tests (${first} to ${last}); ${held}. ${title(entryText(tests))}; ${count(trades.n, 'trade')}, ${fall}.`
 }
 
-type Tested = NonNullable<NonNullable<Backtest['validation']>['test']>
+/** The verdict on the days of the tests. */
+function testsHead({ statistics, holding, verdict, random_entry, draws }: Tests): string {
+  const [total, held] = [statistics.total_return, holding.total_return]
+  if (verdict.word === 'too few') return verdict.word
+  if (total !== null && held !== null && total < held)
+    return draws === null || (draws.return.p95 ?? held) < held ? 'worse than holding' : DEPENDS
+  return random_entry.p === null ? 'not tested' : verdict.word
+}
 
-function testedRange({ validation }: Backtest): [first: string, last: string] {
+function testedRange({ validation }: Pick<Backtest, 'validation'>): [first: string, last: string] {
   const tests = validation?.folds.filter(({ role }) => role === 'test') ?? []
   return [tests[0]?.from ?? UNKNOWN, tests.at(-1)?.to ?? UNKNOWN]
 }
@@ -216,8 +224,11 @@ function testedRange({ validation }: Backtest): [first: string, last: string] {
 /** ` (draw 44 of 200; 5-95% of them -6.1 to +28.5%)` */
 function drawsText({ draws }: Backtest): string {
   if (draws === null) return ''
-  const range = returnRange({ low: draws.return.p05, high: draws.return.p95 })
-  return ` (draw ${draws.shown} of ${draws.n}; 5-95% of them ${range})`
+  return ` (draw ${draws.shown} of ${draws.n}; 5-95% of them ${drawRange(draws.return)})`
+}
+
+function drawRange({ p05, p95 }: DrawPoints): string {
+  return returnRange({ low: p05, high: p95 })
 }
 
 /** What so many tries leave of the best Sharpe ratio. */

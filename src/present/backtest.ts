@@ -2,7 +2,7 @@ import type { Backtest, Interval, MonteCarlo } from '../backtest/result.js'
 import { idlePlaces } from '../backtest/sizing.js'
 import { backtestAnswer, deflatedText } from './answer.js'
 import { type Chart, line, newChart, type PriceChart } from './chart.js'
-import { besideEquity, dayOf, equityChart, isPositive, pricesSection, tradedPrice } from './charts.js'
+import { besideEquity, dayOf, equityChart, isPositive, pricesSection, testsChart, tradedPrice } from './charts.js'
 import {
   assumedSection,
   type Column,
@@ -22,6 +22,7 @@ import {
 import { EVERY } from './long-tables.js'
 import { count, money, percentage, probability, ratio, returnText, shareRange, shareText, whole } from './numbers.js'
 import {
+  besideTests,
   outOfSampleSection,
   outOfSampleTiles,
   partsOf,
@@ -40,6 +41,7 @@ import { blocksText, originFacts, readingSection, stopped, strategies, triedText
 /** What became of money that followed the rules, beside what holding made of it. */
 export function describeBacktest(found: Backtest, prices: readonly PriceChart[] = []): Description {
   const candidates = found.validation?.candidates ?? []
+  const tests = found.validation?.test ?? null
   const named = found.strategy.name ?? questionOf(found)
   const of = candidates.length === 0 ? '' : ` (the first of ${candidates.length} candidates: ${candidates.join('; ')})`
   return {
@@ -49,15 +51,18 @@ export function describeBacktest(found: Backtest, prices: readonly PriceChart[] 
     answer: backtestAnswer(found),
     heading: headingOf(found),
     assumed: [assumedText(found)],
-    lead: [{ chart: equityChart(found), note: wholeWords(found) ?? '' }],
+    lead: [
+      tests === null ? { chart: equityChart(found), note: wholeWords(found) ?? '' } : { chart: testsChart(tests) },
+    ],
     warnings: found.warnings,
     tiles: tilesOf(found),
     facts: [['Rules', `${questionOf(found)}.`], ['How it is traded', assumedText(found)], ...originFacts(found)],
     sections: compact([
-      outOfSampleSection(found),
+      outOfSampleSection(found, [stopped(triedText(found.trials, strategies))]),
+      ...(tests === null ? [] : [validationSection(found)]),
       statisticsSection(found),
       equitySection(found),
-      validationSection(found),
+      ...(tests === null ? [validationSection(found)] : []),
       curveSection(found),
       yearsSection(found),
       resampledSection(found),
@@ -75,16 +80,10 @@ export function describeBacktest(found: Backtest, prices: readonly PriceChart[] 
   }
 }
 
-/** What came of it out of the sample, if a part of the data was kept apart; then what all data gave. */
+/** The results of the tests, if there are any; otherwise of all data. */
 function tilesOf(found: Backtest): Tile[] {
-  const ofAll = wholeWords(found)
-  const [first, ...more] = wholeTiles(found)
-  if (ofAll === null || first === undefined) return wholeTiles(found)
-  return [
-    ...outOfSampleTiles(found),
-    { ...first, label: `${first.label}, ${ofAll}` },
-    ...more.map(tile => ({ ...tile, label: `${tile.label}, all data` })),
-  ]
+  const ofTests = outOfSampleTiles(found)
+  return ofTests.length > 0 ? ofTests : wholeTiles(found)
 }
 
 function wholeTiles(found: Backtest): Tile[] {
@@ -143,7 +142,7 @@ function equitySection(found: Backtest): Section {
           },
           ...yearsTrend(found),
         ]
-  return section({ id: 'chance', title: 'In short', untitled: true }, [
+  return section({ id: 'chance', title: 'In short', untitled: true, ...besideTests(found) }, [
     { on: 'terminal', trend },
     { notes: [tradesSentence(found), signalsSentence(found), ...luckSentences(found)] },
     pageNote(
@@ -194,6 +193,7 @@ function curveSection(found: Backtest): Section {
   const ofAll = wholeWords(found)
   return section({ id: 'equity', title: 'Equity', on: 'wide' }, [
     ofAll !== null && pageNote(`Here and below: ${ofAll}.`),
+    (found.validation?.test ?? null) !== null && { on: 'page', chart: equityChart(found) },
     equity.length > 0 && { on: 'terminal', chart: equityChart(found) },
     ...besideEquity(found).map((chart): Part => ({ on: 'page', chart })),
     { on: 'page', months },

@@ -1,4 +1,4 @@
-import type { Backtest, Trade } from '../backtest/result.js'
+import type { Backtest, Tests, Trade } from '../backtest/result.js'
 import { parseDay } from '../model/day.js'
 import type { EventStudy, PathPoint, StudyWindow } from '../study/result.js'
 import type { SweepCell } from '../sweep/result.js'
@@ -141,10 +141,43 @@ export function equityChart({ equity, benchmarks }: Backtest): Chart {
     y: 'money',
     log: isPositive([own, ...others.map(({ values }) => values)].flat()),
     lines: [
-      ...others.map(({ name, values }, i) => holding(name, values, i)),
+      ...others.map(({ name, values }, i) => holdingLine(name, values, i)),
       line('strategy', 'accent', own, { width: 2, terminal: 'whole' }),
     ],
     rules: { x: [], y: [start] },
+  })
+}
+
+/** The tests one after the other, next to holding over the same days. */
+export function testsChart({ equity, statistics, holding }: Tests): Chart {
+  const column = (key: 'equity' | 'holding'): number[] => equity.map(point => point[key])
+  return over(equity, 'tests-curve', 'Equity on the days of the tests', {
+    description: `The tests made ${returnText(statistics.total_return)}, holding over the same days ${returnText(holding.total_return)}.`,
+    height: 300,
+    y: 'money',
+    log: isPositive([...column('equity'), ...column('holding')]),
+    lines: [
+      holdingLine('holding', column('holding'), 0),
+      line('tests', 'accent', column('equity'), { width: 2, terminal: 'whole' }),
+    ],
+    rules: { x: [], y: [1] },
+  })
+}
+
+export function testsDrawdown({ equity, statistics }: Tests): Chart {
+  return over(equity, 'tests-drawdown', 'Drawdown on the days of the tests', {
+    description: `How far the tests were below their high; at worst ${returnText(statistics.max_drawdown)}.`,
+    height: 150,
+    y: 'return',
+    zero: true,
+    lines: [
+      line(
+        'below the high',
+        'loss',
+        equity.map(({ drawdown }) => drawdown),
+        { width: 1.2, area: true },
+      ),
+    ],
   })
 }
 
@@ -179,7 +212,7 @@ export function besideEquity({ equity, statistics }: Backtest): Chart[] {
 }
 
 function over(
-  equity: Backtest['equity'],
+  equity: readonly { date: string }[],
   id: string,
   title: string,
   parts: Omit<Parameters<typeof newChart>[2], 'x'>,
@@ -192,7 +225,7 @@ function over(
   })
 }
 
-function holding(name: string, values: Line['values'], place: number): Line {
+function holdingLine(name: string, values: Line['values'], place: number): Line {
   const first: Partial<Line> = place === 0 ? { terminal: 'dotted' } : {}
   return line(name, TONES[place % TONES.length]!, values, { width: 1.2, dashed: place > 0, ...first })
 }

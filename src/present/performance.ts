@@ -1,6 +1,7 @@
-import type { Backtest, Benchmark, EquityStatistics, TradeStatistics, Validation } from '../backtest/result.js'
+import type { Backtest, Benchmark, EquityStatistics, Tests, TradeStatistics, Validation } from '../backtest/result.js'
 import { title } from '../errors.js'
 import type { Way } from '../params/studies.js'
+import { testsDrawdown } from './charts.js'
 import {
   type Cell,
   type Column,
@@ -19,7 +20,18 @@ import {
   type Trend,
   tablePart,
 } from './description.js'
-import { count, percentage, ratio, returnRange, returnText, shareRange, shareText, whole } from './numbers.js'
+import {
+  count,
+  money,
+  percentage,
+  probability,
+  ratio,
+  returnRange,
+  returnText,
+  shareRange,
+  shareText,
+  whole,
+} from './numbers.js'
 
 /** A row: what it is called, what it is, where it stands in a result, how it is made; `wide` ones are left out in short. */
 export type Row<Of> = readonly [
@@ -108,7 +120,7 @@ export function statisticsSection(found: Backtest): Section {
   ]
   const all = statisticsOf(found)
   const short = all.filter(([, , , , on]) => on === undefined)
-  return section({ id: 'performance', short: 'Performance', ...wholeTitle(found) }, [
+  return section({ id: 'performance', short: 'Performance', ...wholeTitle(found), ...besideTests(found) }, [
     { on: 'short', table: besideBenchmarks(found, short, []) },
     { on: 'wide', table: besideBenchmarks(found, all, benchmarks.length === 0 ? [] : AGAINST) },
     reasonsPart(reasons, 'page'),
@@ -152,10 +164,13 @@ function besideBenchmarks(
 const TESTED = ['total_return', 'cagr', 'sharpe', 'probabilistic_sharpe', 'max_drawdown', 'invested', 'exposure']
 
 /** What came of it on data that it was not chosen on: before everything else, which was seen when choosing. */
-export function outOfSampleSection(found: Annualised & Pick<Backtest, 'validation'>): Section | null {
+export function outOfSampleSection(
+  found: Annualised & Pick<Backtest, 'validation'>,
+  notes: readonly string[] = [],
+): Section | null {
   const { validation } = found
   if (validation === null || validation.test === null) return null
-  const { statistics: equity, trade_statistics: trades, holding } = validation.test
+  const { statistics: equity, trade_statistics: trades, holding, random_entry: entry } = validation.test
   const tests = testsOf(validation)
   const rows: SideBySide[] = [
     ...statisticsOf(found)
@@ -164,6 +179,7 @@ export function outOfSampleSection(found: Annualised & Pick<Backtest, 'validatio
     ['trades', 'count', [trades.n, '']],
     ['mean a trade, net', 'return', [trades.mean, '']],
     ['won', 'text', [wonText(trades, ''), '']],
+    ['random entry, p', 'probability', [entry.p, '']],
   ]
   const caption = 'What came of it on data that it was not chosen on'
   const phrases = compact([
@@ -171,7 +187,26 @@ export function outOfSampleSection(found: Annualised & Pick<Backtest, 'validatio
     tests.length > 0 && `${tests[0]!.from} to ${tests.at(-1)!.to}`,
   ])
   const table = sideBySide(caption, [{ title: 'Tests', kind: 'return' }, HOLDING], rows)
-  return section({ id: 'out-of-sample', title: 'Out of sample', phrases }, [{ table }])
+  return section({ id: 'out-of-sample', title: 'Out of sample', phrases }, [
+    { table },
+    { on: 'terminal', trend: testsTrend(validation.test) },
+    { on: 'page', chart: testsDrawdown(validation.test) },
+    notes.length > 0 && { notes },
+  ])
+}
+
+function testsTrend({ equity, statistics }: Tests): Trend[] {
+  const values = equity.map(point => point.equity)
+  const last = values.at(-1)
+  if (last === undefined) return []
+  return [
+    { name: 'equity', values, text: `first 1.00, last ${money(last)}` },
+    {
+      name: 'drawdown',
+      values: equity.map(({ drawdown }) => drawdown),
+      text: `worst ${returnText(statistics.max_drawdown)}`,
+    },
+  ]
 }
 
 const HOLDING: Heading = { title: 'Holding', kind: 'return', hint: 'Buy and hold over the same days' }
@@ -192,7 +227,7 @@ function partsText(kind: Validation['kind'], tests: number): string {
 
 export function outOfSampleTiles({ validation }: Backtest): Tile[] {
   if (validation === null || validation.test === null) return []
-  const { statistics, trade_statistics: trades } = validation.test
+  const { statistics, trade_statistics: trades, holding, random_entry: random } = validation.test
   const tests = testsOf(validation)
   const parts = partsText(validation.kind, tests.length)
   const total = statistics.total_return
@@ -201,12 +236,21 @@ export function outOfSampleTiles({ validation }: Backtest): Tile[] {
     {
       label: label('total return'),
       value: returnText(total),
-      note: `${parts}, ${tests[0]?.from ?? ''} to ${tests.at(-1)?.to ?? ''}`,
+      note: `holding ${returnText(holding.total_return)}; ${parts}, ${tests[0]?.from ?? ''} to ${tests.at(-1)?.to ?? ''}`,
       tone: total === null ? 'faint' : total < 0 ? 'bad' : 'good',
     },
-    { label: label('Sharpe'), value: ratio(statistics.sharpe), note: `${returnText(statistics.cagr)} a year` },
-    { label: label('worst drawdown'), value: returnText(statistics.max_drawdown), note: parts },
+    { label: label('Sharpe'), value: ratio(statistics.sharpe), note: `holding ${ratio(holding.sharpe)}` },
+    {
+      label: label('worst drawdown'),
+      value: returnText(statistics.max_drawdown),
+      note: `holding ${returnText(holding.max_drawdown)}`,
+    },
     { label: label('trades'), value: whole(trades.n), note: `mean ${returnText(trades.mean)}, ${wonText(trades)}` },
+    {
+      label: label('random entry, p'),
+      value: probability(random.p),
+      note: random.reason ?? `${count(random.draws, 'draw')}, mean ${returnText(random.mean)} a trade`,
+    },
   ]
 }
 
@@ -215,6 +259,11 @@ export function wholeWords({ validation }: Backtest): string | null {
   if (validation === null) return null
   const [first, ...more] = validation.candidates
   return first === undefined ? 'all data' : `first of ${more.length + 1} candidates (${first}), all data`
+}
+
+/** Results of all data are shown by a terminal only with --wide where tests were made. */
+export function besideTests({ validation }: Pick<Backtest, 'validation'>): Pick<Section, 'on'> {
+  return (validation?.test ?? null) === null ? {} : { on: 'wide' }
 }
 
 /** The same as a heading. */

@@ -81,6 +81,23 @@ describe('walk-forward', () => {
     const product = tests!.reduce((total, fold) => total * (1 + fold.statistics.total_return!), 1)
     expect(statistics.total_return).toBeCloseTo(product - 1, 12)
     expect(statistics.bars).toBe(tests!.reduce((sum, fold) => sum + fold.statistics.bars, 0))
+    const { equity: curve, holding } = validation!.test!
+    expect(curve.map(({ date }) => date)).toEqual(equity.slice(205, 205 + curve.length).map(({ date }) => date))
+    expect(curve.at(-1)!.equity).toBeCloseTo(product, 12)
+    expect(curve.at(-1)!.holding).toBeCloseTo(1 + holding.total_return!, 12)
+    expect(Math.min(...curve.map(({ drawdown }) => drawdown))).toBeCloseTo(statistics.max_drawdown!, 12)
+  })
+
+  it('compares its trades with random entry among the days of the tests only', async () => {
+    const date = (await run({})).equity[300]!.date
+    const { validation } = await run({ split: date, reps: 199 })
+    const after = await run({ reps: 199 }, { entry: { field: 'macd_state', after: date } })
+    const { random_entry: entry, verdict } = validation!.test!
+    expect(entry.draws).toBeLessThan(validation!.test!.equity.length)
+    // The same signals moved over the days of their own dates: equal but for the first day.
+    expect(Math.abs(entry.p! - after.random_entry.p!)).toBeLessThan(0.1)
+    expect(entry.mean).toBeCloseTo(after.random_entry.mean!, 3)
+    expect(verdict.word).toBe('not told from chance')
   })
 
   it('chooses of several candidates by the t statistic of the training part alone', async () => {

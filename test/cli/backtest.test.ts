@@ -147,18 +147,20 @@ describe('the first lines of a backtest', () => {
 })
 
 describe('with parts of the data kept apart', () => {
-  test('what came of the tests stands first, and the rest says what it is of', async () => {
+  test('it is about the tests only; --wide shows all data after them, under their name', async () => {
     const { validation, statistics } = await run(CHOOSING)
     const text = await shown(CHOOSING)
     const total = (value: number | null): string => `${(value! * 100).toFixed(1)}%`
-    const [before = '', after = ''] = text.split('First of 2 candidates (hold 5)')
-    expect(before).toMatch(/^Out of sample +all 3 tests, one after the other/m)
-    expect(before).toContain(total(validation!.test!.statistics.total_return))
+    expect(text).toMatch(/^Out of sample +all 3 tests, one after the other/m)
+    expect(text).toContain(total(validation!.test!.statistics.total_return))
+    expect(text).not.toContain('BUY & HOLD')
+    expect(text).not.toContain(total(statistics.total_return))
+    expect(flowing(text)).toContain('out after 5 bars (the first candidate).')
+    expect(text).toMatch(/^1 train .* hold (5|20)$/m)
+    const [before = '', after = ''] = (await shown(`${CHOOSING} --wide`)).split('First of 2 candidates (hold 5)')
+    expect(before).toMatch(/^Out of sample /m)
     expect(after).toMatch(/^ +all data +not what was chosen/)
     expect(after).toContain(total(statistics.total_return))
-    expect(before).not.toContain('BUY & HOLD')
-    expect(flowing(before)).toContain('out after 5 bars (the first candidate).')
-    expect(text).toMatch(/^1 train .* hold (5|20)$/m)
   })
 
   test('of a walk-forward with room for one test says so', async () => {
@@ -171,7 +173,8 @@ describe('with parts of the data kept apart', () => {
   test('of one strategy only says that the tests are among all data', async () => {
     const text = await shown(`${HOLDING} --split 2016-01-04`)
     expect(text).toMatch(/^Out of sample +the part after the split +2016-01-04 to /m)
-    expect(text).toContain('All data   the parts to check on among them')
+    expect(text).not.toContain('All data')
+    expect(await shown(`${HOLDING} --split 2016-01-04 --wide`)).toContain('All data   the parts to check on among them')
     expect(text).not.toContain('CHOSEN')
   })
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { Backtest } from '../../src/backtest/result.js'
+import type { Backtest, Tests } from '../../src/backtest/result.js'
 import { backtestAnswer, studyAnswer, sweepAnswer, tallyAnswer } from '../../src/present/answer.js'
 import { judgeAll, verdictOf } from '../../src/statistics/verdict.js'
 import type { EventStudy, StudyWindow } from '../../src/study/result.js'
 import type { Sweep, SweepCell } from '../../src/sweep/result.js'
-import { madeBacktest } from '../support/results/backtest.js'
+import { madeBacktest, testsWith } from '../support/results/backtest.js'
 import { madePrices } from '../support/results/prices.js'
 import { madeStudy } from '../support/results/study.js'
 import { madeSweep } from '../support/results/sweep.js'
@@ -193,7 +193,11 @@ describe('the answer of a backtest', () => {
 
   it('is about the days of the tests only where there are any', () => {
     const { statistics, trade_statistics } = traded(0, 0, 0.1)
-    const test = { statistics: { ...statistics, total_return: -0.079 }, trade_statistics, holding: statistics }
+    const test = testsWith({
+      statistics: { ...statistics, total_return: -0.079 },
+      trade_statistics,
+      holding: statistics,
+    })
     const part = { name: '1', from: '2015-01-02', to: '2016-01-04', trades: 3, chosen: null, role: 'test' as const }
     const folds = [{ ...part, statistics, trade_statistics }]
     const validation = { kind: 'split' as const, purged: 0, candidates: ['hold 5', 'hold 10'], folds, test }
@@ -202,6 +206,16 @@ describe('the answer of a backtest', () => {
       /^Worse than holding: -7\.9% on the days of the tests \(2015-01-02 to 2016-01-04\); holding over the same days made /,
     )
     expect(answer).not.toContain('42.0%')
+    expect(answer).toContain('Better than 99% of random entries (two-sided p .020); ')
+    const says = (more: Partial<Tests>): string =>
+      backtestAnswer(traded(0.42, 0.1, 0.001, { validation: { ...validation, test: { ...test, ...more } } }))
+    const good = { statistics: { ...statistics, total_return: 0.9 } }
+    expect(says(good)).toMatch(/^Beats chance: \+90\.0%/)
+    expect(says({ ...good, verdict: { word: 'too few', agreement: null } })).toMatch(/^Too few: /)
+    const draws = { n: 25, return: { p05: -0.2, p50: 0, p95: 0.8 } }
+    expect(says({ draws })).toMatch(
+      /^Depends on which signals got a place: -7\.9% \(5-95% of 25 draws -20\.0 to \+80\.0%\)/,
+    )
   })
 
   it('counts trades that were on together as one case, and says too few of few', () => {

@@ -2,6 +2,7 @@ import type {
   Backtest,
   EquityPoint,
   EquityStatistics,
+  Tests,
   Trade,
   TradeStatistics,
   Year,
@@ -33,6 +34,20 @@ export function madeStrategy(tickers: readonly string[], more: Partial<Strategy>
     benchmark: null,
     risk_free: 0,
     seed: 1,
+    ...more,
+  }
+}
+
+/** The tests of a backtest that beat random entry. */
+export function testsWith(more: Pick<Tests, 'statistics' | 'trade_statistics' | 'holding'>): Tests {
+  return {
+    equity: [
+      { date: '2010-01-04', equity: 1, holding: 1, drawdown: 0 },
+      { date: '2011-01-03', equity: 0.921, holding: 1.1, drawdown: -0.079 },
+    ],
+    random_entry: { draws: 999, mean: 0.001, p: 0.02, better_than: 0.99, reason: null },
+    verdict: { word: 'beats chance', agreement: null },
+    draws: null,
     ...more,
   }
 }
