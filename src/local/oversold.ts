@@ -68,8 +68,8 @@ import { stayOn } from './view.js'
  *   in force and the bars that it has lasted so far.
  * - Fundamental bands are left out for crypto and funds, and null where a company has none.
  *
- * Order: deep_oversold first, then the lower RSI; or the longest streak first; or the lowest percentile first. Ties by
- * ticker. Throws what checking it throws, Busy while a fundamental band that is to be shown waits for an import, and the
+ * Order: deep_oversold first, then the lower RSI; or the longest streak first; or the lowest percentile first. Equal ones
+ * are in order of the RSI, the streak and the percentile, then of the ticker. Throws what checking it throws, Busy while a fundamental band that is to be shown waits for an import, and the
  * signal's reason once that gives it up.
  *
  * @param recent what earlier scans have looked at
@@ -263,10 +263,16 @@ interface Match {
   low: Low
 }
 
-/** What comes first, ties by ticker. */
+/** Equal matches are in order of severity, days and percentile. The ticker decides only where all three are equal. */
 function inOrder(matches: readonly Match[], sortBy: OversoldQuery['sort_by']): Match[] {
-  const order = ORDERS[sortBy]
-  return matches.toSorted((a, b) => order(a, b) || (a.listed.entry.ticker < b.listed.entry.ticker ? -1 : 1))
+  const orders = [ORDERS[sortBy], ...Object.values(ORDERS)]
+  return matches.toSorted((a, b) => {
+    for (const order of orders) {
+      const found = order(a, b)
+      if (found !== 0) return found
+    }
+    return a.listed.entry.ticker < b.listed.entry.ticker ? -1 : 1
+  })
 }
 
 const ORDERS: Readonly<Record<OversoldQuery['sort_by'], (a: Match, b: Match) => number>> = {
@@ -276,7 +282,7 @@ const ORDERS: Readonly<Record<OversoldQuery['sort_by'], (a: Match, b: Match) => 
   condition_percentile: byPercentile,
 }
 
-/** To eight decimals: two that differ only by rounding follow each other by their tickers. */
+/** To eight decimals: values that differ only by rounding are equal. */
 function inSteps(rsi: number): number {
   return Math.round(rsi * 1e8)
 }

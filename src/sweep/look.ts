@@ -224,7 +224,7 @@ export function adjusted(
 
 type Evidence = { q: number | null; p: number | null; name: string }
 
-/** By corrected p, then p, then name; those without one last. */
+/** By corrected p, then p; those without one last. The name decides only where both are equal. */
 export function byEvidence(a: Evidence, b: Evidence): number {
   return nullsLast(a.q, b.q) || nullsLast(a.p, b.p) || (a.name < b.name ? -1 : Number(a.name > b.name))
 }

@@ -96,6 +96,8 @@ export interface PoolEvents extends PoolAsked, Scope {
   schema: 'bands.pool-events/1'
   /** All that match, whatever the limit. */
   total_occurrences: number
+  /** Events on the date of the last one shown that the limit leaves out: those of later tickers. */
+  omitted_on_last_date: number
   events: PoolEvent[]
 }
 
@@ -116,11 +118,13 @@ export async function poolEvents(source: Source, query: PoolEventsQuery, { step 
   }
   // Tickers came in their order, which a stable sort keeps on one date.
   const shown = newest.sort((a, b) => b.day - a.day).slice(0, limit)
+  const last = shown.at(-1)?.day
   return {
     schema: 'bands.pool-events/1',
     ...askedOf(names, query),
     ...scopeOf(answers, filter),
     total_occurrences: total,
+    omitted_on_last_date: newest.slice(shown.length).filter(({ day }) => day === last).length,
     events: shown.map(({ history, i }) => ({ ticker: history.ticker, ...eventAt(history, i) })),
   }
 }

@@ -191,6 +191,22 @@ describe('bands events of several tickers', () => {
     )
   })
 
+  test('say how many events of the last date the limit leaves out', async () => {
+    const line = 'macd_state --limit'
+    const dates = (await rowsOf(`events --all macd_state --csv`)).map(({ date }) => date as string)
+    const cut = dates.findIndex((date, i) => date === dates[i + 1]) + 1
+    expect(cut).toBeGreaterThan(0)
+    const found = await json(`events --all ${line} ${cut}`)
+    const same = dates.slice(cut).filter(date => date === dates[cut - 1]).length
+    expect(found.omitted_on_last_date).toBe(same)
+    const { err } = await ask(`events --all ${line} ${cut}`, { terminal: 100 })
+    const [last] = found.events.slice(-1)
+    const { length } = dates.slice(cut + same)
+    expect(err.replaceAll(/\s+/g, ' ')).toContain(
+      `${same} event${same === 1 ? '' : 's'} of ${last.date} after ${last.ticker}, and ${length.toLocaleString('en')} older events left out`,
+    )
+  })
+
   test('a list of one ticker is a list; a ticker alone has the page of the specification', async () => {
     expect((await json(`events --tickers AAPL ${LINE}`)).schema).toBe('bands.pool-events/1')
     expect(Object.keys(await json(`events AAPL ${LINE}`))[0]).toBe('ticker')

@@ -93,6 +93,22 @@ describe('which bar is looked at', () => {
   })
 })
 
+describe('equal matches', () => {
+  it('of one length follow by severity, of one severity by length, and only then by ticker', async () => {
+    const rising = (t: number): number => (t % 10 === 9 ? 15 : 0)
+    const milder = Array.from({ length: 120 }, (_, t) => barOf(dateOf(t), 5000 - 10 * t + rising(t)))
+    const shorter = falling('B').bars.slice(60)
+    const market = [{ ...falling('A'), bars: milder }, { ...falling('B'), bars: shorter }, falling('C'), falling('D')]
+    const store = await marketStore(market)
+    const { matches } = await ask(store, { sort_by: 'days_oversold' })
+    expect(matches.map(({ days_in_oversold }) => days_in_oversold)).toEqual([106, 106, 106, 46])
+    expect(tickersOf({ matches } as OversoldPage)).toEqual(['C', 'D', 'A', 'B'])
+    expect(tickersOf(await ask(store))).toEqual(['C', 'D', 'B', 'A'])
+    // All are too young for a percentile.
+    expect(tickersOf(await ask(store, { sort_by: 'condition_percentile', limit: 3 }))).toEqual(['C', 'D', 'B'])
+  })
+})
+
 describe('sectors', () => {
   it('are found whatever the case, and shown as they were given', async () => {
     const store = await marketStore([

@@ -38,6 +38,7 @@ const eventsCommand: Command = {
   ],
   notes: [
     `CSV and NDJSON have all events unless --limit is given. With --tier, and at a server, --limit is at most ${MAX_LIMIT}.`,
+    'Events of several tickers on one date are in order of ticker. --limit may cut within a date; a remark then says how many of that date are left out.',
   ],
   async run(context, given) {
     const { tickers, ...asked } = await askedPlace(context, given, 'events')
@@ -71,7 +72,10 @@ async function pool(context: Context, given: Given, { tickers, ...place }: Place
   const left = found.total_occurrences - found.events.length
   if (left > 0 && context.format !== 'json') {
     const most = await largestLimit(context, found.total_occurrences)
-    await context.remark(`${count(left, 'older event')} left out: --limit ${most} shows more, --csv all.`)
+    const { omitted_on_last_date: same, events } = found
+    const { date, ticker } = events.at(-1)!
+    const cut = same === 0 ? '' : `${count(same, 'event')} of ${date} after ${ticker}, and `
+    await context.remark(`${cut}${count(left - same, 'older event')} left out: --limit ${most} shows more, --csv all.`)
   }
   if (found.total_occurrences > 0) return
   const { noticeNoEventOfAny } = await import('../notices.js')

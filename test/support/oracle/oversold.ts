@@ -70,7 +70,8 @@ export class OracleMarket {
     const scanned = everyone.filter(one => passes(one, scan))
     const severities = scan.min_severity === 'deep_oversold' ? ['deep_oversold'] : ['deep_oversold', 'oversold']
     const found = scanned.filter(({ zone }) => severities.includes(zone))
-    found.sort((a, b) => order(a, b, scan.sort_by ?? 'severity') || (a.ticker < b.ticker ? -1 : 1))
+    const by = [scan.sort_by ?? 'severity', 'severity', 'days_oversold', 'condition_percentile']
+    found.sort((a, b) => by.map(one => order(a, b, one)).find(found => found !== 0) ?? (a.ticker < b.ticker ? -1 : 1))
     return {
       matches: found.slice(0, scan.limit ?? 20).map(one => shown(one, everyone, scan.tier)),
       total_scanned: scanned.length,
