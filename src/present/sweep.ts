@@ -117,7 +117,6 @@ function tilesOf({ tried, found, best, adjust }: Sweep): Tile[] {
       note: `of ${whole(tried.tested)} tested; uncorrected, luck alone gives about ${whole(Math.round(tried.tested * 0.05))}`,
     },
     { label: 'SPA, consistent', value: probability(best.spa?.consistent), note: 'p of the best of all' },
-    { label: 'Reality check', value: probability(best.reality_check), note: 'p of the best of all' },
     {
       label: 'Deflated Sharpe',
       value: probability(best.deflated_sharpe),
@@ -187,12 +186,12 @@ function bestSection({ best }: Sweep): Section {
   return section({ ...head, phrases: [count(resamples, 'resample')] }, [
     {
       notes: [
-        stopped(`Reality check (White), of the differences from any bar: ${check}`),
         stopped(`Superior predictive ability (Hansen)${ofBest}: ${ability}`),
         stopped(`Deflated Sharpe ratio, of holding after ${best_sharpe_cell ?? 'events'}: ${sharpe}`),
         overfittingText(pbo, why('pbo')),
       ],
     },
+    { on: 'wide', notes: [stopped(`Reality check (White), of the differences from any bar: ${check}`)] },
     pageNote(
       `Drawn${drawn}. White 2000; Hansen 2005, the consistent one, between cells that fell behind counting as far behind as they were, and none counting as behind; Bailey and López de Prado 2014; Bailey and others 2017.`,
     ),

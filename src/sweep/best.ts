@@ -154,30 +154,12 @@ function noneTested(cells: number): string {
   return cells === 0 ? 'no cell has enough events to be tested' : 'no cell varies'
 }
 
-/** Of fewer blocks nobody knows how much a cell varies. */
-const ENOUGH_BLOCKS = 20
-
-/**
- * Which of the tests of the best to believe where they disagree, and why. Both hold their level; they differ in what they
- * can find.
- * @param days of the timeline
- */
-export function disagreements({ block, reality_check, spa, deflated_sharpe }: BestOfMany, days: number): string[] {
-  if (spa === null || reality_check === null || block === null) return []
-  const found = (p: number): boolean => p < LEVEL
-  const ability = spa.consistent
-  const told = `The reality check (p ${chance(reality_check)}) and SPA (p ${chance(ability)}) disagree: believe`
-  const own = 'It measures each cell by its own error; the reality check goes by the cells that vary most'
-  const few = `SPA divides each cell by its own error, which blocks as long as a ${ENOUGH_BLOCKS}th of the days or longer do not tell`
+/** What to believe where SPA finds nothing and the deflated Sharpe ratio does. Both hold their level. */
+export function disagreements({ spa, deflated_sharpe: deflated }: BestOfMany): string[] {
+  const ability = spa?.consistent ?? null
+  if (ability === null || ability < LEVEL || deflated === null || 1 - deflated >= LEVEL) return []
   return [
-    ...(found(reality_check) === found(ability)
-      ? []
-      : [days < ENOUGH_BLOCKS * block ? `${told} the reality check. ${few}.` : `${told} SPA. ${own} (Hansen 2005).`]),
-    ...(deflated_sharpe !== null && found(1 - deflated_sharpe) && !found(ability)
-      ? [
-          `SPA finds nothing (p ${chance(ability)}), the deflated Sharpe ratio does (${chance(deflated_sharpe)}): believe SPA. The ratio is that of holding, the rise of the market included; SPA asks what the events add to any bar.`,
-        ]
-      : []),
+    `SPA finds nothing (p ${chance(ability)}), the deflated Sharpe ratio does (${chance(deflated)}): believe SPA. The ratio is that of holding, the rise of the market included; SPA asks what the events add to any bar.`,
   ]
 }
 

@@ -56,7 +56,7 @@ export async function sweep(source: PricedSource, asked: SweepQuery, ways: Ways 
   const validation = plan === null ? null : await validationOf(scene, plan, pace, threads)
   const asOf = await source.asOfDay()
   const result = resultOf(found, query, ledger)
-  const disputed = disagreements(best, timeline.days.length).map((sentence): Warning => ['disputed', sentence])
+  const disputed = disagreements(best).map((sentence): Warning => ['disputed', sentence])
   const warnings = [...gravestFirst([...disputed, ...result.warnings]), ...source.remarks()]
   return { ...headOf(scene, asOf), ...result, warnings, best, validation }
 }
