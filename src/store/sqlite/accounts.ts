@@ -30,6 +30,7 @@ import { chargeAll, reconciled, rollUp, usedIn } from './charging.js'
 import { hasLittleRoom, type Notice, openForWriting, Session } from './connection.js'
 import { inItsPlace } from './files.js'
 import type { DatabaseKind } from './migrations.js'
+import { giveHashes, marked, WRITTEN, withHashes } from './row-hash.js'
 
 /** How long another process's commits are waited for, and the longest sleep between two looks, in milliseconds. */
 const PATIENCE = 5_000
@@ -84,7 +85,11 @@ function accountsIn(db: Session): Accounts {
   /** Changes accounts or keys. Counted once that is done: who asks meanwhile must not take the old for the new. */
   const writing = <T>(work: () => T): Promise<T> =>
     patiently(() => {
-      const result = transaction(work)
+      const result = transaction(() => {
+        const done = work()
+        giveHashes(db, ['accounts', 'keys'])
+        return done
+      })
       changes += 1
       return result
     })
@@ -106,7 +111,7 @@ function accountsIn(db: Session): Accounts {
     account: name => patiently(() => accountOf(existingAccount(db, name))),
     setTier: (name, tier) =>
       writing(() => {
-        db.run('UPDATE accounts SET tier = ? WHERE id = ?', tier, existingAccount(db, name).id)
+        db.run(SET_TIER, tier, existingAccount(db, name).id)
         return accountOf(existingAccount(db, name))
       }),
     addKey: (account, key) => writing(() => insertKey(db, account, key)),
@@ -119,12 +124,12 @@ function accountsIn(db: Session): Accounts {
     revoke: (identity, at) =>
       writing(() => {
         existingKey(db, identity)
-        db.run('UPDATE keys SET revoked = ? WHERE identity = ? AND revoked IS NULL', Date.parse(at), identity)
+        db.run(REVOKE, Date.parse(at), identity)
       }),
     roll: (identity, key, until) =>
       writing(() => {
         const old = existingKey(db, identity)
-        db.run('UPDATE keys SET expires = ? WHERE identity = ?', endOf(old, key, until), identity)
+        db.run(SET_END, endOf(old, key, until), identity)
         insertKey(db, old.account, key, identity)
       }),
     used: (account, at) => patiently(() => usedIn(db, account, at)),
@@ -282,6 +287,7 @@ export const ACCOUNTS: DatabaseKind = {
       PRIMARY KEY (account, start)
     ) STRICT, WITHOUT ROWID;
     `,
+    withHashes(['accounts', 'keys']),
   ],
 }
 
@@ -298,8 +304,12 @@ const SECRET = "SELECT secret FROM secrets WHERE use = 'tags'"
 /** Runs at every request, so its text is put together once. */
 const KEY_BY_IDENTITY = `${KEYS} WHERE k.identity = ?`
 const KEYS_OF = `${KEYS} WHERE ? IS NULL OR k.account = ? ORDER BY k.id`
-const INTO_ACCOUNTS = 'INSERT INTO accounts (name, folded, tier, created) VALUES (?, ?, ?, ?)'
-const INTO_KEYS = 'INSERT INTO keys (identity, hash, account, name, created, expires) VALUES (?, ?, ?, ?, ?, ?)'
+const INTO_ACCOUNTS = `INSERT INTO accounts (name, folded, tier, created, row_hash) VALUES (?, ?, ?, ?, ${WRITTEN})`
+const INTO_KEYS = `INSERT INTO keys (identity, hash, account, name, created, expires, row_hash)
+  VALUES (?, ?, ?, ?, ?, ?, ${WRITTEN})`
+const SET_TIER = `UPDATE accounts SET tier = ?, ${marked('accounts')} WHERE id = ?`
+const REVOKE = `UPDATE keys SET revoked = ?, ${marked('keys')} WHERE identity = ? AND revoked IS NULL`
+const SET_END = `UPDATE keys SET expires = ?, ${marked('keys')} WHERE identity = ?`
 const KEYS_NAMED = `${KEYS} WHERE k.account = ? AND k.name = ?`
 
 /** By what the rows of a table are read on; an account has a number here, and is filed under its name elsewhere. */

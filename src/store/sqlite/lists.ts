@@ -5,48 +5,7 @@ import type { Lists, Mark, NamedList, ReadLists, ReadTrials, Trial, Trials } fro
 import { type Damage, Damaged } from '../store.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
 import type { DatabaseKind } from './migrations.js'
-
-/** The columns that the hash of a row covers, `row_hash`. What is NULL does not count. */
-const COVERED = {
-  lists: ['name', 'condition', 'made'],
-  list_tickers: ['list', 'ticker', 'place'],
-  seen: ['list', 'ticker', 'timeframe', 'day'],
-  seen_fields: ['list', 'ticker', 'timeframe', 'field', 'day'],
-  trials: ['hash', 'kind', 'spec', 'p', 'test', 'sharpe', 'seen', 'question', 'timeframe', 'first', 'last'],
-} as const
-
-type Table = keyof typeof COVERED
-
-/** The hash that a row should have, in SQL. */
-function hashOf(table: Table): string {
-  return `row_hash('${table}', ${COVERED[table].map(column => `'${column}', ${table}.${column}`).join(', ')})`
-}
-
-/** A step of the schema that gives the rows of tables a hash. @param sound rows of an older version that are as it wrote them */
-function withHashes(tables: readonly Table[], sound = 'TRUE'): string {
-  return tables
-    .map(
-      table => `ALTER TABLE ${table} ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
-      UPDATE ${table} SET row_hash = ${hashOf(table)} WHERE ${sound};`,
-    )
-    .join('\n')
-}
-
-/** The mark of a row that a statement has written. It gets its hash before the transaction ends. */
-const WRITTEN = "'written'"
-
-/** An update marks a row only if its hash was right: no update hides damage. */
-const marked = (table: Table): string =>
-  `row_hash = iif(${table}.row_hash = ${hashOf(table)}, ${WRITTEN}, ${table}.row_hash)`
-
-function giveHashes(db: Session, tables: readonly Table[]): void {
-  for (const table of tables) db.run(`UPDATE ${table} SET row_hash = ${hashOf(table)} WHERE row_hash = ${WRITTEN}`)
-}
-
-/** Rows of a table that are not what was written. */
-function damagedRows<Row>(db: Session, table: Table): Row[] {
-  return db.all<Row>(`SELECT * FROM ${table} WHERE row_hash <> ${hashOf(table)}`)
-}
+import { damagedRows, giveHashes, hashOf, marked, type Table, WRITTEN, withHashes } from './row-hash.js'
 
 /** The lists of a user, in a file of their own beside the data: a question never writes to those. */
 export const LISTS: DatabaseKind = {

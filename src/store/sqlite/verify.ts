@@ -14,6 +14,7 @@ import { damagedLists, damagedTrials, LISTS, strangeLists, TRIALS } from './list
 import { metaDamages } from './meta.js'
 import type { DatabaseKind } from './migrations.js'
 import { keptTicker, SHEETS } from './read.js'
+import { damagedRows } from './row-hash.js'
 import { DATA, TICKERS, type TickerRow } from './schema.js'
 
 /** Reads all that there is as questions do, and looks whether it is all that was written. */
@@ -73,12 +74,22 @@ export function verifyAccounts(file: string): Verified {
     const keys = db.all<Pick<KeyRow, 'identity' | 'hash'>>('SELECT identity, hash FROM keys ORDER BY id')
     const misshapen = keys.filter(({ identity, hash }) => parseIdentity(identity) !== identity || !SHA256.test(hash))
     const accounts = db.all<FiledAccount>('SELECT name, folded, tier, created FROM accounts ORDER BY id')
+    const strangeAccounts = accounts.filter(row => isFiledWrongly(row) || isOfNoTier(row) || !isTime(row.created))
     const times = db.all<Record<string, number | null>>('SELECT created, expires, last_used, revoked FROM keys')
     const secrets = db.all<{ bytes: number }>("SELECT length(secret) AS bytes FROM secrets WHERE use = 'tags'")
     const strange = db.get<{ rows: number }>(STRANGE_CHARGES)!.rows
+    // Each row is named once.
+    const [known, knownKeys] = [
+      new Set(strangeAccounts.map(({ name }) => name)),
+      new Set(misshapen.map(key => key.identity)),
+    ]
+    const changed = damagedRows<AccountRow>(db, 'accounts').filter(({ name }) => !known.has(name))
+    const changedKeys = damagedRows<KeyRow>(db, 'keys').filter(({ identity }) => !knownKeys.has(identity))
     return {
       rows,
       damages: [
+        ...changed.map(({ name }) => `the account ${name} is not what was written`),
+        ...changedKeys.map(({ identity }) => `the key ${identity} is not what was written`),
         ...misshapen.map(({ identity }) => `the key ${identity} is not formed like one`),
         ...accounts.filter(isFiledWrongly).map(({ name }) => `the account ${name} is filed wrongly`),
         ...accounts
