@@ -9,15 +9,15 @@ import { type PricedSource, type Step, vocabulariesOf, type Ways } from '../sour
 import { mean } from '../statistics/moments.js'
 import { regression } from '../statistics/robust.js'
 import { pbo } from '../statistics/selection.js'
-import { sampleOf } from '../statistics/sharpe.js'
+import { deflatedSharpe, sampleOf } from '../statistics/sharpe.js'
 import { gravestFirst, type Warning } from '../study/result.js'
 import { inOrder, shared } from '../threads.js'
 import { checkFamily } from '../trials.js'
 import { bestOf } from './compare.js'
-import { CELL_DRAWS, simulate } from './draws.js'
+import { CELL_DRAWS, drawsOf, simulate } from './draws.js'
 import { deflated, lookedOn, lookOf } from './looks.js'
 import { type Part, portfolioCalendar } from './portfolio.js'
-import type { EquityStatistics, Grid, GridCell, Neighbours, Validation } from './result.js'
+import type { DrawsFound, EquityStatistics, Grid, GridCell, Neighbours, Validation } from './result.js'
 import { curveOf, type Figures, figuresOf, returnsOf } from './statistics.js'
 import { loaded, type Member, type Ready } from './trade.js'
 import { foldsOf, validate } from './validation.js'
@@ -62,6 +62,11 @@ export async function grid(source: PricedSource, query: GridQuery, { step, trial
   const own = found[first]!
   const sample = best === null ? null : sampleOf(own.statistics.sharpe, own.returns, own.barsAYear)
   const vocabularies = await vocabulariesOf(source)
+  const judged = await deflated(looks, sample, trials, { family: run.family, vocabularies })
+  const low = best === null ? null : sampleOf(own.draws?.sharpe.p05 ?? null, own.returns, own.barsAYear)
+  const spread = judged.variance
+  const deflated_sharpe_p05 =
+    low === null || spread === null ? null : deflatedSharpe({ ...low, trials: judged.n, variance: spread })
   const { tickers, timeframe, seed } = strategies[0]!
   const days = unionCalendar(found.map(({ days }) => days))
   return {
@@ -78,9 +83,14 @@ export async function grid(source: PricedSource, query: GridQuery, { step, trial
     seed,
     cells,
     best:
-      best === null ? null : { cell: best, strategy: strategies[best]!, neighbours: neighboursOf(axes, values, best) },
+      best === null
+        ? null
+        : {
+            ...{ cell: best, strategy: strategies[best]!, neighbours: neighboursOf(axes, values, best) },
+            deflated_sharpe_p05,
+          },
     smoothness: smoothnessOf(axes, values, groups),
-    trials: await deflated(looks, sample, trials, { family: run.family, vocabularies }),
+    trials: judged,
     pbo: overfitting.pbo,
     validation,
     assumptions: assumptionsOf(query),
@@ -103,8 +113,8 @@ type Ask = (tasks: Parameters<typeof lookedAt>[1]) => Promise<CellResult[]>
 function cellsOf(axes: readonly Axis[], seen: readonly CellResult[]): GridCell[] {
   return combinations(axes).map((values, i) => {
     const { value, whole } = seen[i]!
-    const { statistics, trade_statistics } = whole!
-    return { values, value, statistics, trade_statistics }
+    const { draws, statistics, trade_statistics } = whole!
+    return { values, value, draws, statistics, trade_statistics }
   })
 }
 
@@ -280,6 +290,7 @@ export interface CellTask {
 interface WholeCell extends Figures {
   days: Int32Array
   returns: Float64Array
+  draws: DrawsFound | null
   /** A bar, at a risk-free rate of 0; null where the strategy was ruined. */
   sharpe: number | null
 }
@@ -306,7 +317,7 @@ export function cellLooker({ lists, cells, statistic, calendar }: GridData): (ta
     if (part !== null) return { value, whole: null }
     const { days, sharpe } = lookOf(simulation)
     const returns = returnsOf(curveOf(simulation, figures.barsAYear))
-    return { value, whole: { ...figures, days, returns, sharpe } }
+    return { value, whole: { ...figures, days, returns, draws: drawsOf(simulation.draws), sharpe } }
   }
 }
 

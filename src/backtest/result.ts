@@ -335,7 +335,13 @@ export interface Grid extends Ran, LookedOn {
   /** Every combination, the last axis changing fastest. */
   cells: GridCell[]
   /** Its place among the cells, and the strategy file that makes it again; null where no cell has a value. */
-  best: { cell: number; strategy: Strategy; neighbours: Neighbours } | null
+  best: {
+    cell: number
+    strategy: Strategy
+    neighbours: Neighbours
+    /** The deflated Sharpe ratio at the 5 % point of its draws; null without draws. */
+    deflated_sharpe_p05: number | null
+  } | null
   /** Correlation of the cells with the means of their neighbours; null of too few, or where nothing varies. */
   smoothness: number | null
   /** How often the best of one half of the bars is not above the median of the other; null with its reason. */
@@ -349,6 +355,8 @@ export interface GridCell {
   values: string[]
   /** Of the statistic that cells are compared by. */
   value: number | null
+  /** How far its results differ by which of equal signals got a position; null where no choice was open. */
+  draws: DrawsFound | null
   statistics: EquityStatistics
   trade_statistics: TradeStatistics
 }

@@ -19,24 +19,6 @@ import { logText, strategies } from './words.js'
  * seldom, or not.
  */
 
-/** What a test says: p as it is, p corrected for all that was looked at, in words, and what else speaks against it. */
-export interface Evidence {
-  p: number
-  corrected: number
-  told: string
-  doubts: readonly string[]
-}
-
-function isBelieved({ corrected, doubts }: Evidence): boolean {
-  return corrected < LEVEL && doubts.length === 0
-}
-
-export function surenessText(found: Evidence): string {
-  if (isBelieved(found)) return `luck alone seldom does as much: ${found.told}`
-  const may = found.p < LEVEL ? 'could be luck' : 'could well be luck'
-  return `${may}: ${[found.told, ...(found.p < LEVEL ? found.doubts : [])].join('; ')}`
-}
-
 /** Of a study: the window in the middle, or another where only others are told from chance. */
 export function studyAnswer(study: EventStudy): string {
   if (study.events === 0) return 'No such event, so there is nothing to compare.'
@@ -198,7 +180,7 @@ function deflatedDoubt({ trials: { deflated_sharpe: deflated, n }, verdict }: Ba
 }
 
 /** Of a walk-forward or a split: the days of its tests only. */
-function testedAnswer(found: Pick<Backtest, 'validation'>, tests: Tests): string {
+export function testedAnswer(found: Pick<Backtest, 'validation'>, tests: Tests): string {
   const { statistics, trade_statistics: trades, holding, draws } = tests
   const [first, last] = testedRange(found)
   const range = draws === null ? '' : ` (5-95% of ${draws.n} draws ${drawRange(draws.return)})`

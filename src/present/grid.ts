@@ -1,9 +1,12 @@
+import { CELL_DRAWS, DEPENDS } from '../backtest/draws.js'
 import type { Grid, GridCell } from '../backtest/result.js'
 import { inWords } from '../backtest/words.js'
+import { title } from '../errors.js'
 import { combinations, type GridStatistic } from '../params/grid.js'
-import { LEVEL } from '../statistics/verdict.js'
+import { LEVEL, verdictOf } from '../statistics/verdict.js'
 import { LEAST_UNITS } from '../study/result.js'
-import { surenessText } from './answer.js'
+import { testedAnswer } from './answer.js'
+import { testsChart } from './charts.js'
 import {
   assumedSection,
   type Cell,
@@ -23,7 +26,7 @@ import {
 } from './description.js'
 import { EVERY } from './long-tables.js'
 import { count, listed, probability, ratio, returnText, shareText, UNKNOWN, whole, words } from './numbers.js'
-import { outOfSampleSection, validationSection } from './performance.js'
+import { outOfSampleSection, outOfSampleTiles, validationSection } from './performance.js'
 import { statisticsRow } from './records.js'
 
 import {
@@ -54,10 +57,11 @@ const STATISTICS: Readonly<Record<GridStatistic, readonly [kind: Kind, name: str
 const kindOf = (statistic: GridStatistic): Kind => STATISTICS[statistic][0]
 const nameOf = (statistic: GridStatistic): string => STATISTICS[statistic][1]
 
-/** What each combination came to, and whether the best of them is more than luck. */
+/** The result of each combination, and whether the best of them beats chance. */
 export function describeGrid(found: Grid): Description {
   const { axes, cells, statistic, best } = found
   const keys = axes.map(({ key }) => words(key))
+  const tests = found.validation?.test ?? null
   return {
     document: found,
     kind: 'Grid of strategies',
@@ -70,9 +74,12 @@ export function describeGrid(found: Grid): Description {
     assumed: [
       `Each combination is traded over the same data and compared by its ${nameOf(statistic)}. The tickers are those that were asked for (survivorship).`,
     ],
-    lead: [{ table: mapsOf(found)[0]!.table }, { notes: [legendOf(found)] }],
+    lead:
+      tests === null
+        ? [{ table: mapsOf(found)[0]!.table }, { notes: [legendOf(found)] }]
+        : [{ chart: testsChart(tests) }],
     warnings: found.warnings,
-    tiles: tilesOf(found),
+    tiles: tests === null ? tilesOf(found) : outOfSampleTiles(found),
     facts: compact([
       best && (['Rules of the best', `${inWords(best.strategy)}.`] as const),
       ...axes.map(({ key, values }) => [words(key), values.join(', ')] as const),
@@ -108,28 +115,37 @@ function answerOf(found: Grid): string {
   const { best, cells, statistic, trials, pbo, validation } = found
   if (best === null) return `None of ${count(cells.length, 'combination')} has a ${nameOf(statistic)}.`
   const top = cells[best.cell]!
-  const head = `Best of ${whole(cells.length)}: ${nameOf(statistic)} ${valueText(statistic, top.value)} with ${settingText(found, top)}`
+  const head = `the best of ${whole(cells.length)} has a ${nameOf(statistic)} of ${valueText(statistic, top.value)} with ${settingText(found, top)}`
   const around =
     best.neighbours.mean === null ? '' : `, its neighbours ${valueText(statistic, best.neighbours.mean)} on average`
   if (isOne(cells))
     return `All ${whole(cells.length)} came to the same: ${nameOf(statistic)} ${valueText(statistic, top.value)}. What is varied changes no trade, so there is no best.`
+  const tests = validation?.test ?? null
+  if (tests !== null) return testedAnswer(found, tests)
   const deflated = trials.deflated_sharpe
-  const sure =
+  const doubts = [
     deflated === null
-      ? `not held against luck: ${trials.reason ?? 'there is no ratio'}`
-      : surenessText({
-          p: 1 - deflated,
-          corrected: 1 - deflated,
-          told: `deflated Sharpe ratio ${probability(deflated)}`,
-          doubts: doubtsOf(found, top),
-        })
+      ? (trials.reason ?? 'there is no Sharpe ratio')
+      : `deflated Sharpe ratio ${probability(deflated)}`,
+    ...doubtsOf(found, top),
+  ]
   const choice =
-    pbo === null
+    pbo === null || pbo.probability >= LEVEL
       ? ''
       : `. The best of one half of the days was not above the median in the other in ${shareText(pbo.probability)} of splits`
-  const test = validation?.test?.statistics.total_return ?? null
-  const outside = test === null ? '' : ` Chosen on one part and traded on the next it made ${returnText(test)}.`
-  return `${head}${around}; ${sure.replace(/\.$/, '')}${choice}.${outside}`
+  return `${title(verdictOn(found, top))}: ${head}${around}; ${doubts.join('; ').replace(/\.$/, '')}${choice}.`
+}
+
+/** Whether the best beats what the best of so many shows by chance; 95 % of its draws must agree. */
+function verdictOn(found: Grid, top: GridCell): string {
+  const { best, trials } = found
+  if (top.trade_statistics.n < LEAST_UNITS) return 'too few'
+  const deflated = trials.deflated_sharpe
+  if (deflated === null) return 'not tested'
+  const isDoubted = doubtsOf(found, top).length > 0
+  const word = verdictOf(1 - deflated, top.statistics.total_return)
+  if (word === 'not told from chance' || isDoubted) return 'not told from chance'
+  return top.draws !== null && 1 - (best?.deflated_sharpe_p05 ?? 0) >= LEVEL ? DEPENDS : word
 }
 
 /** Whether no setting made another of it. */
@@ -138,15 +154,14 @@ function isOne([first, ...others]: readonly GridCell[]): boolean {
   return others.every(other => text(other) === text(first!))
 }
 
-/** What speaks against the best beside its deflated ratio, as of one backtest; and how often such a choice fails. */
-function doubtsOf({ pbo, validation }: Grid, { statistics, trade_statistics: trades }: GridCell): string[] {
+/** What speaks against the best, other than its deflated ratio. */
+function doubtsOf({ pbo }: Grid, { statistics, trade_statistics: trades }: GridCell): string[] {
   const overfit = pbo?.probability ?? 0
   return compact([
     (statistics.total_return ?? 0) <= 0 && 'nothing was earned',
-    trades.n < LEAST_UNITS && 'so few trades show little',
+    trades.n < LEAST_UNITS && `only ${count(trades.n, 'trade')}`,
     // Bailey and others reject what is more often overfitted than tests are wrong.
     overfit >= LEVEL && `the probability of overfitting is ${probability(overfit)}`,
-    (validation?.test?.statistics.total_return ?? 1) <= 0 && 'out of sample it lost',
   ])
 }
 
@@ -200,16 +215,20 @@ function legendOf({ statistic, axes }: Grid): string {
 
 /** The first map leads a page. */
 function mapSection(found: Grid): Section {
+  const isTested = (found.validation?.test ?? null) !== null
   const maps = mapsOf(found)
   const left = maps.length - MOST_MAPS
-  return section({ id: 'map', title: 'Other maps', untitled: true, ...(maps.length === 1 && { on: 'terminal' }) }, [
-    ...maps.slice(0, MOST_MAPS).flatMap(({ named, table }, i): Part[] => {
-      const on = i === 0 ? 'terminal' : undefined
-      return compact([named !== '' && { on, notes: [`With ${named}:`] }, { on, table }])
-    }),
-    { on: 'terminal', notes: [legendOf(found)] },
-    left > 0 && { notes: [`${count(left, 'more map')} in --json and --csv.`] },
-  ])
+  return section(
+    { id: 'map', title: 'Other maps', untitled: true, ...(maps.length === 1 && !isTested && { on: 'terminal' }) },
+    [
+      ...maps.slice(0, MOST_MAPS).flatMap(({ named, table }, i): Part[] => {
+        const on = i === 0 && !isTested ? 'terminal' : undefined
+        return compact([named !== '' && { on, notes: [`With ${named}:`] }, { on, table }])
+      }),
+      { on: 'terminal', notes: [legendOf(found)] },
+      left > 0 && { notes: [`${count(left, 'more map')} in --json and --csv.`] },
+    ],
+  )
 }
 
 type Axis = Grid['axes'][number]
@@ -298,6 +317,15 @@ function cellsSection({ axes, cells, statistic }: Grid): Section {
     { title: 'Return', kind: 'return', spare: 2, of: ({ statistics }) => statistics.total_return },
     { title: 'A year', kind: 'return', spare: 5, of: ({ statistics }) => statistics.cagr },
     { title: 'Sharpe', kind: 'ratio', of: ({ statistics }) => statistics.sharpe },
+    ...(cells.some(({ draws }) => draws !== null)
+      ? [
+          {
+            ...({ title: '5-95%', kind: 'return', spare: 0 } as const),
+            hint: `Total return over ${CELL_DRAWS} random choices among equal signals`,
+            of: ({ draws }: GridCell) => (draws === null ? '' : [draws.return.p05, draws.return.p95]),
+          } satisfies Column<GridCell>,
+        ]
+      : []),
     { title: 'Worst', kind: 'return', spare: 1, hint: 'Worst drawdown', of: own => own.statistics.max_drawdown },
   ]
   if (!['sharpe', 'total_return', 'cagr', 'max_drawdown', 'mean', 'hit_rate'].includes(statistic))

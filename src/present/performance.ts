@@ -225,7 +225,7 @@ function partsText(kind: Validation['kind'], tests: number): string {
   return tests === 1 ? 'the only test' : `all ${whole(tests)} tests, one after the other`
 }
 
-export function outOfSampleTiles({ validation }: Backtest): Tile[] {
+export function outOfSampleTiles({ validation }: Pick<Backtest, 'validation'>): Tile[] {
   if (validation === null || validation.test === null) return []
   const { statistics, trade_statistics: trades, holding, random_entry: random } = validation.test
   const tests = testsOf(validation)

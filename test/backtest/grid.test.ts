@@ -93,6 +93,12 @@ describe('a grid', () => {
     for (const text of warnings) if (text.startsWith('the best: ')) expect(own.warnings).toContain(text.slice(10))
     expect(warnings).toContain('the best: no costs: nobody trades for nothing')
     expect(warnings.join()).toMatch(/the best: \d+ of \d+ signals found no place, chosen at random 200 times/)
+    const { cells } = await grid(madeMarket({ A: one, B: one }), query)
+    for (const { draws, statistics } of cells) {
+      expect(draws!.n).toBe(25)
+      expect(draws!.return.p05!).toBeLessThanOrEqual(statistics.total_return!)
+      expect(draws!.return.p95!).toBeGreaterThanOrEqual(statistics.total_return!)
+    }
   })
 
   it('tries lags of a condition', () => {
@@ -227,16 +233,24 @@ describe('a grid', () => {
       found.cells.map(cell => (cell === best ? { ...best, ...of } : cell))
     const many = { ...best.trade_statistics, n: 80 }
     const earned = { statistics: { ...best.statistics, total_return: 0.4 }, trade_statistics: many }
-    expect(told({ cells: cellsWith(earned) })).toContain('luck alone seldom does as much: deflated Sharpe ratio .990')
+    expect(told({ cells: cellsWith(earned) })).toMatch(
+      /^Beats chance: the best of 12 has a .*; deflated Sharpe ratio \.990\./,
+    )
     const overfitted = { probability: 0.4, splits: 12, blocks: 16 }
-    expect(told({ cells: cellsWith(earned), pbo: overfitted })).toContain(
-      'could be luck: deflated Sharpe ratio .990; the',
+    expect(told({ cells: cellsWith(earned), pbo: overfitted })).toMatch(
+      /^Not told from chance: .*deflated Sharpe ratio \.990; the probability of overfitting is \.400/,
     )
     const few = { ...earned, trade_statistics: { ...best.trade_statistics, n: 4 } }
-    expect(told({ cells: cellsWith(few) })).toContain('so few trades show little')
-    expect(told({ cells: cellsWith({ statistics: { ...best.statistics, total_return: -0.1 } }) })).toContain(
-      'nothing was earned',
+    expect(told({ cells: cellsWith(few) })).toMatch(/^Too few: .*; only 4 trades/)
+    expect(told({ cells: cellsWith({ statistics: { ...best.statistics, total_return: -0.1 } }) })).toMatch(
+      /^(?:Too few|Not told from chance): .*nothing was earned/,
     )
+    const points = { p05: 0.1, p50: 0.4, p95: 0.5 }
+    const draws = { ...{ n: 25, shown: 3, return: points, sharpe: points }, max_drawdown: points }
+    const drawn = (deflated_sharpe_p05: number): string =>
+      told({ cells: cellsWith({ ...earned, draws }), best: { ...found.best!, deflated_sharpe_p05 } })
+    expect(drawn(0.94)).toMatch(/^Depends on which signals got a place: /)
+    expect(drawn(0.96)).toMatch(/^Beats chance: /)
   })
 
   it('is described with a map of every two keys, the best marked', async () => {
@@ -251,7 +265,7 @@ describe('a grid', () => {
     expect(cells.filter(({ heat }) => heat === 4).map(({ content }) => content)).toContain(
       found.cells[found.best!.cell]!.value,
     )
-    expect(answer).toMatch(/^Best of 8: Sharpe ratio \S+ with hold \d, stop \S+, side (long|short)/)
+    expect(answer).toMatch(/: the best of 8 has a Sharpe ratio of \S+ with hold \d, stop \S+, side (long|short)/)
     expect(gridRecords(found).rows).toHaveLength(8)
     expect(gridRecords(found).columns.slice(0, 5)).toEqual(['hold', 'stop', 'side', 'statistic', 'value'])
   })
