@@ -552,7 +552,7 @@ describe('commands of two words', () => {
     expect(await refused('accounts crate bob --tier free', 2)).toBe(
       [
         'error: there is no command "crate" of accounts. Did you mean "create"?',
-        '  commands: create list set-tier usage copy layout roll-up',
+        '  commands: create list set-tier usage copy layout grant roll-up',
         '  try:      bands accounts create bob --tier free\n',
       ].join('\n'),
     )

@@ -363,6 +363,15 @@ describe('the files beside the data', () => {
     await accounts.close()
   })
 
+  it('are sound where accounts were copied into them', async () => {
+    const [from, to] = [await filesBeside(), await filesBeside()]
+    const [source, target] = [openSqliteAccounts(from.accounts), openSqliteAccounts(to.accounts)]
+    await target.replaceBooks(put => source.readBooks((book, rows) => put(book, rows)))
+    await Promise.all([source.close(), target.close()])
+    expect(verifyAccounts(to.accounts)).toMatchObject({ rows: 3, damages: [] })
+    expect(verifyAccounts(from.accounts).damages).toEqual([])
+  })
+
   it('keep a damaged trial damaged when it is noted again', async () => {
     const { trials: path } = await filesBeside()
     changed(path, "UPDATE trials SET spec = 'cell 3' WHERE id = 1")

@@ -37,6 +37,9 @@ const PATIENCE = 5_000
 const LONGEST_SLEEP = 20
 const MOST_MARKS = 10_000
 
+/** Tables whose rows have a hash. */
+const HASHED = ['accounts', 'keys'] as const
+
 /** Accounts in one SQLite file, made first if it is missing. Throws StorageError, Busy. */
 export function openSqliteAccounts(path: string, notice?: Notice): Accounts {
   const db = openForWriting(path, ACCOUNTS, notice)
@@ -87,7 +90,7 @@ function accountsIn(db: Session): Accounts {
     patiently(() => {
       const result = transaction(() => {
         const done = work()
-        giveHashes(db, ['accounts', 'keys'])
+        giveHashes(db, HASHED)
         return done
       })
       changes += 1
@@ -146,12 +149,14 @@ function accountsIn(db: Session): Accounts {
     readBooks: each => db.readingOn(() => readBooks(db, each)),
     async replaceBooks(work) {
       await patiently(() => db.run('BEGIN IMMEDIATE'))
-      const result = await db.toEnd(() => {
+      const result = await db.toEnd(async () => {
         clearBooks(db)
-        return work(
+        const done = await work(
           (book, rows) => putBooks(db, book, rows),
           each => readBooks(db, each),
         )
+        giveHashes(db, HASHED)
+        return done
       })
       changes += 1
       return result
@@ -287,7 +292,7 @@ export const ACCOUNTS: DatabaseKind = {
       PRIMARY KEY (account, start)
     ) STRICT, WITHOUT ROWID;
     `,
-    withHashes(['accounts', 'keys']),
+    withHashes(HASHED),
   ],
 }
 
@@ -345,8 +350,14 @@ function clearBooks(db: Session): void {
 }
 
 function putBooks(db: Session, book: Book, rows: readonly (readonly BookValue[])[]): void {
-  const columns = BOOKS[book].map(column => (book === 'accounts' && column === 'account' ? 'folded' : column))
-  const values = columns.map(column => (column === 'account' ? '(SELECT id FROM accounts WHERE folded = ?)' : '?'))
+  const columns: string[] = BOOKS[book].map(column => (book === 'accounts' && column === 'account' ? 'folded' : column))
+  const values: string[] = columns.map(column =>
+    column === 'account' ? '(SELECT id FROM accounts WHERE folded = ?)' : '?',
+  )
+  if (HASHED.some(table => table === book)) {
+    columns.push('row_hash')
+    values.push(WRITTEN)
+  }
   const sql = `INSERT INTO ${book} (${columns.join(', ')}) VALUES (${values.join(', ')})`
   for (const row of rows) db.run(sql, ...row)
 }
