@@ -132,13 +132,27 @@ async function validated(
   const trained = await ask(folds.flatMap(({ train }) => strategies.map((_, cell) => ({ cell, part: train }))))
   const n = strategies.length
   const chosen = folds.map((_, i) => bestOf(trained.slice(i * n, (i + 1) * n).map(({ value }) => value)))
-  const found = validate(ready[0]!, ready, { calendar, last }, run, chosen)!
+  const choices = chosen.map((candidate, i) => ({
+    candidate,
+    agreement: agreementOn(trained.slice(i * n, (i + 1) * n)),
+  }))
+  const found = validate(ready[0]!, ready, { calendar, last }, run, choices)!
   // As the values of the grid are written, of which all are told.
   const names = combinations(axes).map(values =>
     values.map((value, i) => `${axes[i]!.key.replaceAll('_', ' ')} ${value}`).join(', '),
   )
   const told = found.folds.map((fold, i) => ({ ...fold, chosen: names[chosen[Math.floor(i / 2)] ?? -1] ?? null }))
   return { ...found, candidates: names, folds: told }
+}
+
+/** The share of the draws in which the cell that is best in the runs shown is the best, too; null where none is open. */
+function agreementOn(trained: readonly CellResult[]): number | null {
+  const best = bestOf(trained.map(({ value }) => value))
+  if (best === null || trained.every(({ values }) => values.length === 0)) return null
+  const agreeing = Array.from({ length: CELL_DRAWS }, (_, draw) =>
+    bestOf(trained.map(({ value, values }) => (values.length === 0 ? value : values[draw]!))),
+  )
+  return agreeing.filter(one => one === best).length / CELL_DRAWS
 }
 
 /** Returns on the days of all; a cell that has not begun, or is over, has money and no return. */
@@ -298,6 +312,8 @@ interface WholeCell extends Figures {
 interface CellResult {
   /** Of the statistic that cells are compared by. */
   value: number | null
+  /** The same of each draw of a part; none where no choice among signals is open. */
+  values: (number | null)[]
   /** null of a part, of which nothing else is told. */
   whole: WholeCell | null
 }
@@ -309,15 +325,20 @@ export function cellLooker({ lists, cells, statistic, calendar }: GridData): (ta
     const { strategy, list } = cells[cell]!
     const ready = { strategy, members: lists[list]! }
     if (part === null) calendars[list] ??= portfolioCalendar(ready.members)
+    const measureOf = ({ statistics, trade_statistics }: Figures) => ({ ...statistics, ...trade_statistics })[statistic]
+    const values: (number | null)[] = []
     const simulation = simulate(ready, part === null ? calendars[list]! : calendar, part ?? undefined, {
       draws: CELL_DRAWS,
+      each: (run, draw) => {
+        if (part !== null) values[draw] = measureOf(figuresOf(run))
+      },
     })
     const figures = figuresOf(simulation)
-    const value = { ...figures.statistics, ...figures.trade_statistics }[statistic]
-    if (part !== null) return { value, whole: null }
+    const value = measureOf(figures)
+    if (part !== null) return { value, values, whole: null }
     const { days, sharpe } = lookOf(simulation)
     const returns = returnsOf(curveOf(simulation, figures.barsAYear))
-    return { value, whole: { ...figures, days, returns, draws: drawsOf(simulation.draws), sharpe } }
+    return { value, values, whole: { ...figures, days, returns, draws: drawsOf(simulation.draws), sharpe } }
   }
 }
 

@@ -293,6 +293,8 @@ export interface Validation {
     trade_statistics: TradeStatistics
     /** The one of the candidates that was chosen on the training part; null where there was no choice. */
     chosen: string | null
+    /** Share of the draws in which the training part chooses the same one; null where no choice among signals was open. */
+    agreement: number | null
   }[]
   /** All test parts, one after the other; null without any. */
   test: Tests | null

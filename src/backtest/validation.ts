@@ -12,7 +12,7 @@ import { naiveT } from '../statistics/robust.js'
 import { drawdowns, drawnSharpe } from '../statistics/sharpe.js'
 import { LEVEL } from '../statistics/verdict.js'
 import { buyAndHold } from './comparison.js'
-import { CELL_DRAWS, type Drawn, pointsOf, simulate } from './draws.js'
+import { AGREEMENT, CELL_DRAWS, DEPENDS, type Drawn, pointsOf, simulate } from './draws.js'
 import type { Part, Simulation } from './portfolio.js'
 import { randomEntryOf, type StrategyTrades } from './random-entry.js'
 import type { FanPoint, Interval, MonteCarlo, Tests, Validation } from './result.js'
@@ -27,7 +27,7 @@ import {
   returnsOf,
   tradeStatistics,
 } from './statistics.js'
-import type { Lived, Ready } from './trade.js'
+import type { Lived, Ready, Taken } from './trade.js'
 import { type EntryRank, runVerdict } from './verdict.js'
 import { differences } from './words.js'
 
@@ -36,6 +36,12 @@ export interface Fold {
   name: string
   train: Part
   test: Part
+}
+
+/** The candidate that a training part chooses, null without any, and the share of the draws that choose the same. */
+export interface Choice {
+  candidate: number | null
+  agreement: number | null
 }
 
 /** A strategy in one part of the data, begun anew with its capital. */
@@ -64,7 +70,7 @@ export function validate(
   candidates: readonly Ready[],
   { calendar, last }: Days,
   run: RunOptions,
-  chosen: readonly (number | null)[] | null = null,
+  chosen: readonly Choice[] | null = null,
 ): Validation | null {
   const days = countUpTo(calendar, last)
   const folds = foldsOf(calendar.subarray(0, days), run)
@@ -73,20 +79,25 @@ export function validate(
   const [told, tests]: [Validation['folds'], Half[]] = [[], []]
   let purged = 0
   for (const [i, { name, train, test }] of folds.entries()) {
-    const choice = chosen === null ? null : (chosen[i] ?? null)
+    const choice = chosen?.[i]?.candidate ?? null
     const known = chosen === null ? candidates : [candidates[choice ?? 0]!]
     const trained = chosenOn(known.length > 0 ? known : [own], calendar, train)
     const { strategy } = trained.simulation
     // The last part goes on until its own trades are closed.
     const tested = halfOf(trained.simulation, calendar, test.to === days ? { ...test, to: calendar.length } : test)
     const named = names[candidates.findIndex(candidate => candidate.strategy === strategy)] ?? null
-    told.push({ name, role: 'train', chosen: named, ...statisticsOf(trained) })
-    told.push({ name, role: 'test', chosen: named, ...statisticsOf(tested) })
+    const agreement = chosen === null ? trained.agreement : (chosen[i]?.agreement ?? null)
+    told.push({ name, role: 'train', chosen: named, agreement, ...statisticsOf(trained) })
+    told.push({ name, role: 'test', chosen: named, agreement, ...statisticsOf(tested) })
     purged += trained.simulation.purged + tested.simulation.purged
     if (chosen === null || choice !== null) tests.push(tested)
   }
   const kind = run.split === null ? 'walk_forward' : 'split'
-  const test = tests.length === 0 ? null : together(tests, own, run.reps)
+  const all = tests.length === 0 ? null : together(tests, own, run.reps)
+  const isOpen = told.some(({ agreement }) => agreement !== null && agreement < AGREEMENT)
+  const isFinding = all?.verdict.word === 'beats chance' || all?.verdict.word === 'worse than chance'
+  const test =
+    all !== null && isOpen && isFinding ? { ...all, verdict: { ...all.verdict, word: DEPENDS } as const } : all
   return { kind, purged, candidates: names, folds: told, test }
 }
 
@@ -136,12 +147,23 @@ function splitAt(calendar: Int32Array, date: string, embargo: number): Fold {
   throw invalid('not_allowed', { param: 'split', value: date, allowed })
 }
 
-/** The first of equals; one without a t statistic is chosen only where none has one. */
-function chosenOn(candidates: readonly Ready[], calendar: Int32Array, train: Part): Half {
+/**
+ * The first of equals; one without a t statistic is chosen only where none has one. The agreement is the share of the
+ * draws in which the same one is chosen, draw d of one compared with draw d of the others.
+ */
+function chosenOn(candidates: readonly Ready[], calendar: Int32Array, train: Part): Half & Pick<Choice, 'agreement'> {
   const halves = candidates.map(ready => halfOf(ready, calendar, train))
-  const score = ({ closed }: Half): number =>
-    naiveT(closed.map(({ taken }) => taken.net))?.t ?? Number.NEGATIVE_INFINITY
-  return halves.reduce((best, other) => (score(other) > score(best) ? other : best))
+  const scoreOf = (trades: readonly Taken[]): number => {
+    const closed = trades.filter(({ left }) => left.why !== 'open')
+    return naiveT(closed.map(({ net }) => net))?.t ?? Number.NEGATIVE_INFINITY
+  }
+  const firstBest = (scores: readonly number[]): number => scores.indexOf(Math.max(...scores))
+  const best = firstBest(halves.map(({ simulation }) => scoreOf(simulation.trades)))
+  const isOpen = halves.length > 1 && halves.some(({ drawn }) => drawn.length > 0)
+  const scoresOf = (draw: number): number[] =>
+    halves.map(({ simulation, drawn }) => scoreOf(drawn[draw] ?? simulation.trades))
+  const agreeing = Array.from({ length: isOpen ? CELL_DRAWS : 0 }, (_, draw) => firstBest(scoresOf(draw)) === best)
+  return { ...halves[best]!, agreement: isOpen ? agreeing.filter(Boolean).length / CELL_DRAWS : null }
 }
 
 function halfOf(ready: Ready, calendar: Int32Array, part: Part): Half {

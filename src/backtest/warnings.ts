@@ -7,7 +7,7 @@ import { LEVEL } from '../statistics/verdict.js'
 import type { Warning } from '../study/result.js'
 import { lacksDividends } from '../study/signals.js'
 import { chance } from '../study/words.js'
-import { DRAWS, type Drawn } from './draws.js'
+import { AGREEMENT, DEPENDS, DRAWS, type Drawn } from './draws.js'
 import type { Simulation } from './portfolio.js'
 import type { Backtest, EquityStatistics, Validation } from './result.js'
 import { idlePlaces } from './sizing.js'
@@ -224,7 +224,12 @@ export function ofChoices(validation: Validation | null, { min_trades }: RunOpti
   const parts = validation.folds.filter(({ role }) => role === 'train')
   const few = parts.filter(({ trades }) => trades < min_trades).length
   const which = parts.length === 1 ? 'the part to choose on has' : `${few} of ${parts.length} parts to choose on have`
-  return [['few', few > 0 && `${which} fewer than ${min_trades} trades of what was chosen: luck chooses there`]]
+  const open = parts.filter(({ agreement }) => agreement !== null && agreement < AGREEMENT).length
+  const where = parts.length === 1 ? 'the part to choose on' : `${open} of ${parts.length} parts to choose on`
+  return [
+    ['few', few > 0 && `${which} fewer than ${min_trades} trades of what was chosen: luck chooses there`],
+    ['few', open > 0 && `on ${where} the choice ${DEPENDS}`],
+  ]
 }
 
 const NO_SIZE = 'what they were given does not pay the costs, or there is no ATR yet'

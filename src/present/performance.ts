@@ -297,7 +297,15 @@ export function validationSection({ validation }: Pick<Backtest, 'validation'>):
   const chosen: Column<Fold> = { title: 'Chosen', kind: 'text', of: ({ chosen }) => chosen ?? '' }
   const rows: readonly Fold[] = compact([
     ...folds.map(fold => ({ ...fold, name: `${fold.name} ${fold.role}` })),
-    test && { ...test, name: 'all tests', from: '', to: '', trades: test.trade_statistics.n, chosen: null },
+    test && {
+      ...test,
+      name: 'all tests',
+      from: '',
+      to: '',
+      trades: test.trade_statistics.n,
+      chosen: null,
+      agreement: null,
+    },
   ])
   const columns = candidates.length > 0 ? [...FOLDS, chosen] : FOLDS
   const phrases = [`${count(purged, 'trade')} left out between the parts`]

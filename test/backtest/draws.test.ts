@@ -33,6 +33,18 @@ async function ready(document: Record<string, unknown> = {}): Promise<Ready> {
 }
 
 describe('equal signals that compete for positions', () => {
+  it('choose a candidate only where 95 % of the draws choose the same, and say so otherwise', async () => {
+    const days = (await run()).equity.map(({ date }) => date)
+    const candidates = [1, 2, 3].map(seed => strategyWith({ ...DOCUMENT, seed }))
+    const options = { ...PLAIN, reps: 99, split: days[200]!, candidates }
+    const found = await backtest(market(NAMES), strategyWith(DOCUMENT), options)
+    const [train, test] = found.validation!.folds
+    expect(train!.agreement).toBe(test!.agreement)
+    expect(train!.agreement!).toBeGreaterThan(0)
+    expect(train!.agreement!).toBeLessThan(0.95)
+    expect(found.warnings).toContain('on the part to choose on the choice depends on which signals got a place')
+  })
+
   it('are chosen from 200 times; the run shown has the lower median of the total return', async () => {
     const found = await run()
     const own = await ready()

@@ -198,7 +198,15 @@ describe('the answer of a backtest', () => {
       trade_statistics,
       holding: statistics,
     })
-    const part = { name: '1', from: '2015-01-02', to: '2016-01-04', trades: 3, chosen: null, role: 'test' as const }
+    const part = {
+      name: '1',
+      from: '2015-01-02',
+      to: '2016-01-04',
+      trades: 3,
+      chosen: null,
+      agreement: null,
+      role: 'test' as const,
+    }
     const folds = [{ ...part, statistics, trade_statistics }]
     const validation = { kind: 'split' as const, purged: 0, candidates: ['hold 5', 'hold 10'], folds, test }
     const answer = backtestAnswer(traded(0.42, 0.1, 0.001, { validation }))

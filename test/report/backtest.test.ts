@@ -15,7 +15,14 @@ function pageOf(more: Partial<Backtest> = {}): string {
 function validated(candidates: readonly string[]): Partial<Backtest> {
   const { statistics, trade_statistics } = madeBacktest(CHARTS)
   const test = testsWith({ statistics: { ...statistics, total_return: -0.079 }, trade_statistics, holding: statistics })
-  const fold = { name: '1', from: '2010-01-04', to: '2011-01-03', trades: 3, chosen: candidates[1] ?? null }
+  const fold = {
+    name: '1',
+    from: '2010-01-04',
+    to: '2011-01-03',
+    trades: 3,
+    chosen: candidates[1] ?? null,
+    agreement: null,
+  }
   return {
     validation: {
       kind: 'walk_forward',
