@@ -71,7 +71,11 @@ function judged(windows: readonly UnjudgedWindow[], own: readonly Trial[], noted
     const { corrected, verdict } = judgements[i]!
     const log_q = logQs[i]!
     const why = noted === null ? 'there is no trial log' : 'the window has no p'
-    const reasons = log_q === null ? { ...window.reasons, log_q: why } : window.reasons
+    const reasons = {
+      ...window.reasons,
+      ...(log_q === null && { log_q: why }),
+      ...(corrected === null && { p_corrected: 'the window has no p' }),
+    }
     return { ...window, log_q, p_corrected: corrected, verdict, reasons }
   })
 }
