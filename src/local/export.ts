@@ -12,7 +12,7 @@ import {
 } from '../model/event.js'
 import { BAR_FIGURES, bandsByBar, barOf } from '../model/series.js'
 import { TIMEFRAME_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../model/terms.js'
-import { checkDay, listOf, withoutNulls } from '../params/arguments.js'
+import { checkDay, listOf, objectOf, withoutNulls } from '../params/arguments.js'
 import { checkedNames, readParams } from '../params/row.js'
 import { bandsValue, conditionValue, fieldValue, textOf, tickerValue, timeframeValue } from '../params/values.js'
 import { lagged, WHEN } from '../params/when.js'
@@ -141,6 +141,7 @@ async function* exportedEvents(cache: Cache, filter: ExportFilter): AsyncGenerat
 /** Throws what refuses an export before its first row; its fields, the bands among them, and the condition beside them. */
 async function checkExport(cache: Cache, filter: ExportFilter, what: 'events' | 'series') {
   const { tier, fieldSet } = cache
+  objectOf('filter', filter)
   const read = readParams(WHEN, withoutNulls({ when: filter.when, context_lag: filter.context_lag }), fieldSet)
   lagged({ field: '', ...read }, fieldSet)
   const { when: condition = null, context_lag: lag = 0 } = read

@@ -34,7 +34,8 @@ describe('a strategy of any rules', () => {
   it('does up to a day what it does whatever comes after it', async () => {
     await fc.assert(
       fc.asyncProperty(strategies(), last(), future(), async (document, bar, kind) => {
-        const strategy = strategyOf(document)
+        // Which of many draws is shown hangs on the end of all of them: here each strategy makes one.
+        const strategy = strategyOf({ ...document, portfolio: { ...(document.portfolio as object), shuffle: true } })
         const t = strategy.timeframe === 'weekly' ? endOfWeek(bar) : bar
         const changedBars = LISTINGS.map(listing => ({ ...listing, series: FUTURES[kind](listing.series, t + 1) }))
         const [now, other] = await Promise.all(
