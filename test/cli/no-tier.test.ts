@@ -55,7 +55,11 @@ describe('without a tier', () => {
   test('a newer ticker changes nothing about another', async () => {
     const after = await answers()
     // Of rows for machines the day in use is a column.
-    for (const [line, text] of Object.entries(before)) expect(after[line]!.replaceAll(NEWEST, 'L'), line).toBe(text)
+    // The trial log counts the first answers, too.
+    const withoutLog = (text: string): string =>
+      text.replace(/^One of \d+ questions.*\n/m, '').replaceAll(/"log":(\{[^}]*\}|null)/g, '')
+    for (const [line, text] of Object.entries(before))
+      expect(withoutLog(after[line]!.replaceAll(NEWEST, 'L')), line).toBe(withoutLog(text))
   })
 
   test('everything that is loaded counts, and the range is told as all', async () => {

@@ -106,7 +106,7 @@ describe('an own field with the lengths of a specified one', () => {
 /** The ledger counts what was looked at: the second question is another trial. */
 function withoutTrials(document: object): object {
   return JSON.parse(
-    JSON.stringify(document, (key, value) => (key === 'ledger' || key === 'trials' ? undefined : value)),
+    JSON.stringify(document, (key, value) => (['ledger', 'trials', 'log', 'log_q'].includes(key) ? undefined : value)),
   )
 }
 

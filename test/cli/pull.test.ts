@@ -70,7 +70,9 @@ describe('bands pull', () => {
       'transitions SIM0001,SIM0002 rsi_zone --json',
     ]) {
       const own = await ask(db, line)
-      expect([line, own.code, own.out]).toEqual([line, 0, (await remote(line)).out])
+      // The trial log counts what was asked before; a server's events are not in it.
+      const withoutLog = (text: string): string => text.replaceAll(/"log":(\{[^}]*\}|null)/g, '')
+      expect([line, own.code, withoutLog(own.out)]).toEqual([line, 0, withoutLog((await remote(line)).out)])
       expect(own.err).toMatch(
         new RegExp(`^SIM000\\d.*: pulled from ${server.url} on 2026-01-01, as of 2024-06-28\\n`, 'm'),
       )
@@ -341,7 +343,7 @@ describe('a database with bars of some tickers and pulled events of others', () 
   })
 
   it('is checked and counted with its pulled tickers', async () => {
-    expect((await mixed('verify')).out).toContain('3 tickers checked: all as it was written')
+    expect((await mixed('verify')).out).toMatch(/^3 tickers.* checked: all as it was written/m)
     expect((await mixed('verify --deep --json')).out).toContain('"tickers":3')
     expect(await mixed('doctor --csv')).toMatchObject({ code: 0, out: expect.stringContaining('tickers: 3') })
   })

@@ -219,7 +219,7 @@ const layout: Command = {
 
 const grant: Command = {
   arguments: [['<ROLE>', 'a role of PostgreSQL, with which servers connect']],
-  examples: ['bands accounts grant bands_server --accounts postgres://bands_admin@db.example/bands'],
+  examples: ['bands accounts grant web --accounts postgres://db.example/bands'],
   notes: [
     'The role can then read the accounts and charge them. It cannot make a key or change a charge. The tables are made if there are none. Run it again after an update that changed them.',
   ],
