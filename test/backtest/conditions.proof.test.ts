@@ -66,6 +66,7 @@ function randomRules(random: Random): Rules {
       stop: chance(random, 0.3) ? 0.04 : null,
     },
     lag,
+    portfolio: { order: 'ticker' },
     overlap: pick(random, ['skip', 'allow', 'extend']),
   })
   return { strategy, entry, beside, exit, rank: null }
