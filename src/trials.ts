@@ -5,7 +5,7 @@ import { type Day, formatDay, parseDay } from './model/day.js'
 import { windowName } from './model/terms.js'
 import type { EventFilter, Family } from './params/studies.js'
 import type { Trial, TrialKind, TrialQuestion, Trials } from './source.js'
-import { benjaminiHochberg, holm } from './statistics/selection.js'
+import { benjaminiHochberg } from './statistics/selection.js'
 import { LEVEL } from './statistics/verdict.js'
 
 /** What makes a cell the same cell again: what was asked, of whom, and the range of the data that answered. */
@@ -135,22 +135,14 @@ export function standingAmong(
   return { log, q, others: others.map(trial => ({ ...trial, p: presentP(trial) })) }
 }
 
-/** A p that its own run has corrected, corrected for the log, too. @param q over the log; null where it has none */
-export function correctedByLog(p: number | null, log: LogStanding | null, q: number | null): number | null {
-  return p === null || q === null || log === null || log.family === 'run' ? p : Math.max(p, q)
+/** The q over the log that a corrected p may not fall below; null where the log does not count. */
+export function leastByLog(log: LogStanding | null, q: number | null): number | null {
+  return log?.family === 'ledger' ? q : null
 }
 
-/**
- * The p of each window of a question after every correction: Holm's over the windows of the question, then that of the
- * log. Null where the window has no p.
- */
-export function correctedPs(
-  windows: readonly { p: number | null; log_q: number | null }[],
-  log: LogStanding | null,
-): (number | null)[] {
-  const own = holm(windows.flatMap(({ p }) => p ?? []))
-  let next = 0
-  return windows.map(({ p, log_q }) => (p === null ? null : correctedByLog(own[next++]!, log, log_q)))
+/** A p that its own run has corrected, corrected for the log, too. @param q over the log; null where it has none */
+export function correctedByLog(p: number | null, log: LogStanding | null, q: number | null): number | null {
+  return p === null ? null : Math.max(p, leastByLog(log, q) ?? 0)
 }
 
 /** The p of the test in use today; null for that of an older test. */

@@ -10,7 +10,7 @@ import { quantile } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import { naiveT } from '../statistics/robust.js'
 import { drawdowns, drawnSharpe } from '../statistics/sharpe.js'
-import { LEVEL } from '../statistics/verdict.js'
+import { isFinding, LEVEL } from '../statistics/verdict.js'
 import { buyAndHold } from './comparison.js'
 import { AGREEMENT, CELL_DRAWS, DEPENDS, type Drawn, pointsOf, simulate } from './draws.js'
 import type { Part, Simulation } from './portfolio.js'
@@ -95,9 +95,10 @@ export function validate(
   const kind = run.split === null ? 'walk_forward' : 'split'
   const all = tests.length === 0 ? null : together(tests, own, run.reps)
   const isOpen = told.some(({ agreement }) => agreement !== null && agreement < AGREEMENT)
-  const isFinding = all?.verdict.word === 'beats chance' || all?.verdict.word === 'worse than chance'
   const test =
-    all !== null && isOpen && isFinding ? { ...all, verdict: { ...all.verdict, word: DEPENDS } as const } : all
+    all !== null && isOpen && isFinding(all.verdict.word)
+      ? { ...all, verdict: { ...all.verdict, word: DEPENDS } as const }
+      : all
   return { kind, purged, candidates: names, folds: told, test }
 }
 
@@ -249,9 +250,9 @@ function testsAgainstChance(tests: readonly Half[], reps: number): Pick<Tests, '
       exit_date: formatDay(left.day),
     }))
   const random_entry = randomEntryOf(shown, reps, days)
-  const isFinding = random_entry.p !== null && random_entry.p < LEVEL
+  const isBelow = random_entry.p !== null && random_entry.p < LEVEL
   const isOpen = tests.some(({ drawn }) => drawn.length > 0)
-  const ranks = Array.from({ length: isFinding && isOpen ? CELL_DRAWS : 0 }, (_, draw): EntryRank | null => {
+  const ranks = Array.from({ length: isBelow && isOpen ? CELL_DRAWS : 0 }, (_, draw): EntryRank | null => {
     const { p, better_than } = randomEntryOf(tradesOf(draw), Math.min(reps, DRAW_MOVES), days)
     return p === null || better_than === null ? null : { p, better_than }
   })

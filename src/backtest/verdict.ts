@@ -1,4 +1,4 @@
-import { type Verdict, verdictOf } from '../statistics/verdict.js'
+import { isFinding, type Verdict, verdictOf } from '../statistics/verdict.js'
 import { LEAST_UNITS } from '../study/result.js'
 import { AGREEMENT, DEPENDS } from './draws.js'
 import type { Backtest, Trade } from './result.js'
@@ -20,8 +20,7 @@ export function runVerdict(
   const word = wordOf(random_entry)
   if (draws.length === 0) return { word, agreement: null }
   const agreement = draws.filter(draw => wordOf(draw) === word).length / draws.length
-  const isFinding = word === 'beats chance' || word === 'worse than chance'
-  return { word: isFinding && agreement < AGREEMENT ? DEPENDS : word, agreement }
+  return { word: isFinding(word) && agreement < AGREEMENT ? DEPENDS : word, agreement }
 }
 
 function wordOf(rank: { p: number | null; better_than: number | null } | null): Verdict {

@@ -3,7 +3,7 @@ import type { Backtest, DrawPoints, Tests } from '../backtest/result.js'
 import { independentTrades } from '../backtest/verdict.js'
 import { title } from '../errors.js'
 import type { Timeframe } from '../model/terms.js'
-import { LEVEL } from '../statistics/verdict.js'
+import { isFinding, LEVEL } from '../statistics/verdict.js'
 import { type EventStudy, LEAST_UNITS, type StudyWindow } from '../study/result.js'
 import type { Sweep, SweepCell } from '../sweep/result.js'
 import type { Tally } from '../tally/tally.js'
@@ -25,7 +25,7 @@ export function studyAnswer(study: EventStudy): string {
   const tested = study.windows.filter(isTested)
   const middle = middleOf(tested)
   if (middle === undefined) return untestedAnswer(study)
-  const decided = tested.filter(({ verdict }) => verdict === 'beats chance' || verdict === 'worse than chance')
+  const decided = tested.filter(({ verdict }) => isFinding(verdict))
   const headline = decided.length === 0 || decided.includes(middle) ? middle : middleOf(decided)!
   const [interval] = headline.intervals
   const range = interval === undefined || interval.low === null ? '' : ` (95%: ${returnRange(interval)})`

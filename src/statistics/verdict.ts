@@ -19,6 +19,11 @@ export function verdictOf(p: number | null, difference: number | null): Verdict 
   return difference > 0 ? 'beats chance' : 'worse than chance'
 }
 
+/** Whether a verdict says that chance does not explain the difference. */
+export function isFinding(word: string): boolean {
+  return word === 'beats chance' || word === 'worse than chance'
+}
+
 /** A difference with its p, both null where no test was possible. */
 export interface Tested {
   difference: number | null

@@ -7,7 +7,7 @@ import type { StudyQuery } from '../params/studies.js'
 import { fieldOf, type PricedSource, type Step, type Trial, tickerBars, type Ways } from '../source.js'
 import { judgeAll } from '../statistics/verdict.js'
 import { inOrder, shared } from '../threads.js'
-import { type CellSpec, cellTrial, noteAndCompare, type Standing } from '../trials.js'
+import { type CellSpec, cellTrial, leastByLog, noteAndCompare, type Standing } from '../trials.js'
 import { modelledEvents } from './abnormal.js'
 import {
   type EventStudy,
@@ -64,7 +64,7 @@ function judged(windows: readonly UnjudgedWindow[], own: readonly Trial[], noted
     windows.map(({ diff, tests }, i) => ({
       difference: diff,
       p: tests[0]?.p ?? null,
-      least: noted?.log.family === 'ledger' ? logQs[i]! : null,
+      least: leastByLog(noted?.log ?? null, logQs[i]!),
     })),
   )
   return windows.map((window, i) => {

@@ -4,10 +4,10 @@ import { grouped } from '../../src/model/series.js'
 import { ANY_EVENT } from '../../src/params/studies.js'
 import type { Trial } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
-import { verdictOf } from '../../src/statistics/verdict.js'
+import { judgeAll } from '../../src/statistics/verdict.js'
 import type { SweepCell } from '../../src/sweep/result.js'
 import { sweep } from '../../src/sweep/sweep.js'
-import { CELL_TEST, cellTrial, correctedPs, standingAmong } from '../../src/trials.js'
+import { CELL_TEST, cellTrial, leastByLog, standingAmong } from '../../src/trials.js'
 import { print } from '../study/support/rejections.js'
 import { marketOf } from '../study/support/study-market.js'
 import { draws, NIGHT, provenInFull } from '../support/full.js'
@@ -36,13 +36,16 @@ provenInFull(
         const own = windows.map(trialOf)
         known.push(...own)
         const { log, q } = standingAmong(own, known, 'ledger')
-        const tested = windows.map(({ p }, i) => ({ p, log_q: q.get(own[i]!.hash)! }))
         for (const [family, standing] of [
           ['log', log],
           ['run', null],
         ] as const)
-          for (const [i, p] of correctedPs(tested, standing).entries())
-            verdicts[family].add(verdictOf(p, windows[i]!.diff))
+          for (const { verdict } of judgeAll(
+            windows.map(({ p, diff }, i) => {
+              return { p, difference: diff, least: leastByLog(standing, q.get(own[i]!.hash)!) }
+            }),
+          ))
+            verdicts[family].add(verdict)
         if (windows.some(({ p }) => p !== null)) found.tested++
       }
       if (verdicts.log.has('beats chance')) found.log++
