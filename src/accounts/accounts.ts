@@ -202,6 +202,16 @@ export interface Accounts {
   close(): Promise<void>
 }
 
+/** A machine's clock may differ from that of its accounts by this much, in milliseconds. */
+const MOST_AHEAD = 60_000
+
+/** Says how far a machine's clock is off; null where it is right. @param ahead of the accounts' clock, in milliseconds */
+export function clockFault(ahead: number, location: string): string | null {
+  if (Math.abs(ahead) <= MOST_AHEAD) return null
+  const seconds = Math.round(Math.abs(ahead) / 1000)
+  return `the clock of this machine is ${seconds} seconds ${ahead > 0 ? 'ahead of' : 'behind'} that of ${location}`
+}
+
 /** Only an active key counts. */
 type KeyState = 'active' | 'expired' | 'revoked'
 

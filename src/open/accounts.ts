@@ -17,6 +17,13 @@ export function accountsUrl({ accounts, env = process.env }: AccountsChoice): Ur
   return isPostgresUrl(text) ? { param, url: accountsValue(param, text) } : null
 }
 
+/** The same for what a file of accounts has not. Throws InvalidParameter for a file. @param refusal the sentence for it */
+function neededUrl(choice: AccountsChoice, refusal: string): Url {
+  const at = accountsUrl(choice)
+  if (at !== null) return at
+  throw new InvalidParameter(refusal, { param: 'accounts', allowed: 'postgres://user@host:5432/database' })
+}
+
 /** Throws NotFound where there are none and none are to be made, Busy where the database cannot be reached. */
 export async function openAccountsAt(
   at: Url,
@@ -36,12 +43,7 @@ export async function accountsLayoutOf(
   choice: AccountsChoice,
   partitions?: number,
 ): Promise<{ accounts: string; partitions: number }> {
-  const at = accountsUrl(choice)
-  if (at === null)
-    throw new InvalidParameter('a layout is for accounts in PostgreSQL, and these are a file.', {
-      param: 'accounts',
-      allowed: 'postgres://user@host:5432/database',
-    })
+  const at = neededUrl(choice, 'a layout is for accounts in PostgreSQL, and these are a file.')
   const { accountsLayout } = await import('../store/postgres/accounts.js')
   const address = addressOf(at.param, at.url, choice.env)
   const found = await accountsLayout(address, { made: madeBy(at), ...(partitions && { partitions }) })
@@ -53,12 +55,7 @@ export async function accountsLayoutOf(
  * NotFound for an unknown role.
  */
 export async function grantAccountsTo(choice: AccountsChoice, role: string): Promise<string> {
-  const at = accountsUrl(choice)
-  if (at === null)
-    throw new InvalidParameter('rights are for accounts in PostgreSQL, and these are a file.', {
-      param: 'accounts',
-      allowed: 'postgres://user@host:5432/database',
-    })
+  const at = neededUrl(choice, 'rights are for accounts in PostgreSQL, and these are a file.')
   const { grantAccounts } = await import('../store/postgres/accounts.js')
   const address = addressOf(at.param, at.url, choice.env)
   await grantAccounts(address, role)

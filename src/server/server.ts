@@ -10,7 +10,7 @@ import { createServer as createTlsServer, Server as TlsServer } from 'node:https
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TlsOptions } from 'node:tls'
-import { rollUpLedger } from '../accounts/accounts.js'
+import { clockFault, rollUpLedger } from '../accounts/accounts.js'
 import {
   ConfigError,
   MethodNotAllowed,
@@ -84,11 +84,9 @@ export async function startServer(service: Service, options: ServerOptions): Pro
   const port = await listen(server, settings)
   const url = urlOf(settings, port)
   log.add('info', { message: `listening at ${url}` })
-  const ahead = Math.round((service.accounts.clockAhead ?? 0) / 1000)
-  if (Math.abs(ahead) > 60)
-    log.add('warn', {
-      message: `the clock of this machine is ${ahead} seconds ahead of that of the accounts: /readyz says 503`,
-    })
+  const { clockAhead = 0, location } = service.accounts
+  const fault = clockFault(clockAhead, location)
+  if (fault !== null) log.add('warn', { message: `${fault}: /readyz says 503` })
   const tidying = new AbortController()
   const tidied = keepLedgerShort(service, settings.now, log, tidying.signal)
   return {

@@ -66,10 +66,6 @@ export interface ClusterOptions {
   fsync?: boolean
   /** What else postgresql.conf would say. */
   settings?: Settings
-  /** A folder that a base backup was made into, from which it recovers as the settings say; taken over by it. */
-  backup?: string
-  /** Another that it is to be a standby of, as it streams. */
-  follows?: Cluster
   /** Of the oldest version that is promised, and not of the one that is installed. */
   oldest?: boolean
 }
@@ -91,23 +87,12 @@ export class Cluster {
     this.#guard = guarded(folder)
   }
 
-  static async begin({
-    fsync = true,
-    settings = {},
-    backup,
-    follows,
-    oldest = false,
-  }: ClusterOptions = {}): Promise<Cluster> {
+  static async begin({ fsync = true, settings = {}, oldest = false }: ClusterOptions = {}): Promise<Cluster> {
     const { programs, empty } = await (oldest ? oldestTemplate() : template())
-    const own = { fsync: fsync ? 'on' : 'off', ...(follows && { primary_conninfo: follows.url() }), ...settings }
+    const own = { fsync: fsync ? 'on' : 'off', ...settings }
     const cluster = new Cluster(ownFolder('bands-postgres-', fsync ? tmpdir() : quickest()), own, programs)
     try {
-      const copied = follows === undefined ? backup : await follows.baseBackup()
-      if (copied === undefined) await run('cp', ['-R', empty, cluster.data])
-      else {
-        await run('mv', [copied, cluster.data])
-        await run('touch', [join(cluster.data, follows === undefined ? 'recovery.signal' : 'standby.signal')])
-      }
+      await run('cp', ['-R', empty, cluster.data])
       await cluster.start()
     } catch (error) {
       await cluster.end()
@@ -130,13 +115,6 @@ export class Cluster {
     const name = `test_${++this.#made}`
     await this.sql(`CREATE DATABASE ${name} TEMPLATE ${template}`)
     return this.url(name)
-  }
-
-  /** Has it copied while it runs, as whoever looks after it does every night. @returns the folder of the copy */
-  async baseBackup(): Promise<string> {
-    const folder = join(this.folder, `backup-${++this.#made}`)
-    await run(program('pg_basebackup'), ['-D', folder, '-d', this.url(), '--checkpoint=fast', '--no-sync'])
-    return folder
   }
 
   /** A new folder that it may write into, gone with it. */

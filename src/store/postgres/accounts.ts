@@ -4,6 +4,7 @@ import {
   type Accounts,
   type Charge,
   type Charged,
+  clockFault,
   DAY_MS,
   type DayUsage,
   dayStart,
@@ -47,9 +48,8 @@ const LONGEST_SLEEP = 200
 /** How long the answer to one batch is waited for: longer than the database waits for an account, and no minute. */
 const CHARGE_MS = 12_000
 const MOST_NAMES = 100_000
-/** The database's clock is read this often, and a machine may differ from it by this much, in milliseconds. */
+/** The database's clock is read this often, in milliseconds. */
 const CLOCK_MS = 60_000
-const MOST_AHEAD = 60_000
 
 export interface OpenPostgresAccounts {
   /** Make the tables where there are none. */
@@ -303,13 +303,8 @@ export class PostgresAccounts implements Accounts {
   /** Throws Busy where this machine's clock is more than a minute off: its answers, certificates and logs would be wrong. */
   async check(): Promise<void> {
     await this.#readClock()
-    const ahead = Math.round(this.clockAhead / 1000)
-    if (Math.abs(ahead) * 1000 > MOST_AHEAD) {
-      const direction = ahead > 0 ? 'ahead of' : 'behind'
-      throw new Busy(
-        `the clock of this machine is ${Math.abs(ahead)} seconds ${direction} that of ${this.location}; set it, by NTP for instance`,
-      )
-    }
+    const fault = clockFault(this.clockAhead, this.location)
+    if (fault !== null) throw new Busy(`${fault}; set it, by NTP for instance`)
     const [state] = await this.#db.query<{ standby: boolean; fsync: string }>(STATE)
     if (state!.standby) throw new Busy(`${this.location} cannot be written just now: it is a standby`)
     if (state!.fsync !== 'on') throw new StorageError(`${this.location} does not sync its commits (fsync is off)`)
