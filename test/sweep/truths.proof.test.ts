@@ -18,7 +18,7 @@ const SEED = 20261121
 const WALKS: readonly Walk[] = ['iid', 'garch', 'student']
 const JUDGES = ['as good as random entries', 'Sharpe ratio above 0', 'Sharpe ratio below 0']
 const CORRECTIONS = ['Benjamini-Hochberg', 'reality check', 'SPA', 'SPA, upper', 'deflated Sharpe ratio']
-const QUERY = { fields: ['rsi_zone', 'macd_state'], resamples: 199 }
+const QUERY = { fields: ['rsi_zone', 'macd_state', 'trend_direction'], resamples: 199 }
 const STOPS = { hold: 40, stop: 0.05, target: '3atr', on: { bands: ['neutral_high', 'overbought'] } }
 
 describe.each([
