@@ -158,6 +158,8 @@ export interface Interval {
   high: number | null
   /** Mean block in bars, of block methods. */
   block: number | null
+  /** Units of events that share no day with others, of methods that draw them. */
+  units: number | null
   reason: string | null
 }
 

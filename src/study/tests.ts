@@ -155,7 +155,7 @@ export function stationaryInterval(cell: Cell, resampling: Resampling): Interval
   const found = stationaryRatioInterval(excess, events, { ...resampling, ...blocks })
   if (found === null) return noInterval('stationary bootstrap', 'all events lie on one day')
   const { low, high } = found
-  return { method: 'stationary bootstrap', level: 0.95, low, high, block: blocks.block, reason: null }
+  return { method: 'stationary bootstrap', level: 0.95, low, high, block: blocks.block, units: null, reason: null }
 }
 
 /** Fewer say nothing about how much they vary. */
@@ -186,11 +186,11 @@ function unitInterval({ horizon, series }: Cell, resampling: Resampling): Interv
   const tail = expandedTail(equalUnits(units))
   const found = bca(values, drawn => ratioOf(units, drawn), { ...resampling, tail })
   if (found === null) return noInterval('bca', 'no resample differs from another')
-  return { method: 'bca', level: 0.95, ...found, block: null, reason: null }
+  return { method: 'bca', level: 0.95, ...found, block: null, units: units.length, reason: null }
 }
 
 function noInterval(method: Interval['method'], reason: string): Interval {
-  return { method, level: 0.95, low: null, high: null, block: null, reason }
+  return { method, level: 0.95, low: null, high: null, block: null, units: null, reason }
 }
 
 /** Entries at random dates, as many in each ticker as there are events. */

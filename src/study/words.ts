@@ -72,7 +72,7 @@ interface OfWindows {
   pooled?: true
 }
 
-/** BCa intervals of fewer independent cases miss the truth of random walks up to twice as often as they say. */
+/** BCa intervals of fewer units miss the truth of random walks up to twice as often as they say. */
 const ENOUGH_FOR_BCA = 50
 
 const OF_WINDOWS: readonly OfWindows[] = [
@@ -103,10 +103,9 @@ const OF_WINDOWS: readonly OfWindows[] = [
   },
   {
     kind: 'allowed',
-    of: ({ window, intervals, n_independent }) =>
-      n_independent < ENOUGH_FOR_BCA && intervals.some(({ method, low }) => method === 'bca' && low !== null) && window,
+    of: ({ window, intervals }) => intervals.some(({ units }) => units !== null && units < ENOUGH_FOR_BCA) && window,
     says: list =>
-      `The events amount to fewer than ${ENOUGH_FOR_BCA} independent cases (${list}): BCa intervals of so few, and the ribbon of the path, are too narrow. The stationary bootstrap allows for it.`,
+      `The events make fewer than ${ENOUGH_FOR_BCA} units that share no day (${list}): BCa intervals of so few, and the ribbon of the path, are too narrow. The stationary bootstrap allows for it.`,
     between: ', ',
   },
   {

@@ -250,6 +250,7 @@ function interval(
     low,
     high,
     block,
+    units: null,
     reason: between === null ? 'fewer than ten independent windows' : null,
   }
 }
