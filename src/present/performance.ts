@@ -63,7 +63,7 @@ export function statisticsOf({ bars_a_year, strategy }: Annualised): Row<EquityS
     ['skewness', 'ratio', 'skewness', 'm₃ / m₂^1.5 of bar returns', 'wide'],
     ['kurtosis, plain', 'ratio', 'kurtosis', 'm₄ / m₂² of bar returns; a normal one has 3', 'wide'],
     ['time in market', 'share', 'invested', 'mean over all bars of the share of the equity in positions'],
-    ['days with a position', 'share', 'exposure', 'share of bars on which a position was on'],
+    ['position held', 'share', 'exposure', 'share of bars on which a position was on'],
     ['two-sided turnover', 'ratio', 'turnover', 'a year: value of entries and of exits / mean equity', 'wide'],
     ['P(Sharpe > 0)', 'probability', 'probabilistic_sharpe', 'Bailey and López de Prado 2012', 'wide'],
     ['track record, bars', 'count', 'min_track_record_bars', 'bars for that to reach 95%', 'wide'],
@@ -209,7 +209,7 @@ function testsTrend({ equity, statistics }: Tests): Trend[] {
   ]
 }
 
-const HOLDING: Heading = { title: 'Holding', kind: 'return', hint: 'Buy and hold over the same days' }
+const HOLDING: Heading = { title: 'Holding', kind: 'return', spare: 0, hint: 'Buy and hold over the same days' }
 
 /** `76% won (95% 58-88%)` */
 export function wonText({ hit_rate, hit_low, hit_high }: TradeStatistics, won = ' won'): string {

@@ -196,7 +196,7 @@ const COUNTS: readonly Column<Line>[] = [
 
 /** How often the price rose, where prices are known. */
 const ROSE: readonly Column<Line>[] = [
-  { title: 'Rose', kind: 'share', of: ({ returns }) => returns.hit_rate },
+  { title: 'Rose', kind: 'share', spare: 0, of: ({ returns }) => returns.hit_rate },
   { title: 'Any', kind: 'share', spare: 2, of: ({ base }) => base.returns.hit_rate },
 ]
 

@@ -67,7 +67,7 @@ const LINES = [
   'check recursion AAPL --fields rsi_zone',
 ]
 
-describe.each(firstInQuick([48, 80]))('on a terminal of %d columns', width => {
+describe.each(firstInQuick([40, 80]))('on a terminal of %d columns', width => {
   test.each(LINES)('no line of bands %s is longer', async line => {
     const ran = await typed(line, { env, terminal: width })
     expect(ran.code).toBe(0)

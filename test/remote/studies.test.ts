@@ -78,7 +78,7 @@ describe('before a real server', () => {
       after,
       groups: groups.map(({ group, windows }) => [
         group,
-        windows.map(({ window, events, counts }) => ({ window, events, counts })),
+        windows.map(({ window, events, n, no_history, counts }) => ({ window, events, n: n - no_history, counts })),
       ]),
     })
     const found = await tally(remote, { ...query, timeframe: 'daily' })
