@@ -94,7 +94,7 @@ export function longestOf(trades: readonly Taken[]): number {
 }
 
 /** Each draw of a run is compared with this number of moves, evenly spaced: neighbouring moves say almost the same. */
-const MOVES = 199
+export const MOVES = 199
 
 /**
  * The same p for many runs of one strategy. The net return of a signal after each move is computed once, when the first
@@ -233,7 +233,8 @@ function rankOf(
   return { p: Math.max(2 * Math.min(above, 1 - above), Math.min(1, 2 / n)), better_than: 1 - above, reason: null }
 }
 
-function entryRank({ p, better_than }: Pick<Backtest['random_entry'], 'p' | 'better_than'>): EntryRank | null {
+/** How a run ranks; null where it could not be tested. */
+export function entryRank({ p, better_than }: Pick<Backtest['random_entry'], 'p' | 'better_than'>): EntryRank | null {
   return p === null || better_than === null ? null : { p, better_than }
 }
 

@@ -14,7 +14,7 @@ import { isFinding, LEVEL } from '../statistics/verdict.js'
 import { buyAndHold } from './comparison.js'
 import { AGREEMENT, CELL_DRAWS, DEPENDS, type Drawn, pointsOf, simulate } from './draws.js'
 import type { Part, Simulation } from './portfolio.js'
-import { randomEntryOf, type StrategyTrades } from './random-entry.js'
+import { entryRank, MOVES, randomEntryOf, type StrategyTrades } from './random-entry.js'
 import type { FanPoint, Interval, MonteCarlo, Tests, Validation } from './result.js'
 import {
   barsAYearOf,
@@ -253,14 +253,10 @@ function testsAgainstChance(tests: readonly Half[], reps: number): Pick<Tests, '
   const isBelow = random_entry.p !== null && random_entry.p < LEVEL
   const isOpen = tests.some(({ drawn }) => drawn.length > 0)
   const ranks = Array.from({ length: isBelow && isOpen ? CELL_DRAWS : 0 }, (_, draw): EntryRank | null => {
-    const { p, better_than } = randomEntryOf(tradesOf(draw), Math.min(reps, DRAW_MOVES), days)
-    return p === null || better_than === null ? null : { p, better_than }
+    return entryRank(randomEntryOf(tradesOf(draw), Math.min(reps, MOVES), days))
   })
   return { random_entry, verdict: runVerdict({ trades, random_entry }, ranks) }
 }
-
-/** Each draw of the tests is compared with this number of random entries. */
-const DRAW_MOVES = 199
 
 /** Draw d of all tests together. */
 function drawsOfTests(tests: readonly Half[]): Tests['draws'] {
