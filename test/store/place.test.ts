@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, wri
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Busy } from '../../src/errors.js'
 import { forceUnlock, openImporter } from '../../src/open.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
@@ -14,18 +14,6 @@ import { Database } from '../support/database.js'
 import { toSchema } from '../support/old-schema.js'
 import { bundled, started } from '../support/processes.js'
 import { temporaryFolder } from '../support/store.js'
-
-/** While it is on, no file of a lock can be locked. */
-const withoutLocks = vi.hoisted(() => ({ on: false }))
-vi.mock('../../src/store/sqlite/connection.js', async load => {
-  const real = await load<typeof import('../../src/store/sqlite/connection.js')>()
-  const connect: typeof real.connect = (file, options) => {
-    if (withoutLocks.on && String(file).includes('-writer'))
-      throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
-    return real.connect(file, options)
-  }
-  return { ...real, connect }
-})
 
 const HERE: Writer = { pid: process.pid, host: hostname(), started: '2026-01-02T03:04:05.000Z' }
 /** Of a boot that is not this one's. */
@@ -122,13 +110,15 @@ describe('a lock that cannot be taken is no other process', () => {
     expect(status).toBe(6)
   })
 
-  it('for a file system without locks, which SQLite reports as busy', async () => {
+  // SQLite reports a file system without locks as busy, whatever file it is to lock. Here others hold both files.
+  it('for a file system without locks, where even the lock of a new file is busy', async () => {
     const path = made()
     const store = opened(path)
-    withoutLocks.on = true
-    onTestFinished(() => {
-      withoutLocks.on = false
-    })
+    for (const file of [`${path}-writer`, `${path}-writer.${process.pid}.trial`]) {
+      const other = new Database(file)
+      onTestFinished(() => void other.close())
+      other.exec('PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE')
+    }
     await expect(store.lock(HERE)).rejects.toThrow(
       /the file system of \S+-writer, the lock of .*has no locks \(ENOLCK\)/,
     )
