@@ -114,8 +114,7 @@ export function entryTest(
     i === 0 ? 0 : longest + Math.floor(((i - 0.5) * possible) / count),
   )
   const landings = new Map<Member, Landing>()
-  const cells = calendar.length * moves.length
-  const room = { sums: new Float64Array(cells), counts: new Float64Array(cells) }
+  const room = new Float64Array(calendar.length * moves.length)
   return trades => {
     const closed = trades.filter(({ left }) => left.why !== 'open')
     if (count === 0 || closed.length === 0) return null
@@ -187,31 +186,25 @@ function landingOf(strategy: Strategy, member: Member, calendar: Int32Array): La
   }
 }
 
-/** Memory that all draws share: asking for it anew takes longer than the sums. */
-interface Room {
-  sums: Float64Array
-  counts: Float64Array
-}
-
-function cleared(room: Float64Array, length: number): Float64Array {
-  return room.subarray(0, length).fill(0)
-}
-
-/** Mean and error after each move. @param signals in order of their places */
-function errorsOf(signals: readonly MovedSignal[], moves: number, longest: number, room: Room): RatioError[] {
+/**
+ * Mean and error after each move.
+ * @param signals in order of their places
+ * @param room for a number a move and day, which all draws share: asking for it anew takes longer than the sums
+ */
+function errorsOf(signals: readonly MovedSignal[], moves: number, longest: number, room: Float64Array): RatioError[] {
   const at = Int32Array.from(new Set(signals.map(({ place }) => place)))
-  const [sums, counts] = [cleared(room.sums, at.length * moves), cleared(room.counts, at.length * moves)]
+  const sums = room.subarray(0, at.length * moves).fill(0)
+  const counts = new Float64Array(at.length)
+  const missed: number[] = []
   let day = 0
-  let n = 0
-  for (const [i, { place, nets, missing }] of signals.entries()) {
-    if (at[day] !== place) [day, n] = [day + 1, 0]
-    n++
+  for (const { place, nets, missing } of signals) {
+    if (at[day] !== place) day++
+    counts[day]!++
     const from = day * moves
     for (let move = 0; move < moves; move++) sums[from + move]! += nets[move]!
-    if (signals[i + 1]?.place !== place) for (let move = 0; move < moves; move++) counts[from + move]! += n
-    for (const move of missing) counts[from + move]! -= 1
+    for (const move of missing) missed.push(from + move)
   }
-  return ratioErrors(at, sums, counts, longest)
+  return ratioErrors(at, sums, counts, missed, longest)
 }
 
 /** How rare it is among the draws to lie as many of its own errors above their centre. */

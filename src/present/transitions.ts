@@ -169,6 +169,7 @@ function pairRecords(found: Transitions): Records {
   return {
     columns: [
       ...['ticker', 'tickers', 'field', 'timeframe', 'from', 'to', 'count', 'share'],
+      ...['share_low', 'share_high', 'independent'],
       ...['from_stays', 'from_completed', 'from_censored', 'from_median', 'from_p90', 'from_mean', 'from_longest'],
       ...['from_median_low', 'from_median_high', 'per_bar', 'from_per_bar'],
       ...windowNames(found.timeframe).map(name => `incidence_${name}`),
@@ -189,7 +190,7 @@ function groupRows(
 ): Records['rows'] {
   const names = windowNames(timeframe)
   return bands.flatMap((from, i) => {
-    const [{ counts, shares }, stays, bars] = [matrix[i]!, dwell[i]!, per_bar[i]!]
+    const [{ counts, shares, intervals }, stays, bars] = [matrix[i]!, dwell[i]!, per_bar[i]!]
     const left = incidence.filter(({ band }) => band === from)
     const more = {
       ...{ context_ticker: context?.ticker ?? null, context_field: context?.field ?? null, context_band },
@@ -200,6 +201,8 @@ function groupRows(
       .filter(to => to !== from)
       .map(to => ({
         ...{ ...oneTicker(tickers), field, timeframe, from, to, count: counts[to], share: shares[to] },
+        ...{ share_low: intervals[to]?.low ?? null, share_high: intervals[to]?.high ?? null },
+        independent: intervals[to]?.independent ?? null,
         ...{ from_stays: stays.stays, from_completed: stays.completed, from_censored: stays.censored },
         ...{ from_median: stays.median, from_p90: stays.p90, from_mean: stays.mean, from_longest: stays.longest },
         ...{ from_median_low: stays.median_low, from_median_high: stays.median_high },

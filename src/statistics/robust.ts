@@ -186,28 +186,40 @@ export function ratioError(num: Float64Array, den: Float64Array, days: number): 
 }
 
 /**
- * The same of several pairs of series with events on the same few days.
+ * The same of several pairs of series whose events fall on the same few days.
  * @param at the days, ascending
  * @param nums of each day, one after the other, that of each pair
+ * @param dens of each day: events of every pair
+ * @param missing places in `nums`, each as often as its pair lacks an event of its day
  */
-export function ratioErrors(at: Int32Array, nums: Float64Array, dens: Float64Array, days: number): RatioError[] {
+export function ratioErrors(
+  at: Int32Array,
+  nums: Float64Array,
+  dens: Float64Array,
+  missing: readonly number[],
+  days: number,
+): RatioError[] {
   const pairs = at.length === 0 ? 0 : nums.length / at.length
-  const [totals, counts] = [new Float64Array(pairs), new Float64Array(pairs)]
-  for (let i = 0, pair = 0; i < nums.length; i++, pair = pair + 1 === pairs ? 0 : pair + 1) {
-    totals[pair]! += nums[i]!
-    counts[pair]! += dens[i]!
-  }
+  const totals = new Float64Array(pairs)
+  for (let from = 0; from < nums.length; from += pairs)
+    for (let pair = 0; pair < pairs; pair++) totals[pair]! += nums[from + pair]!
+  const counts = new Float64Array(pairs).fill(sum(dens))
+  for (const place of missing) counts[place % pairs]! -= 1
   const means = totals.map((total, pair) => total / counts[pair]!)
+  // A missing event counts as one at the mean.
+  for (const place of missing) nums[place]! += means[place % pairs]!
   const [inside, variance] = [new Float64Array(pairs), new Float64Array(pairs)]
   let day = 0
   // A day is inside a window from its own day on, for `days` days.
   for (let enters = 0, leaves = 0; leaves < at.length; ) {
     const isEntry = enters < at.length && at[enters]! <= at[leaves]! + days
     const next = isEntry ? at[enters]! : at[leaves]! + days
-    const [from, sign] = [(isEntry ? enters++ : leaves++) * pairs, isEntry ? 1 : -1]
+    const which = isEntry ? enters++ : leaves++
+    const [from, n, sign, length] = [which * pairs, dens[which]!, isEntry ? 1 : -1, next - day]
     for (let pair = 0; pair < pairs; pair++) {
-      variance[pair]! += (next - day) * inside[pair]! * inside[pair]!
-      inside[pair]! += sign * (nums[from + pair]! - means[pair]! * dens[from + pair]!)
+      const before = inside[pair]!
+      variance[pair]! += length * before * before
+      inside[pair] = before + sign * (nums[from + pair]! - n * means[pair]!)
     }
     day = next
   }

@@ -1,4 +1,5 @@
 import { overlap, wilson } from './counts.js'
+import { sum } from './moments.js'
 import { ratioError } from './robust.js'
 
 /** One ticker's events of a share. */
@@ -28,7 +29,7 @@ export interface ShareInterval {
  */
 export function shareInterval(members: readonly ShareMember[], days: number, window: number): ShareInterval {
   const [excess, events] = [new Float64Array(days), new Float64Array(days)]
-  let [n, held] = [0, 0]
+  let held = 0
   for (const { places, holds, base } of members) {
     for (let i = 0; i < places.length; i++) {
       const place = places[i]!
@@ -36,14 +37,40 @@ export function shareInterval(members: readonly ShareMember[], days: number, win
       excess[place]! += holds[i]! - base
       held += holds[i]!
     }
-    n += places.length
   }
+  return intervalOf(held, excess, events, window)
+}
+
+/**
+ * The same of events that are counted day by day.
+ * @param held of each day of the calendar: events that count in the share
+ * @param events of each day
+ */
+export function dailyShare(held: Float64Array, events: Float64Array, window: number): ShareInterval {
+  return intervalOf(sum(held), held, events, window)
+}
+
+function intervalOf(held: number, excess: Float64Array, events: Float64Array, window: number): ShareInterval {
+  const n = sum(events)
   if (n === 0) return { share: null, low: null, high: null, independent: 0 }
   const share = held / n
+  const cases = casesOf(share, n, excess, events, window)
+  return { share, ...wilson(share * cases, cases)!, independent: Math.round(cases) }
+}
+
+/**
+ * Effective number of independent cases among events that are counted day by day, not rounded; 0 without events.
+ * @param held of each day of the calendar: events that count in the share
+ */
+export function effectiveCases(held: Float64Array, events: Float64Array, window: number): number {
+  const n = sum(events)
+  return n === 0 ? 0 : casesOf(sum(held) / n, n, held, events, window)
+}
+
+function casesOf(share: number, n: number, excess: Float64Array, events: Float64Array, window: number): number {
   const { error } = ratioError(excess, events, window)
   const effective = error > ROUNDING ? Math.min(n, (share * (1 - share)) / error ** 2) : 0
-  const cases = effective >= 1 ? effective : separateDates(events, window)
-  return { share, ...wilson(share * cases, cases)!, independent: Math.round(cases) }
+  return effective >= 1 ? effective : separateDates(events, window)
 }
 
 /** An error below this is rounding. */

@@ -74,16 +74,18 @@ export interface SurvivalError {
 const Z = 1.959963984540054
 
 /**
- * The error of each step. Greenwood, "The natural duration of cancer" (1926): S √Σ ended / (at risk (at risk - ended));
+ * The error of each step. Greenwood, "The natural duration of cancer" (1926): S √(d Σ ended / (at risk (at risk - ended)));
  * the interval is that of ln(-ln S), which never leaves 0..1: S^exp(∓z se / (S ln S)) (Kalbfleisch & Prentice 1980).
+ * @param effects d of each step: spells for each independent one (Kish's design effect); 1 without it
  */
-export function survivalErrors(steps: readonly SurvivalStep[]): SurvivalError[] {
+export function survivalErrors(steps: readonly SurvivalStep[], effects?: readonly number[]): SurvivalError[] {
   let sum = 0
-  return steps.map(({ at_risk, ended, survival }) => {
+  return steps.map(({ at_risk, ended, survival }, i) => {
     if (ended === at_risk) return { se: null, low: null, high: null }
     sum += ended / (at_risk * (at_risk - ended))
-    const error = (Z * Math.sqrt(sum)) / Math.log(survival)
-    return { se: survival * Math.sqrt(sum), low: survival ** Math.exp(-error), high: survival ** Math.exp(error) }
+    const spread = Math.sqrt(sum * (effects?.[i] ?? 1))
+    const error = (Z * spread) / Math.log(survival)
+    return { se: survival * spread, low: survival ** Math.exp(-error), high: survival ** Math.exp(error) }
   })
 }
 
@@ -91,8 +93,12 @@ export function survivalErrors(steps: readonly SurvivalStep[]): SurvivalError[] 
  * 95 % interval of the length by which a share has ended: the lengths at which the ends of the survival's interval get
  * there (Brookmeyer & Crowley 1982). An end is null where the steps do not get there.
  */
-export function lengthInterval(steps: readonly SurvivalStep[], share: number): Pick<SurvivalError, 'low' | 'high'> {
-  const errors = survivalErrors(steps)
+export function lengthInterval(
+  steps: readonly SurvivalStep[],
+  share: number,
+  effects?: readonly number[],
+): Pick<SurvivalError, 'low' | 'high'> {
+  const errors = survivalErrors(steps, effects)
   const reached = (end: 'low' | 'high'): number | null => {
     const i = errors.findIndex(error => error[end] !== null && error[end] <= 1 - share + 1e-9)
     return i === -1 ? null : steps[i]!.length

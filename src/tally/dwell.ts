@@ -1,5 +1,6 @@
 import { type Stays, UNTOLD } from '../model/history.js'
 import { reasonsFor } from '../statistics/moments.js'
+import { dailyShare, effectiveCases, type ShareInterval } from '../statistics/shares.js'
 import {
   type Counted,
   countOf,
@@ -56,6 +57,8 @@ export interface Stay extends Counted {
   next: string | null
   /** The band that the context was in when it began; null without one. */
   context: string | null
+  /** The day on which each of them began; without it they count as independent. */
+  days?: readonly number[]
 }
 
 /** One band followed another, so often. */
@@ -64,7 +67,11 @@ export interface Change extends Counted {
   prev_band: string
   /** The band that the context was in; null or absent without one. */
   context_band?: string | null
+  /** The day of each of them; without it they count as independent. */
+  days?: readonly number[]
 }
+
+type Dated<One> = Required<One> & { days: number[] }
 
 /**
  * The changes and stays of many tickers, those that are alike counted together: of a whole market they are some thousands
@@ -73,15 +80,15 @@ export interface Change extends Counted {
 export class Gathered {
   readonly #bands = new Names()
   readonly #contexts = new Names()
-  readonly #changes = new Map<number, Required<Change>>()
+  readonly #changes = new Map<number, Dated<Change>>()
   /** By what they are but for their length, and then by that. */
-  readonly #stays = new Map<number, Map<number, Required<Stay>>>()
+  readonly #stays = new Map<number, Map<number, Dated<Stay>>>()
 
-  get changes(): Required<Change>[] {
+  get changes(): Dated<Change>[] {
     return [...this.#changes.values()]
   }
 
-  get stays(): Required<Stay>[] {
+  get stays(): Dated<Stay>[] {
     return [...this.#stays.values()].flatMap(alike => [...alike.values()])
   }
 
@@ -93,30 +100,33 @@ export class Gathered {
       const band = codes[entered[i]!]!
       const prev = codes[left[i]!]!
       const context = contexts === null ? NOBODY : this.#contexts.codeOf(contexts[i]!)
-      this.#change(band, prev, context)
+      this.#change(band, prev, context, days[i]!)
       const ended = lasted[i] !== -1
       const next = ended && i + 1 < entered.length ? codes[entered[i + 1]!]! : NOBODY
-      this.#stay(band, next, context, ended, ended ? lasted[i]! : barsSoFar(present, days[i]!))
+      this.#stay(band, next, context, ended, ended ? lasted[i]! : barsSoFar(present, days[i]!), days[i]!)
     }
   }
 
-  #change(band: number, prev: number, context: number): void {
+  #change(band: number, prev: number, context: number, day: number): void {
     const key = (context * MOST_NAMES + prev) * MOST_NAMES + band
     const known = this.#changes.get(key)
-    if (known !== undefined) known.times++
-    else {
+    if (known !== undefined) {
+      known.times++
+      known.days.push(day)
+    } else {
       const [name, prev_band] = [this.#bands.named(band), this.#bands.named(prev)]
       this.#changes.set(key, {
         band: name!,
         prev_band: prev_band!,
         context_band: this.#contexts.named(context),
         times: 1,
+        days: [day],
       })
     }
   }
 
   /** @param bars UNTOLD where nobody says how long an active one has lasted */
-  #stay(band: number, next: number, context: number, ended: boolean, bars: number): void {
+  #stay(band: number, next: number, context: number, ended: boolean, bars: number, day: number): void {
     const key = ((context * MOST_NAMES + next) * MOST_NAMES + band) * 2 + Number(ended)
     let alike = this.#stays.get(key)
     if (alike === undefined) {
@@ -124,14 +134,16 @@ export class Gathered {
       this.#stays.set(key, alike)
     }
     const known = alike.get(bars)
-    if (known !== undefined) known.times++
-    else {
+    if (known !== undefined) {
+      known.times++
+      known.days.push(day)
+    } else {
       const of = {
         band: this.#bands.named(band)!,
         next: this.#bands.named(next),
         context: this.#contexts.named(context),
       }
-      alike.set(bars, { ...of, ended, bars: bars === UNTOLD ? null : bars, times: 1 })
+      alike.set(bars, { ...of, ended, bars: bars === UNTOLD ? null : bars, times: 1, days: [day] })
     }
   }
 }
@@ -172,8 +184,12 @@ export function dwell(band: string, stays: readonly Stay[]): Dwell {
   const completed = spells.filter(spell => spell.ended)
   const [all, known, ended] = [countOf(stays), countOf(spells), countOf(completed)]
   const steps = kaplanMeier(spells)
-  const errors = survivalErrors(steps)
-  const interval = lengthInterval(steps, 0.5)
+  const effects = designEffects(
+    stays,
+    steps.map(({ length }) => length),
+  )
+  const errors = survivalErrors(steps, effects)
+  const interval = lengthInterval(steps, 0.5, effects)
   const longest = spells.reduce<Spell | null>((best, spell) => (isLonger(spell, best) ? spell : best), null)
   const total = completed.reduce((sum, { length, times = 1 }) => sum + length * times, 0)
   const figures = {
@@ -198,6 +214,71 @@ export function dwell(band: string, stays: readonly Stay[]): Dwell {
     })),
     reasons: reasonsFor(figures, () => whyNone(all, ended)),
   }
+}
+
+/** Calendar days within which what begins may have one cause, in one ticker or in several. */
+const MONTH = 30
+
+/** How many there are on each day of a calendar that begins with `first`. */
+class Daily {
+  readonly #first: number
+  readonly counts: Float64Array
+
+  constructor({ first, last }: { first: number; last: number }) {
+    this.#first = first
+    this.counts = new Float64Array(last - first + 1)
+  }
+
+  add(days: readonly number[], each = 1): void {
+    for (const day of days) this.counts[day - this.#first]! += each
+  }
+}
+
+/** The first and the last day of some; null where one has no days. */
+function spanOf(counted: readonly { days?: readonly number[] }[]): { first: number; last: number } | null {
+  let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const { days } of counted) {
+    if (days === undefined) return null
+    for (const day of days) [first, last] = [Math.min(first, day), Math.max(last, day)]
+  }
+  return first <= last ? { first, last } : null
+}
+
+/** Stays for each independent one, by length: of those that may last longer than it, whether they do. Never below 1. */
+function designEffects(stays: readonly Stay[], lengths: readonly number[]): number[] {
+  const span = spanOf(stays)
+  if (span === null) return lengths.map(() => 1)
+  const [longer, all] = [new Daily(span), new Daily(span)]
+  const ascending = stays.filter(({ bars }) => bars !== null).sort((a, b) => a.bars! - b.bars!)
+  let n = 0
+  for (const { days } of ascending) {
+    longer.add(days!)
+    all.add(days!)
+    n += days!.length
+  }
+  let shorter = 0
+  return lengths.map(length => {
+    for (; shorter < ascending.length && ascending[shorter]!.bars! <= length; shorter++) {
+      const { ended, days } = ascending[shorter]!
+      longer.add(days!, -1)
+      if (ended) continue
+      // An active one may or may not last longer.
+      all.add(days!, -1)
+      n -= days!.length
+    }
+    const cases = effectiveCases(longer.counts, all.counts, MONTH)
+    return cases > 0 ? Math.max(1, n / cases) : 1
+  })
+}
+
+/** The share of some changes among others, with its interval; null where their days are not known. */
+export function shareAmong(changes: readonly Change[], all: readonly Change[]): ShareInterval | null {
+  const span = spanOf(all)
+  if (span === null) return null
+  const [held, events] = [new Daily(span), new Daily(span)]
+  for (const { days } of changes) held.add(days!)
+  for (const { days } of all) events.add(days!)
+  return dailyShare(held.counts, events.counts, MONTH)
 }
 
 /** The stays of which it is known how long they have lasted. */

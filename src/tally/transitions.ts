@@ -2,10 +2,11 @@ import { InvalidParameter } from '../errors.js'
 import type { Context, PoolQuery } from '../model/event.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import type { Source, Ways } from '../source.js'
+import type { ShareInterval } from '../statistics/shares.js'
 import { type CausedSpell, countOf, cumulativeIncidence, stepAt } from '../statistics/survival.js'
 import { CHECKED } from '../statistics/verdict.js'
 import type { ContextTests } from './by-context.js'
-import { type Change, type Dwell, dwell, Gathered, type Stay } from './dwell.js'
+import { type Change, type Dwell, dwell, Gathered, type Stay, shareAmong } from './dwell.js'
 import { type Answered, byVocabulary, ordersOf, type Scope, scopeOf, tickersInOrder } from './pool.js'
 
 /** Each ticker counts once, whatever the order. The context splits, and leaves its band open. */
@@ -15,7 +16,7 @@ export type TransitionsQuery = Pick<PoolQuery, 'tickers' | 'field' | 'timeframe'
 
 /** Which band follows which, and how long each lasts, in bars. */
 export interface Transitions extends Scope, Figures {
-  schema: 'bands.transitions/1'
+  schema: 'bands.transitions/2'
   tickers: string[]
   field: string
   timeframe: Timeframe
@@ -30,7 +31,7 @@ export interface Transitions extends Scope, Figures {
 interface Figures {
   /** Events, each of which is one transition and begins one stay. */
   events: number
-  matrix: TransitionRow[]
+  matrix: FollowingRow[]
   per_bar: TransitionRow[]
   dwell: Dwell[]
   /** By band, window by window. */
@@ -62,7 +63,7 @@ export async function transitionsOf(
   const { field, timeframe, context = null } = query
   const figures = figuresOf(order, timeframe)
   return {
-    schema: 'bands.transitions/1',
+    schema: 'bands.transitions/2',
     ...{ tickers: names, field, timeframe, context },
     ...scopeOf(answers, query),
     bands: order,
@@ -135,9 +136,19 @@ function notesOf(tickers: readonly string[], isSplit: boolean): string[] {
   ]
   return [
     'The stay in force before the first event in range is left out: when it began is not known.',
-    'An active stay counts as one that lasts longer than its bars so far (right-censored); median and 90th percentile are Kaplan-Meier estimates. The interval of the median is a cautious one, because stays last whole bars; that of the share that lasts longer takes stays for independent, and is too narrow.',
+    'An active stay counts as one that lasts longer than its bars so far (right-censored); median and 90th percentile are Kaplan-Meier estimates. The interval of the median is a cautious one, because stays last whole bars.',
+    'Intervals of shares and medians use n_eff: what begins within a month of one another may have one cause. Those of the shares are in --json and --csv.',
     ...(isSplit ? split : []),
   ]
+}
+
+/** The 95 % interval of a share, on its effective number of independent cases. */
+export type Interval = Pick<ShareInterval, 'low' | 'high' | 'independent'>
+
+/** A row of which band follows which, event by event. */
+export interface FollowingRow extends TransitionRow {
+  /** Of each share; null where the share is, or is 0. */
+  intervals: Record<string, Interval | null>
 }
 
 export interface TransitionRow {
@@ -153,10 +164,24 @@ export interface TransitionRow {
 }
 
 /** Which band follows which, event by event: a row for every band. */
-export function transitionMatrix(bands: readonly string[], events: readonly Change[]): TransitionRow[] {
+export function transitionMatrix(bands: readonly string[], events: readonly Change[]): FollowingRow[] {
   const counted = counter(bands)
   for (const { band, prev_band, times = 1 } of events) counted.add(prev_band, band, times)
-  return bands.map(from => row(from, bands, to => (to === from ? null : counted.of(from, to)), 'never left in range'))
+  return bands.map(from => {
+    const own = events.filter(({ prev_band }) => prev_band === from)
+    const intervals = bands.map(to => {
+      const into = own.filter(({ band }) => band === to)
+      return [to, into.length === 0 ? null : intervalOf(shareAmong(into, own))] as const
+    })
+    return {
+      ...row(from, bands, to => (to === from ? null : counted.of(from, to)), 'never left in range'),
+      intervals: Object.fromEntries(intervals),
+    }
+  })
+}
+
+function intervalOf(found: ShareInterval | null): Interval | null {
+  return found && { low: found.low, high: found.high, independent: found.independent }
 }
 
 /**

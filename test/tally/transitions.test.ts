@@ -8,7 +8,7 @@ import { eventHistory } from '../../src/source.js'
 import { homogeneity } from '../../src/statistics/counts.js'
 import { Random } from '../../src/statistics/random.js'
 import { contextTests } from '../../src/tally/by-context.js'
-import { dwell, type Stay } from '../../src/tally/dwell.js'
+import { type Dwell, dwell, type Stay } from '../../src/tally/dwell.js'
 import {
   leaving,
   type TransitionRow,
@@ -27,7 +27,6 @@ const DAILY: TransitionsQuery = { tickers: NAMES, field: 'rsi_zone', timeframe: 
 describe('transitions', () => {
   it('say that the tests between contexts find too much, and where it is shown', async () => {
     const { notes } = await transitionsOf(await local(), { ...DAILY, context: CONTEXT })
-    expect(notes.join()).toContain('takes stays for independent, and is too narrow')
     expect(notes.join()).toContain('They treat consecutive periods as independent, and find too much. Level and power')
   })
 
@@ -40,7 +39,7 @@ describe('transitions', () => {
         const events = pool.flatMap(part => part.events)
         const result = await transitionsOf(bands, { tickers, field: 'rsi_zone', timeframe })
         expect(result).toMatchObject({
-          schema: 'bands.transitions/1',
+          schema: 'bands.transitions/2',
           events: events.length,
           bands: RSI,
           query_range: '5y',
@@ -66,6 +65,30 @@ describe('transitions', () => {
       }
     })
   }
+
+  it('give each share its interval, on as many cases as there are apart from what moves together', async () => {
+    const [change] = [{ prev_band: 'a', context_band: null }]
+    const days = Array.from({ length: 40 }, (_, i) => i * 45 + (i % 7))
+    const events = (copies: number) =>
+      ['b', 'c'].map((band, which) => {
+        const own = days.filter((_, i) => Number(i % 5 === 0) === which)
+        const all = Array.from({ length: copies }, () => own).flat()
+        return { ...change!, band, times: all.length, days: all }
+      })
+    const [one] = transitionMatrix(['a', 'b', 'c'], events(1))
+    const [many] = transitionMatrix(['a', 'b', 'c'], events(25))
+    expect(one!.intervals).toMatchObject({ a: null, b: { independent: 40 }, c: { independent: 40 } })
+    expect(many).toMatchObject({ n: 1000, shares: one!.shares })
+    for (const to of ['b', 'c'])
+      expect(many!.intervals[to]).toEqual({
+        low: expect.closeTo(one!.intervals[to]!.low!, 9),
+        high: expect.closeTo(one!.intervals[to]!.high!, 9),
+        independent: 40,
+      })
+    // Wilson of 32 of 40.
+    expect(one!.intervals.b!.low).toBeCloseTo(0.65243, 5)
+    expect(one!.intervals.b!.high).toBeCloseTo(0.895, 5)
+  })
 
   it('count every event once, and every active stay as censored with the bars it has lasted', async () => {
     const bands = await local()
@@ -311,6 +334,19 @@ describe('dwell times', () => {
     expect(survival[0]).toMatchObject({ bars: 6, at_risk: 21, ended: 3, se: expect.closeTo(0.0763603548321213, 12) })
     expect(survival[0]!.low).toBeCloseTo(0.619717955265984, 12)
     expect(dwell('b', stays('2 3 3 5 8')).survival.at(-1)).toMatchObject({ share: 0, se: null, low: null })
+  })
+
+  it('count stays of several tickers that begin on the same days as one', () => {
+    const lengths = '2 3 3 5 8 4+ 1 1 6 2 2 4 9 3'
+    const dated = (copies: number): Stay[] =>
+      stays(lengths).map((stay, i) => ({ ...stay, times: copies, days: new Array(copies).fill(i * 40) }))
+    const alone = dwell('b', dated(1))
+    const together = dwell('b', dated(30))
+    const ends = ({ survival }: Dwell) => survival.map(({ low, high }) => [low, high].map(end => end?.toFixed(9)))
+    expect(ends(alone)).toEqual(ends(dwell('b', stays(lengths))))
+    expect(ends(together)).toEqual(ends(alone))
+    expect([together.median_low, together.median_high]).toEqual([alone.median_low, alone.median_high])
+    expect(together.stays).toBe(30 * alone.stays)
   })
 
   it('are null with a reason where too few stays have ended, or none', () => {
