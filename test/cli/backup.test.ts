@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openSqlite } from '../../src/store/sqlite/data.js'
@@ -12,19 +12,29 @@ async function loaded(name: string): Promise<string> {
   return db
 }
 
-test('bands backup makes one checked file, and bands restore puts it back and says so', async () => {
+test('bands backup makes one checked folder, and bands restore puts it back and says so', async () => {
   const db = await loaded('one.db')
   await typed(`accounts create alice --tier free --db ${db}`)
-  const file = folder.file('one.tar')
+  const file = folder.file('one')
   const made = await typed(`backup ${file} --db ${db} --json`)
   expect([made.code, made.err]).toEqual([0, ''])
   expect(JSON.parse(made.out)).toEqual({
-    ...{ schema: 'bands.backup/1', file, made: '2026-01-01T00:00:00.000Z', bytes: statSync(file).size },
-    ...{ files: ['data', 'accounts'], removed: [] },
+    ...{ schema: 'bands.backup/2', folder: file, made: '2026-01-01T00:00:00.000Z' },
+    ...{
+      bytes: bytes(`${file}/bands.db`) + bytes(`${file}/bands.accounts.db`),
+      files: ['data', 'accounts'],
+      removed: [],
+    },
   })
-  expectRefusal(await typed(`backup ${file} --db ${db}`), 2, `there is a file ${file} already`)
-  expect((await typed(`backup ${file} --db ${db} --replace`)).out).toMatch(
-    /^backed up and checked: data, accounts in \S+one\.tar \(\d\.\d MB\)\n$/,
+  // A shell completes the name with a slash.
+  for (const name of [file, `${file}/`])
+    expectRefusal(
+      await typed(`backup ${name} --db ${db}`),
+      2,
+      `${file} is there already, and a backup replaces nothing`,
+    )
+  expect((await typed(`backup ${file}-2 --db ${db}`)).out).toMatch(
+    /^backed up and checked: data, accounts in \S+one-2 \(\d\.\d MB\)\n$/,
   )
   const before = (await typed(`events AAPL rsi_zone --json --db ${db}`)).out
   await typed(`remove AAPL --db ${db}`)
@@ -47,26 +57,44 @@ test('bands backup into a folder names backups by time and keeps so many', async
     expect(ran.code, ran.err).toBe(0)
   }
   expect(readdirSync(backups)).toHaveLength(1)
-  expect(readdirSync(backups)[0]).toMatch(/^many-20260101T0000\d\d\.000Z\.tar$/)
-  expectRefusal(await typed(`backup ${folder.file('x.tar')} --keep 1 --db ${db}`), 2, '--keep counts the backups')
+  expect(readdirSync(backups)[0]).toMatch(/^many-20260101T0000\d\d\.000Z$/)
+  const parent = '--keep is for a folder of backups'
+  expectRefusal(await typed(`backup ${folder.file('x')} --keep 1 --db ${db}`), 2, parent)
+  expectRefusal(await typed(`backup ${backups}/${readdirSync(backups)[0]} --keep 1 --db ${db}`), 2, parent)
 })
 
 test('neither does half of it: no database, a damaged one, no backup, one that is open elsewhere', async () => {
-  const file = folder.file('none.tar')
-  expectEnd(await typed(`backup ${file} --db ${folder.file('missing.db')}`), 3, 'there is nothing to back up')
-  expectEnd(await typed(`restore ${file} --db ${folder.file('missing.db')}`), 3, `there is no file ${file}`)
+  const backup = folder.file('none')
+  expectEnd(await typed(`backup ${backup} --db ${folder.file('missing.db')}`), 3, 'there is nothing to back up')
+  expectEnd(await typed(`restore ${backup} --db ${folder.file('missing.db')}`), 3, `there is no folder ${backup}`)
+  const file = folder.file('bars.csv')
   writeFileSync(file, 'a,b\n1,2\n')
   expectEnd(await typed(`restore ${file} --db ${folder.file('missing.db')}`), 5, 'this is no backup of bands')
   const db = await loaded('held.db')
-  await typed(`backup ${file} --replace --db ${db}`)
+  await typed(`backup ${backup} --db ${db}`)
   const store = openSqlite(db, { readonly: false })
   await store.lock({ pid: process.pid, host: 'here', started: '2026-01-01T00:00:00Z' })
-  expectEnd(await typed(`restore ${file} --replace --db ${db}`), 8, 'is being written by another process')
+  expectEnd(await typed(`restore ${backup} --replace --db ${db}`), 8, 'is being written by another process')
   await store.close()
   const lost = { note: `${db}.restore`, from: `${db}.1-0123456789ab-x.new`, to: db, sha256: '' }
   writeFileSync(lost.note, JSON.stringify({ commit: lost.note, moves: [lost] }))
-  expectEnd(await typed(`backup ${file} --replace --db ${db}`), 6, 'was stopped before its end')
+  expectEnd(await typed(`backup ${backup}-2 --db ${db}`), 6, 'was stopped before its end')
   rmSync(lost.note)
-  mkdirSync(folder.file('full'))
-  expectEnd(await typed(`backup ${join(folder.file('held.db'), 'x.tar')} --db ${db}`), 6, 'cannot back up to')
+  expectEnd(await typed(`backup ${join(folder.file('held.db'), 'x')} --db ${db}`), 6, 'cannot back up to')
 })
+
+test('a tar archive is neither made nor restored, and what to do instead is shown', async () => {
+  const db = await loaded('tar.db')
+  const archive = folder.file('old.tar')
+  expectRefusal(await typed(`backup ${archive} --db ${db}`), 2, 'a backup is a folder, and no tar archive')
+  const header = Buffer.alloc(1_024)
+  header.write('ustar', 257)
+  writeFileSync(archive, header)
+  const refused = await typed(`restore ${archive} --replace --db ${db}`)
+  expectEnd(refused, 5, 'mkdir DIR && tar -xf FILE -C DIR')
+  expect(refused.err).toContain('bands restore DIR')
+})
+
+function bytes(path: string): number {
+  return statSync(path).size
+}

@@ -29,7 +29,7 @@ const server = createServer((_, response) => {
 })
 
 /**
- * With a name that nobody has yet for `{new}`, the identity of a new key for `{key}`, the address of a server for
+ * With a new name for `{new}`, the identity of a new key for `{key}`, the address of a server for
  * `{server}`, a profile that is logged in for `{login}`, and a list for `{list}`.
  */
 async function filled(line: string): Promise<string> {
@@ -96,8 +96,8 @@ const LINES: Readonly<Record<string, string>> = {
   rebuild: 'rebuild',
   remove: 'remove SIM0001',
   rename: 'rename SIM0001 NEW',
-  backup: `backup ${folder.file('bands.tar')} --replace`,
-  restore: `restore ${folder.file('bands.tar')} --replace`,
+  backup: `backup ${folder.file('backups')}/{new}`,
+  restore: `restore ${folder.file('backup')} --replace`,
   unlock: 'unlock',
   serve: 'serve --port 0',
   'accounts create': 'accounts create {new} --tier plus',
@@ -159,7 +159,7 @@ test('the catalogue names each command once', () => {
 /** What a command takes away has to be there again. */
 async function prepared(name: string): Promise<void> {
   if (name === 'rename') await ask('remove NEW')
-  if (name === 'restore') await ask(LINES.backup!)
+  if (name === 'restore') await ask(`backup ${folder.file('backup')}`)
   if (name === 'remove' || name === 'rename') await ask('simulate 1 --bars 20 --load')
 }
 
@@ -271,7 +271,7 @@ describe('bands schema', () => {
   test('lists the names without one, also as data; has no rows, and the nearest name for a slip', async () => {
     expect((await ask('schema')).out).toMatch(/^tally +bands\.tally\/\d+$/m)
     const { schemas } = JSON.parse((await ask('schema --json')).out)
-    expect(schemas).toContainEqual({ name: 'backup', schema: 'bands.backup/1' })
+    expect(schemas).toContainEqual({ name: 'backup', schema: 'bands.backup/2' })
     expect(schemas).toContainEqual({ name: 'strategy', schema: null })
     expect(await ask('schema taly')).toMatchObject({ code: 2, err: expect.stringContaining('tally') })
     expect((await ask('schema tally --csv')).code).toBe(2)

@@ -126,7 +126,7 @@ describe('bands watch', () => {
   })
 
   test('lists are in a backup, in what doctor and verify look at, and completed', async () => {
-    const file = folder.file('all.tar')
+    const file = folder.file('all')
     expect((await json(`backup ${file}`)).files).toEqual(['data', 'trials', 'lists'])
     await ask('watch remove tech')
     expect((await ask(`restore ${file} --replace`)).code).toBe(0)

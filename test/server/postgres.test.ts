@@ -155,7 +155,7 @@ describePostgres('accounts in PostgreSQL', () => {
 
   it("stand in nobody's way who asks for files, and are told to be in no backup", async () => {
     const env = { BANDS_DB: ground.db, BANDS_ACCOUNTS: cluster.current.url('none') }
-    const { code, out, err } = await typed(`backup ${temporaryFolder()}/b.tar`, { env })
+    const { code, out, err } = await typed(`backup ${temporaryFolder()}/b`, { env })
     expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('backed up and checked: data') })
     expect(err).toContain('the accounts in PostgreSQL (BANDS_ACCOUNTS) are not in it; pg_dump copies them.')
     expect((await typed('verify', { env })).err).toContain('bands accounts usage --reconcile looks at them')

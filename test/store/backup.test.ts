@@ -3,11 +3,9 @@ import { createHash } from 'node:crypto'
 import {
   chmodSync,
   chownSync,
-  closeSync,
   copyFileSync,
   existsSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -19,19 +17,19 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { BadData, Busy, InvalidParameter, NotFound } from '../../src/errors.js'
+import { version } from '../../src/built.js'
+import { BadData, Busy, InvalidParameter, NotFound, remedy } from '../../src/errors.js'
 import { Local } from '../../src/local/local.js'
 import { type DatabaseChoice, filesOf } from '../../src/open/where.js'
 import { forceUnlock, openAccounts, openForPlan, openImporter, openLocal, verifyBeside } from '../../src/open.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
-import { backUp, backUpInto, type Files, withArchive } from '../../src/store/sqlite/backup.js'
+import { backUp, backUpInto, type Files, manifestOf } from '../../src/store/sqlite/backup.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { openSqliteTrials, openSqliteTrialsForReading } from '../../src/store/sqlite/lists.js'
 import { processTable } from '../../src/store/sqlite/processes.js'
 import { restore } from '../../src/store/sqlite/restore.js'
 import { verifyAccounts } from '../../src/store/sqlite/verify.js'
-import { writeEnd, writeMember } from '../../src/store/tar.js'
 import { chargeOf, iso, keyOf, NOON } from '../contracts/accounts.js'
 import { Database } from '../support/database.js'
 import { bundled, started } from '../support/processes.js'
@@ -40,47 +38,52 @@ import { loadedStore, temporaryFolder } from '../support/store.js'
 /** Three databases that were changed after they were backed up, and what was in them then. */
 async function changedSinceBackup() {
   const files = await world()
-  const file = join(temporaryFolder(), 'bands.tar')
+  const backup = newFolder()
   const before = await everything(files)
-  await backUp(files, file)
+  await backUp(files, backup)
   await changeAll(files)
-  return { files, file, before }
+  return { files, backup, before }
 }
 
 describe('a backup', () => {
-  it('is one file that only its owner can read, and restores data, accounts and trials as they were', async () => {
+  it('is a folder that only its owner can read, and restores data, accounts and trials as they were', async () => {
     const files = await world()
-    const file = join(temporaryFolder(), 'bands.tar')
+    const backup = newFolder()
     const before = await everything(files)
-    const manifest = await backUp(files, file)
+    const manifest = await backUp(files, backup)
     expect(manifest.files.map(({ kind }) => kind)).toEqual(['data', 'accounts', 'trials'])
-    expect(statSync(file).mode & 0o777).toBe(0o600)
-    expect(readdirSync(dirname(file))).toEqual(['bands.tar'])
+    const names = ['bands.accounts.db', 'bands.db', 'bands.trials.db', 'manifest.json']
+    expect(readdirSync(backup).sort()).toEqual(names)
+    expect(statSync(backup).mode & 0o777).toBe(0o700)
+    for (const name of names) expect(statSync(join(backup, name)).mode & 0o777, name).toBe(0o600)
+    expect(readdirSync(dirname(backup))).toEqual([basename(backup)])
     const other = filesIn(temporaryFolder())
-    const restored = await restore(file, other)
+    const restored = await restore(backup, other)
     expect(restored.files.map(({ replaced }) => replaced)).toEqual([false, false, false])
     expect(await everything(other)).toEqual(before)
     expect(statSync(other.accounts).mode & 0o777).toBe(0o600)
     expect(left(other)).toEqual([])
   })
 
-  it('is an archive that tar opens', async ({ skip }) => {
-    if (spawnSync('tar', ['--version']).status !== 0) return skip('there is no tar here')
-    const file = join(temporaryFolder(), 'bands.tar')
-    await backUp(await world(), file)
-    const listed = spawnSync('tar', ['-tf', file])
-    expect(listed.stderr.toString()).toBe('')
-    expect(listed.stdout.toString().trim().split('\n')).toEqual([
-      'bands.db',
-      'bands.accounts.db',
-      'bands.trials.db',
-      'manifest.json',
-    ])
+  it('has a manifest with schema numbers, sizes and SHA-256 of its files, the time and the version', async () => {
+    const files = await world()
+    const backup = newFolder()
+    const made = new Date('2026-11-01T00:00:00Z')
+    const manifest = await backUp(files, backup, made)
+    expect(JSON.parse(readFileSync(join(backup, 'manifest.json'), 'utf8'))).toEqual(manifest)
+    expect(manifestOf(backup)).toEqual(manifest)
+    expect(manifest).toMatchObject({ bands: version(), made: made.toISOString() })
+    for (const { kind, name, path, schema, bytes, sha256 } of manifest.files) {
+      const content = readFileSync(join(backup, name))
+      expect([bytes, sha256]).toEqual([content.length, createHash('sha256').update(content).digest('hex')])
+      expect(path).toBe(files[kind])
+      expect(rowsOf(join(backup, name), 'PRAGMA user_version')).toEqual([{ user_version: schema }])
+    }
   })
 
   it('has what was committed, which a copy of the file has not, and nothing of what is being written', async () => {
     const files = await world()
-    const file = join(temporaryFolder(), 'bands.tar')
+    const backup = newFolder()
     const writer = openSqliteAccounts(files.accounts)
     onTestFinished(() => writer.close())
     await writer.create('bob', 'pro', iso(NOON))
@@ -88,10 +91,10 @@ describe('a backup', () => {
     other.exec("BEGIN IMMEDIATE; UPDATE accounts SET tier = 'pro'")
     onTestFinished(() => void other.close())
     copyFileSync(files.accounts, copy)
-    await backUp(files, file)
+    await backUp(files, backup)
     other.exec('COMMIT')
     const restored = filesIn(temporaryFolder())
-    await restore(file, restored)
+    await restore(backup, restored)
     expect(tiersIn(restored.accounts)).toEqual({ alice: 'free', bob: 'pro' })
     // The copy is sound, and does not know of bob.
     expect(tiersIn(copy)).toEqual({ alice: 'free' })
@@ -101,14 +104,14 @@ describe('a backup', () => {
     const files = await world()
     const program = await bundled('test/store/charging-process.ts', temporaryFolder())
     const run = started(program, [files.data, 'charger', '1000000', String(NOON)])
-    const file = join(temporaryFolder(), 'bands.tar')
     for (let told = 0, i = 0; i < 3; i++) {
       while (run.lines().length === told) await sleep(10)
       const before = run.lines()
       told = before.length
-      await backUp(files, file, { replace: true })
+      const backup = newFolder()
+      await backUp(files, backup)
       const restored = filesIn(temporaryFolder())
-      await restore(file, restored)
+      await restore(backup, restored)
       const charged = new Set(ledgerIn(restored.accounts))
       expect(before.filter(request => !charged.has(request))).toEqual([])
       expect(verifyAccounts(restored.accounts).damages).toEqual([])
@@ -127,32 +130,47 @@ describe('a backup', () => {
     const refusal = backUpInto(files, folder, { keep: 1, now: new Date('2026-11-02T00:00:00Z') })
     await expect(refusal).rejects.toThrow(BadData)
     await expect(refusal).rejects.toThrow('it is damaged (SIM0001: what is said of it')
-    expect(readdirSync(folder)).toEqual(['bands-20261101T000000.000Z.tar'])
+    expect(readdirSync(folder)).toEqual(['bands-20261101T000000.000Z'])
   })
 
-  it('is not made where there is one of that name, or nothing to back up', async () => {
+  it.each<[string, (target: string) => void]>([
+    ['a file', target => writeFileSync(target, 'mine')],
+    [
+      'a folder',
+      target => {
+        mkdirSync(target)
+        writeFileSync(join(target, 'file'), 'mine')
+      },
+    ],
+  ])('replaces nothing: %s of that name stays, also one that appears meanwhile', async (_what, make) => {
     const files = await world()
-    const file = join(temporaryFolder(), 'bands.tar')
-    writeFileSync(file, 'mine')
-    await expect(backUp(files, file)).rejects.toThrow(InvalidParameter)
-    expect(readFileSync(file, 'utf8')).toBe('mine')
-    await backUp(files, file, { replace: true })
-    const meanwhile = join(temporaryFolder(), 'bands.tar')
+    const [there, meanwhile] = [newFolder(), newFolder()]
+    make(there)
+    await expect(backUp(files, there)).rejects.toThrow(InvalidParameter)
     const late = backUp(files, meanwhile)
-    writeFileSync(meanwhile, 'mine')
+    make(meanwhile)
     await expect(late).rejects.toThrow(InvalidParameter)
-    expect(readFileSync(meanwhile, 'utf8')).toBe('mine')
-    const nothing = backUp(filesIn(temporaryFolder()), join(temporaryFolder(), 'x.tar'))
-    await expect(nothing).rejects.toThrow(NotFound)
+    for (const target of [there, meanwhile]) {
+      expect(readdirSync(dirname(target))).toEqual([basename(target)])
+      expect(readFileSync(statSync(target).isFile() ? target : join(target, 'file'), 'utf8')).toBe('mine')
+    }
+  })
+
+  it('replaces no backup, and is not made of nothing', async () => {
+    const files = await world()
+    const backup = newFolder()
+    await backUp(files, backup)
+    await expect(backUp(files, backup)).rejects.toThrow('is there already, and a backup replaces nothing')
+    await expect(backUp(filesIn(temporaryFolder()), newFolder())).rejects.toThrow(NotFound)
   })
 })
 
 describe('a backup after a restore that was stopped', () => {
   it('is of what was restored, and is not made before that is all in its place', async () => {
-    const { files, file, before } = await changedSinceBackup()
-    const [first] = await stopped(files, file)
+    const { files, backup, before } = await changedSinceBackup()
+    const [first] = await stopped(files, backup)
     renameSync(first!.from, first!.to)
-    const next = join(temporaryFolder(), 'next.tar')
+    const next = newFolder()
     await expect(backUp(files, next)).rejects.toThrow('is not finished, and no backup was made')
     expect(readdirSync(dirname(next))).toEqual([])
     await forceUnlock({ db: files.data, env: {} })
@@ -168,38 +186,38 @@ describe('backups in a folder', () => {
     const [files, others] = [await world(), filesIn(temporaryFolder())]
     const folder = temporaryFolder()
     const at = (day: number) => new Date(Date.UTC(2026, 10, day))
-    await restore((await backUpInto(files, temporaryFolder())).file, others)
+    await restore((await backUpInto(files, temporaryFolder())).folder, others)
     await backUpInto(others, folder, { now: at(1) })
-    for (const name of ['bands-20200101T000000Z.tar', 'bands-old.tar', 'notes.txt'])
-      writeFileSync(join(folder, name), '')
+    const foreign = ['bands-20200101T000000Z', 'bands-20200102T000000Z.tar', 'bands-old', 'notes.txt']
+    for (const name of foreign) writeFileSync(join(folder, name), '')
+    const mine = await backUpInto(files, folder, { now: new Date('2020-01-03T00:00:00Z') })
+    writeFileSync(join(mine.folder, 'notes.txt'), '')
+    const half = join(folder, 'bands-20200104T000000.000Z')
+    mkdirSync(half)
+    copyFileSync(files.data, join(half, 'bands.db'))
     for (let day = 2; day <= 5; day++) {
       const { removed } = await backUpInto(files, folder, { keep: 2, now: at(day) })
-      expect(removed.map(path => basename(path))).toEqual(day < 4 ? [] : [`bands-2026110${day - 2}T000000.000Z.tar`])
+      expect(removed.map(path => basename(path))).toEqual(day < 4 ? [] : [`bands-2026110${day - 2}T000000.000Z`])
     }
-    expect(readdirSync(folder).sort()).toEqual([
-      'bands-20200101T000000Z.tar',
-      'bands-20261101T000000.000Z.tar',
-      'bands-20261104T000000.000Z.tar',
-      'bands-20261105T000000.000Z.tar',
-      'bands-old.tar',
-      'notes.txt',
-    ])
+    const kept = [mine.folder, half].map(path => basename(path))
+    for (const day of [1, 4, 5]) kept.push(`bands-2026110${day}T000000.000Z`)
+    expect(readdirSync(folder).sort()).toEqual([...foreign, ...kept].sort())
   })
 
   it('stay when they are of another database with the same accounts, and when they were made in the same second', async () => {
     const [files, others] = [await world(), filesIn(temporaryFolder())]
     const folder = temporaryFolder()
-    await restore((await backUpInto(files, temporaryFolder())).file, others)
+    await restore((await backUpInto(files, temporaryFolder())).folder, others)
     const at = (ms: number) => new Date(Date.UTC(2026, 10, 1, 0, 0, 0, ms))
     const first = await backUpInto({ ...others, accounts: files.accounts }, folder, { now: at(1) })
     const older = await backUpInto(files, folder, { now: at(2) })
     // As they were called before.
-    const named = join(folder, 'bands-20261031T000000Z.tar')
-    renameSync(older.file, named)
+    const named = join(folder, 'bands-20261031T000000Z')
+    renameSync(older.folder, named)
     const second = await backUpInto(files, folder, { now: at(3) })
     const third = await backUpInto(files, folder, { keep: 2, now: at(4) })
     expect(third.removed).toEqual([named])
-    expect(readdirSync(folder).sort()).toEqual([first, second, third].map(({ file }) => basename(file)))
+    expect(readdirSync(folder).sort()).toEqual([first, second, third].map(({ folder }) => basename(folder)))
   })
 
   it('have nothing beside them that a killed backup has left, whatever it was called', async () => {
@@ -207,20 +225,20 @@ describe('backups in a folder', () => {
     const folder = temporaryFolder()
     const dead = join(folder, `bands.backup.${2 ** 22 + 1}-${processTable()}-x.new`)
     mkdirSync(dead)
-    writeFileSync(join(dead, 'archive'), 'half of it')
+    writeFileSync(join(dead, 'bands.db'), 'half of it')
     await backUpInto(files, folder, { now: new Date('2026-11-01T00:00:00Z') })
-    expect(readdirSync(folder)).toEqual(['bands-20261101T000000.000Z.tar'])
+    expect(readdirSync(folder)).toEqual(['bands-20261101T000000.000Z'])
   })
 })
 
 describe('a restore', () => {
   it('puts nothing in the place of what there is, unless it may, and then all of it', async () => {
-    const { files, file, before } = await changedSinceBackup()
+    const { files, backup, before } = await changedSinceBackup()
     const changed = await everything(files)
     expect(changed).not.toEqual(before)
-    await expect(restore(file, files)).rejects.toThrow(InvalidParameter)
+    await expect(restore(backup, files)).rejects.toThrow(InvalidParameter)
     expect(await everything(files)).toEqual(changed)
-    const { files: restored } = await restore(file, files, { replace: true })
+    const { files: restored } = await restore(backup, files, { replace: true })
     expect(restored.every(({ replaced }) => replaced)).toBe(true)
     expect(await everything(files)).toEqual(before)
     expect(left(files)).toEqual([])
@@ -228,25 +246,25 @@ describe('a restore', () => {
 
   it('mends a database that is too damaged to be opened', async () => {
     const files = await world()
-    const file = join(temporaryFolder(), 'bands.tar')
+    const backup = newFolder()
     const before = await everything(files)
-    await backUp(files, file)
+    await backUp(files, backup)
     writeFileSync(files.data, 'no database at all')
     writeFileSync(files.accounts, readFileSync(files.accounts).fill(7, 0, 9_000))
     chmodSync(files.accounts, 0o600)
-    await restore(file, files, { replace: true })
+    await restore(backup, files, { replace: true })
     expect(await everything(files)).toEqual(before)
   })
 
   it('is free to be written, though an import on another machine wrote while it was backed up', async () => {
     const files = await world()
-    const file = join(temporaryFolder(), 'bands.tar')
+    const backup = newFolder()
     const store = openSqlite(files.data, { readonly: false })
     await store.lock({ pid: 4711, host: 'elsewhere', started: iso(NOON) })
-    await backUp(files, file)
+    await backUp(files, backup)
     await store.close()
     const other = filesIn(temporaryFolder())
-    await restore(file, other)
+    await restore(backup, other)
     expect(rowsOf(other.data, "SELECT 1 FROM writer UNION SELECT 1 FROM meta WHERE key = 'writer'")).toEqual([])
     const restored = openSqlite(other.data, { readonly: false })
     await restored.lock({ pid: process.pid, host: 'here', started: iso(NOON) })
@@ -255,111 +273,149 @@ describe('a restore', () => {
 
   it('leaves alone what is not in the backup, and says so', async () => {
     const files = await world()
-    const file = join(temporaryFolder(), 'bands.tar')
+    const backup = newFolder()
     const bare = { ...files, accounts: `${files.accounts}-none`, trials: `${files.trials}-none` }
-    await backUp(bare, file)
-    const { kept } = await restore(file, files, { replace: true })
+    await backUp(bare, backup)
+    const { kept } = await restore(backup, files, { replace: true })
     expect(kept).toEqual([files.accounts, files.trials])
     expect(tiersIn(files.accounts)).toEqual({ alice: 'free' })
   })
 
   it('waits for nobody: while a server has a file open, or an import writes, nothing is changed', async () => {
     const files = await world()
-    const file = join(temporaryFolder(), 'bands.tar')
-    await backUp(files, file)
+    const backup = newFolder()
+    await backUp(files, backup)
     const program = await bundled('test/store/opening-process.ts', temporaryFolder())
     for (const kind of ['data', 'accounts'] as const) {
       const run = started(program, [kind, files[kind]])
       while (run.lines().length === 0) await sleep(10)
       const before = readFileSync(files.accounts)
-      await expect(restore(file, files, { replace: true })).rejects.toThrow(Busy)
+      await expect(restore(backup, files, { replace: true })).rejects.toThrow(Busy)
       expect(readFileSync(files.accounts).equals(before)).toBe(true)
       run.child.kill()
       await run.ended
     }
     const store = openSqlite(files.data, { readonly: false })
     await store.lock({ pid: process.pid, host: 'here', started: iso(NOON) })
-    await expect(restore(file, files, { replace: true })).rejects.toThrow('is being written by another process')
+    await expect(restore(backup, files, { replace: true })).rejects.toThrow('is being written by another process')
     await store.close()
     expect(left(files)).toEqual([])
   })
 
-  it('takes no backup in which a byte was changed, or that is cut off', async () => {
-    const files = await world()
-    const file = join(temporaryFolder(), 'bands.tar')
-    await backUp(files, file)
-    const whole = readFileSync(file)
-    const other = filesIn(temporaryFolder())
-    for (let i = 0; i < 40; i++) {
-      const at = Math.floor((whole.length - 1024) * (i / 40)) + (i % 7)
-      const bad = Buffer.from(whole)
-      bad[at]! ^= 0x20
-      // What fills a block up means nothing.
-      if (whole[at] === 0 && isPadding(whole, at)) continue
-      writeFileSync(file, i % 2 === 0 ? bad : whole.subarray(0, at))
-      await expect(restore(file, other), `${at}`).rejects.toThrow(BadData)
-      expect(readdirSync(dirname(other.data)), `${at}`).toEqual([])
+  it('takes no backup with a changed, shortened, longer or missing file, and changes nothing', async () => {
+    const { files, backup } = await changedSinceBackup()
+    const changed = await everything(files)
+    const manifest = manifestOf(backup)
+    for (const { name } of manifest.files) {
+      const path = join(backup, name)
+      const whole = readFileSync(path)
+      const flipped = (at: number): Buffer => {
+        const bad = Buffer.from(whole)
+        bad[at]! ^= 0x20
+        return bad
+      }
+      const places = Array.from({ length: 12 }, (_, i) => Math.floor((whole.length * i) / 12) + (i % 7))
+      const bad = [...places.map(flipped), whole.subarray(0, -1), Buffer.alloc(0), Buffer.concat([whole, whole])]
+      for (const [i, content] of bad.entries()) {
+        writeFileSync(path, content)
+        await expect(restore(backup, files, { replace: true }), `${name} ${i}`).rejects.toThrow(
+          `its ${name} is not what was put into it`,
+        )
+      }
+      rmSync(path)
+      await expect(restore(backup, files, { replace: true })).rejects.toThrow(`its ${name} is missing`)
+      mkdirSync(path)
+      await expect(restore(backup, files, { replace: true })).rejects.toThrow(BadData)
+      rmSync(path, { recursive: true })
+      writeFileSync(path, whole)
     }
-    writeFileSync(file, 'not a tar at all')
-    await expect(restore(file, other)).rejects.toThrow('this is no backup of bands, or not a whole one')
+    expect(await everything(files)).toEqual(changed)
+    expect(left(files)).toEqual([])
+    await restore(backup, files, { replace: true })
   })
 
-  it.each([
-    ['negative', '-0000001000'],
-    ['negative, in binary', Buffer.from(`${'ff'.repeat(11)}00`, 'hex')],
-    ['beyond the archive', '00000100000'],
-    ['beyond what counts, in binary', Buffer.from(`80${'7f'.repeat(11)}`, 'hex')],
-    ['no number', '12 months   '],
-    ['empty', Buffer.alloc(12)],
-  ])('takes no archive with a size that is %s, and ends', async (_what, size) => {
-    const files = await world()
-    const folder = temporaryFolder()
-    const { file } = await backUpInto(files, folder, { now: new Date('2026-11-01T00:00:00Z') })
-    const bad = readFileSync(file)
-    const header = bad.subarray(0, 512)
-    Buffer.from(size as string, 'latin1').copy(header, 124)
-    header.fill(' ', 148, 156)
-    const sum = header.reduce((all, byte) => all + byte, 0)
-    header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
-    writeFileSync(file, bad)
-    const other = filesIn(temporaryFolder())
-    await expect(restore(file, other)).rejects.toThrow('this is no backup of bands, or not a whole one')
-    const { removed } = await backUpInto(files, folder, { keep: 1, now: new Date('2026-11-02T00:00:00Z') })
-    expect(removed).toEqual([])
+  it('takes no backup of a sound hash whose database is damaged', async () => {
+    const { files, backup } = await changedSinceBackup()
+    const changed = await everything(files)
+    const path = join(backup, 'bands.db')
+    const db = new Database(path)
+    db.exec("UPDATE tickers SET last_date = '2031-01-01' WHERE ticker = 'SIM0001'")
+    db.close()
+    const manifest = manifestOf(backup)
+    const content = readFileSync(path)
+    const sha256 = createHash('sha256').update(content).digest('hex')
+    const [data, ...others] = manifest.files
+    writeManifest(backup, { ...manifest, files: [{ ...data, bytes: content.length, sha256 }, ...others] })
+    await expect(restore(backup, files, { replace: true })).rejects.toThrow('its bands.db is damaged')
+    expect(await everything(files)).toEqual(changed)
+    expect(left(files)).toEqual([])
   })
 
-  it('takes no archive whose list of files is not one of a backup', async () => {
+  it('takes no folder whose manifest is missing, is not one of a backup, or is too large', async () => {
     const files = await world()
-    const file = join(temporaryFolder(), 'bands.tar')
-    const sound = await backUp(files, file)
+    const backup = newFolder()
+    const sound = await backUp(files, backup)
     const [first, ...others] = sound.files
-    const strange: Record<string, unknown>[] = [
+    const strange: unknown[] = [
       { ...sound, schema: 'bands.backup-file/9' },
+      { ...sound, schema: undefined },
       { ...sound, made: 'yesterday' },
       { ...sound, files: [] },
       { ...sound, files: [...sound.files, first] },
       { ...sound, more: true },
+      { ...sound, bands: 'x'.repeat(2 ** 20) },
       ...[{ kind: 'settings' }, { name: '../bands.db' }, { bytes: -1 }, { sha256: '' }, { schema: 1.5 }, { x: 1 }].map(
         change => ({ ...sound, files: [{ ...first, ...change }, ...others] }),
       ),
     ]
     for (const manifest of strange) {
-      const bad = join(temporaryFolder(), 'bad.tar')
-      const text = Buffer.from(JSON.stringify(manifest))
-      const archive = openSync(bad, 'wx')
-      writeMember(archive, 'manifest.json', new Date(0), text.length, [text])
-      writeEnd(archive)
-      closeSync(archive)
-      expect(() => withArchive(bad, ({ manifest }) => manifest), text.toString()).toThrow(
+      writeManifest(backup, manifest)
+      expect(() => manifestOf(backup), JSON.stringify(manifest).slice(0, 200)).toThrow(
         'this is no backup of bands, or not a whole one',
       )
     }
+    rmSync(join(backup, 'manifest.json'))
+    expect(() => manifestOf(backup)).toThrow('this is no backup of bands, or not a whole one')
+    mkdirSync(join(backup, 'manifest.json'))
+    expect(() => manifestOf(backup)).toThrow(BadData)
+  })
+
+  it('of a folder of backups names the newest', async () => {
+    const files = await world()
+    const folder = temporaryFolder()
+    for (const day of [1, 2]) await backUpInto(files, folder, { now: new Date(Date.UTC(2026, 10, day)) })
+    expect(() => manifestOf(folder)).toThrow(
+      expect.objectContaining({
+        message: `${folder}: this folder holds 2 backups; restore one of them`,
+        remedy: remedy('restore', [join(folder, 'bands-20261102T000000.000Z')]),
+      }),
+    )
+  })
+
+  it('refuses a tar archive of an older version with the line that unpacks it, and restores what that unpacks', async ({
+    skip,
+  }) => {
+    if (spawnSync('tar', ['--version']).status !== 0) return skip('there is no tar here')
+    const { files, backup, before } = await changedSinceBackup()
+    // The first version with backups gave the manifest this name.
+    writeManifest(backup, { ...manifestOf(backup), schema: 'bands.backup/1' })
+    const archive = join(temporaryFolder(), 'bands.tar')
+    spawnSync('tar', ['-cf', archive, '--format=ustar', '-C', backup, ...readdirSync(backup)])
+    const refusal = await restore(archive, files, { replace: true }).catch((error: BadData) => error)
+    const { message } = refusal as BadData
+    expect(message).toContain('it is a tar archive, as older versions made them')
+    const [, line] = /unpack it \((.*)\), then restore/.exec(message)!
+    const folder = newFolder()
+    const typed = line!.replace('FILE', archive).replaceAll('DIR', folder)
+    expect(spawnSync('sh', ['-c', typed]).status).toBe(0)
+    await restore(folder, files, { replace: true })
+    expect(await everything(files)).toEqual(before)
   })
 
   it('that was stopped before its last note has changed nothing', async () => {
-    const { files, file } = await changedSinceBackup()
+    const { files, backup } = await changedSinceBackup()
     const changed = await everything(files)
-    await stopped(files, file)
+    await stopped(files, backup)
     rmSync(`${files.data}.restore`)
     await (await openAccounts({ db: files.data, env: {} })).close()
     await (await openLocal({ db: files.data, env: {} })).local.close()
@@ -380,8 +436,8 @@ describe('a restore', () => {
       openAccounts,
     ]
     for (const write of writers) {
-      const { files, file, before } = await changedSinceBackup()
-      await stopped(files, file)
+      const { files, backup, before } = await changedSinceBackup()
+      await stopped(files, backup)
       const said: string[] = []
       const choice = { db: files.data, env: {}, notice: (sentence: string) => said.push(sentence) }
       const bytes = readdirSync(dirname(files.data)).sort()
@@ -405,10 +461,10 @@ describe('a restore', () => {
     ['a file that is not what was restored', note => first(note, { sha256: '0'.repeat(64) })],
     ['nothing', () => ({})],
   ])('moves nothing by a note that names %s', async (_what, change) => {
-    const { files, file } = await changedSinceBackup()
+    const { files, backup } = await changedSinceBackup()
     const folder = dirname(files.data)
     writeFileSync(join(folder, 'victim'), 'mine')
-    await stopped(files, file)
+    await stopped(files, backup)
     const path = `${files.data}.restore`
     const note = JSON.parse(readFileSync(path, 'utf8')) as Note
     writeFileSync(path, JSON.stringify(change(note, folder)))
@@ -420,8 +476,8 @@ describe('a restore', () => {
 
   it('moves nothing by a note of another user', async ({ skip }) => {
     if (process.getuid?.() !== 0) return skip('only root gives a file to another user')
-    const { files, file } = await changedSinceBackup()
-    await stopped(files, file)
+    const { files, backup } = await changedSinceBackup()
+    await stopped(files, backup)
     chownSync(`${files.data}.restore`, 65_534, 65_534)
     const before = contentsOf(dirname(files.data))
     await expect(forceUnlock({ db: files.data, env: {} })).rejects.toThrow('it belongs to another user')
@@ -429,8 +485,8 @@ describe('a restore', () => {
   })
 
   it('that was stopped keeps its files from whoever tidies up, and without one of them it is not finished', async () => {
-    const { files, file } = await changedSinceBackup()
-    const moves = await stopped(files, file)
+    const { files, backup } = await changedSinceBackup()
+    const moves = await stopped(files, backup)
     await openSqlite(files.data, { readonly: false }).close()
     expect(moves.filter(({ from }) => !existsSync(from))).toEqual([])
     rmSync(moves[0]!.from)
@@ -442,39 +498,39 @@ describe('a restore', () => {
   })
 
   it('that was stopped between two names goes on with the next', async () => {
-    const { files, file, before } = await changedSinceBackup()
-    const [first] = await stopped(files, file)
+    const { files, backup, before } = await changedSinceBackup()
+    const [first] = await stopped(files, backup)
     renameSync(first!.from, first!.to)
     await forceUnlock({ db: files.data, env: {} })
     expect(await everything(files)).toEqual(before)
   })
 
   it('that was stopped is finished by the next, which may then fail', async () => {
-    const { files, file, before } = await changedSinceBackup()
-    await stopped(files, file)
-    const bad = readFileSync(file)
-    bad[bad.indexOf('bands.accounts.db') + 5_000]! ^= 0x20
-    writeFileSync(`${file}-bad`, bad)
-    await expect(restore(`${file}-bad`, files, { replace: true })).rejects.toThrow(BadData)
+    const { files, backup, before } = await changedSinceBackup()
+    await stopped(files, backup)
+    const bad = readFileSync(join(backup, 'bands.accounts.db'))
+    bad[5_000]! ^= 0x20
+    writeFileSync(join(backup, 'bands.accounts.db'), bad)
+    await expect(restore(backup, files, { replace: true })).rejects.toThrow(BadData)
     expect(await everything(files)).toEqual(before)
     expect(left(files)).toEqual([])
   })
 
   it('that was stopped and has lost a file is mended by the same again, and by nothing that has less', async () => {
     const files = await world()
-    const [file, less] = [join(temporaryFolder(), 'bands.tar'), join(temporaryFolder(), 'less.tar')]
+    const [backup, less] = [newFolder(), newFolder()]
     const before = await everything(files)
-    await backUp(files, file)
+    await backUp(files, backup)
     await backUp({ ...files, accounts: `${files.accounts}-none` }, less)
     await changeAll(files)
-    const moves = await stopped(files, file)
+    const moves = await stopped(files, backup)
     rmSync(moves[1]!.from)
-    await expect(restore(file, files)).rejects.toThrow('cannot be finished')
+    await expect(restore(backup, files)).rejects.toThrow('cannot be finished')
     await expect(restore(less, files, { replace: true })).rejects.toThrow('cannot be finished')
     const held = openSqlite(files.data, { readonly: true })
-    await expect(restore(file, files, { replace: true })).rejects.toThrow(Busy)
+    await expect(restore(backup, files, { replace: true })).rejects.toThrow(Busy)
     await held.close()
-    await restore(file, files, { replace: true })
+    await restore(backup, files, { replace: true })
     expect(await everything(files)).toEqual(before)
     await openSqlite(files.data, { readonly: false }).close()
     expect(existsSync(`${files.data}.restore`)).toBe(false)
@@ -491,9 +547,9 @@ describe('a restore', () => {
 })
 
 /** A restore that was killed after its notes: what is to come lies beside what there is. */
-async function stopped(files: Files, file: string): Promise<{ from: string; to: string }[]> {
+async function stopped(files: Files, backup: string): Promise<{ from: string; to: string }[]> {
   const prepared = filesIn(temporaryFolder())
-  await restore(file, prepared)
+  await restore(backup, prepared)
   const moves = (['data', 'accounts', 'trials'] as const).map(kind => {
     const [to, from] = [files[kind], `${files[kind]}.${2 ** 22 + 1}-${processTable()}-x.new`]
     copyFileSync(prepared[kind], from)
@@ -612,7 +668,11 @@ function left({ data }: Files): string[] {
   return readdirSync(dirname(data)).filter(name => /\.(new|restore)/.test(name))
 }
 
-/** Whether a byte lies between the end of a file and that of its last block. */
-function isPadding(archive: Buffer, at: number): boolean {
-  return archive.subarray(at, Math.ceil((at + 1) / 512) * 512).every(byte => byte === 0)
+/** A path in a folder of its own, where nothing is yet. */
+function newFolder(): string {
+  return join(temporaryFolder(), 'backup')
+}
+
+function writeManifest(backup: string, manifest: unknown): void {
+  writeFileSync(join(backup, 'manifest.json'), JSON.stringify(manifest))
 }

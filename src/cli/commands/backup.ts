@@ -12,62 +12,65 @@ import type { Command } from '../command.js'
 import { oneRow } from '../output.js'
 import { ACCOUNTS_FILE, hasAccountsElsewhere } from './accounts.js'
 
-const REPLACE = ['--replace', 'put it in the place of what there is'] as const
-
-const KEEP = { keep: open(integerOf(1, 10_000), 'in a folder: how many backups of this database stay; the oldest go') }
+const KEEP = { keep: open(integerOf(1, 10_000), 'among the backups of this database: keep the newest N') }
 
 const backup: Command = {
-  arguments: [['<FILE>', 'the backup to make; or a folder, in which it is named by database and time']],
-  options: [...optionsOf(KEEP), REPLACE, ...optionsOf(ACCOUNTS_FILE)],
-  examples: ['bands backup bands.tar', 'bands backup /backups/ --keep 7'],
+  arguments: [
+    ['<FOLDER>', 'the new folder; an existing one, or one with a slash, gets a backup named by database and time'],
+  ],
+  options: [...optionsOf(KEEP), ...optionsOf(ACCOUNTS_FILE)],
+  examples: ['bands backup before-the-update', 'bands backup /backups/ --keep 7'],
   notes: [
-    'Data, accounts, the ledger of trials and the watch lists as they stand at one moment, also while a server or an import writes them. The copies are compared row by row and read again before the backup has its name; of a damaged database none is made. It is a tar archive that only its owner can read: it holds the accounts.',
-    'A copy by cp is none: what was committed last lies in a file beside the database, and is lost without a word.',
+    'Copies data, accounts, the trial log and the watch lists as of one moment, also while a server or an import writes them. Each copy is compared row by row and verified before the backup gets its name; a damaged database is not backed up. Only you can read the folder, because the accounts are in it. It holds SQLite files and manifest.json with their hashes.',
+    'A copy by cp is not a backup: the last commits are in a file next to the database, and are lost without a warning.',
   ],
   async run(context, given) {
     context.refuseRemote()
-    const target = fileValue('file', given.argument(0)!)
+    const target = fileValue('folder', given.argument(0)!)
     const { keep } = given.read(KEEP)
     const files = restoredFilesOf({ ...context.choice, ...given.read(ACCOUNTS_FILE) })
-    const isFolder = target.endsWith('/') || (existsSync(target) && statSync(target).isDirectory())
-    if (keep !== undefined && !isFolder) {
-      const words = sentence`${parameter('keep')} counts the backups in a folder, and ${target} is none; end it with a slash to make one.`
+    const path = resolve(target)
+    const { backUp, backUpInto, isBackup } = await import('../../store/sqlite/backup.js')
+    const isParent = !isBackup(path) && (target.endsWith('/') || (existsSync(path) && statSync(path).isDirectory()))
+    if (keep !== undefined && !isParent) {
+      const words = sentence`${parameter('keep')} is for a folder of backups, and ${target} is not one; end it with a slash to make one.`
       throw wrong('keep', words)
     }
-    const { backUp, backUpInto } = await import('../../store/sqlite/backup.js')
+    if (!isParent && target.endsWith('.tar'))
+      throw wrong('folder', 'a backup is a folder, and no tar archive; choose a name without .tar.', { value: target })
     const now = context.world.now()
-    const path = resolve(target)
-    const made = isFolder
+    const made = isParent
       ? await backUpInto(files, path, { keep: keep ?? null, now })
-      : { file: path, manifest: await backUp(files, path, { replace: given.flag('replace'), now }), removed: [] }
-    const { manifest, removed } = made
-    const bytes = statSync(made.file).size
-    const row = {
-      schema: 'bands.backup/1',
-      file: made.file,
-      made: manifest.made,
-      bytes,
-      files: manifest.files.map(({ kind }) => kind),
-      removed,
-    }
-    const what = `${manifest.files.map(({ kind }) => kind).join(', ')} in ${made.file} (${megabytes(bytes)})`
+      : { folder: path, manifest: await backUp(files, path, now), removed: [] }
+    const { folder, manifest, removed } = made
+    const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
+    const kinds = manifest.files.map(({ kind }) => kind)
+    const row = { schema: 'bands.backup/2', folder, made: manifest.made, bytes, files: kinds, removed }
     const gone = removed.length === 0 ? [] : [`removed ${count(removed.length, 'older backup')}`]
-    await context.show(oneRow(row, [`backed up and checked: ${what}`, ...gone]))
+    const line = `backed up and checked: ${kinds.join(', ')} in ${folder} (${megabytes(bytes)})`
+    await context.show(oneRow(row, [line, ...gone]))
     if (hasAccountsElsewhere(context, given))
       await context.remark('the accounts in PostgreSQL (BANDS_ACCOUNTS) are not in it; pg_dump copies them.')
   },
 }
 
+const REPLACE = ['--replace', 'replace the existing files'] as const
+
 const restore: Command = {
-  arguments: [['<FILE>', 'a file that bands backup has made']],
+  arguments: [['<FOLDER>', 'a folder that bands backup has made']],
   options: [REPLACE, ...optionsOf(ACCOUNTS_FILE)],
-  examples: ['bands restore bands.tar', 'bands restore bands.tar --replace', 'bands restore bands.tar --db other.db'],
+  examples: [
+    'bands restore before-the-update',
+    'bands restore before-the-update --replace',
+    'bands restore before-the-update --db other.db',
+  ],
   notes: [
-    'All of the files in it, or none: each is written beside the one that it replaces and checked, then all change places. Stop a server and wait for an import before: while one has a file open, nothing is restored.',
+    'Restores all of its files, or none: each is copied and checked next to the file that it replaces, then all are renamed. Stop servers and imports first: while one has a file open, nothing is restored.',
+    'Older versions made tar archives: mkdir DIR && tar -xf FILE -C DIR unpacks one, and DIR can be restored.',
   ],
   async run(context, given) {
     context.refuseRemote()
-    const from = resolve(fileValue('file', given.argument(0)!))
+    const from = resolve(fileValue('folder', given.argument(0)!))
     const files = filesOf({ ...context.choice, ...given.read(ACCOUNTS_FILE) })
     const { restore } = await import('../../store/sqlite/restore.js')
     const restored = await restore(from, files, {
@@ -76,8 +79,8 @@ const restore: Command = {
     })
     const { made, bands } = restored.manifest
     const row = {
-      schema: 'bands.restore/1',
-      file: from,
+      schema: 'bands.restore/2',
+      folder: from,
       made,
       bands,
       restored: restored.files.map(({ path }) => path),

@@ -1,38 +1,40 @@
-import { createHash } from 'node:crypto'
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
 import { version } from '../../built.js'
-import {
-  BadData,
-  BandsError,
-  InvalidParameter,
-  NotFound,
-  parameter,
-  remedy,
-  StorageError,
-  sentence,
-} from '../../errors.js'
-import { chunksOf, type Member, membersOf, notWhole, writeEnd, writeMember } from '../tar.js'
+import { BadData, BandsError, InvalidParameter, NotFound, remedy, StorageError } from '../../errors.js'
 import { ACCOUNTS } from './accounts.js'
 import { connect, openForReading, whyNot } from './connection.js'
-import { partialName, putInPlace, removeLeftovers, restoreNote, writtenInPlace } from './files.js'
+import { partialName, removeLeftovers, restoreNote, sha256Of, writtenInPlace } from './files.js'
 import { LISTS, TRIALS } from './lists.js'
 import { type Connection, type DatabaseKind, differenceOf, schemaOf, synced, withFile } from './migrations.js'
 import { DATA } from './schema.js'
 import { damagesOf } from './verify.js'
 
 /**
- * A backup is one file: a tar archive of the data, the accounts, the ledger of trials and the lists, each as it stood at one moment,
- * whatever is written meanwhile, and of a list of them with their hashes.
- *  1. begin to read all of them: what is committed from now on is not in it
- *  2. copy each, compare the copy row by row, and look whether it is what was written
- *  3. put the copies into an archive and read that again
- *  4. give it its name
- * What fails on the way leaves nothing behind; a run that was killed, what the next takes away.
+ * A backup is a folder: copies of the data, the accounts, the trial log and the watch lists, all as of one moment, and a
+ * manifest with their hashes.
+ *  1. begin to read all of them: later commits are not copied
+ *  2. copy each into a folder with a temporary name, compare the copy row by row, and verify it
+ *  3. write the manifest
+ *  4. rename the folder
+ * A failed backup leaves nothing. The next backup removes the temporary folder of a killed one.
  */
 
-/** Where a user's databases are, or are to be. */
+/** The paths of a user's databases, whether or not the files exist. */
 export type Files = Readonly<Record<FileKind, string>>
 export type FileKind = z.infer<typeof KIND>
 
@@ -50,9 +52,9 @@ export const SHA256 = z.string().regex(/^[0-9a-f]{64}$/)
 const BACKED_UP = z
   .strictObject({
     kind: KIND,
-    /** In the archive. */
+    /** In the folder of the backup. */
     name: z.string(),
-    /** Where it was. */
+    /** The file that was copied. */
     path: z.string().min(1),
     schema: z.int().min(1),
     bytes: z.int().min(1),
@@ -60,10 +62,10 @@ const BACKED_UP = z
   })
   .refine(({ kind, name }) => name === nameOf(kind))
 
-/** What an archive says of itself. */
 const MANIFEST_SHAPE = z.strictObject({
-  schema: z.literal('bands.backup-file/1'),
-  /** The version that made it. */
+  /** Older versions wrote tar archives with the same manifest; the first of them called it by the second name. */
+  schema: z.enum(['bands.backup-file/1', 'bands.backup/1']),
+  /** The version that made the backup. */
   bands: z.string(),
   made: z.iso.datetime(),
   files: z
@@ -76,55 +78,66 @@ export type Manifest = z.infer<typeof MANIFEST_SHAPE>
 export type BackedUp = z.infer<typeof BACKED_UP>
 
 const MANIFEST = 'manifest.json'
-/** A larger one is none. */
-const MOST_MANIFEST = 2 ** 20
+/** More bytes than any manifest has. */
+const MAX_MANIFEST = 2 ** 20
 
 /**
- * Backs up what there is of some files. Throws NotFound where there is nothing, InvalidParameter where there is a file of
- * that name already and it may not be replaced, BadData for a damaged database, StorageError.
+ * Copies the existing files into a new folder. Throws NotFound where there is no file, InvalidParameter where the name is
+ * taken, BadData for a damaged database, StorageError.
  */
-export async function backUp(
-  files: Files,
-  target: string,
-  { replace = false, now = new Date() } = {},
-): Promise<Manifest> {
+export async function backUp(files: Files, target: string, now = new Date()): Promise<Manifest> {
   const kinds = kindsIn(files)
-  if (existsSync(target) && !replace) throw thereAlready(target)
-  // Whatever the backup is called, so that the next finds what a killed one has left.
-  const place = join(dirname(target), `${stemOf(files)}.backup`)
-  const room = partialName(place)
+  if (existsSync(target)) throw nameTaken(target)
+  const temporary = temporaryIn(files, dirname(target))
+  const partial = partialName(temporary)
   try {
-    removeLeftovers(place)
-    mkdirSync(room, { recursive: true, mode: 0o700 })
-    const archive = join(room, 'archive')
-    const manifest = { schema: 'bands.backup-file/1' as const, bands: version(), made: now.toISOString() }
-    const copies = await snapshots(files, kinds, room)
-    const whole = archived(copies, archive, manifest)
-    checkArchive(archive)
-    const check = writtenInPlace(target, statSync(archive))
-    if (replace) renameSync(archive, target)
-    else if (!putInPlace(archive, target)) throw thereAlready(target)
+    removeLeftovers(temporary)
+    mkdirSync(partial, { recursive: true, mode: 0o700 })
+    const manifest: Manifest = {
+      schema: 'bands.backup-file/1',
+      bands: version(),
+      made: now.toISOString(),
+      files: await copies(files, kinds, partial),
+    }
+    writeFileSync(join(partial, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { flag: 'wx', mode: 0o600 })
+    synced(join(partial, MANIFEST))
+    synced(partial)
+    const check = writtenInPlace(target, statSync(partial))
+    nameFolder(partial, target)
     synced(dirname(target))
     check()
-    return whole
+    return manifest
   } catch (cause) {
     if (cause instanceof BandsError) throw cause
     throw new StorageError(`cannot back up to ${target}: ${whyNot(target, cause)}; nothing was changed`, { cause })
   } finally {
-    cleared(room)
+    removeFolder(partial)
   }
 }
 
-function thereAlready(target: string): InvalidParameter {
-  const words = sentence`there is a file ${target} already; choose another name, or ${parameter('replace')} it.`
-  return new InvalidParameter(words, { param: 'file', value: target })
+function nameTaken(target: string): InvalidParameter {
+  const words = `${target} is there already, and a backup replaces nothing; choose another name.`
+  return new InvalidParameter(words, { param: 'folder', value: target })
 }
 
-function cleared(room: string): void {
+/** The name that temporary folders begin with: the same for every backup, so that the next one finds them. */
+function temporaryIn(files: Files, folder: string): string {
+  return join(folder, `${stemOf(files)}.backup`)
+}
+
+function nameFolder(partial: string, target: string): void {
   try {
-    rmSync(room, { recursive: true, force: true })
+    renameSync(partial, target)
+  } catch (cause) {
+    throw existsSync(target) ? nameTaken(target) : cause
+  }
+}
+
+function removeFolder(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true })
   } catch {
-    // It only takes room, and the next backup takes it away.
+    // It only takes space, and the next backup removes it.
   }
 }
 
@@ -135,24 +148,19 @@ function kindsIn(files: Files): FileKind[] {
   throw new NotFound(message, [], { remedy: remedy('import', ['FILE'], { db: files.data }) })
 }
 
-/** A database as it stood, in a file of its own. */
-interface Copy extends Pick<BackedUp, 'kind' | 'path' | 'schema'> {
-  file: string
-}
-
-async function snapshots(files: Files, kinds: readonly FileKind[], room: string): Promise<Copy[]> {
+async function copies(files: Files, kinds: readonly FileKind[], folder: string): Promise<BackedUp[]> {
   const open: { kind: FileKind; db: Connection }[] = []
   try {
     for (const kind of kinds) open.push({ kind, db: openForReading(files[kind], KINDS[kind]) })
     for (const { db } of open) {
       db.exec('BEGIN')
-      // What is read first says which moment it is.
+      // The first read sets the moment.
       schemaOf(db)
     }
     checkNoRestore(files)
-    const copies: Copy[] = []
-    for (const { kind, db } of open) copies.push(await copyOf(db, kind, files[kind], join(room, nameOf(kind))))
-    return copies
+    const backedUp: BackedUp[] = []
+    for (const { kind, db } of open) backedUp.push(await copied(db, kind, files[kind], folder))
+    return backedUp
   } finally {
     for (const { db } of open) db.close()
   }
@@ -164,7 +172,7 @@ function checkNoRestore(files: Files): void {
   if (path !== undefined) throw new StorageError(`a restore of ${path} is not finished, and no backup was made`)
 }
 
-/** In the archive. */
+/** In the folder of the backup. */
 function nameOf(kind: FileKind): string {
   return kind === 'data' ? 'bands.db' : `bands.${kind}.db`
 }
@@ -172,157 +180,157 @@ function nameOf(kind: FileKind): string {
 /** Pages that are copied at once. */
 const STEP = 5_000
 
-async function copyOf(db: Connection, kind: FileKind, path: string, file: string): Promise<Copy> {
-  // Made here and not by SQLite, so that nobody else can read it at any time.
-  closeSync(openSync(file, 'wx', 0o600))
-  await db.backup(file, { progress: () => STEP })
-  const difference = differenceOf(db, file, connect)
+async function copied(db: Connection, kind: FileKind, path: string, folder: string): Promise<BackedUp> {
+  const name = nameOf(kind)
+  const copy = join(folder, name)
+  // SQLite would make the file readable for others.
+  closeSync(openSync(copy, 'wx', 0o600))
+  await db.backup(copy, { progress: () => STEP })
+  const difference = differenceOf(db, copy, connect)
   if (difference !== null) throw new Error(`the copy is not the same: ${difference}`)
-  const [damage, ...more] = damagesOf(kind, file)
+  const [damage, ...more] = damagesOf(kind, copy)
   if (damage !== undefined) {
     const others = more.length === 0 ? '' : `, and ${more.length} more`
     const words = `it is damaged (${damage.ticker === '' ? '' : `${damage.ticker}: `}${damage.what}${others}), and no backup was made`
     throw new BadData({ file: path }, words, { remedy: remedy('verify') })
   }
-  return { kind, file, path, schema: schemaOf(db) }
+  // The checks have opened the copy, and SQLite leaves these.
+  for (const ending of SQLITE_ENDINGS) rmSync(copy + ending, { force: true })
+  synced(copy)
+  return { kind, name, path, schema: schemaOf(db), bytes: statSync(copy).size, sha256: sha256Of(copy) }
 }
 
-function archived(copies: readonly Copy[], archive: string, about: Omit<Manifest, 'files'>): Manifest {
-  const made = new Date(about.made)
-  const write = (into: number): Manifest => {
-    const files = copies.map(({ kind, file, path, schema }): BackedUp => {
-      const { size: bytes } = statSync(file)
-      const hash = createHash('sha256')
-      withFile(file, 'r', from => writeMember(into, nameOf(kind), made, bytes, hashed(chunksOf(from, 0, bytes), hash)))
-      return { kind, name: nameOf(kind), path, schema, bytes, sha256: hash.digest('hex') }
-    })
-    const manifest: Manifest = { ...about, files }
-    // Last, so that an archive which ends too early has none.
-    const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)
-    writeMember(into, MANIFEST, made, text.length, [text])
-    writeEnd(into)
-    return manifest
-  }
-  return withFile(archive, 'wx', write, 0o600)
+/** Of the files that SQLite adds while a database in WAL mode is open. */
+const SQLITE_ENDINGS = ['-wal', '-shm']
+
+/** Whether a folder looks like a backup: a half-made one has no manifest. */
+export function isBackup(folder: string): boolean {
+  return existsSync(join(folder, MANIFEST))
 }
 
-function* hashed(chunks: Iterable<Buffer>, hash: ReturnType<typeof createHash>): Generator<Buffer> {
-  for (const chunk of chunks) {
-    hash.update(chunk)
-    yield chunk
-  }
-}
-
-/** What is on the disk is there after a power cut, and what was written. */
-function checkArchive(archive: string): void {
-  synced(archive)
-  withArchive(archive, ({ manifest, read }) => {
-    for (const file of manifest.files) for (const _ of read(file));
-  })
-}
-
-/** An archive that is open. */
-export interface OpenArchive {
-  manifest: Manifest
-  /** The bytes of one of its files. Throws BadData at their end where they are not those that were put in. */
-  read(file: BackedUp): Generator<Buffer>
-}
-
-/** Lends an archive to some work. Throws NotFound, BadData, StorageError where it cannot be read. */
-export function withArchive<T>(path: string, work: (archive: OpenArchive) => T): T {
-  if (!existsSync(path)) throw new NotFound(`there is no file ${path}.`, [], { missing: { kind: 'file', name: path } })
-  const archive = openSync(path, 'r')
+/**
+ * Reads and checks the manifest of a backup. Throws NotFound, BadData for anything that is not a backup, StorageError
+ * where it cannot be read.
+ */
+export function manifestOf(folder: string): Manifest {
   try {
-    const members = membersOf(archive, path)
-    const manifest = manifestIn(archive, members, path)
-    return work({ manifest, read: file => checkedChunks(archive, memberOf(members, file, path), file, path) })
+    if (!existsSync(folder))
+      throw new NotFound(`there is no folder ${folder}.`, [], { missing: { kind: 'file', name: folder } })
+    const stats = statSync(folder)
+    if (!stats.isDirectory()) throw notAFolder(folder, stats)
+    if (!isBackup(folder)) throw noManifest(folder)
+    const { size } = fileIn(folder, MANIFEST)
+    const text = size > MAX_MANIFEST ? '' : readFileSync(join(folder, MANIFEST), 'utf8')
+    const manifest = parsed(text, MANIFEST_SHAPE)
+    if (manifest === null) throw noBackup(folder)
+    return manifest
   } catch (cause) {
     if (cause instanceof BandsError) throw cause
-    throw new StorageError(`cannot read ${path}: ${whyNot(path, cause)}`, { cause })
-  } finally {
-    closeSync(archive)
+    throw new StorageError(`cannot read ${folder}: ${whyNot(folder, cause)}`, { cause })
   }
 }
 
-function manifestIn(archive: number, members: readonly Member[], path: string): Manifest {
-  const member = members.find(({ name }) => name === MANIFEST)
-  if (member === undefined || member.bytes > MOST_MANIFEST) throw notWhole(path)
-  const manifest = parsed(Buffer.concat([...chunksOf(archive, member.from, member.bytes)]), MANIFEST_SHAPE)
-  if (manifest === null) throw notWhole(path)
-  return manifest
+function noBackup(path: string): BadData {
+  return new BadData({ file: path }, 'this is no backup of bands, or not a whole one')
+}
+
+function notAFolder(path: string, stats: Stats): BadData {
+  if (!stats.isFile() || !isTar(path)) return noBackup(path)
+  const line = 'mkdir DIR && tar -xf FILE -C DIR'
+  const words = `it is a tar archive, as older versions made them; unpack it (${line}), then restore DIR`
+  return new BadData({ file: path }, words, { remedy: remedy('restore', ['DIR']) })
+}
+
+/** POSIX archives have this word at byte 257. */
+function isTar(path: string): boolean {
+  const word = Buffer.alloc(5)
+  withFile(path, 'r', file => readSync(file, word, 0, word.length, 257))
+  return word.toString('latin1') === 'ustar'
+}
+
+function noManifest(folder: string): BadData {
+  const backups = readdirSync(folder).filter(name => isBackup(join(folder, name)))
+  const last = backups.sort().at(-1)
+  if (last === undefined) return noBackup(folder)
+  const words = `this folder holds ${backups.length === 1 ? 'a backup' : `${backups.length} backups`}; restore one of them`
+  return new BadData({ file: folder }, words, { remedy: remedy('restore', [join(folder, last)]) })
+}
+
+/** Throws BadData for a file that is missing or is something else. */
+function fileIn(folder: string, name: string): Stats {
+  const stats = statSync(join(folder, name), { throwIfNoEntry: false })
+  if (stats === undefined) throw new BadData({ file: folder }, `its ${name} is missing; take another backup`)
+  if (!stats.isFile()) throw changed(folder, name)
+  return stats
+}
+
+function changed(folder: string, name: string): BadData {
+  return new BadData({ file: folder }, `its ${name} is not what was put into it; take another backup`)
+}
+
+/** Copies a file out of a backup into a new one. Throws BadData where it is not the file of the manifest. */
+export function copyOut(folder: string, { name, bytes, sha256 }: BackedUp, target: string, mode: number): void {
+  if (fileIn(folder, name).size !== bytes) throw changed(folder, name)
+  const write = (into: number): string => sha256Of(join(folder, name), chunk => writeFileSync(into, chunk))
+  if (withFile(target, 'wx', write, mode) !== sha256) throw changed(folder, name)
 }
 
 /** JSON of some shape; null for anything else. */
-export function parsed<T>(text: Buffer, shape: z.ZodType<T>): T | null {
+export function parsed<T>(text: string, shape: z.ZodType<T>): T | null {
   try {
-    return shape.parse(JSON.parse(text.toString()))
+    return shape.parse(JSON.parse(text))
   } catch {
     return null
   }
 }
 
-function memberOf(members: readonly Member[], { name, bytes }: BackedUp, path: string): Member {
-  const member = members.find(found => found.name === name)
-  if (member?.bytes !== bytes) throw changedBytes(path, name)
-  return member
-}
-
-function* checkedChunks(archive: number, { from, bytes }: Member, file: BackedUp, path: string): Generator<Buffer> {
-  const hash = createHash('sha256')
-  yield* hashed(chunksOf(archive, from, bytes), hash)
-  if (hash.digest('hex') !== file.sha256) throw changedBytes(path, file.name)
-}
-
-function changedBytes(path: string, name: string): BadData {
-  return new BadData({ file: path }, `its ${name} is not what was put into it; take another backup`)
-}
-
-/** A backup among others in a folder, made now; where a number is given, only so many of the same database stay. */
+/** Makes a backup named by database and time. With `keep` the oldest of more than that number are removed. */
 export async function backUpInto(
   files: Files,
-  folder: string,
+  parent: string,
   { keep = null, now = new Date() }: { keep?: number | null; now?: Date } = {},
-): Promise<{ file: string; manifest: Manifest; removed: string[] }> {
+): Promise<{ folder: string; manifest: Manifest; removed: string[] }> {
   // To the millisecond: two may be made in one second.
   const time = now.toISOString().replace(/[-:]/g, '')
-  const file = join(folder, `${stemOf(files)}-${time}.tar`)
-  const manifest = await backUp(files, file, { now })
-  // Only now: the one that was made may be the only good one.
-  return { file, manifest, removed: keep === null ? [] : removeOlder(files, folder, keep) }
+  const folder = join(parent, `${stemOf(files)}-${time}`)
+  const manifest = await backUp(files, folder, now)
+  // Only now: the new backup may be the only good one.
+  return { folder, manifest, removed: keep === null ? [] : removeOlder(files, parent, keep) }
 }
 
 function stemOf({ data }: Files): string {
   return basename(data).replace(/\.db$/, '')
 }
 
-/**
- * Removes the oldest backups of a database in a folder, but for so many. What only looks like one by its name, or is one
- * of another database, stays. Returns those that went.
- */
-function removeOlder(files: Files, folder: string, keep: number): string[] {
-  const shape = /-\d{8}T\d{6}(?:\.\d{3})?Z\.tar$/
+/** Returns the removed backups. Backups of other databases, and folders with other files in them, stay. */
+function removeOlder(files: Files, parent: string, keep: number): string[] {
+  const shape = /-\d{8}T\d{6}(?:\.\d{3})?Z$/
   const stem = stemOf(files)
-  const named = readdirSync(folder).filter(name => shape.test(name) && name.replace(shape, '') === stem)
-  const own = named.filter(name => isOf(files, join(folder, name))).sort()
-  const old = own.slice(0, Math.max(0, own.length - keep))
-  const paths = old.map(name => join(folder, name))
+  const named = readdirSync(parent).filter(name => shape.test(name) && name.replace(shape, '') === stem)
+  const own = named.filter(name => isOf(files, join(parent, name))).sort()
+  const old = own.slice(0, Math.max(0, own.length - keep)).map(name => join(parent, name))
   try {
-    for (const path of paths) rmSync(path)
+    for (const folder of old) {
+      // A removal that is killed must not leave half a backup under its name.
+      const partial = partialName(temporaryIn(files, parent))
+      renameSync(folder, partial)
+      rmSync(partial, { recursive: true })
+    }
   } catch (cause) {
-    throw new StorageError(`the backup is made, and an older one cannot be removed: ${whyNot(folder, cause)}`, {
-      cause,
-    })
+    const words = `the backup is made, and an older one cannot be removed: ${whyNot(parent, cause)}`
+    throw new StorageError(words, { cause })
   }
-  return paths
+  return old
 }
 
-/** Two databases may share the accounts: those tell only where a backup has no data. */
-function isOf(files: Files, path: string): boolean {
+/** Whether it is a backup of this data file, and nothing else. Databases may share accounts: without data those decide. */
+function isOf(files: Files, folder: string): boolean {
   try {
-    return withArchive(path, ({ manifest: { files: all } }) => {
-      const data = all.filter(({ kind }) => kind === 'data')
-      return (data.length > 0 ? data : all).some(({ kind, path: from }) => from === files[kind])
-    })
+    const { files: all } = manifestOf(folder)
+    const own = [MANIFEST, ...all.flatMap(({ name }) => ['', ...SQLITE_ENDINGS].map(ending => name + ending))]
+    if (!readdirSync(folder).every(name => own.includes(name))) return false
+    const data = all.filter(({ kind }) => kind === 'data')
+    return (data.length > 0 ? data : all).some(({ kind, path }) => path === files[kind])
   } catch {
     return false
   }

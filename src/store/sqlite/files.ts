@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto'
 import {
   existsSync,
   linkSync,
   readdirSync,
   readFileSync,
   readlinkSync,
+  readSync,
   renameSync,
   rmSync,
   type Stats,
@@ -11,6 +13,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { FileLost } from '../../errors.js'
+import { withFile } from './migrations.js'
 import { isAlive, processTable } from './processes.js'
 
 /** Files and their names: which file lies under a name, how one gets its name, and what killed processes left beside it. */
@@ -125,4 +128,22 @@ export function putInPlace(file: string, path: string): boolean {
     renameSync(file, path)
   }
   return true
+}
+
+/** Bytes that are read at once. */
+const CHUNK = 2 ** 20
+
+/** Of the bytes of a file. @param each takes them on the way */
+export function sha256Of(path: string, each: (chunk: Buffer) => void = () => {}): string {
+  const hash = createHash('sha256')
+  const buffer = Buffer.allocUnsafe(CHUNK)
+  withFile(path, 'r', file => {
+    for (;;) {
+      const chunk = buffer.subarray(0, readSync(file, buffer, 0, CHUNK, null))
+      if (chunk.length === 0) return
+      hash.update(chunk)
+      each(chunk)
+    }
+  })
+  return hash.digest('hex')
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   existsSync,
   lstatSync,
@@ -24,28 +23,27 @@ import {
   sentence,
   type Words,
 } from '../../errors.js'
-import { chunksOf } from '../tar.js'
 import {
   type BackedUp,
+  copyOut,
   type FileKind,
   type Files,
   KIND,
   KINDS,
   type Manifest,
-  type OpenArchive,
+  manifestOf,
   parsed,
   SHA256,
-  withArchive,
 } from './backup.js'
 import { checkpoint, connect, type Notice, openAlone, whyNot } from './connection.js'
-import { isPartialName, partialName, removeLeftovers, restoreNote, writtenInPlace } from './files.js'
-import { type Connection, removeDatabase, synced, withFile } from './migrations.js'
+import { isPartialName, partialName, removeLeftovers, restoreNote, sha256Of, writtenInPlace } from './files.js'
+import { type Connection, removeDatabase, synced } from './migrations.js'
 import { lockOf } from './place.js'
 import { damagesOf } from './verify.js'
 
 /**
- * A backup takes the place of what there is: all of its files, or none.
- *  1. each file is written beside the one whose place it takes, and looked at
+ * A backup replaces the user's databases: all of its files, or none.
+ *  1. each file is copied next to the one that it replaces; the copy's hash is compared, and it is verified
  *  2. the files that go are taken, so that nobody reads or writes them
  *  3. beside each a note is left that says what goes where; the one beside the data is written last, and counts for all
  *  4. the files get their names, and the notes go
@@ -70,36 +68,35 @@ export async function restore(
   files: Files,
   { replace = false, notice }: { replace?: boolean; notice?: Notice | undefined } = {},
 ): Promise<Restored> {
-  return withArchive(from, archive => {
-    const { manifest } = archive
+  const manifest = manifestOf(from)
+  const moves: Move[] = []
+  let there: string[] = []
+  let counts = false
+  try {
     const finished = finishBefore(manifest, files, replace)
     if (finished !== null) notice?.(finished)
-    const there = manifest.files.map(({ kind }) => files[kind]).filter(path => existsSync(path))
+    there = manifest.files.map(({ kind }) => files[kind]).filter(path => existsSync(path))
     if (there.length > 0 && !replace) {
       const words = sentence`${there.join(', ')}: there already; ${parameter('replace')} puts the backup in its place.`
       throw new InvalidParameter(words, { param: 'replace' })
     }
-    const moves: Move[] = []
-    let counts = false
-    try {
-      for (const file of manifest.files) moves.push(prepared(archive, file, files[file.kind], from))
-      replaceAll(moves, files.data, () => {
-        counts = true
-      })
-    } catch (cause) {
-      if (counts) throw cause instanceof FileLost ? cause : unfinished(from, files, cause)
-      for (const move of moves) removeDatabase(move.from)
-      if (cause instanceof BandsError) throw cause
-      throw new StorageError(`cannot restore ${from}: ${whyNot(files.data, cause)}; nothing was changed`, { cause })
-    }
-    const restored = manifest.files.map(({ kind }) => ({
-      kind,
-      path: files[kind],
-      replaced: there.includes(files[kind]),
-    }))
-    const others = Object.values(files).filter(path => !restored.some(file => file.path === path))
-    return { manifest, files: restored, kept: others.filter(path => existsSync(path)) }
-  })
+    for (const file of manifest.files) moves.push(prepared(from, file, files[file.kind]))
+    replaceAll(moves, files.data, () => {
+      counts = true
+    })
+  } catch (cause) {
+    if (counts) throw cause instanceof FileLost ? cause : unfinished(from, files, cause)
+    for (const move of moves) removeDatabase(move.from)
+    if (cause instanceof BandsError) throw cause
+    throw new StorageError(`cannot restore ${from}: ${whyNot(files.data, cause)}; nothing was changed`, { cause })
+  }
+  const restored = manifest.files.map(({ kind }) => ({
+    kind,
+    path: files[kind],
+    replaced: there.includes(files[kind]),
+  }))
+  const others = Object.values(files).filter(path => !restored.some(file => file.path === path))
+  return { manifest, files: restored, kept: others.filter(path => existsSync(path)) }
 }
 
 /** Finishes what was stopped before; where that is not possible, a restore of the same files may take its place. */
@@ -151,7 +148,7 @@ function noteAt(path: string): Note {
   if (!about.isFile() || about.size > MOST_NOTE) throw strangeNote(path, 'it is not what a restore writes')
   const user = process.getuid?.()
   if (user !== undefined && about.uid !== user) throw strangeNote(path, 'it belongs to another user')
-  const note = parsed(readFileSync(path), NOTE)
+  const note = parsed(readFileSync(path, 'utf8'), NOTE)
   if (note === null) throw strangeNote(path, 'it is not what a restore writes')
   return note
 }
@@ -179,8 +176,8 @@ function placeOf(target: string): string {
   return existsSync(target) ? realpathSync(target) : target
 }
 
-/** A file of a backup beside the one whose place it is to take, checked. */
-function prepared(archive: OpenArchive, file: BackedUp, target: string, backup: string): Move {
+/** Copies a file of a backup next to the one that it replaces, and checks the copy. */
+function prepared(backup: string, file: BackedUp, target: string): Move {
   const { kind, schema, name } = file
   const known = KINDS[kind].migrations.length
   if (schema > known) {
@@ -192,14 +189,11 @@ function prepared(archive: OpenArchive, file: BackedUp, target: string, backup: 
   removeLeftovers(to)
   const from = partialName(to)
   try {
-    const write = (into: number): void => {
-      for (const chunk of archive.read(file)) writeFileSync(into, chunk)
-    }
-    withFile(from, 'wx', write, KINDS[kind].mode)
+    copyOut(backup, file, from, KINDS[kind].mode)
     const [damage] = damagesOf(kind, from)
     if (damage !== undefined) throw new BadData({ file: backup }, `its ${name} is damaged: ${damage.what}`)
     if (kind === 'data') freeWritingPlace(from)
-    // To be looked at, it was opened.
+    // The checks have opened the copy, and SQLite leaves these.
     for (const ending of ['-wal', '-shm']) rmSync(from + ending, { force: true })
     synced(from)
     return { kind, note: restoreNote(target), from, to, sha256: sha256Of(from) }
@@ -218,14 +212,6 @@ function freeWritingPlace(path: string): void {
   } finally {
     db.close()
   }
-}
-
-function sha256Of(path: string): string {
-  const hash = createHash('sha256')
-  withFile(path, 'r', file => {
-    for (const chunk of chunksOf(file, 0, statSync(path).size)) hash.update(chunk)
-  })
-  return hash.digest('hex')
 }
 
 /** @param committed is told when it counts */

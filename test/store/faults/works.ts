@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { BandsError } from '../../../src/errors.js'
 import { readFile } from '../../../src/feeds/read.js'
@@ -7,7 +7,7 @@ import { Importer } from '../../../src/load/import.js'
 import { part } from '../../../src/model/series.js'
 import { type SimulatedTicker, simulatedTickers } from '../../../src/simulate/simulate.js'
 import { openSqliteAccounts } from '../../../src/store/sqlite/accounts.js'
-import { backUp, type Files, withArchive } from '../../../src/store/sqlite/backup.js'
+import { backUp, backUpInto, type Files, manifestOf } from '../../../src/store/sqlite/backup.js'
 import { openSqlite } from '../../../src/store/sqlite/data.js'
 import { inspect } from '../../../src/store/sqlite/inspect.js'
 import { openSqliteTrials, openSqliteTrialsForReading } from '../../../src/store/sqlite/lists.js'
@@ -94,17 +94,20 @@ export const WORKS: readonly Work[] = [
   { name: 'trials', run: folder => note(folder, 2) },
   {
     name: 'backup',
-    run: folder => backUp(filesIn(folder), join(folder, 'bands.tar'), { replace: true }).then(() => undefined),
+    // The second takes the first away.
+    run: async folder => {
+      for (let i = 0; i < 2; i++) await backUpInto(filesIn(folder), join(folder, 'backups'), { keep: 1 })
+    },
   },
   {
     name: 'restore',
     async prepare(folder) {
-      await backUp(filesIn(folder), join(folder, 'bands.tar'))
+      await backUp(filesIn(folder), join(folder, 'backup'))
       await importing(folder, importer => importer.remove('SIM0002'))
       await charging(folder, accounts => accounts.setTier('alice', 'pro'))
       await note(folder, 2)
     },
-    run: folder => restore(join(folder, 'bands.tar'), filesIn(folder), { replace: true }).then(() => undefined),
+    run: folder => restore(join(folder, 'backup'), filesIn(folder), { replace: true }).then(() => undefined),
   },
 ]
 
@@ -206,17 +209,25 @@ export async function look(folder: string): Promise<Look> {
   const trials = openSqliteTrialsForReading(files.trials)
   found.push(await trials.of('cell'))
   await trials.close()
-  if (existsSync(join(folder, 'bands.tar'))) found.push('backup', wholeBackup(join(folder, 'bands.tar')))
-  const left = readdirSync(folder).filter(name => /\.(new|partial|restore)(-\w+)?$/.test(name))
+  const names = existsSync(join(folder, 'backups')) ? readdirSync(join(folder, 'backups')).sort() : []
+  const backups = names.filter(name => !name.endsWith('.new'))
+  for (const [i, name] of backups.entries()) {
+    const kinds = wholeBackup(join(folder, 'backups', name))
+    if (i === backups.length - 1) found.push('backup', kinds)
+  }
+  const unfinished = [...readdirSync(folder), ...names].filter(name => /\.(new|partial|restore)(-\w+)?$/.test(name))
+  // Only the newest is to stay.
+  const left = [...unfinished, ...backups.slice(0, -1)]
   const state = createHash('sha256').update(JSON.stringify(found)).digest('hex').slice(0, 16)
   return { state, wrong, unsettled, left }
 }
 
-/** Whether each of its files is what was put in. */
-function wholeBackup(path: string): number {
-  return withArchive(path, ({ manifest, read }) => {
-    for (const file of manifest.files) for (const _ of read(file));
-    return manifest.files.length
+/** What is in a backup, each file of which is what was put in: throws otherwise. */
+function wholeBackup(folder: string): string[] {
+  return manifestOf(folder).files.map(({ kind, name, sha256 }) => {
+    const content = readFileSync(join(folder, name))
+    if (createHash('sha256').update(content).digest('hex') !== sha256) throw new Error(`${name} is not what was put in`)
+    return kind
   })
 }
 
