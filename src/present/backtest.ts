@@ -125,7 +125,7 @@ function tone(value: number | null): Pick<Tile, 'tone'> {
   return { tone: value === null ? 'faint' : signTone(value) }
 }
 
-/** Equity and drawdown, a line each; then the trades, the signals and what luck would have done. */
+/** Equity and drawdown, a line each; then the trades, the signals and what chance would have done. */
 function equitySection(found: Backtest): Section {
   const { equity, statistics } = found
   const values = equity.map(point => point.equity)
@@ -144,9 +144,9 @@ function equitySection(found: Backtest): Section {
         ]
   return section({ id: 'chance', title: 'In short', untitled: true, ...besideTests(found) }, [
     { on: 'terminal', trend },
-    { notes: [tradesSentence(found), signalsSentence(found), ...luckSentences(found)] },
+    { notes: [tradesSentence(found), signalsSentence(found), ...chanceSentences(found)] },
     pageNote(
-      'Random entry: how often the signals of all trades, moved to other dates together and traded by the same rules, had a mean as many of its own Newey-West errors above that of all such moves, or more. The more strategies were tried, the better the best of them looks by luck alone: the deflated Sharpe ratio is the probability that the true one is above what the best of so many would reach by luck (Bailey and López de Prado 2014).',
+      'Random entry: how often the signals of all trades, moved to other dates together and traded by the same rules, had a mean as many of its own Newey-West errors above that of all such moves, or more. The more strategies were tried, the better the best of them looks by chance alone: the deflated Sharpe ratio is the probability that the true one is above what the best of so many would reach by chance (Bailey and López de Prado 2014).',
     ),
   ])
 }
@@ -176,7 +176,7 @@ function signalsSentence({ signals: { total, closed, open, pending, skipped, ext
 }
 
 /** What random entry did, and what the number of looks leaves. */
-function luckSentences({ random_entry: random, trials, seed, draws }: Backtest): string[] {
+function chanceSentences({ random_entry: random, trials, seed, draws }: Backtest): string[] {
   const range = draws === null ? '' : ` (5-95% of draws ${probability(draws.p.p05)} to ${probability(draws.p.p95)})`
   const entry =
     random.p === null

@@ -21,7 +21,7 @@ export const TERMS: Readonly<Record<string, string>> = {
   MAE: 'Greatest loss on the way; of several the mean',
   MFE: 'Greatest gain on the way; of several the mean',
   n: 'How many it is of',
-  p: 'How often luck alone does as much: the smaller, the less it looks like luck',
+  p: 'How often chance alone does as much: the smaller, the less it looks like chance',
   'P&L': 'Money, net',
   p10: 'A tenth of the returns lies below',
   p25: 'A quarter of the returns lies below',
@@ -43,7 +43,7 @@ export const TERMS: Readonly<Record<string, string>> = {
 export const GLOSSARY: Readonly<Record<string, readonly [word: RegExp, meaning: string]>> = {
   p: [
     /\bp(?= [.<]\d)|, p\b/,
-    'How often luck alone does as much: the smaller, the less it looks like luck. It is not the probability that there is nothing to it.',
+    'How often chance alone does as much: the smaller, the less it looks like chance. It is not the probability that there is nothing to it.',
   ],
   q: [/\bq\b/, 'p corrected for how many combinations were tried.'],
   n: [/\bn(?= \d|: )/, 'How many it is of.'],
@@ -54,7 +54,7 @@ export const GLOSSARY: Readonly<Record<string, readonly [word: RegExp, meaning: 
   ],
   corrected: [
     /\bcorrected for\b/,
-    'p times what so many looks make of it: the more one looks, the more luck there is to be found.',
+    'p corrected for the number of combinations tried: the more are tried, the more look good by chance.',
   ],
   '95% interval': [/95% interval|\(95% /, 'It holds the true value in 95 of 100 such studies.'],
   'any bar, any day': [
@@ -72,7 +72,7 @@ export const GLOSSARY: Readonly<Record<string, readonly [word: RegExp, meaning: 
   'random entry': [/\b[Rr]andom entry\b/, 'The same trades, all moved to other dates together.'],
   'deflated Sharpe ratio': [
     /[Dd]eflated Sharpe/,
-    'The probability that the Sharpe ratio is above what the best of so many tried would reach by luck.',
+    'The probability that the Sharpe ratio is above what the best of so many tried would reach by chance.',
   ],
   Sharpe: [/\bSharpe\b/, 'Mean return above the risk-free rate, divided by how much returns vary; a year.'],
   drawdown: [/\b[Dd]rawdown/, 'How far the equity lay below its highest value so far.'],
@@ -83,7 +83,7 @@ export const GLOSSARY: Readonly<Record<string, readonly [word: RegExp, meaning: 
   RSI: [/\bRSI\b|\brsi_zone\b/, 'Relative strength index: from 0, falling on every bar, to 100, rising on every bar.'],
   SPA: [
     /\bSPA\b/,
-    'Hansen’s test of superior predictive ability: whether the best of all combinations is better than the best of so many by luck.',
+    'Hansen’s test of superior predictive ability: whether the best of all combinations is better than the best of so many by chance.',
   ],
   'reality check': [/\b[Rr]eality check\b/, 'White’s test of the same.'],
   'CSCV, overfitting': [

@@ -114,7 +114,7 @@ function tilesOf({ tried, found, best, adjust }: Sweep): Tile[] {
     {
       label: adjust === 'none' ? 'p below 0.05' : 'q below 0.05',
       value: whole(found),
-      note: `of ${whole(tried.tested)} tested; uncorrected, luck alone gives about ${whole(Math.round(tried.tested * 0.05))}`,
+      note: `of ${whole(tried.tested)} tested; uncorrected, chance alone gives about ${whole(Math.round(tried.tested * 0.05))}`,
     },
     { label: 'SPA, consistent', value: probability(best.spa?.consistent), note: 'p of the best of all' },
     {

@@ -243,8 +243,7 @@ function notesOf({ groups, warnings, events, log }: Tally): string[] {
     groups.length > 1 &&
       few > 0 &&
       `${count(few, 'group')} of ${groups.length} must be read with care (few or overlapping windows): --json says which.`,
-    events > 0 &&
-      'Looking at many windows and groups finds luck too: of twenty, one lies outside its 95% interval by chance.',
+    events > 0 && 'Many windows and groups give findings by chance: of twenty, one lies outside its 95% interval.',
   ])
 }
 

@@ -139,7 +139,7 @@ function severalLooks(windows: readonly StudyWindow[]): string | null {
   const looks = windows.filter(({ tests }) => tests[0]?.p !== null).length
   if (looks < 2) return null
   const chance = Math.round(100 * (1 - 0.95 ** looks))
-  return `${looks} windows were looked at: were they independent, at least one p below .05 would come by luck ${chance} % of the time.`
+  return `${looks} windows were looked at: were they independent, at least one p below .05 would come by chance ${chance} % of the time.`
 }
 
 function delisted(subjects: readonly Subject[], horizons: readonly number[], asOf: number | null): string | null {

@@ -156,7 +156,7 @@ function warningsOf(found: readonly Found[], query: SweepQuery, tried: Sweep['tr
   return [
     ['nothing', tried.tested === 0 && 'No cell has enough events to be tested.'],
     ['left_out', grey > 0 && `${whole(grey)} of ${looks} cells have too few events for a p.`],
-    ['flattering', isPlain && `p is not corrected for ${looks} looks: one in twenty is below .05 by luck.`],
+    ['flattering', isPlain && `p is not corrected for ${looks} looks: one in twenty is below .05 by chance.`],
     [
       'left_out',
       lost > 0 && `${whole(lost)} windows of events have not elapsed, or have no final price, and are left out.`,

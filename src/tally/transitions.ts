@@ -131,7 +131,7 @@ function figuresOf(
 
 function notesOf(tickers: readonly string[], isSplit: boolean): string[] {
   const split = [
-    `A transition counts in the context of its day, a stay in that of the day it began. The tests are chi-square tests, and each row and band is one of its own: of twenty, one finds something by luck. They treat consecutive periods as independent, and find too much. ${CHECKED}`,
+    `A transition counts in the context of its day, a stay in that of the day it began. The tests are chi-square tests, and each row and band is one of its own: of twenty, one finds something by chance. They treat consecutive periods as independent, and find too much. ${CHECKED}`,
     ...(tickers.length > 1 ? ['They take stays as independent; tickers that move together make p too small.'] : []),
   ]
   return [
