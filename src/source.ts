@@ -322,7 +322,7 @@ export interface Trial {
   hash: string
   /** The same for people: `rsi_zone = oversold, 20d, 505 tickers, 2013-02-08 to 2018-02-07`. */
   spec: string
-  /** Two-sided p of a cell; null where it has none. */
+  /** Two-sided p; null where it has none. */
   p: number | null
   /** Which test p is of, by the name that it has in a study; null where none is known. */
   test: string | null

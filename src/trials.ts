@@ -83,7 +83,7 @@ export interface LogStanding {
   /** Questions of the log with the same timeframe and overlapping dates. This one is among them. */
   questions: number
   windows: number
-  /** How many windows luck alone gives a p below .05. */
+  /** How many windows have a p below .05 by chance alone. */
   expected: number
 }
 
@@ -169,6 +169,11 @@ function sharesData(a: TrialQuestion, b: TrialQuestion | null): boolean {
   if (a.timeframe !== b.timeframe || a.first === null || a.last === null || b.first === null || b.last === null)
     return false
   return a.first <= b.last && b.first <= a.last
+}
+
+/** Whether a trial is a strategy, and not the tests of a split or a walk-forward, which belong to the question of one. */
+export function isStrategy({ hash, asked }: Trial): boolean {
+  return asked === undefined || asked.question === hash
 }
 
 /** How many questions some trials belong to. An older version kept the question in words only. */

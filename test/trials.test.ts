@@ -74,7 +74,7 @@ function tried(n: number, question: number, p: number | null, more: Partial<Tria
 describe('the standing of a result in the log', () => {
   const own = [tried(1, 1, 0.004), tried(2, 1, 0.3)]
 
-  it('counts questions and windows, what luck gives of them, and corrects every p by Benjamini and Hochberg', () => {
+  it('counts questions and windows, what chance gives of them, and corrects every p by Benjamini and Hochberg', () => {
     const others = Array.from({ length: 18 }, (_, i) => tried(3 + i, 2 + Math.floor(i / 2), 0.5))
     const { log, q } = standingAmong(own, [...own, ...others], 'ledger')
     expect(log).toEqual({ family: 'ledger', questions: 10, windows: 20, expected: 1 })

@@ -11,7 +11,7 @@ import { contextReach } from '../study/words.js'
 import { checkFamily } from '../trials.js'
 import { benchmarkOf, buyAndHold, heldAlone, heldInPart, type Judged } from './comparison.js'
 import { CELL_DRAWS, type Drawn, drawsOf, pointsOf, simulate } from './draws.js'
-import { deflated, lookOf } from './looks.js'
+import { deflated, lookOf, testsLook } from './looks.js'
 import { portfolioCalendar, type Simulation } from './portfolio.js'
 import { entryTest, longestOf, randomEntry } from './random-entry.js'
 import type { Backtest, Benchmark, Trade } from './result.js'
@@ -30,8 +30,8 @@ import {
   yearsOf,
 } from './statistics.js'
 import { type Lived, loaded, type Member, type Ready, worthOf } from './trade.js'
-import { monteCarlo, validate } from './validation.js'
-import { type EntryRank, runVerdict } from './verdict.js'
+import { monteCarlo, validate, withVerdict } from './validation.js'
+import { type EntryRank, verdictOn } from './verdict.js'
 import { barsAYearIn, checkShares, signalsFound, warningsOf } from './warnings.js'
 import { costsInWords, exitsInWords, FILLS_IN_WORDS, placesInWords, rankInWords } from './words.js'
 
@@ -67,13 +67,25 @@ export async function backtest(
   const rivalLooks = rivals.map(rival => lookOf(simulate(rival, undefined, undefined, { draws: CELL_DRAWS })))
   const last = [{ days }, ...rivalLooks].reduce((most, look) => Math.max(most, look.days.at(-1) ?? most), -1)
   const calendar = portfolioCalendar([own, ...rivals].flatMap(({ members }) => members))
-  const validation = validate(own, rivals, { calendar, last }, run)
+  const validated = validate(own, rivals, { calendar, last }, run)
   const sample = sampleOf(statistics.sharpe, returnsOf(curve), barsAYear)
-  const looks = [lookOf(simulation), ...rivalLooks]
+  const looks = [{ ...lookOf(simulation), p: random_entry.p }, ...rivalLooks]
   const { interest, ...signals } = signalsFound(simulation)
   const ofDraws = drawsOf(simulation.draws)
   const draws = ofDraws && { ...ofDraws, p: pointsOf(Float64Array.from(ranks, rank => rank?.p ?? Number.NaN)) }
   const told = toldTrades(strategy, trades)
+  const judged = await deflated(looks, sample, trials, {
+    ...{ family, tests: testsLook(validated, run) },
+    vocabularies: await vocabulariesOf(source),
+  })
+  const evidence = validated?.evidence ?? {
+    ...{ trades: told, random_entry, ranks: ofDraws === null ? [] : ranks, isChoiceOpen: false },
+    ...{ total: statistics.total_return, held: benchmarks[0]!.statistics.total_return },
+    isRuined: simulation.equity.some(value => value <= 0),
+    returns: [...(simulation.draws?.returns ?? [])],
+  }
+  const verdict = verdictOn(evidence, judged)
+  const validation = withVerdict(validated, verdict)
   const found = { ...signals, draws, statistics, benchmarks, random_entry, interest, monte_carlo, validation }
   return {
     ...headOf(strategy, days, await source.asOfDay()),
@@ -81,16 +93,13 @@ export async function backtest(
     ...found,
     trade_statistics,
     trades: told,
-    verdict: runVerdict({ trades: told, random_entry }, ofDraws === null ? [] : ranks),
+    verdict,
     skipped: toldSkipped(simulation),
     equity: equityPoints(simulation, curve),
     months: monthlyReturns(simulation),
     years: yearsOf({ days, ...curve }),
     drawdowns: deepestFalls(simulation),
-    trials: await deflated(looks, sample, trials, {
-      ...{ family, p: random_entry.p },
-      vocabularies: await vocabulariesOf(source),
-    }),
+    trials: judged,
     assumptions: assumptionsOf(own, barsAYear, run, random_entry, part),
     warnings: [
       ...gravestFirst([
@@ -137,7 +146,7 @@ const SAME_EXPOSURE = 'same exposure'
 function headOf(strategy: Strategy, days: Int32Array, asOf: number | null) {
   const { tickers, timeframe, seed } = strategy
   return {
-    schema: 'bands.backtest/1' as const,
+    schema: 'bands.backtest/2' as const,
     strategy,
     tickers: [...tickers],
     timeframe,

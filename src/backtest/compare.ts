@@ -1,5 +1,6 @@
 import { dateOf, formatDay } from '../model/day.js'
 import type { CompareQuery } from '../params/grid.js'
+import { DEFAULT_REPS } from '../params/studies.js'
 import { type PricedSource, vocabulariesOf, type Ways } from '../source.js'
 import { expandedTail, politisWhite, stationaryIndices } from '../statistics/bootstrap.js'
 import { normalQuantile } from '../statistics/distributions.js'
@@ -14,6 +15,7 @@ import { sharedPlaces } from './comparison.js'
 import { AGREEMENT, DEPENDS, type Drawn, drawsOf, simulate } from './draws.js'
 import { deflated, lookedOn, lookOf } from './looks.js'
 import type { Simulation } from './portfolio.js'
+import { randomEntry } from './random-entry.js'
 import type { ComparedStrategy, Comparison, SharpeDifference } from './result.js'
 import {
   barsAYearOf,
@@ -76,10 +78,10 @@ export async function compare(
   const differences = judged(known, rivals, curves, { names, seed })
   const best = bestOf(told.map(({ statistics }) => statistics.sharpe))
   const order = [...(best === null ? [] : [best]), ...[...rivals.keys()].filter(one => one !== best)]
-  const looks = order.map(one => lookOf(rivals[one]!))
+  const looks = order.map(one => ({ ...lookOf(rivals[one]!), p: told[one]!.p }))
   const sample = best === null ? null : sampleOf(told[best]!.statistics.sharpe, returns[best]!, barsAYear)
   return {
-    schema: 'bands.comparison/1',
+    schema: 'bands.comparison/2',
     tickers: [...new Set(strategies.flatMap(({ tickers }) => tickers))].sort(),
     ...lookedOn(strategies),
     timeframe: strategies[0]!.timeframe,
@@ -93,6 +95,7 @@ export async function compare(
     correlations: returns.map(one => returns.map(other => (one === other ? 1 : (regression(one, other)?.r ?? null)))),
     sharpe_differences: differences,
     best: best === null ? null : names[best]!,
+    verdict: verdictOn(differences, best === null ? null : names[best]!),
     trials: await deflated(looks, sample, trials, { family, vocabularies: await vocabulariesOf(source) }),
     assumptions: ASSUMED,
     warnings: [
@@ -175,6 +178,7 @@ function toldOf(rival: Rival, curve: Curve, days: Int32Array): ComparedStrategy 
     last: dateOf(rival.days.at(-1)),
     statistics: equityStatistics(curve),
     trade_statistics: tradeStatistics(strategy.costs, closedOf(trades)),
+    p: randomEntry(strategy, rival.trades, DEFAULT_REPS).p,
     draws: drawsOf(rival.draws),
     years: yearsOf({ days, equity: curve.equity, start: curve.start }),
     equity: Array.from(curve.equity, value => value / curve.start),
@@ -255,6 +259,16 @@ function judged(
     const isAgreed = agreement === null || agreement >= AGREEMENT
     return { ...difference, verdict: isAgreed ? (sign > 0 ? 'a is ahead' : 'b is ahead') : DEPENDS, agreement }
   })
+}
+
+/** Whether the best is ahead of all others: what speaks most against it counts. */
+function verdictOn(differences: readonly SharpeDifference[], best: string | null): Comparison['verdict'] {
+  const words = differences.flatMap(({ a, b, verdict }) =>
+    [a, b].includes(best!) && verdict !== null ? [verdict] : [],
+  )
+  if (words.length === 0) return 'not tested'
+  const against = (['not told apart', DEPENDS] as const).find(word => words.includes(word))
+  return against ?? 'is ahead'
 }
 
 /** Of each draw and each pair: 1 where the first is ahead in that draw, -1 where the second is, otherwise 0. */

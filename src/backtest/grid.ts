@@ -10,17 +10,20 @@ import { mean } from '../statistics/moments.js'
 import { regression } from '../statistics/robust.js'
 import { pbo } from '../statistics/selection.js'
 import { deflatedSharpe, sampleOf } from '../statistics/sharpe.js'
-import { gravestFirst, type Warning } from '../study/result.js'
+import { LEVEL, verdictOf } from '../statistics/verdict.js'
+import { gravestFirst, LEAST_UNITS, type Warning } from '../study/result.js'
 import { inOrder, shared } from '../threads.js'
-import { checkFamily } from '../trials.js'
+import { checkFamily, correctedByLog } from '../trials.js'
 import { bestOf } from './compare.js'
-import { CELL_DRAWS, drawsOf, simulate } from './draws.js'
-import { deflated, lookedOn, lookOf } from './looks.js'
+import { CELL_DRAWS, DEPENDS, drawsOf, simulate } from './draws.js'
+import { deflated, lookedOn, lookOf, testsLook } from './looks.js'
 import { type Part, portfolioCalendar } from './portfolio.js'
-import type { DrawsFound, EquityStatistics, Grid, GridCell, Neighbours, Validation } from './result.js'
+import { randomEntry } from './random-entry.js'
+import type { DrawsFound, EquityStatistics, Grid, GridCell, Neighbours, StrategyVerdict, Validation } from './result.js'
 import { curveOf, type Figures, figuresOf, returnsOf } from './statistics.js'
 import { loaded, type Member, type Ready } from './trade.js'
-import { foldsOf, validate } from './validation.js'
+import { foldsOf, type Validated, validate, withVerdict } from './validation.js'
+import { verdictOn } from './verdict.js'
 import { A_WEEK, checkShares, ofChoices, ofPrices, SAME_CLOSE, warningsOfOne } from './warnings.js'
 import { costsInWords, FILLS_IN_WORDS } from './words.js'
 
@@ -29,7 +32,7 @@ const BLOCKS = 16
 
 /**
  * Every combination of some values of a strategy: what each came to, and whether the best of them is more than what the
- * best of so many shows by luck. Each is a look, noted in the ledger. With parts of the data each training part chooses by
+ * best of so many shows by chance. Each is a look, noted in the ledger. With parts of the data each training part chooses by
  * the same statistic, and what came of it on the part after it is told. The same question of the same data gives the same
  * bytes, however many threads share the work. Throws as backtest() does.
  */
@@ -43,6 +46,7 @@ export async function grid(source: PricedSource, query: GridQuery, { step, trial
     lists: apart,
     cells: ready.map(({ strategy, members }) => ({ strategy, list: apart.indexOf(members) })),
     statistic,
+    reps: run.reps,
     calendar: portfolioCalendar(apart.flat()),
   }
   const ask: Ask = tasks => lookedAt(data, tasks, source.threads, step)
@@ -51,7 +55,7 @@ export async function grid(source: PricedSource, query: GridQuery, { step, trial
   const cells = cellsOf(axes, seen)
   const values = cells.map(({ value }) => value)
   const best = bestOf(values)
-  const validation = await validated(query, ready, data, found, ask)
+  const tested = await validated(query, ready, data, found, ask)
   step?.(() => 'probability of overfitting')
   const columns = alignedReturns(found)
   const groups = alike(columns)
@@ -62,15 +66,26 @@ export async function grid(source: PricedSource, query: GridQuery, { step, trial
   const own = found[first]!
   const sample = best === null ? null : sampleOf(own.statistics.sharpe, own.returns, own.barsAYear)
   const vocabularies = await vocabulariesOf(source)
-  const judged = await deflated(looks, sample, trials, { family: run.family, vocabularies })
+  const tests = testsLook(tested, run)
+  const judged = await deflated(looks, sample, trials, { family: run.family, vocabularies, tests })
   const low = best === null ? null : sampleOf(own.draws?.sharpe.p05 ?? null, own.returns, own.barsAYear)
   const spread = judged.variance
   const deflated_sharpe_p05 =
     low === null || spread === null ? null : deflatedSharpe({ ...low, trials: judged.n, variance: spread })
+  const evidence = tested?.evidence ?? null
+  const verdict =
+    evidence !== null
+      ? verdictOn(evidence, judged)
+      : verdictOnBest(best === null ? null : cells[best]!, {
+          trials: judged,
+          deflated_sharpe_p05,
+          pbo: overfitting.pbo,
+        })
+  const validation = withVerdict(tested, verdict)
   const { tickers, timeframe, seed } = strategies[0]!
   const days = unionCalendar(found.map(({ days }) => days))
   return {
-    schema: 'bands.grid/1',
+    schema: 'bands.grid/2',
     axes: axes.map(({ key, values }) => ({ key, values: [...values] })),
     statistic,
     tickers: [...tickers],
@@ -91,6 +106,7 @@ export async function grid(source: PricedSource, query: GridQuery, { step, trial
           },
     smoothness: smoothnessOf(axes, values, groups),
     trials: judged,
+    verdict,
     pbo: overfitting.pbo,
     validation,
     assumptions: assumptionsOf(query),
@@ -108,13 +124,34 @@ export async function grid(source: PricedSource, query: GridQuery, { step, trial
   }
 }
 
+/** Whether the best beats what the best of so many shows by chance. The trial log and 95 % of its draws must agree. */
+export function verdictOnBest(
+  top: GridCell | null,
+  {
+    trials,
+    deflated_sharpe_p05: p05,
+    pbo,
+  }: Pick<Grid, 'trials' | 'pbo'> & Pick<NonNullable<Grid['best']>, 'deflated_sharpe_p05'>,
+): StrategyVerdict {
+  const word = (word: StrategyVerdict['word']): StrategyVerdict => ({ word, agreement: null })
+  if (top === null) return word('not tested')
+  const { statistics, trade_statistics, draws } = top
+  if (trade_statistics.n < LEAST_UNITS) return word('too few')
+  if (trials.deflated_sharpe === null) return word('not tested')
+  const p = correctedByLog(1 - trials.deflated_sharpe, trials.log, trials.log_q)
+  const total = statistics.total_return ?? 0
+  const isDoubted = total <= 0 || (pbo?.probability ?? 0) >= LEVEL
+  if (isDoubted || verdictOf(p, total) !== 'beats chance') return word('not told from chance')
+  return word(draws !== null && 1 - (p05 ?? 0) >= LEVEL ? DEPENDS : 'beats chance')
+}
+
 type Ask = (tasks: Parameters<typeof lookedAt>[1]) => Promise<CellResult[]>
 
 function cellsOf(axes: readonly Axis[], seen: readonly CellResult[]): GridCell[] {
   return combinations(axes).map((values, i) => {
     const { value, whole } = seen[i]!
-    const { draws, statistics, trade_statistics } = whole!
-    return { values, value, draws, statistics, trade_statistics }
+    const { p, draws, statistics, trade_statistics } = whole!
+    return { values, value, p, draws, statistics, trade_statistics }
   })
 }
 
@@ -125,7 +162,7 @@ async function validated(
   { calendar }: GridData,
   traded: readonly WholeCell[],
   ask: Ask,
-): Promise<Validation | null> {
+): Promise<Validated | null> {
   const last = traded.reduce((most, { days }) => Math.max(most, days.at(-1) ?? most), -1)
   const folds = foldsOf(calendar.subarray(0, countUpTo(calendar, last)), run)
   if (folds === null) return null
@@ -209,8 +246,8 @@ function overfittingOf(columns: readonly Float64Array[], groups: readonly number
 }
 
 /**
- * Correlation of the cells with the means of their neighbours: 1 of a smooth hill, about 0 where luck decides. Cells with
- * the same returns count once, and are no neighbours: they would go with each other whatever luck does.
+ * Correlation of the cells with the means of their neighbours: 1 of a smooth hill, about 0 where chance decides. Cells with
+ * the same returns count once, and are no neighbours: they would go with each other whatever chance does.
  */
 function smoothnessOf(
   axes: readonly Axis[],
@@ -290,6 +327,8 @@ export interface GridData {
   lists: readonly (readonly Member[])[]
   cells: readonly { strategy: Strategy; list: number }[]
   statistic: GridStatistic
+  /** Draws of random entry. */
+  reps: number
   /** The days of all cells, of which the parts are. */
   calendar: Int32Array
 }
@@ -307,6 +346,8 @@ interface WholeCell extends Figures {
   draws: DrawsFound | null
   /** A bar, at a risk-free rate of 0; null where the strategy was ruined. */
   sharpe: number | null
+  /** Of random entry. */
+  p: number | null
 }
 
 interface CellResult {
@@ -319,7 +360,7 @@ interface CellResult {
 }
 
 /** Looks at cells, one after the other; what cells have in common is made once. */
-export function cellLooker({ lists, cells, statistic, calendar }: GridData): (task: CellTask) => CellResult {
+export function cellLooker({ lists, cells, statistic, reps, calendar }: GridData): (task: CellTask) => CellResult {
   const calendars = lists.map((): Int32Array | null => null)
   return ({ cell, part }) => {
     const { strategy, list } = cells[cell]!
@@ -338,7 +379,8 @@ export function cellLooker({ lists, cells, statistic, calendar }: GridData): (ta
     if (part !== null) return { value, values, whole: null }
     const { days, sharpe } = lookOf(simulation)
     const returns = returnsOf(curveOf(simulation, figures.barsAYear))
-    return { value, values, whole: { ...figures, days, returns, draws: drawsOf(simulation.draws), sharpe } }
+    const { p } = randomEntry(strategy, simulation.trades, reps)
+    return { value, values, whole: { ...figures, days, returns, draws: drawsOf(simulation.draws), sharpe, p } }
   }
 }
 

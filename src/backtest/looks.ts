@@ -1,14 +1,15 @@
 import { isCondition, TRUTHS } from '../language/as-field.js'
-import { formatDay } from '../model/day.js'
+import { formatDay, parseDay } from '../model/day.js'
 import type { RunOptions, Strategy } from '../params/strategy.js'
 import type { Trial, Trials } from '../source.js'
 import { variance } from '../statistics/moments.js'
 import { deflatedSharpe, type SharpeSample, sharpe } from '../statistics/sharpe.js'
-import { hashOf, noteAndCompare, RANDOM_ENTRY } from '../trials.js'
+import { hashOf, isStrategy, noteAndCompare, RANDOM_ENTRY } from '../trials.js'
 import type { Simulation } from './portfolio.js'
 import type { Backtest, LookedOn } from './result.js'
 import { returnsOf } from './statistics.js'
 import { fieldsOf } from './trade.js'
+import type { Validated } from './validation.js'
 import { capitalMatters, inWords } from './words.js'
 
 /** A ruined strategy has no ratio. */
@@ -34,8 +35,27 @@ export function lookedOn(strategies: readonly Strategy[]): LookedOn {
 interface Judging {
   family: RunOptions['family']
   vocabularies: Vocabularies
-  /** The p of random entry of the first look, which the trial log keeps; absent where none is tested. */
-  p?: number | null
+  /** The tests of a split or a walk-forward: a trial of its own, which the headline is about; null without any. */
+  tests?: TestsLook | null
+}
+
+/** The tests of a validation as the trial log keeps them. */
+export interface TestsLook {
+  /** The parts of the data, as they were typed. */
+  parts: Pick<RunOptions, 'split' | 'embargo' | 'walk_forward'>
+  /** First and last date of the tests. */
+  first: string
+  last: string
+  p: number | null
+}
+
+/** null where there are no tests. */
+export function testsLook(validated: Validated | null, run: RunOptions): TestsLook | null {
+  const test = validated?.test ?? null
+  if (test === null) return null
+  const { split, embargo, walk_forward } = run
+  const [first, last] = [test.equity[0]!.date, test.equity.at(-1)!.date]
+  return { parts: { split, embargo, walk_forward }, first, last, p: test.random_entry.p }
 }
 
 /** The bands of each field, by its name. */
@@ -46,33 +66,38 @@ export interface Look {
   strategy: Strategy
   days: Int32Array
   sharpe: number | null
+  /** The p of random entry; absent or null where none was tested. */
+  p?: number | null
 }
 
 /**
- * Notes the strategies of a run in the ledger and deflates the first one's Sharpe ratio by how many there were: N are all
- * distinct strategies of the run, or with family `ledger` all that the ledger knows; the variance is that of those among
- * them that have a ratio (Bailey & López de Prado, "The deflated Sharpe ratio", 2014). The variance is of ratios without a
- * risk-free rate, which would move all of them alike.
+ * Notes the strategies of a run in the trial log, each with its p, and corrects the p of the headline for all of the log.
+ * The headline is about the tests, or else the first strategy. Its Sharpe ratio is deflated by N strategies: those of the
+ * run, or of the log with family `ledger`. The variance is of the ratios that are known (Bailey & López de Prado, "The
+ * deflated Sharpe ratio", 2014), without a risk-free rate, which would move all of them alike.
  */
 export async function deflated(
   looks: readonly Look[],
   sample: SharpeSample | null,
   trials: Trials | null,
-  { family: asked, vocabularies, p = null }: Judging,
+  { family: asked, vocabularies, tests = null }: Judging,
 ): Promise<Backtest['trials']> {
   const family = asked ?? 'run'
-  const tested = p === null ? {} : { p, test: RANDOM_ENTRY }
-  const own = looks.map((look, i) => ({ ...trialOf(look, vocabularies), ...(i === 0 ? tested : {}) }))
-  const noted = [...new Map(own.map(trial => [trial.hash, trial])).values()]
-  const ledger = trials === null ? null : (await trials.note('strategy', noted)).ofKind
-  const known = family === 'ledger' && trials !== null ? await trials.of('strategy') : noted
+  const own = looks.map(look => trialOf(look, vocabularies))
+  const noted = own.filter(({ hash }, i) => own.findIndex(other => other.hash === hash) === i)
+  const headline = tests === null ? own[0]! : trialOfTests(tests, own)
+  const all = tests === null || tests.p === null ? noted : [...noted, headline]
+  await trials?.note('strategy', all)
+  const inLog = (await trials?.of('strategy'))?.filter(isStrategy) ?? null
+  const known = family === 'ledger' && inLog !== null ? inLog : noted
   const ratios = known.flatMap(({ sharpe }) => (sharpe === null ? [] : [sharpe]))
   const spread = variance(ratios)
-  const standing = p === null ? null : await noteAndCompare(trials, 'strategy', own.slice(0, 1), asked ?? 'ledger')
-  const log_q = standing?.q.get(own[0]!.hash) ?? null
+  const tested = all.filter(({ p }) => p !== null)
+  const standing = headline.p === null ? null : await noteAndCompare(trials, 'strategy', tested, asked ?? 'ledger')
+  const log_q = standing?.q.get(headline.hash) ?? null
   const told = {
     run: noted.length,
-    ledger,
+    ledger: inLog?.length ?? null,
     family,
     n: known.length,
     variance: spread,
@@ -95,17 +120,37 @@ function tooFew({ family, n, ledger }: Pick<Backtest['trials'], 'family' | 'n' |
 }
 
 /** A strategy as the ledger keeps it: those that cannot trade differently on the same data have the same hash. */
-export function trialOf({ strategy, days, sharpe }: Look, vocabularies: Vocabularies = new Map()): Trial {
+export function trialOf({ strategy, days, sharpe, p = null }: Look, vocabularies: Vocabularies = new Map()): Trial {
   const [first, last] = [days[0], days.at(-1)]
   const range = first === undefined || last === undefined ? null : [formatDay(first), formatDay(last)]
   const hash = hashOf({ kind: 'strategy', ...tradingRules(strategy, vocabularies), range })
   return {
     hash,
     spec: `${inWords(strategy)}; ${range === null ? 'no bars' : range.join(' to ')}`,
-    p: null,
-    test: null,
+    p,
+    test: p === null ? null : RANDOM_ENTRY,
     sharpe,
     asked: { question: hash, timeframe: strategy.timeframe, first: first ?? null, last: last ?? null },
+  }
+}
+
+/** The tests are part of the question of the first strategy: one command is one question. */
+function trialOfTests({ parts, first, last, p }: TestsLook, own: readonly Trial[]): Trial {
+  const [lead, ...others] = own as [Trial, ...Trial[]]
+  const { split, embargo, walk_forward } = parts
+  const kind =
+    walk_forward === null
+      ? `split at ${split}${embargo ? `, embargo ${embargo}` : ''}`
+      : `walk-forward of ${walk_forward.train}, ${walk_forward.test} and ${walk_forward.step} bars`
+  const range = [first, last]
+  const chosen = others.length === 0 ? '' : ` of ${own.length} strategies`
+  return {
+    hash: hashOf({ kind: 'tests', parts, strategies: own.map(({ hash }) => hash).sort(), range }),
+    spec: `${kind}${chosen}: ${lead.spec.replace(/; [^;]*$/, '')}; ${range.join(' to ')}`,
+    p,
+    test: RANDOM_ENTRY,
+    sharpe: null,
+    asked: { ...lead.asked!, first: parseDay(first), last: parseDay(last) },
   }
 }
 

@@ -26,7 +26,10 @@ interface Ran {
     variance: number | null
     deflated_sharpe: number | null
     reason: string | null
-    /** All questions asked of these data, and the p of random entry corrected for them; null without a p or a log. */
+    /**
+     * All questions of these data, and the p of random entry corrected for them: of the tests where there are any, otherwise
+     * of the strategy, or of the best. null without a p or a log.
+     */
     log: LogStanding | null
     log_q: number | null
   }
@@ -36,7 +39,7 @@ interface Ran {
 
 /** `bands backtest`: trades, equity and their statistics. Returns are fractions, dates YYYY-MM-DD, prices as loaded. */
 export interface Backtest extends Ran {
-  schema: 'bands.backtest/1'
+  schema: 'bands.backtest/2'
   /** As `--print-config` prints it: the strategy file that makes the same run. */
   strategy: Strategy
   signals: {
@@ -98,11 +101,17 @@ export interface Backtest extends Ran {
     better_than: number | null
     reason: string | null
   }
-  /** Whether the trades beat random entry, and the share of the draws that say the same; null without draws. */
-  verdict: { word: Verdict | 'depends on which signals got a place'; agreement: number | null }
+  /** The verdict of the headline: on the days of the tests where there are any, otherwise on all days. */
+  verdict: StrategyVerdict
   /** null unless it was asked for. */
   monte_carlo: MonteCarlo | null
   validation: Validation | null
+}
+
+/** What is said of a strategy, after the trial log, and the share of its draws that say the same; null without draws. */
+export interface StrategyVerdict {
+  word: Verdict | 'worse than holding' | 'depends on which signals got a place' | 'not tested' | 'ruined'
+  agreement: number | null
 }
 
 /** How far results differ by which of equal signals got a position. */
@@ -311,7 +320,7 @@ export interface Tests {
   /** The signals of the tests moved among their days. */
   random_entry: Backtest['random_entry']
   /** Its agreement is null where the run shown finds nothing. */
-  verdict: Backtest['verdict']
+  verdict: StrategyVerdict
   /** The total return over all random choices among equal signals; null where no choice was open. */
   draws: { n: number; return: DrawPoints } | null
 }
@@ -329,7 +338,7 @@ export interface LookedOn {
  * year and trials are those of the best.
  */
 export interface Grid extends Ran, LookedOn {
-  schema: 'bands.grid/1'
+  schema: 'bands.grid/2'
   /** What is varied; keys as the parameters of a backtest, values as they were written. */
   axes: { key: string; values: string[] }[]
   /** What the cells are compared by. */
@@ -346,6 +355,8 @@ export interface Grid extends Ran, LookedOn {
   } | null
   /** Correlation of the cells with the means of their neighbours; null of too few, or where nothing varies. */
   smoothness: number | null
+  /** The verdict of the headline: on the tests where there are any, otherwise on the best. */
+  verdict: StrategyVerdict
   /** How often the best of one half of the bars is not above the median of the other; null with its reason. */
   pbo: { probability: number; splits: number; blocks: number } | null
   validation: Validation | null
@@ -357,6 +368,8 @@ export interface GridCell {
   values: string[]
   /** Of the statistic that cells are compared by. */
   value: number | null
+  /** Two-sided p of random entry; null where none was tested. */
+  p: number | null
   /** How far its results differ by which of equal signals got a position; null where no choice was open. */
   draws: DrawsFound | null
   statistics: EquityStatistics
@@ -373,7 +386,7 @@ export interface Neighbours {
 
 /** `bands compare`: strategies side by side over the days that all of them have. */
 export interface Comparison extends Ran, LookedOn {
-  schema: 'bands.comparison/1'
+  schema: 'bands.comparison/2'
   strategies: ComparedStrategy[]
   /** The common days. */
   dates: string[]
@@ -383,6 +396,8 @@ export interface Comparison extends Ran, LookedOn {
   sharpe_differences: SharpeDifference[]
   /** That with the highest Sharpe ratio, which is deflated by how many were tried; null where none has one. */
   best: string | null
+  /** The verdict of the headline: whether the best is ahead of all others. */
+  verdict: 'is ahead' | 'not told apart' | 'depends on which signals got a place' | 'not tested'
 }
 
 /** A strategy over the common days. */
@@ -395,6 +410,8 @@ export interface ComparedStrategy {
   statistics: EquityStatistics
   /** Of trades that begin and end within the common days. */
   trade_statistics: TradeStatistics
+  /** Two-sided p of random entry over all its own days; null where none was tested. */
+  p: number | null
   /** How far its results differ by which of equal signals got a position, over all its own days; null where none were equal. */
   draws: DrawsFound | null
   years: Year[]

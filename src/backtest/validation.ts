@@ -10,9 +10,9 @@ import { quantile } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import { naiveT } from '../statistics/robust.js'
 import { drawdowns, drawnSharpe } from '../statistics/sharpe.js'
-import { isFinding, LEVEL } from '../statistics/verdict.js'
+import { LEVEL } from '../statistics/verdict.js'
 import { buyAndHold } from './comparison.js'
-import { AGREEMENT, CELL_DRAWS, DEPENDS, type Drawn, pointsOf, simulate } from './draws.js'
+import { AGREEMENT, CELL_DRAWS, type Drawn, pointsOf, simulate } from './draws.js'
 import type { Part, Simulation } from './portfolio.js'
 import { entryRank, MOVES, randomEntryOf, type StrategyTrades } from './random-entry.js'
 import type { FanPoint, Interval, MonteCarlo, Tests, Validation } from './result.js'
@@ -28,7 +28,7 @@ import {
   tradeStatistics,
 } from './statistics.js'
 import type { Lived, Ready, Taken } from './trade.js'
-import { type EntryRank, runVerdict } from './verdict.js'
+import type { EntryRank, Evidence } from './verdict.js'
 import { differences } from './words.js'
 
 /** What is chosen on, and what it is checked on. */
@@ -52,6 +52,13 @@ interface Half {
   drawn: Simulation['trades'][]
 }
 
+/** A validation whose tests have no verdict yet: the trial log has to know their p first. */
+export interface Validated extends Omit<Validation, 'test'> {
+  test: Omit<Tests, 'verdict'> | null
+  /** null without tests. */
+  evidence: Evidence | null
+}
+
 /** The days that there are, and the last that a run of any of the strategies on all of them has. */
 interface Days {
   calendar: Int32Array
@@ -71,7 +78,7 @@ export function validate(
   { calendar, last }: Days,
   run: RunOptions,
   chosen: readonly Choice[] | null = null,
-): Validation | null {
+): Validated | null {
   const days = countUpTo(calendar, last)
   const folds = foldsOf(calendar.subarray(0, days), run)
   if (folds === null) return null
@@ -93,13 +100,17 @@ export function validate(
     if (chosen === null || choice !== null) tests.push(tested)
   }
   const kind = run.split === null ? 'walk_forward' : 'split'
+  const isChoiceOpen = told.some(({ agreement }) => agreement !== null && agreement < AGREEMENT)
   const all = tests.length === 0 ? null : together(tests, own, run.reps)
-  const isOpen = told.some(({ agreement }) => agreement !== null && agreement < AGREEMENT)
-  const test =
-    all !== null && isOpen && isFinding(all.verdict.word)
-      ? { ...all, verdict: { ...all.verdict, word: DEPENDS } as const }
-      : all
-  return { kind, purged, candidates: names, folds: told, test }
+  const evidence = all === null ? null : { ...all.evidence, isChoiceOpen }
+  return { kind, purged, candidates: names, folds: told, test: all?.test ?? null, evidence }
+}
+
+/** A validation with the verdict on its tests; null without one. */
+export function withVerdict(validated: Validated | null, verdict: Tests['verdict']): Validation | null {
+  if (validated === null) return null
+  const { evidence: _, test, ...others } = validated
+  return { ...others, test: test === null ? null : { ...test, verdict } }
 }
 
 /** @param calendar up to the last day of any run */
@@ -190,7 +201,11 @@ function statisticsOf({ simulation, closed }: Half) {
   }
 }
 
-function together(tests: readonly Half[], { strategy, members }: Ready, reps: number): Tests {
+function together(
+  tests: readonly Half[],
+  { strategy, members }: Ready,
+  reps: number,
+): { test: Omit<Tests, 'verdict'>; evidence: Omit<Evidence, 'isChoiceOpen'> } {
   const { costs, risk_free: riskFree } = strategy
   const barsAYear = barsAYearOf(members, ...tests.map(({ simulation }) => simulation.days))
   const curves = tests.map(({ simulation }) => curveOf(simulation, barsAYear))
@@ -201,14 +216,18 @@ function together(tests: readonly Half[], { strategy, members }: Ready, reps: nu
     start: 1,
     riskFree,
   }))
-  return {
-    statistics: chained(curves, { barsAYear, riskFree }),
-    trade_statistics: tradeStatistics(costs, closed),
-    holding: chained(held, { barsAYear, riskFree }),
-    equity: testCurve(tests, curves, held),
-    ...testsAgainstChance(tests, reps),
-    draws: drawsOfTests(tests),
+  const statistics = chained(curves, { barsAYear, riskFree })
+  const holding = chained(held, { barsAYear, riskFree })
+  const { random_entry, ...chance } = testsAgainstChance(tests, reps)
+  const returns = returnsOfDraws(tests)
+  const test = {
+    ...{ statistics, trade_statistics: tradeStatistics(costs, closed), holding },
+    ...{ equity: testCurve(tests, curves, held), random_entry },
+    draws: returns.length === 0 ? null : { n: returns.length, return: pointsOf(Float64Array.from(returns)) },
   }
+  const [total, other] = [statistics.total_return, holding.total_return]
+  const isRuined = curves.some(({ equity }) => equity.some(value => value <= 0))
+  return { test, evidence: { ...chance, random_entry, total, held: other, isRuined, returns } }
 }
 
 /** The days of all tests in one curve; each test goes on from the end of the one before. */
@@ -230,8 +249,8 @@ function joined(parts: readonly Curve[]): Float64Array {
   )
 }
 
-/** Compares the trades of all tests with random entry on the days of the tests. A finding needs 95 % of the draws. */
-function testsAgainstChance(tests: readonly Half[], reps: number): Pick<Tests, 'random_entry' | 'verdict'> {
+/** Compares the trades of all tests, and those of each draw, with random entry on the days of the tests. */
+function testsAgainstChance(tests: readonly Half[], reps: number): Pick<Evidence, 'random_entry' | 'trades' | 'ranks'> {
   const days = unionCalendar(tests.map(({ simulation }) => simulation.days))
   const tradesOf = (draw: number | null): StrategyTrades[] => {
     const runs = tests.map(({ simulation: { strategy, trades }, drawn }) => {
@@ -255,13 +274,13 @@ function testsAgainstChance(tests: readonly Half[], reps: number): Pick<Tests, '
   const ranks = Array.from({ length: isBelow && isOpen ? CELL_DRAWS : 0 }, (_, draw): EntryRank | null => {
     return entryRank(randomEntryOf(tradesOf(draw), Math.min(reps, MOVES), days))
   })
-  return { random_entry, verdict: runVerdict({ trades, random_entry }, ranks) }
+  return { random_entry, trades, ranks }
 }
 
-/** Draw d of all tests together. */
-function drawsOfTests(tests: readonly Half[]): Tests['draws'] {
-  if (tests.every(({ simulation }) => simulation.draws === null)) return null
-  const returns = Float64Array.from(
+/** The total return of draw d of all tests together; none where no order is open. */
+function returnsOfDraws(tests: readonly Half[]): number[] {
+  if (tests.every(({ simulation }) => simulation.draws === null)) return []
+  return Array.from(
     { length: CELL_DRAWS },
     (_, draw) =>
       tests.reduce((total, { simulation: { draws, equity, strategy } }) => {
@@ -269,7 +288,6 @@ function drawsOfTests(tests: readonly Half[]): Tests['draws'] {
         return total * (1 + (draws?.returns[draw] ?? own))
       }, 1) - 1,
   )
-  return { n: CELL_DRAWS, return: pointsOf(returns) }
 }
 
 /** Dates of the fan, beside its first: more are not to be told apart, and each keeps a value of every draw. */

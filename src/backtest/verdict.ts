@@ -1,5 +1,6 @@
 import { isFinding, type Verdict, verdictOf } from '../statistics/verdict.js'
 import { LEAST_UNITS } from '../study/result.js'
+import { correctedByLog } from '../trials.js'
 import { AGREEMENT, DEPENDS } from './draws.js'
 import type { Backtest, Trade } from './result.js'
 
@@ -11,16 +12,51 @@ export interface EntryRank {
 
 type TradeDates = Pick<Trade, 'exit' | 'entry_date' | 'exit_date'>
 
-/** Says whether trades beat random entry. A finding needs 95 % of the draws. @param draws none where the order is not open */
-export function runVerdict(
-  { trades, random_entry }: { trades: readonly TradeDates[]; random_entry: Backtest['random_entry'] },
-  draws: readonly (EntryRank | null)[],
-): Backtest['verdict'] {
-  if (independentTrades(trades) < LEAST_UNITS) return { word: 'too few', agreement: null }
-  const word = wordOf(random_entry)
-  if (draws.length === 0) return { word, agreement: null }
-  const agreement = draws.filter(draw => wordOf(draw) === word).length / draws.length
-  return { word: isFinding(word) && agreement < AGREEMENT ? DEPENDS : word, agreement }
+/** Everything that a verdict on a strategy is made from, before the trial log. */
+export interface Evidence {
+  trades: readonly TradeDates[]
+  random_entry: Backtest['random_entry']
+  /** Total return of the strategy and of holding; null where one has none. */
+  total: number | null
+  held: number | null
+  isRuined: boolean
+  /** Rank and total return of each draw; none where the order is not open. */
+  ranks: readonly (EntryRank | null)[]
+  returns: readonly number[]
+  /** Whether another draw chooses another candidate on the training days. */
+  isChoiceOpen: boolean
+}
+
+/**
+ * The verdict on a strategy, and the share of its draws that say the same. A result below holding is called that,
+ * regardless of chance. A finding needs 95 % of the draws and a q below .05 over the trial log.
+ */
+export function verdictOn(evidence: Evidence, { log, log_q }: Pick<Backtest['trials'], 'log' | 'log_q'>) {
+  const { trades, random_entry, total, held, isRuined, returns, isChoiceOpen } = evidence
+  const word = (word: Backtest['verdict']['word'], agreement: number | null = null): Backtest['verdict'] => {
+    return { word, agreement }
+  }
+  if (isRuined) return word('ruined')
+  if (independentTrades(trades) < LEAST_UNITS) return word('too few')
+  if (total !== null && held !== null && total < held) {
+    const agreement = shareOf(returns, one => one < held)
+    return word(isAgreed(agreement) ? 'worse than holding' : DEPENDS, agreement)
+  }
+  if (random_entry.p === null) return word('not tested')
+  const alone = wordOf(random_entry)
+  const agreement = shareOf(evidence.ranks, rank => wordOf(rank) === alone)
+  const inLog = wordOf({ ...random_entry, p: correctedByLog(random_entry.p, log, log_q) })
+  if (isFinding(alone) && !isAgreed(agreement)) return word(DEPENDS, agreement)
+  return word(isFinding(inLog) && isChoiceOpen ? DEPENDS : inLog, agreement)
+}
+
+function shareOf<Draw>(draws: readonly Draw[], says: (draw: Draw) => boolean): number | null {
+  return draws.length === 0 ? null : draws.filter(says).length / draws.length
+}
+
+/** Where no choice is open, nothing disagrees. */
+function isAgreed(agreement: number | null): boolean {
+  return agreement === null || agreement >= AGREEMENT
 }
 
 function wordOf(rank: { p: number | null; better_than: number | null } | null): Verdict {

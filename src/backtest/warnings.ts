@@ -218,7 +218,7 @@ export function barsAYearIn(members: readonly Member[]): number[] {
 /** Calendars of two markets part by a few days. */
 export const A_WEEK = 7
 
-/** Whether luck chose, because there was little to choose on. */
+/** Whether chance chose, because there was little to choose on. */
 export function ofChoices(validation: Validation | null, { min_trades }: RunOptions): Warning[] {
   if (validation === null || validation.candidates.length === 0) return []
   const parts = validation.folds.filter(({ role }) => role === 'train')
@@ -227,7 +227,7 @@ export function ofChoices(validation: Validation | null, { min_trades }: RunOpti
   const open = parts.filter(({ agreement }) => agreement !== null && agreement < AGREEMENT).length
   const where = parts.length === 1 ? 'the part to choose on' : `${open} of ${parts.length} parts to choose on`
   return [
-    ['few', few > 0 && `${which} fewer than ${min_trades} trades of what was chosen: luck chooses there`],
+    ['few', few > 0 && `${which} fewer than ${min_trades} trades of what was chosen: chance chooses there`],
     ['few', open > 0 && `on ${where} the choice ${DEPENDS}`],
   ]
 }

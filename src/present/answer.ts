@@ -1,13 +1,12 @@
-import { DEPENDS } from '../backtest/draws.js'
 import type { Backtest, DrawPoints, Tests } from '../backtest/result.js'
 import { independentTrades } from '../backtest/verdict.js'
 import { title } from '../errors.js'
 import type { Timeframe } from '../model/terms.js'
 import { isFinding, LEVEL } from '../statistics/verdict.js'
-import { type EventStudy, LEAST_UNITS, type StudyWindow } from '../study/result.js'
+import type { EventStudy, StudyWindow } from '../study/result.js'
 import type { Sweep, SweepCell } from '../sweep/result.js'
 import type { Tally } from '../tally/tally.js'
-import { correctedByLog, type LogStanding } from '../trials.js'
+import type { LogStanding } from '../trials.js'
 import { compact } from './description.js'
 import { cellText } from './long-tables.js'
 import { count, listed, probability, returnRange, returnText, shareText, UNKNOWN, whole } from './numbers.js'
@@ -15,8 +14,7 @@ import { logText, strategies } from './words.js'
 
 /**
  * What was found, how sure that is, and on how many independent cases: what stands first on a page and last on a
- * terminal. Where tests disagree it goes by the one that finds nothing. Luck is never ruled out: it is said to do as much
- * seldom, or not.
+ * terminal. Where tests disagree it goes by the one that finds nothing.
  */
 
 /** Of a study: the window in the middle, or another where only others are told from chance. */
@@ -37,12 +35,13 @@ export function studyAnswer(study: EventStudy): string {
       one =>
         ` ${title(overText(one.horizon, study))} ${one.verdict}: ${pointsText(one.diff)}; ${pText(one, tested.length)}.`,
     )
-  return [first, ...more, ...logTexts(study.log, headline.log_q)].join('')
+  return [first, inLog(study.log, headline.log_q), ...more].join('')
 }
 
-function logTexts(log: LogStanding | null, q: number | null): string[] {
-  const text = logText(log, q)
-  return text === null ? [] : [` ${text}`]
+/** The sentence of the trial log, which follows the verdict. */
+export function inLog(log: LogStanding | null, q: number | null, name?: string): string {
+  const text = logText(log, q, name)
+  return text === null ? '' : ` ${text}`
 }
 
 type TestedWindow = StudyWindow & { diff: number }
@@ -71,12 +70,12 @@ export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
   const { n, n_independent, top_share, returns, base } = window
   const any = (value: number | null): string =>
     value === null ? '' : ` (after any ${UNITS[timeframe]} ${shareText(value)})`
-  const luck = 'a tally does not test whether that is luck: bands study does'
+  const untested = 'a tally does not test whether that is chance: bands study does'
   const over = overText(Number.parseInt(window.window, 10), { timeframe })
   const rose =
     returns.hit_rate === null ? '' : `rose in ${shareText(returns.hit_rate)}${any(base.returns.hit_rate)}, and `
   const top = `was among the best 40% of its own past in ${shareText(top_share)}${any(base.top_share)}`
-  return `${title(over)} the price ${rose}${top}, of ${count(n, 'event')}; ${independent(n_independent)}; ${luck}.${logTexts(log, null).join('')}`
+  return `${title(over)} the price ${rose}${top}, of ${count(n, 'event')}; ${independent(n_independent)}; ${untested}.${inLog(log, null)}`
 }
 
 /** Events, and nothing that could be tested. */
@@ -144,26 +143,15 @@ export function backtestAnswer(found: Backtest): string {
     return `No closed trade of ${count(signals.total, 'signal')}, so nothing can be said of the rules.`
   const tests = found.validation?.test ?? null
   if (tests !== null) return testedAnswer(found, tests)
+  const { log, log_q } = found.trials
   const held = found.benchmarks.find(({ name }) => name === 'buy and hold')?.statistics.total_return ?? null
   const total = statistics.total_return
-  const head = title(headOf(found, held))
+  const head = title(found.verdict.word)
   const holding = held === null ? '' : `; holding made ${returnText(held)}`
   const n = count(trades.n, 'trade')
   const cases = independentTrades(found.trades)
   const among = cases === trades.n ? n : `${n}, about ${independent(cases)}`
-  return `${head}: ${returnText(total)}${drawsText(found)}${holding}. ${title(entryText(found))}; ${among}.${deflatedDoubt(found)}${logTexts(found.trials.log, found.trials.log_q).join('')}`
-}
-
-/** The verdict. A result below what holding made is that, whatever chance does; 95 % of the draws must agree. */
-function headOf({ statistics, draws, verdict, trades, random_entry, trials }: Backtest, held: number | null): string {
-  const total = statistics.total_return
-  const isBelow = total !== null && held !== null && total < held
-  if (independentTrades(trades) < LEAST_UNITS) return 'too few'
-  if (!isBelow && random_entry.p === null) return 'not tested'
-  const isConfirmed = (correctedByLog(random_entry.p, trials.log, trials.log_q) ?? 1) < LEVEL
-  if (!isBelow) return verdict.word === 'beats chance' && !isConfirmed ? 'not told from chance' : verdict.word
-  if (draws === null || (draws.return.p95 ?? held) < held) return 'worse than holding'
-  return DEPENDS
+  return `${head}: ${returnText(total)}${drawsText(found)}${holding}.${inLog(log, log_q)} ${title(entryText(found))}; ${among}.${deflatedDoubt(found)}`
 }
 
 /** `better than 7% of random entries (p .136)` */
@@ -180,22 +168,14 @@ function deflatedDoubt({ trials: { deflated_sharpe: deflated, n }, verdict }: Ba
 }
 
 /** Of a walk-forward or a split: the days of its tests only. */
-export function testedAnswer(found: Pick<Backtest, 'validation'>, tests: Tests): string {
-  const { statistics, trade_statistics: trades, holding, draws } = tests
+export function testedAnswer(found: Pick<Backtest, 'validation' | 'trials'>, tests: Tests): string {
+  const { statistics, trade_statistics: trades, holding, draws, verdict } = tests
+  const { log, log_q } = found.trials
   const [first, last] = testedRange(found)
   const range = draws === null ? '' : ` (5-95% of ${draws.n} draws ${drawRange(draws.return)})`
   const held = `holding over the same days made ${returnText(holding.total_return)}`
   const fall = `worst drawdown ${returnText(statistics.max_drawdown)}`
-  return `${title(testsHead(tests))}: ${returnText(statistics.total_return)}${range} on the days of the tests (${first} to ${last}); ${held}. ${title(entryText(tests))}; ${count(trades.n, 'trade')}, ${fall}.`
-}
-
-/** The verdict on the days of the tests. */
-function testsHead({ statistics, holding, verdict, random_entry, draws }: Tests): string {
-  const [total, held] = [statistics.total_return, holding.total_return]
-  if (verdict.word === 'too few') return verdict.word
-  if (total !== null && held !== null && total < held)
-    return draws === null || (draws.return.p95 ?? held) < held ? 'worse than holding' : DEPENDS
-  return random_entry.p === null ? 'not tested' : verdict.word
+  return `${title(verdict.word)}: ${returnText(statistics.total_return)}${range} on the days of the tests (${first} to ${last}); ${held}.${inLog(log, log_q)} ${title(entryText(tests))}; ${count(trades.n, 'trade')}, ${fall}.`
 }
 
 function testedRange({ validation }: Pick<Backtest, 'validation'>): [first: string, last: string] {
@@ -232,7 +212,7 @@ export function sweepAnswer(sweep: Sweep): string {
   const tested = count(tried.tested, 'tested combination')
   const rule =
     adjust === 'none'
-      ? `p < .05, not corrected: luck alone gives about ${(tried.tested * LEVEL).toFixed(0)}`
+      ? `p < .05, not corrected: chance alone gives about ${(tried.tested * LEVEL).toFixed(0)}`
       : 'q < .05'
   const opening =
     better + worse === 0
@@ -250,5 +230,5 @@ export function sweepAnswer(sweep: Sweep): string {
       : ` On dates that did not choose them the chosen were ${pointsText(chosen)} than after any ${UNITS[sweep.timeframe]}.`
   const q = adjust === 'none' ? 'not corrected' : `q ${probability(lead.q)}`
   const compared = comparedText(lead.diff!, lead.horizon, sweep)
-  return `${opening}.${together} First is ${cellText(lead)}: ${lead.verdict}, ${compared}; ${among(lead.n_independent, lead.n)}; p ${probability(lead.p)}, ${q}.${outside}${logTexts(log, lead.log_q).join('')}`
+  return `${opening}.${inLog(log, lead.log_q, 'the least q over all of them')}${together} First is ${cellText(lead)}: ${lead.verdict}, ${compared}; ${among(lead.n_independent, lead.n)}; p ${probability(lead.p)}, ${q}.${outside}`
 }

@@ -1,6 +1,7 @@
 import type { Comparison, TradeStatistics } from '../backtest/result.js'
 import { exitsInWords, inWords } from '../backtest/words.js'
-import { deflatedText } from './answer.js'
+import { title } from '../errors.js'
+import { deflatedText, inLog } from './answer.js'
 import { type Chart, line, newChart, type Tone } from './chart.js'
 import { dayOf, isPositive } from './charts.js'
 import {
@@ -52,7 +53,7 @@ export function describeComparison(found: Comparison): Description {
         { on: 'short', table: yearsTable(strategies, true) },
         { on: 'wide', table: yearsTable(strategies) },
       ]),
-      luckSection(found),
+      chanceSection(found),
       assumedSection(found.assumptions),
       readingSection('comparison'),
     ],
@@ -61,7 +62,7 @@ export function describeComparison(found: Comparison): Description {
 }
 
 /** The best by Sharpe ratio, and whether it can be told from the next. */
-function answerOf({ strategies, best, dates, sharpe_differences: all }: Comparison): string {
+function answerOf({ strategies, best, dates, sharpe_differences: all, verdict, trials }: Comparison): string {
   const own = strategies.find(({ name }) => name === best)
   if (dates.length === 0) return 'The strategies have no day in common, so there is nothing to compare.'
   if (own === undefined) return 'None of them has a Sharpe ratio over these days.'
@@ -74,19 +75,18 @@ function answerOf({ strategies, best, dates, sharpe_differences: all }: Comparis
     const [from, to] = a === best ? [low, high] : [-high, -low]
     return [{ other, from, to, difference: Math.abs(difference ?? 0), level, verdict }]
   })
-  const lost = lossesText(strategies)
+  const lost = `${inLog(trials.log, trials.log_q, `over all of them the q of ${best} against random entry`)}${lossesText(strategies)}`
   const [first] = told
-  if (first === undefined) return `${head}; there is no difference to test.${lost}`
+  if (first === undefined) return `Not tested: ${head}; there is no difference to test.${lost}`
   const interval = ({ other, difference, from, to, level }: (typeof told)[number]): string =>
     `${other}: difference ${ratio(difference)} (${percentage(level)} interval ${ratio(from)} to ${ratio(to)})`
-  const open = told.find(({ verdict }) => verdict === 'depends on which signals got a place')
-  const same = told.filter(({ verdict }) => verdict === 'not told apart')
-  if (same.length > 0) {
+  if (verdict === 'not told apart') {
+    const same = told.filter(one => one.verdict === verdict)
     const more = same.length > 1 ? `, nor from ${count(same.length - 1, 'other')}` : ''
-    return `Not told apart: ${head}; it is not told from ${interval(same[0]!)}${more}.${lost}`
+    return `${title(verdict)}: ${head}; it is not told from ${interval(same[0]!)}${more}.${lost}`
   }
-  if (open !== undefined) return `Depends on which signals got a place: ${head}; ${interval(open)}.${lost}`
-  return `${best} is ahead: ${head}; ${told.map(interval).join('; ')}.${lost}`
+  const open = told.filter(one => one.verdict === verdict)
+  return `${verdict === 'is ahead' ? `${best} is ahead` : title(verdict)}: ${head}; ${(open.length > 0 ? open : told).map(interval).join('; ')}.${lost}`
 }
 
 /** A strategy that is ahead may have lost money, too. */
@@ -211,7 +211,7 @@ function curvesChart({ strategies, dates }: Comparison): Chart {
   })
 }
 
-function luckSection({ best, trials, strategies }: Comparison): Section {
+function chanceSection({ best, trials, strategies }: Comparison): Section {
   const deflated =
     best === null
       ? 'None has a Sharpe ratio that could be deflated.'
@@ -224,6 +224,6 @@ function luckSection({ best, trials, strategies }: Comparison): Section {
 
 /** A row a strategy. */
 export function comparisonRecords({ strategies }: Comparison): Records {
-  const rows = strategies.map(strategy => ({ name: strategy.name, ...statisticsRow(strategy) }))
+  const rows = strategies.map(strategy => ({ name: strategy.name, p: strategy.p, ...statisticsRow(strategy) }))
   return { columns: Object.keys(rows[0] ?? {}), rows }
 }

@@ -5,7 +5,7 @@ import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../model/facts.js'
 import type { PulledTicker } from '../remote/beside.js'
 import type { Trial, TrialKind } from '../source.js'
 import { UNDERIVED } from '../store/store.js'
-import { questionsOf } from '../trials.js'
+import { isStrategy, questionsOf } from '../trials.js'
 import {
   type Column,
   column,
@@ -255,7 +255,7 @@ export function describeTrials(found: Ledger, { kinds, limit, since }: TrialsSho
     cell: trials.filter(({ kind }) => kind === 'cell'),
     strategy: trials.filter(({ kind }) => kind === 'strategy'),
   }
-  const [cells, looks] = [all.cell.length, all.strategy.length]
+  const [cells, looks] = [all.cell.length, all.strategy.filter(isStrategy).length]
   const questions = questionsOf(all.cell)
   const counted = {
     cell: `${count(questions, 'question')} (${count(cells, 'window')})`,
@@ -303,7 +303,7 @@ function trialsPart(kind: TrialKind, all: readonly NotedTrial[], limit: number):
   for (const { spec } of all) alike.set(spec, (alike.get(spec) ?? 0) + 1)
   const named = ({ spec, hash }: NotedTrial): string => (alike.get(spec)! > 1 ? `${spec}; #${hash.slice(0, 7)}` : spec)
   const columns: Column<NotedTrial>[] = [
-    ...(kind === 'cell' ? [column('p', 'probability')] : []),
+    column('p', 'probability'),
     { title: 'Sharpe a bar', kind: 'ratio', of: ({ sharpe }) => ratio(sharpe, 3) },
     { title: kind, kind: 'text', wraps: true, of: named },
   ]

@@ -1,11 +1,11 @@
-import { CELL_DRAWS, DEPENDS } from '../backtest/draws.js'
+import { CELL_DRAWS } from '../backtest/draws.js'
 import type { Grid, GridCell } from '../backtest/result.js'
 import { inWords } from '../backtest/words.js'
 import { title } from '../errors.js'
 import { combinations, type GridStatistic } from '../params/grid.js'
-import { LEVEL, verdictOf } from '../statistics/verdict.js'
+import { LEVEL } from '../statistics/verdict.js'
 import { LEAST_UNITS } from '../study/result.js'
-import { testedAnswer } from './answer.js'
+import { inLog, testedAnswer } from './answer.js'
 import { testsChart } from './charts.js'
 import {
   assumedSection,
@@ -133,19 +133,7 @@ function answerOf(found: Grid): string {
     pbo === null || pbo.probability >= LEVEL
       ? ''
       : `. The best of one half of the days was not above the median in the other in ${shareText(pbo.probability)} of splits`
-  return `${title(verdictOn(found, top))}: ${head}${around}; ${doubts.join('; ').replace(/\.$/, '')}${choice}.`
-}
-
-/** Whether the best beats what the best of so many shows by chance; 95 % of its draws must agree. */
-function verdictOn(found: Grid, top: GridCell): string {
-  const { best, trials } = found
-  if (top.trade_statistics.n < LEAST_UNITS) return 'too few'
-  const deflated = trials.deflated_sharpe
-  if (deflated === null) return 'not tested'
-  const isDoubted = doubtsOf(found, top).length > 0
-  const word = verdictOf(1 - deflated, top.statistics.total_return)
-  if (word === 'not told from chance' || isDoubted) return 'not told from chance'
-  return top.draws !== null && 1 - (best?.deflated_sharpe_p05 ?? 0) >= LEVEL ? DEPENDS : word
+  return `${title(found.verdict.word)}: ${head}${around}.${inLog(trials.log, trials.log_q)} ${title(doubts.join('; ').replace(/\.$/, ''))}${choice}.`
 }
 
 /** Whether no setting made another of it. */
@@ -285,11 +273,11 @@ function bestSection(found: Grid): Section {
   const smooth =
     smoothness === null
       ? 'Smoothness: too few combinations have a value, or they do not vary.'
-      : `Smoothness: ${ratio(smoothness)}, the correlation of the combinations with the means of their neighbours; 1 is a hill, about 0 what luck makes.`
+      : `Smoothness: ${ratio(smoothness)}, the correlation of the combinations with the means of their neighbours; 1 is a hill, about 0 what chance makes.`
   const deflated =
     trials.deflated_sharpe === null
       ? (trials.reason ?? UNKNOWN)
-      : `${probability(trials.deflated_sharpe)}, the probability that its ratio is above what the best of ${whole(trials.n)} would show by luck`
+      : `${probability(trials.deflated_sharpe)}, the probability that its ratio is above what the best of ${whole(trials.n)} would show by chance`
   return section({ id: 'best', title: `Is the best of ${whole(cells.length)} real?`, short: 'Best of many' }, [
     {
       notes: [
@@ -339,9 +327,9 @@ function cellsSection({ axes, cells, statistic }: Grid): Section {
 
 /** A row a combination. */
 export function gridRecords({ axes, cells, statistic }: Grid): Records {
-  const rows = cells.map(({ values, value, ...told }) => {
+  const rows = cells.map(({ values, value, p, ...told }) => {
     const settings = Object.fromEntries(axes.map(({ key }, i) => [key, values[i]!]))
-    return { ...settings, statistic, value, ...statisticsRow(told) }
+    return { ...settings, statistic, value, p, ...statisticsRow(told) }
   })
   return { columns: Object.keys(rows[0] ?? {}), rows }
 }

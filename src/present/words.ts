@@ -36,15 +36,16 @@ export function stopped(text: string): string {
 /**
  * What the trial log adds to a headline, from the second question on; null before.
  * @param q of the headline over the log; null where it has no p
+ * @param name what the headline calls this q
  */
-export function logText(log: LogStanding | null, q: number | null): string | null {
+export function logText(log: LogStanding | null, q: number | null, name = 'over all of them q'): string | null {
   if (log === null || log.questions < 2) return null
   const { family, questions, windows, expected } = log
   const one = `One of ${whole(questions)} questions`
   if (family === 'run') return `${one} asked of these data; the others are not counted (--family run).`
-  const lucky = expected < 1.5 ? 'about 1 has' : `about ${whole(Math.round(expected))} have`
-  const over = q === null ? '' : `; over all of them q ${probability(q)}`
-  return `${one} (${whole(windows)} windows) asked of these data: by luck ${lucky} p < .05${over}.`
+  const byChance = expected < 1.5 ? 'about 1 has' : `about ${whole(Math.round(expected))} have`
+  const over = q === null ? '' : `; ${name} ${probability(q)}`
+  return `${one} (${whole(windows)} windows) asked of these data: by chance ${byChance} p < .05${over}.`
 }
 
 /** How many strategies or cells were tried in a run, and ever. @param told how many the ledger of trials knows, in words */
@@ -169,7 +170,7 @@ const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison
       'Markets drift. What followed the events is compared with what followed any bar of the same tickers and dates; only the difference is theirs.',
     p: 'Two-sided p of the difference, by the Newey-West t with effective clusters. It allows for overlap, for tickers that move together and for volatile times. It is not the probability that there is nothing to find.',
     'Several looks':
-      'Five windows are five looks: one in four such pages shows some p below 0.05 by luck. A sweep corrects for how many were tried; this page does not.',
+      'Five windows are five looks: one in four such pages shows some p below 0.05 by chance. A sweep corrects for how many were tried; this page does not.',
     'When not to':
       'Not to choose the best window from this page and trade it; not from grey rows; not when a warning above says that the bands or the bars were lacking.',
   },
@@ -180,7 +181,7 @@ const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison
       'A market that rises makes every signal look good. Read each share next to the same share after any bar.',
     'Counted, not tested':
       'The intervals allow for overlap and for tickers that move together, but a tally tests nothing: bands study does.',
-    'When not to': 'Not to choose the best of many windows and groups, of which some look good by luck.',
+    'When not to': 'Not to choose the best of many windows and groups, of which some look good by chance.',
   },
   backtest: {
     Fills:
@@ -198,7 +199,7 @@ const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison
     'q, not p':
       'Of a thousand empty cells fifty have a p below 0.05. q is p corrected for how many were tried in the family named above; cells marked ★ have a q below 0.05.',
     'The best of many':
-      'White’s reality check and Hansen’s SPA ask whether the best cell beats what the best of so many would reach by luck. If they are large, so is the luck.',
+      'White’s reality check and Hansen’s SPA ask whether the best cell beats what the best of so many would reach by chance. If they are large, chance explains the best.',
     'The histogram':
       'Were there nothing to find, the bars would be level. Only what stands out on the left is of interest.',
     't above 3': 'is what Harvey, Liu and Zhu (2016) ask of a finding after decades of looking; bold in the table.',
@@ -206,18 +207,18 @@ const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison
   },
   grid: {
     'The hill, not the peak':
-      'A setting that means something is good beside others like it. A best that stands alone among poor neighbours is what luck makes of many tries.',
+      'A setting that means something is good beside others like it. A best that stands alone among poor neighbours is what chance makes of many tries.',
     'The deflated Sharpe ratio':
       'Asks whether the best is above what the best of as many worthless strategies would show. Below .95 it is not to be believed.',
     Overfitting:
-      'Near 50% which combination is best says nothing about which will be: by luck, or because all of them are alike. What of the market all of them share is not asked here.',
+      'Near 50% which combination is best says nothing about which will be: by chance, or because all of them are alike. What of the market all of them share is not asked here.',
     'When not to': 'Not to take the best and trade it: choose on one part of the dates and look at another.',
   },
   comparison: {
     'The difference':
-      'Two strategies on the same days share much of their luck. The interval is of the difference of their ratios, with the days of both redrawn together; where it has 0 in it, neither is better.',
+      'Two strategies on the same days share much of their good and bad days. The interval is of the difference of their ratios, with the days of both redrawn together; where it has 0 in it, neither is better.',
     'The common days':
       'Each is traded over all its own days, and only those that all have are compared: a strategy that began later is not held against years that it has not seen.',
-    'When not to': 'Not to take the best of many and trade it: of several alike one is first by luck.',
+    'When not to': 'Not to take the best of many and trade it: of several alike one is first by chance.',
   },
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { backtest } from '../../src/backtest/backtest.js'
-import { grid, neighboursAt } from '../../src/backtest/grid.js'
+import { grid, neighboursAt, verdictOnBest } from '../../src/backtest/grid.js'
 import type { Grid } from '../../src/backtest/result.js'
 import { differences, inWords } from '../../src/backtest/words.js'
 import { InvalidParameter, worded } from '../../src/errors.js'
@@ -226,19 +226,27 @@ describe('a grid', () => {
     const found = await run()
     const best = found.cells[found.best!.cell]!
     const told = (more: Partial<Grid>): string => {
-      const sure = { ...found, trials: { ...found.trials, deflated_sharpe: 0.99, reason: null } }
-      return describeGrid({ ...sure, pbo: { probability: 0.01, splits: 12, blocks: 16 }, ...more }).answer
+      const trials = { ...found.trials, deflated_sharpe: 0.99, reason: null }
+      const sure: Grid = { ...found, trials, pbo: { probability: 0.01, splits: 12, blocks: 16 }, ...more }
+      const { cells, best, pbo } = sure
+      const top = { trials: sure.trials, pbo, deflated_sharpe_p05: best!.deflated_sharpe_p05 }
+      return describeGrid({ ...sure, verdict: verdictOnBest(cells[best!.cell]!, top) }).answer
     }
     const cellsWith = (of: Partial<typeof best>): Grid['cells'] =>
       found.cells.map(cell => (cell === best ? { ...best, ...of } : cell))
     const many = { ...best.trade_statistics, n: 80 }
     const earned = { statistics: { ...best.statistics, total_return: 0.4 }, trade_statistics: many }
     expect(told({ cells: cellsWith(earned) })).toMatch(
-      /^Beats chance: the best of 12 has a .*; deflated Sharpe ratio \.990\./,
+      /^Beats chance: the best of 12 has a .* on average\. Deflated Sharpe ratio \.990\./,
+    )
+    const log = { family: 'ledger', questions: 13, windows: 13, expected: 0.65 } as const
+    const logged = { ...found.trials, deflated_sharpe: 0.99, reason: null, log, log_q: 0.3 }
+    expect(told({ cells: cellsWith(earned), trials: logged })).toMatch(
+      /^Not told from chance: .* on average\. One of 13 questions .*; over all of them q \.300\. Deflated/,
     )
     const overfitted = { probability: 0.4, splits: 12, blocks: 16 }
     expect(told({ cells: cellsWith(earned), pbo: overfitted })).toMatch(
-      /^Not told from chance: .*deflated Sharpe ratio \.990; the probability of overfitting is \.400/,
+      /^Not told from chance: .*Deflated Sharpe ratio \.990; the probability of overfitting is \.400/,
     )
     const few = { ...earned, trade_statistics: { ...best.trade_statistics, n: 4 } }
     expect(told({ cells: cellsWith(few) })).toMatch(/^Too few: .*; only 4 trades/)

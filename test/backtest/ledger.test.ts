@@ -1,18 +1,26 @@
 import { describe, expect, it } from 'vitest'
 import { backtest } from '../../src/backtest/backtest.js'
+import { compare } from '../../src/backtest/compare.js'
+import { grid } from '../../src/backtest/grid.js'
 import { trialOf } from '../../src/backtest/looks.js'
 import type { Backtest } from '../../src/backtest/result.js'
+import { parseCompare, parseGrid } from '../../src/params/grid.js'
 import type { RunOptions } from '../../src/params/strategy.js'
 import { strategyOf } from '../../src/params/strategy-file.js'
+import { describeBacktest } from '../../src/present/backtest.js'
+import { describeComparison } from '../../src/present/comparison.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
-import type { Trials } from '../../src/source.js'
+import type { Trial, Trials } from '../../src/source.js'
 import { variance } from '../../src/statistics/moments.js'
+import { Random } from '../../src/statistics/random.js'
+import { benjaminiHochberg } from '../../src/statistics/selection.js'
 import { deflatedSharpe } from '../../src/statistics/sharpe.js'
+import { CELL_TEST } from '../../src/trials.js'
 import { loadPrices } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { onBars } from '../support/source.js'
 import { ledger } from './support/ledger.js'
-import { flat, madeMarket, PLAIN, seriesMarket, strategyWith } from './support/made-market.js'
+import { flat, type MadeBar, madeMarket, PLAIN, seriesMarket, strategyWith } from './support/made-market.js'
 
 const SIMULATED = [...simulatedTickers({ count: 2, bars: 700, seed: 8, end: 17_000 })]
 const MARKET = seriesMarket(Object.fromEntries(SIMULATED.map(({ ticker, bars }) => [ticker, bars])))
@@ -184,6 +192,97 @@ describe('the trial ledger', () => {
     await expect(look(null, {}, { family: 'ledger' })).rejects.toThrow(
       'there is no trial ledger beside the bundled sample',
     )
+  })
+})
+
+/** Falls on most days, and rises for three after each change to the first band. */
+function rising() {
+  const random = new Random(3)
+  let [price, letters, rises] = [100, '', 0]
+  const bars = Array.from({ length: 1200 }, (): MadeBar => {
+    const open = price
+    price *= 1 + (rises-- > 0 ? 0.012 : -0.004) + 0.006 * random.normal()
+    const isSignal = rises < -5 && random.uniform() < 0.12
+    if (isSignal) rises = 3
+    letters += isSignal ? 'a' : 'b'
+    return [open, Math.max(open, price), Math.min(open, price), price]
+  })
+  return madeMarket({ A: { bars, bands: { rsi_zone: letters } } })
+}
+
+describe('the trial log and a verdict', () => {
+  const market = rising()
+  const strategy = strategyWith({
+    ...{ tickers: ['A'], entry: { field: 'rsi_zone', bands: ['deep_oversold'] }, exit: { hold: 3 } },
+    costs: { bps: 0 },
+  })
+  const walk_forward = { train: 300, test: 150, step: 150, anchored: false, embargo: 0 }
+  const { family: _, ...plainRun } = PLAIN
+  const ran = (trials: Trials | null, options: Partial<RunOptions>): Promise<Backtest> =>
+    backtest(market, strategy, { ...plainRun, reps: 199, ...options }, { trials })
+
+  it.each<[string, Partial<RunOptions>]>([
+    ['all days', {}],
+    ['the days of a walk-forward', { walk_forward }],
+    ['the days after a split', { split: '2021-06-01' }],
+  ])('decide together on %s, with one word in headline and JSON', async (_, options) => {
+    const alone = await ran(null, options)
+    expect(alone.verdict.word).toBe('beats chance')
+    expect(alone.trials).toMatchObject({ log: null, log_q: null })
+    const trials = ledger()
+    const [first] = [await ran(trials, options)]
+    const p = (first.validation?.test ?? first).random_entry.p!
+    const noted = [...trials.kept.values()]
+    expect(noted.map(trial => trial.p).at(-1)).toBe(p)
+    expect(new Set(noted.map(({ asked }) => asked!.question)).size).toBe(1)
+    expect(first.trials.log).toMatchObject({ family: 'ledger', questions: 1, windows: noted.length })
+    expect(first.verdict.word).toBe('beats chance')
+    const others = Array.from({ length: 200 }, (_, i): Trial => {
+      const asked = { ...noted[0]!.asked!, question: `other ${i}` }
+      return { hash: `other ${i}`, spec: 'another one', p: 0.9, test: CELL_TEST, sharpe: null, asked }
+    })
+    await trials.note('cell', others)
+    const later = await ran(trials, options)
+    const all = [...trials.kept.values()].map(trial => trial.p!)
+    expect(later.trials.log_q).toBe(benjaminiHochberg(all)[all.indexOf(p)]!)
+    expect(later.trials.log_q).toBeGreaterThan(0.05)
+    const run = await ran(trials, { ...options, family: 'run' })
+    for (const [found, word] of [
+      [later, 'not told from chance'],
+      [run, 'beats chance'],
+    ] as const) {
+      expect(found.verdict.word).toBe(word)
+      if (found.validation !== null) expect(found.validation.test!.verdict).toEqual(found.verdict)
+      expect(describeBacktest(found).answer.toLowerCase()).toMatch(new RegExp(`^${word}: `))
+    }
+    // Everything but the verdict and the standing in the log is the same.
+    const plain = ({ validation, ...found }: Backtest) => ({
+      ...found,
+      validation: validation && { ...validation, test: { ...validation.test!, verdict: null } },
+      ...{ verdict: null, trials: { ...found.trials, ledger: null, log: null, log_q: null } },
+    })
+    expect(plain(later)).toEqual(plain(alone))
+  })
+
+  it('knows the p of every combination of a grid and of every strategy of a comparison', async () => {
+    const trials = ledger()
+    const line = { tickers: ['A'], field: 'rsi_zone', band: 'deep_oversold', costs_bps: 0 }
+    const query = parseGrid({ ...line, vary: { hold: [2, 3, 4] } } as never, { tier: null })
+    const found = await grid(market, query, { trials })
+    expect(found.cells.every(({ p }) => p !== null)).toBe(true)
+    const ps = (): (number | null)[] => [...trials.kept.values()].map(trial => trial.p).sort()
+    expect(ps()).toEqual(found.cells.map(({ p }) => p).sort())
+    expect(found.trials.log).toMatchObject({ questions: 3, windows: 3 })
+    const best = found.cells[found.best!.cell]!
+    expect(found.trials.log_q).toBe(benjaminiHochberg(ps() as number[])[ps().indexOf(best.p)]!)
+    // A backtest of one of them is the same trial with the same p.
+    const single = await ran(trials, {})
+    expect(single.trials.log).toMatchObject({ questions: 3, windows: 3 })
+    const strategies = [5, 6].map(hold => ({ ...strategy, name: `hold ${hold}`, exit: { ...strategy.exit, hold } }))
+    const compared = await compare(market, parseCompare({ strategies, resamples: 99 }, { tier: null }), { trials })
+    expect(compared.trials.log).toMatchObject({ questions: 5, windows: 5 })
+    for (const { p } of compared.strategies) expect(ps()).toContain(p)
+    expect(describeComparison(compared).answer).toContain('One of 5 questions (5 windows) asked of these data: ')
   })
 })
 

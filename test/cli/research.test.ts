@@ -2,11 +2,14 @@ import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'no
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Backtest } from '../../src/backtest/result.js'
 import type { CheckLookahead } from '../../src/local/check.js'
+import { parseDay } from '../../src/model/day.js'
 import { openTrials } from '../../src/open.js'
 import { probability } from '../../src/present/numbers.js'
+import type { Trial } from '../../src/source.js'
 import { type EventStudy, isVolatile } from '../../src/study/result.js'
 import type { Sweep } from '../../src/sweep/result.js'
 import type { Tally } from '../../src/tally/tally.js'
+import { CELL_TEST, type LogStanding } from '../../src/trials.js'
 import { Database } from '../support/database.js'
 import { notInQuick } from '../support/full.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
@@ -15,6 +18,12 @@ import { bundledBars } from './support/run.js'
 const { folder, ask, json, table, told } = bundledBars()
 const FAST = '--reps 99 --resamples 99'
 const lines = (file: string): string[] => readFileSync(folder.file(file), 'utf8').trimEnd().split('\n')
+
+/** Where documents have the trial log. */
+interface Logged {
+  log: LogStanding | null
+  trials?: { log?: LogStanding | null; log_q?: number | null }
+}
 
 const STUDY = `study AAPL,GSPC rsi_zone --band oversold ${FAST}`
 const BACKTEST = 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99'
@@ -352,26 +361,51 @@ describe('bands trials', () => {
     expect((await ask('trials --since yesterday')).err).toContain('today, or a calendar date as YYYY-MM-DD')
   })
 
-  test('reach the headline of a tally from the second question on, unless they are not counted', async () => {
-    const line = 'tally GSPC ma_alignment --band aligned_bullish'
-    const home = { env: { BANDS_DB: folder.file('logged.db') } }
-    cpSync(folder.file('bands.db'), folder.file('logged.db'))
-    const text = async (typed: string): Promise<string> => (await ask(typed, home)).out.replace(/\s+/g, ' ')
-    expect(await text(line)).not.toContain('asked of these data')
-    const other = line.replace('bullish', 'bearish')
-    expect(await text(other)).toContain(
-      'One of 2 questions (10 windows) asked of these data: by luck about 1 has p < .05',
-    )
-    expect(await text(`${other} --family run`)).toContain(
-      'One of 2 questions asked of these data; the others are not counted (--family run).',
-    )
-    expect((await json<{ log: unknown }>(other, home)).log).toEqual({
-      family: 'ledger',
-      questions: 2,
-      windows: 10,
-      expected: 0.5,
-    })
-  })
+  // 29 other questions of five windows on the same dates, and one on earlier dates, which does not count.
+  const DOORS: [string, string][] = [
+    ['study', `study GSPC ma_alignment --band aligned_bullish ${FAST}`],
+    ['tally', 'tally GSPC ma_alignment --band aligned_bullish'],
+    ['sweep', 'sweep GSPC --fields ma_alignment --band aligned_bullish --resamples 99'],
+    ['backtest', 'backtest GSPC ma_alignment --band aligned_bullish --hold 5'],
+    [
+      'walk-forward',
+      'backtest GSPC ma_alignment --band aligned_bullish --hold 5 --walk-forward train=500,test=250,step=250',
+    ],
+  ]
+
+  test.each(DOORS)(
+    'reach the headline of a %s as one of 30 questions, unless they are not counted',
+    async (door, line) => {
+      const home = { env: { BANDS_DB: folder.file(`logged-${door}.db`) } }
+      const text = async (typed: string): Promise<string> => (await ask(typed, home)).out.replace(/\s+/g, ' ')
+      cpSync(folder.file('bands.db'), folder.file(`logged-${door}.db`))
+      expect(await text(line)).not.toContain('asked of these data')
+      const trials = (await openTrials({ db: home.env.BANDS_DB }))!
+      const other = (question: number, first: number, last: number): Trial[] =>
+        [5, 10, 20, 50, 100].map(horizon => ({
+          hash: `${1000 * question + horizon}`.padStart(64, '0'),
+          ...{ spec: `question ${question}`, p: 0.5, test: CELL_TEST, sharpe: null },
+          asked: { question: `${question}`.padStart(64, '0'), timeframe: 'daily', first, last },
+        }))
+      const [first, last] = [parseDay('2010-01-04')!, parseDay('2017-01-03')!]
+      const others = Array.from({ length: 29 }, (_, i) => other(i + 1, first, last))
+      await trials.note('cell', [...others.flat(), ...other(30, 0, 100)])
+      await trials.close()
+
+      const found = await json<Logged>(line, home)
+      const { log, log_q } = found.trials?.log === undefined ? { log: found.log, log_q: undefined } : found.trials
+      const own = door === 'backtest' ? 1 : door === 'walk-forward' ? 2 : 5
+      const windows = 29 * 5 + own
+      expect(log).toEqual({ family: 'ledger', questions: 30, windows, expected: windows * 0.05 })
+      expect(await text(line)).toContain(
+        `One of 30 questions (${windows} windows) asked of these data: by chance about ${Math.round(windows * 0.05)} have p < .05${door === 'tally' ? '.' : '; '}`,
+      )
+      if (log_q !== undefined) expect(await text(line)).toContain(`; over all of them q ${probability(log_q!)}.`)
+      const off = await text(`${line} --family run`)
+      expect(off).toContain('One of 30 questions asked of these data; the others are not counted (--family run).')
+      expect(off).not.toContain('by chance about')
+    },
+  )
 
   test('are not kept of the sample', async () => {
     const home = { env: { BANDS_DB: '', HOME: folder.file('nobody') } }

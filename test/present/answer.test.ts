@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Backtest, Tests } from '../../src/backtest/result.js'
+import { verdictOn } from '../../src/backtest/verdict.js'
 import { backtestAnswer, studyAnswer, sweepAnswer, tallyAnswer } from '../../src/present/answer.js'
 import { judgeAll, verdictOf } from '../../src/statistics/verdict.js'
 import type { EventStudy, StudyWindow } from '../../src/study/result.js'
@@ -40,11 +41,11 @@ function studied(seen: readonly Seen[], more: Partial<EventStudy> = {}): EventSt
 }
 
 const CLEAR: Seen = { diff: 0.0377, p: 0.003, low: 0.01, high: 0.06, cases: 13 }
-const LUCK: Seen = { diff: 0.0377, p: 0.078, low: 0.001, high: 0.08, cases: 13 }
+const CHANCE: Seen = { diff: 0.0377, p: 0.078, low: 0.001, high: 0.08, cases: 13 }
 
 describe('the answer of a study', () => {
   it('begins with one of the four words, then the difference, its interval, the cases and p', () => {
-    expect(studyAnswer(studied([LUCK]))).toBe(
+    expect(studyAnswer(studied([CHANCE]))).toBe(
       'Not told from chance: about 3.8 points better over 5 days than after any day (95%: +0.1 to +8.0%); 13 independent cases among 23 events; p .078.',
     )
     expect(studyAnswer(studied([CLEAR]))).toMatch(/^Beats chance: about 3\.8 points better .*; p \.003\.$/)
@@ -61,7 +62,7 @@ describe('the answer of a study', () => {
       return studyAnswer(study)
     }
     expect(inLog(0.41)).toMatch(
-      /p \.003\. One of 30 questions \(140 windows\) asked of these data: by luck about 7 have p < \.05; over all of them q \.410\.$/,
+      /p \.003\. One of 30 questions \(140 windows\) asked of these data: by chance about 7 have p < \.05; over all of them q \.410\.$/,
     )
     expect(inLog(0.41, 'run')).toMatch(
       /p \.003\. One of 30 questions asked of these data; the others are not counted \(--family run\)\.$/,
@@ -73,35 +74,37 @@ describe('the answer of a study', () => {
   it('counts weeks as weeks, and one case as one', () => {
     const weekly = madeStudy([madePrices({ weekly: true, bars: 520 })], { timeframe: 'weekly' })
     expect(studyAnswer(weekly)).toMatch(/over \d+ weeks than after any week/)
-    expect(studyAnswer(studied([{ ...LUCK, p: null, cases: 1, n: 1 }]))).toContain('1 independent case;')
+    expect(studyAnswer(studied([{ ...CHANCE, p: null, cases: 1, n: 1 }]))).toContain('1 independent case;')
   })
 
   it('takes a second decimal where the first says nothing, and calls no difference none', () => {
-    expect(studyAnswer(studied([{ ...LUCK, diff: 0.0004 }]))).toContain('about 0.04 points better')
-    expect(studyAnswer(studied([{ ...LUCK, diff: -0.00001 }]))).toMatch(
+    expect(studyAnswer(studied([{ ...CHANCE, diff: 0.0004 }]))).toContain('about 0.04 points better')
+    expect(studyAnswer(studied([{ ...CHANCE, diff: -0.00001 }]))).toMatch(
       /chance: no different over 5 days from what follows/,
     )
   })
 
   it('without an event, an ended window or enough of them says that, and no p', () => {
-    expect(studyAnswer(studied([LUCK], { events: 0 }))).toBe('No such event, so there is nothing to compare.')
-    expect(studyAnswer(studied([{ ...LUCK, n: 0, diff: null, p: null }]))).toMatch(/^Nothing can be said yet: of 23/)
-    expect(studyAnswer(studied([{ ...LUCK, p: null, cases: 7 }]))).toBe(
+    expect(studyAnswer(studied([CHANCE], { events: 0 }))).toBe('No such event, so there is nothing to compare.')
+    expect(studyAnswer(studied([{ ...CHANCE, n: 0, diff: null, p: null }]))).toMatch(/^Nothing can be said yet: of 23/)
+    expect(studyAnswer(studied([{ ...CHANCE, p: null, cases: 7 }]))).toBe(
       'Too few: 7 independent cases among 23 events; on average about 3.8 points better over 5 days than after any day.',
     )
   })
 
   it('of several windows tells the one in the middle, whichever looks best', () => {
-    const answer = studyAnswer(studied([{ ...LUCK, p: 0.06 }, { ...LUCK, diff: -0.01, p: 0.9 }, LUCK]))
+    const answer = studyAnswer(studied([{ ...CHANCE, p: 0.06 }, { ...CHANCE, diff: -0.01, p: 0.9 }, CHANCE]))
     expect(answer).toMatch(/^Not told from chance: about 1\.0 points worse over 10 days.*; p \.900\.$/)
   })
 
   it('corrects p for the windows, and tells another that alone is told from chance', () => {
-    expect(studyAnswer(studied([{ ...CLEAR, p: 0.03 }, LUCK, LUCK]))).toMatch(/^Not told from chance: .*over 10 days/)
-    expect(studyAnswer(studied([CLEAR, LUCK, LUCK]))).toMatch(
+    expect(studyAnswer(studied([{ ...CLEAR, p: 0.03 }, CHANCE, CHANCE]))).toMatch(
+      /^Not told from chance: .*over 10 days/,
+    )
+    expect(studyAnswer(studied([CLEAR, CHANCE, CHANCE]))).toMatch(
       /^Beats chance: about 3\.8 points better over 5 days.*; p \.003, \.009 corrected for 3 windows\.$/,
     )
-    expect(studyAnswer(studied([CLEAR, CLEAR, LUCK]))).toMatch(
+    expect(studyAnswer(studied([CLEAR, CLEAR, CHANCE]))).toMatch(
       /Over 5 days beats chance: 3\.8 points better; p \.003, \.009/,
     )
   })
@@ -111,11 +114,17 @@ describe('the answer of a study', () => {
   })
 })
 
-/** A backtest with a total return, one of holding, and a p of random entry. */
-function traded(total: number, held: number, p: number | null, more: Partial<Backtest> = {}): Backtest {
+/** A backtest with a total return, one of holding, and a p of random entry. @param returns of its draws */
+function traded(
+  total: number,
+  held: number,
+  p: number | null,
+  more: Partial<Backtest> = {},
+  returns: readonly number[] = [],
+): Backtest {
   const made = madeBacktest([madePrices({ bars: 2520 })])
   const [hold] = made.benchmarks
-  return {
+  const found: Backtest = {
     ...made,
     statistics: { ...made.statistics, total_return: total },
     benchmarks: [
@@ -126,7 +135,6 @@ function traded(total: number, held: number, p: number | null, more: Partial<Bac
       ...{ draws: 999, mean: 0.006, p, better_than: p === null ? null : 1 - p / 2 },
       reason: p === null ? 'nothing could be drawn' : null,
     },
-    verdict: { word: p === null ? 'too few' : p < 0.05 ? 'beats chance' : 'not told from chance', agreement: null },
     trials: {
       run: 1,
       ledger: null,
@@ -140,19 +148,22 @@ function traded(total: number, held: number, p: number | null, more: Partial<Bac
     },
     ...more,
   }
+  const evidence = { ...found, total, held, isRuined: false, ranks: [], returns, isChoiceOpen: false }
+  return { ...found, verdict: verdictOn(evidence, found.trials) }
 }
 
 describe('the answer of a backtest', () => {
   it('beats chance only where q over the trial log does, too, and says how many questions there were', () => {
     const log = { family: 'ledger', questions: 31, windows: 151, expected: 7.55 } as const
-    const inLog = (log_q: number): string => {
-      const made = traded(0.42, 0.095, 0.004)
-      const verdict = { ...made.verdict, word: 'beats chance' } as Backtest['verdict']
-      return backtestAnswer({ ...made, verdict, trials: { ...made.trials, log, log_q } })
+    const inLog = (log_q: number, family: 'run' | 'ledger' = 'ledger'): string => {
+      const { trials } = traded(0.42, 0.095, 0.004)
+      return backtestAnswer(traded(0.42, 0.095, 0.004, { trials: { ...trials, log: { ...log, family }, log_q } }))
     }
-    expect(inLog(0.3)).toContain('One of 31 questions (151 windows) asked of these data')
-    expect(inLog(0.3)).not.toMatch(/^Beats chance/)
-    expect(inLog(0.02)).toContain('over all of them q .020.')
+    expect(inLog(0.3)).toMatch(
+      /^Not told from chance: [^.]*\.0%; holding made \+9\.5%\. One of 31 questions \(151 windows\) asked of these data: by chance about 8 have p < \.05; over all of them q \.300\. Better than/,
+    )
+    expect(inLog(0.02)).toMatch(/^Beats chance: .* over all of them q \.020\./)
+    expect(inLog(0.3, 'run')).toMatch(/^Beats chance: .* the others are not counted \(--family run\)\./)
   })
 
   it('begins with the verdict, then return, holding, random entries and cases', () => {
@@ -162,26 +173,28 @@ describe('the answer of a backtest', () => {
     expect(backtestAnswer(traded(0.42, 0.095, 0.004))).toMatch(/^Beats chance: \+42\.0%/)
   })
 
-  it('says worse than holding of a result below it, whatever chance does, and never luck', () => {
+  it('says worse than holding of a result below it, whatever chance does', () => {
     for (const p of [0.9, 0.01]) {
       const answer = backtestAnswer(traded(0.1, 0.2, p))
       expect(answer).toMatch(/^Worse than holding: \+10\.0%; holding made \+20\.0%/)
-      expect(answer).not.toMatch(/luck/)
     }
   })
 
   it('needs 95 % of the draws below holding, or it depends on which signals got a place', () => {
     const points = (p05: number, p95: number) => ({ p05, p50: 0.1, p95 })
-    const drawn = (p95: number): Partial<Backtest> => ({
-      draws: {
+    const drawn = (p95: number, above: number): Backtest => {
+      const draws = {
         ...{ n: 200, shown: 44, return: points(-0.05, p95), sharpe: points(0, 1) },
         ...{ max_drawdown: points(-0.3, -0.2), p: points(0.1, 0.9) },
-      },
-    })
-    expect(backtestAnswer(traded(0.1, 0.2, 0.5, drawn(0.19)))).toMatch(
+      }
+      const returns = Array.from({ length: 200 }, (_, i) => (i < above ? 0.3 : 0.1))
+      return traded(0.1, 0.2, 0.5, { draws }, returns)
+    }
+    expect(drawn(0.19, 10).verdict).toEqual({ word: 'worse than holding', agreement: 0.95 })
+    expect(backtestAnswer(drawn(0.19, 10))).toMatch(
       /^Worse than holding: \+10\.0% \(draw 44 of 200; 5-95% of them -5\.0 to \+19\.0%\); holding made \+20\.0%/,
     )
-    expect(backtestAnswer(traded(0.1, 0.2, 0.5, drawn(0.3)))).toMatch(/^Depends on which signals got a place: \+10\.0%/)
+    expect(backtestAnswer(drawn(0.3, 11))).toMatch(/^Depends on which signals got a place: \+10\.0%/)
   })
 
   it('does not take the best of many strategies for a good one', () => {
@@ -211,25 +224,27 @@ describe('the answer of a backtest', () => {
     const validation = { kind: 'split' as const, purged: 0, candidates: ['hold 5', 'hold 10'], folds, test }
     const answer = backtestAnswer(traded(0.42, 0.1, 0.001, { validation }))
     expect(answer).toMatch(
-      /^Worse than holding: -7\.9% on the days of the tests \(2015-01-02 to 2016-01-04\); holding over the same days made /,
+      /^Beats chance: -7\.9% on the days of the tests \(2015-01-02 to 2016-01-04\); holding over the same days made /,
     )
     expect(answer).not.toContain('42.0%')
     expect(answer).toContain('Better than 99% of random entries (two-sided p .020); ')
     const says = (more: Partial<Tests>): string =>
       backtestAnswer(traded(0.42, 0.1, 0.001, { validation: { ...validation, test: { ...test, ...more } } }))
-    const good = { statistics: { ...statistics, total_return: 0.9 } }
-    expect(says(good)).toMatch(/^Beats chance: \+90\.0%/)
-    expect(says({ ...good, verdict: { word: 'too few', agreement: null } })).toMatch(/^Too few: /)
+    expect(says({ verdict: { word: 'too few', agreement: null } })).toMatch(/^Too few: /)
     const draws = { n: 25, return: { p05: -0.2, p50: 0, p95: 0.8 } }
-    expect(says({ draws })).toMatch(
-      /^Depends on which signals got a place: -7\.9% \(5-95% of 25 draws -20\.0 to \+80\.0%\)/,
+    expect(says({ draws })).toContain(': -7.9% (5-95% of 25 draws -20.0 to +80.0%) on the days of the tests')
+    const log = { family: 'ledger', questions: 31, windows: 151, expected: 7.55 } as const
+    const { trials } = traded(0, 0, 0.1)
+    expect(backtestAnswer(traded(0.42, 0.1, 0.001, { validation, trials: { ...trials, log, log_q: 0.3 } }))).toMatch(
+      /; holding over the same days made [^.]*\.\d%\. One of 31 questions .* q \.300\. Better than 99%/,
     )
   })
 
   it('counts trades that were on together as one case, and says too few of few', () => {
     const many = traded(0.42, 0.1, 0.001)
     const trades = Array.from({ length: 30 }, (_, i) => ({ ...many.trades[0]!, ticker: `T${i}`, exit: 'hold' }))
-    const answer = backtestAnswer({ ...many, trades, trade_statistics: { ...many.trade_statistics, n: 30 } })
+    const trade_statistics = { ...many.trade_statistics, n: 30 }
+    const answer = backtestAnswer(traded(0.42, 0.1, 0.001, { trades, trade_statistics }))
     expect(answer).toMatch(/^Too few: .*; 30 trades, about 1 independent case\.$/)
   })
 
@@ -257,10 +272,10 @@ function swept(lead: Partial<SweepCell>, more: Partial<Sweep> = {}): Sweep {
 }
 
 describe('the answer of a sweep', () => {
-  it('ends with the trial log', () => {
+  it('gives the trial log after the verdict', () => {
     const log = { family: 'ledger', questions: 40, windows: 200, expected: 10 } as const
     expect(sweepAnswer(swept({ log_q: 0.3 }, { log }))).toMatch(
-      / One of 40 questions \(200 windows\) asked of these data: by luck about 10 have p < \.05; .*\.300\.$/,
+      /^Of [^.]*\(q < \.05\)\. One of 40 questions \(200 windows\) asked of these data: by chance about 10 have p < \.05; the least q over all of them \.300\. Together/,
     )
   })
 
@@ -282,7 +297,7 @@ describe('the answer of a sweep', () => {
 
   it('says so where p is not corrected', () => {
     const answer = sweepAnswer(swept({ q: 0.0002 }, { adjust: 'none' }))
-    expect(answer).toMatch(/\(p < \.05, not corrected: luck alone gives about \d+\)/)
+    expect(answer).toMatch(/\(p < \.05, not corrected: chance alone gives about \d+\)/)
   })
 
   it('tells what the chosen cells did on dates that did not choose them', () => {
@@ -303,7 +318,7 @@ describe('the answer of a sweep', () => {
 describe('the answer of a tally', () => {
   it('compares both shares with any bar, gives the independent cases, and says that nothing was tested', () => {
     expect(tallyAnswer(madeTally())).toBe(
-      'Over 20 days the price rose in 55% (after any day 55%), and was among the best 40% of its own past in 43% (after any day 38%), of 102 events; 61 independent cases; a tally does not test whether that is luck: bands study does.',
+      'Over 20 days the price rose in 55% (after any day 55%), and was among the best 40% of its own past in 43% (after any day 38%), of 102 events; 61 independent cases; a tally does not test whether that is chance: bands study does.',
     )
   })
 

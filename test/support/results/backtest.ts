@@ -63,7 +63,7 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
   const closed = trades.filter(({ exit }) => exit !== 'open')
   const events = charts.reduce((all, chart) => all + chart.events.length, 0)
   return {
-    schema: 'bands.backtest/1',
+    schema: 'bands.backtest/2',
     tickers: charts.map(({ ticker }) => ticker),
     timeframe: 'daily',
     bars_a_year: 252,
