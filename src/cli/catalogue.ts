@@ -30,7 +30,6 @@ const ROWS: readonly Row[] = [
   ['sweep', 'look at every band and window, corrected for so many looks', () => import('./commands/sweep.js')],
   ['trials', 'every look that was ever taken at the data', () => import('./commands/data.js')],
   ['check lookahead', 'whether anything knows what came after it', () => import('./commands/check.js')],
-  ['check recursion', 'how much bands depend on where the bars begin', () => import('./commands/check.js')],
   ['show', 'draw the price and its bands in the terminal', () => import('./commands/show.js')],
   ['export', 'write events, series or bars out', () => import('./commands/export.js')],
   ['import', 'load price files, and files of facts', () => import('./commands/import.js')],

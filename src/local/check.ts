@@ -54,7 +54,7 @@ export async function checkLookahead(
     if (there.length === 0) skipped.push({ ticker, reason: 'its bars begin after every cut' })
     for (const day of there) {
       const views = recorded.map((one, f) => viewOf(one, timeframe, fields[f]!.bands, barsKnownBy(one.calendar, day)))
-      found.compare(views, codes, await panel({ day }), day)
+      found.compare(views, codes, await panel(day), day)
     }
   }
   const { differences, aftermath } = found
@@ -69,54 +69,6 @@ export async function checkLookahead(
     aftermath,
     passed: differences.length === 0 && found.fields.some(({ bars }) => bars > 0),
     differences,
-    skipped,
-  }
-}
-
-/** What is left out unless something else is asked for, in bars. */
-export const DROPPED: readonly number[] = [1, 20, 100, 250, 500]
-
-/**
- * Lets the bars of each ticker begin later and tells, by field, from when on the bands are those of the whole. A field
- * that looks back over a window agrees once that is full, a recursive one when its begin is forgotten; how many bars a
- * history needs before its bands can be trusted is read from that. After freqtrade's recursive-analysis. Facts stay as
- * they are. Throws NotFound, Busy, InvalidParameter for a number of bars below 1.
- *
- * @param dropped how many of the first bars are left out; each is tried
- */
-export async function checkRecursion(
-  cache: Cache,
-  { dropped, ...query }: CheckQuery & { dropped: readonly number[] },
-  ways: CheckWays = {},
-): Promise<CheckRecursion> {
-  const { timeframe } = query
-  for (const bars of dropped) checkCount('dropped', bars)
-  const { fields, tickers } = await chosen(cache, query, ways)
-  const drops = [...new Set(dropped)].sort((a, b) => a - b)
-  const found = fields.map(() => drops.map((): Agreement[] => []))
-  const skipped: Skipped[] = []
-  for await (const { ticker, panel } of subjects(cache, tickers, fields, timeframe, ways)) {
-    const whole = await panel()
-    const codes = fields.map(field => field.classify(whole))
-    const bars = barsKnownBy(whole.series, await cache.today())
-    if (bars <= drops[0]!) skipped.push({ ticker, reason: `has ${bars} bars, of which ${drops[0]} are to be left out` })
-    for (const [n, from] of drops.entries()) {
-      if (bars <= from) continue
-      const late = await panel({ from })
-      for (const [f, field] of fields.entries())
-        found[f]![n]!.push(...agreement(codes[f]!.subarray(from, bars), field.classify(late).subarray(0, bars - from)))
-    }
-  }
-  return {
-    schema: 'bands.check-recursion/1',
-    tickers,
-    timeframe,
-    as_of: dateOf(cache.asOf),
-    dropped: drops,
-    fields: fields.map(({ name }, f) => ({
-      field: name,
-      starts: drops.map((bars, n) => lateStart(bars, found[f]![n]!)),
-    })),
     skipped,
   }
 }
@@ -146,7 +98,7 @@ async function chosen(
 }
 
 interface Subject extends TickerEntry {
-  panel(what?: Parameters<typeof panelOf>[4]): Promise<Panel>
+  panel(day?: Day): Promise<Panel>
 }
 
 /** Each ticker with what its bands are derived from. Throws NotFound. */
@@ -161,7 +113,7 @@ async function* subjects(
   for (const [done, ticker] of tickers.entries()) {
     step?.(() => `${ticker}: ${done} of ${tickers.length} tickers`)
     const company = await companyOf(cache.store, await cache.entry(ticker), fields)
-    yield { ...company.entry, panel: what => panelOf(company, timeframe, fields, sectors, what) }
+    yield { ...company.entry, panel: day => panelOf(company, timeframe, fields, sectors, day) }
   }
 }
 
@@ -283,48 +235,12 @@ function* outcomeDifferences({ timeframe, bars, outcomes }: View, cut: Outcomes)
   }
 }
 
-/** How the bands of one ticker and field agree from a late start on. */
-interface Agreement extends Pick<LateStart, 'bars' | 'warming_up' | 'differing'> {
-  /** Bars after which they are the same for good; null: never. */
-  after: number | null
-}
-
-/** Nothing where there is no band. */
-function agreement(whole: Uint8Array, late: Uint8Array): Agreement[] {
-  const found = { bars: 0, warming_up: 0, differing: 0 }
-  let after = 0
-  for (let t = 0; t < whole.length; t++) {
-    if (whole[t] === UNDEFINED && late[t] === UNDEFINED) continue
-    found.bars++
-    if (whole[t] === late[t]) continue
-    if (late[t] === UNDEFINED) found.warming_up++
-    else found.differing++
-    after = t + 1
-  }
-  return found.bars === 0 ? [] : [{ ...found, after: after === whole.length ? null : after }]
-}
-
-/** Over all tickers. */
-function lateStart(dropped: number, found: readonly Agreement[]): LateStart {
-  const sum = (of: (one: Agreement) => number): number => found.reduce((total, one) => total + of(one), 0)
-  const [bars, warming_up, differing] = [sum(one => one.bars), sum(one => one.warming_up), sum(one => one.differing)]
-  const agree = found.flatMap(({ after }) => after ?? []).sort((a, b) => a - b)
-  const most = agree.at(-1)
-  return {
-    dropped,
-    tickers: found.length,
-    bars,
-    warming_up,
-    differing,
-    share: bars > warming_up ? differing / (bars - warming_up) : null,
-    agree_after: most === undefined ? null : { median: agree[(agree.length - 1) >> 1]!, most },
-    never: found.length - agree.length,
-  }
-}
-
 /** `bands check lookahead`: whether anything that is shown of a day knows what came after it. Dates YYYY-MM-DD. */
-export interface CheckLookahead extends Checked {
+export interface CheckLookahead {
   schema: 'bands.check-lookahead/1'
+  tickers: string[]
+  timeframe: Timeframe
+  as_of: string | null
   seed: number
   /** The days by which the data were cut off, ascending. */
   cuts: string[]
@@ -335,6 +251,7 @@ export interface CheckLookahead extends Checked {
   passed: boolean
   /** The first of them, by ticker, cut and field. */
   differences: LookaheadDifference[]
+  skipped: Skipped[]
 }
 
 export interface FieldLookahead {
@@ -359,46 +276,6 @@ interface LookaheadDifference {
   /** In words; null: nothing. */
   whole: string | null
   cut_off: string | null
-}
-
-/** `bands check recursion`: how much the bands depend on where the bars begin. */
-export interface CheckRecursion extends Checked {
-  schema: 'bands.check-recursion/1'
-  /** How many of the first bars were left out. */
-  dropped: number[]
-  fields: FieldRecursion[]
-}
-
-export interface FieldRecursion {
-  field: string
-  /** One for each number of bars left out. */
-  starts: LateStart[]
-}
-
-export interface LateStart {
-  dropped: number
-  /** Tickers with more bars than that, and a band on one of those that are left. */
-  tickers: number
-  /** Bars that have a band in both or in one, from the late start on. */
-  bars: number
-  /** Bars that have a band from the whole and none yet from the late start. */
-  warming_up: number
-  /** Bars on which the late start gives another band, or one where the whole has none. */
-  differing: number
-  /** differing / (bars - warming_up); null without any. */
-  share: number | null
-  /** Bars after the late start from which on the bands agree for good: of the middle ticker and of the slowest. */
-  agree_after: { median: number; most: number } | null
-  /** Tickers whose bands differ on the last bar still; they are not in the line above. */
-  never: number
-}
-
-/** What either tells. */
-interface Checked {
-  tickers: string[]
-  timeframe: Timeframe
-  as_of: string | null
-  skipped: Skipped[]
 }
 
 export interface Skipped {

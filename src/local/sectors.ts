@@ -5,7 +5,7 @@ import { Panel } from '../fields/panel.js'
 import { SplitBasis } from '../fields/quarters.js'
 import { countUpTo, type Day } from '../model/day.js'
 import { type Facts, factsKnownBy, type Report } from '../model/facts.js'
-import { barsKnownBy, head, part, type Series } from '../model/series.js'
+import { barsKnownBy, head, type Series } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import type { Store, TickerEntry } from '../store/store.js'
 import { countedFacts, sectorKey } from './view.js'
@@ -74,19 +74,18 @@ export async function companyOf(store: Store, entry: TickerEntry, fields?: reado
   return { entry, daily: (await store.bars(entry.ticker))!, facts }
 }
 
-/** What fields are decided by: all that is loaded, what was known by a day, or the bars from one of them on. */
+/** The data that fields are derived from: all, or what was known by a day. */
 export async function panelOf(
   company: Company,
   timeframe: Timeframe,
   fields: readonly Field[],
   sectors: Sectors,
-  { day = null, from = 0 }: { day?: Day | null; from?: number } = {},
+  day: Day | null = null,
 ): Promise<Panel> {
   const { series, facts } = knownOf(company, timeframe, day)
   const isCompared = facts !== null && fields.some(({ needs }) => needs === 'sector')
   const sector = isCompared ? await sectors.seenFrom(company.entry.ticker, timeframe, day) : null
-  if (from === 0) return new Panel(series, facts, sector)
-  return new Panel(part(series, from), facts, sector && { yieldsOfOthers: t => sector.yieldsOfOthers(t + from) })
+  return new Panel(series, facts, sector)
 }
 
 /** A company's bars that were final by a day, and the facts known by it, as if nothing later had been loaded. */

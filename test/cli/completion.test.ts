@@ -36,7 +36,7 @@ const asked = (words: readonly string[], env: Record<string, string> = ENV): Pro
 describe('bands completion --complete', () => {
   it.each([
     ['ev', ['events']],
-    ['check ', ['lookahead', 'recursion']],
+    ['check ', ['lookahead']],
     ['accounts set', ['set-tier']],
     ['help tal', ['tally']],
     ['help opt', ['options']],

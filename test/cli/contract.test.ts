@@ -130,7 +130,6 @@ const LINES: Readonly<Record<string, string>> = {
   sweep: 'sweep AAPL --fields rsi_zone --horizon 5 --resamples 99',
   trials: 'trials',
   'check lookahead': 'check lookahead AAPL --fields rsi_zone --cuts 2',
-  'check recursion': 'check recursion AAPL --fields rsi_zone',
 }
 
 /** Whether a document is as `bands schema NAME` says. */

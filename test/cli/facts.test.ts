@@ -492,7 +492,6 @@ describe('a simulated sector', () => {
       `now SIM0001 --field ${field}`,
       ...['events', 'series'].flatMap(what => [`export ${what}`, `export ${what} --field ${field}`]),
       `check lookahead SIM0001 --fields ${field}`,
-      `check recursion SIM0001 --fields ${field}`,
     ]
     for (const line of doors) expectEnd(await ask(line), 8, 'waits for an import to be finished')
     expect((await ask('status')).out).toContain('bands rebuild finishes it')

@@ -426,20 +426,10 @@ describe('bands check', () => {
     expect(shown).not.toMatch(/^valuation_zone/m)
   })
 
-  test('tells how much bands depend on where the bars begin', async () => {
-    const shown = await table('check recursion AAPL --fields rsi_zone,trend_direction,valuation_zone --drop 100')
-    expect(shown).toMatch(/^rsi_zone +100 /m)
-    expect(shown).toContain('1 field of 2 depends on where the bars begin.')
-    expect(shown).toContain('Once there is a band, it is that of the whole: trend_direction.')
-    expect(shown).toContain('Left out, having no band on any of these bars: valuation_zone.')
-    expect(shown).not.toMatch(/^valuation_zone/m)
-  })
-
   test('needs to know of what', async () => {
-    for (const name of ['lookahead', 'recursion'])
-      expect(await told(`check ${name}`)).toContain(
-        `usage: bands check ${name} TICKER..., or bands check ${name} --all`,
-      )
+    expect(await told('check lookahead')).toContain(
+      'usage: bands check lookahead TICKER..., or bands check lookahead --all',
+    )
     expect((await ask('check lokahead AAPL')).err).toContain('Did you mean "lookahead"?')
   })
 })

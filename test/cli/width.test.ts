@@ -64,7 +64,6 @@ const LINES = [
   'sweep AAPL GSPC --by ticker --fields rsi_zone --prev-band --horizon 5 --resamples 99 --split 2015-01-01',
   'trials',
   'check lookahead AAPL --fields rsi_zone --cuts 2',
-  'check recursion AAPL --fields rsi_zone',
 ]
 
 describe.each(firstInQuick([40, 80]))('on a terminal of %d columns', width => {
@@ -86,7 +85,7 @@ describe.each(firstInQuick([40, 80]))('on a terminal of %d columns', width => {
   })
 })
 
-test.each(['study', 'backtest', 'sweep', 'trials', 'check lookahead', 'check recursion', 'transitions'])(
+test.each(['study', 'backtest', 'sweep', 'trials', 'check lookahead', 'transitions'])(
   'the help of bands %s keeps to 60 columns, but for lines to be pasted, and leads to the exit codes',
   async line => {
     const { out } = await typed(`${line} --help`, { env: { COLUMNS: '60' } })

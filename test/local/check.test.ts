@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Field } from '../../src/fields/field.js'
 import { BUILT_IN, TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import { Cache } from '../../src/local/cache.js'
-import { checkLookahead, checkRecursion, type FieldRecursion } from '../../src/local/check.js'
+import { checkLookahead } from '../../src/local/check.js'
 import { parseDay } from '../../src/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import { UNDEFINED } from '../../src/model/series.js'
@@ -161,74 +161,4 @@ describe('the look-ahead check', () => {
       }
     },
   )
-})
-
-describe('the recursion check', () => {
-  const starts = (fields: readonly FieldRecursion[], name: string) => fields.find(({ field }) => field === name)!.starts
-
-  it('finds that windowed fields agree once their window is full, and that dropping nothing of it changes nothing', async () => {
-    const fields = ['ma_alignment', 'volume_ratio_band', 'rsi_zone', 'trend_direction']
-    const found = await checkRecursion(cache, { tickers: TICKERS, fields, timeframe: 'daily', dropped: [1, 100, 300] })
-    expect(found.dropped).toEqual([1, 100, 300])
-    // The windows of spec/fields.md, P08: 199 bars of the averages, 50 of the volume before today.
-    for (const [name, window] of [
-      ['ma_alignment', 199],
-      ['trend_direction', 199],
-      ['volume_ratio_band', 50],
-    ] as const)
-      for (const { differing, agree_after, never, tickers, dropped } of starts(found.fields, name)) {
-        expect([name, differing, never, tickers]).toEqual([name, 0, 0, TICKERS.length])
-        expect(agree_after!.most).toBeLessThanOrEqual(window)
-        if (dropped >= window) expect(agree_after).toEqual({ median: window, most: window })
-      }
-  })
-
-  it('finds that recursive fields differ for a while and agree within 600 bars', async () => {
-    const fields = ['rsi_zone', 'macd_state', 'support_status']
-    const found = await checkRecursion(cache, { tickers: TICKERS, fields, timeframe: 'daily', dropped: [200] })
-    for (const name of fields) {
-      const [start] = starts(found.fields, name)
-      expect(start!.never).toBe(0)
-      expect(start!.agree_after!.most).toBeLessThanOrEqual(600)
-    }
-    expect(starts(found.fields, 'rsi_zone')[0]!.differing).toBeGreaterThan(0)
-    const [rsi] = starts(found.fields, 'rsi_zone')
-    expect(rsi!.share).toBeCloseTo(rsi!.differing / (rsi!.bars - rsi!.warming_up), 12)
-    expect(rsi!.warming_up).toBe(14 * TICKERS.length)
-  })
-
-  it.each(TIMEFRAME_NAMES)(
-    '%s, finds that fields on facts are what they are wherever bars begin, history aside',
-    async timeframe => {
-      const fields = ['earnings_surprise', 'growth_zone', 'pe_vs_sector', 'insider_activity_zone']
-      const found = await checkRecursion(cache, { tickers: TICKERS, fields, timeframe, dropped: [10, 60] })
-      for (const { field, starts } of found.fields)
-        for (const { differing, warming_up, never, bars } of starts) {
-          expect([field, differing, warming_up, never]).toEqual([field, 0, 0, 0])
-          expect(bars).toBeGreaterThan(0)
-        }
-    },
-  )
-
-  it('catches a field that never forgets where it began', async () => {
-    const counting: Field = {
-      ...BUILT_IN.named('rsi_zone')!,
-      classify: ({ series }) => Uint8Array.from(series.days, (_, t) => t % 2),
-    }
-    const query = { tickers: TICKERS, fields: ['rsi_zone'], timeframe: 'daily', dropped: [3, 4] } as const
-    const [odd, even] = starts((await checkRecursion(cache, query, { field: () => counting })).fields, 'rsi_zone')
-    expect(odd).toMatchObject({ never: TICKERS.length, share: 1, agree_after: null })
-    expect(even).toMatchObject({ never: 0, share: 0, agree_after: { median: 0, most: 0 } })
-  })
-
-  it('says who has too few bars, and refuses to leave out none', async () => {
-    const query = { tickers: TICKERS, fields: ['rsi_zone'], timeframe: 'daily', dropped: [5_000] } as const
-    const found = await checkRecursion(cache, query)
-    expect(found.skipped).toHaveLength(TICKERS.length)
-    expect(found.skipped[0]).toEqual({ ticker: 'SIM0001', reason: 'has 1000 bars, of which 5000 are to be left out' })
-    expect(found.fields[0]!.starts[0]).toMatchObject({ tickers: 0, bars: 0, share: null, agree_after: null })
-    await expect(checkRecursion(cache, { ...query, dropped: [0] })).rejects.toThrow(
-      'dropped 0 is not a whole number from 1 on.',
-    )
-  })
 })

@@ -1,14 +1,6 @@
 import { wrong } from '../../errors.js'
 import { isRuled } from '../../language/as-field.js'
-import {
-  type CheckLookahead,
-  type CheckRecursion,
-  checkLookahead,
-  checkRecursion,
-  DROPPED,
-  type FieldRecursion,
-  type Skipped,
-} from '../../local/check.js'
+import { type CheckLookahead, checkLookahead, type Skipped } from '../../local/check.js'
 import type { Local } from '../../local/local.js'
 import { LARGEST_SEED, ONE_OF_FIELDS, several } from '../../params/figures.js'
 import { integerOf } from '../../params/kinds.js'
@@ -22,21 +14,11 @@ import type { Context } from '../context.js'
 import { POOLED } from '../options.js'
 import { allNamed, isPooled } from '../tickers.js'
 
-const CHECKED = {
+const LOOKAHEAD = {
   fields: open(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields; every one unless given'),
   timeframe: TIMEFRAME_ROW,
-}
-const LOOKAHEAD = {
-  ...CHECKED,
   cuts: optional(integerOf(1, 10_000), 5, 'days at which the data are cut off'),
   seed: optional(integerOf(0, LARGEST_SEED), 1, 'other days for another number'),
-}
-const RECURSION = {
-  ...CHECKED,
-  drop: open(
-    several(integerOf(1, 1_000_000), 'BARS'),
-    `leave out so many of the first bars; ${DROPPED.join(',')} unless given`,
-  ),
 }
 
 const TICKERS = [
@@ -44,10 +26,10 @@ const TICKERS = [
 ] as const
 
 /** Bars of this database, since a check derives everything anew, and the tickers that are meant. Throws InvalidParameter. */
-async function checked(context: Context, given: Given, name: string): Promise<{ local: Local; tickers: string[] }> {
+async function checked(context: Context, given: Given): Promise<{ local: Local; tickers: string[] }> {
   const words = given.rest(0)
   if (words.length === 0 && !isPooled(given)) {
-    const allowed = `bands check ${name} TICKER..., or bands check ${name} --all`
+    const allowed = 'bands check lookahead TICKER..., or bands check lookahead --all'
     throw wrong('ticker', 'TICKER is missing.', { allowed })
   }
   const local = await context.local()
@@ -68,29 +50,14 @@ const lookahead: Command = {
   ],
   async run(context, given) {
     const { fields = checkable(context), ...asked } = given.read(LOOKAHEAD, context.fields)
-    const { local, tickers } = await checked(context, given, 'lookahead')
+    const { local, tickers } = await checked(context, given)
     const found = await checkLookahead(local, { ...asked, tickers, fields }, { step: context.step })
     await context.show(describeLookahead(found))
     if (!found.passed) context.outcome = 5
   },
 }
 
-const recursion: Command = {
-  arguments: TICKERS,
-  options: [...POOLED, ...optionsOf(RECURSION)],
-  examples: ['bands check recursion AAPL', 'bands check recursion --all --fields rsi_zone,macd_state --drop 50,200'],
-  notes: [
-    'How many bars a history needs before its bands can be trusted: recursive indicators forget their begin slowly. The bars of each ticker are made to begin later, and the bands compared with those of the whole.',
-  ],
-  async run(context, given) {
-    const { fields = checkable(context), drop: dropped = DROPPED, timeframe } = given.read(RECURSION, context.fields)
-    const { local, tickers } = await checked(context, given, 'recursion')
-    const found = await checkRecursion(local, { tickers, fields, timeframe, dropped }, { step: context.step })
-    await context.show(describeRecursion(found))
-  },
-}
-
-export const commands = { 'check lookahead': lookahead, 'check recursion': recursion }
+export const commands = { 'check lookahead': lookahead }
 
 /** Whether data that are cut off tell the same of the days before; for machines a row a field. */
 function describeLookahead(found: CheckLookahead): Described {
@@ -151,79 +118,6 @@ function skippedNotes(skipped: readonly Skipped[]): string[] {
   })
 }
 
-/** How much bands depend on the first bars; for machines a row a field and number of bars left out. */
-function describeRecursion(found: CheckRecursion): Described {
-  const { tickers, timeframe, fields, dropped } = found
-  // Fields of facts have no band where no facts are loaded.
-  const [banded, lacking] = parted(fields, ({ starts }) => starts.some(({ bars }) => bars > 0))
-  const lines = banded.flatMap(({ field, starts }) =>
-    starts.map((start, i) => ({ ...start, field: i === 0 ? field : '' })),
-  )
-  return {
-    document: found,
-    columns: [
-      ...['timeframe', 'field', 'dropped', 'tickers', 'bars', 'warming_up', 'differing', 'share'],
-      ...['agree_after_median', 'agree_after_most', 'never'],
-    ],
-    rows: fields.flatMap(({ field, starts }) => starts.map(start => ({ timeframe, field, ...start }))),
-    paragraphs: [
-      {
-        heading: [`${whoText(tickers)}  ${timeframe}`, `first bars left out: ${dropped.join(', ')}`],
-        parts: [
-          {
-            notes: [...recursionVerdict(banded), ...named('Left out, having no band on any of these bars', lacking)],
-          },
-          { table: tableOf('Starts', STARTS, lines) },
-          { notes: [BARS_EXPLAINED, ...skippedNotes(found.skipped)] },
-        ],
-      },
-    ],
-  }
-}
-
-const BARS_EXPLAINED =
-  'BARS: those with a band, from the late start on. NO BAND YET: of these, the bars on which the late start has none yet. DIFFER: the bars on which it has another one. AGREE AFTER: bars from which on the bands are those of the whole for good, of the middle ticker and of the slowest. NEVER: tickers that differ on their last bar still.'
-
-const STARTS: readonly Column<FieldRecursion['starts'][number] & { field: string }>[] = [
-  column('field'),
-  column('dropped', 'count', { title: 'left out' }),
-  column('bars', 'count', { spare: 2 }),
-  column('warming_up', 'count', { title: 'no band yet', spare: 3 }),
-  column('differing', 'count', { title: 'differ' }),
-  { title: 'share', kind: 'share', spare: 1, of: ({ share }) => (share === null ? null : percent(share)) },
-  { title: 'agree after', kind: 'bars', of: ({ agree_after: after }) => after && barsText(after) },
-  column('never', 'count', { spare: 0 }),
-]
-
-function barsText({ median, most }: { median: number; most: number }): string {
-  return [...new Set([median, most])].map(whole).join(' to ')
-}
-
-/** What the table comes to, in sentences: which fields ask nothing of their history, which ask for how much. */
-function recursionVerdict(fields: readonly FieldRecursion[]): string[] {
-  if (fields.length === 0) return ['No field has a band, so nothing was checked.']
-  const worsts = fields.map(({ field, starts }) => ({
-    field,
-    share: Math.max(...starts.map(({ share }) => share ?? 0)),
-    bars: starts.some(({ never }) => never > 0)
-      ? 'never'
-      : whole(Math.max(...starts.map(({ agree_after }) => agree_after?.most ?? 0))),
-  }))
-  const [bound, free] = parted(worsts, ({ share, bars }) => share > 0 || bars === 'never')
-  const most = bound
-    .sort((a, b) => b.share - a.share)
-    .map(({ field, share, bars }) => `${field} ${percent(share)}, ${bars}`)
-  return [
-    `${count(bound.length, 'field')} of ${whole(fields.length)} ${bound.length === 1 ? 'depends' : 'depend'} on where the bars begin.`,
-    ...named('Once there is a band, it is that of the whole', free),
-    ...(most.length === 0
-      ? []
-      : [
-          `Most bars that differ, and from which bar on they agree: ${most.join('; ')}. What is seldom and soon forgotten does no harm; the rest needs all of a history to be repeated.`,
-        ]),
-  ]
-}
-
 /** Those of which something holds, and the others. */
 function parted<One>(all: readonly One[], holds: (one: One) => boolean): [One[], One[]] {
   return [all.filter(holds), all.filter(one => !holds(one))]
@@ -232,8 +126,4 @@ function parted<One>(all: readonly One[], holds: (one: One) => boolean): [One[],
 /** A sentence that names fields; none without any. */
 function named(what: string, fields: readonly { field: string }[]): string[] {
   return fields.length === 0 ? [] : [`${what}: ${fields.map(({ field }) => field).join(', ')}.`]
-}
-
-function percent(share: number): string {
-  return `${(share * 100).toFixed(2)}%`
 }

@@ -89,7 +89,6 @@ const WRONG = list`
   sweep AAPL --adjust sidak
   trials --kind look
   check lookahead AAPL --cuts 0
-  check recursion AAPL --drop -1
   simulate {0,many}
   remove ZZZZ
   import
@@ -224,7 +223,7 @@ export const CLASSES = {
       (no words)
       {--help,--version,-V,help,help events,scan,check --help,accounts,keys --help}
       {events,tally,now,transitions,scan oversold,explain,show,facts,export} --help
-      {study,backtest,sweep,trials,check lookahead,check recursion} --help
+      {study,backtest,sweep,trials,check lookahead} --help
       {import,import-facts,pull,simulate,verify,rebuild,remove} --help
       {fields,tickers,status,doctor,demo} --help
       serve --help
@@ -407,11 +406,7 @@ export const CLASSES = {
       check lookahead AAPL --fields rsi_zone --cuts 2
       check lookahead SIM0001 SIM0002 --cuts 2 | 80
       check lookahead GSPC --fields macd_state,trend_direction --timeframe weekly --cuts 2 --seed 4 --json
-      check lookahead AAPL --fields rsi_zone --cuts 2 --csv
-      check recursion AAPL --fields rsi_zone
-      check recursion SIM0001 --drop 50,200 | 80
-      check recursion AAPL GSPC --fields rsi_zone,macd_state --drop 50,200 --json
-      check recursion AAPL --fields macd_state --timeframe weekly --csv`,
+      check lookahead AAPL --fields rsi_zone --cuts 2 --csv`,
   },
 
   import: {
