@@ -131,18 +131,18 @@ export function middleOf<One>(all: readonly One[]): One | undefined {
   return all[Math.floor((all.length - 1) / 2)]
 }
 
-/** Of a backtest: out of the sample first, then against holding as much, by the dates of its entries. */
+/** Of a backtest: about the days of its tests where there are any, otherwise about all days. */
 export function backtestAnswer(found: Backtest): string {
   const { equity, signals, trade_statistics: trades, statistics } = found
   if (equity.length === 0) return 'No bar to trade on, so nothing came of it.'
   if (signals.total === 0) return 'No signal, so no trade.'
+  const tests = found.validation?.test ?? null
+  if (tests !== null) return testedAnswer(found, tests)
   const ruin = equity.find(point => point.equity <= 0)
   if (ruin !== undefined)
     return `Ruined: on ${ruin.date} the equity was gone, after ${count(trades.n, 'closed trade')}.`
   if (trades.n === 0)
     return `No closed trade of ${count(signals.total, 'signal')}, so nothing can be said of the rules.`
-  const tests = found.validation?.test ?? null
-  if (tests !== null) return testedAnswer(found, tests)
   const { log, log_q } = found.trials
   const held = found.benchmarks.find(({ name }) => name === 'buy and hold')?.statistics.total_return ?? null
   const total = statistics.total_return

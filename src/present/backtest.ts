@@ -146,7 +146,7 @@ function equitySection(found: Backtest): Section {
     { on: 'terminal', trend },
     { notes: [tradesSentence(found), signalsSentence(found), ...chanceSentences(found)] },
     pageNote(
-      'Random entry: how often the signals of all trades, moved to other dates together and traded by the same rules, had a mean as many of its own Newey-West errors above that of all such moves, or more. The more strategies were tried, the better the best of them looks by chance alone: the deflated Sharpe ratio is the probability that the true one is above what the best of so many would reach by chance (Bailey and López de Prado 2014).',
+      'Random entry: the signals of all trades are moved to other dates together and traded by the same rules. p is two-sided: how often a move has a mean as many of its own Newey-West errors from the mean of all moves, or more, on either side. The more strategies were tried, the better the best of them looks by chance alone: the deflated Sharpe ratio is the probability that the true one is above what the best of so many would reach by chance (Bailey and López de Prado 2014).',
     ),
   ])
 }

@@ -169,8 +169,8 @@ const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison
     'The difference, not the mean':
       'Markets drift. What followed the events is compared with what followed any bar of the same tickers and dates; only the difference is theirs.',
     p: 'Two-sided p of the difference, by the Newey-West t with effective clusters. It allows for overlap, for tickers that move together and for volatile times. It is not the probability that there is nothing to find.',
-    'Several looks':
-      'Five windows are five looks: one in four such pages shows some p below 0.05 by chance. A sweep corrects for how many were tried; this page does not.',
+    'Several windows':
+      'Of five windows one has a p below 0.05 by chance on one in four such pages. So the verdicts go by p corrected for all windows of the page (Holm), and by q over the trial log.',
     'When not to':
       'Not to choose the best window from this page and trade it; not from grey rows; not when a warning above says that the bands or the bars were lacking.',
   },
@@ -191,7 +191,7 @@ const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison
     'The Sharpe ratio':
       'Is per year, from bar returns; of few trades it says little, and of the best of many tries less. The deflated one allows for the tries that the ledger knows.',
     'Random entry':
-      'The signals of all trades are moved to other dates together, so that they come as close to one another, and in as many tickers at once, as they did; then the same rules trade them. p is how often that had as high a mean.',
+      'The signals of all trades are moved to other dates together, so that they come as close to one another, and in as many tickers at once, as they did; then the same rules trade them. p is two-sided: how often the mean of such trades is as far out on either side.',
     'When not to':
       'Not when random entry did about as well; not by the second decimal; not when the part for checking looks unlike the part for choosing.',
   },

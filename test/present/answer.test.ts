@@ -231,6 +231,9 @@ describe('the answer of a backtest', () => {
     const says = (more: Partial<Tests>): string =>
       backtestAnswer(traded(0.42, 0.1, 0.001, { validation: { ...validation, test: { ...test, ...more } } }))
     expect(says({ verdict: { word: 'too few', agreement: null } })).toMatch(/^Too few: /)
+    const [first, ...rest] = traded(0.42, 0.1, 0.001).equity
+    const equity = [{ ...first!, equity: -0.1 }, ...rest]
+    expect(backtestAnswer(traded(0.42, 0.1, 0.001, { validation, equity }))).toBe(answer)
     const draws = { n: 25, return: { p05: -0.2, p50: 0, p95: 0.8 } }
     expect(says({ draws })).toContain(': -7.9% (5-95% of 25 draws -20.0 to +80.0%) on the days of the tests')
     const log = { family: 'ledger', questions: 31, windows: 151, expected: 7.55 } as const
