@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs'
-import { type FileHandle, mkdir, open as openFile, realpath, rename, rm } from 'node:fs/promises'
+import { mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, isAbsolute } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { applyEdits, getNodeValue, modify, type Node, type ParseError, parseTree } from 'jsonc-parser'
 import { ConfigError, didYouMean, InvalidParameter, quoted, suggest } from '../errors.js'
 import type { Tier } from '../model/terms.js'
@@ -253,49 +252,26 @@ export async function textOf(path: string): Promise<string | null> {
 }
 
 /**
- * Puts a file in place of what was there, whole or not at all, readable by its owner alone. Where a link stands, what it
- * points to is replaced. The new text is written into a lock beside it and renamed, so that of two that change a file at
- * once neither undoes the other.
+ * Replaces a file as a whole, readable by its owner only; a symbolic link stays. Of two changes at the same moment the
+ * last one counts. Throws ConfigError.
  *
- * @param change what is there, or null → what is to be there
+ * @param change from the present text, null where there is no file, to the new one
  */
 export async function changeFile(path: string, change: (text: string | null) => string): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     const target = await realpath(path).catch(() => path)
-    const lock = `${target}.lock`
-    const file = await locked(lock, path)
+    const text = change(await textOf(target))
+    const partial = `${target}.${process.pid}.new`
     try {
-      await file.writeFile(change(await textOf(target)))
-      await file.sync()
-      await file.close()
-      await rename(lock, target)
+      await writeFile(partial, text, { mode: 0o600, flush: true })
+      await rename(partial, target)
     } catch (error) {
-      await file.close()
-      await rm(lock, { force: true })
+      await rm(partial, { force: true })
       throw error
     }
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause
     throw new ConfigError(`cannot write ${path}: ${(cause as Error).message}.`, { cause })
-  }
-}
-
-/** Longer than any change takes, and two looks apart, in milliseconds. */
-const PATIENCE = 5_000
-const AGAIN = 20
-
-/** A file that nobody else has made. */
-async function locked(lock: string, path: string): Promise<FileHandle> {
-  const deadline = performance.now() + PATIENCE
-  for (;;) {
-    try {
-      return await openFile(lock, 'wx', 0o600)
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause
-    }
-    if (performance.now() > deadline)
-      throw new ConfigError(`${path} is being changed by another bands; if there is none, remove ${lock}.`)
-    await pause(AGAIN)
   }
 }

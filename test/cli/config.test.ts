@@ -110,9 +110,6 @@ describe('bands config set', () => {
 
   test.each([
     ['config set colour never', 'key "colour" is not one of', 'bands config set color never'],
-    ['config set colour nevr', 'key "colour" is not one of', 'bands config set color never'],
-    ['config set colour xyzzy', 'key "colour" is not one of', 'bands config --help'],
-    ['config set threds many', 'key "threds" is not one of', 'bands config --help'],
     ['config set color green', '--color "green" is not one of auto, always, never.', ''],
     ['config set threads 2d', 'write 2 alone', 'bands config set threads 2'],
     ['config set upgrade_url plans', 'is not an address that begins with https://', ''],
@@ -145,14 +142,6 @@ describe('bands config set', () => {
     await ask('config unset costs_bps')
     expect((await ask('config --csv')).out).toContain('profiles.work,https://a.example')
     expect(readdirSync(at).sort()).toEqual(['config.json', 'real.json'])
-  })
-
-  test('lets many at once lose nothing of one another', async () => {
-    const { ask, text } = user()
-    const names = ['costs_bps', 'slippage_bps', 'cost_per_share', 'cost_fixed', 'threads']
-    const ran = await Promise.all(names.map((name, i) => ask(`config set ${name} ${i + 1}`)))
-    expect(ran.map(({ code }) => code)).toEqual(names.map(() => 0))
-    expect(JSON.parse(text())).toEqual(Object.fromEntries(names.map((name, i) => [name, i + 1])))
   })
 })
 

@@ -4,12 +4,11 @@ import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import {
   BandsError,
-  InvalidParameter,
+  type InvalidParameter,
   invalid,
   NotFound,
   parameter,
   quoted,
-  type Remedy,
   remedy,
   sentence,
   suggest,
@@ -18,7 +17,7 @@ import {
 } from '../../errors.js'
 import { formatDay } from '../../model/day.js'
 import { databasePath } from '../../open/where.js'
-import { optionsOf, readParams } from '../../params/row.js'
+import { optionsOf } from '../../params/row.js'
 import { fileValue, wordValue } from '../../params/values.js'
 import { column, describeList } from '../../present/description.js'
 import { whole } from '../../present/numbers.js'
@@ -77,7 +76,7 @@ const configCommand: Command = {
     }
     if (key === undefined) throw missing(way)
     if (way === 'get') return get(context, key, words)
-    return way === 'set' ? set(context, await keptName(key, words), words) : unset(context, await keptName(key), words)
+    return way === 'set' ? set(context, keptName(key), words) : unset(context, keptName(key), words)
   },
 }
 
@@ -106,16 +105,11 @@ async function get(context: Context, key: string, words: readonly string[]): Pro
 
 async function set(context: Context, key: KeptSetting, words: readonly string[]): Promise<void> {
   if (words.length === 0) throw missing('set')
-  await change(context, key, await textToKeep(key, words))
-}
-
-/** A database is to mean the same file wherever a run begins. */
-async function textToKeep(key: KeptSetting, words: readonly string[]): Promise<string> {
   const text = words.join(',')
-  return key === 'db' ? databaseFile(text) : text
+  await change(context, key, key === 'db' ? await databaseFile(text) : text)
 }
 
-/** Throws InvalidParameter for what no database can be in. */
+/** The whole path, because runs begin in different folders. Throws InvalidParameter for a path that cannot be a database. */
 async function databaseFile(text: string): Promise<string> {
   const named = fileValue('db', text)
   const [path, param, allowed] = [resolve(named), 'db', 'the path of a file']
@@ -150,32 +144,12 @@ async function change(context: Context, key: KeptSetting, written: string | unde
     await context.remark(`${winner} says otherwise, and wins.`)
 }
 
-/**
- * Throws InvalidParameter with the keys that can be set.
- * @param words the value, where one is to be set: a line that is suggested has to be right in that, too
- */
-async function keptName(key: string, words?: readonly string[]): Promise<KeptSetting> {
+/** Throws InvalidParameter with the keys that can be set. */
+function keptName(key: string): KeptSetting {
   const names = Object.keys(KEPT) as KeptSetting[]
   const found = names.find(name => name === key)
   if (found !== undefined) return found
-  const suggestions = suggest(key, names)
-  const near = names.find(name => name === suggestions[0])
-  const about = near === undefined || words === undefined ? {} : await valuePutRight(near, words)
-  throw invalid('not_allowed', { param: 'key', value: key, allowed: names, suggestions }, about)
-}
-
-/** The line that sets a key to what is near a value that it cannot have; nothing where it can have it. */
-async function valuePutRight(key: KeptSetting, words: readonly string[]): Promise<{ remedy?: Remedy }> {
-  try {
-    readParams(KEPT, { [key]: await textToKeep(key, words) })
-    return {}
-  } catch (error) {
-    if (!(error instanceof InvalidParameter)) throw error
-    const [meant] = error.offence.suggestions ?? []
-    return {
-      remedy: meant === undefined ? remedy('config', [], { help: true }) : remedy('config', ['set', key, meant]),
-    }
-  }
+  throw invalid('not_allowed', { param: 'key', value: key, allowed: names, suggestions: suggest(key, names) })
 }
 
 function missing(way: string): InvalidParameter {
