@@ -137,7 +137,7 @@ function notesOf(tickers: readonly string[], isSplit: boolean): string[] {
   return [
     'The stay in force before the first event in range is left out: when it began is not known.',
     'An active stay counts as one that lasts longer than its bars so far (right-censored); median and 90th percentile are Kaplan-Meier estimates. The interval of the median is a cautious one, because stays last whole bars.',
-    'Intervals of shares and medians use n_eff: what begins within a month of one another may have one cause. Those of the shares are in --json and --csv.',
+    'Intervals of shares and medians use n_eff: what begins within a month of one another may have one cause. Those of the shares are in JSON and CSV.',
     ...(isSplit ? split : []),
   ]
 }
