@@ -86,7 +86,7 @@ function untestedAnswer(study: EventStudy): string {
   if (window === undefined)
     return `Nothing can be said yet: of ${count(events, 'event')} no window has ended with a price that is known.`
   const mean = window.diff === null ? '' : `; on average ${comparedText(window.diff, window.horizon, study)}`
-  return `Too few: ${casesText(window)}${mean}.`
+  return `Too few: ${casesText(window)}${mean}.${inLog(study.log, null)}`
 }
 
 function casesText({ n, n_independent }: StudyWindow): string {

@@ -67,6 +67,9 @@ describe('the answer of a study', () => {
     expect(inLog(0.41, 'run')).toMatch(
       /p \.003\. One of 30 questions asked of these data; the others are not counted \(--family run\)\.$/,
     )
+    expect(studyAnswer(studied([{ ...CLEAR, p: null, cases: 7 }], { log }))).toMatch(
+      /^Too few: .* One of 30 questions \(140 windows\) asked of these data: by chance about 7 have p < \.05\.$/,
+    )
     const first = studied([CLEAR], { log: { ...log, questions: 1, windows: 5 } })
     expect(studyAnswer(first)).toMatch(/; p \.003\.$/)
   })
