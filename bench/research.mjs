@@ -27,21 +27,12 @@ export const research = [
     floor: { name: 'pandas', sampler: build => inPython(build, 'study') },
   }),
   ...Object.entries({
-    import: threads => wholeImport(universe, threads),
     export: threads => asked('export', 'events', ...threads),
-    tally: threads => asked('tally', 'rsi_zone', '--all', '--json', ...threads),
-    study: threads => asked('study', 'rsi_zone', '--all', '--band', 'oversold', '--json', ...threads),
     sweep: threads => asked('sweep', '--all', '--json', ...threads),
   }).map(([name, sampler]) => shared(name, sampler)),
-  row(
-    'S3',
-    'import by one thread, beside loading the CSV alone',
-    { ratio: 1.5 },
-    wholeImport(universe, ['--threads', '1']),
-    {
-      floor: { name: 'DuckDB, one thread', sampler: loadedByDuckDb },
-    },
-  ),
+  row('S3', 'import, beside loading the CSV alone', { ratio: 1.5 }, wholeImport(universe, []), {
+    floor: { name: 'DuckDB, one thread', sampler: loadedByDuckDb },
+  }),
   row('D1', 'a backtest of 505 tickers, milliseconds a draw', {}, draws, { of: 'ms', floor: null }),
   row('facts', 'import-facts of 505 simulated companies, after their bars', {}, companies, { floor: BARE_NODE }),
 ]

@@ -11,7 +11,7 @@ import { Local } from './local/local.js'
 import type { Status } from './local/status.js'
 import { type Day, dayAt } from './model/day.js'
 import type { Tier } from './model/terms.js'
-import { accountsUrl, charging, openAccountsAt } from './open/accounts.js'
+import { accountsUrl, openAccountsAt } from './open/accounts.js'
 import {
   type AccountsChoice,
   accountsPath,
@@ -22,7 +22,6 @@ import {
   openForReading,
 } from './open/where.js'
 import { checkFunction, checkOptions, objectOf } from './params/arguments.js'
-import { THREADS } from './params/kinds.js'
 import { fileValue, flagValue } from './params/values.js'
 import { Beside, type PulledTicker } from './remote/beside.js'
 import type { PageSource, PullOptions } from './remote/pull.js'
@@ -119,15 +118,14 @@ export async function openImporter(options: WriteChoice = {}): Promise<Importer>
     env: objectOf,
     notice: checkFunction,
     wait: flagValue,
-    threads: THREADS.parse,
   })
-  const { wait = false, threads } = options
+  const { wait = false } = options
   const [{ readFile }, { Importer }] = await Promise.all([import('./feeds/read.js'), import('./load/import.js')])
   if (existsSync(databasePath(options)))
-    return writing(options, (store, writer) => Importer.begin(store, readFile, writer, { wait, threads }))
+    return writing(options, (store, writer) => Importer.begin(store, readFile, writer, { wait }))
   const writer = thisProcess()
   const open = () => writing(options, store => takePlace(store, writer, { wait }).then(() => store))
-  return Importer.making(open, readFile, writer, threads)
+  return Importer.making(open, readFile, writer)
 }
 
 /** Opens the same for events of a server to be pulled into it. Throws Busy. */
@@ -158,8 +156,6 @@ export async function openPuller({
 interface WriteChoice extends DatabaseChoice {
   /** Wait while another process is writing. */
   wait?: boolean
-  /** How many threads share what an import derives, 1 for none; as many as the machine has cores unless given. */
-  threads?: number | undefined
 }
 
 /** The one who pulls into a database, until it is closed. */
@@ -411,12 +407,10 @@ export async function openService({
 }: AccountsChoice & { asOf?: Day | null; clock?: (() => Day) | null; now?: Clock } = {}): Promise<OpenedService> {
   const { local, path, sample } = await openLocal({ ...choice, asOf, now })
   const { store } = local
-  const accounts = await openAccounts({ ...choice, make: true })
-    .then(charging)
-    .catch(async error => {
-      await store.close()
-      throw error
-    })
+  const accounts = await openAccounts({ ...choice, make: true }).catch(async error => {
+    await store.close()
+    throw error
+  })
   const [{ remembering }, { Threads }] = await Promise.all([import('./store/remembered.js'), import('./threads.js')])
   // From bars alone: what another server told of its own is that one's to tell, and to charge for.
   const derived = remembering(store)

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { type ResourceLimits, type Transferable, Worker } from 'node:worker_threads'
+import { type Transferable, Worker } from 'node:worker_threads'
 import { builtPath } from './built.js'
 import {
   BadData,
@@ -17,7 +17,7 @@ import {
 import { Damaged } from './store/store.js'
 
 /** What a thread is for; workers/thread.ts has the program of each. */
-export type Job = 'scan' | 'export' | 'study' | 'sweep' | 'grid' | 'derive' | 'ledger'
+export type Job = 'scan' | 'export' | 'sweep' | 'grid'
 
 /** What a thread is told when it starts. */
 export interface Start {
@@ -82,9 +82,6 @@ interface Thread {
   tasks: Map<number, { resolve(result: unknown): void; reject(error: unknown): void }>
 }
 
-/** Who makes columns and lets them go looks often for what can be freed: what they hold is not seen by its size. */
-const LIMITS: Partial<Record<Job, ResourceLimits>> = { derive: { maxYoungGenerationSizeMb: 6 } }
-
 /** Threads that do one job, started as they are needed. One that dies is missed only by the tasks that it had. */
 export class Threads<Task, Result> {
   readonly #start: Start
@@ -103,20 +100,15 @@ export class Threads<Task, Result> {
     this.#program = program
   }
 
-  /** Whether there is a program for them. */
-  get isThere(): boolean {
-    return this.#program !== undefined
-  }
-
   /** Has a task done by the thread that has least to do. Throws what the task throws, of the same class and in the same words. */
-  run(task: Task, signal?: AbortSignal, transfer: Transferable[] = []): Promise<Result> {
+  run(task: Task, signal?: AbortSignal): Promise<Result> {
     const thread = this.#free()
     const id = this.#asked++
     const stop = (): void => thread.worker.postMessage({ stop: id } satisfies ToThread)
     const done = new Promise<Result>((resolve, reject) => {
       thread.tasks.set(id, { resolve: result => resolve(result as Result), reject })
     })
-    thread.worker.postMessage({ id, task } satisfies ToThread, transfer)
+    thread.worker.postMessage({ id, task } satisfies ToThread)
     if (signal?.aborted) stop()
     signal?.addEventListener('abort', stop, { once: true })
     return done.finally(() => signal?.removeEventListener('abort', stop))
@@ -132,8 +124,7 @@ export class Threads<Task, Result> {
     if (least !== undefined && (least.tasks.size === 0 || this.#threads.size === this.#size)) return least
     if (this.#program === undefined)
       throw new StorageError('the program of a thread is missing beside this one; build or install bands again')
-    const resourceLimits = LIMITS[this.#start.job]
-    const worker = new Worker(this.#program, { workerData: this.#start, ...(resourceLimits && { resourceLimits }) })
+    const worker = new Worker(this.#program, { workerData: this.#start })
     const thread: Thread = { worker, tasks: new Map() }
     this.#threads.add(thread)
     worker.on('message', (answer: FromThread) => {
@@ -160,25 +151,14 @@ function lossOf(cause: unknown): Error {
   return new StorageError(words, { cause })
 }
 
-/** A task on its way to the one thread that does it, with memory that nobody else keeps. */
-export interface Moved<Task> {
-  task: Task
-  transfer?: Transferable[]
-}
-
 /** Work in parts that can be done in any order, here or in threads. */
 export interface Work<Task, Result> {
   job: Job
   /** What a thread is told when it starts: where the data are, or the data. */
   data: () => unknown
-  /** Each as it comes, which may take a while. */
-  tasks: readonly Task[] | AsyncIterable<Task>
+  tasks: readonly Task[]
   /** Milliseconds that all of them take, about. */
   ms: number
-  /** Tasks that each thread has before it, or has done for who comes to them later; 2 unless given. */
-  ahead?: number
-  /** A task as a thread gets it, and what of it goes there; as it is unless given. */
-  sent?(task: Task): Moved<Task>
   /** The same task in this thread. */
   here(task: Task): Result | Promise<Result>
   /** Another than that of the jobs. */
@@ -187,6 +167,9 @@ export interface Work<Task, Result> {
 
 /** Milliseconds of work below which the start of threads would take longer than they save. */
 const WORTH = 50
+
+/** Tasks that each thread has before it, or has done for who comes to them later. */
+const AHEAD = 2
 
 /**
  * What each task gives, in the order of the tasks, whoever did it; a few are done ahead, no more. Threads end with the
@@ -197,19 +180,18 @@ export async function* inOrder<Task, Result>(
   work: Work<Task, Result>,
   threads = availableParallelism(),
 ): AsyncGenerator<Result> {
-  const { job, data, tasks, ms, ahead = 2, here, program = programOfJobs() } = work
-  const size = Math.min(threads, 'length' in tasks ? tasks.length : threads)
+  const { job, data, tasks, ms, here, program = programOfJobs() } = work
+  const size = Math.min(threads, tasks.length)
   if (size < 2 || ms < WORTH || program === undefined) {
-    for await (const task of tasks) yield await here(task)
+    for (const task of tasks) yield await here(task)
     return
   }
   const pool = new Threads<Task, Result>(job, data(), size, program)
   try {
     const begun: Promise<Result>[] = []
-    for await (const task of tasks) {
-      if (begun.length === ahead * size) yield await begun.shift()!
-      const { task: own, transfer }: Moved<Task> = work.sent?.(task) ?? { task }
-      const found = pool.run(own, undefined, transfer)
+    for (const task of tasks) {
+      if (begun.length === AHEAD * size) yield await begun.shift()!
+      const found = pool.run(task)
       // Whether it failed is asked in its turn.
       found.catch(() => {})
       begun.push(found)
@@ -266,16 +248,6 @@ export class ColumnRoom {
 export function shared<Data>(data: Data): Data {
   const room = new ColumnRoom(new SharedArrayBuffer(columnsIn(data, new Set())))
   return copyOf(data, column => room.put(column), new Map()) as Data
-}
-
-/**
- * The same for the one thread that works with it: what is shared stays until all have let it go and looked for what can be
- * freed, what is moved is gone here at once.
- */
-export function moved<Data>(data: Data): Moved<Data> {
-  const piece = new ArrayBuffer(columnsIn(data, new Set()))
-  const room = new ColumnRoom(piece)
-  return { task: copyOf(data, column => room.put(column), new Map()) as Data, transfer: [piece] }
 }
 
 const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNED) * ALIGNED

@@ -55,9 +55,6 @@ export interface Charge {
   at: number
 }
 
-/** What a thread that writes charges is asked: to write a batch, to roll up at a moment, whether it can write, to let go of the file. */
-export type LedgerTask = readonly Charge[] | number | 'check' | 'close'
-
 /** Credits used in the day and the hour of a moment. */
 export interface Used {
   day: number

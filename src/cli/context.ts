@@ -150,7 +150,7 @@ export class Context {
     const [{ databasePath }, { openImporter }] = await Promise.all([import('../open/where.js'), import('../open.js')])
     if (!make && !existsSync(databasePath(this.choice)))
       throw new NotFound(`there is no database at ${databasePath(this.choice)}; bands import FILE makes one.`)
-    return this.#writing(await openImporter({ ...this.choice, wait, threads: this.config.threads }))
+    return this.#writing(await openImporter({ ...this.choice, wait }))
   }
 
   /** The server that events are pulled from: the database is another matter here. Throws InvalidParameter for none. */

@@ -17,7 +17,7 @@ import {
   type TickerEntry,
   type TickerSheet,
 } from '../store/store.js'
-import type { Kept, ToDerive } from './derive.js'
+import type { Kept } from './derive.js'
 import { fewer, merge, originsAfter, type Stretch } from './merge.js'
 import { type RefusedTicker, refusalOf, type SourcedBars, type TickerReport } from './report.js'
 import { judge, jumpsAfter, type Rescaling, rescaled, rescaledCount, type SeamOddity } from './seam.js'
@@ -43,8 +43,9 @@ interface SourcedOddity {
 }
 
 /** A ticker that bars change. Memory holds only some of them: what is to be kept of it may have to be made again. */
-export interface Change extends ToDerive {
+export interface Change {
   ticker: string
+  bars: number
   kept(): Promise<Kept>
 }
 
@@ -93,7 +94,7 @@ export async function takeBars(
     if (kept.sector != null) behind.sectors.add(kept.sector)
     held += report.bars
     const source = held <= MOST_HELD ? atHand(store, kept, since) : madeAgain(store, take)
-    taken.changes.push({ ticker, bars: report.bars, since, kept: source })
+    taken.changes.push({ ticker, bars: report.bars, kept: source })
   }
   return taken
 }

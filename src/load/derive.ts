@@ -9,8 +9,7 @@ import { sectorKey } from '../local/view.js'
 import { securityOf } from '../model/facts.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
 import { decodeTail } from '../store/codec.js'
-import type { Amendment, PackedRecord, PackedTail, Store, TickerRecord } from '../store/store.js'
-import { inOrder, moved, type Work } from '../threads.js'
+import type { Amendment, PackedTail, Store, TickerRecord } from '../store/store.js'
 
 /** A ticker of which all is to be recorded. */
 export interface Kept extends Company {
@@ -42,30 +41,6 @@ function tailOf({ entry, daily, facts, stored }: Kept, fields: readonly Field[])
 const TICKERS = 200
 const BARS = 400_000
 
-/** So many bars are derived as one piece of work. */
-const PIECE = 20_000
-
-/** Pieces that are on their way while some are written, for each thread. */
-const AHEAD = 6
-
-/** So many bars are derived in about a millisecond. */
-const BARS_A_MS = 600
-
-/** Where only the last bars are new, what comes before them costs as much as so many. */
-const BARS_BEFORE = 360
-
-/** A ticker of so many bars. */
-export interface ToDerive {
-  bars: number
-  /** The first of them that is new or has changed; 0 unless given. */
-  since?: number
-}
-
-/** How many bars cost as much to derive. */
-function costOf({ bars, since = 0 }: ToDerive): number {
-  return Math.min(bars, bars - since + BARS_BEFORE)
-}
-
 /** Tickers in their order, as many at a time as are written as one. */
 export function together<T>(tickers: readonly T[], barsOf: (ticker: T) => number, most = BARS): T[][] {
   const groups: T[][] = []
@@ -85,54 +60,29 @@ export function together<T>(tickers: readonly T[], barsOf: (ticker: T) => number
 /** Tickers that are written as one. */
 export interface Derived<Ticker> {
   group: readonly Ticker[]
-  records: readonly (TickerRecord | PackedRecord)[]
+  records: readonly TickerRecord[]
   /** Whether there are no more. */
   isLast: boolean
 }
 
 /**
- * Groups of tickers with all that is recorded of them, in their order; of the next, some are derived in threads while one
- * is written. Groups are taken from the list, so that what is written is let go.
+ * Groups of tickers with all that is recorded of them, in their order. Groups are taken from the list, so that what is
+ * written is let go.
  * @param keptOf reads what is kept of one
  */
-export async function* deriveGroups<Ticker extends ToDerive>(
+export async function* deriveGroups<Ticker>(
   groups: Ticker[][],
   keptOf: (ticker: Ticker) => Promise<Kept>,
-  { threads, onTicker }: { threads: number | undefined; onTicker: (ticker: Kept) => void },
+  onTicker: (ticker: Kept) => void,
 ): AsyncGenerator<Derived<Ticker>> {
-  let [bars, cost] = [0, 0]
-  for (const ticker of groups.flat()) {
-    bars += ticker.bars
-    cost += costOf(ticker)
-  }
-  /** What was given, and the group that is whole with it. */
-  const given: { kept: Kept[]; whole: Pick<Derived<Ticker>, 'group' | 'isLast'> | null }[] = []
-  async function* pieces(): AsyncGenerator<Kept[]> {
-    for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
-      const parts = group.length === 0 ? [[]] : together(group, ticker => ticker.bars, PIECE)
-      for (const [i, part] of parts.entries()) {
-        const kept: Kept[] = []
-        for (const ticker of part) kept.push(await keptOf(ticker))
-        given.push({ kept, whole: i === parts.length - 1 ? { group, isLast: groups.length === 0 } : null })
-        yield kept
-      }
+  for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
+    const records: TickerRecord[] = []
+    for (const ticker of group) {
+      const kept = await keptOf(ticker)
+      records.push(derived(kept))
+      onTicker(kept)
     }
-  }
-  let records: (TickerRecord | PackedRecord)[] = []
-  const work: Work<Kept[], (TickerRecord | PackedRecord)[]> = {
-    ...{ job: 'derive', data: () => null, tasks: pieces(), ms: cost / BARS_A_MS, ahead: AHEAD },
-    // Columns may be parts of larger ones, all of which would be sent.
-    sent: moved,
-    here: piece => piece.map(derived),
-  }
-  // To derive the last bars takes a sixth of an update: to send them to a thread and back costs as much.
-  for await (const found of inOrder(work, 2 * cost < bars ? 1 : threads)) {
-    const piece = given.shift()!
-    piece.kept.forEach(onTicker)
-    records.push(...found)
-    if (piece.whole === null) continue
-    yield { ...piece.whole, records }
-    records = []
+    yield { group, records, isLast: groups.length === 0 }
   }
 }
 

@@ -123,7 +123,6 @@ interface Tools {
   open: () => Promise<Store>
   read: ReadFile
   writer: Writer
-  threads?: number | undefined
 }
 
 /**
@@ -152,10 +151,10 @@ export class Importer {
     store: Store,
     read: ReadFile,
     writer: Writer,
-    { wait = false, threads }: Pick<Tools, 'threads'> & { wait?: boolean } = {},
+    { wait = false }: { wait?: boolean } = {},
   ): Promise<Importer> {
     await takePlace(store, writer, { wait })
-    const importer = new Importer({ open: async () => store, read, writer, threads })
+    const importer = new Importer({ open: async () => store, read, writer })
     importer.#store = store
     const { none, tickers, sectors, since } = await Behind.in(store)
     if (!none) importer.#left = { tickers: tickers.size, sectors: sectors.size, since }
@@ -163,8 +162,8 @@ export class Importer {
   }
 
   /** The importer of a store that is made, and its place taken, when there is something to put into it. @internal */
-  static making(open: () => Promise<Store>, read: ReadFile, writer: Writer, threads?: number): Importer {
-    return new Importer({ open, read, writer, threads })
+  static making(open: () => Promise<Store>, read: ReadFile, writer: Writer): Importer {
+    return new Importer({ open, read, writer })
   }
 
   /** @internal */
@@ -254,7 +253,7 @@ export class Importer {
     const groups = together(entries, ({ bars }) => bars)
     const onTicker = progressOf('', entries.length, onProgress)
     const keptOf = (entry: TickerEntry): Promise<Kept> => companyOf(this.store, entry)
-    for await (const { records, isLast } of deriveGroups(groups, keptOf, { threads: this.#with.threads, onTicker })) {
+    for await (const { records, isLast } of deriveGroups(groups, keptOf, onTicker)) {
       // Until the last is written, nobody takes what others derived for what these definitions give.
       const until = made === UNDERIVED ? UNDERIVED : HALF_REBUILT
       const isSound = made === DEFINITIONS_VERSION || isLast
@@ -446,7 +445,7 @@ export class Importer {
     const places = new Map(tickers.map(({ ticker }, i) => [ticker, i]))
     const onTicker = progressOf(part.file, of, onProgress)
     // Not at one moment: some are read while others are written.
-    const found = deriveGroups(groups, change => change.kept(), { threads: this.#with.threads, onTicker })
+    const found = deriveGroups(groups, change => change.kept(), onTicker)
     let loaded = behind.through(part.content)
     for await (const { group, records, isLast } of found) {
       const through = isLast ? part.of : places.get(group.at(-1)!.ticker)! + 1

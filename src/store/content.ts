@@ -2,7 +2,7 @@ import { type Remedy, remedy } from '../errors.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
 import type { Timeframe } from '../model/terms.js'
 import { digest } from './codec.js'
-import type { Damage, PackedPart, SeriesSummary, SheetRow, TickerEntry, TickerSummary } from './store.js'
+import type { Damage, SeriesSummary, SheetRow, TickerEntry, TickerSummary } from './store.js'
 
 /**
  * How a store tells that it holds what was written, which a database does not: in SQLite about one flipped bit in ten
@@ -30,7 +30,7 @@ export const ENTRY_COLUMNS = `ticker, asset_class AS "assetClass", prices, bars,
 export type Hashed<Row> = Row & { hash: string }
 
 /** A ticker as it is kept. @param bars the parts of its bars */
-export function entryRowOf({ first, last, origins, ...entry }: TickerEntry, bars: readonly PackedPart[]): EntryRow {
+export function entryRowOf({ first, last, origins, ...entry }: TickerEntry, bars: readonly PartHashes[]): EntryRow {
   return {
     ...entry,
     first: formatDay(first),
@@ -92,6 +92,12 @@ export type BarPart = (typeof BAR_PARTS)[number]
 export type DerivedPart = (typeof DERIVED_PARTS)[number]
 export type Part = BarPart | DerivedPart
 
+/** A part, and the hashes of its chunks one after another. */
+interface PartHashes {
+  part: Part
+  hashes: string
+}
+
 /** A row that names the hashes of chunks. */
 export interface ChunkList {
   /** JSON: by part, those of its chunks one after another. */
@@ -108,7 +114,7 @@ export function hashesIn({ chunks }: ChunkList): Partial<Record<Part, string>> {
 }
 
 /** What a row names of its chunks. @param others parts that stay as they were */
-export function hashesOf(parts: readonly PackedPart[], others: Partial<Record<Part, string>> = {}): string {
+export function hashesOf(parts: readonly PartHashes[], others: Partial<Record<Part, string>> = {}): string {
   return JSON.stringify({ ...others, ...Object.fromEntries(parts.map(({ part, hashes }) => [part, hashes])) })
 }
 

@@ -25,33 +25,48 @@ import {
   type Amendment,
   originsOf,
   type PackedEnd,
-  type PackedPart,
-  type PackedRecord,
-  type PackedSeries,
   type PackedTail,
   type TickerEntry,
   type TickerRecord,
 } from './store.js'
 
-/** A record as it is written: most of the work of writing, which needs no database. */
+/** A record as it is written. */
+interface PackedRecord extends Pick<TickerRecord, 'entry'> {
+  /** Whether some of its chunks are there already, and are not in this. */
+  isTail: boolean
+  bars: PackedPart[]
+  daily: PackedSeries
+  weekly: PackedSeries
+}
+
+interface PackedSeries {
+  timeframe: Timeframe
+  /** What its row has beside the hashes of its chunks. */
+  summary: { bars: number; final: string; events: number; eventsOnLast: number; fields: string; marks: string | null }
+  parts: PackedPart[]
+}
+
+/** Chunks of a part, from the one with number `first` on. */
+export interface PackedPart {
+  part: Part
+  first: number
+  chunks: readonly Buffer[]
+  /** The hashes of these chunks, and of those before. */
+  hashes: string
+}
+
 export function pack({ entry, daily, weekly, stored }: TickerRecord): PackedRecord {
   const { ticker } = entry
-  const chunks: Buffer[] = []
-  const bars = barParts(ticker, daily.series, stored, chunks)
   const before = (timeframe: Timeframe): Before => {
     return stored === undefined ? NOTHING : { since: stored.since[timeframe], end: stored[timeframe] }
   }
-  const series = {
-    daily: packedSeries(ticker, daily, before('daily'), chunks, marksBeside(entry, daily.series)),
-    weekly: packedSeries(ticker, weekly, before('weekly'), chunks),
+  return {
+    entry,
+    isTail: stored !== undefined,
+    bars: barParts(ticker, daily.series, stored),
+    daily: packedSeries(ticker, daily, before('daily'), marksBeside(entry, daily.series)),
+    weekly: packedSeries(ticker, weekly, before('weekly')),
   }
-  const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
-  return { entry, isTail: stored !== undefined, bars, ...series, bytes }
 }
 
 /** What is stored of a series before a bar; null: nothing. */
@@ -62,7 +77,7 @@ interface Before {
 
 const NOTHING: Before = { since: 0, end: null }
 
-function barParts(ticker: string, series: Series, stored: PackedTail | undefined, into: Buffer[]): PackedPart[] {
+function barParts(ticker: string, series: Series, stored: PackedTail | undefined): PackedPart[] {
   const name = { ticker, timeframe: 'daily' } as const
   const hashes = hashesIn({ chunks: stored?.hashes ?? '{}' })
   // Where a series tells what was paid from now on, it does of all bars.
@@ -71,8 +86,8 @@ function barParts(ticker: string, series: Series, stored: PackedTail | undefined
   const paid = firstOf('unadjusted')
   const unadjusted = encodeUnadjusted(series, paid)
   return [
-    packedPart(name, 'prices', prices, encodePrices(series, prices), into, hashes),
-    ...(unadjusted === null ? [] : [packedPart(name, 'unadjusted', paid, unadjusted, into, hashes)]),
+    packedPart(name, 'prices', prices, encodePrices(series, prices), hashes),
+    ...(unadjusted === null ? [] : [packedPart(name, 'unadjusted', paid, unadjusted, hashes)]),
   ]
 }
 
@@ -86,7 +101,6 @@ function packedSeries(
   ticker: string,
   { series, outcomes, fields }: SeriesRecord | SeriesTail,
   { since, end }: Before,
-  into: Buffer[],
   marks: string | null = null,
 ): PackedSeries {
   const { timeframe, days, known } = series
@@ -102,9 +116,9 @@ function packedSeries(
     timeframe,
     summary: { bars: days.length, final: formatDay(known.at(-1)!), ...countsOf(fields, days.length), marks },
     parts: [
-      packedPart(name, 'calendar', first, encodeCalendar(series, timeframe, first), into, hashes),
-      packedPart(name, 'outcomes', first, followed, into, hashes),
-      packedPart(name, 'events', first + same, events.slice(same), into, hashes),
+      packedPart(name, 'calendar', first, encodeCalendar(series, timeframe, first), hashes),
+      packedPart(name, 'outcomes', first, followed, hashes),
+      packedPart(name, 'events', first + same, events.slice(same), hashes),
     ],
   }
 }
@@ -114,41 +128,28 @@ function packedPart(
   part: Part,
   first: number,
   chunks: readonly Buffer[],
-  into: Buffer[],
   stored: Partial<Record<Part, string>> = {},
 ): PackedPart {
-  into.push(...chunks)
   const before = (stored[part] ?? '').slice(0, first * HASH)
   if (before.length < first * HASH)
     throw new RangeError(`${part}: chunks before ${first} are to stay, and are not there`)
   const hashes = before + chunks.map((columns, i) => chunkHash(name, part, first + i, columns)).join('')
-  return { part, first, sizes: chunks.map(({ length }) => length), hashes }
+  return { part, first, chunks, hashes }
 }
 
-/** Takes the chunks of its parts out of a packed record, in their order. */
-export function unpacking({ bytes }: Pick<PackedRecord, 'bytes'>): (part: PackedPart) => Buffer[] {
-  let at = bytes.byteOffset
-  return ({ sizes }) =>
-    sizes.map(size => {
-      at += size
-      return Buffer.from(bytes.buffer, at - size, size)
-    })
-}
-
-/** A series with some of its fields in place of what they were: its row, and the chunks of its events. */
+/** A series with some of its fields in place of what they were: its row, and its events. */
 export function amended(
   at: Place,
   { ticker, timeframe, fields }: Amendment,
   series: SeriesRow,
   rows: () => readonly ChunkRow[],
-): { row: SeriesRow; part: PackedPart; chunks: Buffer[] } {
+): { row: SeriesRow; part: PackedPart } {
   const name = { ticker, timeframe }
   const records = recordsOf(at, name, series, rows, field => !fields.has(field))
   for (const [field, record] of fields) if (record !== null) records.set(field, record)
-  const chunks: Buffer[] = []
-  const part = packedPart(name, 'events', 0, encodeEvents(records, series.bars), chunks)
+  const part = packedPart(name, 'events', 0, encodeEvents(records, series.bars))
   const row = { ...series, ...countsOf(records, series.bars), chunks: hashesOf([part], hashesIn(series)) }
-  return { row, part, chunks }
+  return { row, part }
 }
 
 /** How many events there are, and of which fields. */

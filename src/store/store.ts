@@ -175,33 +175,6 @@ export interface TickerRecord {
   stored?: PackedTail | undefined
 }
 
-/** A record as the store's own code has packed it, maybe in another thread; of columns and plain data. */
-export interface PackedRecord extends Pick<TickerRecord, 'entry'> {
-  /** Whether some of its chunks are there already, and are not in this. */
-  isTail: boolean
-  bars: PackedPart[]
-  daily: PackedSeries
-  weekly: PackedSeries
-  /** The chunks of all parts, one after another in the order above. */
-  bytes: Uint8Array<ArrayBuffer>
-}
-
-export interface PackedSeries {
-  timeframe: Timeframe
-  /** What is said of it beside its chunks, as its row has it. */
-  summary: { bars: number; final: string; events: number; eventsOnLast: number; fields: string; marks: string | null }
-  parts: PackedPart[]
-}
-
-/** Chunks of a part, from one of them on. */
-export interface PackedPart {
-  part: 'prices' | 'unadjusted' | 'calendar' | 'outcomes' | 'events'
-  first: number
-  /** Bytes of each chunk, and the hashes of all of them, and of those before. */
-  sizes: number[]
-  hashes: string
-}
-
 /** Fields of one series of a ticker that is there already, to be replaced; null takes a field's events out. */
 export interface Amendment {
   ticker: string
@@ -229,7 +202,7 @@ export interface Batch {
   /** Tickers that go first, with all that there is of them. */
   removed?: readonly string[]
   /** Tickers to be replaced, whole or from a bar on. */
-  records?: Iterable<TickerRecord | PackedRecord>
+  records?: Iterable<TickerRecord>
   amendments?: Iterable<Amendment>
   sheets?: Iterable<TickerSheet>
   /** Tickers whose pulled events go, because bars come in their place. */

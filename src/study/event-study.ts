@@ -6,21 +6,19 @@ import { windowName } from '../model/terms.js'
 import type { StudyQuery } from '../params/studies.js'
 import { fieldOf, type PricedSource, type Step, type Trial, tickerBars, type Ways } from '../source.js'
 import { judgeAll } from '../statistics/verdict.js'
-import { inOrder, shared } from '../threads.js'
 import { type CellSpec, cellTrial, leastByLog, noteAndCompare, type Standing } from '../trials.js'
-import { modelledEvents } from './abnormal.js'
+import { modelledEvents, pathOf } from './abnormal.js'
 import {
   type EventStudy,
   gravestFirst,
   type Occurrence,
-  type PathPoint,
   type StudyWindow,
   samplingOf,
   type UnjudgedWindow,
 } from './result.js'
 import { forwardReturns } from './signals.js'
 import { extremesAfter, type Subject, subjectsOf } from './subject.js'
-import { type Cell, type Material, type StudyPart, studyPart } from './window.js'
+import { type Cell, type Material, studyWindow } from './window.js'
 import { assumptionsOf, hintsOf, warningsOf } from './words.js'
 
 export type { StudyQuery } from '../params/studies.js'
@@ -34,7 +32,7 @@ export async function eventStudy(source: PricedSource, query: StudyQuery, ways: 
   const { step = () => {}, trials = null } = ways
   const material = await materialOf(source, query, step)
   const { subjects } = material
-  const { path, cells } = await partsOf(material, step, source.threads)
+  const { path, cells } = partsOf(material, step)
   const range = rangeOf(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
   const own = cells.map(cell => trialOf(query, range, cell))
   const noted = await noteAndCompare(trials, 'cell', own, query.family ?? 'ledger')
@@ -90,7 +88,7 @@ function withOccurrences(study: EventStudy, occurrences: () => Occurrence[]): Ev
   return Object.defineProperty(study, 'occurrences', made)
 }
 
-/** All that is read, in memory that threads share: nothing of it stays anywhere else. */
+/** All that is read. */
 async function materialOf(source: PricedSource, query: StudyQuery, step: Step): Promise<Material> {
   const { filter, benchmark } = query
   if (query.abnormal === 'market' && benchmark === null)
@@ -102,43 +100,22 @@ async function materialOf(source: PricedSource, query: StudyQuery, step: Step): 
   const contextDays = context === null ? null : (await tickerBars(source, context.ticker, filter.timeframe)).series.days
   const fromPrices = (await fieldOf(source, filter.field))?.needs === 'bars'
   const asOf = await source.asOfDay()
-  return shared({ query, subjects, benchmark: held, contextDays, modelled, fromPrices, asOf })
+  return { query, subjects, benchmark: held, contextDays, modelled, fromPrices, asOf }
 }
 
-/** The path and the cell of each horizon, wherever each is made. */
-async function partsOf(material: Material, step: Step, threads: number | undefined) {
-  const { horizons } = material.query
-  // The path first, which takes longest: threads that begin with it end together with the others.
-  const parts: StudyPart[] = ['path', ...horizons]
-  const cells: Cell[] = []
-  let path: PathPoint[] = []
-  let done = 0
-  const tell = (): void => step(() => `study  ${partText(parts[done]!)}  ${done + 1}/${parts.length}`)
-  const found = inOrder(
-    {
-      job: 'study',
-      data: () => material,
-      tasks: parts,
-      ms: (parts.length * material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)) / BARS_A_MS,
-      here: part => studyPart(material, part),
-    },
-    threads,
-  )
-  tell()
-  for await (const part of found) {
-    if ('path' in part) path = part.path
-    else cells.push(part)
-    if (++done < parts.length) tell()
-  }
+/** The path and the cell of each horizon. */
+function partsOf(material: Material, step: Step): { path: EventStudy['path']; cells: Cell[] } {
+  const { query, subjects, modelled } = material
+  const { horizons } = query
+  const parts = horizons.length + 1
+  step(() => `study  path  1/${parts}`)
+  const path = pathOf(subjects, modelled, query)
+  const cells = horizons.map((horizon, i) => {
+    step(() => `study  ${horizon} bars  ${i + 2}/${parts}`)
+    return studyWindow(material, horizon)
+  })
   return { path, cells }
 }
-
-function partText(part: StudyPart): string {
-  return part === 'path' ? part : `${part} bars`
-}
-
-/** So many bars of a base take about a millisecond, with all tests. */
-const BARS_A_MS = 1000
 
 function headOf({ query, subjects, asOf }: Material, range: Range) {
   const { filter, benchmark, abnormal } = query

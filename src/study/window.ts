@@ -4,7 +4,7 @@ import { TIMEFRAMES, windowName } from '../model/terms.js'
 import type { StudyQuery } from '../params/studies.js'
 import { deviation, mean, quantile } from '../statistics/moments.js'
 import { sharpe } from '../statistics/sharpe.js'
-import { abnormalOver, heldPositions, type ModelledEvent, pathOf } from './abnormal.js'
+import { abnormalOver, heldPositions, type ModelledEvent } from './abnormal.js'
 import {
   aftermathTally,
   baseOf,
@@ -17,7 +17,7 @@ import {
   memberBars,
   streamOf,
 } from './cell.js'
-import { type PathPoint, type StudyWindow, tooFew, type UnjudgedWindow } from './result.js'
+import { type StudyWindow, tooFew, type UnjudgedWindow } from './result.js'
 import { forwardReturns, lostOf } from './signals.js'
 import { dailyReturns, extremesAfter, type Subject } from './subject.js'
 import { intervalsOf, randomEntries, testsOf } from './tests.js'
@@ -36,18 +36,10 @@ export interface Material {
   asOf: Day | null
 }
 
-/** A horizon, or the path around the events: what can be made beside the others. */
-export type StudyPart = number | 'path'
-
 export type Cell = ReturnType<typeof studyWindow>
 
-export function studyPart(material: Material, part: StudyPart): Cell | { path: PathPoint[] } {
-  if (part !== 'path') return studyWindow(material, part)
-  return { path: pathOf(material.subjects, material.modelled, material.query) }
-}
-
 /** One cell, and the Sharpe ratio of the portfolio that holds its events. */
-function studyWindow(material: Material, horizon: number): { window: UnjudgedWindow; sharpe: number | null } {
+export function studyWindow(material: Material, horizon: number): { window: UnjudgedWindow; sharpe: number | null } {
   const { query } = material
   const subjects = material.subjects.filter(({ signals }) => signals.bars.length > 0)
   const room = new Float64Array(subjects.reduce((sum, { eligible }) => sum + eligible.length, 0))

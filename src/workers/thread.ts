@@ -1,10 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Charge, LedgerTask } from '../accounts/accounts.js'
 import type { CellTask, GridData } from '../backtest/grid.js'
 import { BandsError } from '../errors.js'
-import type { Kept } from '../load/derive.js'
 import type { ExportData } from '../local/export.js'
-import type { Material, StudyPart } from '../study/window.js'
 import type { SweepData, SweepTask } from '../sweep/validation.js'
 import { type Done, type FromThread, type Handler, type Job, refusalOf, type Start, type ToThread } from '../threads.js'
 import type { ScanData } from './scan.js'
@@ -12,18 +9,6 @@ import type { ScanData } from './scan.js'
 /** The jobs, each with what it needs, loaded by the threads that it is for. */
 const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
   scan: async (data: ScanData) => (await import('./scan.js')).begin(data),
-  // Writes charges down: a commit waits for the disk, and whoever is answered meanwhile is not to wait with it.
-  ledger: async ({ path }: { path: string }) => {
-    const accounts = (await import('../store/sqlite/accounts.js')).openSqliteAccounts(path)
-    return {
-      async answer(task: LedgerTask) {
-        if (task === 'check') return { result: await accounts.check() }
-        if (task === 'close') return { result: await accounts.close() }
-        if (typeof task === 'number') return { result: await accounts.rollUp(task) }
-        return { result: await accounts.charge(task.map(inBytes)) }
-      },
-    }
-  },
   // The events of a ticker as text.
   export: async ({ path, tier, today, filter, between }: ExportData) => {
     const [{ Cache }, { eventBlock }, { openSqlite }] = await Promise.all([
@@ -40,19 +25,6 @@ const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
       },
     }
   },
-  derive: async () => {
-    const [{ derived }, { pack }] = await Promise.all([import('../load/derive.js'), import('../store/packed.js')])
-    return {
-      answer(tickers: readonly Kept[]) {
-        const records = tickers.map(ticker => pack(derived(ticker)))
-        return { result: records, transfer: records.map(({ bytes }) => bytes.buffer) }
-      },
-    }
-  },
-  study: async (material: Material) => {
-    const { studyPart } = await import('../study/window.js')
-    return { answer: (part: StudyPart) => ({ result: studyPart(material, part) }) }
-  },
   sweep: async (data: SweepData) => {
     const look = (await import('../sweep/validation.js')).looker(data)
     return { answer: (task: SweepTask) => ({ result: [...look(task)] }) }
@@ -61,13 +33,6 @@ const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
     const look = (await import('../backtest/grid.js')).cellLooker(data)
     return { answer: (task: CellTask) => ({ result: look(task) }) }
   },
-}
-
-/** Bytes come through to another thread as bare arrays. */
-function inBytes({ idempotency, question, answer, ...charge }: Charge): Charge {
-  const bytes = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength)
-  const named = idempotency === null ? null : bytes(idempotency)
-  return { ...charge, idempotency: named, question: bytes(question), answer: bytes(answer) }
 }
 
 // The program of a thread: one job, a task at a time.

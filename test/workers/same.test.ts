@@ -4,22 +4,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { grid } from '../../src/backtest/grid.js'
-import { readFile } from '../../src/feeds/read.js'
-import { Importer } from '../../src/load/import.js'
 import { type ExportFilter, exportEventBlocks } from '../../src/local/export.js'
 import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
-import { head } from '../../src/model/series.js'
 import { parseGrid } from '../../src/params/grid.js'
-import { parseStudy, parseSweep } from '../../src/params/studies.js'
-import { openSqlite } from '../../src/store/sqlite/data.js'
+import { parseSweep } from '../../src/params/studies.js'
 import type { Store } from '../../src/store/store.js'
-import { eventStudy } from '../../src/study/event-study.js'
 import { sweep } from '../../src/sweep/sweep.js'
-import { Database } from '../support/database.js'
 import { drained } from '../support/drain.js'
 import { FULL } from '../support/full.js'
-import { WHO } from '../support/imports.js'
 import { fixture, openedForAll, storeOf, temporaryFolder } from '../support/store.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -58,16 +51,6 @@ async function watched<Answer>(ask: () => Promise<Answer>): Promise<{ answer: An
   process.on('worker', count)
   const answer = await ask().finally(() => process.off('worker', count))
   return { answer, started }
-}
-
-/** Every row of a database that bars decide, as text. */
-function rowsIn(path: string): string {
-  const db = new Database(path, { readonly: true })
-  const rows = ['SELECT ticker, bars, chunks FROM tickers', 'SELECT * FROM series', 'SELECT * FROM chunks'].map(
-    select => db.prepare(`${select} ORDER BY 1, 2, 3`).all(),
-  )
-  db.close()
-  return JSON.stringify(rows)
 }
 
 function expectAlike([first, ...others]: readonly string[]): void {
@@ -114,59 +97,6 @@ describe('any number of threads', () => {
     const asked = { tickers: await store.names(), field: 'rsi_zone', vary: `hold=${hold}` }
     const query = parseGrid(asked, { tier: null })
     expectAlike(await answers(async local => JSON.stringify(await grid(local, query))))
-  })
-
-  it('studies to the same bytes', async () => {
-    // As many windows as make it worth a thread.
-    const horizon = Array.from({ length: 25 }, (_, i) => i + 1)
-    const about = { context: 'SIM0002:trend_direction=uptrend', abnormal: 'mean' }
-    const query = parseStudy({
-      tickers: await store.names(),
-      field: 'rsi_zone',
-      horizon,
-      resamples: 99,
-      ...about,
-    })
-    expectAlike(await answers(async local => JSON.stringify(await eventStudy(local, query))))
-  })
-
-  it('loads and rebuilds the same rows', async () => {
-    const tickers = Array.from({ length: 24 }, (_, i) => {
-      const { ticker, series } = fixture(i + 1)
-      return { ticker, bars: series, prices: 'raw' as const, source: 'simulate', format: 'simulated' }
-    })
-    const loaded: string[] = []
-    for (const threads of THREADS) {
-      const path = join(temporaryFolder(), 'bands.db')
-      const importer = await Importer.begin(openSqlite(path, { readonly: false }), readFile, WHO, { threads })
-      const put = await watched(() => importer.put(tickers))
-      loaded.push(rowsIn(path))
-      const rebuilt = await watched(() => importer.rebuild())
-      await importer.close()
-      loaded.push(rowsIn(path))
-      for (const { started } of [put, rebuilt]) expect(started).toBe(threads === 1 ? 0 : Math.min(threads, 2))
-    }
-    expectAlike(loaded)
-  })
-
-  it('adds a bar to many tickers to the same rows, without a thread', async () => {
-    // As many as would be worth threads if they were new.
-    const whole = Array.from({ length: 96 }, (_, i) => fixture(i + 1, 760))
-    const upTo = (bars: number) =>
-      whole.map(({ ticker, series }) => {
-        return { ticker, bars: head(series, bars), prices: 'raw' as const, source: 'simulate', format: 'simulated' }
-      })
-    const updated: string[] = []
-    for (const threads of THREADS.slice(0, 3)) {
-      const path = join(temporaryFolder(), 'bands.db')
-      const importer = await Importer.begin(openSqlite(path, { readonly: false }), readFile, WHO, { threads })
-      await importer.put(upTo(759))
-      const { started } = await watched(() => importer.put(upTo(760)))
-      await importer.close()
-      updated.push(rowsIn(path))
-      expect(started).toBe(0)
-    }
-    expectAlike(updated)
   })
 
   it('answer the same of a build that has no program of threads', () => {

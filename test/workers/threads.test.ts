@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { BadData, invalid, NotFound, remedy, StorageError } from '../../src/errors.js'
 import { Damaged } from '../../src/store/store.js'
-import { inOrder, moved, refusalOf, revived, shared, Threads, type Work } from '../../src/threads.js'
+import { inOrder, refusalOf, revived, shared, Threads, type Work } from '../../src/threads.js'
 import { drained } from '../support/drain.js'
 
 const PROGRAM = fileURLToPath(new URL('program.mjs', import.meta.url))
@@ -115,14 +115,11 @@ it('takes no task far ahead of whoever takes the results', async () => {
   expect(asked).toBeLessThanOrEqual(5)
 })
 
-it('moves a task with all columns of it, copies of those that are here, to where nobody else has them', () => {
+it('shares data with all columns in memory that each thread has', () => {
   const days = Int32Array.of(3, 5, 9)
   const given = { series: { days, close: new Float64Array([0, 1.5, 2.5, 3.5]).subarray(1) }, same: days, name: 'A' }
-  const { task, transfer } = moved([given])
-  const there = structuredClone(task, { transfer: transfer as ArrayBuffer[] })
-  expect(there).toEqual([given])
-  expect(there[0]!.same).toBe(there[0]!.series.days)
-  expect(task[0]!.series.close).toHaveLength(0)
-  expect(given.series.close).toEqual(Float64Array.of(1.5, 2.5, 3.5))
-  expect(shared(given).series.days.buffer).toBeInstanceOf(SharedArrayBuffer)
+  const copy = shared(given)
+  expect(copy).toEqual(given)
+  expect(copy.same).toBe(copy.series.days)
+  expect(copy.series.days.buffer).toBeInstanceOf(SharedArrayBuffer)
 })

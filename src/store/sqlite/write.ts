@@ -8,9 +8,9 @@ import {
   writtenEntry,
   writtenSeries,
 } from '../content.js'
-import { amended, pack, unpacking } from '../packed.js'
+import { amended, type PackedPart, pack } from '../packed.js'
 import { entryBeside, sheetRowOf } from '../sheets.js'
-import type { Amendment, PackedPart, PackedRecord, SheetRow, TickerRecord, TickerSheet } from '../store.js'
+import type { Amendment, SheetRow, TickerRecord, TickerSheet } from '../store.js'
 import type { Session } from './connection.js'
 import { list } from './pages.js'
 import { chunkRows, entryRow, type Numbered, seriesRow } from './read.js'
@@ -19,32 +19,30 @@ import { chunkRows, entryRow, type Numbered, seriesRow } from './read.js'
  * Puts one ticker in place of whatever was there, and of its chunks only those that differ; or where what is stored of it
  * stays, only those that come after. To be called inside a transaction.
  */
-export function putRecord(db: Session, record: TickerRecord | PackedRecord): void {
-  const whole = 'bytes' in record ? record : pack(record)
-  const { entry, isTail, bars, daily, weekly } = whole
+export function putRecord(db: Session, record: TickerRecord): void {
+  const { entry, isTail, bars, daily, weekly } = pack(record)
   const { ticker } = entry
-  const chunksOf = unpacking(whole)
   const { id } = put(db, 'tickers', 'ticker', writtenEntry(entryRowOf(entry, bars)))
   const putChunksOf = isTail ? putChunks : putPart
-  for (const part of bars) putChunksOf(db, id, 'daily', part, chunksOf(part))
-  if (!isTail && !bars.some(({ part }) => part === 'unadjusted')) putPart(db, id, 'daily', NO_UNADJUSTED, [])
+  for (const part of bars) putChunksOf(db, id, 'daily', part)
+  if (!isTail && !bars.some(({ part }) => part === 'unadjusted')) putPart(db, id, 'daily', NO_UNADJUSTED)
   if (!isTail) list(db, ticker, 'bars')
   for (const { timeframe, summary, parts } of [daily, weekly]) {
-    for (const part of parts) putChunksOf(db, id, timeframe, part, chunksOf(part))
+    for (const part of parts) putChunksOf(db, id, timeframe, part)
     putSeriesRow(db, { id, ticker }, timeframe, { ...summary, chunks: hashesOf(parts) })
   }
 }
 
-type PartName = Pick<PackedPart, 'part' | 'first'>
+type Chunks = Omit<PackedPart, 'hashes'>
 
-const NO_UNADJUSTED: PartName = { part: 'unadjusted', first: 0 }
+const NO_UNADJUSTED: Chunks = { part: 'unadjusted', first: 0, chunks: [] }
 
-function putChunks(db: Session, id: number, timeframe: Timeframe, { part, first }: PartName, chunks: Buffer[]): void {
+function putChunks(db: Session, id: number, timeframe: Timeframe, { part, first, chunks }: Chunks): void {
   for (let i = 0; i < chunks.length; i++) db.run(PUT_CHUNK, id, timeframe, part, first + i, chunks[i]!)
 }
 
 /** Writes the chunks that are not there as they are to be, and takes out those after them. */
-function putPart(db: Session, id: number, timeframe: Timeframe, { part, first }: PartName, chunks: Buffer[]): void {
+function putPart(db: Session, id: number, timeframe: Timeframe, { part, first, chunks }: Chunks): void {
   const there = db.all<{ chunk: number; columns: Buffer }>(TAIL, id, timeframe, part, first)
   const stored = new Map(there.map(({ chunk, columns }) => [chunk, columns]))
   // Their bytes, and not their hashes: what is damaged is mended.
@@ -79,8 +77,8 @@ export function putAmendment(db: Session, { ticker, timeframe, fields }: Amendme
   if (entry === undefined) return
   const series = seriesRow(db, entry, timeframe)
   const stored = (): ReturnType<typeof chunkRows> => chunkRows(db, entry, timeframe, 'events')
-  const { row, part, chunks } = amended(db, { ticker, timeframe, fields }, series, stored)
-  putPart(db, entry.id, timeframe, part, chunks)
+  const { row, part } = amended(db, { ticker, timeframe, fields }, series, stored)
+  putPart(db, entry.id, timeframe, part)
   putSeriesRow(db, entry, timeframe, row)
 }
 
