@@ -6,8 +6,6 @@ import { fileURLToPath } from 'node:url'
 import { FOLDER } from './folder.mjs'
 
 const HERE = fileURLToPath(new URL('..', import.meta.url))
-/** Where packages lie, and what says which; the driver first, because an install of the others looks for it. */
-const PACKAGES = ['bin/node-20', '']
 
 /** This checkout, as it is built. */
 export function ownBuild() {
@@ -23,7 +21,7 @@ export function buildOf(name, print) {
     print(`building ${commit.slice(0, 9)} …`)
     git(HERE, 'worktree', 'add', '--detach', root, commit)
     process.on('exit', () => git(HERE, 'worktree', 'remove', '--force', root))
-    for (const place of PACKAGES) packages(join(root, place), join(HERE, place))
+    packages(root, HERE)
     execFileSync('npm', ['run', 'build'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
   }
   return buildIn(root)

@@ -81,7 +81,7 @@ export async function bundled(root, contents) {
   const define = { 'import.meta.url': 'bandsFileUrl', 'import.meta.dirname': 'bandsFolder' }
   const [folder, url] = [join(root, 'dist'), pathToFileURL(join(root, 'dist', 'charges.js')).href]
   const banner = { js: `const [bandsFolder, bandsFileUrl] = ${JSON.stringify([folder, url])}` }
-  const form = { bundle: true, format: 'cjs', platform: 'node', target: 'node20', mainFields: ['module', 'main'] }
+  const form = { bundle: true, format: 'cjs', platform: 'node', target: 'node22', mainFields: ['module', 'main'] }
   await build({ ...form, stdin: { contents, resolveDir: root }, outfile, define, banner, logLevel: 'error' })
   const found = createRequire(import.meta.url)(outfile)
   rmSync(outfile)

@@ -24,7 +24,7 @@ await build({
     bundle: true,
     format: 'cjs',
     platform: 'node',
-    target: 'node20',
+    target: 'node22',
   },
   ...{ logLevel: 'error', packages: 'external', define },
 })

@@ -30,7 +30,7 @@ async function bundled() {
     export { transient } from '${existsSync(join(root, COLUMNS)) ? `./${COLUMNS}` : 'data:text/javascript,export const transient = work => work()'}'
     export { simulatedTickers } from './src/simulate/simulate.js'`
   const stdin = { contents, resolveDir: root }
-  await build({ stdin, outfile, bundle: true, format: 'esm', platform: 'node', target: 'node20', logLevel: 'error' })
+  await build({ stdin, outfile, bundle: true, format: 'esm', platform: 'node', target: 'node22', logLevel: 'error' })
   return import(pathToFileURL(outfile).href)
 }
 

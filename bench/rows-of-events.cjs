@@ -3,11 +3,8 @@ const { readFileSync } = require('node:fs')
 const { createRequire } = require('node:module')
 const { join } = require('node:path')
 
-// Node 20 has a driver of its own.
-const driver = root => join(root, process.versions.node.startsWith('20.') ? 'bin/node-20' : '', 'x.js')
-
 /** better-sqlite3 as the build in `root` has it. */
-exports.driverOf = root => createRequire(driver(root))('better-sqlite3')
+exports.driverOf = root => createRequire(join(root, 'x.js'))('better-sqlite3')
 
 /** @returns a function of a ticker: the last ten times that it became oversold, and how often in all */
 exports.rowsOf = (root, file) => {

@@ -1,14 +1,39 @@
 #!/usr/bin/env node
-// Asked before anything else is loaded: what comes next may be code that an old Node cannot even read.
-const version = process.versions.node.split('.').map(Number)
-const works = version[0] >= 24 || (version[0] === 22 && version[1] >= 12) || (version[0] === 20 && version[1] >= 19)
-if (works) {
+// An old Node must be able to read this file: it uses no newer syntax, and it checks the version before it loads more.
+const [major, minor] = process.versions.node.split('.').map(Number)
+
+if (major >= 24 || (major === 22 && minor >= 14)) {
   require('../dist/cli/main.js')
     .main(process.argv.slice(2))
     .then(code => {
       process.exitCode = code
     })
 } else {
-  process.stderr.write(`error: bands runs on Node 20.19, 22.12, 24 or newer; this is Node ${process.versions.node}.\n`)
+  handOver()
+}
+
+/** A checkout has a newer Node among its development dependencies: the command runs there. */
+function handOver() {
+  const { existsSync, realpathSync } = require('node:fs')
+  const newer = require('node:path').join(__dirname, '..', 'node_modules', '.bin', 'node')
+  if (!existsSync(newer) || realpathSync(newer) === realpathSync(process.execPath)) return refuse()
+
+  const words = [...process.execArgv, __filename, ...process.argv.slice(2)]
+  const child = require('node:child_process').spawn(newer, words, { stdio: 'inherit' })
+  // A terminal sends its signals to both processes.
+  const onTerminal = [0, 1, 2].some(require('node:tty').isatty)
+  const signals = ['SIGINT', 'SIGQUIT', 'SIGHUP', 'SIGTERM']
+  for (const name of signals) process.on(name, () => (onTerminal && name !== 'SIGTERM') || child.kill(name))
+  child.on('error', refuse)
+  child.on('exit', (code, signal) => {
+    process.exitCode = code
+    for (const name of signals) process.removeAllListeners(name)
+    if (signal !== null) process.kill(process.pid, signal)
+  })
+}
+
+function refuse() {
+  const sentence = `bands needs Node 22.14, 24 or newer, and this is Node ${process.versions.node}; install Node 24.`
+  process.stderr.write(`error: ${sentence}\n`)
   process.exitCode = 6
 }

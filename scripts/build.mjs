@@ -2,11 +2,11 @@
 // shared code in chunks, so that a command loads only what it needs, packed into few files; what report pages carry; the
 // licences of the packages in it; the sample database; the library's types and the schemas of the answers.
 //
-// Every package is inlined: a dozen small files cost more to find than one chunk to read. Of better-sqlite3 only the
-// compiled module stays outside, so an installed bands has that one dependency. The chunks are CommonJS: loading the same
+// Every package is inlined: a dozen small files cost more to find than one chunk to read. The compiled modules of
+// better-sqlite3 are copied, so an installed bands has no dependency. The chunks are CommonJS: loading the same
 // code as ES modules makes a question a third slower. esbuild splits ES modules only, hence two steps.
 import { execFile } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -30,9 +30,9 @@ const LIGHT_COMMANDER = {
   setup: ({ onLoad }) =>
     onLoad({ filter: /commander[\\/]lib[\\/]command\.js$/ }, ({ path }) => ({
       contents: replaced(readFileSync(path, 'utf8'), {
-        "const childProcess = require('node:child_process');": '',
-        'childProcess.spawn(': "require('node:child_process').spawn(",
-        "const process = require('node:process');": '',
+        "import childProcess from 'node:child_process';": '',
+        "import process from 'node:process';": '',
+        'childProcess.spawn(': "process.getBuiltinModule('node:child_process').spawn(",
       }),
     })),
 }
@@ -50,7 +50,7 @@ const { outputFiles, metafile } = await build({
   splitting: true,
   format: 'esm',
   platform: 'node',
-  target: 'node20',
+  target: 'node22',
   // jsonc-parser's `main` cannot be bundled, its ES modules can.
   mainFields: ['module', 'main'],
   // Whole licences, not the comments that some files have.
@@ -63,17 +63,15 @@ const chunks = new Map()
 for (const { path, text } of outputFiles) chunks.set(relative(DIST, path).split(sep).join('/'), await commonJs(text))
 const DOORS = ['cli/main.js', 'index.js', 'workers/thread.js']
 spread(DIST, chunks, DOORS)
-// Each Node has its driver (src/store/sqlite/driver.ts), and the JavaScript of each is one file.
-const { metafile: drivers } = await build({
-  entryPoints: {
-    'sqlite-12': 'bin/node-20/node_modules/better-sqlite3/lib/index.js',
-    'sqlite-13': 'node_modules/better-sqlite3/lib/index.js',
-  },
-  outdir: 'dist',
+// SQLite's driver looks for its compiled modules in the folder next to its own. npm would run node-gyp for the package,
+// whose modules are compiled already.
+const { metafile: driver } = await build({
+  entryPoints: { index: 'node_modules/better-sqlite3/lib/index.js' },
+  outdir: 'dist/better-sqlite3/lib',
   bundle: true,
   format: 'cjs',
   platform: 'node',
-  target: 'node20',
+  target: 'node22',
   minifySyntax: true,
   minifyWhitespace: true,
   lineLimit: LINE_LIMIT,
@@ -81,10 +79,13 @@ const { metafile: drivers } = await build({
   metafile: true,
   logLevel: 'warning',
 })
+const COMPILED = 'node_modules/better-sqlite3/prebuilds'
+for (const name of readdirSync(COMPILED).filter(file => !file.startsWith('win32')))
+  cpSync(join(COMPILED, name), join(DIST, 'better-sqlite3/prebuilds', name))
 const report = await buildReport(DIST)
 await write(
   `${DIST}/LICENSES.txt`,
-  licencesOf({ outputs: { ...metafile.outputs, ...drivers.outputs, ...report.outputs } }),
+  licencesOf({ outputs: { ...metafile.outputs, ...driver.outputs, ...report.outputs } }),
 )
 await write(`${DIST}/package.json`, '{ "type": "commonjs" }\n')
 
@@ -116,7 +117,7 @@ async function commonJs(text) {
   const { code } = await transform(plain, {
     format: 'cjs',
     platform: 'node',
-    target: 'node20',
+    target: 'node22',
     minifySyntax: true,
     minifyWhitespace: true,
     lineLimit: LINE_LIMIT,

@@ -2,12 +2,8 @@
 // companies, because nobody's facts are free enough to be bundled.
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-
-// As src/store/sqlite/driver.ts has it.
-const NODE_20 = process.versions.node.startsWith('20.')
-const Database = createRequire(import.meta.url)(`${NODE_20 ? '../bin/node-20/node_modules/' : ''}better-sqlite3`)
+import Database from '../dist/better-sqlite3/lib/index.js'
 
 const BANDS = fileURLToPath(new URL('../bin/bands.js', import.meta.url))
 // With this seed each of the eight has events in each of the 21 fields.

@@ -1,5 +1,4 @@
 import { daysAt, placesIn, unionCalendar } from '../model/calendar.js'
-import { grouped } from '../model/series.js'
 import type { Strategy } from '../params/strategy.js'
 import { mean } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
@@ -239,7 +238,7 @@ function calendarOf(closed: readonly Taken[]): Int32Array {
 
 /** By ticker and signal, ascending, so that what is added up does not depend on the order of the trades. */
 function drawnOf(strategy: Strategy, closed: readonly Taken[], calendar: Int32Array): Drawn[] {
-  const byTicker = [...grouped(closed, ({ member }) => member)].sort(([{ ticker: a }], [{ ticker: b }]) =>
+  const byTicker = [...Map.groupBy(closed, ({ member }) => member)].sort(([{ ticker: a }], [{ ticker: b }]) =>
     a < b ? -1 : 1,
   )
   return byTicker.map(([member, trades]) => {

@@ -1,7 +1,6 @@
 import { invalid, wrong } from '../errors.js'
 import { unionCalendar } from '../model/calendar.js'
 import { countBelow, countUpTo, dateOf, formatDay, parseDay } from '../model/day.js'
-import { grouped } from '../model/series.js'
 import type { RunOptions } from '../params/strategy.js'
 import type { WalkForward } from '../params/studies.js'
 import { expandedTail, politisWhite, stationaryIndices } from '../statistics/bootstrap.js'
@@ -256,7 +255,7 @@ function testsAgainstChance(tests: readonly Half[], reps: number): Pick<Evidence
     const runs = tests.map(({ simulation: { strategy, trades }, drawn }) => {
       return { strategy, trades: (draw === null ? null : drawn[draw]) ?? trades }
     })
-    return [...grouped(runs, ({ strategy }) => strategy)].map(([strategy, own]) => {
+    return [...Map.groupBy(runs, ({ strategy }) => strategy)].map(([strategy, own]) => {
       return { strategy, trades: own.flatMap(({ trades }) => trades) }
     })
   }

@@ -1,4 +1,4 @@
-/** Absent from the types of Node 20, and where V8 runs without a compiler. */
+/** Absent from the types of Node 22, and where V8 runs without a compiler. */
 declare const WebAssembly:
   | { Module: new (bytes: Uint8Array) => object; Instance: new <E>(module: object) => { exports: E } }
   | undefined

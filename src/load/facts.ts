@@ -18,7 +18,6 @@ import {
   securityOf,
   usableFrom,
 } from '../model/facts.js'
-import { grouped } from '../model/series.js'
 import { DAYS } from '../params/arguments.js'
 import { Damaged, type Store, type TickerEntry, type TickerSheet } from '../store/store.js'
 import type { Kept } from './derive.js'
@@ -52,7 +51,7 @@ export async function takeFacts(
 ): Promise<TakenFacts> {
   const behind = await Behind.in(store)
   const taken: TakenFacts = { reports: [], barless: 0, doubts: [], sheets: [], changed: [], behind }
-  for (const [ticker, given] of grouped(facts, ({ ticker }) => ticker)) {
+  for (const [ticker, given] of Map.groupBy(facts, ({ ticker }) => ticker)) {
     const begun = given.map(({ kind }) => kind).filter(kind => replaces(ticker, kind))
     const before = await soundSheets(store, ticker, begun, taken.behind)
     if (!begun.includes('securities')) refuseOtherClass(ticker, before, given, source)
@@ -191,9 +190,9 @@ export function mergeFacts(
 ): MergedSheet {
   const rule = RULES[kind] as Rule<FactRecord>
   const number = present?.sources.length ?? 0
-  const mine = grouped(present?.rows ?? [], row => rule.key(row.record))
+  const mine: Map<string, readonly Row[]> = Map.groupBy(present?.rows ?? [], row => rule.key(row.record))
   const counts = { added: 0, replaced: 0, unchanged: 0 }
-  const theirs = grouped(
+  const theirs = Map.groupBy(
     incoming.map((record): Row => ({ source: number, record })),
     row => rule.key(row.record),
   )

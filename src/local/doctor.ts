@@ -5,7 +5,6 @@ import { type Day, utcToday } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import { isOnReadOnlySystem } from '../store/sqlite/connection.js'
 import { openSqlite } from '../store/sqlite/data.js'
-import { DRIVER_MAJOR, driverRemedy, installedDriver } from '../store/sqlite/driver.js'
 import { type Inspection, inspect, sqliteVersion } from '../store/sqlite/inspect.js'
 import { Damaged, UNDERIVED } from '../store/store.js'
 import { Behind } from './cache.js'
@@ -67,15 +66,13 @@ export async function doctor({
   beside = [],
   terminal = [],
 }: DoctorFacts): Promise<Diagnosis> {
-  const driver = driverCheck(node)
-  // With the wrong driver, opening a database may end the process: then nothing of it can be looked at.
-  const stored = driver.outcome === 'fail' ? [] : databaseChecks(database)
+  const sqlite = sqliteCheck()
+  const stored = sqlite.outcome === 'fail' ? [] : databaseChecks(database)
   const checks = [
     nodeCheck(node, abi),
-    driver,
-    ...(driver.outcome === 'fail'
-      ? []
-      : [sqliteCheck(), ...stored, ...(await barsChecks(database, today + 1, stored))]),
+    sqlite,
+    ...stored,
+    ...(stored.length === 0 ? [] : await barsChecks(database, today + 1, stored)),
     ...beside,
     ...terminal.map(({ name, detail }) => ok(name, detail)),
   ]
@@ -86,28 +83,15 @@ export async function doctor({
 function nodeCheck(version: string, abi: string): Check {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const detail = `${version}, ABI ${abi}`
-  const supported = (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major >= 24
-  if (!supported) return fail('node', `${detail}; bands runs on 20.19, 22.12, 24 or newer`, 'install Node 22 or 24')
-  if (major === 20) return warn('node', `${detail}; Node 20 gets no security fixes any more`, 'update to Node 22 or 24')
-  return ok('node', detail)
-}
-
-function driverCheck(node: string): Check {
-  try {
-    const version = installedDriver()
-    if (Number.parseInt(version, 10) === DRIVER_MAJOR) return ok('driver', `better-sqlite3 ${version}`)
-    const detail = `better-sqlite3 ${version} is installed, bands needs ${DRIVER_MAJOR}; it may crash Node ${node}`
-    return fail('driver', detail, driverRemedy())
-  } catch (thrown) {
-    return fail('driver', `better-sqlite3 is not installed: ${said(thrown)}`, driverRemedy())
-  }
+  const works = (major === 22 && minor >= 14) || major >= 24
+  return works ? ok('node', detail) : fail('node', `${detail}; bands needs 22.14, 24 or newer`, 'install Node 24')
 }
 
 function sqliteCheck(): Check {
   try {
     return ok('sqlite', `${sqliteVersion()}, its compiled module loads`)
   } catch (thrown) {
-    return fail('sqlite', said(thrown), driverRemedy())
+    return fail('sqlite', said(thrown), 'install bands again on Linux or macOS, x64 or arm64')
   }
 }
 

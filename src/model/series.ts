@@ -24,18 +24,6 @@ export interface Series {
   unadjustedClose?: Float64Array
 }
 
-/** Things by a key that they share, keys and things in their order: Map.groupBy, which Node 20 does not have. */
-export function grouped<Key, Thing>(things: Iterable<Thing>, keyOf: (thing: Thing) => Key): Map<Key, readonly Thing[]> {
-  const groups = new Map<Key, Thing[]>()
-  for (const thing of things) {
-    const key = keyOf(thing)
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [thing])
-    else group.push(thing)
-  }
-  return groups
-}
-
 /** A series of so many bars, to be filled. */
 export function emptySeries(timeframe: Timeframe, length: number): Series {
   // One piece of memory: to ask for seven, and have them collected, takes longer than to fill them.

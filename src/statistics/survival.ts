@@ -1,4 +1,3 @@
-import { grouped } from '../model/series.js'
 import { chiSquareSurvival } from './distributions.js'
 
 /** How long something lasted, and whether it had ended: otherwise it lasted longer than that (right-censored). */
@@ -48,7 +47,7 @@ export function kaplanMeier(spells: readonly Spell[]): SurvivalStep[] {
 /** Spells by their length, ascending: how many last at least so long, and those that last no longer. */
 function* byLength<One extends Counted & { length: number }>(spells: readonly One[]) {
   // Put together before they are put in order: many spells are of few lengths.
-  const groups = grouped(spells, ({ length }) => length)
+  const groups = Map.groupBy(spells, ({ length }) => length)
   let at_risk = countOf(spells)
   for (const length of [...groups.keys()].sort((a, b) => a - b)) {
     const here = groups.get(length)!

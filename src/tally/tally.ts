@@ -3,7 +3,7 @@ import { Alike, onCommonCalendar, placesIn } from '../model/calendar.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { Baseline, PoolQuery } from '../model/event.js'
 import type { History, WindowOutcomes } from '../model/history.js'
-import { grouped, PERFORMANCES, type Performance, STABILITIES, UNDEFINED } from '../model/series.js'
+import { PERFORMANCES, type Performance, STABILITIES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import type { Family } from '../params/studies.js'
 import type { HistoriesQuery, Source, Ways } from '../source.js'
@@ -148,10 +148,10 @@ function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, or
   }
   const parts = sources.flatMap(source => {
     const { codes, name } = source.grouping
-    const own = grouped(source.rows, row => codes[row]!)
+    const own = Map.groupBy(source.rows, row => codes[row]!)
     return Array.from(own, ([code, rows]) => ({ value: name(code), source, rows }))
   })
-  const groups = grouped(parts, ({ value }) => value)
+  const groups = Map.groupBy(parts, ({ value }) => value)
   const compare = byVocabulary(order)
   return Array.from(groups, ([value, members]) => ({ value, members })).sort((a, b) => compare(a.value, b.value))
 }

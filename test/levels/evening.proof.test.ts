@@ -1,6 +1,5 @@
 import { expect } from 'vitest'
 import { FIELDS } from '../../src/fields/index.js'
-import { grouped } from '../../src/model/series.js'
 import { ANY_EVENT } from '../../src/params/studies.js'
 import type { Trial } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
@@ -72,7 +71,7 @@ async function questionsOf(evening: number): Promise<SweepCell[][]> {
     pbo_blocks: 2,
   })
   const { cells } = await sweep(marketOf(market), query)
-  const questions = grouped(cells, ({ field, band }) => `${field} ${band}`)
+  const questions = Map.groupBy(cells, ({ field, band }) => `${field} ${band}`)
   const random = new Random(SEED + evening)
   const placed = [...questions.values()].map(windows => ({
     windows: windows.toSorted((a, b) => a.horizon - b.horizon),

@@ -17,7 +17,7 @@ export async function bundled(program: string, folder: string): Promise<string> 
     platform: 'node',
     // Of a package with two forms, the one that can be bundled.
     mainFields: ['module', 'main'],
-    target: 'node20',
+    target: 'node22',
     define: { 'import.meta.url': 'bandsFileUrl', 'import.meta.dirname': 'bandsFolder' },
     // As if it lay where the product does, so that it finds what lies beside that.
     banner: {

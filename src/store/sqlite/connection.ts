@@ -10,11 +10,13 @@ import {
   statfsSync,
   statSync,
 } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
+import type Database from 'better-sqlite3'
 import type { Options, Statement } from 'better-sqlite3'
+import { builtPath } from '../../built.js'
 import { NotWritten, PlaceTaken, StorageError } from '../../errors.js'
 import { contentHash } from '../content.js'
-import { compiledModule, driver, driverFailure } from './driver.js'
 import { partialName, putInPlace, removeLeftovers, writtenInPlace } from './files.js'
 import {
   type Connection,
@@ -347,13 +349,31 @@ function checkIsSqlite(path: string): void {
 
 function opened(path: string | Buffer, options: Options): Connection {
   try {
-    const db = new (driver())(path, { timeout: BUSY_TIMEOUT, ...options, nativeBinding: compiledModule() as string })
+    const db = new (driver())(path, { timeout: BUSY_TIMEOUT, ...options })
     return db.function('row_hash', { varargs: true, deterministic: true }, rowHash)
   } catch (cause) {
     const code = (cause as { code?: string }).code
-    if (code === 'ERR_DLOPEN_FAILED' || code === 'MODULE_NOT_FOUND') throw driverFailure(reason(cause), cause)
+    if (code === 'ERR_DLOPEN_FAILED' || code === 'MODULE_NOT_FOUND') throw driverFailure(cause)
     throw cause
   }
+}
+
+const load = createRequire(import.meta.url)
+let database: typeof Database | undefined
+
+/**
+ * better-sqlite3: the build's copy, which has its compiled modules next to it, or else the package.
+ * @internal
+ */
+export function driver(): typeof Database {
+  database ??= load(builtPath('better-sqlite3/lib/index.js') ?? 'better-sqlite3') as typeof Database
+  return database
+}
+
+function driverFailure(cause: unknown): StorageError {
+  const { platform, arch, versions } = process
+  const why = `${reason(cause).split('\n')[0]} (Node ${versions.node}, ${platform} ${arch})`
+  return new StorageError(`SQLite does not load: ${why}; install bands again`, { cause })
 }
 
 /** The SQL function `row_hash(table, column, value, …)`: SHA-256 in hexadecimal digits. */
