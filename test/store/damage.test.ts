@@ -132,7 +132,7 @@ describe('a flipped bit in a row about the whole database', () => {
         // A prime number apart, so that bits of each place of a byte are among them.
         const flips = readingFlips(path, table).filter((_flip, i) => i % (FULL ? 101 : 1_009) === 0)
         for (const { what, change } of flips) {
-          change()
+          if (!change()) continue
           const verified = await say('verify')
           expect([0, 5], what).toContain(verified.code)
           for (const line of lines) expect((await say(line)).code, `${what}: ${line}`).not.toBe(1)
@@ -234,8 +234,16 @@ function readingFlips(path: string, table: string) {
       const own = new Database(path)
       own.pragma('foreign_keys = OFF')
       own.pragma('ignore_check_constraints = ON')
-      flipsOf(own, table)[i]!.flip()
-      own.close()
+      try {
+        flipsOf(own, table)[i]!.flip()
+        return true
+      } catch (error) {
+        // The key of another row cannot be written by way of SQL.
+        if ((error as { code?: string }).code?.startsWith('SQLITE_CONSTRAINT')) return false
+        throw error
+      } finally {
+        own.close()
+      }
     },
   }))
 }
