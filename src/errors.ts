@@ -313,7 +313,7 @@ export class Busy extends BandsError {
 }
 
 /** The same where that is all there is to it, so that it can be waited for. */
-export class PlaceTaken extends Busy {}
+export class WriterBusy extends Busy {}
 
 function at(place: Place): string {
   const { file, line, column } = place

@@ -31,11 +31,11 @@ import type { Service } from './server/answers.js'
 import type { Lists, ReadLists, ReadTrials, Trials } from './source.js'
 import { sourceWords } from './store/pages.js'
 import type { Files } from './store/sqlite/backup.js'
-import { freePlace, openSqlite } from './store/sqlite/data.js'
-import { inItsPlace, restoreNote } from './store/sqlite/files.js'
-import { isLocked } from './store/sqlite/place.js'
+import { openSqlite, releaseLock } from './store/sqlite/data.js'
+import { fileLostCheck, restoreNote } from './store/sqlite/files.js'
 import type { Verified } from './store/sqlite/verify.js'
-import { Damaged, type Store, takePlace, UNDERIVED, type Writer, whenFree } from './store/store.js'
+import { isLocked } from './store/sqlite/writer-lock.js'
+import { Damaged, lockForWriting, retryWhileBusy, type Store, UNDERIVED, type Writer } from './store/store.js'
 import type { ScanData, ScanTask } from './workers/scan.js'
 
 interface OpenOptions extends DatabaseChoice {
@@ -96,11 +96,11 @@ export const CACHE_BYTES = 64 * 1024 * 1024
 /** A command asks one question. Records that were made for one have a quarter beside what is read. */
 async function rememberedUpTo(bytes: number): Promise<Pick<Seen, 'remembered' | 'derived'>> {
   if (bytes === 0) return {}
-  const [{ remembering }, { DerivedMemory }] = await Promise.all([
-    import('./store/remembered.js'),
+  const [{ cachedStore }, { DerivedMemory }] = await Promise.all([
+    import('./store/cached-store.js'),
     import('./local/derived.js'),
   ])
-  return { remembered: store => remembering(store, bytes), derived: new DerivedMemory(bytes / 4) }
+  return { remembered: store => cachedStore(store, bytes), derived: new DerivedMemory(bytes / 4) }
 }
 
 /** The bundled sample, whatever the user has. */
@@ -124,7 +124,7 @@ export async function openImporter(options: WriteChoice = {}): Promise<Importer>
   if (existsSync(databasePath(options)))
     return writing(options, (store, writer) => Importer.begin(store, readFile, writer, { wait }))
   const writer = thisProcess()
-  const open = () => writing(options, store => takePlace(store, writer, { wait }).then(() => store))
+  const open = () => writing(options, store => lockForWriting(store, writer, { wait }).then(() => store))
   return Importer.making(open, readFile, writer)
 }
 
@@ -170,7 +170,7 @@ async function writing<T>(
   begin: (store: Store, writer: Writer) => Promise<T>,
 ): Promise<T> {
   const path = await restored(choice)
-  const store = await whenFree(() => openSqlite(path, { readonly: false, notice: choice.notice }), wait)
+  const store = await retryWhileBusy(() => openSqlite(path, { readonly: false, notice: choice.notice }), wait)
   try {
     return await begin(store, thisProcess())
   } catch (error) {
@@ -190,7 +190,7 @@ function thisProcess(): Writer {
 export async function forceUnlock(choice: DatabaseChoice = {}): Promise<{ path: string; freed: Writer | null }> {
   const path = await restored(choice)
   if (!existsSync(path)) throw new NotFound(`there is no database at ${path}.`)
-  return { path, freed: freePlace(path) }
+  return { path, freed: releaseLock(path) }
 }
 
 /** What a pull would find, for a look only; null where there is no database yet. */
@@ -318,7 +318,7 @@ export function restoredFilesOf(choice: AccountsChoice = {}): Files {
 /** Whether the files beside the data are what they must be, of those that there are. Throws StorageError. */
 export async function verifyBeside(choice: AccountsChoice = {}): Promise<Verified[]> {
   const files = restoredFilesOf(choice)
-  const { BESIDE } = await import('./store/sqlite/verify.js')
+  const { COMPANION_FILES: BESIDE } = await import('./store/sqlite/verify.js')
   return BESIDE.filter(([kind]) => existsSync(files[kind])).map(([kind, verify]) => verify(files[kind]))
 }
 
@@ -411,10 +411,10 @@ export async function openService({
     await store.close()
     throw error
   })
-  const [{ remembering }, { Threads }] = await Promise.all([import('./store/remembered.js'), import('./threads.js')])
+  const [{ cachedStore }, { Threads }] = await Promise.all([import('./store/cached-store.js'), import('./threads.js')])
   // From bars alone: what another server told of its own is that one's to tell, and to charge for.
-  const derived = remembering(store)
-  const checkPlace = inItsPlace(store.location)
+  const derived = cachedStore(store)
+  const checkPlace = fileLostCheck(store.location)
   const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayBy(now) })
   const data: ScanData = { path: store.location }
   // One core is left to those who ask for little; more than a few threads would only take memory.

@@ -20,7 +20,7 @@ import { FACT_KINDS, type FactKind, type FactSource, securityOf } from '../model
 import { checkDay, checkFunction } from '../params/arguments.js'
 import { textOf, tickerValue } from '../params/values.js'
 import { digest } from '../store/codec.js'
-import { type Store, type TickerEntry, takePlace, UNDERIVED, type Writer } from '../store/store.js'
+import { lockForWriting, type Store, type TickerEntry, UNDERIVED, type Writer } from '../store/store.js'
 import { type Choices, cutBars, isCopied, renamed, type TakenBars, takeBars } from './bars.js'
 import { derived, deriveGroups, type Kept, settlements, together } from './derive.js'
 import { soundSheets, type TakenFacts, takeFacts } from './facts.js'
@@ -153,7 +153,7 @@ export class Importer {
     writer: Writer,
     { wait = false }: { wait?: boolean } = {},
   ): Promise<Importer> {
-    await takePlace(store, writer, { wait })
+    await lockForWriting(store, writer, { wait })
     const importer = new Importer({ open: async () => store, read, writer })
     importer.#store = store
     const { none, tickers, sectors, since } = await Behind.in(store)

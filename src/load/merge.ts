@@ -1,6 +1,6 @@
 import { countBelow, type Day } from '../model/day.js'
 import { BAR_FIGURES, emptySeries, type Series } from '../model/series.js'
-import type { Bringer, Origin, PlacedOrigin } from '../store/store.js'
+import type { ImportStamp, IndexedOrigin, Origin } from '../store/store.js'
 
 /** Bars in a row that were there, or that came in. */
 export interface Stretch {
@@ -110,10 +110,10 @@ export function firstContradiction(a: Series, b: Series): Day | undefined {
  * @param jumps by the bar that they lead to
  */
 export function originsAfter(
-  earlier: readonly PlacedOrigin[],
+  earlier: readonly IndexedOrigin[],
   stretches: readonly Stretch[],
   jumps: ReadonlyMap<number, number>,
-  own: Bringer,
+  own: ImportStamp,
 ): Origin[] {
   const origins: Origin[] = []
   const borders = [...jumps.keys()].sort((a, b) => a - b)
@@ -126,7 +126,7 @@ export function originsAfter(
       const border = borders.find(border => border > t) ?? Number.POSITIVE_INFINITY
       const count = Math.min(bars, most, done + border - t) - done
       const jump = jumps.get(t)
-      const of: Bringer & Pick<Origin, 'begun'> = before ?? own
+      const of: ImportStamp & Pick<Origin, 'begun'> = before ?? own
       if (of !== last || jump !== undefined) {
         const begun = of.begun && { begun: of.begun }
         origins.push({ ...bringerOf(of), bars: 0, ...begun, ...(jump === undefined ? {} : { jump }) })
@@ -179,6 +179,6 @@ function joined(one: Origin, next: Origin): Origin {
   return { ...last, bars: one.bars + next.bars, begun: first, ...jump }
 }
 
-function bringerOf({ source, format, importedAt }: Bringer): Bringer {
+function bringerOf({ source, format, importedAt }: ImportStamp): ImportStamp {
   return { source, format, importedAt }
 }

@@ -6,9 +6,9 @@ import { type BarMarks, barsKnownBy, head, marksOf } from '../model/series.js'
 import { TIMEFRAME_NAMES } from '../model/terms.js'
 import { first } from '../source.js'
 import {
-  type Bringer,
+  type ImportStamp,
+  type IndexedOrigin,
   originsOf,
-  type PlacedOrigin,
   type SeriesSummary,
   type Store,
   type TickerEntry,
@@ -28,7 +28,7 @@ export interface KnownBars {
 }
 
 /** With the days of its first and its last bar. */
-export interface KnownOrigin extends PlacedOrigin {
+export interface KnownOrigin extends IndexedOrigin {
   first: Day
   last: Day
 }
@@ -91,12 +91,12 @@ export interface SourceFile {
   imported_at: string
 }
 
-export function sourceFile({ source, format, importedAt }: Bringer): SourceFile {
+export function sourceFile({ source, format, importedAt }: ImportStamp): SourceFile {
   return { source, format, imported_at: importedAt }
 }
 
 /** The first of several imports, as it is told beside the last. */
-export function begunBy(begun: Bringer | undefined): { begun?: SourceFile } {
+export function begunBy(begun: ImportStamp | undefined): { begun?: SourceFile } {
   return begun === undefined ? {} : { begun: sourceFile(begun) }
 }
 

@@ -13,7 +13,7 @@ import {
   type StaysQuery,
   type WhyEmpty,
 } from '../source.js'
-import { type KeptEntry, nameOf, type PageStore } from '../store/pages.js'
+import { nameOf, type PageStore, type PulledEntry } from '../store/pages.js'
 import type { KeptPages } from './kept.js'
 
 /** Who answers of tickers with bars, beside the pages of others that a server told. */
@@ -39,7 +39,7 @@ export interface PulledTicker {
   series: PulledPart[]
 }
 
-type PulledPart = Pick<KeptEntry, 'timeframe' | 'field' | 'state' | 'query_range' | 'events' | 'pulled_at' | 'as_of'>
+type PulledPart = Pick<PulledEntry, 'timeframe' | 'field' | 'state' | 'query_range' | 'events' | 'pulled_at' | 'as_of'>
 
 /** One database: questions about a ticker go to whoever has it, its bars or pages of it. */
 export class Beside implements Source {
@@ -115,7 +115,7 @@ export class Beside implements Source {
 
   /** What was pulled, by ticker. */
   async pulled(): Promise<PulledTicker[]> {
-    const byTicker = new Map<string, KeptEntry[]>()
+    const byTicker = new Map<string, PulledEntry[]>()
     for (const entry of await this.#parts.pages.entries())
       byTicker.set(entry.ticker, [...(byTicker.get(entry.ticker) ?? []), entry])
     return [...byTicker.values()].map(pulledTicker)
@@ -163,7 +163,7 @@ function apart(own: string, pulled: string, value: string): InvalidParameter {
   return wrong('context_ticker', message, { value })
 }
 
-function pulledTicker(entries: readonly KeptEntry[]): PulledTicker {
+function pulledTicker(entries: readonly PulledEntry[]): PulledTicker {
   const { ticker, url, pulled_at, as_of } = entries.reduce((a, b) => (b.pulled_at < a.pulled_at ? b : a))
   return {
     ...{ ticker, source: url, pulled_at, as_of },

@@ -14,7 +14,7 @@ import type {
 import { type History, historyOf, type Stays, staysOf } from '../model/history.js'
 import { reaches, type Tier } from '../model/terms.js'
 import { type HistoriesQuery, noneTold, type Source, type StaysQuery, type WhyEmpty } from '../source.js'
-import { isMixed, type KeptSeries, keyOf, knownDate, type PageStore, sourceWords } from '../store/pages.js'
+import { isMixed, keyOf, knownDate, type PageStore, type StoredPages, sourceWords } from '../store/pages.js'
 import { afterOf, entitle, entitleAftermath, eventsPage, PLANS, planOf, present, tierOfRange } from '../tiers.js'
 import { type Chain, chainOf, listed, named, refuseCondition } from './pages.js'
 import { historyUnder, isUnderCondition, type UnderCondition } from './under-condition.js'
@@ -232,7 +232,7 @@ function tellerOf({ ticker }: HistoryQuery): string {
 }
 
 /** The kept pages; while a first pull is not through, those that have come. */
-function viewOf(series: KeptSeries): View {
+function viewOf(series: StoredPages): View {
   const partial = series.kept.length === 0
   const chain = chainOf(partial ? series.coming : series.kept)!
   const days = chain.events.map(event => parseDay(event.date)!)

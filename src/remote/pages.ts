@@ -3,7 +3,7 @@ import { isCondition } from '../language/as-field.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
 import type { BandEvent, HistoryQuery, PulledSource, SeriesKey } from '../model/event.js'
 import { reaches, TIMEFRAMES, type Timeframe } from '../model/terms.js'
-import type { KeptPage, KeptSeries } from '../store/pages.js'
+import type { StoredPage, StoredPages } from '../store/pages.js'
 import { PLANS, tierOfRange } from '../tiers.js'
 
 /**
@@ -16,7 +16,7 @@ import { PLANS, tierOfRange } from '../tiers.js'
 export const PAGE = 100
 
 /** Pages of one pull, or all that are kept of a series, as one. */
-export interface Chain extends Pick<KeptSeries, 'timeframe'>, Pick<PulledSource, 'pulled_at' | 'as_of'> {
+export interface Chain extends Pick<StoredPages, 'timeframe'>, Pick<PulledSource, 'pulled_at' | 'as_of'> {
   query_range: string
   total_occurrences: number
   /** Oldest first. */
@@ -34,7 +34,7 @@ export function refuseCondition({ ticker, field: condition }: Pick<HistoryQuery,
 }
 
 /** What the newest page says of all of them; null without a page. */
-export function chainOf(pages: readonly KeptPage[]): Chain | null {
+export function chainOf(pages: readonly StoredPage[]): Chain | null {
   const [first] = pages
   if (first === undefined) return null
   const { timeframe, query_range, total_occurrences } = first.body
@@ -43,12 +43,12 @@ export function chainOf(pages: readonly KeptPage[]): Chain | null {
 }
 
 /** The next page of a series is asked for before this date; null: the newest. */
-export function nextBefore({ coming }: KeptSeries): string | null {
+export function nextBefore({ coming }: StoredPages): string | null {
   return coming.at(-1)?.body.events.at(-1)?.date ?? null
 }
 
 /** The page that is kept under the same question, where the server can be asked whether it is still the same. */
-export function pageAgain({ kept }: KeptSeries, before: string | null): KeptPage | null {
+export function pageAgain({ kept }: StoredPages, before: string | null): StoredPage | null {
   return kept.find(page => page.before === before && page.etag !== null) ?? null
 }
 
@@ -64,10 +64,10 @@ export type Anew = 'past' | 'range' | 'gap'
  * @param whole nothing that is kept counts: all of it is asked for
  */
 export function withPage(
-  series: KeptSeries,
-  arrived: Omit<KeptPage, 'mixed'>,
+  series: StoredPages,
+  arrived: Omit<StoredPage, 'mixed'>,
   { whole }: { whole: boolean },
-): { series: KeptSeries; anew: Anew | null } {
+): { series: StoredPages; anew: Anew | null } {
   const coming = [...series.coming, { ...arrived, mixed: !continues(series.coming, arrived) }]
   const { events, total_occurrences } = arrived.body
   const { rest, anew } = below(whole ? [] : series.kept, coming, events.length === total_occurrences)
@@ -76,7 +76,7 @@ export function withPage(
 }
 
 /** Whether a page was told as of the same day as those above it, and counts what they left. */
-function continues(above: readonly KeptPage[], { pulled_at, as_of, body }: Omit<KeptPage, 'mixed'>): boolean {
+function continues(above: readonly StoredPage[], { pulled_at, as_of, body }: Omit<StoredPage, 'mixed'>): boolean {
   const [first, last] = [above[0], above.at(-1)]
   if (first === undefined || last === undefined) return true
   const sameDay = as_of === null ? pulled_at.slice(0, 10) === first.pulled_at.slice(0, 10) : as_of === first.as_of
@@ -86,10 +86,10 @@ function continues(above: readonly KeptPage[], { pulled_at, as_of, body }: Omit<
 
 /** The pages that are kept below new ones, once those go back far enough; null while they do not. */
 function below(
-  kept: readonly KeptPage[],
-  coming: readonly KeptPage[],
+  kept: readonly StoredPage[],
+  coming: readonly StoredPage[],
   ended: boolean,
-): { rest: readonly KeptPage[] | null; anew: Anew | null } {
+): { rest: readonly StoredPage[] | null; anew: Anew | null } {
   const [known, now] = [chainOf(kept), chainOf(coming)!]
   const whole = (anew: Anew | null) => ({ rest: ended ? [] : null, anew })
   if (known === null || known.events.length === 0) return whole(null)
@@ -110,7 +110,7 @@ function below(
 }
 
 /** The oldest so many events as one page, which no server is asked for again. */
-function oldestOf(pages: readonly KeptPage[], count: number): KeptPage[] {
+function oldestOf(pages: readonly StoredPage[], count: number): StoredPage[] {
   const events = pages.flatMap(({ body }) => body.events).slice(-count)
   const [newest, oldest] = [events[0], pages.at(-1)]
   if (count === 0 || newest === undefined || oldest === undefined) return []

@@ -3,13 +3,13 @@ import { type NotFound, parameter, remedy, sentence, type TierRestricted, wrong 
 import type { SeriesKey } from '../model/event.js'
 import {
   isMixed,
-  type KeptEntry,
-  type KeptPage,
-  type KeptSeries,
   keyOf,
   nameOf,
   type PageStore,
+  type PulledEntry,
   type PullRun,
+  type StoredPage,
+  type StoredPages,
 } from '../store/pages.js'
 import type { Store } from '../store/store.js'
 import { eventsCost } from '../tiers.js'
@@ -107,7 +107,7 @@ const ORDER: readonly Due[] = ['new', 'rest', 'update', 'done']
 interface Standing {
   due: Due
   /** What counts as there; without a page where nothing does. */
-  series: KeptSeries
+  series: StoredPages
   /** What is kept is asked for as if it were not there: with `replace`, until this run itself has pulled it. */
   whole: boolean
 }
@@ -121,7 +121,7 @@ export async function standingOf(
   const found = (await pages?.series(key)) ?? null
   if (found === null || found.url !== url)
     return { due: 'new', series: { ...keyOf(key), url, kept: [], coming: [] }, whole: replace }
-  const isOfRun = (page: KeptPage | undefined): boolean =>
+  const isOfRun = (page: StoredPage | undefined): boolean =>
     run !== null && page !== undefined && page.pulled_at >= run.started
   const [newest] = found.kept
   const goesOn = !replace || isOfRun(found.coming[0] ?? newest)
@@ -129,7 +129,7 @@ export async function standingOf(
   return { due: dueOf(series, isOfRun(newest)), series, whole: replace && !isOfRun(newest) }
 }
 
-function dueOf({ kept, coming }: KeptSeries, isOfRun: boolean): Due {
+function dueOf({ kept, coming }: StoredPages, isOfRun: boolean): Due {
   if (coming.length > 0) return 'rest'
   if (kept.length === 0) return 'new'
   return isOfRun && !isMixed(kept) ? 'done' : 'update'
@@ -146,7 +146,7 @@ async function checkBars(store: PullStore, tickers: readonly string[]): Promise<
 }
 
 async function checkSource(pages: PageStore, tickers: readonly string[], url: string): Promise<void> {
-  const other: KeptEntry[] = []
+  const other: PulledEntry[] = []
   for (const ticker of tickers) {
     const [entry] = await pages.entries(ticker)
     if (entry !== undefined && entry.url !== url) other.push(entry)
@@ -165,7 +165,7 @@ function distinct(series: readonly SeriesKey[]): SeriesKey[] {
 }
 
 /** What a series costs from here on; of one that nothing has been told of yet nobody knows more than that it is asked. */
-export function priceOf(series: KeptSeries, { whole }: { whole: boolean }): Price {
+export function priceOf(series: StoredPages, { whole }: { whole: boolean }): Price {
   const [known, now] = [chainOf(series.kept), chainOf(series.coming)]
   if (now === null) return { least: whole || pageAgain(series, null) === null ? PAGE_COST : 0, most: null }
   const most = Math.max(1, Math.ceil((now.total_occurrences - now.events.length) / PAGE)) * PAGE_COST

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { NotFound, TierRestricted } from '../errors.js'
 import { parseDay } from '../model/day.js'
 import type { BandEvent, EventsPage } from '../model/event.js'
-import { isMixed, type KeptSeries, keyOf, nameOf, type PageStore, type PullRun } from '../store/pages.js'
+import { isMixed, keyOf, nameOf, type PageStore, type PullRun, type StoredPages } from '../store/pages.js'
 import { type Anew, chainOf, checkTier, nextBefore, PAGE, pageAgain, withPage } from './pages.js'
 import {
   type CreditsLeft,
@@ -193,7 +193,7 @@ class Work {
     this.#range = query_range
   }
 
-  async #keep(item: Item, before: KeptSeries, { series, anew }: ReturnType<typeof withPage>): Promise<void> {
+  async #keep(item: Item, before: StoredPages, { series, anew }: ReturnType<typeof withPage>): Promise<void> {
     await this.#parts.pages.put(series)
     const isThrough = series.coming.length === 0
     item.complete = isThrough && !isMixed(series.kept)
@@ -216,7 +216,7 @@ class Work {
     }
   }
 
-  async #seriesOf(item: Item): Promise<KeptSeries> {
+  async #seriesOf(item: Item): Promise<StoredPages> {
     const { pages, source, request, plan } = this.#parts
     if (item.asked) return (await pages.series(item))!
     const { series, whole } = await standingOf(pages, item, source.url, { replace: request.replace, run: plan.run })
@@ -253,7 +253,7 @@ const NOTES: Readonly<Record<Anew, (range: string) => string>> = {
 }
 
 /** The same for the same page of the same run, so that a page that was paid for and lost costs nothing again. */
-function idOf(run: PullRun, series: KeptSeries, before: string | null): string {
+function idOf(run: PullRun, series: StoredPages, before: string | null): string {
   const { ticker, timeframe, field } = series
   const page = [run.id, ticker, timeframe, field, series.kept[0]?.pulled_at ?? null, before]
   return createHash('sha256').update(JSON.stringify(page)).digest('hex').slice(0, 32)

@@ -107,7 +107,7 @@ export function checkKeyName(named: readonly KeyRow[], key: NewKey, besides = ''
 }
 
 /** When a key ends that another one takes the place of. Throws InvalidParameter where it counts no more already. */
-export function endOf(old: KeyRow, key: NewKey, until: string): number {
+export function endOfReplacedKey(old: KeyRow, key: NewKey, until: string): number {
   if (stateOf(keyOf(old), Date.parse(key.created)) !== 'active') {
     const message = `the key ${quoted(old.identity)} counts no more, so none can take its place; make a new one.`
     throw new InvalidParameter(message, { param: 'identity', value: old.identity })

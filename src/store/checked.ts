@@ -41,15 +41,15 @@ import {
  */
 
 /** Where rows were read, for messages. */
-export interface Place {
+export interface StoreLocation {
   readonly location: string
 }
 
-export function damaged({ location }: Place, damage: Damage): Damaged {
+export function damaged({ location }: StoreLocation, damage: Damage): Damaged {
   return new Damaged(location, damage)
 }
 
-export function checkedEntry<Row extends Hashed<EntryRow>>(at: Place, row: Row): Row {
+export function checkedEntry<Row extends Hashed<EntryRow>>(at: StoreLocation, row: Row): Row {
   if (!isSoundEntry(row)) throw damaged(at, DAMAGE.entry(row.ticker))
   return row
 }
@@ -58,20 +58,20 @@ export function isSoundEntry(row: Hashed<EntryRow>): boolean {
   return entryHash(row) === row.hash
 }
 
-export function checkedSeries(at: Place, name: SeriesName, row: Hashed<SeriesRow> | undefined): SeriesRow {
+export function checkedSeries(at: StoreLocation, name: SeriesName, row: Hashed<SeriesRow> | undefined): SeriesRow {
   if (row === undefined) throw damaged(at, DAMAGE.series(name, false))
   if (seriesHash(name, row) !== row.hash) throw damaged(at, DAMAGE.series(name))
   return row
 }
 
-export function checkedSheet(at: Place, row: Hashed<SheetRow>): SheetRow {
+export function checkedSheet(at: StoreLocation, row: Hashed<SheetRow>): SheetRow {
   if (sheetHash(row) !== row.hash) throw damaged(at, DAMAGE.sheet(row.ticker, row.kind))
   return row
 }
 
 /** The kinds of a ticker's facts, but for some. @param listed what the list names of the ticker */
 export function checkedSheets(
-  at: Place,
+  at: StoreLocation,
   ticker: string,
   rows: readonly Hashed<SheetRow>[],
   listed: readonly string[],
@@ -93,7 +93,7 @@ export interface PartRow extends ChunkRow {
 
 /** All chunks of one part of a series, in their order. @param hashes of each of them, one after another */
 export function checkedChunks(
-  at: Place,
+  at: StoreLocation,
   name: SeriesName,
   part: Part,
   rows: readonly ChunkRow[],
@@ -105,7 +105,7 @@ export function checkedChunks(
 }
 
 function checkedChunk(
-  at: Place,
+  at: StoreLocation,
   name: SeriesName,
   part: Part,
   { chunk, columns }: ChunkRow,
@@ -120,7 +120,7 @@ function checkedChunk(
 const TOGETHER = 32
 
 /** A few at first: who asks for many may be told all from these. */
-export function* fewAtFirst(tickers: readonly string[]): Generator<readonly string[]> {
+export function* growingBatches(tickers: readonly string[]): Generator<readonly string[]> {
   for (let from = 0, some = 1; from < tickers.length; from += some, some = Math.min(2 * some, TOGETHER))
     yield tickers.slice(from, from + some)
 }
@@ -139,7 +139,7 @@ export async function newestUpTo(store: Pick<Store, 'tickers' | 'bars'>, day: Da
 }
 
 /** What was read of one series, at one moment. Nothing is checked before it is asked for, so that what is damaged is told in its turn. */
-export interface FoundSeries extends SeriesName {
+export interface RawSeries extends SeriesName {
   entry: Hashed<EntryRow> | undefined
   /** Whether the list has bars of the ticker. */
   isListed: boolean
@@ -154,9 +154,9 @@ export function partsFor({ fields, outcomes }: Pick<SeriesQuery, 'fields' | 'out
 }
 
 /** What was asked for of a series; null: unknown ticker. */
-export function recordedIn(
-  at: Place,
-  found: FoundSeries,
+export function checkedRecorded(
+  at: StoreLocation,
+  found: RawSeries,
   { fields, outcomes }: Pick<SeriesQuery, 'fields' | 'outcomes'>,
   unsettled: readonly string[],
 ): RecordedSeries | null {
@@ -189,7 +189,7 @@ export function oneField(found: RecordedSeries | null, field: string): Recorded 
 
 /** The events of some of the fields of a series. */
 function fieldsIn(
-  at: Place,
+  at: StoreLocation,
   name: SeriesName,
   heads: ReadonlyMap<string, FieldHead>,
   chunks: () => readonly Buffer[],
@@ -201,7 +201,7 @@ function fieldsIn(
 
 /** The events of the fields of a series with data, or of some of them. @param rows of the chunks of events */
 export function recordsOf(
-  at: Place,
+  at: StoreLocation,
   name: SeriesName,
   series: SeriesRow,
   rows: () => readonly ChunkRow[],
@@ -212,8 +212,8 @@ export function recordsOf(
 }
 
 /** What is stored of a series before a bar. @param rows of its last chunks: of events, and of what followed */
-export function endOf(
-  at: Place,
+export function packedEndBefore(
+  at: StoreLocation,
   name: SeriesName,
   found: Hashed<SeriesRow> | undefined,
   rows: readonly PartRow[],
@@ -233,14 +233,14 @@ export function endOf(
 }
 
 /** What is kept of a ticker with bars, read when it is looked at. */
-export interface KeptTicker {
+export interface RawTicker {
   entry: Hashed<EntryRow>
   series(timeframe: Timeframe): Hashed<SeriesRow> | undefined
   chunks(timeframe: Timeframe, part: Part): readonly ChunkRow[]
 }
 
 /** All that is not as it was written. @param derived the series that must be there */
-export function tickerDamages(at: Place, kept: KeptTicker, derived: readonly Timeframe[]): Damage[] {
+export function tickerDamages(at: StoreLocation, kept: RawTicker, derived: readonly Timeframe[]): Damage[] {
   const { entry } = kept
   const { ticker } = entry
   return [
@@ -250,7 +250,7 @@ export function tickerDamages(at: Place, kept: KeptTicker, derived: readonly Tim
   ]
 }
 
-function seriesDamages(at: Place, name: SeriesName, kept: KeptTicker): Damage[] {
+function seriesDamages(at: StoreLocation, name: SeriesName, kept: RawTicker): Damage[] {
   const row = kept.series(name.timeframe)
   const damages = damagesIn(() => checkedSeries(at, name, row))
   if (row === undefined || damages.length > 0) return damages
@@ -260,7 +260,13 @@ function seriesDamages(at: Place, name: SeriesName, kept: KeptTicker): Damage[] 
 }
 
 /** @param list names the hashes; a part that it does not name has no chunks */
-function partDamages(at: Place, name: SeriesName, parts: readonly Part[], kept: KeptTicker, list: ChunkList): Damage[] {
+function partDamages(
+  at: StoreLocation,
+  name: SeriesName,
+  parts: readonly Part[],
+  kept: RawTicker,
+  list: ChunkList,
+): Damage[] {
   const hashes = hashesIn(list)
   return parts.flatMap(part =>
     damagesIn(() => checkedChunks(at, name, part, kept.chunks(name.timeframe, part), hashes[part] ?? '')),

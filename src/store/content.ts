@@ -20,7 +20,7 @@ export interface EntryRow extends Omit<TickerEntry, 'first' | 'last' | 'origins'
 }
 
 /** A row as it is written, by its columns. */
-export type Written = Readonly<Record<string, string | number | null>>
+export type ColumnValues = Readonly<Record<string, string | number | null>>
 
 /** In SQL, of any database, to be read as rows of this kind; so are the others below. */
 export const ENTRY_COLUMNS = `ticker, asset_class AS "assetClass", prices, bars, first_date AS first, last_date AS last,
@@ -41,11 +41,11 @@ export function entryRowOf({ first, last, origins, ...entry }: TickerEntry, bars
 }
 
 /** Its columns alone: who writes may know more of a ticker than is kept. */
-export function writtenEntry(row: EntryRow): Written {
+export function writtenEntry(row: EntryRow): ColumnValues {
   const { ticker, prices, bars, source, format, origins, chunks } = row
   const { assetClass: asset_class, first: first_date, last: last_date, importedAt: imported_at } = row
-  const told = { asset_class, first_date, last_date, imported_at }
-  return { ticker, prices, bars, ...told, source, format, origins, chunks, hash: entryHash(row) }
+  const renamedColumns = { asset_class, first_date, last_date, imported_at }
+  return { ticker, prices, bars, ...renamedColumns, source, format, origins, chunks, hash: entryHash(row) }
 }
 
 export function entryOf(row: EntryRow): TickerEntry {
@@ -139,7 +139,7 @@ export interface SeriesRow extends ChunkList {
 export const SERIES_COLUMNS = `series.bars, final_date AS final, events, events_on_last AS "eventsOnLast", fields, marks,
   series.chunks`
 
-export function writtenSeries(name: SeriesName, row: SeriesRow): Written {
+export function writtenSeries(name: SeriesName, row: SeriesRow): ColumnValues {
   const { bars, final: final_date, events, eventsOnLast: events_on_last, fields, marks, chunks } = row
   const columns = { bars, final_date, events, events_on_last, fields, marks, chunks }
   return { timeframe: name.timeframe, ...columns, hash: seriesHash(name, row) }
@@ -187,7 +187,7 @@ export function presentRows(schema = ''): string {
 }
 
 /** A ticker, and what there is of it. */
-export interface Listed {
+export interface ListedItem {
   ticker: string
   what: string
 }
@@ -202,7 +202,7 @@ export function strangeRows(schema = ''): string {
 }
 
 /** What an import has yet to record anew, as it is kept. */
-export function unsettledIn(kept: string | null | undefined): readonly string[] {
+export function parseUnsettled(kept: string | null | undefined): readonly string[] {
   return kept == null ? [] : (JSON.parse(kept) as string[])
 }
 
@@ -241,7 +241,7 @@ export function missing(ticker: string, what: string): Damage {
 }
 
 /** @param lost what the list has and the tables have not @param strange the other way round */
-export function listDamages(lost: readonly Listed[], strange: readonly Listed[]): Damage[] {
+export function listDamages(lost: readonly ListedItem[], strange: readonly ListedItem[]): Damage[] {
   return [
     ...lost.map(({ ticker, what }) => missing(ticker, what)),
     ...strange.map(({ ticker, what }) => unlisted(ticker, what)),

@@ -8,7 +8,7 @@ import {
   type SeriesTail,
 } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
-import { type ChunkRow, type Place, recordsOf } from './checked.js'
+import { type ChunkRow, recordsOf, type StoreLocation } from './checked.js'
 import {
   CHUNK,
   chunkOf,
@@ -64,7 +64,7 @@ export function pack({ entry, daily, weekly, stored }: TickerRecord): PackedReco
     entry,
     isTail: stored !== undefined,
     bars: barParts(ticker, daily.series, stored),
-    daily: packedSeries(ticker, daily, before('daily'), marksBeside(entry, daily.series)),
+    daily: packedSeries(ticker, daily, before('daily'), marksTextOf(entry, daily.series)),
     weekly: packedSeries(ticker, weekly, before('weekly')),
   }
 }
@@ -91,7 +91,7 @@ function barParts(ticker: string, series: Series, stored: PackedTail | undefined
   ]
 }
 
-function marksBeside(entry: TickerEntry, series: Series): string {
+function marksTextOf(entry: TickerEntry, series: Series): string {
   const { days } = series
   const stretches = originsOf(entry).map(({ from, bars }) => [days[from]!, days[from + bars - 1]!] as const)
   return marksText({ marks: marksOf(series), stretches })
@@ -139,7 +139,7 @@ function packedPart(
 
 /** A series with some of its fields in place of what they were: its row, and its events. */
 export function amended(
-  at: Place,
+  at: StoreLocation,
   { ticker, timeframe, fields }: Amendment,
   series: SeriesRow,
   rows: () => readonly ChunkRow[],

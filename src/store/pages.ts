@@ -2,7 +2,7 @@ import type { Day } from '../model/day.js'
 import type { EventsPage, PulledSource, SeriesKey } from '../model/event.js'
 
 /** A page of unfiltered events of one series, as a server told it; of the oldest, all that are final are one. */
-export interface KeptPage {
+export interface StoredPage {
   /** It was asked for with events before this date; null: with the newest there are. */
   before: string | null
   /** When it came (ISO time, UTC), and the day that it stands on; null where the server did not tell. */
@@ -16,20 +16,20 @@ export interface KeptPage {
 }
 
 /** All pages that are kept of one series. */
-export interface KeptSeries extends SeriesKey {
+export interface StoredPages extends SeriesKey {
   /** The server's address, without a key. */
   url: string
   /** Newest first, without a hole between them: what answers. None until a first pull has come to its end. */
-  kept: readonly KeptPage[]
+  kept: readonly StoredPage[]
   /** Of a pull that has not come to its end, newest first. */
-  coming: readonly KeptPage[]
+  coming: readonly StoredPage[]
 }
 
 /**
  * What is said of a series without its events. `complete` answers questions. `partial`: the first pull has not come to its
  * end. `mixed`: events may be missing between its pages, until the next pull has asked once more.
  */
-export interface KeptEntry extends SeriesKey, PulledSource {
+export interface PulledEntry extends SeriesKey, PulledSource {
   state: 'complete' | 'partial' | 'mixed'
   /** The tier's range of the key that pulled: `90d`, `2y` or `5y`. */
   query_range: string
@@ -39,7 +39,7 @@ export interface KeptEntry extends SeriesKey, PulledSource {
 }
 
 /** A row of `pulled` as it lies in the database: what is said of a series, and its pages. */
-export interface PulledRow extends KeptEntry {
+export interface PulledRow extends PulledEntry {
   /** as_of, or the day of the pull. */
   known: string
   hash: string
@@ -63,13 +63,13 @@ export interface PageStore {
   /** Every ticker of which there are some, ascending. */
   tickers(): Promise<string[]>
   /** What there is, of one ticker or of all, by ticker, timeframe and field. */
-  entries(ticker?: string): Promise<KeptEntry[]>
+  entries(ticker?: string): Promise<PulledEntry[]>
   /** null: nothing was pulled */
-  series(key: SeriesKey): Promise<KeptSeries | null>
+  series(key: SeriesKey): Promise<StoredPages | null>
   /** The newest day that a server has told anything of; of all servers unless one is given. null: nothing was pulled. */
   newestDay(url?: string): Promise<Day | null>
   /** Puts a series in place of what it was; what another server told of the ticker goes. */
-  put(series: KeptSeries): Promise<void>
+  put(series: StoredPages): Promise<void>
   /** The pull that has not come to its end. */
   run(): Promise<PullRun | null>
   setRun(run: PullRun | null): Promise<void>
@@ -86,7 +86,7 @@ export function keyOf({ ticker, timeframe, field }: SeriesKey): SeriesKey {
 }
 
 /** Whether there may be a hole between pages. */
-export function isMixed(pages: readonly KeptPage[]): boolean {
+export function isMixed(pages: readonly StoredPage[]): boolean {
   return pages.some(({ mixed }) => mixed)
 }
 

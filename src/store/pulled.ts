@@ -1,23 +1,23 @@
 import { parseDay } from '../model/day.js'
 import type { SeriesKey } from '../model/event.js'
-import { damaged, type Place } from './checked.js'
+import { damaged, type StoreLocation } from './checked.js'
 import { digest } from './codec.js'
 import { DAMAGE, missing } from './content.js'
 import {
   isMixed,
-  type KeptEntry,
-  type KeptSeries,
   knownDate,
   type PageStore,
+  type PulledEntry,
   type PulledRow,
   type PullRun,
+  type StoredPages,
 } from './pages.js'
 import type { Damage } from './store.js'
 
 /** Pages of a series as they are kept: one row, whatever the database. */
 
 /** What is said of a series without its pages, as the columns are named. */
-const SAID = [
+const PULLED_ENTRY_COLUMNS = [
   'ticker',
   'timeframe',
   'field',
@@ -29,19 +29,19 @@ const SAID = [
   'total_occurrences',
   'events',
 ] as const
-export const PULLED_COLUMNS = [...SAID, 'known', 'hash', 'pages'] as const
+export const PULLED_COLUMNS = [...PULLED_ENTRY_COLUMNS, 'known', 'hash', 'pages'] as const
 
 /** A database that has pages, as it is asked for them. */
 interface Pulled {
   /** Of its tables, with a dot; none where it is empty. */
   schema: string
-  place(): Place
+  place(): StoreLocation
   /** @param values as $1, $2, … */
   rows<Row>(sql: string, ...values: string[]): Promise<Row[]>
 }
 
 /** The reading half, which asks every database in the same words. */
-export function readingPages({ schema, place, rows }: Pulled): Omit<PageStore, 'put' | 'setRun'> {
+export function pageReader({ schema, place, rows }: Pulled): Omit<PageStore, 'put' | 'setRun'> {
   return {
     async has(ticker) {
       const sql = `SELECT EXISTS (SELECT 1 FROM ${schema}pulled WHERE ticker = $1) AS has`
@@ -55,17 +55,17 @@ export function readingPages({ schema, place, rows }: Pulled): Omit<PageStore, '
     entries(ticker) {
       const [where, values] = ticker === undefined ? ['', []] : ['WHERE ticker = $1', [ticker]]
       const from = `FROM ${schema}pulled ${where} ORDER BY ticker, timeframe, field`
-      return rows<KeptEntry>(`SELECT ${SAID.join(', ')} ${from}`, ...values)
+      return rows<PulledEntry>(`SELECT ${PULLED_ENTRY_COLUMNS.join(', ')} ${from}`, ...values)
     },
     async series({ ticker, timeframe, field }) {
       const key = { ticker, timeframe, field }
       const [found] = await rows<{ isListed: unknown } & (PulledRow | { ticker: null })>(
         `SELECT EXISTS (SELECT 1 FROM ${schema}listed WHERE ticker = $1 AND what = $4) AS "isListed", pulled.*
           FROM (SELECT 1) one LEFT JOIN ${schema}pulled ON ticker = $1 AND timeframe = $2 AND field = $3`,
-        ...[ticker, timeframe, field, listName(key)],
+        ...[ticker, timeframe, field, listedName(key)],
       )
-      if (found!.ticker !== null) return keptIn(place(), key, found!)
-      if (found!.isListed) throw damaged(place(), missing(ticker, listName(key)))
+      if (found!.ticker !== null) return storedPagesOf(place(), key, found!)
+      if (found!.isListed) throw damaged(place(), missing(ticker, listedName(key)))
       return null
     },
     async newestDay(url) {
@@ -82,11 +82,11 @@ export function readingPages({ schema, place, rows }: Pulled): Omit<PageStore, '
 }
 
 /** How the list of what was written names it. */
-export function listName({ timeframe, field }: Pick<SeriesKey, 'timeframe' | 'field'>): string {
+export function listedName({ timeframe, field }: Pick<SeriesKey, 'timeframe' | 'field'>): string {
   return `pulled ${timeframe} ${field}`
 }
 
-export function pulledRowOf({ kept, coming, ...series }: KeptSeries): PulledRow {
+export function pulledRowOf({ kept, coming, ...series }: StoredPages): PulledRow {
   const { pulled_at, as_of, body } = (kept[0] ?? coming[0])!
   const row: PulledRow = {
     ...series,
@@ -105,14 +105,14 @@ export function pulledRowOf({ kept, coming, ...series }: KeptSeries): PulledRow 
 }
 
 /** Throws Damaged. */
-function keptIn(at: Place, key: SeriesKey, row: PulledRow): KeptSeries {
+function storedPagesOf(at: StoreLocation, key: SeriesKey, row: PulledRow): StoredPages {
   const [damage] = pulledDamages(row)
   if (damage !== undefined) throw damaged(at, damage)
   return { ...key, url: row.url, ...unpacked(row.pages) }
 }
 
 export function pulledDamages(row: PulledRow): Damage[] {
-  return hashOf(row) === row.hash ? [] : [DAMAGE.pulled(row.ticker, listName(row))]
+  return hashOf(row) === row.hash ? [] : [DAMAGE.pulled(row.ticker, listedName(row))]
 }
 
 /** What its row says that it must be. */
@@ -121,7 +121,7 @@ function hashOf(row: PulledRow): string {
   return digest(values.map(value => (Buffer.isBuffer(value) ? value : JSON.stringify(value))))
 }
 
-type Pages = Pick<KeptSeries, 'kept' | 'coming'>
+type Pages = Pick<StoredPages, 'kept' | 'coming'>
 
 function packed(pages: Pages): Buffer {
   return process.getBuiltinModule('node:zlib').deflateRawSync(JSON.stringify(pages))

@@ -28,7 +28,7 @@ export function securityIn(row: SheetRow): Security {
 }
 
 /** What of a ticker's own row changes with its facts: a security's asset class is told with both. */
-export function entryBeside(entry: EntryRow, { sheet }: TickerSheet): Pick<Hashed<EntryRow>, 'assetClass' | 'hash'> {
+export function entryChange(entry: EntryRow, { sheet }: TickerSheet): Pick<Hashed<EntryRow>, 'assetClass' | 'hash'> {
   const { asset_class: assetClass } = securityOf({ securities: sheet as FactSheet<'securities'> })!
   return { assetClass, hash: entryHash({ ...entry, assetClass }) }
 }

@@ -1,4 +1,4 @@
-import { type Busy, PlaceTaken, parameter, type Remedy, StorageError, sentence } from '../errors.js'
+import { type Busy, parameter, type Remedy, StorageError, sentence, WriterBusy } from '../errors.js'
 import type { Day } from '../model/day.js'
 import type { FactKind, FactSheet, FactSheets, Security } from '../model/facts.js'
 import type {
@@ -34,26 +34,26 @@ export interface TickerEntry {
 }
 
 /** An import that brought bars. */
-export type Bringer = Pick<TickerEntry, 'source' | 'format' | 'importedAt'>
+export type ImportStamp = Pick<TickerEntry, 'source' | 'format' | 'importedAt'>
 
 /** Bars in a row that one file brought. */
-export interface Origin extends Bringer {
+export interface Origin extends ImportStamp {
   bars: number
   /** Where several imports brought them, which are no longer told apart: the first of these in time; it itself is the last. */
-  begun?: Bringer
+  begun?: ImportStamp
   /** They are this many times the bars before them, which no trading explains and the user has accepted. */
   jump?: number
 }
 
 /** With the place of its first bar. */
-export interface PlacedOrigin extends Origin {
+export interface IndexedOrigin extends Origin {
   from: number
 }
 
 /** Where the first `bars` bars of a ticker are from, in their order. */
-export function originsOf(entry: TickerEntry, bars = entry.bars): PlacedOrigin[] {
+export function originsOf(entry: TickerEntry, bars = entry.bars): IndexedOrigin[] {
   const { source, format, importedAt, origins = [{ source, format, importedAt, bars }] } = entry
-  const placed: PlacedOrigin[] = []
+  const placed: IndexedOrigin[] = []
   let from = 0
   for (const origin of origins) {
     if (from < bars) placed.push({ ...origin, from, bars: Math.min(origin.bars, bars - from) })
@@ -306,17 +306,17 @@ export interface Store {
 }
 
 /** How often the writing place is looked at while another holds it, in milliseconds. */
-const AGAIN = 200
+const RETRY_MS = 200
 
 /** Takes a store's one writing place. Throws Busy naming the holder, or with `wait` stays until it is free. */
-export function takePlace(store: Store, writer: Writer, { wait = false } = {}): Promise<void> {
-  return whenFree(() => store.lock(writer), wait)
+export function lockForWriting(store: Store, writer: Writer, { wait = false } = {}): Promise<void> {
+  return retryWhileBusy(() => store.lock(writer), wait)
 }
 
 /** What is said to the second who wants to write. @param holder undefined: it has not said who it is */
-export function placeTaken(location: string, holder: Writer | undefined): Busy {
+export function writerBusy(location: string, holder: Writer | undefined): Busy {
   const by = holder === undefined ? 'another process' : writerWords(holder)
-  return new PlaceTaken(
+  return new WriterBusy(
     sentence`${location} is being written by ${by}; try again later, or wait (${parameter('wait')})`,
   )
 }
@@ -329,13 +329,13 @@ export function writerWords({ pid, host, started }: Writer): string {
  * Does what the writing place is needed for. Throws Busy naming the holder, or where that is waited for tries until it is
  * free; a database that is away is not waited for, as nobody says when it is back.
  */
-export async function whenFree<T>(work: () => T | Promise<T>, wait: boolean): Promise<T> {
+export async function retryWhileBusy<T>(work: () => T | Promise<T>, wait: boolean): Promise<T> {
   for (;;) {
     try {
       return await work()
     } catch (error) {
-      if (!(wait && error instanceof PlaceTaken)) throw error
-      await new Promise(resolve => setTimeout(resolve, AGAIN))
+      if (!(wait && error instanceof WriterBusy)) throw error
+      await new Promise(resolve => setTimeout(resolve, RETRY_MS))
     }
   }
 }

@@ -5,7 +5,7 @@ import { RecentStandings } from '../local/standings.js'
 import type { Day } from '../model/day.js'
 import type { OversoldQuery } from '../model/event.js'
 import type { Tier } from '../model/terms.js'
-import { remembering } from '../store/remembered.js'
+import { cachedStore } from '../store/cached-store.js'
 import { openSqlite } from '../store/sqlite/data.js'
 import type { Store } from '../store/store.js'
 import type { Handler } from '../threads.js'
@@ -35,7 +35,7 @@ export function begin({ path }: ScanData): Handler {
   return {
     async answer({ tier, query, today }: ScanTask, signal) {
       try {
-        store ??= remembering(openSqlite(path, { readonly: true }), MOST_BYTES)
+        store ??= cachedStore(openSqlite(path, { readonly: true }), MOST_BYTES)
         const cache = new Cache(store, tier, null, { clock: () => today })
         const found = await store.atOneMoment(() => oversold(cache, query, { recent, signal }))
         return { result: JSON.stringify(found) }

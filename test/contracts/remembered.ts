@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
-import { remembering } from '../../src/store/remembered.js'
+import { cachedStore } from '../../src/store/cached-store.js'
 import type { Recorded, Store } from '../../src/store/store.js'
 import { simulatedRecord } from './store.js'
 
@@ -26,7 +26,7 @@ export function rememberedContract(name: string, make: () => Promise<(readonly: 
   describe(`${name}: a store that remembers`, () => {
     it('tells what the store tells, the first time and again', async () => {
       const { reader } = await opened()
-      const remembered = remembering(reader)
+      const remembered = cachedStore(reader)
       for (let time = 0; time < 2; time++) {
         for (const ticker of ['SIM0001', 'SIM0002', 'NOSUCH'])
           for (const timeframe of TIMEFRAME_NAMES)
@@ -40,7 +40,7 @@ export function rememberedContract(name: string, make: () => Promise<(readonly: 
     })
 
     it('decodes once what is asked for again, and what the fields of a series share once', async () => {
-      const remembered = remembering((await opened()).reader)
+      const remembered = cachedStore((await opened()).reader)
       const [first, again] = [await ask(remembered, 'SIM0001'), await ask(remembered, 'SIM0001')]
       expect(again.field).toBe(first.field)
       await ask(remembered, 'SIM0001', 'macd_state')
@@ -56,7 +56,7 @@ export function rememberedContract(name: string, make: () => Promise<(readonly: 
         lists++
         return reader.tickers()
       }
-      const remembered = remembering(Object.assign(await again(), { tickers }))
+      const remembered = cachedStore(Object.assign(await again(), { tickers }))
       onTestFinished(() => remembered.close())
       for (let time = 0; time < 3; time++) expect(await remembered.tickers()).toEqual(await reader.tickers())
       expect(lists).toBe(1)
@@ -72,7 +72,7 @@ export function rememberedContract(name: string, make: () => Promise<(readonly: 
         reads++
         return reader.newestDay(upTo)
       }
-      const remembered = remembering(Object.assign(await again(), { newestDay }))
+      const remembered = cachedStore(Object.assign(await again(), { newestDay }))
       const newest = (await reader.newestDay())!
       const before = await reader.newestDay(newest - 1)
       for (let time = 0; time < 2; time++) expect(await remembered.newestDay(newest - 1)).toBe(before)
@@ -95,7 +95,7 @@ export function rememberedContract(name: string, make: () => Promise<(readonly: 
           await before()
           return reader.securities()
         }
-        const remembered = remembering(Object.assign(await again(), { securities }))
+        const remembered = cachedStore(Object.assign(await again(), { securities }))
         onTestFinished(() => remembered.close())
         const atOnce = () => Promise.all(Array.from({ length: 5 }, () => remembered.securities()))
         before = () => Promise.reject(new Error('no'))
@@ -114,7 +114,7 @@ export function rememberedContract(name: string, make: () => Promise<(readonly: 
 
     it('tells what is new as soon as another connection has written', async () => {
       const { writer, reader } = await opened()
-      const remembered = remembering(reader)
+      const remembered = cachedStore(reader)
       const before = await ask(remembered, 'SIM0001')
       const version = await remembered.version()
       expect(await remembered.version()).toBe(version)
@@ -132,7 +132,7 @@ export function rememberedContract(name: string, make: () => Promise<(readonly: 
 
     it('keeps what was not written, with what is new of it, and reads anew what was', async () => {
       const { writer, reader } = await opened()
-      const remembered = remembering(reader)
+      const remembered = cachedStore(reader)
       const fields = ['rsi_zone', 'macd_state']
       const all = async () => {
         const found: Recorded[] = []
@@ -172,7 +172,7 @@ export function rememberedContract(name: string, make: () => Promise<(readonly: 
         if (++reads === 1) await writer.remove('SIM0001')
         return found
       }
-      const remembered = remembering(Object.assign(await again(), { recorded }))
+      const remembered = cachedStore(Object.assign(await again(), { recorded }))
       expect(await ask(remembered, 'SIM0001')).not.toBeNull()
       expect(await remembered.recorded('SIM0001', 'daily', 'rsi_zone')).toBeNull()
       await remembered.close()
@@ -180,7 +180,7 @@ export function rememberedContract(name: string, make: () => Promise<(readonly: 
 
     it('reads all of one moment where it is asked to, whatever is written meanwhile', async () => {
       const { writer, reader } = await opened()
-      const remembered = remembering(reader)
+      const remembered = cachedStore(reader)
       const tickers = async () => (await remembered.tickers()).length
       await remembered.atOneMoment(async () => {
         const version = await remembered.version()
@@ -197,10 +197,10 @@ export function rememberedContract(name: string, make: () => Promise<(readonly: 
 
     it('keeps the series that were asked for last, up to its bytes', async () => {
       const { reader } = await opened(3)
-      const one = await ask(remembering(reader), 'SIM0001')
+      const one = await ask(cachedStore(reader), 'SIM0001')
       const { close, ranks } = one.outcomes
       const bytes = one.calendar.days.byteLength * 2 + close.byteLength + ranks.length * one.calendar.days.byteLength
-      const remembered = remembering(reader, 2.5 * bytes)
+      const remembered = cachedStore(reader, 2.5 * bytes)
       const field = async (ticker: string) => (await ask(remembered, ticker)).field
       const [first, second] = [await field('SIM0001'), await field('SIM0002')]
       expect(await field('SIM0001')).toBe(first)

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { fewer, merge, originsAfter } from '../../src/load/merge.js'
 import type { Series } from '../../src/model/series.js'
 import { Random } from '../../src/statistics/random.js'
-import type { Origin, PlacedOrigin } from '../../src/store/store.js'
+import type { IndexedOrigin, Origin } from '../../src/store/store.js'
 
 /** A series of some days, and the place of each of its days in it. */
 function drawn(random: Random, from: number, most: number): Series {
@@ -55,7 +55,7 @@ it('merging is what it is day by day: the bar that comes in wins, what was paid 
     expect(places).toEqual(kept.map(({ place }) => place))
 
     const half = Math.ceil(present.days.length / 2)
-    const earlier: PlacedOrigin[] = [
+    const earlier: IndexedOrigin[] = [
       { source: 'a', format: 'csv', importedAt: 'then', from: 0, bars: half },
       { source: 'b', format: 'csv', importedAt: 'then', from: half, bars: present.days.length - half },
     ]

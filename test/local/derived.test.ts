@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { DerivedMemory } from '../../src/local/derived.js'
 import { Local } from '../../src/local/local.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
-import { lent } from '../../src/store/remembered.js'
+import { withOverrides } from '../../src/store/cached-store.js'
 import type { SeriesQuery, Store } from '../../src/store/store.js'
 import { cacheOf } from '../support/store.js'
 
@@ -14,7 +14,7 @@ const CONDITION = 'rsi_zone = neutral and volume_ratio_band = normal'
 async function keeping(bytes: number) {
   const { store } = await cacheOf(TICKERS.map(({ ticker, bars }) => ({ ticker, series: bars })))
   const read: string[] = []
-  const counted: Store = lent(store, {
+  const counted: Store = withOverrides(store, {
     series(query: SeriesQuery) {
       read.push(...query.tickers)
       return store.series(query)

@@ -10,7 +10,7 @@ import { type PageSource, type PullOptions, pull as pullFrom } from '../../src/r
 import type { NewPage } from '../../src/remote/remote.js'
 import type { Named } from '../../src/remote/transport.js'
 import { eventHistory } from '../../src/source.js'
-import type { KeptSeries } from '../../src/store/pages.js'
+import type { StoredPages } from '../../src/store/pages.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
 import { URL } from '../support/pulled.js'
@@ -38,7 +38,7 @@ export function callerOf(store: Store, tier: Tier = 'pro', asOf: string | null =
 }
 
 /** Until it is mended, putting a series fails where it is told to, as where the process is killed. */
-export function killedAt(store: Store, where: (series: KeptSeries) => 'before' | 'after' | null): () => void {
+export function killedAt(store: Store, where: (series: StoredPages) => 'before' | 'after' | null): () => void {
   const put = store.pages.put.bind(store.pages)
   store.pages.put = async series => {
     const when = where(series)

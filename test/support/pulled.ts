@@ -4,7 +4,7 @@ import { formatDay, parseDay } from '../../src/model/day.js'
 import type { BandEvent, PulledSource, SeriesKey } from '../../src/model/event.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import { chainOf } from '../../src/remote/pages.js'
-import { isMixed, type KeptEntry, type KeptPage, type KeptSeries } from '../../src/store/pages.js'
+import { isMixed, type PulledEntry, type StoredPage, type StoredPages } from '../../src/store/pages.js'
 import type { Store } from '../../src/store/store.js'
 import { grantedFields } from '../../src/tiers.js'
 
@@ -21,7 +21,7 @@ interface Told extends Pick<PulledSource, 'pulled_at' | 'as_of'> {
 /** A series without its pages: easier to write down, and to compare. */
 export interface Series extends SeriesKey, Told {
   url: string
-  state: KeptEntry['state']
+  state: PulledEntry['state']
   /** A pull that was stopped. */
   under_way: (Told & { before: string }) | null
 }
@@ -44,12 +44,12 @@ export function pulledIn({ pages }: Store) {
 }
 
 /** The newest hundred events, and then all others. */
-function inPages({ state, under_way, events, ...told }: Series): KeptSeries {
+function inPages({ state, under_way, events, ...told }: Series): StoredPages {
   const { ticker, timeframe, field, url } = told
-  const pages = ({ etag, ...of }: Told, mixed: boolean): KeptPage[] => {
+  const pages = ({ etag, ...of }: Told, mixed: boolean): StoredPage[] => {
     const newest = of.events.toReversed()
     const { pulled_at, as_of, query_range, total_occurrences: total } = of
-    const page = (from: number, to: number): KeptPage => {
+    const page = (from: number, to: number): StoredPage => {
       const some = newest.slice(from, to)
       const body = { ticker, field, timeframe, events: some, total_occurrences: Math.max(0, total - from), query_range }
       return { before: newest[from - 1]?.date ?? null, pulled_at, as_of, etag: null, mixed: false, body }
@@ -61,9 +61,9 @@ function inPages({ state, under_way, events, ...told }: Series): KeptSeries {
   return { ticker, timeframe, field, url, kept, coming: under_way === null ? [] : pages(under_way, false) }
 }
 
-function withoutPages(series: KeptSeries): Series {
+function withoutPages(series: StoredPages): Series {
   const { ticker, timeframe, field, url, kept, coming } = series
-  const told = (pages: readonly KeptPage[]): Told => {
+  const told = (pages: readonly StoredPage[]): Told => {
     const { pulled_at, as_of, query_range, total_occurrences, events } = chainOf(pages)!
     return { pulled_at, as_of, query_range, total_occurrences, etag: pages[0]!.etag, events }
   }

@@ -28,7 +28,7 @@ import {
   type ComparedRow,
   checkKeyName,
   discrepanciesIn,
-  endOf,
+  endOfReplacedKey,
   folded,
   type KeyRow,
   keyOf,
@@ -222,7 +222,7 @@ export class PostgresAccounts implements Accounts {
   roll(identity: string, key: NewKey, until: string): Promise<void> {
     return this.#changing(async session => {
       const old = await existingKey(session, identity)
-      const end = endOf(old, key, until)
+      const end = endOfReplacedKey(old, key, until)
       await session.query('UPDATE bands_accounts.keys SET expires = $1 WHERE identity = $2', [end, identity])
       await insertKey(session, old.account, key, identity)
     })

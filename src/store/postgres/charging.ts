@@ -10,7 +10,7 @@ import {
   type Used,
 } from '../../accounts/accounts.js'
 import { StorageError } from '../../errors.js'
-import { type Database, kept } from './connection.js'
+import { type Database, prepared } from './connection.js'
 
 /**
  * Writes a batch of charges down, in one call; what became of each, in their order.
@@ -127,7 +127,7 @@ function valuesOf(charges: readonly Charge[], runs: readonly Run[], again: boole
   ]
 }
 
-const CHARGE = kept(`SELECT run, line, outcome, day, hour FROM bands_accounts.charge(
+const CHARGE = prepared(`SELECT run, line, outcome, day, hour FROM bands_accounts.charge(
   $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`)
 
 /** By so many bytes of a hash a batch is known: a whole number of a request would be a third of its row. */

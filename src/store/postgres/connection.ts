@@ -44,13 +44,13 @@ const NAMES = new Map<string, string>()
  * A statement that is asked so often that a connection keeps it, read and planned. Its name tells what it says: whoever
  * finds that name on a connection finds this statement, also of another version of bands.
  */
-export function kept(text: string): string {
+export function prepared(text: string): string {
   NAMES.set(text, `bands_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`)
   return text
 }
 
 /** What a connection says that does not keep a statement, keeps one by that name, or has one of tables that were changed. */
-const NOT_KEPT = ['26000', '42P05', '0A000']
+const STATEMENT_LOST = ['26000', '42P05', '0A000']
 
 /**
  * A database of PostgreSQL behind a pool of connections, made as they are needed and made anew once they are lost. Through
@@ -96,7 +96,7 @@ export class Database implements Queries {
     pool.on('error', () => {})
     const database = new Database(pool, location, statement)
     try {
-      const version = await database.#lookBehind()
+      const version = await database.#detectPooler()
       if (Number.parseInt(version, 10) >= OLDEST) return database
       throw new StorageError(`${location} is PostgreSQL ${version}; bands needs ${OLDEST} or newer`)
     } catch (error) {
@@ -122,7 +122,7 @@ export class Database implements Queries {
       try {
         return await rowsOf<T>(this.location, client, { ...asked, name })
       } catch (error) {
-        if (!NOT_KEPT.includes(codeOf(error))) throw error
+        if (!STATEMENT_LOST.includes(codeOf(error))) throw error
         // A pooler has come between, or tables were changed: nothing is done yet, and without a name it needs nothing kept.
         this.#isDirect = false
         return rowsOf<T>(this.location, client, asked)
@@ -148,7 +148,7 @@ export class Database implements Queries {
   }
 
   /** The version; and whether a pooler stands between, which makes up the number that it tells a session by. */
-  #lookBehind(): Promise<string> {
+  #detectPooler(): Promise<string> {
     const text = `SELECT current_setting('server_version') AS version, pg_backend_pid() AS pid`
     return this.#lent(async client => {
       const asked = { text, values: [], query_timeout: undefined }
@@ -222,11 +222,11 @@ function cutOff(statement: number): number {
 }
 
 /** A statement, and how long its answer is waited for; as long as the pool says unless given. */
-interface Asked extends QueryConfig {
+interface TimedQuery extends QueryConfig {
   query_timeout: number | undefined
 }
 
-async function rowsOf<T>(location: string, client: PoolClient, asked: Asked): Promise<T[]> {
+async function rowsOf<T>(location: string, client: PoolClient, asked: TimedQuery): Promise<T[]> {
   try {
     return (await client.query(asked)).rows as T[]
   } catch (error) {

@@ -19,7 +19,7 @@ import {
   type BookRow,
   checkKeyName,
   eachBook,
-  endOf,
+  endOfReplacedKey,
   folded,
   type KeyRow,
   keyOf,
@@ -27,8 +27,8 @@ import {
   missing,
 } from '../account-rows.js'
 import { chargeAll, reconciled, rollUp, usedIn } from './charging.js'
-import { hasLittleRoom, type Notice, openForWriting, Session } from './connection.js'
-import { inItsPlace } from './files.js'
+import { isDiskNearlyFull, type Notice, openForWriting, Session } from './connection.js'
+import { fileLostCheck } from './files.js'
 import type { DatabaseKind } from './migrations.js'
 import { giveHashes, marked, WRITTEN, withHashes } from './row-hash.js'
 
@@ -50,7 +50,7 @@ export function openSqliteAccounts(path: string, notice?: Notice): Accounts {
 
 function accountsIn(db: Session): Accounts {
   const { location } = db
-  const checkPlace = inItsPlace(location)
+  const checkPlace = fileLostCheck(location)
   /** The minute in which a key was last marked as used, of those that were used lately. */
   const marks = new Map<string, number>()
   /** Of accounts and keys, through this connection: what SQLite counts are the changes of others. */
@@ -132,7 +132,7 @@ function accountsIn(db: Session): Accounts {
     roll: (identity, key, until) =>
       writing(() => {
         const old = existingKey(db, identity)
-        db.run(SET_END, endOf(old, key, until), identity)
+        db.run(SET_END, endOfReplacedKey(old, key, until), identity)
         insertKey(db, old.account, key, identity)
       }),
     used: (account, at) => patiently(() => usedIn(db, account, at)),
@@ -164,7 +164,7 @@ function accountsIn(db: Session): Accounts {
     check: () =>
       patiently(() => {
         db.get(SECRET)
-        if (hasLittleRoom(location)) throw new StorageError(`${location}: the disk is full`)
+        if (isDiskNearlyFull(location)) throw new StorageError(`${location}: the disk is full`)
         // Where nobody is sent to a server that is not ready, only a write of its own can tell that writing works again.
         if (failed) transaction(() => tryWriting(db))
       }),

@@ -17,8 +17,8 @@ import * as z from 'zod'
 import { version } from '../../built.js'
 import { BadData, BandsError, InvalidParameter, NotFound, remedy, StorageError } from '../../errors.js'
 import { ACCOUNTS } from './accounts.js'
-import { connect, openForReading, whyNot } from './connection.js'
-import { partialName, removeLeftovers, restoreNote, sha256Of, writtenInPlace } from './files.js'
+import { connect, failureReason, openForReading } from './connection.js'
+import { partialName, removeLeftovers, restoreNote, sha256Of, writtenFileCheck } from './files.js'
 import { LISTS, TRIALS } from './lists.js'
 import { type Connection, type DatabaseKind, differenceOf, schemaOf, synced, withFile } from './migrations.js'
 import { DATA } from './schema.js'
@@ -102,14 +102,16 @@ export async function backUp(files: Files, target: string, now = new Date()): Pr
     writeFileSync(join(partial, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { flag: 'wx', mode: 0o600 })
     synced(join(partial, MANIFEST))
     synced(partial)
-    const check = writtenInPlace(target, statSync(partial))
+    const check = writtenFileCheck(target, statSync(partial))
     nameFolder(partial, target)
     synced(dirname(target))
     check()
     return manifest
   } catch (cause) {
     if (cause instanceof BandsError) throw cause
-    throw new StorageError(`cannot back up to ${target}: ${whyNot(target, cause)}; nothing was changed`, { cause })
+    throw new StorageError(`cannot back up to ${target}: ${failureReason(target, cause)}; nothing was changed`, {
+      cause,
+    })
   } finally {
     removeFolder(partial)
   }
@@ -226,7 +228,7 @@ export function manifestOf(folder: string): Manifest {
     return manifest
   } catch (cause) {
     if (cause instanceof BandsError) throw cause
-    throw new StorageError(`cannot read ${folder}: ${whyNot(folder, cause)}`, { cause })
+    throw new StorageError(`cannot read ${folder}: ${failureReason(folder, cause)}`, { cause })
   }
 }
 
@@ -317,7 +319,7 @@ function removeOlder(files: Files, parent: string, keep: number): string[] {
       rmSync(partial, { recursive: true })
     }
   } catch (cause) {
-    const words = `the backup is made, and an older one cannot be removed: ${whyNot(parent, cause)}`
+    const words = `the backup is made, and an older one cannot be removed: ${failureReason(parent, cause)}`
     throw new StorageError(words, { cause })
   }
   return old

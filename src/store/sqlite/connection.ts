@@ -15,9 +15,9 @@ import { dirname } from 'node:path'
 import type Database from 'better-sqlite3'
 import type { Options, Statement } from 'better-sqlite3'
 import { builtPath } from '../../built.js'
-import { NotWritten, PlaceTaken, StorageError } from '../../errors.js'
+import { NotWritten, StorageError, WriterBusy } from '../../errors.js'
 import { contentHash } from '../content.js'
-import { partialName, putInPlace, removeLeftovers, writtenInPlace } from './files.js'
+import { linkIfAbsent, partialName, removeLeftovers, writtenFileCheck } from './files.js'
 import {
   type Connection,
   copyNotice,
@@ -54,7 +54,7 @@ export function openForWriting(
   if (!existsSync(path)) create(path, kind)
   try {
     removeLeftovers(path)
-    const check = writtenInPlace(path)
+    const check = writtenFileCheck(path)
     return closedOnFailure(checked(connect(path, {}), path, kind), db => {
       db.pragma('foreign_keys = ON')
       // better-sqlite3 is compiled to sync a WAL only at checkpoints: a power cut would lose what was committed.
@@ -92,10 +92,10 @@ function create(path: string, kind: DatabaseKind): void {
       migrate(db, partial, kind, connect)
       checkpoint(db)
     }).close()
-    checkWhole(partial, kind)
-    putInPlace(partial, path)
+    checkComplete(partial, kind)
+    linkIfAbsent(partial, path)
   } catch (cause) {
-    throw new StorageError(`cannot make a database at ${path}: ${whyNot(path, cause)}`, { cause })
+    throw new StorageError(`cannot make a database at ${path}: ${failureReason(path, cause)}`, { cause })
   } finally {
     removeDatabase(partial)
   }
@@ -108,7 +108,7 @@ export function checkpoint(db: Connection): void {
 }
 
 /** Throws where the bytes of the file alone are not the database that was made. */
-function checkWhole(partial: string, { migrations }: DatabaseKind): void {
+function checkComplete(partial: string, { migrations }: DatabaseKind): void {
   const image = copyInMemory(partial)
   try {
     const [check] = image.pragma('quick_check(1)') as { quick_check: string }[]
@@ -120,7 +120,7 @@ function checkWhole(partial: string, { migrations }: DatabaseKind): void {
 }
 
 /** Why nothing could be made at a path, in words. */
-export function whyNot(path: string, cause: unknown): string {
+export function failureReason(path: string, cause: unknown): string {
   return isFull(path, cause) ? 'the disk is full' : isErofs(cause) ? `it ${READ_ONLY}` : reason(cause)
 }
 
@@ -129,19 +129,19 @@ function isFull(path: string, cause: unknown): boolean {
   const code = (cause as { code?: string }).code ?? ''
   if (code === 'ENOSPC' || code.startsWith('SQLITE_FULL')) return true
   if (!/^SQLITE_(IOERR|CANTOPEN)/.test(code)) return false
-  return hasLittleRoom(path)
+  return isDiskNearlyFull(path)
 }
 
 /** Whether the disk of a file is as good as full: of what is kept back for root, root alone has something. */
-export function hasLittleRoom(path: string): boolean {
+export function isDiskNearlyFull(path: string): boolean {
   const { bavail, bfree, bsize, blocks } = statfsSync(dirname(path))
   const free = process.getuid?.() === 0 ? bfree : bavail
   // Some file systems do not tell.
-  return blocks > 0 && free * bsize < LITTLE_ROOM
+  return blocks > 0 && free * bsize < LOW_DISK_BYTES
 }
 
 /** What a database without a row needs at most while it is made, and far more than a commit of charges. */
-const LITTLE_ROOM = 2 ** 19
+const LOW_DISK_BYTES = 2 ** 19
 
 /** Refuses databases of other programs and of a later version, so that nothing is read from them or put into them. */
 function checked(db: Connection, path: string, { table, migrations }: DatabaseKind): Connection {
@@ -204,14 +204,14 @@ export class Session {
   readonly #db: Connection
   readonly #mend: string
   readonly #prepared = new Map<string, Statement<Value[]>>()
-  readonly #checkPlace: () => void
+  readonly #checkFile: () => void
 
   /** @param kind says what to do when the file turns out to be damaged */
   constructor(location: string, db: Connection, { mend }: Pick<DatabaseKind, 'mend'>) {
     this.location = location
     this.#db = db
     this.#mend = mend
-    this.#checkPlace = db.readonly || db.memory ? () => {} : writtenInPlace(location)
+    this.#checkFile = db.readonly || db.memory ? () => {} : writtenFileCheck(location)
   }
 
   get<Row>(sql: string, ...values: Value[]): Row | undefined {
@@ -225,7 +225,7 @@ export class Session {
   /** How many rows it changed. */
   run(sql: string, ...values: Value[]): number {
     const { changes } = this.#guard(() => this.#statement(sql).run(...values))
-    if (!this.#db.inTransaction) this.#checkPlace()
+    if (!this.#db.inTransaction) this.#checkFile()
     return changes
   }
 
@@ -274,7 +274,7 @@ export class Session {
   /** All or nothing. Takes the write lock at once: a read transaction that turns into a write fails instead of waiting. */
   transaction<T>(work: () => T): T {
     const result = this.#guard(() => this.#db.transaction(work).immediate())
-    if (!this.#db.inTransaction) this.#checkPlace()
+    if (!this.#db.inTransaction) this.#checkFile()
     return result
   }
 
@@ -310,8 +310,8 @@ export function connect(path: string | Buffer, options: Options): Connection {
 }
 
 /** A database that nobody else has open, or opens from now on. Throws what SQLite throws: SQLITE_BUSY where one has. */
-export function openAlone(path: string): Connection {
-  return closedOnFailure(opened(path, { timeout: A_MOMENT }), db => {
+export function openExclusive(path: string): Connection {
+  return closedOnFailure(opened(path, { timeout: LOCK_TIMEOUT_MS }), db => {
     // Before anything is read: in WAL, everyone who has done so keeps a lock on the file.
     db.pragma('locking_mode = EXCLUSIVE')
     db.exec('BEGIN EXCLUSIVE')
@@ -319,7 +319,7 @@ export function openAlone(path: string): Connection {
 }
 
 /** Whoever only looks has it for a moment, in milliseconds. */
-export const A_MOMENT = 200
+export const LOCK_TIMEOUT_MS = 200
 
 function closedOnFailure(db: Connection, work: (db: Connection) => void): Connection {
   try {
@@ -393,7 +393,7 @@ export function translated(location: string, cause: unknown, mend: string): unkn
   if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return cause
   const message = (cause as Error).message
   if (code.startsWith('SQLITE_BUSY'))
-    return new PlaceTaken(`${location} is busy: another process is writing; try again`, { cause })
+    return new WriterBusy(`${location} is busy: another process is writing; try again`, { cause })
   if (code.startsWith('SQLITE_FULL')) return new NotWritten(`${location}: the disk is full; ${LEFT_OUT}`, { cause })
   if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB')
     return new StorageError(`${location} is damaged (${message}); ${mend}`, { cause })

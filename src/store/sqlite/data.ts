@@ -1,16 +1,16 @@
 import { remedy, StorageError } from '../../errors.js'
 import { type Day, parseDay } from '../../model/day.js'
-import { fewAtFirst, isSoundEntry, newestUpTo, oneField, partsFor, recordedIn } from '../checked.js'
+import { checkedRecorded, growingBatches, isSoundEntry, newestUpTo, oneField, partsFor } from '../checked.js'
 import { decodePrices } from '../codec.js'
-import { entryOf, marksIn, summaryOf, unsettledIn } from '../content.js'
+import { entryOf, marksIn, parseUnsettled, summaryOf } from '../content.js'
 import type { SeriesQuery, Store, Writer } from '../store.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
 import { Meta } from './meta.js'
 import { schemaOf } from './migrations.js'
 import { pagesIn, removePulled } from './pages.js'
-import { inPlace, WritingPlace } from './place.js'
 import { allSeries, barChunks, entryRow, entryRows, findSeries, securityRows, sheetRows, tailOf } from './read.js'
 import { DATA, MIGRATIONS, TICKERS, type TickerRow } from './schema.js'
+import { WriterLock, withWriterLock } from './writer-lock.js'
 
 // A question loads neither what writes nor what verifies.
 
@@ -28,7 +28,7 @@ interface SqliteOptions {
 export function openSqlite(path: string, { readonly, notice }: SqliteOptions): Store {
   const db = readonly
     ? openForReading(path, DATA)
-    : openForWriting(path, DATA, notice, (db, steps) => inPlace(path, db, steps))
+    : openForWriting(path, DATA, notice, (db, steps) => withWriterLock(path, db, steps))
   const schema = schemaOf(db)
   if (schema === MIGRATIONS.length) return storeIn(new Session(path, db, DATA))
   db.close()
@@ -47,11 +47,11 @@ export function openSqlite(path: string, { readonly, notice }: SqliteOptions): S
  * Frees the writing place of a holder that is gone; null where nobody has it. The schema stays as it is: a step may ask for
  * a rebuild, which is for whoever has the place. Throws Busy where the holder is at work.
  */
-export function freePlace(path: string): Writer | null {
+export function releaseLock(path: string): Writer | null {
   const noSteps = (): null => null
   const db = new Session(path, openForWriting(path, DATA, undefined, noSteps), DATA)
   try {
-    return new WritingPlace(db).clear()
+    return new WriterLock(db).clear()
   } finally {
     db.close()
   }
@@ -62,12 +62,12 @@ const STAMP = `SELECT series.hash FROM tickers
   JOIN series ON series.ticker_id = tickers.id AND series.timeframe = ? WHERE ticker = ?`
 
 function storeIn(db: Session): Store {
-  const place = new WritingPlace(db)
+  const lock = new WriterLock(db)
   const meta = new Meta(db)
   const setUnsettled = (unsettled: readonly string[] | undefined): void => {
     if (unsettled !== undefined) meta.set('unsettled', JSON.stringify(unsettled))
   }
-  const unsettled = (): readonly string[] => unsettledIn(meta.get('unsettled'))
+  const unsettled = (): readonly string[] => parseUnsettled(meta.get('unsettled'))
   const tickersIn = (sql: string): string[] => db.all<{ ticker: string }>(sql).map(({ ticker }) => ticker)
   const remove = (ticker: string): boolean => {
     const tables = ['tickers', 'facts', 'pulled', 'listed']
@@ -125,15 +125,15 @@ function storeIn(db: Session): Store {
       return unsettled()
     },
     async *series({ tickers, ...query }) {
-      for (const names of fewAtFirst(tickers)) {
+      for (const names of growingBatches(tickers)) {
         const { of, unsettled } = found(names, query)
-        for (const ticker of names) yield recordedIn(db, of(ticker), query, unsettled)
+        for (const ticker of names) yield checkedRecorded(db, of(ticker), query, unsettled)
       }
     },
     async recorded(ticker, timeframe, field) {
       const query = { timeframe, fields: [field], outcomes: true }
       const { of, unsettled } = found([ticker], query)
-      return oneField(recordedIn(db, of(ticker), query, unsettled), field)
+      return oneField(checkedRecorded(db, of(ticker), query, unsettled), field)
     },
     async tail(ticker, since, from) {
       return db.reading(() => {
@@ -184,13 +184,13 @@ function storeIn(db: Session): Store {
       return verifySession(db)
     },
     async lock(writer) {
-      place.take(writer)
+      lock.take(writer)
     },
     async unlock(writer) {
-      place.leave(writer)
+      lock.leave(writer)
     },
     async close() {
-      place.close()
+      lock.close()
       db.close()
     },
   }

@@ -19,7 +19,7 @@ import { isAlive, processTable } from './processes.js'
 /** Files and their names: which file lies under a name, how one gets its name, and what killed processes left beside it. */
 
 /** Throws FileLost once another file lies where this one was: what is open is then no longer what others write. */
-export function inItsPlace(path: string): () => void {
+export function fileLostCheck(path: string): () => void {
   const changeOf = watched(path)
   return () => {
     const change = changeOf()
@@ -28,7 +28,7 @@ export function inItsPlace(path: string): () => void {
 }
 
 /** The same for who writes. @param file the one that was written, unless it has this name already */
-export function writtenInPlace(path: string, file: FileNumbers = statSync(path)): () => void {
+export function writtenFileCheck(path: string, file: FileNumbers = statSync(path)): () => void {
   const changeOf = watched(path, file)
   return () => {
     const change = changeOf()
@@ -119,7 +119,7 @@ function isLeftover(file: string, ending: string): boolean {
  * A second name and not another one: what a process beside this one has just made there must not be replaced.
  * @returns false where there is something already
  */
-export function putInPlace(file: string, path: string): boolean {
+export function linkIfAbsent(file: string, path: string): boolean {
   try {
     linkSync(file, path)
   } catch {

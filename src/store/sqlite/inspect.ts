@@ -1,9 +1,9 @@
-import { unsettledIn } from '../content.js'
+import { parseUnsettled } from '../content.js'
 import type { Writer } from '../store.js'
 import { checkWasRead, connect, openForReading, Session } from './connection.js'
 import { Meta } from './meta.js'
-import { HOLDER, type HolderRow, holderOf, isAtWork } from './place.js'
 import { DATA, MIGRATIONS } from './schema.js'
+import { HOLDER, type HolderRow, holderOf, mayStillWrite } from './writer-lock.js'
 
 /** Throws StorageError when the driver does not load. */
 export function sqliteVersion(): string {
@@ -59,7 +59,7 @@ export function inspect(path: string): Inspection {
       faults,
       definitions: said('definitions') ?? '',
       tickers: row<{ count: number }>(`SELECT count(*) AS count FROM ${tickers}`)?.count ?? 0,
-      unsettled: unsettledIn(said('unsettled')),
+      unsettled: parseUnsettled(said('unsettled')),
       writer: writer === undefined ? null : writerOf(path, writer),
     }
   } finally {
@@ -69,5 +69,5 @@ export function inspect(path: string): Inspection {
 
 function writerOf(path: string, row: HolderRow): Inspection['writer'] {
   const { boot, ...writer } = holderOf(row)
-  return { ...writer, alive: isAtWork(path, { ...writer, boot }) }
+  return { ...writer, alive: mayStillWrite(path, { ...writer, boot }) }
 }

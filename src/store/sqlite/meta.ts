@@ -9,7 +9,7 @@ import type { Session } from './connection.js'
  *  - definitions: with which definitions its events were derived
  *  - unsettled: what an import has yet to record anew, a JSON list
  *  - pull: the pull that has not come to its end, JSON
- *  - writer: the mark of the row of the same name (place.ts)
+ *  - writer: the mark of the row of the same name (writer-lock.ts)
  * A question that reads one checks all. The next command that writes replaces a damaged row, and derives all events again
  * where the row may have said that some are out of date.
  */

@@ -1,6 +1,6 @@
 import type { BandEvent, PulledSource, SeriesKey } from '../../model/event.js'
-import type { KeptEntry, KeptPage, KeptSeries, PageStore, PulledRow } from '../pages.js'
-import { listName, PULLED_COLUMNS, pulledRowOf, readingPages } from '../pulled.js'
+import type { PageStore, PulledEntry, PulledRow, StoredPage, StoredPages } from '../pages.js'
+import { listedName, PULLED_COLUMNS, pageReader, pulledRowOf } from '../pulled.js'
 import type { Session } from './connection.js'
 import type { Meta } from './meta.js'
 import type { Connection } from './migrations.js'
@@ -11,7 +11,7 @@ export function pagesIn(db: Session, meta: Meta): PageStore {
   const rows = async <Row>(sql: string, ...values: string[]): Promise<Row[]> =>
     db.all<Row>(sql, Object.fromEntries(values.map((value, i) => [i + 1, value])))
   return {
-    ...readingPages({ schema: '', place: () => db, rows }),
+    ...pageReader({ schema: '', place: () => db, rows }),
     async put(series) {
       db.transaction(() => {
         const { ticker, url } = series
@@ -28,7 +28,7 @@ export function pagesIn(db: Session, meta: Meta): PageStore {
 /** Puts a row in place of what it was. To be called inside a transaction. */
 export function putPulled(db: Session, row: PulledRow): void {
   db.run(INTO_PULLED, ...valuesOf(row))
-  list(db, row.ticker, listName(row))
+  list(db, row.ticker, listedName(row))
 }
 
 /** Says in the list that there is something of a ticker. */
@@ -51,7 +51,7 @@ const OF_SERIES = 'WHERE ticker = ? AND timeframe = ? AND field = ?'
 
 /** A row of `pulled` as schema 3 had it: all events of a series together. */
 interface OldRow extends SeriesKey, PulledSource {
-  state: KeptEntry['state']
+  state: PulledEntry['state']
   query_range: string
   total_occurrences: number
   etag: string | null
@@ -61,13 +61,13 @@ interface OldRow extends SeriesKey, PulledSource {
 }
 
 /** Pages of a pull that was stopped, in that table; JSON. */
-interface UnderWay extends Pick<OldRow, 'pulled_at' | 'as_of' | 'query_range' | 'total_occurrences' | 'etag'> {
+interface UnfinishedPull extends Pick<OldRow, 'pulled_at' | 'as_of' | 'query_range' | 'total_occurrences' | 'etag'> {
   events: BandEvent[]
   mixed: boolean
 }
 
 /** What older versions pulled becomes pages: credits were paid for it, and no server is asked again. */
-export function takeOverPulled(db: Connection): void {
+export function convertOldPulled(db: Connection): void {
   const keys = db.prepare('SELECT ticker, timeframe, field FROM pulled').all() as SeriesKey[]
   const whole = db.prepare(`SELECT * FROM pulled ${OF_SERIES}`)
   const update = db.prepare(
@@ -80,10 +80,10 @@ export function takeOverPulled(db: Connection): void {
   }
 }
 
-function seriesOf(row: OldRow): KeptSeries {
+function seriesOf(row: OldRow): StoredPages {
   const { ticker, timeframe, field, url } = row
   const key = { ticker, timeframe, field }
-  const under = row.under_way === null ? null : (JSON.parse(row.under_way) as UnderWay)
+  const under = row.under_way === null ? null : (JSON.parse(row.under_way) as UnfinishedPull)
   const told = { ...row, events: JSON.parse(row.told) as BandEvent[], mixed: row.state === 'mixed' }
   const kept = row.state === 'partial' ? [] : pagesOf(key, told)
   return { ...key, url, kept, coming: under === null ? [] : pagesOf(key, under) }
@@ -93,10 +93,10 @@ function seriesOf(row: OldRow): KeptSeries {
 const PAGE = 100
 
 /** The newest page, which is the one that the server named, and all older events as another. */
-function pagesOf(key: SeriesKey, { events, etag, mixed, ...told }: UnderWay): KeptPage[] {
+function pagesOf(key: SeriesKey, { events, etag, mixed, ...told }: UnfinishedPull): StoredPage[] {
   const { pulled_at, as_of, query_range, total_occurrences: total } = told
   const newest = events.toReversed()
-  const page = (from: number, to: number): KeptPage => {
+  const page = (from: number, to: number): StoredPage => {
     const body = { ...key, events: newest.slice(from, to), total_occurrences: Math.max(0, total - from), query_range }
     return { before: newest[from - 1]?.date ?? null, pulled_at, as_of, etag: null, mixed: false, body }
   }

@@ -8,10 +8,10 @@ import {
   checkedSheet,
   checkedSheets,
   damaged,
-  endOf,
-  type FoundSeries,
-  type KeptTicker,
   type PartRow,
+  packedEndBefore,
+  type RawSeries,
+  type RawTicker,
 } from '../checked.js'
 import { chunkOf } from '../codec.js'
 import {
@@ -65,11 +65,11 @@ export function barChunks(db: Session, row: Numbered & ChunkList): { prices: Buf
 }
 
 export function seriesRow(db: Session, row: Numbered, timeframe: Timeframe): SeriesRow {
-  return checkedSeries(db, { ticker: row.ticker, timeframe }, foundSeries(db, row, timeframe))
+  return checkedSeries(db, { ticker: row.ticker, timeframe }, rawSeriesRow(db, row, timeframe))
 }
 
 /** As it lies there, if it does. */
-export function foundSeries(db: Session, { id }: Numbered, timeframe: Timeframe): Hashed<SeriesRow> | undefined {
+export function rawSeriesRow(db: Session, { id }: Numbered, timeframe: Timeframe): Hashed<SeriesRow> | undefined {
   return db.get<Hashed<SeriesRow>>(SERIES, id, timeframe)
 }
 
@@ -95,13 +95,13 @@ export function findSeries(
   tickers: readonly string[],
   timeframe: Timeframe,
   parts: readonly DerivedPart[],
-): (ticker: string) => FoundSeries {
-  const rows = db.all<TickerRow>(`${TICKERS} WHERE ticker IN (${placesOf(tickers)})`, ...tickers)
+): (ticker: string) => RawSeries {
+  const rows = db.all<TickerRow>(`${TICKERS} WHERE ticker IN (${placeholders(tickers)})`, ...tickers)
   const ids = rows.map(({ id }) => id)
-  const these = `ticker_id IN (${placesOf(ids)}) AND timeframe = ?`
+  const these = `ticker_id IN (${placeholders(ids)}) AND timeframe = ?`
   const seriesSql = `SELECT ticker_id AS id, ${SERIES_COLUMNS}, hash FROM series WHERE ${these}`
   const chunksSql = `SELECT ticker_id AS id, part, chunk, columns FROM chunks
-    WHERE ${these} AND part IN (${placesOf(parts)}) ORDER BY ticker_id, part, chunk`
+    WHERE ${these} AND part IN (${placeholders(parts)}) ORDER BY ticker_id, part, chunk`
   const entries = new Map(rows.map(row => [row.ticker, row]))
   const others = tickers.filter(ticker => !entries.has(ticker))
   const lost = new Set(others.filter(ticker => db.get(IS_LISTED, ticker, 'bars') !== undefined))
@@ -121,15 +121,15 @@ export function findSeries(
   }
 }
 
-function placesOf(values: readonly unknown[]): string {
+function placeholders(values: readonly unknown[]): string {
   return values.map(() => '?').join()
 }
 
 /** What is kept of a ticker with bars. Nothing is checked. */
-export function keptTicker(db: Session, entry: TickerRow): KeptTicker {
+export function rawTicker(db: Session, entry: TickerRow): RawTicker {
   return {
     entry,
-    series: timeframe => foundSeries(db, entry, timeframe),
+    series: timeframe => rawSeriesRow(db, entry, timeframe),
     chunks: (timeframe, part) => chunkRows(db, entry, timeframe, part),
   }
 }
@@ -138,7 +138,10 @@ export function keptTicker(db: Session, entry: TickerRow): KeptTicker {
 export function tailOf(db: Session, row: TickerRow, since: BarBySeries, from: BarBySeries): PackedTail {
   const of = (timeframe: Timeframe): PackedEnd => {
     const rows = db.all<PartRow>(END, row.id, timeframe, chunkOf(from[timeframe]))
-    return endOf(db, { ticker: row.ticker, timeframe }, foundSeries(db, row, timeframe), rows, { since, from })
+    return packedEndBefore(db, { ticker: row.ticker, timeframe }, rawSeriesRow(db, row, timeframe), rows, {
+      since,
+      from,
+    })
   }
   return { since, hashes: row.chunks, daily: of('daily'), weekly: of('weekly') }
 }

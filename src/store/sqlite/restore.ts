@@ -35,11 +35,11 @@ import {
   parsed,
   SHA256,
 } from './backup.js'
-import { checkpoint, connect, type Notice, openAlone, whyNot } from './connection.js'
-import { isPartialName, partialName, removeLeftovers, restoreNote, sha256Of, writtenInPlace } from './files.js'
+import { checkpoint, connect, failureReason, type Notice, openExclusive } from './connection.js'
+import { isPartialName, partialName, removeLeftovers, restoreNote, sha256Of, writtenFileCheck } from './files.js'
 import { type Connection, removeDatabase, synced } from './migrations.js'
-import { lockOf } from './place.js'
 import { damagesOf } from './verify.js'
+import { lockOf } from './writer-lock.js'
 
 /**
  * A backup replaces the user's databases: all of its files, or none.
@@ -88,7 +88,9 @@ export async function restore(
     if (counts) throw cause instanceof FileLost ? cause : unfinished(from, files, cause)
     for (const move of moves) removeDatabase(move.from)
     if (cause instanceof BandsError) throw cause
-    throw new StorageError(`cannot restore ${from}: ${whyNot(files.data, cause)}; nothing was changed`, { cause })
+    throw new StorageError(`cannot restore ${from}: ${failureReason(files.data, cause)}; nothing was changed`, {
+      cause,
+    })
   }
   const restored = manifest.files.map(({ kind }) => ({
     kind,
@@ -114,7 +116,7 @@ function finishBefore({ files: backedUp }: Manifest, files: Files, replace: bool
 
 /** After the last note it counts. */
 function unfinished(from: string, { data }: Files, cause: unknown): StorageError {
-  const why = whyNot(data, cause)
+  const why = failureReason(data, cause)
   return new StorageError(`${from} is restored, but for names: ${why}; the next command that writes finishes it`, {
     cause,
   })
@@ -163,7 +165,7 @@ function strangeNote(path: string, why: Words): StorageError {
 /** Where the files of a note are: beside those of the user. Throws StorageError for other names than a restore gives. */
 function movesIn(path: string, files: Files): Move[] {
   return noteAt(path).moves.map(({ kind, from, sha256 }) => {
-    const to = placeOf(files[kind])
+    const to = linkTarget(files[kind])
     if (isPartialName(from, to))
       return { kind, note: restoreNote(files[kind]), from: join(dirname(to), from), to, sha256 }
     const hint = kind === 'accounts' ? sentence` (accounts elsewhere: restore with ${parameter('accounts')})` : ''
@@ -172,7 +174,7 @@ function movesIn(path: string, files: Files): Move[] {
 }
 
 /** What a name only leads to is replaced, and not the name. */
-function placeOf(target: string): string {
+function linkTarget(target: string): string {
   return existsSync(target) ? realpathSync(target) : target
 }
 
@@ -185,14 +187,14 @@ function prepared(backup: string, file: BackedUp, target: string): Move {
     throw new BadData({ file: backup }, words)
   }
   mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
-  const to = placeOf(target)
+  const to = linkTarget(target)
   removeLeftovers(to)
   const from = partialName(to)
   try {
     copyOut(backup, file, from, KINDS[kind].mode)
     const [damage] = damagesOf(kind, from)
     if (damage !== undefined) throw new BadData({ file: backup }, `its ${name} is damaged: ${damage.what}`)
-    if (kind === 'data') freeWritingPlace(from)
+    if (kind === 'data') clearWriter(from)
     // The checks have opened the copy, and SQLite leaves these.
     for (const ending of ['-wal', '-shm']) rmSync(from + ending, { force: true })
     synced(from)
@@ -204,7 +206,7 @@ function prepared(backup: string, file: BackedUp, target: string): Move {
 }
 
 /** Who was writing while it was backed up writes nothing into what is restored. */
-function freeWritingPlace(path: string): void {
+function clearWriter(path: string): void {
   const db = connect(path, {})
   try {
     db.exec("DELETE FROM writer; DELETE FROM meta WHERE key = 'writer'")
@@ -218,14 +220,14 @@ function freeWritingPlace(path: string): void {
 function replaceAll(moves: readonly Move[], data: string, committed: () => void): void {
   const lock = existsSync(data) ? locked(data) : null
   try {
-    const held: (Connection | null)[] = []
+    const opened: (Connection | null)[] = []
     try {
-      for (const { to } of moves) if (existsSync(to)) held.push(alone(to))
+      for (const { to } of moves) if (existsSync(to)) opened.push(openExclusively(to))
       leaveNotes(moves, restoreNote(data))
       committed()
     } finally {
       // What was committed in a -wal is by then in its file.
-      for (const connection of held) connection?.close()
+      for (const connection of opened) connection?.close()
     }
     finish(moves, restoreNote(data))
   } finally {
@@ -241,9 +243,9 @@ function locked(data: string): Connection {
 }
 
 /** Has a database to itself; null where it is too damaged to be opened at all. Throws Busy. */
-function alone(path: string): Connection | null {
+function openExclusively(path: string): Connection | null {
   try {
-    return openAlone(path)
+    return openExclusive(path)
   } catch (cause) {
     const { code = '' } = cause as { code?: string }
     if (code.startsWith('SQLITE_BUSY'))
@@ -286,11 +288,11 @@ function leaveNotes(moves: readonly Move[], commit: string): void {
 function finish(moves: readonly Move[], commit: string): void {
   const left = moves.filter(({ from }) => existsSync(from))
   for (const move of moves) {
-    if (!left.includes(move)) checkInPlace(move)
+    if (!left.includes(move)) checkMoved(move)
     else if (!lstatSync(move.from).isFile() || sha256Of(move.from) !== move.sha256)
       throw strangeNote(commit, `${move.from} is not what the restore wrote`)
   }
-  const checks = left.map(({ from, to }) => writtenInPlace(to, statSync(from)))
+  const checks = left.map(({ from, to }) => writtenFileCheck(to, statSync(from)))
   for (const { from, to } of left) {
     for (const ending of ['-wal', '-shm', '-journal']) rmSync(to + ending, { force: true })
     renameSync(from, to)
@@ -301,7 +303,7 @@ function finish(moves: readonly Move[], commit: string): void {
   for (const check of checks) check()
 }
 
-function checkInPlace({ from, to, sha256 }: Move): void {
+function checkMoved({ from, to, sha256 }: Move): void {
   if (existsSync(to) && sha256Of(to) === sha256) return
   const words = `a restore of ${to} was stopped before its end, and cannot be finished: ${from} is missing; restore it again`
   throw new StorageError(words)
@@ -334,7 +336,7 @@ export function finishRestore(files: Files): string | null {
     if (cause instanceof BandsError) throw cause
     // Another has finished it meanwhile.
     if (notes().length === 0) return null
-    const words = `a restore of ${data} was stopped before its end, and cannot be finished: ${whyNot(data, cause)}`
+    const words = `a restore of ${data} was stopped before its end, and cannot be finished: ${failureReason(data, cause)}`
     throw new StorageError(words, { cause })
   }
 }

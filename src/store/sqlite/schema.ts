@@ -15,7 +15,7 @@ import {
 import { type SheetRow, UNDERIVED } from '../store.js'
 import { putMeta } from './meta.js'
 import type { Connection, DatabaseKind, Step } from './migrations.js'
-import { takeOverPulled } from './pages.js'
+import { convertOldPulled } from './pages.js'
 
 /**
  * The schema, step by numbered step; `PRAGMA user_version` says how many steps a file has taken. A step is never edited
@@ -129,7 +129,7 @@ export const MIGRATIONS: readonly Step[] = [
     repack(db) {
       // Pages as a server told them, newest first: compressed JSON
       db.exec("ALTER TABLE pulled ADD COLUMN pages BLOB NOT NULL DEFAULT x''")
-      takeOverPulled(db)
+      convertOldPulled(db)
       for (const column of ['etag', 'told', 'under_way']) db.exec(`ALTER TABLE pulled DROP COLUMN ${column}`)
     },
   },
@@ -262,7 +262,7 @@ function hashTicker(db: Connection, id: number): void {
     const hash = barsHash(entry.ticker, bars as BarsRow)
     db.prepare('UPDATE bars SET hash = ? WHERE ticker_id = ?').run(hash, id)
   }
-  const isTrue = isSound && isSaidOf(entry, bars as BarsRow)
+  const isTrue = isSound && matchesEntry(entry, bars as BarsRow)
   db.prepare('UPDATE tickers SET hash = ? WHERE id = ?').run(isTrue ? entryHash(entry) : NONE, id)
 }
 
@@ -270,7 +270,7 @@ function areAsWritten({ hash, columns, unadjusted }: Hashed<BarsRow>): boolean {
   return hash === digest(unadjusted === null ? [columns] : [columns, unadjusted])
 }
 
-function isSaidOf({ bars, first, last }: OldEntry, { columns }: BarsRow): boolean {
+function matchesEntry({ bars, first, last }: OldEntry, { columns }: BarsRow): boolean {
   const { days } = decodePrices([columns], null)
   return days.length === bars && days[0] === parseDay(first) && days.at(-1) === parseDay(last)
 }

@@ -3,7 +3,7 @@ import { parseIdentity } from '../../accounts/key.js'
 import { TIER_NAMES, TIMEFRAME_NAMES } from '../../model/terms.js'
 import { type AccountRow, folded, isTime, type KeyRow } from '../account-rows.js'
 import { checkedSheet, damagesIn, tickerDamages } from '../checked.js'
-import { type Hashed, type Listed, listDamages, lostRows, strangeRows } from '../content.js'
+import { type Hashed, type ListedItem, listDamages, lostRows, strangeRows } from '../content.js'
 import type { PulledRow } from '../pages.js'
 import { pulledDamages } from '../pulled.js'
 import { type Damage, type SheetRow, UNDERIVED } from '../store.js'
@@ -13,7 +13,7 @@ import { checkWasRead, faultOf, openForReading, Session } from './connection.js'
 import { damagedLists, damagedTrials, LISTS, strangeLists, TRIALS } from './lists.js'
 import { metaDamages } from './meta.js'
 import type { DatabaseKind } from './migrations.js'
-import { keptTicker, SHEETS } from './read.js'
+import { rawTicker, SHEETS } from './read.js'
 import { damagedRows } from './row-hash.js'
 import { DATA, TICKERS, type TickerRow } from './schema.js'
 
@@ -21,10 +21,10 @@ import { DATA, TICKERS, type TickerRow } from './schema.js'
 export function verifySession(db: Session): Damage[] {
   const damages = structureOf(db)
   damages.push(...metaDamages(db))
-  damages.push(...listDamages(db.all<Listed>(lostRows()), db.all<Listed>(strangeRows())))
+  damages.push(...listDamages(db.all<ListedItem>(lostRows()), db.all<ListedItem>(strangeRows())))
   const derived = db.get<{ value: string }>(DEFINITIONS)?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
   for (const entry of db.all<TickerRow>(`${TICKERS} ORDER BY ticker`))
-    damages.push(...tickerDamages(db, keptTicker(db, entry), derived))
+    damages.push(...tickerDamages(db, rawTicker(db, entry), derived))
   for (const row of db.all<Hashed<SheetRow>>(`${SHEETS} ORDER BY ticker, kind`))
     damages.push(...damagesIn(() => checkedSheet(db, row)))
   // One by one: those of a market do not fit into the memory together.
@@ -47,7 +47,7 @@ export function structureOf(db: Session): Damage[] {
 
 /** What is wrong with a file of some kind. */
 export function damagesOf(kind: 'data' | Verified['kind'], file: string): Damage[] {
-  const beside = BESIDE.find(([name]) => name === kind)
+  const beside = COMPANION_FILES.find(([name]) => name === kind)
   if (beside !== undefined) return beside[1](file).damages
   const db = new Session(file, openForReading(file, DATA), DATA)
   try {
@@ -140,7 +140,7 @@ export function verifyLists(file: string): Verified {
 }
 
 /** What lies beside the data, and how each is looked at. */
-export const BESIDE: readonly (readonly [Verified['kind'], (file: string) => Verified])[] = [
+export const COMPANION_FILES: readonly (readonly [Verified['kind'], (file: string) => Verified])[] = [
   ['accounts', verifyAccounts],
   ['trials', verifyTrials],
   ['lists', verifyLists],

@@ -1,15 +1,15 @@
 import type { Timeframe } from '../../model/terms.js'
 import {
+  type ColumnValues,
   entryRowOf,
   type Hashed,
   hashesOf,
   type SeriesRow,
-  type Written,
   writtenEntry,
   writtenSeries,
 } from '../content.js'
 import { amended, type PackedPart, pack } from '../packed.js'
-import { entryBeside, sheetRowOf } from '../sheets.js'
+import { entryChange, sheetRowOf } from '../sheets.js'
 import type { Amendment, SheetRow, TickerRecord, TickerSheet } from '../store.js'
 import type { Session } from './connection.js'
 import { list } from './pages.js'
@@ -63,7 +63,7 @@ function putSeriesRow(db: Session, { id, ticker }: Numbered, timeframe: Timefram
 }
 
 /** Puts a row in place of the one that has its key. @returns its number, which stays what it is */
-function put(db: Session, table: string, key: string, row: Written): { id: number } {
+function put(db: Session, table: string, key: string, row: ColumnValues): { id: number } {
   const names = Object.keys(row)
   const [values, changed] = [names.map(() => '?'), names.map(name => `${name} = excluded.${name}`)]
   const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${values.join(', ')})
@@ -93,7 +93,7 @@ export function putSheet(db: Session, { ticker, kind, sheet }: TickerSheet): voi
   if (kind !== 'securities') return
   const entry = entryRow(db, ticker)
   if (entry === undefined) return
-  const { assetClass, hash } = entryBeside(entry, { ticker, kind, sheet })
+  const { assetClass, hash } = entryChange(entry, { ticker, kind, sheet })
   db.run('UPDATE tickers SET asset_class = ?, hash = ? WHERE id = ?', assetClass, hash, entry.id)
 }
 

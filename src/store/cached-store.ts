@@ -5,7 +5,7 @@ import type { PageStore } from './pages.js'
 import type { Recorded, Store } from './store.js'
 
 /** What is kept of one series: everything that its fields share, and the fields that were asked for. */
-interface Kept {
+interface CachedSeries {
   stamp: string
   /** The store's version for which it was seen to be so. */
   version: string
@@ -22,25 +22,25 @@ const MOST_BYTES = 256 * 1024 * 1024
  * are as they were, and what every question asks for, until something was written. For who only reads: of what is written
  * through it, it need not hear.
  */
-export function remembering(store: Store, most = MOST_BYTES): Store {
-  const recorded = remembered(store, most)
+export function cachedStore(store: Store, most = MOST_BYTES): Store {
+  const recorded = cachedRecorded(store, most)
   // Where bars of days to come are stored it takes reading some.
-  const newestDay = lastRemembered(store, (upTo?: Day) => store.newestDay(upTo))
-  const tickers = lastRemembered(store, () => store.tickers())
-  const securities = lastRemembered(store, () => store.securities())
-  const has = rememberingPages(store.pages)
-  const look = onceAQuestion(() => store.version())
-  return lent<Store>(store, {
-    recorded: (...of) => recorded(look, ...of),
-    newestDay: upTo => newestDay(look, upTo),
-    tickers: () => tickers(look),
-    securities: () => securities(look),
-    pages: lent(store.pages, { has: ticker => has(look, ticker) }),
+  const newestDay = cachedLast(store, (upTo?: Day) => store.newestDay(upTo))
+  const tickers = cachedLast(store, () => store.tickers())
+  const securities = cachedLast(store, () => store.securities())
+  const has = cachedHas(store.pages)
+  const readVersion = oncePerQuestion(() => store.version())
+  return withOverrides<Store>(store, {
+    recorded: (...of) => recorded(readVersion, ...of),
+    newestDay: upTo => newestDay(readVersion, upTo),
+    tickers: () => tickers(readVersion),
+    securities: () => securities(readVersion),
+    pages: withOverrides(store.pages, { has: ticker => has(readVersion, ticker) }),
   })
 }
 
 /** A thing with some of its parts in another way. */
-export function lent<T extends object>(thing: T, own: Partial<T>): T {
+export function withOverrides<T extends object>(thing: T, own: Partial<T>): T {
   return new Proxy(thing, {
     get(target, name) {
       if (Object.hasOwn(own, name)) return Reflect.get(own, name)
@@ -51,13 +51,13 @@ export function lent<T extends object>(thing: T, own: Partial<T>): T {
 }
 
 /** The version as it was a moment ago at most. */
-type Look = () => Promise<string>
+type ReadVersion = () => Promise<string>
 
 /** A question looks several times within some microseconds, and to look takes longer than to search: no commit is as short. */
-function onceAQuestion(version: Look): Look {
+function oncePerQuestion(version: ReadVersion): ReadVersion {
   let seen = { version: '', at: Number.NEGATIVE_INFINITY }
   return async () => {
-    if (performance.now() - seen.at < MOMENT) return seen.version
+    if (performance.now() - seen.at < VERSION_LIFE_MS) return seen.version
     const found = await version()
     seen = { version: found, at: performance.now() }
     return found
@@ -65,10 +65,10 @@ function onceAQuestion(version: Look): Look {
 }
 
 /** In milliseconds. */
-const MOMENT = 0.01
+const VERSION_LIFE_MS = 0.01
 
 /** Of which tickers there are pages: every question asks that first. */
-function rememberingPages(pages: PageStore): (look: Look, ticker: string) => Promise<boolean> {
+function cachedHas(pages: PageStore): (look: ReadVersion, ticker: string) => Promise<boolean> {
   let known = { version: '', tickers: new Map<string, boolean>() }
   return async (look, ticker) => {
     const version = await look()
@@ -85,10 +85,10 @@ function rememberingPages(pages: PageStore): (look: Look, ticker: string) => Pro
 const MOST_NAMES = 100_000
 
 /** What was read last, or is being read, until something was written or something else is asked for. */
-function lastRemembered<Asked, Found>(
+function cachedLast<Asked, Found>(
   store: Store,
   read: (asked?: Asked) => Promise<Found>,
-): (look: Look, asked?: Asked) => Promise<Found> {
+): (look: ReadVersion, asked?: Asked) => Promise<Found> {
   let known: { version: string; asked: Asked | undefined; found: Promise<Found> } | null = null
   return async (look, asked) => {
     const version = await look()
@@ -107,23 +107,23 @@ function lastRemembered<Asked, Found>(
 }
 
 /** Reads a series as the store does, from memory where it is unchanged. */
-function remembered(
+function cachedRecorded(
   store: Store,
   most: number,
-): (look: Look, ...query: Parameters<Store['recorded']>) => ReturnType<Store['recorded']> {
-  const kept = new Map<string, Kept>()
+): (look: ReadVersion, ...query: Parameters<Store['recorded']>) => ReturnType<Store['recorded']> {
+  const cache = new Map<string, CachedSeries>()
   let bytes = 0
 
   const drop = (name: string): void => {
-    bytes -= kept.get(name)?.bytes ?? 0
-    kept.delete(name)
+    bytes -= cache.get(name)?.bytes ?? 0
+    cache.delete(name)
   }
 
   /** Only once a series: its outcomes are most of it, and are the same for each of its fields. */
   const keep = (name: string, field: string, found: Recorded, stamp: string, version: string): void => {
-    if (kept.get(name)?.stamp !== stamp) drop(name)
+    if (cache.get(name)?.stamp !== stamp) drop(name)
     const { field: record, ...shared } = found
-    const series = kept.get(name) ?? { stamp, version, shared, fields: new Map(), bytes: 0 }
+    const series = cache.get(name) ?? { stamp, version, shared, fields: new Map(), bytes: 0 }
     const before = series.fields.get(field)
     const { calendar, outcomes } = series.shared
     series.shared = { ...shared, calendar, outcomes }
@@ -133,8 +133,8 @@ function remembered(
     const grown = series.bytes === 0 ? sharedBytes(shared) + more : more
     series.bytes += grown
     bytes += grown
-    kept.set(name, series)
-    for (const oldest of kept.keys()) {
+    cache.set(name, series)
+    for (const oldest of cache.keys()) {
       if (bytes <= most || oldest === name) break
       drop(oldest)
     }
@@ -144,7 +144,7 @@ function remembered(
   const recall = async (version: string, ...asked: Parameters<Store['recorded']>): Promise<Recorded | null> => {
     const [ticker, timeframe, field] = asked
     const name = nameOf({ ticker, timeframe })
-    const series = kept.get(name)
+    const series = cache.get(name)
     const record = series?.fields.get(field)
     if (series === undefined || record === undefined) return null
     if (series.version !== version) {
@@ -157,10 +157,10 @@ function remembered(
       series.shared = { ...series.shared, entry, unsettled }
       series.version = version
     }
-    if (kept.get(name) === series) {
+    if (cache.get(name) === series) {
       // Last in the map is asked for last.
-      kept.delete(name)
-      kept.set(name, series)
+      cache.delete(name)
+      cache.set(name, series)
     }
     return { ...series.shared, field: record }
   }
@@ -183,7 +183,7 @@ export function nameOf({ ticker, timeframe }: SeriesName): string {
   return `${timeframe} ${ticker}`
 }
 
-function sharedBytes({ calendar, outcomes }: Kept['shared']): number {
+function sharedBytes({ calendar, outcomes }: CachedSeries['shared']): number {
   const columns = [calendar.days, calendar.known, outcomes.close, ...outcomes.ranks]
   return columns.reduce((sum, { byteLength }) => sum + byteLength, 1_000)
 }

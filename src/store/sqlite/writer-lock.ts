@@ -10,9 +10,9 @@ import {
   statSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
-import { PlaceTaken, parameter, remedy, StorageError, sentence } from '../../errors.js'
-import { placeTaken, type Writer, writerWords } from '../store.js'
-import { A_MOMENT, connect, type Session, translated } from './connection.js'
+import { parameter, remedy, StorageError, sentence, WriterBusy } from '../../errors.js'
+import { type Writer, writerBusy, writerWords } from '../store.js'
+import { connect, LOCK_TIMEOUT_MS, type Session, translated } from './connection.js'
 import { bootIn, markOf, mendMeta, putMeta } from './meta.js'
 import { type Connection, schemaOf } from './migrations.js'
 import { isAlive, thisBoot } from './processes.js'
@@ -25,7 +25,7 @@ import { DATA } from './schema.js'
  *  2. A row in the database that says who it is: for people, and for another machine that shares the folder, but perhaps
  *     not its locks.
  */
-export class WritingPlace {
+export class WriterLock {
   readonly #db: Session
   /** Held from the moment the place is taken until it is left. */
   #lock: Connection | null = null
@@ -79,7 +79,7 @@ export class WritingPlace {
   #locked<T>(work: () => T): T {
     const held = this.#lock !== null
     this.#lock ??= lockOf(this.#db.location)
-    if (this.#lock === null) throw placeTaken(this.#db.location, this.#holder())
+    if (this.#lock === null) throw writerBusy(this.#db.location, this.#holder())
     try {
       return this.#db.transaction(work)
     } catch (error) {
@@ -98,12 +98,12 @@ export class WritingPlace {
  * Takes steps of the schema as one who has the place. A bands of before that is writing would go on in its own schema,
  * without what the steps add; it has the place as well, and refuses the file afterwards. Throws what taking the place throws.
  */
-export function inPlace<T>(path: string, db: Connection, steps: () => T): T {
+export function withWriterLock<T>(path: string, db: Connection, steps: () => T): T {
   const lock = lockOf(path)
   try {
     const row = schemaOf(db) === 0 ? undefined : db.prepare<[], HolderRow>(HOLDER).get()
     const holder = row === undefined ? undefined : holderOf(row)
-    if (lock === null) throw placeTaken(path, holder)
+    if (lock === null) throw writerBusy(path, holder)
     checkFree(path, holder)
     return steps()
   } finally {
@@ -114,7 +114,7 @@ export function inPlace<T>(path: string, db: Connection, steps: () => T): T {
 /** Throws Busy where a holder may be at work although its lock is free: on another machine, or a bands that took no lock. */
 function checkFree(path: string, holder: Holder | undefined): void {
   if (holder === undefined || isGone(holder)) return
-  throw new PlaceTaken(
+  throw new WriterBusy(
     sentence`${path} is being written by ${writerWords(holder)}; try again later, wait (${parameter('wait')}), or free it if that process is gone for good`,
     { remedy: remedy('unlock', [], { db: path }) },
   )
@@ -135,7 +135,7 @@ export function holderOf({ mark, ...writer }: HolderRow): Holder {
 }
 
 /** Whether it may still write, asked by who only looks. */
-export function isAtWork(path: string, holder: Holder): boolean {
+export function mayStillWrite(path: string, holder: Holder): boolean {
   return isLocked(path) || !isGone(holder)
 }
 
@@ -161,7 +161,7 @@ export function lockOf(path: string): Connection | null {
 }
 
 function locked(file: string): Connection {
-  const lock = connect(file, { timeout: A_MOMENT })
+  const lock = connect(file, { timeout: LOCK_TIMEOUT_MS })
   try {
     // Nothing is ever written to it, and nothing beside it.
     lock.pragma('journal_mode = OFF')
