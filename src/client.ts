@@ -10,7 +10,7 @@ import { facts, type KnownFacts } from './local/facts.js'
 import type { ExportedBar, ExportedEvent, ExportedSeriesBar } from './model/event.js'
 import type { FactKind } from './model/facts.js'
 import type { Tier } from './model/terms.js'
-import { type DatabaseChoice, databasePath } from './open/where.js'
+import { type DatabaseChoice, databasePath } from './open/paths.js'
 import {
   CACHE_BYTES,
   type Opened,

@@ -20,7 +20,7 @@ import {
   filesOf,
   namedDatabase,
   openForReading,
-} from './open/where.js'
+} from './open/paths.js'
 import { checkFunction, checkOptions, objectOf } from './params/arguments.js'
 import { fileValue, flagValue } from './params/values.js'
 import { Beside, type PulledTicker } from './remote/beside.js'

@@ -165,9 +165,9 @@ const KNOW_ALL_FIELDS = [
   ...['params/row', 'params/questions', 'params/context', 'params/studies', 'params/backtest', 'params/strategy-file'],
   ...['params/kinds', 'local/cache', 'client', 'cli/complete'],
   // Of lines that were not understood.
-  'cli/slips',
+  'cli/command-suggestions',
   // Where a user's own are added to them.
-  ...['params/fields-file', 'params/taken', 'cli/config'],
+  ...['params/fields-file', 'params/reserved-names', 'cli/config'],
   // Of what is recorded, and of servers.
   ...['local/known', 'local/verify', 'cli/profiles', 'cli/commands/pull'],
 ]

@@ -1,7 +1,7 @@
 import type { Timeframe } from '../model/terms.js'
 import type { GridStatistic } from '../params/grid.js'
 import type { Side, Strategy } from '../params/strategy.js'
-import type { Way } from '../params/studies.js'
+import type { ValidationKind } from '../params/studies.js'
 import type { Verdict } from '../statistics/verdict.js'
 import type { LogStanding } from '../trials.js'
 
@@ -288,7 +288,7 @@ export interface EquityPoint {
 
 /** The same strategy in parts of the data, none of whose trades reaches into another part. */
 export interface Validation {
-  kind: Exclude<Way, 'cv' | 'cpcv'>
+  kind: Exclude<ValidationKind, 'cv' | 'cpcv'>
   purged: number
   /** What the candidates differ in, each in words; none where nothing was chosen. Everything else is of the first. */
   candidates: string[]

@@ -4,9 +4,9 @@ import { rankedBy, readRank } from '../language/rank.js'
 import { type Distance, percent, plain } from '../params/figures.js'
 import {
   type Costs,
+  defaultMaxPositions,
   type Exit,
   type Fill,
-  placesUnlessGiven,
   type RunOptions,
   STRATEGY,
   type Strategy,
@@ -45,7 +45,7 @@ function givenPortfolio(strategy: Strategy): string[] {
   const { costs, portfolio, rank, seed } = strategy
   const { capital, max_positions, sizing, whole_shares, cash_rate, shuffle, order } = portfolio
   return [
-    max_positions === placesUnlessGiven(strategy)
+    max_positions === defaultMaxPositions(strategy)
       ? ''
       : `at most ${max_positions} position${max_positions === 1 ? '' : 's'}`,
     sizing.method === 'equal' ? '' : `each ${sizingInWords(portfolio)}`,

@@ -19,11 +19,11 @@ export interface Command {
   readonly examinesSettings?: true
   /** It runs where the user's own fields are broken: it asks nothing of fields, or tells so itself. */
   readonly withoutFields?: true
-  run(context: Context, given: Given): Promise<void>
+  run(context: Context, args: Args): Promise<void>
 }
 
 /** What was typed: arguments by place, options by their long name without dashes. */
-export class Given {
+export class Args {
   readonly #arguments: readonly unknown[]
   readonly #options: Readonly<Record<string, unknown>>
 

@@ -6,7 +6,7 @@ import { ConfigError, didYouMean, InvalidParameter, quoted, suggest } from '../e
 import type { Tier } from '../model/terms.js'
 import { several } from '../params/figures.js'
 import { TICKER } from '../params/kinds.js'
-import { type Kind, open, type Parameter, readParams, type Table } from '../params/row.js'
+import { type Kind, optional, type Parameter, readParams, type Table } from '../params/row.js'
 import { beyondBounds, smallText, TOO_LONG } from '../params/small-text.js'
 import { COSTS } from '../params/strategy.js'
 import { refuse, textOf as textValueOf, tierValue } from '../params/values.js'
@@ -27,7 +27,7 @@ const ADDRESS: Kind<string, string> = {
 /** What config.json may say beside servers: `bands config set` writes it, and what the line or a variable says wins. */
 export const KEPT = {
   db: SETTINGS.db,
-  tickers: open(several(TICKER, 'TICKERS'), 'the tickers of questions that name none'),
+  tickers: optional(several(TICKER, 'TICKERS'), 'the tickers of questions that name none'),
   // Of a backtest, where neither the line nor a strategy file says.
   costs_bps: COSTS.bps,
   slippage_bps: COSTS.slippage_bps,
@@ -36,7 +36,7 @@ export const KEPT = {
   color: SETTINGS.color,
   progress: SETTINGS.progress,
   threads: SETTINGS.threads,
-  upgrade_url: open(ADDRESS, 'where a higher tier is to be had, for what a tier is refused'),
+  upgrade_url: optional(ADDRESS, 'where a higher tier is to be had, for what a tier is refused'),
 } as const satisfies Table
 
 export type KeptSetting = keyof typeof KEPT

@@ -6,7 +6,7 @@ import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import { TIER_NAMES } from '../model/terms.js'
 import { FLAG } from '../params/figures.js'
 import { DAY, FILE, integerOf, oneOf, THREADS, WORDS } from '../params/kinds.js'
-import { maybe, open, given as optional, type Read, readParams, type Written } from '../params/row.js'
+import { nullable, optional, type Read, readParams, type Written, withDefault } from '../params/row.js'
 import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from '../remote/address.js'
 import type { ColourFlag } from './world.js'
 
@@ -14,45 +14,47 @@ const COLOURS: readonly ColourFlag[] = ['auto', 'always', 'never']
 
 /** What holds for a whole run, whatever the command. */
 export const SETTINGS = {
-  db: open(FILE, 'the database to use (BANDS_DB)'),
-  tier: maybe(
+  db: optional(FILE, 'the database to use (BANDS_DB)'),
+  tier: nullable(
     oneOf(TIER_NAMES, 'TIER'),
     'answer as a subscriber: free, plus or pro; all that is loaded unless given (BANDS_TIER)',
   ),
-  as_of: maybe(DAY, 'what was known at the end of that day, and nothing later (BANDS_AS_OF)'),
-  remote: open(WORDS, 'ask the server at this address; local asks the database here (BANDS_REMOTE)', { takes: 'URL' }),
-  profile: open(WORDS, 'ask the server of this profile (bands login, BANDS_PROFILE)', { takes: 'NAME' }),
-  key_file: open(WORDS, 'where the API key for it stands; otherwise BANDS_API_KEY, or as bands login keeps it', {
+  as_of: nullable(DAY, 'what was known at the end of that day, and nothing later (BANDS_AS_OF)'),
+  remote: optional(WORDS, 'ask the server at this address; local asks the database here (BANDS_REMOTE)', {
+    takes: 'URL',
+  }),
+  profile: optional(WORDS, 'ask the server of this profile (bands login, BANDS_PROFILE)', { takes: 'NAME' }),
+  key_file: optional(WORDS, 'where the API key for it stands; otherwise BANDS_API_KEY, or as bands login keeps it', {
     takes: 'FILE',
   }),
-  timeout: optional(
+  timeout: withDefault(
     integerOf(1, 3600, 'SECONDS'),
     DEFAULT_TIMEOUT_MS / 1000,
     'for each question to it, retries included',
   ),
-  retries: optional(integerOf(0, 20), DEFAULT_RETRIES, 'further attempts at a question that it did not answer'),
-  allow_plain_http: optional(FLAG, false, 'send it the key without TLS, for everyone on the way to read'),
-  threads: open(
+  retries: withDefault(integerOf(0, 20), DEFAULT_RETRIES, 'further attempts at a question that it did not answer'),
+  allow_plain_http: withDefault(FLAG, false, 'send it the key without TLS, for everyone on the way to read'),
+  threads: optional(
     THREADS,
     'how many threads share long work, 1 for none; as many as there are cores unless given (BANDS_THREADS)',
   ),
-  color: optional(oneOf(COLOURS, 'WHEN'), 'auto', 'auto, always or never'),
-  progress: optional(
+  color: withDefault(oneOf(COLOURS, 'WHEN'), 'auto', 'auto, always or never'),
+  progress: withDefault(
     oneOf(['auto', 'plain', 'none'] as const, 'HOW'),
     'auto',
     'auto, plain (a line every ten seconds) or none',
   ),
-  csv_raw: optional(
+  csv_raw: withDefault(
     FLAG,
     false,
     "leave cells of CSV that a spreadsheet would run (=1+1) as they are, without ' before them",
   ),
-  quiet: optional(FLAG, false, 'no hints and no progress'),
-  fields_file: open(
+  quiet: withDefault(FLAG, false, 'no hints and no progress'),
+  fields_file: optional(
     FILE,
     'fields of your own; fields.yaml in the folder of config.json unless given (BANDS_FIELDS_FILE)',
   ),
-  debug: optional(FLAG, false, 'show the stack of an error (BANDS_DEBUG)'),
+  debug: withDefault(FLAG, false, 'show the stack of an error (BANDS_DEBUG)'),
 }
 
 export type Setting = keyof typeof SETTINGS

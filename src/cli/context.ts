@@ -4,7 +4,7 @@ import type { AnyField, FieldSet } from '../fields/index.js'
 import type { Importer } from '../load/import.js'
 import type { Local } from '../local/local.js'
 import { formatDay } from '../model/day.js'
-import type { DatabaseChoice } from '../open/where.js'
+import type { DatabaseChoice } from '../open/paths.js'
 import type { Opened, Puller } from '../open.js'
 import { count, whole } from '../present/numbers.js'
 import type { Allowance, Credits, Remote } from '../remote/remote.js'
@@ -147,7 +147,7 @@ export class Context {
   /** The database to write to. Without `make` it must be there already. Throws Busy when another process writes to it. */
   async importer({ wait = false, make = false } = {}): Promise<Importer> {
     this.refuseRemote()
-    const [{ databasePath }, { openImporter }] = await Promise.all([import('../open/where.js'), import('../open.js')])
+    const [{ databasePath }, { openImporter }] = await Promise.all([import('../open/paths.js'), import('../open.js')])
     if (!make && !existsSync(databasePath(this.choice)))
       throw new NotFound(`there is no database at ${databasePath(this.choice)}; bands import FILE makes one.`)
     return this.#writing(await openImporter({ ...this.choice, wait }))

@@ -26,10 +26,10 @@ import type { FieldSet } from '../fields/index.js'
 import { fieldsWithBand } from '../language/condition.js'
 import { CATALOGUE, type Entry, groupOf, type Heard, TOP_WORDS, usage } from './catalogue.js'
 import { againLine, corrected, correctedIn, inWordsOf, namesOf, pasted, remedyLine } from './command-line.js'
+import { commandsWith, conditionInOne, meantByCommand } from './command-suggestions.js'
 import { wantsDebug } from './config.js'
 import type { Context } from './context.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
-import { commandsWith, conditionInOne, meantByCommand } from './slips.js'
 import { isColoured, type World, widthOf } from './world.js'
 
 /** What an error costs. */

@@ -117,7 +117,7 @@ function longest(items: readonly Item[]): number {
 }
 
 /** The text of `--help` and `--version`. */
-export function textFor(request: Exclude<Request, { given: unknown }>, width: number): string {
+export function textFor(request: Exclude<Request, { args: unknown }>, width: number): string {
   if (request === 'version') return `bands ${version()}\n`
   if (request === 'help') return TOP_HELP
   if (request === 'options') return commonHelp(width)

@@ -1,6 +1,6 @@
 import { FileLost, wrong } from '../errors.js'
 import { wordValue } from '../params/values.js'
-import type { Command, Given } from './command.js'
+import type { Args, Command } from './command.js'
 import { fieldsIn, fieldsUnlessBroken, hasConfigFile, type Kept, readConfig, SETTINGS } from './config.js'
 import { Context, Stopped } from './context.js'
 import { type Format, QUESTION_OUTPUTS } from './output.js'
@@ -35,11 +35,11 @@ async function answer(argv: readonly string[], world: World, run: { context?: Co
     await paged(world).write(textFor(request, Math.min(100, widthOf(world.out, world.env))))
     return 0
   }
-  const { command, given, globals } = request
+  const { command, args, globals } = request
   const config = readConfig(globals.params(Object.keys(SETTINGS)), world.env, await keptIn(world.env, command))
   const fields = await (command.withoutFields ? fieldsUnlessBroken : fieldsIn)(config, world.env)
   run.context = new Context(world, config, formatOf(globals, command.outputs ?? QUESTION_OUTPUTS), argv, fields)
-  await command.run(run.context, given)
+  await command.run(run.context, args)
   return run.context.outcome
 }
 
@@ -56,7 +56,7 @@ async function keptIn(env: NodeJS.ProcessEnv, { examinesSettings }: Command): Pr
 }
 
 /** The format that was asked for, null when none was. Throws InvalidParameter when two were, or one that does not apply. */
-function formatOf(globals: Given, allowed: readonly Format[]): Format | null {
+function formatOf(globals: Args, allowed: readonly Format[]): Format | null {
   const asked = new Set<string>((['json', 'ndjson', 'csv'] as const).filter(format => globals.flag(format)))
   const named = globals.text('output')
   if (named !== undefined) asked.add(named)

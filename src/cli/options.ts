@@ -5,19 +5,19 @@ import type { EventsQuery, HistoryQuery, PoolQuery } from '../model/event.js'
 import { parseTicker } from '../model/terms.js'
 import { withOneBand } from '../params/context.js'
 import {
-  ASKED_EVENTS,
   EVENTS,
+  EVENTS_OR_CONDITIONS,
   FILTERS,
   MAX_LIMIT,
-  OWN_EVENTS,
   parseEvents,
   parseHistory,
   parsePool,
+  UNLIMITED_EVENTS,
 } from '../params/questions.js'
 import { type OptionSpec, optionsOf, type Table, type Written } from '../params/row.js'
 import { SIGNALS } from '../params/studies.js'
-import { askedFieldValue, conditionValue, timeframeValue } from '../params/values.js'
-import type { Given } from './command.js'
+import { conditionValue, fieldOrConditionValue, timeframeValue } from '../params/values.js'
+import type { Args } from './command.js'
 import { SETTINGS } from './config.js'
 import type { Context } from './context.js'
 import { allNamed, everyTicker, isPooled, keptTickers, thereOf, usualTickers } from './tickers.js'
@@ -56,10 +56,10 @@ export interface Places extends Pick<Place, 'field'> {
 }
 
 /** The filters as typed, of a ticker and a field → a search that can be trusted. Throws InvalidParameter. */
-export async function eventsQuery(context: Context, given: Given, place: Place): Promise<EventsQuery> {
-  const table = (await context.withholds()) ? ASKED_EVENTS : OWN_EVENTS
-  const params: Written = { ...filtersOf(given, context.fields), ...given.params(['limit']), ...place }
-  const word = given.text('context')
+export async function eventsQuery(context: Context, args: Args, place: Place): Promise<EventsQuery> {
+  const table = (await context.withholds()) ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS
+  const params: Written = { ...filtersOf(args, context.fields), ...args.params(['limit']), ...place }
+  const word = args.text('context')
   if (word !== undefined && params.context_band === undefined)
     throw wrong('context', `context ${quoted(word)} names no band: write ${word}=BAND.`, {
       value: word,
@@ -81,17 +81,17 @@ export function checkOrder({ argv, fields }: Context, first: string, last: strin
 }
 
 /** The same for questions that have no limit. */
-export function historyQuery({ fields }: Context, given: Given, place: Place): HistoryQuery {
-  return parseHistory({ ...filtersOf(given, fields), ...place }, fields)
+export function historyQuery({ fields }: Context, args: Args, place: Place): HistoryQuery {
+  return parseHistory({ ...filtersOf(args, fields), ...place }, fields)
 }
 
 /** Rows for machines are all there are, unless a limit was typed. */
 export function allUnlessLimited<Query extends { limit: number }>(
   { isRowByRow }: Pick<Context, 'isRowByRow'>,
-  given: Given,
+  args: Args,
   query: Query,
 ): Query {
-  return isRowByRow && given.value('limit') === undefined ? { ...query, limit: Number.POSITIVE_INFINITY } : query
+  return isRowByRow && args.value('limit') === undefined ? { ...query, limit: Number.POSITIVE_INFINITY } : query
 }
 
 /** The limit that shows all there are, or the largest that there can be. */
@@ -100,10 +100,10 @@ export async function largestLimit(context: Context, total: number): Promise<num
 }
 
 /** A condition may stand in place of the field. Throws InvalidParameter where neither is given. */
-export function place(given: Given, command: string): Place {
-  const [ticker, field] = [given.argument(0)!, given.argument(1)]
+export function place(args: Args, command: string): Place {
+  const [ticker, field] = [args.argument(0)!, args.argument(1)]
   if (field !== undefined) return { ticker, field }
-  if (given.text('when') !== undefined) return { ticker }
+  if (args.text('when') !== undefined) return { ticker }
   const allowed = `bands ${command} TICKER FIELD, or bands ${command} TICKER --when CONDITION`
   throw wrong('field', 'FIELD is missing.', { allowed })
 }
@@ -111,8 +111,8 @@ export function place(given: Given, command: string): Place {
 const FILTER_NAMES = Object.keys(FILTERS)
 
 /** The filters as typed, a context in the three parameters that the specification has for it. */
-function filtersOf(given: Given, fields: FieldSet): Written {
-  return withOneBand(given.params(FILTER_NAMES), fields)
+function filtersOf(args: Args, fields: FieldSet): Written {
+  return withOneBand(args.params(FILTER_NAMES), fields)
 }
 
 /** Which events count, of a study or a backtest; their field stands on the line. */
@@ -144,16 +144,16 @@ export const POOL_ARGUMENTS = [
  */
 export async function tickersAndField(
   context: Context,
-  given: Given,
+  args: Args,
   command: string,
   loaded: (field: string) => Promise<readonly string[]>,
   others = '',
 ): Promise<Places> {
-  const words = given.rest(0)
-  const pooled = isPooled(given)
+  const words = args.rest(0)
+  const pooled = isPooled(args)
   const field = words.at(-1)
-  if (given.text('when') !== undefined && (field === undefined || !isField(field, context.fields)))
-    return { tickers: await tickersOfCondition(context, given, command, loaded) }
+  if (args.text('when') !== undefined && (field === undefined || !isField(field, context.fields)))
+    return { tickers: await tickersOfCondition(context, args, command, loaded) }
   const usual = words.length === 1 && !pooled ? keptTickers(context) : []
   if (field === undefined || (words.length === 1 && !pooled && usual.length === 0)) {
     const missing = words.length === 0 || !field!.includes('_') ? 'FIELD' : 'TICKER'
@@ -161,7 +161,7 @@ export async function tickersAndField(
     throw wrong(missing.toLowerCase(), `${missing} is missing.`, { allowed })
   }
   if (words.length > 1) checkOrder(context, words[0]!, field)
-  const { name } = askedFieldValue('field', field, context.fields)
+  const { name } = fieldOrConditionValue('field', field, context.fields)
   const second = words.slice(0, -1).find(word => context.fields.named(word) !== undefined)
   if (second !== undefined)
     throw wrong(
@@ -170,19 +170,19 @@ export async function tickersAndField(
       { value: second },
     )
   if (usual.length > 0) return { tickers: await usualTickers(context), field: name }
-  return { tickers: await allNamed(context, given, words.slice(0, -1), () => loaded(name)), field: name }
+  return { tickers: await allNamed(context, args, words.slice(0, -1), () => loaded(name)), field: name }
 }
 
 /** All words are tickers where a condition stands in place of the field. */
 async function tickersOfCondition(
   context: Context,
-  given: Given,
+  args: Args,
   command: string,
   loaded: (field: string) => Promise<readonly string[]>,
 ): Promise<string[]> {
-  const { name } = conditionValue('when', given.text('when')!, context.fields)
-  const words = given.rest(0)
-  if (words.length > 0 || isPooled(given)) return allNamed(context, given, words, () => loaded(name))
+  const { name } = conditionValue('when', args.text('when')!, context.fields)
+  const words = args.rest(0)
+  if (words.length > 0 || isPooled(args)) return allNamed(context, args, words, () => loaded(name))
   const usual = await usualTickers(context)
   if (usual.length > 0) return usual
   const allowed = `bands ${command} TICKER... --when CONDITION, or bands ${command} --all --when CONDITION`
@@ -197,22 +197,22 @@ function isField(word: string, fields: FieldSet): boolean {
 }
 
 /** Tickers and field of a question about events. Throws as tickersAndField does. */
-export async function askedPlace(context: Context, given: Given, command: string) {
+export async function askedPlace(context: Context, args: Args, command: string) {
   const usage = `bands ${command} FIELD --tickers A,B`
-  const timeframe = timeframeValue('timeframe', given.text('timeframe') ?? 'daily')
+  const timeframe = timeframeValue('timeframe', args.text('timeframe') ?? 'daily')
   const loaded = async (field: string) =>
     thereOf(context, await everyTicker(context, usage), { fields: [field], timeframe })
-  return tickersAndField(context, given, command, loaded, `, or bands ${command} TICKER... --when CONDITION`)
+  return tickersAndField(context, args, command, loaded, `, or bands ${command} TICKER... --when CONDITION`)
 }
 
 /** The events of a pool as they were asked for: which tickers, which field, and the filters. Throws as tickersAndField does. */
 export async function pooledQuery(
   context: Context,
-  given: Given,
+  args: Args,
   command: string,
   parse = parsePool,
 ): Promise<PoolQuery> {
   const { fields } = context
-  const place = await askedPlace(context, given, command)
-  return parse({ ...filtersOf(given, fields), ...place }, fields)
+  const place = await askedPlace(context, args, command)
+  return parse({ ...filtersOf(args, fields), ...place }, fields)
 }

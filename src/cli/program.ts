@@ -3,15 +3,15 @@ import { wrong } from '../errors.js'
 import type { OptionSpec } from '../params/row.js'
 import { CATALOGUE, type Entry, groupOf, type Heard, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
-import { Given } from './command.js'
+import { Args } from './command.js'
 import { GLOBAL_OPTIONS } from './options.js'
 
 /** A command line that was understood. */
 interface Call {
   name: string
   command: Command
-  given: Given
-  globals: Given
+  args: Args
+  globals: Args
 }
 
 /** Help for a command, or for the group of commands that a first word such as `accounts` names. */
@@ -47,7 +47,7 @@ export async function parseWords(words: readonly string[]): Promise<Request> {
     await tree.parseAsync(argv, { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
-    if (new Given([], tree.opts()).flag('version')) return 'version'
+    if (new Args([], tree.opts()).flag('version')) return 'version'
     if (error.code === 'commander.help' || error.code === 'commander.helpDisplayed') return helpRequest(heard)
     const { usageError } = await import('./errors.js')
     throw await usageError(error, argv, heard)
@@ -85,8 +85,8 @@ async function prepare(branch: Tree, name: string, tree: Tree, heard: Hearing): 
   for (const spec of command.options ?? []) branch.addOption(option(spec))
   branch.action(() => {
     // An option of every command may mean something of its own to one, such as the tier of a new account.
-    const given = new Given(branch.processedArgs, branch.optsWithGlobals())
-    heard.call = { name, command, given, globals: new Given([], tree.opts()) }
+    const args = new Args(branch.processedArgs, branch.optsWithGlobals())
+    heard.call = { name, command, args, globals: new Args([], tree.opts()) }
   })
 }
 

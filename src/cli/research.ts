@@ -8,7 +8,7 @@ import { count } from '../present/numbers.js'
 import type { Reported } from '../present/prices.js'
 import type { ReportAbout } from '../report/report.js'
 import type { PricedSource, TrialKind, Trials } from '../source.js'
-import type { Given } from './command.js'
+import type { Args } from './command.js'
 import { pasted } from './command-line.js'
 import type { Context } from './context.js'
 import { checkFolder, endingOf, intoFile, writeAnswer } from './formats.js'
@@ -69,13 +69,13 @@ const PAGE = ['.html', '.htm']
  * format and for one file named twice, StorageError for a folder that is not there.
  */
 export async function filesOf<Option extends string>(
-  given: Given,
+  args: Args,
   options: readonly Option[],
 ): Promise<Partial<Record<Option, string>>> {
   const files: Partial<Record<Option, string>> = {}
   const taken = new Set<string>()
   for (const option of options) {
-    const file = given.text(option)
+    const file = args.text(option)
     if (file === undefined) continue
     endingOf(option, file, option === 'report' ? PAGE : TABLE)
     const path = resolve(file)
@@ -115,8 +115,8 @@ export function resultOf(found: Description, records: Records): Described {
 }
 
 /** Shows it, as much of it as was asked for. */
-export async function showResult(context: Context, given: Given, found: Description, records: Records): Promise<void> {
-  await context.show(resultOf(found, records), { wide: given.flag('wide'), explain: given.flag('explain') })
+export async function showResult(context: Context, args: Args, found: Description, records: Records): Promise<void> {
+  await context.show(resultOf(found, records), { wide: args.flag('wide'), explain: args.flag('explain') })
 }
 
 /** The report of a result, as one page. @param market null: asked for where the page has prices */

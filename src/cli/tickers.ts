@@ -4,7 +4,7 @@ import type { Timeframe } from '../model/terms.js'
 import { tickerValue } from '../params/values.js'
 import { count } from '../present/numbers.js'
 import type { NamedList } from '../source.js'
-import type { Given } from './command.js'
+import type { Args } from './command.js'
 import type { Context } from './context.js'
 import type { World } from './world.js'
 
@@ -29,38 +29,38 @@ export async function usualTickers(context: Context): Promise<string[]> {
  */
 export async function allNamed(
   context: Context,
-  given: Given,
+  args: Args,
   words: readonly string[],
   loaded: () => Promise<readonly string[]>,
 ): Promise<string[]> {
-  const tickers = await someNamed(context, given, words, loaded, null)
-  if (tickers.length > 0 || (words.length === 0 && !isPooled(given))) return tickers
+  const tickers = await someNamed(context, args, words, loaded, null)
+  if (tickers.length > 0 || (words.length === 0 && !isPooled(args))) return tickers
   throw new NotFound('what was named has no ticker in it just now; name tickers, or --all.')
 }
 
 /** The same, which may be none. */
 async function someNamed(
   context: Context,
-  given: Given,
+  args: Args,
   words: readonly string[],
   loaded: () => Promise<readonly string[]>,
   asOf: Local | null,
 ): Promise<string[]> {
-  const typed = await namedTickers([...words, ...given.list('tickers')], context.world)
-  const tickers = [...new Set([...typed, ...(await watchedTickers(context, given, asOf))])]
-  if (!given.flag('all')) return tickers
+  const typed = await namedTickers([...words, ...args.list('tickers')], context.world)
+  const tickers = [...new Set([...typed, ...(await watchedTickers(context, args, asOf))])]
+  if (!args.flag('all')) return tickers
   const all = await loaded()
   if (all.length === 0) throw noTickerLoaded(context)
   return [...new Set([...tickers, ...all])]
 }
 
-export function isPooled(given: Given): boolean {
-  return given.value('tickers') !== undefined || given.value('watch') !== undefined || given.flag('all')
+export function isPooled(args: Args): boolean {
+  return args.value('tickers') !== undefined || args.value('watch') !== undefined || args.flag('all')
 }
 
 /** The tickers of the lists of --watch, in their order. Throws NotFound for a list that is not there. */
-async function watchedTickers(context: Context, given: Given, asOf: Local | null): Promise<string[]> {
-  const names = given.list('watch')
+async function watchedTickers(context: Context, args: Args, asOf: Local | null): Promise<string[]> {
+  const names = args.list('watch')
   if (names.length === 0) return []
   const all = await allLists(context)
   const found = names.map(name => tickersOf(context, listNamed(name, all), asOf))
@@ -110,7 +110,7 @@ async function tickersOf(
  * list of a condition may hold of none. Throws InvalidParameter where a server was chosen.
  * @param asOf the database as of the day of the question
  */
-export async function marketTickers(context: Context, given: Given, asOf: Local): Promise<readonly string[]> {
+export async function marketTickers(context: Context, args: Args, asOf: Local): Promise<readonly string[]> {
   const remote = await context.server()
   if (remote !== null)
     throw wrong(
@@ -118,8 +118,8 @@ export async function marketTickers(context: Context, given: Given, asOf: Local)
       `this stands on bars, and ${remote.url} tells events alone; --remote local asks the database here.`,
     )
   const all = (): Promise<readonly string[]> => asOf.withBars()
-  const tickers = isPooled(given) ? await someNamed(context, given, [], all, asOf) : await all()
-  if (tickers.length === 0 && !isPooled(given)) throw noTickerLoaded(context)
+  const tickers = isPooled(args) ? await someNamed(context, args, [], all, asOf) : await all()
+  if (tickers.length === 0 && !isPooled(args)) throw noTickerLoaded(context)
   return tickers
 }
 

@@ -6,14 +6,12 @@ import { dateOf } from '../model/day.js'
 import type { EventHistory, EventsPage, HistoryQuery, OversoldPage, PoolQuery } from '../model/event.js'
 import { objectOf } from '../params/arguments.js'
 import {
-  ASKED_EVENTS,
+  EVENTS_OR_CONDITIONS,
   type EventsParams,
   type HistoryParams,
   NOW,
   OVERSOLD,
   type OversoldParams,
-  OWN_EVENTS,
-  OWN_OVERSOLD,
   type PoolEventsParams,
   type PoolParams,
   parseEvents,
@@ -23,10 +21,12 @@ import {
   parsePoolEvents,
   parseTransitions,
   type TransitionsParams,
+  UNLIMITED_EVENTS,
+  UNLIMITED_OVERSOLD,
 } from '../params/questions.js'
 import { type ParamsOf, readParams } from '../params/row.js'
 import { type Family, LOG } from '../params/studies.js'
-import { fieldRead, textOf, wordValue } from '../params/values.js'
+import { fieldByName, textOf, wordValue } from '../params/values.js'
 import { eventHistory, fieldsFor, type Source, type Trials } from '../source.js'
 import { type Now, now } from '../tally/now.js'
 import { type PoolEvents, poolEvents } from '../tally/pool.js'
@@ -58,7 +58,7 @@ export abstract class Questions {
    * says how many; of a database asked as no tier any number, or `all`.
    */
   async events(params: EventsParams): Promise<EventsPage & Noted> {
-    const query = parseEvents(params, this.withholds ? ASKED_EVENTS : OWN_EVENTS, this.known)
+    const query = parseEvents(params, this.withholds ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS, this.known)
     const page = await this.#bands.events(query)
     return this.stating({ ...page, notes: page.total_occurrences > 0 ? [] : await this.#whyNone(query) })
   }
@@ -68,7 +68,7 @@ export abstract class Questions {
    * a database they have raw returns and percentiles.
    */
   async poolEvents(params: PoolEventsParams): Promise<PoolEvents & Noted> {
-    const query = parsePoolEvents(params, this.withholds ? ASKED_EVENTS : OWN_EVENTS, this.known)
+    const query = parsePoolEvents(params, this.withholds ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS, this.known)
     const found = await poolEvents(this.#bands, query)
     const { notes } = await this.#noted(query, { ...found, events: found.total_occurrences })
     return this.stating({ ...found, notes })
@@ -76,7 +76,7 @@ export abstract class Questions {
 
   /** `GET /v1/scan/oversold`: which tickers are oversold; `limit` as above, 20 unless given. */
   async oversold(params: OversoldParams = {}): Promise<OversoldPage & Noted> {
-    const query = parseOversold(params, this.withholds ? OVERSOLD : OWN_OVERSOLD)
+    const query = parseOversold(params, this.withholds ? OVERSOLD : UNLIMITED_OVERSOLD)
     const page = await this.#bands.oversold(query)
     if (page.match_count > 0) return { ...page, notes: [] }
     const { emptyScanNote } = await import('../present/events.js')
@@ -183,7 +183,7 @@ function definitionsIn(answer: object, fields: FieldSet): Record<string, string>
 }
 
 function addTo(used: Map<string, string>, name: string, fields: FieldSet): void {
-  const field = fieldRead(name, fields)
+  const field = fieldByName(name, fields)
   if (field === undefined || used.has(name)) return
   if (field.hash !== undefined) used.set(name, field.hash)
   if (isRuled(field)) for (const subject of field.subjects) addTo(used, subject.field, fields)

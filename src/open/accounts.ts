@@ -2,7 +2,7 @@ import type { Accounts } from '../accounts/accounts.js'
 import { InvalidParameter, type Remedy, remedy } from '../errors.js'
 import { accountsValue } from '../params/values.js'
 import { addressOf, isPostgresUrl } from '../store/postgres/address.js'
-import type { AccountsChoice } from './where.js'
+import type { AccountsChoice } from './paths.js'
 
 /** A URL, and as what it was given. */
 interface Url {

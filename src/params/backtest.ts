@@ -2,15 +2,15 @@ import { InvalidParameter, listed, parameter, sentence, wrong } from '../errors.
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Tier } from '../model/terms.js'
 import { isMapping, objectOf, tickersOf, withoutNulls } from './arguments.js'
-import { CONDITIONS_LAG, checkContext, LAGGED_THINGS } from './context.js'
+import { CONDITIONS_LAG, checkContext, LAGGED_PARTS } from './context.js'
 import { checkedNames, itemsOf, type Parameter, typedValue, type Written } from './row.js'
 import { BACKTEST, candidatesOf, LEAVES, type Leaf, type RunOptions, runOf, type Strategy } from './strategy.js'
-import { type Places, readYaml, strategyOf } from './strategy-file.js'
+import { type PlaceFinder, readYaml, strategyOf } from './strategy-file.js'
 import { refuse } from './values.js'
-import { namesTicker, noneLagged } from './when.js'
+import { namesTicker, uselessLag } from './when.js'
 
 /** How a backtest is read. */
-export interface BacktestWays {
+export interface BacktestContext {
   /** As which it is asked for; null: everything that is loaded. */
   tier: Tier | null
   /** What a strategy that is given as text is called in a refusal. */
@@ -21,22 +21,22 @@ export interface BacktestWays {
 
 /** Throws InvalidParameter for the first thing wrong; for what stands in a file BadData at its place. */
 export function parseBacktest(
-  given: object,
-  { tier, file = 'strategy', fields = BUILT_IN }: BacktestWays,
+  input: object,
+  { tier, file = 'strategy', fields = BUILT_IN }: BacktestContext,
 ): { strategy: Strategy; run: RunOptions } {
-  const { strategy: written = {}, tickers, ...rest } = objectOf('params', given)
+  const { strategy: written = {}, tickers, ...rest } = objectOf('params', input)
   const { document, places } = located(written, file, fields)
   const params = checkedNames(withoutNulls(rest), Object.keys(BACKTEST))
   checkContext(params)
   const named = tickers === undefined ? {} : { tickers: tickersOf(tickers) }
-  const whole = overlaid({ ...document, ...named }, params, fields)
+  const whole = withParams({ ...document, ...named }, params, fields)
   const read = (hold?: string): Strategy => {
     const asked = hold === undefined ? whole : { ...whole, exit: { ...partOf(whole, 'exit'), hold } }
     try {
       return strategyOf(asked, { fields })
     } catch (refusal) {
       if (!(refusal instanceof InvalidParameter)) throw refusal
-      const spelled = inWordsOf(params, refusal) ?? (places === undefined ? ofNoEnd(refusal) : null)
+      const spelled = asParameterError(params, refusal) ?? (places === undefined ? noExitError(refusal) : null)
       if (spelled !== null) throw spelled
       return strategyOf(asked, { fields, ...places })
     }
@@ -50,7 +50,7 @@ export function parseBacktest(
 
 type Document = Record<string, unknown>
 
-function located(written: unknown, file: string, fields: FieldSet): { document: Document; places?: Places } {
+function located(written: unknown, file: string, fields: FieldSet): { document: Document; places?: PlaceFinder } {
   if (typeof written !== 'string') return { document: { ...objectOf('strategy', written ?? {}) } }
   const { value, ...places } = readYaml(written, file)
   // What is no mapping at all is refused with its place.
@@ -58,13 +58,13 @@ function located(written: unknown, file: string, fields: FieldSet): { document: 
 }
 
 /** A document with parameters put in their places; what is not given stays as it is. Throws InvalidParameter. */
-function overlaid(document: Document, params: Written, fields: FieldSet): Document {
+function withParams(document: Document, params: Written, fields: FieldSet): Document {
   const whole = copied(document)
   whole.exit ??= {}
   checkSizing(whole, params)
   for (const { param, place, node } of LEAVES)
     if (param in params && 'kind' in node && (param !== LAG || isLagged(whole, place, fields)))
-      put(whole, place, placedValue(param, node, params[param], fields))
+      setPath(whole, place, placedValue(param, node, params[param], fields))
   return whole
 }
 
@@ -85,7 +85,7 @@ function isLagged(whole: Document, place: string, fields: FieldSet): boolean {
     return false
   }
   if (hasContext) return false
-  throw noneLagged(LAGGED_THINGS)
+  throw uselessLag(LAGGED_PARTS)
 }
 
 /** Programs hand over anything, such as functions, which no file could hold. */
@@ -119,26 +119,26 @@ function checkSizing(whole: Document, params: Written): void {
   if (!('sizing' in params)) sizing.method ??= 'fraction' in params ? 'fixed-fraction' : 'vol-target'
   whole.portfolio = { ...portfolio, sizing }
   // A cap alone means volatility, too, and that needs a target.
-  const isLacking = sizing.method === 'vol-target' && (sizing.target ?? null) === null
-  if (!('max_fraction' in params) || !isLacking || 'target_volatility' in params) return
+  const isTargetMissing = sizing.method === 'vol-target' && (sizing.target ?? null) === null
+  if (!('max_fraction' in params) || !isTargetMissing || 'target_volatility' in params) return
   const message = sentence`${parameter('max_fraction')} is for sizing by volatility, and no ${parameter('target_volatility')} is given.`
   throw wrong('max_fraction', message, { value: params.max_fraction })
 }
 
 /** What was said of a document in the words of the parameter that put it there; null where none did. */
-function inWordsOf(params: Written, refusal: InvalidParameter): InvalidParameter | null {
+function asParameterError(params: Written, refusal: InvalidParameter): InvalidParameter | null {
   const { param } = refusal
   const isGiven = (leaf: Leaf): boolean => leaf.param in params
   const sized = LEAVES.filter(({ place }) => place.startsWith(`${SIZING}.`))
   // What a way of sizing that was asked for lacks was not given by anyone.
   const found = sized.some(isGiven) ? sized.find(({ place }) => place === param) : undefined
-  const given = LEAVES.filter(isGiven).filter(({ place }) => place === param || param.startsWith(`${place}.`))
-  const leaf = found ?? given.at(-1)
+  const matches = LEAVES.filter(isGiven).filter(({ place }) => place === param || param.startsWith(`${place}.`))
+  const leaf = found ?? matches.at(-1)
   return leaf === undefined ? null : refusal.renamed(leaf.param)
 }
 
 /** The ways out as parameters spell them, where no file does; null for any other refusal. */
-function ofNoEnd({ offence }: InvalidParameter): InvalidParameter | null {
+function noExitError({ offence }: InvalidParameter): InvalidParameter | null {
   if (offence.param !== 'exit') return null
   const others = listed(['exit_on', 'exit_when', 'stop', 'target', 'trailing'], ', ')
   const names = sentence`${parameter('hold')}, ${parameter('exit', 'leave')}, ${others}`
@@ -146,7 +146,7 @@ function ofNoEnd({ offence }: InvalidParameter): InvalidParameter | null {
 }
 
 /** Parts on the way are made where they are missing. */
-function put(document: Document, place: string, value: unknown): void {
+function setPath(document: Document, place: string, value: unknown): void {
   const [first = '', ...rest] = place.split('.')
   if (rest.length === 0) {
     document[first] = value
@@ -155,7 +155,7 @@ function put(document: Document, place: string, value: unknown): void {
   const part = document[first] ?? {}
   if (!isMapping(part)) throw wrong(first, `${first} is not a section of a strategy.`)
   document[first] = part
-  put(part, rest.join('.'), value)
+  setPath(part, rest.join('.'), value)
 }
 
 function partOf(document: Document, key: string): Document {

@@ -3,9 +3,21 @@ import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Context } from '../model/event.js'
 import { LAG, several } from './figures.js'
 import { BAND, BANDS, FIELD, TICKER } from './kinds.js'
-import { ALONE, as, given, type Kind, maybe, needed, open, section, type Table, type Written, whole } from './row.js'
+import {
+  DEFAULT_SCOPE,
+  type Kind,
+  nullable,
+  optional,
+  required,
+  section,
+  sectionSetBy,
+  setBy,
+  type Table,
+  type Written,
+  withDefault,
+} from './row.js'
 import { bandValue, fieldValue, textOf, tickerValue } from './values.js'
-import { LAGGED_SIGNALS, namesTicker, noneLagged } from './when.js'
+import { LAGGED_SIGNALS, namesTicker, uselessLag } from './when.js'
 
 /** A second ticker, looked at on the dates of events: its parameters, the word that stands for them, and how they are read. */
 
@@ -20,7 +32,7 @@ export interface ShortContext {
 const CONTEXT_WORD: Kind<ShortContext, string> = {
   schema: { type: 'string', examples: ['GSPC:trend_direction=downtrend'] },
   takes: 'T:F=B',
-  parse: (param, written, { fields } = ALONE) => parseContext(param, textOf(param, written), fields),
+  parse: (param, written, { fields } = DEFAULT_SCOPE) => parseContext(param, textOf(param, written), fields),
 }
 
 /**
@@ -58,13 +70,16 @@ function parseContext(param: string, text: string, fields: FieldSet): ShortConte
 
 /** The parameters of `GET /v1/events`. */
 export const EVENTS_CONTEXT = {
-  context_ticker: open(TICKER, 'a second ticker, with its field and band on the date of the event; on Plus and Pro'),
-  context_field: open(FIELD, 'the field that is looked at there'),
-  context_band: open(BAND, 'the band it was in on the date of the event'),
+  context_ticker: optional(
+    TICKER,
+    'a second ticker, with its field and band on the date of the event; on Plus and Pro',
+  ),
+  context_field: optional(FIELD, 'the field that is looked at there'),
+  context_band: optional(BAND, 'the band it was in on the date of the event'),
 } as const satisfies Table
 
 /** What the command line has in place of the three: a second ticker, its field and its bands in one word. */
-export const CONTEXT = open(
+export const CONTEXT = optional(
   CONTEXT_WORD,
   'only events while a second ticker was in a band: GSPC:trend_direction=downtrend; short for the three below',
 )
@@ -72,28 +87,28 @@ export const CONTEXT = open(
 /** Those of studies and backtests. */
 export const SIGNALS_CONTEXT = {
   context: CONTEXT,
-  context_ticker: maybe(TICKER, 'the second ticker'),
-  context_field: maybe(FIELD, EVENTS_CONTEXT.context_field.help),
-  context_band: maybe(BANDS, 'the bands it was in on the date of the event'),
+  context_ticker: nullable(TICKER, 'the second ticker'),
+  context_field: nullable(FIELD, EVENTS_CONTEXT.context_field.help),
+  context_band: nullable(BANDS, 'the bands it was in on the date of the event'),
   ...LAGGED_SIGNALS,
 } as const satisfies Table
 
 const { context_ticker, context_field, context_band, context_lag } = SIGNALS_CONTEXT
 
 /** The part of a strategy that they make. */
-export const CONTEXT_PART = whole(
+export const CONTEXT_PART = sectionSetBy(
   'context',
   { ...CONTEXT, kind: { ...CONTEXT_WORD, typed: CONTEXT_WORD.parse } },
   section({
-    ticker: as('context_ticker', needed(TICKER, context_ticker.help)),
-    field: as('context_field', needed(FIELD, context_field.help)),
-    bands: as('context_band', context_band),
-    lag: as('context_lag', given(LAG, 0, context_lag.help)),
+    ticker: setBy('context_ticker', required(TICKER, context_ticker.help)),
+    field: setBy('context_field', required(FIELD, context_field.help)),
+    bands: setBy('context_band', context_band),
+    lag: setBy('context_lag', withDefault(LAG, 0, context_lag.help)),
   }),
 )
 
 /** The same of the conditions of a strategy. */
-export const CONDITIONS_LAG = as('context_lag', LAGGED_SIGNALS.context_lag)
+export const CONDITIONS_LAG = setBy('context_lag', LAGGED_SIGNALS.context_lag)
 
 /** A second ticker of a sweep, every band of which makes cells of its own. */
 const WHOLE_CONTEXT: Kind<{ ticker: string; field: string }> = {
@@ -109,7 +124,7 @@ const WHOLE_CONTEXT: Kind<{ ticker: string; field: string }> = {
 }
 
 export const SWEEP_CONTEXT = {
-  context: given(
+  context: withDefault(
     several(WHOLE_CONTEXT, 'T:F'),
     [],
     'tell cells apart by the band of a second ticker, too: GSPC:trend_direction',
@@ -133,9 +148,9 @@ export function withContext({ context, ...others }: Written, fields: FieldSet = 
 
 /** Throws InvalidParameter where the word and what it stands for are both given. */
 export function checkContext(params: Written): void {
-  const given = PARTS.filter(name => params[name] !== undefined)
-  if (params.context === undefined || given.length === 0) return
-  throw wrong(given[0]!, sentence`${parameter('context')} says it all; leave ${listed(given)} out.`)
+  const present = PARTS.filter(name => params[name] !== undefined)
+  if (params.context === undefined || present.length === 0) return
+  throw wrong(present[0]!, sentence`${parameter('context')} says it all; leave ${listed(present)} out.`)
 }
 
 /** The same of a question that takes one band. Throws InvalidParameter where the word names several. */
@@ -173,7 +188,7 @@ function incomplete(read: ReadParts<unknown>, parts: readonly (typeof PARTS)[num
 }
 
 /** A search with the three as one value, whose band may be left open. */
-export function inOne<Query extends ReadParts<string>>(
+export function joinedContext<Query extends ReadParts<string>>(
   read: Query,
 ): Omit<Query, (typeof PARTS)[number]> & { context?: Context } {
   const { context_ticker: _1, context_field: _2, context_band: _3, ...query } = read
@@ -184,15 +199,15 @@ export function inOne<Query extends ReadParts<string>>(
 }
 
 /** The same where the band must be named. */
-export function inOneWithBand<Query extends ReadParts<string>>(read: Query) {
-  const { context, ...query } = inOne(read)
+export function joinedContextWithBand<Query extends ReadParts<string>>(read: Query) {
+  const { context, ...query } = joinedContext(read)
   if (context === undefined) return query
   if (context.band === undefined) throw incomplete(read)
   return { ...query, context: { ...context, band: context.band } }
 }
 
 /** The one value as the three again. */
-export function apart({ ticker, field, band }: Partial<Context> = {}): Written {
+export function splitContext({ ticker, field, band }: Partial<Context> = {}): Written {
   return { context_ticker: ticker, context_field: field, context_band: band }
 }
 
@@ -209,25 +224,25 @@ interface ReadLagged<Bands> extends ReadParts<Bands> {
  */
 export function laggedSignals<Bands>(read: ReadLagged<Bands>, fields: FieldSet) {
   const context = contextOf(read, ['context_ticker', 'context_field'])
-  const { field, when, context_lag: asked } = read
-  const { contexts, ...own } = laggedCells(context === null ? [] : [context], asked, [field, when], fields)
+  const { field, when, context_lag: lag } = read
+  const { contexts, ...own } = laggedCells(context === null ? [] : [context], lag, [field, when], fields)
   return { context: contexts[0] ?? null, ...own }
 }
 
-export const LAGGED_THINGS = 'a context, or a condition that names another ticker'
+export const LAGGED_PARTS = 'a context, or a condition that names another ticker'
 
 /** The same of the cells of a sweep. */
 export function laggedCells<One extends object>(
   contexts: readonly One[],
-  asked: number | undefined,
+  lag: number | undefined,
   conditions: readonly (string | null | undefined)[],
   fields: FieldSet,
 ) {
   const isNamed = namesTicker(conditions, fields)
-  if (asked !== undefined && contexts.length === 0 && !isNamed) throw noneLagged(LAGGED_THINGS)
-  const lag = contexts.length === 0 ? 0 : LAG.parse('context_lag', asked ?? 0)
+  if (lag !== undefined && contexts.length === 0 && !isNamed) throw uselessLag(LAGGED_PARTS)
+  const contextLag = contexts.length === 0 ? 0 : LAG.parse('context_lag', lag ?? 0)
   return {
-    contexts: contexts.map(one => ({ ...one, lag })),
-    ...(isNamed && asked !== undefined && asked > 0 && { lag: asked }),
+    contexts: contexts.map(one => ({ ...one, lag: contextLag })),
+    ...(isNamed && lag !== undefined && lag > 0 && { lag }),
   }
 }

@@ -6,8 +6,8 @@ import { type Rule, type RuledField, ruled } from '../language/as-field.js'
 import { KEYWORDS, parseCondition, printCondition, subjectsOf, type Vocabulary } from '../language/condition.js'
 import { parseExpression, printExpression } from '../language/expression.js'
 import { isMapping } from './arguments.js'
-import { type Located, readYaml } from './strategy-file.js'
-import { takenForBand, takenForField } from './taken.js'
+import { whyBandReserved, whyFieldReserved } from './reserved-names.js'
+import { type LocatedDocument, readYaml } from './strategy-file.js'
 
 /** Fields of a user's own, as a file defines them: checked whole, each fault at its place. */
 
@@ -49,13 +49,13 @@ interface Sketch {
 }
 
 class Reading {
-  readonly #found: Located
+  readonly #found: LocatedDocument
   readonly #sketches: readonly Sketch[]
   /** Those that are made, in the order in which they stand on each other. */
   readonly #made = new Map<string, AnyField>()
   readonly #rules = new Map<string, readonly Rule[]>()
 
-  constructor(found: Located) {
+  constructor(found: LocatedDocument) {
     this.#found = found
     const { value } = found
     if (!Array.isArray(value)) throw this.#fault([], 'own fields are a list, each entry beginning with "- field: NAME"')
@@ -124,7 +124,7 @@ class Reading {
       )
     if (KEYWORDS.includes(text))
       throw this.#fault(at, `${quoted(text)} is a word of the language of conditions, and cannot be ${what}`, part)
-    const taken = what === 'a band' ? takenForBand(text) : takenForField(text)
+    const taken = what === 'a band' ? whyBandReserved(text) : whyFieldReserved(text)
     if (taken !== undefined) throw this.#fault(at, `${text} ${taken}; choose another name`, part)
     return text
   }

@@ -1,7 +1,7 @@
 import { InvalidParameter, invalid } from '../errors.js'
 import { formatDay, parseDay } from '../model/day.js'
 import { DAY, FIELD, integerOf, listSchema } from './kinds.js'
-import { ALONE, type Kind, type Scope, type Text, type Texts } from './row.js'
+import { DEFAULT_SCOPE, type Kind, type Scope, type Text, type Texts } from './row.js'
 import { flagValue, integerValue, listValue, refuse, textOf } from './values.js'
 
 /** The kinds of value that studies, backtests and sweeps need beside those of a question of events. */
@@ -55,7 +55,7 @@ export function several<Value>(
     schema: listSchema(kind.schema),
     takes,
     several: all ? 'all' : 'some',
-    parse: (param, written, scope = ALONE) => {
+    parse: (param, written, scope = DEFAULT_SCOPE) => {
       const values = listValue(param, written).map(item => kind.parse(param, item, scope))
       return ordered([...new Set(values)], scope)
     },

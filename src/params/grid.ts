@@ -12,19 +12,19 @@ import {
   wrong,
 } from '../errors.js'
 import { listOf, objectOf, withoutNulls } from './arguments.js'
-import { type BacktestWays, parseBacktest } from './backtest.js'
+import { type BacktestContext, parseBacktest } from './backtest.js'
 import { integerOf, oneOf } from './kinds.js'
 import {
-  given,
   itemsOf,
   type JsonSchema,
   type Kind,
-  maybe,
+  nullable,
   type ParamsOf,
   type Read,
   readParams,
   type Table,
   type Text,
+  withDefault,
 } from './row.js'
 import { type BacktestParams, LEAVES, type Leaf, RUN, type RunOptions, STRATEGY, type Strategy } from './strategy.js'
 import { SEED, SIGNALS } from './studies.js'
@@ -65,10 +65,10 @@ const VARY: Kind<readonly Axis[], string | readonly string[] | Varied> = {
 
 /** What a grid is asked for beside a backtest. */
 export const GRID = {
-  vary: maybe(VARY, 'a key of the strategy and its values, each of which makes cells: hold=5,10,20', {
+  vary: nullable(VARY, 'a key of the strategy and its values, each of which makes cells: hold=5,10,20', {
     under: 'A grid of strategies',
   }),
-  statistic: given(STATISTIC, 'sharpe', 'what its cells are compared by, more being better; sharpe unless given'),
+  statistic: withDefault(STATISTIC, 'sharpe', 'what its cells are compared by, more being better; sharpe unless given'),
 }
 
 /** A grid as people write it: `bands backtest … --vary`, and `grid()` of the library. */
@@ -89,8 +89,8 @@ export interface GridQuery {
 const MOST_CELLS = 1000
 
 /** Throws as parseBacktest does, and InvalidParameter for what cannot be varied and for too many combinations. */
-export function parseGrid(asked: object, ways: BacktestWays): GridQuery {
-  const { vary, statistic, ...params } = objectOf('params', asked)
+export function parseGrid(input: object, context: BacktestContext): GridQuery {
+  const { vary, statistic, ...params } = objectOf('params', input)
   const axes = axesIn(vary)
   checkCount(axes)
   const by = STATISTIC.parse('statistic', statistic ?? 'sharpe')
@@ -98,7 +98,7 @@ export function parseGrid(asked: object, ways: BacktestWays): GridQuery {
   let run: RunOptions | null = null
   const strategies = combinations(axes).map(values => {
     const cell = Object.fromEntries(axes.map(({ key }, i) => [key, typedAs(key, values[i]!)]))
-    const parsed = spelled(axes, () => parseBacktest({ ...params, ...cell }, ways))
+    const parsed = spelled(axes, () => parseBacktest({ ...params, ...cell }, context))
     run ??= parsed.run
     return parsed.strategy
   })
@@ -255,7 +255,7 @@ function spelled<Done>(axes: readonly Axis[], work: () => Done): Done {
 
 /** What a comparison is asked for beside its strategies. */
 export const COMPARE = {
-  resamples: given(integerOf(99, 100_000), 1999, 'draws of the joint days', { under: 'Tests' }),
+  resamples: withDefault(integerOf(99, 100_000), 1999, 'draws of the joint days', { under: 'Tests' }),
   seed: SEED,
   family: RUN.family,
   min_trades: RUN.min_trades,
@@ -289,15 +289,15 @@ export interface CompareQuery extends Read<typeof COMPARE> {
 const MOST_STRATEGIES = 12
 
 /** Throws as parseBacktest does, and InvalidParameter for fewer than two strategies, too many, and other bars. */
-export function parseCompare(asked: object, ways: BacktestWays): CompareQuery {
-  const { strategies: written, names, tickers, after, before, rf, ...rest } = objectOf('params', asked)
+export function parseCompare(input: object, context: BacktestContext): CompareQuery {
+  const { strategies: written, names, tickers, after, before, rf, ...rest } = objectOf('params', input)
   const documents = listOf('strategies', written ?? [])
   checkStrategies(documents.length)
   const files = names === undefined ? [] : listOf('names', names).map(name => textOf('names', name))
   const alike = withoutNulls({ after, before, rf, ...(tickers === undefined ? {} : { tickers }) })
   const strategies = documents.map((strategy, i) => {
     const file = files[i]
-    return parseBacktest({ ...alike, strategy }, { ...ways, ...(file === undefined ? {} : { file }) }).strategy
+    return parseBacktest({ ...alike, strategy }, { ...context, ...(file === undefined ? {} : { file }) }).strategy
   })
   const [first] = strategies
   const other = strategies.find(({ timeframe }) => timeframe !== first!.timeframe)

@@ -3,15 +3,15 @@ import { TRUTHS } from '../language/as-field.js'
 import { parseRank, printRank } from '../language/rank.js'
 import { type Day, formatDay } from '../model/day.js'
 import { type BandName, type FieldName, TIMEFRAME_NAMES, type Timeframe, type TimeframeName } from '../model/terms.js'
-import { ALONE, type JsonSchema, type Kind, type Scope, type Text } from './row.js'
+import { DEFAULT_SCOPE, type JsonSchema, type Kind, type Scope, type Text } from './row.js'
 import {
   accountsValue,
-  askedFieldValue,
   bandValue,
   conditionValue,
   countValue,
   dayValue,
-  fieldRead,
+  fieldByName,
+  fieldOrConditionValue,
   fieldValue,
   fileValue,
   integerValue,
@@ -34,7 +34,7 @@ function inText<Value, Written = string>(
   return {
     schema: { type: 'string', ...schema },
     takes,
-    parse: (param, written, scope = ALONE) => read(param, textOf(param, written), scope),
+    parse: (param, written, scope = DEFAULT_SCOPE) => read(param, textOf(param, written), scope),
   }
 }
 
@@ -49,9 +49,10 @@ export const FIELD: Kind<string, FieldName> = {
 }
 
 /** A band field, or a condition: its name is its text as it is printed. */
-export const ASKED_FIELD: typeof FIELD = {
+export const FIELD_OR_CONDITION: typeof FIELD = {
   ...FIELD,
-  parse: (param, written, { fields } = ALONE) => askedFieldValue(param, textOf(param, written), fields).name,
+  parse: (param, written, { fields } = DEFAULT_SCOPE) =>
+    fieldOrConditionValue(param, textOf(param, written), fields).name,
 }
 
 /** A condition, as it is printed. */
@@ -84,7 +85,7 @@ export const BANDS: Kind<readonly string[], BandName | readonly BandName[]> = {
   schema: listSchema(BAND.schema),
   takes: 'BANDS',
   several: 'all',
-  parse: (param, written, scope = ALONE) => {
+  parse: (param, written, scope = DEFAULT_SCOPE) => {
     const [list, field] = [listValue(param, written), fieldOf(param, scope)]
     if (field === undefined) return list.map(String)
     // Of a condition a file writes them as YAML has them: true and false.
@@ -95,7 +96,7 @@ export const BANDS: Kind<readonly string[], BandName | readonly BandName[]> = {
 }
 
 /** The same where a condition may stand in place of the field. */
-export const ASKED_BANDS: typeof BANDS = {
+export const CONDITION_BANDS: typeof BANDS = {
   ...BANDS,
   schema: listSchema({ anyOf: [{ ...BAND.schema, enum: [...BAND_NAMES, ...TRUTHS] }, { type: 'boolean' }] }),
 }
@@ -108,7 +109,7 @@ export function listSchema(schema: JsonSchema): JsonSchema {
 /** undefined where none was given, which is refused in its place. */
 export function fieldOf(param: string, { fields, earlier }: Scope): AnyField | undefined {
   const [, prefix = ''] = /(?:^|\.)(context_)[^.]*$/.exec(param) ?? []
-  return fieldRead(String(earlier[`${prefix}field`]), fields)
+  return fieldByName(String(earlier[`${prefix}field`]), fields)
 }
 
 export const TIMEFRAME: Kind<Timeframe, TimeframeName> = wordOf(TIMEFRAME_NAMES, 'NAME', 'Timeframe')

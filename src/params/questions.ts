@@ -14,16 +14,16 @@ import {
 import { FACT_KINDS } from '../model/facts.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
 import { objectOf, tickersOf } from './arguments.js'
-import { apart, CONTEXT, EVENTS_CONTEXT, inOne, inOneWithBand } from './context.js'
+import { CONTEXT, EVENTS_CONTEXT, joinedContext, joinedContextWithBand, splitContext } from './context.js'
 import { FLAG, ONE_OF_FIELDS, several } from './figures.js'
 import {
-  ASKED_FIELD,
   BAND,
   BANDS,
   CONDITION,
   COUNT,
   DAY,
   FIELD,
+  FIELD_OR_CONDITION,
   integerOf,
   oneOf,
   TEXT,
@@ -32,18 +32,18 @@ import {
   wordOf,
 } from './kinds.js'
 import {
-  given,
   type Kind,
-  needed,
-  open,
+  optional,
   type ParamsOf,
   readParams,
+  required,
   type Table,
   unknownParameter,
   type Written,
+  withDefault,
 } from './row.js'
 import { refuse, textOf } from './values.js'
-import { inPlaceOfField, LAGGED, lagged, type ReadWhen, WHEN, withField } from './when.js'
+import { conditionAsField, LAGGED, lagged, type ReadWhen, WHEN, withField } from './when.js'
 
 /** The parameters of every question, of a ticker, of several or of a market, and how what was written for them is read. */
 
@@ -53,87 +53,87 @@ const DEFAULT_MATCHES = 20
 const LIMIT = { ...integerOf(1, MAX_LIMIT), name: 'Limit' }
 const SIZE = wordOf(MARKET_CAP_TIERS, 'SIZE', 'MarketCapTier')
 
-export const TIMEFRAME_ROW = given(TIMEFRAME, 'daily', 'the bars that bands are made of: daily or weekly')
+export const TIMEFRAME_ROW = withDefault(TIMEFRAME, 'daily', 'the bars that bands are made of: daily or weekly')
 
 /** The parameters of `GET /v1/events`, in the order of the specification. */
 export const EVENTS = {
-  ticker: needed(TICKER, 'a ticker that is loaded, in either case'),
-  field: needed(FIELD, 'band field; which a caller may ask for depends on the tier'),
+  ticker: required(TICKER, 'a ticker that is loaded, in either case'),
+  field: required(FIELD, 'band field; which a caller may ask for depends on the tier'),
   timeframe: TIMEFRAME_ROW,
-  band: open(BAND, 'only events that enter this band'),
-  limit: given(LIMIT, DEFAULT_LIMIT, `how many of the newest events, 1 to ${MAX_LIMIT}`),
-  before: open(DAY, 'only events before this day'),
-  after: open(DAY, 'only events after this day'),
+  band: optional(BAND, 'only events that enter this band'),
+  limit: withDefault(LIMIT, DEFAULT_LIMIT, `how many of the newest events, 1 to ${MAX_LIMIT}`),
+  before: optional(DAY, 'only events before this day'),
+  after: optional(DAY, 'only events after this day'),
   ...EVENTS_CONTEXT,
 } as const satisfies Table
 
 /** The parameters of `GET /v1/scan/oversold`. */
 export const OVERSOLD = {
-  asset_class: given(wordOf(ASSET_CLASSES, 'CLASS', 'AssetClass'), 'all', 'only stock, crypto or etf'),
-  sector: open({ ...TEXT, name: 'Sector' }, 'only tickers of this sector; case does not matter'),
-  market_cap_tier: open(SIZE, `only ${MARKET_CAP_TIERS.join(', ')} ones`),
-  min_market_cap_tier: open(SIZE, 'only tickers of this size or larger'),
-  min_severity: given(
+  asset_class: withDefault(wordOf(ASSET_CLASSES, 'CLASS', 'AssetClass'), 'all', 'only stock, crypto or etf'),
+  sector: optional({ ...TEXT, name: 'Sector' }, 'only tickers of this sector; case does not matter'),
+  market_cap_tier: optional(SIZE, `only ${MARKET_CAP_TIERS.join(', ')} ones`),
+  min_market_cap_tier: optional(SIZE, 'only tickers of this size or larger'),
+  min_severity: withDefault(
     wordOf(SEVERITIES, 'BAND', 'Severity'),
     'oversold',
     `the least that counts: ${SEVERITIES.join(' or ')}`,
   ),
-  sort_by: given(
+  sort_by: withDefault(
     wordOf(OVERSOLD_ORDERS, 'ORDER', 'OversoldOrder'),
     'severity',
     `what comes first: ${OVERSOLD_ORDERS.join(', ')}`,
   ),
-  limit: given(LIMIT, DEFAULT_MATCHES, `how many matches at most, 1 to ${MAX_LIMIT}`),
+  limit: withDefault(LIMIT, DEFAULT_MATCHES, `how many matches at most, 1 to ${MAX_LIMIT}`),
   timeframe: TIMEFRAME_ROW,
-  date: open(DAY, 'as of that day, on Plus and Pro; the latest unless given'),
+  date: optional(DAY, 'as of that day, on Plus and Pro; the latest unless given'),
 } as const satisfies Table
 
 /** The same as it is asked on the command line and in programs: of several bands at once, and of conditions. */
-export const ASKED_EVENTS = {
+export const EVENTS_OR_CONDITIONS = {
   ...EVENTS,
-  field: needed(ASKED_FIELD, EVENTS.field.help),
-  band: open(BANDS, 'only events that enter this band, or one of several'),
+  field: required(FIELD_OR_CONDITION, EVENTS.field.help),
+  band: optional(BANDS, 'only events that enter this band, or one of several'),
   ...WHEN,
 } as const satisfies Table
 
 /** The same where nothing is withheld: asked of the user's own data, as nobody's subscriber. */
-export const OWN_EVENTS = {
-  ...ASKED_EVENTS,
-  limit: given(COUNT, DEFAULT_LIMIT, 'how many of the newest events, or all'),
+export const UNLIMITED_EVENTS = {
+  ...EVENTS_OR_CONDITIONS,
+  limit: withDefault(COUNT, DEFAULT_LIMIT, 'how many of the newest events, or all'),
 } as const satisfies Table
 
-export const OWN_OVERSOLD = {
+export const UNLIMITED_OVERSOLD = {
   ...OVERSOLD,
-  limit: given(COUNT, DEFAULT_MATCHES, 'how many matches at most, or all'),
+  limit: withDefault(COUNT, DEFAULT_MATCHES, 'how many matches at most, or all'),
 } as const satisfies Table
 
 const TICKERS = several(TICKER, 'TICKERS')
 
 /** What a program asks of the present of tickers, of one bar, and of the facts of a ticker. */
 export const NOW = {
-  tickers: needed(TICKERS, 'tickers that are loaded'),
-  fields: open(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields, in this order'),
+  tickers: required(TICKERS, 'tickers that are loaded'),
+  fields: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields, in this order'),
   timeframe: TIMEFRAME_ROW,
-  band: open(several(TEXT, 'BANDS'), 'only fields that are in this band, or in one of several'),
-  since: open(DAY, 'only bands that were entered on that day or later'),
-  changed: given(FLAG, false, 'only bands that were entered on the newest bar'),
+  band: optional(several(TEXT, 'BANDS'), 'only fields that are in this band, or in one of several'),
+  since: optional(DAY, 'only bands that were entered on that day or later'),
+  changed: withDefault(FLAG, false, 'only bands that were entered on the newest bar'),
 } as const satisfies Table
 
 export const EXPLAIN = {
   ticker: EVENTS.ticker,
-  field: needed(ASKED_FIELD, EVENTS.field.help),
+  field: required(FIELD_OR_CONDITION, EVENTS.field.help),
   timeframe: TIMEFRAME_ROW,
   ...WHEN,
-  date: open(DAY, 'the bar of that day, or the last before it; the newest unless given'),
+  date: optional(DAY, 'the bar of that day, or the last before it; the newest unless given'),
 } as const satisfies Table
 
 export const FACTS = {
   ticker: EVENTS.ticker,
-  kind: open(oneOf(FACT_KINDS, 'KIND'), 'only records of this kind'),
+  kind: optional(oneOf(FACT_KINDS, 'KIND'), 'only records of this kind'),
 } as const satisfies Table
 
 /** A question as people write it, spelled as in the specification; every value may also be text. A condition alone is the field. */
-export type EventsParams = FieldOrCondition<ParamsOf<typeof ASKED_EVENTS>>
+export type EventsParams = FieldOrCondition<ParamsOf<typeof EVENTS_OR_CONDITIONS>>
 
 /** What needs a field, or a condition in its place. */
 export type FieldOrCondition<Params extends { field: unknown }> =
@@ -161,7 +161,7 @@ export type ExplainParams = FieldOrCondition<ParamsOf<typeof EXPLAIN>>
 /** A scan as people write it; every value may also be text. */
 export type OversoldParams = ParamsOf<typeof OVERSOLD>
 
-const { timeframe, band, before, after } = ASKED_EVENTS
+const { timeframe, band, before, after } = EVENTS_OR_CONDITIONS
 
 /** What narrows a search on the command line. */
 export const FILTERS = {
@@ -174,11 +174,11 @@ export const FILTERS = {
   ...EVENTS_CONTEXT,
 } as const satisfies Table
 
-const { limit: _limit, ...HISTORY } = ASKED_EVENTS
+const { limit: _limit, ...HISTORY } = EVENTS_OR_CONDITIONS
 const { ticker: _ticker, ...POOL } = HISTORY
 
 /** The parameters of a search: as the specification has them, of several bands, and without a most of the limit. */
-type EventsTable = typeof EVENTS | typeof ASKED_EVENTS | typeof OWN_EVENTS
+type EventsTable = typeof EVENTS | typeof EVENTS_OR_CONDITIONS | typeof UNLIMITED_EVENTS
 
 /**
  * A search as written → a search that can be trusted. Throws InvalidParameter for the first thing wrong.
@@ -186,21 +186,21 @@ type EventsTable = typeof EVENTS | typeof ASKED_EVENTS | typeof OWN_EVENTS
  */
 export function parseEvents(params: object, table: EventsTable = EVENTS, fields: FieldSet = BUILT_IN): EventsQuery {
   return entering(
-    inOneWithBand(readParams(table, 'when' in table ? withField(params, fields) : params, fields)),
+    joinedContextWithBand(readParams(table, 'when' in table ? withField(params, fields) : params, fields)),
     fields,
   )
 }
 
 /** The same without a limit; a context may leave its band open. */
 export function parseHistory(params: object, fields: FieldSet = BUILT_IN): HistoryQuery {
-  return entering(inOne(readParams(HISTORY, withField(params, fields), fields)), fields)
+  return entering(joinedContext(readParams(HISTORY, withField(params, fields), fields)), fields)
 }
 
 /** The same of several tickers; whether none are enough is for the question to say. */
 export function parsePool(written: object, fields: FieldSet = BUILT_IN): PoolQuery {
   const { tickers, ...params } = objectOf('params', written)
   const names = tickersOf(tickers)
-  return { tickers: names, ...entering(inOne(readParams(POOL, withField(params, fields), fields)), fields) }
+  return { tickers: names, ...entering(joinedContext(readParams(POOL, withField(params, fields), fields)), fields) }
 }
 
 /** The newest events of several tickers. @param table as for one of them */
@@ -215,14 +215,18 @@ export function parsePoolEvents(written: object, table: EventsTable, fields: Fie
 /** The same of every change of a field: a condition stands in its place. */
 export function parseTransitions(written: object, fields: FieldSet = BUILT_IN): PoolQuery {
   return parsePool(
-    inPlaceOfField(objectOf('params', written), 'transitions count every change of a field', fields),
+    conditionAsField(objectOf('params', written), 'transitions count every change of a field', fields),
     fields,
   )
 }
 
 /** One bar of one field, or of a condition. */
 export function parseExplain(params: object, fields: FieldSet = BUILT_IN) {
-  const written = inPlaceOfField(objectOf('params', params), 'a bar is explained of a field or of a condition', fields)
+  const written = conditionAsField(
+    objectOf('params', params),
+    'a bar is explained of a field or of a condition',
+    fields,
+  )
   return lagged(readParams(EXPLAIN, written, fields), fields)
 }
 
@@ -237,7 +241,10 @@ function entering<Query extends ReadEvents>(read: Query, fields: FieldSet) {
 }
 
 /** The same of a scan. */
-export function parseOversold(params: object, table: typeof OVERSOLD | typeof OWN_OVERSOLD = OVERSOLD): OversoldQuery {
+export function parseOversold(
+  params: object,
+  table: typeof OVERSOLD | typeof UNLIMITED_OVERSOLD = OVERSOLD,
+): OversoldQuery {
   return readParams(table, params)
 }
 
@@ -246,7 +253,7 @@ export function parseOversold(params: object, table: typeof OVERSOLD | typeof OW
  * default.
  */
 export function eventsSearch({ context, bands: [band] = [], ...query }: EventsQuery): URLSearchParams {
-  return searchOf(EVENTS, { ...query, band, ...apart(context) })
+  return searchOf(EVENTS, { ...query, band, ...splitContext(context) })
 }
 
 export function oversoldSearch(query: OversoldQuery): URLSearchParams {
@@ -295,12 +302,12 @@ function decoded(text: string, param: string | null): string {
 /** What is asked of a whole market, beside its tickers: all that are loaded unless some are named. */
 
 export const SCREEN = {
-  condition: needed(CONDITION, 'what must hold, in the language of conditions'),
+  condition: required(CONDITION, 'what must hold, in the language of conditions'),
   timeframe: TIMEFRAME_ROW,
-  since: open(integerOf(1, 2000, 'N'), 'what became true on one of the last N bars, whether or not it still holds'),
-  date: open(DAY, 'as of that day: short for --as-of'),
+  since: optional(integerOf(1, 2000, 'N'), 'what became true on one of the last N bars, whether or not it still holds'),
+  date: optional(DAY, 'as of that day: short for --as-of'),
   ...LAGGED,
-  tally: given(FLAG, false, 'with what followed such onsets in the past, beside any bar'),
+  tally: withDefault(FLAG, false, 'with what followed such onsets in the past, beside any bar'),
 } as const satisfies Table
 
 export type ScreenParams = ParamsOf<typeof SCREEN> & { tickers?: readonly string[] }
@@ -324,10 +331,10 @@ const SINCE: Kind<Day | 'last', string> = {
 }
 
 export const CHANGES = {
-  since: open(SINCE, 'on bars that became final after this day, or last: since this list was last asked about'),
-  fields: open(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields'),
-  timeframe: open(TIMEFRAME, 'only daily or weekly; both unless given'),
-  when: open(CONDITION, 'only where this condition holds on the bar'),
+  since: optional(SINCE, 'on bars that became final after this day, or last: since this list was last asked about'),
+  fields: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields'),
+  timeframe: optional(TIMEFRAME, 'only daily or weekly; both unless given'),
+  when: optional(CONDITION, 'only where this condition holds on the bar'),
   ...LAGGED,
 } as const satisfies Table
 

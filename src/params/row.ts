@@ -21,7 +21,7 @@ export interface Scope {
 }
 
 /** A value that stands alone. */
-export const ALONE: Scope = { fields: BUILT_IN, earlier: {} }
+export const DEFAULT_SCOPE: Scope = { fields: BUILT_IN, earlier: {} }
 
 /** One kind of value: what may be written, and how it is read. */
 export interface Kind<Value, Written = Text> {
@@ -50,7 +50,7 @@ export interface Kind<Value, Written = Text> {
  * of the command line and its help, the reading of a URL, the types of the library, the keys of a strategy file and the
  * JSON Schemas are made of this.
  */
-export interface Parameter<Kept = unknown, Written = unknown> {
+export interface Parameter<Parsed = unknown, Written = unknown> {
   readonly kind: Kind<unknown, Written>
   /** What it is, as help has it: `only events before this day`. */
   readonly help: string
@@ -66,55 +66,62 @@ export interface Parameter<Kept = unknown, Written = unknown> {
   /** The word `none` takes away what a file says. */
   readonly none?: true
   /** Of the type alone: nothing has it. */
-  readonly kept?: Kept
+  readonly kept?: Parsed
 }
 
 /** One that must be given. */
-export interface Needed<Kept, Written> extends Parameter<Kept, Written> {
+export interface RequiredParameter<Parsed, Written> extends Parameter<Parsed, Written> {
   readonly required: true
 }
 
 export type Table = Readonly<Record<string, Parameter>>
 
-type Look = Pick<Parameter, 'takes' | 'under' | 'none'>
+type HelpOptions = Pick<Parameter, 'takes' | 'under' | 'none'>
 
-export function needed<V, W>(kind: Kind<V, W>, help: string, look?: Look): Needed<V, W> {
-  return { kind, help, about: sentenceOf(help), required: true, ...look }
+export function required<V, W>(kind: Kind<V, W>, help: string, helpOptions?: HelpOptions): RequiredParameter<V, W> {
+  return { kind, help, about: sentenceOf(help), required: true, ...helpOptions }
 }
 
 /** One that has a value where none is given. */
-export function given<V, W>(kind: Kind<V, W>, fallback: NoInfer<V>, help: string, look?: Look): Parameter<V, W> {
-  return { kind, help, about: sentenceOf(help), fallback, ...look }
+export function withDefault<V, W>(
+  kind: Kind<V, W>,
+  fallback: NoInfer<V>,
+  help: string,
+  helpOptions?: HelpOptions,
+): Parameter<V, W> {
+  return { kind, help, about: sentenceOf(help), fallback, ...helpOptions }
 }
 
 /** One that is null where none is given. */
-export function maybe<V, W>(kind: Kind<V, W>, help: string, look?: Look): Parameter<V | null, W> {
-  return { kind, help, about: sentenceOf(help), fallback: null, ...look }
+export function nullable<V, W>(kind: Kind<V, W>, help: string, helpOptions?: HelpOptions): Parameter<V | null, W> {
+  return { kind, help, about: sentenceOf(help), fallback: null, ...helpOptions }
 }
 
 /** One that a query is without where none is given. */
-export function open<V, W>(kind: Kind<V, W>, help: string, look?: Look): Parameter<V | undefined, W> {
-  return { kind, help, about: sentenceOf(help), ...look }
+export function optional<V, W>(kind: Kind<V, W>, help: string, helpOptions?: HelpOptions): Parameter<V | undefined, W> {
+  return { kind, help, about: sentenceOf(help), ...helpOptions }
 }
 
 function sentenceOf(help: string): string {
   return `${help.charAt(0).toUpperCase()}${help.slice(1)}.`
 }
 
-export type KeptOf<P> = P extends Parameter<infer Kept, unknown> ? Kept : never
+export type ParsedOf<P> = P extends Parameter<infer Parsed, unknown> ? Parsed : never
 export type WrittenOf<P> = P extends Parameter<unknown, infer Written> ? Written : never
 
-type NeededIn<T> = { [Name in keyof T]: T[Name] extends Needed<unknown, unknown> ? Name : never }[keyof T]
-type OpenIn<T> = { [Name in keyof T]: undefined extends KeptOf<T[Name]> ? Name : never }[keyof T]
+type RequiredNames<T> = {
+  [Name in keyof T]: T[Name] extends RequiredParameter<unknown, unknown> ? Name : never
+}[keyof T]
+type OptionalNames<T> = { [Name in keyof T]: undefined extends ParsedOf<T[Name]> ? Name : never }[keyof T]
 
 /** The parameters of a table as people write them. */
-export type ParamsOf<T> = { [Name in NeededIn<T>]: WrittenOf<T[Name]> } & {
-  [Name in Exclude<keyof T, NeededIn<T>>]?: WrittenOf<T[Name]>
+export type ParamsOf<T> = { [Name in RequiredNames<T>]: WrittenOf<T[Name]> } & {
+  [Name in Exclude<keyof T, RequiredNames<T>>]?: WrittenOf<T[Name]>
 }
 
 /** The values that they are read as. */
-export type Read<T> = { -readonly [Name in Exclude<keyof T, OpenIn<T>>]: KeptOf<T[Name]> } & {
-  -readonly [Name in OpenIn<T>]?: Exclude<KeptOf<T[Name]>, undefined>
+export type Read<T> = { -readonly [Name in Exclude<keyof T, OptionalNames<T>>]: ParsedOf<T[Name]> } & {
+  -readonly [Name in OptionalNames<T>]?: Exclude<ParsedOf<T[Name]>, undefined>
 }
 
 /**
@@ -129,8 +136,8 @@ export function readParams<T extends Table>(table: T, params: object, fields: Fi
     const scope = { fields, earlier: read }
     const value = name in written ? typedValue(name, parameter.kind, written[name], scope) : undefined
     if (value === undefined && parameter.required) throw invalid('missing', { param: name })
-    const kept = value === undefined ? parameter.fallback : parameter.kind.parse(name, value, scope)
-    if (kept !== undefined) read[name] = kept
+    const parsed = value === undefined ? parameter.fallback : parameter.kind.parse(name, value, scope)
+    if (parsed !== undefined) read[name] = parsed
   }
   return read as Read<T>
 }
@@ -160,7 +167,7 @@ export function typedValue(
   param: string,
   { takes, several, object, typed }: Kind<unknown, unknown>,
   value: unknown,
-  scope: Scope = ALONE,
+  scope: Scope = DEFAULT_SCOPE,
 ): unknown {
   if (several !== undefined) {
     const items = itemsOf(param, value)
@@ -215,8 +222,8 @@ export function optionsOf(table: Table, names: readonly string[] = Object.keys(t
 
 function optionOf(name: string, { kind, help, fallback, takes = kind.takes, under }: Parameter): OptionSpec {
   const flags = `--${name.replaceAll('_', '-')}${takes === '' ? '' : ` <${takes}>`}`
-  const isTold = (typeof fallback !== 'string' && typeof fallback !== 'number') || help.includes('unless given')
-  const about = isTold ? help : `${help}; ${fallback} unless given`
+  const saysDefault = (typeof fallback !== 'string' && typeof fallback !== 'number') || help.includes('unless given')
+  const about = saysDefault ? help : `${help}; ${fallback} unless given`
   const times = kind.several === undefined ? 'once' : 'repeatable'
   return [flags, about, times, under, wordsOf(kind.schema)]
 }
@@ -233,7 +240,7 @@ function wordsOf({ enum: words, anyOf }: JsonSchema): readonly string[] {
 }
 
 /** A part of a document: a mapping of values and of parts. */
-export interface Section<Rows = Nodes, Kept = unknown> {
+export interface Section<Rows = Nodes, Parsed = unknown> {
   readonly rows: Rows
   /** null where a file does not have it. */
   readonly optional?: true
@@ -244,9 +251,9 @@ export interface Section<Rows = Nodes, Kept = unknown> {
   /** What is written → the same in the keys that are read. Throws InvalidParameter. */
   meant?(written: Written, at: string, fields: FieldSet): Written
   /** Values as they were read → the part. `field` is that of the entry. Throws InvalidParameter. */
-  finish?(values: Readonly<Record<string, unknown>>, at: string, field: string): Kept
+  finish?(values: Readonly<Record<string, unknown>>, at: string, field: string): Parsed
   /** Of the type alone: nothing has it. */
-  readonly kept?: Kept
+  readonly kept?: Parsed
 }
 
 /** The parameter that gives a value, or a part as a whole. */
@@ -256,30 +263,30 @@ export interface Named<Name> {
 
 export type Node = (Parameter | Section) & Partial<Named<string>>
 export type Nodes = Readonly<Record<string, Node>>
-type ValueOf<N> = N extends Section<unknown, infer Kept> & { rows: object } ? Kept : KeptOf<N>
-export type Values<Rows> = { readonly [Key in Exclude<keyof Rows, OpenIn<Rows>>]: ValueOf<Rows[Key]> } & {
-  readonly [Key in OpenIn<Rows>]?: Exclude<ValueOf<Rows[Key]>, undefined>
+type ValueOf<N> = N extends Section<unknown, infer Parsed> & { rows: object } ? Parsed : ParsedOf<N>
+export type Values<Rows> = { readonly [Key in Exclude<keyof Rows, OptionalNames<Rows>>]: ValueOf<Rows[Key]> } & {
+  readonly [Key in OptionalNames<Rows>]?: Exclude<ValueOf<Rows[Key]>, undefined>
 }
 
 /** A part; without `finish` it is its values as they are. */
-export function section<Rows extends Nodes, Kept = Values<Rows>>(
+export function section<Rows extends Nodes, Parsed = Values<Rows>>(
   rows: Rows,
-  finish?: NonNullable<Section<Rows, Kept>['finish']>,
-): Section<Rows, Kept> {
+  finish?: NonNullable<Section<Rows, Parsed>['finish']>,
+): Section<Rows, Parsed> {
   return finish === undefined ? { rows } : { rows, finish }
 }
 
 /** A value of a document by the name of the parameter that gives it. */
-export function as<Name extends string, P extends Parameter>(param: Name, row: P): P & Named<Name> {
+export function setBy<Name extends string, P extends Parameter>(param: Name, row: P): P & Named<Name> {
   return { ...row, param }
 }
 
 /** A part that may be missing, and that a parameter gives as a whole. */
-export function whole<Name extends string, Rows extends Nodes, Kept>(
+export function sectionSetBy<Name extends string, Rows extends Nodes, Parsed>(
   param: Name,
   { kind, help, about }: Parameter<unknown, string>,
-  part: Section<Rows, Kept>,
-): Section<Rows, Kept | null> & Named<Name> & Pick<Parameter<unknown, string>, 'kind' | 'help' | 'about'> {
+  part: Section<Rows, Parsed>,
+): Section<Rows, Parsed | null> & Named<Name> & Pick<Parameter<unknown, string>, 'kind' | 'help' | 'about'> {
   return { kind, help, about, ...part, optional: true, param }
 }
 
@@ -301,10 +308,10 @@ export function schemaOf(rows: Nodes, needed: readonly string[] = [], either: re
 function schemaOfNode(node: Node): JsonSchema {
   if (!('rows' in node)) {
     const { kind, about, fallback, required } = node
-    const isOpen = fallback === undefined || fallback === null
-    const schema = { description: about, ...kind.schema, ...(!isOpen && { default: fallback }) }
+    const hasNoDefault = fallback === undefined || fallback === null
+    const schema = { description: about, ...kind.schema, ...(!hasNoDefault && { default: fallback }) }
     // What is not used stands as null in a file that was printed.
-    return required || !isOpen ? schema : { anyOf: [schema, { type: 'null' }] }
+    return required || !hasNoDefault ? schema : { anyOf: [schema, { type: 'null' }] }
   }
   const short = node.rows[node.short ?? '']
   const others = [

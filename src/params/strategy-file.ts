@@ -18,7 +18,7 @@ import { percent } from './figures.js'
 import type { Nodes, Section } from './row.js'
 import { beyondBounds } from './small-text.js'
 import { completed, conditionsOf, type Fill, STRATEGY, type Strategy } from './strategy.js'
-import { entryAsWritten, namesTicker } from './when.js'
+import { entryForFile, namesTicker } from './when.js'
 
 /**
  * A strategy as a file or options spell it → one that can be run. Throws InvalidParameter for the first thing wrong, named
@@ -27,7 +27,7 @@ import { entryAsWritten, namesTicker } from './when.js'
  */
 export function strategyOf(
   document: unknown,
-  { fields = BUILT_IN, placeOf, inText }: { fields?: FieldSet } & Partial<Places> = {},
+  { fields = BUILT_IN, placeOf, inText }: { fields?: FieldSet } & Partial<PlaceFinder> = {},
 ): Strategy {
   const located = <Done>(part: 'key' | 'value', work: () => Done): Done => {
     try {
@@ -65,7 +65,7 @@ export function printStrategy(strategy: Strategy): string {
 
 /** A strategy as a file spells it. */
 export function documentOf(strategy: Strategy): object {
-  return { ...strategy, entry: entryAsWritten(strategy.entry) }
+  return { ...strategy, entry: entryForFile(strategy.entry) }
 }
 
 function checkKeys(rows: Nodes, value: unknown, path: readonly string[]): void {
@@ -76,18 +76,18 @@ function checkKeys(rows: Nodes, value: unknown, path: readonly string[]): void {
 }
 
 /** Where a part stands. */
-interface Standing {
+interface PartLocation {
   at: string
   /** That of the entry, of which an exit's bands are unless it names another. */
   field: string
   fields: FieldSet
 }
 
-function readPart(part: Section, value: unknown, { at, field, fields }: Standing): unknown {
+function readPart(part: Section, value: unknown, { at, field, fields }: PartLocation): unknown {
   const { rows, short, finish } = part
-  const given = short !== undefined && typeof value === 'string' ? { [short]: value } : (value ?? {})
-  if (!isMapping(given) || (at === '' && value == null)) throw notAPart(at, value, Object.keys(rows))
-  const written = part.meant?.(given, at, fields) ?? given
+  const mapping = short !== undefined && typeof value === 'string' ? { [short]: value } : (value ?? {})
+  if (!isMapping(mapping) || (at === '' && value == null)) throw notAPart(at, value, Object.keys(rows))
+  const written = part.meant?.(mapping, at, fields) ?? mapping
   const read: Record<string, unknown> = {}
   for (const [key, node] of Object.entries(rows)) {
     const place = at === '' ? key : `${at}.${key}`
@@ -169,10 +169,10 @@ function fault(param: string, what: string): never {
 const LEAST_HOLD: Record<Fill, number> = { 'next-open': 1, 'next-close': 2, close: 1 }
 
 /** The ways back to places in a file. */
-export type Places = Pick<Located, 'placeOf' | 'inText'>
+export type PlaceFinder = Pick<LocatedDocument, 'placeOf' | 'inText'>
 
 /** A document with the way back from each of its values to the place in the text. */
-export interface Located {
+export interface LocatedDocument {
   value: unknown
   /**
    * Where a value stands, or its key; the nearest enclosing one where there is none.
@@ -184,7 +184,7 @@ export interface Located {
 }
 
 /** YAML 1.2, of which JSON is a part. Throws BadData at file:line:column for text that is neither. */
-export function readYaml(text: string, file: string): Located {
+export function readYaml(text: string, file: string): LocatedDocument {
   const beyond = beyondBounds(text)
   if (beyond !== null) {
     const before = text.slice(0, beyond.offset).split('\n')

@@ -2,30 +2,30 @@ import { parameter, quoted, sentence, wrong } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 import { CONDITIONS_LAG } from './context.js'
 import { DATE, DISTANCE, FLAG, numberOf, RATE, several, shareOf } from './figures.js'
-import { ASKED_BANDS, ASKED_FIELD, CONDITION, integerOf, oneOf, RANK, TEXT, TICKER } from './kinds.js'
+import { CONDITION, CONDITION_BANDS, FIELD_OR_CONDITION, integerOf, oneOf, RANK, TEXT, TICKER } from './kinds.js'
 import { TIMEFRAME_ROW } from './questions.js'
 import {
-  as,
-  given,
   type JsonSchema,
   type Kind,
-  maybe,
   type Named,
   type Node,
   type Nodes,
-  needed,
-  open,
+  nullable,
+  optional,
   type ParamsOf,
   partOf,
   type Read,
   readParams,
+  required,
   schemaOf,
   section,
+  sectionSetBy,
+  setBy,
   type Table,
   type Texts,
   type Values,
   type Written,
-  whole,
+  withDefault,
 } from './row.js'
 import { DEFAULT_REPS, ENTRY, type EventFilter, FAMILY, MOST_DRAWS, onlyOne, SEED, WALK_FORWARD } from './studies.js'
 import { flagValue, integerValue, wordValue } from './values.js'
@@ -96,46 +96,49 @@ const ON: Kind<unknown, string> = {
 
 /** Whichever comes first; null: not used. */
 const EXIT = {
-  hold: as(
+  hold: setBy(
     'hold',
-    maybe(
+    nullable(
       HOLD,
       'out at the close so many bars after the signal; several: candidates, one of which each training part chooses',
       { none: true },
     ),
   ),
-  leave: as(
+  leave: setBy(
     'exit',
-    given(LEAVE, false, 'leave: out when the field leaves the band that was entered; none unless given'),
+    withDefault(LEAVE, false, 'leave: out when the field leaves the band that was entered; none unless given'),
   ),
-  on: whole(
+  on: sectionSetBy(
     'exit_on',
-    maybe(ON, 'out when a field enters one of these bands; bands alone are those of the entry'),
+    nullable(ON, 'out when a field enters one of these bands; bands alone are those of the entry'),
     section(
       {
-        field: maybe(ASKED_FIELD, 'the field; that of the entry unless given'),
-        bands: needed(ASKED_BANDS, 'its bands'),
+        field: nullable(FIELD_OR_CONDITION, 'the field; that of the entry unless given'),
+        bands: required(CONDITION_BANDS, 'its bands'),
       },
       ({ field, bands }, _, entered): { readonly field: string; readonly bands: readonly string[] } => {
         return { field: String(field ?? entered), bands: [bands].flat().map(String) }
       },
     ),
   ),
-  when: as('exit_when', open(CONDITION, 'out when a condition becomes true', { none: true })),
-  stop: as('stop', maybe(DISTANCE, 'from the entry price: 5%, 0.05, or 2atr', { none: true })),
-  target: as('target', maybe(DISTANCE, 'the same on the other side', { none: true })),
-  trailing: as('trailing', maybe(DISTANCE, 'from the best price since', { none: true })),
+  when: setBy('exit_when', optional(CONDITION, 'out when a condition becomes true', { none: true })),
+  stop: setBy('stop', nullable(DISTANCE, 'from the entry price: 5%, 0.05, or 2atr', { none: true })),
+  target: setBy('target', nullable(DISTANCE, 'the same on the other side', { none: true })),
+  trailing: setBy('trailing', nullable(DISTANCE, 'from the best price since', { none: true })),
 }
 
 /** All a side unless said otherwise. */
 export const COSTS = {
-  bps: as('costs_bps', given(BASIS_POINTS, 5, 'commission and half the spread a side', { under: 'Costs' })),
-  slippage_bps: as('slippage_bps', given(BASIS_POINTS, 0, 'slippage a side')),
-  per_share: as('cost_per_share', given(MONEY, 0, 'a side, for each share as it was traded: not on adjusted prices')),
-  fixed: as('cost_fixed', given(MONEY, 0, 'a fill')),
-  borrow: as(
+  bps: setBy('costs_bps', withDefault(BASIS_POINTS, 5, 'commission and half the spread a side', { under: 'Costs' })),
+  slippage_bps: setBy('slippage_bps', withDefault(BASIS_POINTS, 0, 'slippage a side')),
+  per_share: setBy(
+    'cost_per_share',
+    withDefault(MONEY, 0, 'a side, for each share as it was traded: not on adjusted prices'),
+  ),
+  fixed: setBy('cost_fixed', withDefault(MONEY, 0, 'a fill')),
+  borrow: setBy(
     'borrow',
-    given(
+    withDefault(
       shareOf({ minimum: 0, exclusiveMaximum: 10 }, 'RATE'),
       0,
       'a year, of what is short (a long pays none): 3% or 0.03',
@@ -146,10 +149,13 @@ export const COSTS = {
 const SIZING = {
   ...section(
     {
-      method: as('sizing', given(oneOf(METHODS, 'HOW'), 'equal', 'equal (unless given), fixed-fraction or vol-target')),
-      fraction: as('fraction', maybe(UP_TO_ALL, 'of equity in each position; alone it means fixed-fraction')),
-      target: as('target_volatility', maybe(TARGET, 'a year, of each position; alone it means vol-target')),
-      cap: as('max_fraction', maybe(UP_TO_ALL, 'of equity, with a target volatility; 1 unless given')),
+      method: setBy(
+        'sizing',
+        withDefault(oneOf(METHODS, 'HOW'), 'equal', 'equal (unless given), fixed-fraction or vol-target'),
+      ),
+      fraction: setBy('fraction', nullable(UP_TO_ALL, 'of equity in each position; alone it means fixed-fraction')),
+      target: setBy('target_volatility', nullable(TARGET, 'a year, of each position; alone it means vol-target')),
+      cap: setBy('max_fraction', nullable(UP_TO_ALL, 'of equity, with a target volatility; 1 unless given')),
     },
     sizingOf,
   ),
@@ -168,24 +174,29 @@ function sizingOf({ method, ...rest }: Readonly<Record<string, unknown>>, at: st
 }
 
 const PORTFOLIO = {
-  capital: as('capital', given(numberOf({ exclusiveMinimum: 0 }, 'MONEY'), 1, 'to begin with', { under: 'Portfolio' })),
-  max_positions: as(
+  capital: setBy(
+    'capital',
+    withDefault(numberOf({ exclusiveMinimum: 0 }, 'MONEY'), 1, 'to begin with', { under: 'Portfolio' }),
+  ),
+  max_positions: setBy(
     'max_positions',
-    maybe(
+    nullable(
       integerOf(1, 100_000),
       'at once; unless given one for each ticker, but 10 at most, and 10 where they may overlap',
     ),
   ),
   sizing: SIZING,
-  whole_shares: as('whole_shares', given(FLAG, false, 'no fractions of shares')),
-  cash_rate: as('cash_rate', given(RATE, 0, 'a year, on what is not invested')),
-  shuffle: as(
+  whole_shares: setBy('whole_shares', withDefault(FLAG, false, 'no fractions of shares')),
+  cash_rate: setBy('cash_rate', withDefault(RATE, 0, 'a year, on what is not invested')),
+  shuffle: setBy(
     'shuffle',
-    given(FLAG, false, 'choose at random, once, among equal signals for the last positions (default 200 times)'),
+    withDefault(FLAG, false, 'choose at random, once, among equal signals for the last positions (default 200 times)'),
   ),
-  order: as(
+  order: setBy(
     'order',
-    open(oneOf<'ticker'>(['ticker'], 'HOW'), 'ticker: among equal signals the first by ticker symbol', { none: true }),
+    optional(oneOf<'ticker'>(['ticker'], 'HOW'), 'ticker: among equal signals the first by ticker symbol', {
+      none: true,
+    }),
   ),
 }
 
@@ -200,17 +211,17 @@ function oneOrder(portfolio: Values<typeof PORTFOLIO>, at: string): Values<typeo
 
 /** A strategy as a file has it: its keys in their order, and the parameter that gives each value. */
 export const STRATEGY = {
-  name: as('name', maybe(TEXT, 'what it is called')),
-  tickers: needed(TICKERS, 'what is traded'),
-  timeframe: as('timeframe', TIMEFRAME_ROW),
-  side: as(
+  name: setBy('name', nullable(TEXT, 'what it is called')),
+  tickers: required(TICKERS, 'what is traded'),
+  timeframe: setBy('timeframe', TIMEFRAME_ROW),
+  side: setBy(
     'side',
-    given(oneOf<Side>(['long', 'short'], 'SIDE'), 'long', 'long (unless given) or short', ENTRY_AND_EXIT),
+    withDefault(oneOf<Side>(['long', 'short'], 'SIDE'), 'long', 'long (unless given) or short', ENTRY_AND_EXIT),
   ),
   entry: { ...section(ENTRY), either: ['field', 'when'], meant: entryWithField },
-  fill: as(
+  fill: setBy(
     'entry',
-    given(
+    withDefault(
       oneOf<Fill>(['next-open', 'next-close', 'close'], 'WHEN'),
       'next-open',
       'next-open (unless given), next-close, or close, which nobody can trade on such data',
@@ -219,9 +230,9 @@ export const STRATEGY = {
   ),
   exit: section(EXIT),
   lag: CONDITIONS_LAG,
-  overlap: as(
+  overlap: setBy(
     'overlap',
-    given(
+    withDefault(
       oneOf(['skip', 'allow', 'extend'] as const, 'HOW'),
       'skip',
       'a signal while in a trade: skip (unless given), allow, or extend its hold',
@@ -229,23 +240,23 @@ export const STRATEGY = {
   ),
   costs: section(COSTS),
   portfolio: section(PORTFOLIO, oneOrder),
-  rank: as(
+  rank: setBy(
     'rank',
-    open(
+    optional(
       RANK,
       "of a day's signals those first whose bar is highest in a field's bands or an expression: rsi(close, 14); -rsi(close, 14): lowest first",
       { none: true },
     ),
   ),
-  benchmark: as(
+  benchmark: setBy(
     'benchmark',
-    maybe(TICKER, 'to compare with, beside buy and hold of the same tickers', {
+    nullable(TICKER, 'to compare with, beside buy and hold of the same tickers', {
       none: true,
       under: 'What it is held against',
     }),
   ),
-  risk_free: as('rf', given(RATE, 0, 'risk-free a year, of the Sharpe ratio')),
-  seed: as('seed', { ...SEED, under: 'Tests' }),
+  risk_free: setBy('rf', withDefault(RATE, 0, 'risk-free a year, of the Sharpe ratio')),
+  seed: setBy('seed', { ...SEED, under: 'Tests' }),
 }
 
 /** A strategy as it is read: how many positions there may be is open yet where nobody said it. */
@@ -258,15 +269,15 @@ export type Costs = Strategy['costs']
 /** Whichever comes first; null: not used. */
 export type Exit = Strategy['exit']
 
-const MOST_PLACES = 10
+const MAX_POSITIONS = 10
 
 /** One position for each ticker, so that one alone is traded with all of the equity; several of each where they may overlap. */
-export function placesUnlessGiven({ tickers, overlap }: Pick<Strategy, 'tickers' | 'overlap'>): number {
-  return overlap === 'allow' ? MOST_PLACES : Math.min(MOST_PLACES, tickers.length)
+export function defaultMaxPositions({ tickers, overlap }: Pick<Strategy, 'tickers' | 'overlap'>): number {
+  return overlap === 'allow' ? MAX_POSITIONS : Math.min(MAX_POSITIONS, tickers.length)
 }
 
 export function completed(draft: Draft): Strategy {
-  const max_positions = draft.portfolio.max_positions ?? placesUnlessGiven(draft)
+  const max_positions = draft.portfolio.max_positions ?? defaultMaxPositions(draft)
   const { lag, ...unlagged } = draft
   return { ...(lag === 0 ? unlagged : draft), portfolio: { ...draft.portfolio, max_positions } }
 }
@@ -297,24 +308,26 @@ const MOST_RESAMPLES = 100_000
 
 /** What else a run is asked for; not part of the strategy. */
 export const RUN = {
-  split: maybe(DATE, 'tell what came before this day apart from what came from it on', { under: 'Parts of the data' }),
-  embargo: maybe(integerOf(0, 1000, 'BARS'), 'left out before the split'),
+  split: nullable(DATE, 'tell what came before this day apart from what came from it on', {
+    under: 'Parts of the data',
+  }),
+  embargo: nullable(integerOf(0, 1000, 'BARS'), 'left out before the split'),
   walk_forward: WALK_FORWARD,
-  reps: given(
+  reps: withDefault(
     integerOf(0, MOST_DRAWS),
     DEFAULT_REPS,
     'draws of random entry, where more than 2,000 moves are possible',
     { under: 'Tests' },
   ),
-  monte_carlo: maybe(
+  monte_carlo: nullable(
     integerOf(99, MOST_RESAMPLES),
     'so many times the returns redrawn in blocks: intervals of CAGR, Sharpe ratio and worst drawdown',
   ),
-  family: open(
+  family: optional(
     FAMILY,
     'ledger deflates the Sharpe ratio by all of the trial log; run leaves the log out of the headline (default: the headline only)',
   ),
-  min_trades: given(integerOf(1, MOST_DRAWS), 20, 'fewer are warned of'),
+  min_trades: withDefault(integerOf(1, MOST_DRAWS), 20, 'fewer are warned of'),
 } as const satisfies Table
 
 export interface RunOptions extends Read<typeof RUN> {

@@ -6,23 +6,23 @@ import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import { objectOf, tickersOf, withoutNulls } from './arguments.js'
 import { CONTEXT_PART, laggedCells, laggedSignals, SIGNALS_CONTEXT, SWEEP_CONTEXT, withContext } from './context.js'
 import { DATE, FLAG, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figures.js'
-import { ASKED_BANDS, ASKED_FIELD, BANDS, CONDITION, FIELD, integerOf, oneOf, TICKER } from './kinds.js'
+import { BANDS, CONDITION, CONDITION_BANDS, FIELD, FIELD_OR_CONDITION, integerOf, oneOf, TICKER } from './kinds.js'
 import { type FieldOrCondition, TIMEFRAME_ROW } from './questions.js'
 import {
-  as,
   checkedNames,
-  given,
   type Kind,
-  maybe,
-  needed,
-  open,
+  nullable,
+  optional,
   type ParamsOf,
   partOf,
   type Read,
   readParams,
+  required,
+  setBy,
   type Table,
   type Text,
   type Values,
+  withDefault,
 } from './row.js'
 import { bandsValue, conditionValue, integerValue, refuse, textOf } from './values.js'
 import { WHEN, withField } from './when.js'
@@ -36,7 +36,7 @@ export const FAMILY = oneOf<Family>(['run', 'ledger'], 'WHAT')
 
 /** Which trials a result is corrected for. */
 export const LOG = {
-  family: open(
+  family: optional(
     FAMILY,
     'run leaves the other questions of the trial log out of the headline; ledger counts them (default)',
   ),
@@ -50,41 +50,44 @@ const STABILITY = oneOf<(typeof STABILITIES)[number], Text>(STABILITIES, 'WORD')
 
 /** Which events count, as studies and backtests have it. */
 export const SIGNALS = {
-  field: needed(FIELD, 'a band field (bands fields)'),
+  field: required(FIELD, 'a band field (bands fields)'),
   timeframe: TIMEFRAME_ROW,
-  band: maybe(BANDS, 'the bands entered; any unless given'),
-  prev_band: maybe(BANDS, 'the bands left'),
-  stability: maybe(
+  band: nullable(BANDS, 'the bands entered; any unless given'),
+  prev_band: nullable(BANDS, 'the bands left'),
+  stability: nullable(
     several(STABILITY, 'WORDS', { all: true }),
     `how settled the band left was: ${STABILITIES.join(', ')}`,
   ),
-  max_flips: maybe(integerOf(0, 254), 'at most so many changes of band in the days before it (FLIPS of bands events)'),
+  max_flips: nullable(
+    integerOf(0, 254),
+    'at most so many changes of band in the days before it (FLIPS of bands events)',
+  ),
   ...SIGNALS_CONTEXT,
-  after: maybe(DATE, 'only events after this day'),
-  before: maybe(DATE, 'only events before this day'),
+  after: nullable(DATE, 'only events after this day'),
+  before: nullable(DATE, 'only events before this day'),
 } as const satisfies Table
 
 /** A condition may stand in its place. */
-const STUDIED_FIELD = needed(ASKED_FIELD, SIGNALS.field.help)
+const STUDIED_FIELD = required(FIELD_OR_CONDITION, SIGNALS.field.help)
 
 /** The same as a part of a strategy, which its keys are of. */
 export const ENTRY = {
-  field: as('field', STUDIED_FIELD),
-  when: as('when', { ...WHEN.when, none: true }),
-  bands: as('band', { ...SIGNALS.band, kind: ASKED_BANDS }),
-  prev_bands: as('prev_band', { ...SIGNALS.prev_band, kind: ASKED_BANDS }),
+  field: setBy('field', STUDIED_FIELD),
+  when: setBy('when', { ...WHEN.when, none: true }),
+  bands: setBy('band', { ...SIGNALS.band, kind: CONDITION_BANDS }),
+  prev_bands: setBy('prev_band', { ...SIGNALS.prev_band, kind: CONDITION_BANDS }),
   // In the order of the vocabulary: a file and options that say the same are one strategy.
-  stability: as('stability', {
+  stability: setBy('stability', {
     ...SIGNALS.stability,
     kind: several(STABILITY, 'WORDS', {
       all: true,
       ordered: words => STABILITIES.filter(word => words.includes(word)),
     }),
   }),
-  max_flips: as('max_flips', SIGNALS.max_flips),
+  max_flips: setBy('max_flips', SIGNALS.max_flips),
   context: CONTEXT_PART,
-  after: as('after', SIGNALS.after),
-  before: as('before', SIGNALS.before),
+  after: setBy('after', SIGNALS.after),
+  before: setBy('before', SIGNALS.before),
 }
 
 /**
@@ -111,9 +114,9 @@ export const ANY_EVENT: Omit<EventFilter, 'field' | 'timeframe'> = {
   before: null,
 }
 
-export const SEED = given(integerOf(0, LARGEST_SEED), 1, 'other draws for another number')
-const MIN_EVENTS = given(integerOf(1, MOST_DRAWS), 20, 'fewer get no p-value')
-const HORIZON = maybe(
+export const SEED = withDefault(integerOf(0, LARGEST_SEED), 1, 'other draws for another number')
+const MIN_EVENTS = withDefault(integerOf(1, MOST_DRAWS), 20, 'fewer get no p-value')
+const HORIZON = nullable(
   several(integerOf(1, MOST_BARS), 'BARS', { ordered: bars => bars.toSorted((a, b) => a - b) }),
   'windows in bars, such as 5,10,20; those of the aftermath unless given',
 )
@@ -140,26 +143,26 @@ const REPS: Kind<number | 'all', Text> = {
 /** What an event study measures, and how. */
 const MEASURES = {
   horizon: { ...HORIZON, under: 'What is measured' },
-  path: given(PATH, { before: 20, after: 100 }, 'bars of the average path; -20..100 unless given'),
-  benchmark: maybe(TICKER, 'the market that abnormal returns are measured by, and the alpha of calendar time'),
-  abnormal: maybe(
+  path: withDefault(PATH, { before: 20, after: 100 }, 'bars of the average path; -20..100 unless given'),
+  benchmark: nullable(TICKER, 'the market that abnormal returns are measured by, and the alpha of calendar time'),
+  abnormal: nullable(
     oneOf(ABNORMALS, 'MODEL'),
     `abnormal returns by ${ABNORMALS.join(', ')}; market with a benchmark, else none`,
   ),
   min_events: { ...MIN_EVENTS, under: 'Tests and intervals' },
-  reps: given(REPS, DEFAULT_REPS, 'draws of the plain shift and of random entry (--wide), or all'),
-  resamples: given(integerOf(99, MOST_DRAWS), 1999, 'draws of every bootstrap'),
+  reps: withDefault(REPS, DEFAULT_REPS, 'draws of the plain shift and of random entry (--wide), or all'),
+  resamples: withDefault(integerOf(99, MOST_DRAWS), 1999, 'draws of every bootstrap'),
   seed: SEED,
   ...LOG,
-  naive: given(FLAG, false, 'add the t test that takes overlapping windows for independent, as a warning'),
-  hansen_hodrick: given(FLAG, false, 'add the Hansen-Hodrick t'),
+  naive: withDefault(FLAG, false, 'add the t test that takes overlapping windows for independent, as a warning'),
+  hansen_hodrick: withDefault(FLAG, false, 'add the Hansen-Hodrick t'),
 } as const satisfies Table
 
 /** Which events a study counts: those of a condition, too. */
 const STUDIED = {
   ...SIGNALS,
   field: STUDIED_FIELD,
-  when: maybe(CONDITION, WHEN.when.help),
+  when: nullable(CONDITION, WHEN.when.help),
 } as const satisfies Table
 
 /** The parameters of an event study beside its tickers. */
@@ -182,8 +185,8 @@ export interface StudyQuery extends Omit<Read<typeof MEASURES>, 'horizon' | 'abn
  * Throws InvalidParameter for the first thing wrong.
  * @param fields what can be asked for, here as below
  */
-export function parseStudy(given: object, fields: FieldSet = BUILT_IN): StudyQuery {
-  const { tickers, ...params } = objectOf('params', given)
+export function parseStudy(input: object, fields: FieldSet = BUILT_IN): StudyQuery {
+  const { tickers, ...params } = objectOf('params', input)
   const named = withField(withoutNulls(params), fields)
   const written = checkedNames(withContext({ ...named }, fields), Object.keys(STUDY))
   const filter = filterOf(readParams(STUDIED, partOf(STUDIED, written), fields), fields)
@@ -213,7 +216,7 @@ function tickersValue(tickers: unknown): string[] {
 }
 
 /** How what was chosen on some dates is checked on others. */
-export type Way = 'split' | 'walk_forward' | 'cv' | 'cpcv'
+export type ValidationKind = 'split' | 'walk_forward' | 'cv' | 'cpcv'
 
 /** Bars of training, of testing, from one fold to the next; anchored: training always begins with the first bar. */
 export interface WalkForward {
@@ -225,7 +228,7 @@ export interface WalkForward {
 }
 
 /** Test bars apart; from one fold to the next as many unless `step` says otherwise. */
-export const WALK_FORWARD = maybe(
+export const WALK_FORWARD = nullable(
   pairsOf<WalkForward>(
     'BARS',
     {
@@ -270,37 +273,37 @@ const BLOCKS: Kind<number, Text> = {
 /** The parameters of a sweep beside its tickers. */
 export const SWEEP = {
   timeframe: { ...TIMEFRAME_ROW, under: 'What makes a cell' },
-  fields: maybe(SOME_FIELDS, 'only these fields, or all; those that stand on bars unless given'),
-  band: open(ASKED_BANDS, 'only these bands entered; of a condition true unless given'),
-  when: open(CONDITION, 'the events of a condition; beside --fields only those on whose bar it holds'),
+  fields: nullable(SOME_FIELDS, 'only these fields, or all; those that stand on bars unless given'),
+  band: optional(CONDITION_BANDS, 'only these bands entered; of a condition true unless given'),
+  when: optional(CONDITION, 'the events of a condition; beside --fields only those on whose bar it holds'),
   horizon: HORIZON,
   ...SWEEP_CONTEXT,
-  by: given(
+  by: withDefault(
     oneOf(['pool', 'ticker'] as const, 'WHAT'),
     'pool',
     'pool: a cell for all tickers together (unless given); ticker: one for each',
   ),
-  prev_band: given(FLAG, false, 'tell cells apart by the band left, too'),
+  prev_band: withDefault(FLAG, false, 'tell cells apart by the band left, too'),
   after: { ...SIGNALS.after, under: 'Which events' },
   before: SIGNALS.before,
   min_events: { ...MIN_EVENTS, under: 'Tests and corrections' },
-  adjust: given(
+  adjust: withDefault(
     oneOf(ADJUSTMENTS, 'HOW'),
     'bh',
     'correct p by bh (Benjamini-Hochberg, unless given), by (Benjamini-Yekutieli), holm, or none',
   ),
-  family: open(
+  family: optional(
     FAMILY,
     'ledger corrects Q for all of the trial log, too; run leaves the log out of the headline (default: the headline only)',
   ),
-  resamples: given(integerOf(99, MOST_DRAWS), 1000, 'draws of every bootstrap'),
-  pbo_blocks: given(BLOCKS, 16, 'blocks of the overfitting test'),
-  split: maybe(DATE, 'choose before this day, check from it on', {
+  resamples: withDefault(integerOf(99, MOST_DRAWS), 1000, 'draws of every bootstrap'),
+  pbo_blocks: withDefault(BLOCKS, 16, 'blocks of the overfitting test'),
+  split: nullable(DATE, 'choose before this day, check from it on', {
     under: 'Choose on some dates, check on others (one of four)',
   }),
   walk_forward: WALK_FORWARD,
-  cv: maybe(CV, 'purged cross-validation: k=5,embargo=5'),
-  cpcv: maybe(CPCV, 'combinatorial purged cross-validation: n=6,k=2'),
+  cv: nullable(CV, 'purged cross-validation: k=5,embargo=5'),
+  cpcv: nullable(CPCV, 'combinatorial purged cross-validation: n=6,k=2'),
   seed: { ...SEED, under: 'Draws' },
 } as const satisfies Table
 
@@ -330,12 +333,12 @@ export interface SweepContext {
 }
 
 /** Throws InvalidParameter for the first thing wrong. */
-export function parseSweep(given: object, known: FieldSet = BUILT_IN): SweepQuery {
-  const { tickers, ...params } = objectOf('params', given)
+export function parseSweep(input: object, known: FieldSet = BUILT_IN): SweepQuery {
+  const { tickers, ...params } = objectOf('params', input)
   const written = withoutNulls(params)
   onlyOne(written, ['split', 'walk_forward', 'cv', 'cpcv'])
   const { horizon, context, context_lag: lag, ...read } = readParams(SWEEP, written, known)
-  const cells = cellsAsked(read, 'fields' in written, known)
+  const cells = cellSelection(read, 'fields' in written, known)
   return {
     ...cells,
     tickers: tickersValue(tickers),
@@ -348,7 +351,7 @@ export function parseSweep(given: object, known: FieldSet = BUILT_IN): SweepQuer
  * Which fields and bands make cells; a condition that stands alone is the field.
  * @param named whether fields are: `all` is a name, too
  */
-function cellsAsked<Others>(
+function cellSelection<Others>(
   { fields, band, when, ...read }: Others & Pick<Read<typeof SWEEP>, 'fields' | 'band' | 'when'>,
   named: boolean,
   known: FieldSet,

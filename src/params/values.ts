@@ -17,13 +17,13 @@ export function fieldValue(param: string, text: string, fields: FieldSet): AnyFi
 }
 
 /** A band field, or a condition in its place. */
-export function askedFieldValue(param: string, text: string, fields: FieldSet): AnyField {
+export function fieldOrConditionValue(param: string, text: string, fields: FieldSet): AnyField {
   if (fields.named(text) === undefined && isCondition(text)) return conditionField(text, fields, { param })
   return fieldValue(param, text, fields)
 }
 
 /** One whose name was read. */
-export function fieldRead(name: string, fields: FieldSet): AnyField | undefined {
+export function fieldByName(name: string, fields: FieldSet): AnyField | undefined {
   return fields.named(name) ?? (isCondition(name) ? conditionField(name, fields) : undefined)
 }
 

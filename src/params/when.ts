@@ -3,7 +3,7 @@ import type { FieldSet } from '../fields/index.js'
 import { conditionField, isCondition, TRUE, TRUTHS } from '../language/as-field.js'
 import { isMapping } from './arguments.js'
 import { CONDITION, integerOf } from './kinds.js'
-import { open, type Table, type Written } from './row.js'
+import { optional, type Table, type Written } from './row.js'
 import { conditionValue, textOf } from './values.js'
 
 /** A condition among the parameters: in place of a field, whose events are then those of the condition, or beside one. */
@@ -12,7 +12,7 @@ import { conditionValue, textOf } from './values.js'
 const LAG = integerOf(0, 2000, 'BARS')
 
 export const LAGGED = {
-  context_lag: open(
+  context_lag: optional(
     LAG,
     'look at tickers that a condition names so many of their bars earlier, 0 to 2,000, such as 1 for a market that closes later; 0 unless given',
   ),
@@ -20,7 +20,7 @@ export const LAGGED = {
 
 /** The same of studies and backtests, where it is that of a context, too. */
 export const LAGGED_SIGNALS = {
-  context_lag: open(
+  context_lag: optional(
     LAG,
     'for markets that close later: 1 looks at the last bar of the context before the date of the event, and N at tickers that a condition names N of their own bars earlier; 0 unless given',
   ),
@@ -28,7 +28,7 @@ export const LAGGED_SIGNALS = {
 
 /** As the command line and programs ask for it; a server knows no conditions. */
 export const WHEN = {
-  when: open(CONDITION, 'the events of a condition; beside a field only those on whose bar it holds'),
+  when: optional(CONDITION, 'the events of a condition; beside a field only those on whose bar it holds'),
   ...LAGGED,
 } as const satisfies Table
 
@@ -41,7 +41,7 @@ export function withField(params: object, fields: FieldSet): object {
 }
 
 /** The same where a question is of a field or of a condition and not of both. @param why they do not go together */
-export function inPlaceOfField({ when, ...others }: Written, why: string, fields: FieldSet): Written {
+export function conditionAsField({ when, ...others }: Written, why: string, fields: FieldSet): Written {
   if (when == null) return others
   if (others.field == null) return { ...others, field: nameOf(when, fields) }
   const field = quoted(String(others.field))
@@ -57,7 +57,7 @@ export function entryWithField(written: Written, at: string, fields: FieldSet): 
 }
 
 /** The entry as it is best written: a condition that stands in place of the field by its own key. */
-export function entryAsWritten<Entry extends { field: string; bands: readonly string[] | null; when?: string }>(
+export function entryForFile<Entry extends { field: string; bands: readonly string[] | null; when?: string }>(
   entry: Entry,
 ): object {
   const { field, when, ...others } = entry
@@ -79,12 +79,12 @@ export interface ReadWhen {
 /** With the lag as a query has it. Throws InvalidParameter for one without a condition that names a ticker. */
 export function lagged<Query extends ReadWhen>({ context_lag: lag, ...query }: Query, fields: FieldSet) {
   if (lag === undefined) return query
-  if (!namesTicker([query.field, query.when], fields)) throw noneLagged('a condition that names another ticker')
+  if (!namesTicker([query.field, query.when], fields)) throw uselessLag('a condition that names another ticker')
   return { ...query, lag }
 }
 
 /** @param what could have been looked at earlier */
-export function noneLagged(what: string): InvalidParameter {
+export function uselessLag(what: string): InvalidParameter {
   const param = 'context_lag'
   return wrong(param, sentence`${parameter(param)} is for ${what}, and none is given.`)
 }

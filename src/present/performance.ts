@@ -1,6 +1,6 @@
 import type { Backtest, Benchmark, EquityStatistics, Tests, TradeStatistics, Validation } from '../backtest/result.js'
 import { title } from '../errors.js'
-import type { Way } from '../params/studies.js'
+import type { ValidationKind } from '../params/studies.js'
 import { testsDrawdown } from './charts.js'
 import {
   type Cell,
@@ -276,7 +276,7 @@ function wholeTitle({ validation }: Backtest): Pick<Section, 'title' | 'untitled
 }
 
 /** What each way to check on other dates is called. */
-export const WAYS: Readonly<Record<Way, string>> = {
+export const WAYS: Readonly<Record<ValidationKind, string>> = {
   split: 'Before and after the split',
   walk_forward: 'Walk-forward',
   cv: 'Purged cross-validation',

@@ -1,6 +1,6 @@
 import { InvalidParameter, whole } from '../errors.js'
 import type { Timeframe } from '../model/terms.js'
-import type { Adjustment, SweepQuery, Way } from '../params/studies.js'
+import type { Adjustment, SweepQuery, ValidationKind } from '../params/studies.js'
 import type { Verdict } from '../statistics/verdict.js'
 import type { Sampling } from '../study/result.js'
 import type { LogStanding } from '../trials.js'
@@ -104,7 +104,7 @@ export interface BestOfMany {
 }
 
 export interface SweepValidation {
-  kind: Way
+  kind: ValidationKind
   /** `events` counts windows of events, one for each horizon that has elapsed; `purged` those left out of training. */
   folds: {
     name: string

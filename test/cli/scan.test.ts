@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Given } from '../../src/cli/command.js'
+import { Args } from '../../src/cli/command.js'
 import { allUnlessLimited } from '../../src/cli/options.js'
 import type { Tier } from '../../src/model/terms.js'
 import { openLocal } from '../../src/open.js'
@@ -35,7 +35,7 @@ async function asked(params: OversoldParams, tier: Tier = 'pro') {
 
 test('rows for machines are all matches, unless a limit is given', () => {
   const limitOf = (isRowByRow: boolean, options: Record<string, string>) =>
-    allUnlessLimited({ isRowByRow }, new Given([], options), { limit: 20 }).limit
+    allUnlessLimited({ isRowByRow }, new Args([], options), { limit: 20 }).limit
   expect([limitOf(true, {}), limitOf(true, { limit: '20' }), limitOf(false, {})]).toEqual([
     Number.POSITIVE_INFINITY,
     20,

@@ -4,9 +4,9 @@ import { didYouMean, InvalidParameter, suggest } from '../../src/errors.js'
 import { BUILT_IN, FIELDS } from '../../src/fields/index.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import {
-  ASKED_EVENTS,
   DEFAULT_LIMIT,
   EVENTS,
+  EVENTS_OR_CONDITIONS,
   type EventsParams,
   MAX_LIMIT,
   parseEvents,
@@ -196,7 +196,7 @@ describe('a question that is well formed', () => {
 
   it('may name several bands, in one text or as a list, where it is not sent to a server as it is', () => {
     for (const band of ['overbought,oversold', ['overbought', 'oversold'], ['overbought, oversold', 'oversold']]) {
-      expect(parseEvents({ ...GOOD, band }, ASKED_EVENTS).bands).toEqual(['oversold', 'overbought'])
+      expect(parseEvents({ ...GOOD, band }, EVENTS_OR_CONDITIONS).bands).toEqual(['oversold', 'overbought'])
       expect(parseHistory({ ...GOOD, band }).bands).toEqual(['oversold', 'overbought'])
     }
     for (const band of ['oversold,overboght', ['oversold', 'overboght']]) {

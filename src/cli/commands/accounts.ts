@@ -13,12 +13,12 @@ import { wrong } from '../../errors.js'
 import { TIER_NAMES } from '../../model/terms.js'
 import { accountsLayoutOf, accountsUrl, grantAccountsTo } from '../../open/accounts.js'
 import { ACCOUNTS_AT, FILE, integerOf } from '../../params/kinds.js'
-import { needed, open, given as optional, optionsOf } from '../../params/row.js'
+import { optional, optionsOf, required, withDefault } from '../../params/row.js'
 import { tierValue } from '../../params/values.js'
 import { type Column, column, describeList } from '../../present/description.js'
 import { count, whole } from '../../present/numbers.js'
 import { PLANS } from '../../tiers.js'
-import type { Command, Given } from '../command.js'
+import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
 import { oneRow } from '../output.js'
 
@@ -26,7 +26,7 @@ import { oneRow } from '../output.js'
 const ACCOUNT = ['<NAME>', 'the account (bands accounts list); case does not matter'] as const
 
 export const ACCOUNTS = {
-  accounts: open(
+  accounts: optional(
     ACCOUNTS_AT,
     'the accounts of the server: a file, beside the database unless given, or the URL of a database of PostgreSQL (BANDS_ACCOUNTS)',
   ),
@@ -34,12 +34,12 @@ export const ACCOUNTS = {
 
 /** The same for what only a file can have done to it. */
 export const ACCOUNTS_FILE = {
-  accounts: open(FILE, 'the accounts of the server; beside the database unless given (BANDS_ACCOUNTS)'),
+  accounts: optional(FILE, 'the accounts of the server; beside the database unless given (BANDS_ACCOUNTS)'),
 }
 
 /** Whether a command that looks after files passes the accounts by. */
-export function hasAccountsElsewhere({ world }: Context, given: Given): boolean {
-  return given.read(ACCOUNTS_FILE).accounts === undefined && accountsUrl({ env: world.env }) !== null
+export function hasAccountsElsewhere({ world }: Context, args: Args): boolean {
+  return args.read(ACCOUNTS_FILE).accounts === undefined && accountsUrl({ env: world.env }) !== null
 }
 
 type Commands = Readonly<Record<string, Command>>
@@ -63,10 +63,10 @@ function refuseOthers(context: Context, { make = false } = {}): void {
  * The accounts that were chosen. Throws InvalidParameter for options of every command that mean nothing here.
  * @param make the accounts, where there are none: for a command that makes one, of a tier
  */
-export async function accountsFor(context: Context, given: Given, { make = false } = {}): Promise<Accounts> {
+export async function accountsFor(context: Context, args: Args, { make = false } = {}): Promise<Accounts> {
   refuseOthers(context, { make })
   const { openAccounts } = await import('../../open.js')
-  return context.closing(await openAccounts({ ...context.choice, ...given.read(ACCOUNTS), make }))
+  return context.closing(await openAccounts({ ...context.choice, ...args.read(ACCOUNTS), make }))
 }
 
 const create: Command = {
@@ -76,12 +76,12 @@ const create: Command = {
   notes: [
     'Accounts lie in a file that only its owner can read: bands.accounts.db beside bands.db, unless --accounts names another, or in a database of PostgreSQL (postgres://user@host/database). Credits belong to the account, whatever the number of its keys.',
   ],
-  async run(context, given) {
-    const name = nameValue('name', given.argument(0)!)
-    const tier = given.text('tier')
+  async run(context, args) {
+    const name = nameValue('name', args.argument(0)!)
+    const tier = args.text('tier')
     if (tier === undefined) throw wrong('tier', `--tier is missing: ${TIER_NAMES.join(', ')}.`, { allowed: TIER_NAMES })
     const chosen = tierValue('tier', tier)
-    const accounts = await accountsFor(context, given, { make: true })
+    const accounts = await accountsFor(context, args, { make: true })
     const account = await accounts.create(name, chosen, context.world.now().toISOString())
     await showAccount(context, account, 'is made, tier')
     await context.hint(`next: bands keys create --account ${shellWord(account.name)}`)
@@ -94,9 +94,9 @@ function shellWord(text: string): string {
 
 const list: Command = {
   examples: ['bands accounts list', 'bands accounts list --json'],
-  async run(context, given) {
+  async run(context, args) {
     const now = context.world.now().getTime()
-    const accounts = await accountsFor(context, given)
+    const accounts = await accountsFor(context, args)
     const keys = (await accounts.keys()).filter(key => stateOf(key, now) === 'active')
     const rows = await Promise.all(
       (await accounts.accounts()).map(async account => {
@@ -125,26 +125,26 @@ const setTier: Command = {
   arguments: [ACCOUNT, ['<TIER>', TIER_NAMES.join(', ')]],
   examples: ['bands accounts set-tier alice pro'],
   notes: ['A running server goes by it from the next request on; what was used today stays used.'],
-  async run(context, given) {
-    const tier = tierValue('tier', given.argument(1)!)
-    const accounts = await accountsFor(context, given)
-    await showAccount(context, await accounts.setTier(given.argument(0)!, tier), 'is now')
+  async run(context, args) {
+    const tier = tierValue('tier', args.argument(1)!)
+    const accounts = await accountsFor(context, args)
+    await showAccount(context, await accounts.setTier(args.argument(0)!, tier), 'is now')
   },
 }
 
-const DAYS = { days: optional(integerOf(1, DAYS_KEPT), 30, 'the last days in UTC, today among them') }
+const DAYS = { days: withDefault(integerOf(1, DAYS_KEPT), 30, 'the last days in UTC, today among them') }
 
 const usage: Command = {
   arguments: [['[NAME]', 'one account; all of them unless given']],
   options: [...optionsOf(DAYS), ['--reconcile', 'add the whole ledger up and hold it against the counters']],
   examples: ['bands accounts usage', 'bands accounts usage alice --days 7 --csv', 'bands accounts usage --reconcile'],
   notes: ['--reconcile exits with 5 when a counter is not the sum of its ledger rows.'],
-  async run(context, given) {
-    if (!given.flag('reconcile')) return showUsage(context, given)
-    const value = given.text('days')
+  async run(context, args) {
+    if (!args.flag('reconcile')) return showUsage(context, args)
+    const value = args.text('days')
     if (value !== undefined)
       throw wrong('days', '--days does not go with --reconcile: all of the ledger is added up.', { value })
-    await reconcile(context, given)
+    await reconcile(context, args)
   },
 }
 
@@ -154,20 +154,20 @@ const rollUp: Command = {
     `A row of the ledger is kept as long as its request may be asked again at no cost, 48 hours and until that day is over. Then each account has one row a day, and of what is older than ${DAYS_KEPT} days nothing is kept. No sum changes by that: bands accounts usage says the same before and after.`,
     'A server does this by itself within the hour; several on the same accounts do it once. It may be stopped at any time, and charges go on meanwhile.',
   ],
-  async run(context, given) {
+  async run(context, args) {
     const now = context.world.now().getTime()
-    const { rows, days } = await rollUpLedger(await accountsFor(context, given), now)
+    const { rows, days } = await rollUpLedger(await accountsFor(context, args), now)
     const notes = [`rolled up: ${count(rows, 'row')} of the ledger; gone: ${count(days, 'day')} of an account`]
     await context.show(oneRow({ schema: 'bands.roll-up/1', rows, days }, notes))
   },
 }
 
 const COPY = {
-  from: open(
+  from: optional(
     ACCOUNTS_AT,
     'what is copied: a file, or the URL of a database of PostgreSQL; the accounts in use unless given',
   ),
-  to: needed(ACCOUNTS_AT, 'where it goes: the same; made if it is missing, otherwise without accounts'),
+  to: required(ACCOUNTS_AT, 'where it goes: the same; made if it is missing, otherwise without accounts'),
 }
 
 const copy: Command = {
@@ -180,9 +180,9 @@ const copy: Command = {
     'Accounts, keys, the secret of the tags, the ledger, its days, the counters, and the names of requests that are free to be asked again: of one moment, in one transaction. Before it counts all of it is read again, and every row has to be what was sent; otherwise nothing is kept. Then the ledger is added up and held against the counters; exits with 5 where they differ.',
     'What a server charges to the source meanwhile, or afterwards, is not in the copy: stop it before, and start it on the copy.',
   ],
-  async run(context, given) {
+  async run(context, args) {
     context.refuseRemote()
-    const { from, to } = given.read(COPY)
+    const { from, to } = args.read(COPY)
     const [{ openAccounts }, { copyAccounts }] = await Promise.all([
       import('../../open.js'),
       import('../../accounts/copy.js'),
@@ -191,11 +191,11 @@ const copy: Command = {
       context.closing(await openAccounts({ ...context.choice, ...choice }))
     const source = await opened(from === undefined ? {} : { accounts: from })
     const target = await opened({ accounts: to, make: true })
-    await showCopy(context, await copyAccounts(source, target, { replace: given.flag('replace') }))
+    await showCopy(context, await copyAccounts(source, target, { replace: args.flag('replace') }))
   },
 }
 
-const LAYOUT = { partitions: open(integerOf(1, 1024), 'make the tables, cut into so many partitions') }
+const LAYOUT = { partitions: optional(integerOf(1, 1024), 'make the tables, cut into so many partitions') }
 
 const layout: Command = {
   options: optionsOf(LAYOUT),
@@ -203,13 +203,13 @@ const layout: Command = {
   notes: [
     'In PostgreSQL the tables that grow with every answer may be cut by the account into hash partitions. That is chosen when they are made; bands accounts copy moves accounts into another layout.',
   ],
-  async run(context, given) {
+  async run(context, args) {
     context.refuseRemote()
-    const asked = given.read(LAYOUT).partitions
-    const choice = { ...context.choice, ...given.read(ACCOUNTS) }
+    const asked = args.read(LAYOUT).partitions
+    const choice = { ...context.choice, ...args.read(ACCOUNTS) }
     const isFile = asked === undefined && accountsUrl(choice) === null
     const { accounts, partitions } = isFile
-      ? { accounts: (await accountsFor(context, given)).location, partitions: 1 }
+      ? { accounts: (await accountsFor(context, args)).location, partitions: 1 }
       : await accountsLayoutOf(choice, asked)
     const what = partitions === 1 ? 'whole tables' : count(partitions, 'partition')
     const notes = [`${accounts}: ${what}${asked === undefined ? '' : ', made now, with nothing in them'}`]
@@ -223,10 +223,10 @@ const grant: Command = {
   notes: [
     'The role can then read the accounts and charge them. It cannot make a key or change a charge. The tables are made if there are none. Run it again after an update that changed them.',
   ],
-  async run(context, given) {
+  async run(context, args) {
     refuseOthers(context)
-    const role = given.argument(0)!
-    const accounts = await grantAccountsTo({ ...context.choice, ...given.read(ACCOUNTS) }, role)
+    const role = args.argument(0)!
+    const accounts = await grantAccountsTo({ ...context.choice, ...args.read(ACCOUNTS) }, role)
     const notes = [`${role} can serve the accounts at ${accounts}`]
     await context.show(oneRow({ schema: 'bands.accounts-grant/1', accounts, role }, notes))
   },
@@ -270,11 +270,11 @@ async function showAccount(context: Context, account: Account, done: string): Pr
   await context.show(oneRow({ schema: 'bands.account/1', ...row }, [`${row.name} ${done} ${row.tier}: ${limits}`]))
 }
 
-async function showUsage(context: Context, given: Given): Promise<void> {
-  const [name, { days }] = [given.argument(0), given.read(DAYS)]
+async function showUsage(context: Context, args: Args): Promise<void> {
+  const [name, { days }] = [args.argument(0), args.read(DAYS)]
   const now = context.world.now().getTime()
   const from = now - (days - 1) * DAY_MS
-  const kept = await accountsFor(context, given)
+  const kept = await accountsFor(context, args)
   const chosen = name === undefined ? await kept.accounts() : [await kept.account(name)]
   const accounts = await Promise.all(
     chosen.map(async account => {
@@ -299,9 +299,9 @@ function sums(days: readonly DayUsage[]): { credits: number; requests: number } 
   }
 }
 
-async function reconcile(context: Context, given: Given): Promise<void> {
-  const name = given.argument(0)
-  const accounts = await accountsFor(context, given)
+async function reconcile(context: Context, args: Args): Promise<void> {
+  const name = args.argument(0)
+  const accounts = await accountsFor(context, args)
   const of = name === undefined ? null : await accounts.account(name)
   const found = await accounts.reconcile(of?.id)
   const { rows, requests, credits, discrepancies } = found

@@ -4,7 +4,7 @@ import { grid } from '../../backtest/grid.js'
 import { besideStrategy } from '../../backtest/words.js'
 import { type InvalidParameter, parameter, sentence, wrong } from '../../errors.js'
 import type { FieldSet } from '../../fields/index.js'
-import { type BacktestWays, parseBacktest } from '../../params/backtest.js'
+import { type BacktestContext, parseBacktest } from '../../params/backtest.js'
 import { COMPARE, GRID, type GridQuery, parseCompare, parseGrid, SHARED } from '../../params/grid.js'
 import { optionsOf, type Written } from '../../params/row.js'
 import { BACKTEST, COSTS, type RunOptions, type Strategy } from '../../params/strategy.js'
@@ -15,7 +15,7 @@ import { describeGrid, gridRecords } from '../../present/grid.js'
 import { yearly, yearRecords } from '../../present/performance.js'
 import { equityRecords, tradeRecords } from '../../present/records.js'
 import type { PricedSource } from '../../source.js'
-import type { Command, Given } from '../command.js'
+import type { Args, Command } from '../command.js'
 import type { Config } from '../config.js'
 import type { Context } from '../context.js'
 import { textOf } from '../formats.js'
@@ -63,21 +63,21 @@ const backtestCommand: Command = {
     'A signal of a close is traded at the next open: nothing that is not known by then can be a rule. Options override the file.',
     'Prices are those that are loaded. What was left out, and why, is in skipped of --json.',
   ],
-  async run(context, given) {
-    const files = await filesOf(given, ['trades', 'equity', 'years', 'cells', 'report'])
+  async run(context, args) {
+    const files = await filesOf(args, ['trades', 'equity', 'years', 'cells', 'report'])
     const market = await studyMarket(context)
-    const { params, ways } = await paramsAsked(context, given, market)
-    const vary = given.texts('vary')
+    const { params, ways } = await paramsAsked(context, args, market)
+    const vary = args.texts('vary')
     if (vary.length > 0) {
-      for (const option of ALONE) if (given.value(option) !== undefined) throw ofOne(option)
-      const query = parseGrid({ ...params, vary, ...given.params(['statistic']) }, ways)
-      return showGrid(context, given, market, query, files)
+      for (const option of ALONE) if (args.value(option) !== undefined) throw ofOne(option)
+      const query = parseGrid({ ...params, vary, ...args.params(['statistic']) }, ways)
+      return showGrid(context, args, market, query, files)
     }
-    for (const option of OF_GRIDS) if (given.value(option) !== undefined) throw ofGrid(option)
+    for (const option of OF_GRIDS) if (args.value(option) !== undefined) throw ofGrid(option)
     const { strategy, run } = parseBacktest(params, ways)
-    if (given.flag('print-config')) return printConfig(context, strategy, run)
+    if (args.flag('print-config')) return printConfig(context, strategy, run)
     const found = await withTrials(context, trials => backtest(market, strategy, run, { trials, step: context.step }))
-    await showResult(context, given, describeBacktest(found), tradeRecords(found))
+    await showResult(context, args, describeBacktest(found), tradeRecords(found))
     if (files.trades !== undefined) await writeTable(context, files.trades, 'trade', tradeRecords(found))
     if (files.equity !== undefined) await writeTable(context, files.equity, 'bar', equityRecords(found))
     if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(yearly(found)))
@@ -107,13 +107,13 @@ function ofGrid(param: string): InvalidParameter {
 /** Every combination of what is varied. */
 async function showGrid(
   context: Context,
-  given: Given,
+  args: Args,
   market: PricedSource,
   query: GridQuery,
   files: { cells?: string; report?: string },
 ): Promise<void> {
   const found = await withTrials(context, trials => grid(market, query, { trials, step: context.step }))
-  await showResult(context, given, describeGrid(found), gridRecords(found))
+  await showResult(context, args, describeGrid(found), gridRecords(found))
   if (files.cells !== undefined) await writeTable(context, files.cells, 'combination', gridRecords(found))
   if (files.report !== undefined) await writeReport(context, files.report, market, found)
 }
@@ -124,23 +124,23 @@ async function showGrid(
  */
 async function paramsAsked(
   context: Context,
-  given: Given,
+  args: Args,
   market: PricedSource,
-): Promise<{ params: object; ways: BacktestWays }> {
+): Promise<{ params: object; ways: BacktestContext }> {
   const { tier } = context.config
   const { fields } = context
-  const options = given.params(Object.keys(BACKTEST))
-  const [first, ...more] = given.rest(0)
-  if (first === undefined && !isPooled(given) && given.text('when') === undefined)
+  const options = args.params(Object.keys(BACKTEST))
+  const [first, ...more] = args.rest(0)
+  if (first === undefined && !isPooled(args) && args.text('when') === undefined)
     throw wrong('what', 'what to trade is missing: a strategy file, or tickers and a field.', { allowed: USAGE })
   if (first === undefined || !isFile(first)) {
-    const { tickers, field } = await tickersAndField(context, given, 'backtest', () => market.withBars())
+    const { tickers, field } = await tickersAndField(context, args, 'backtest', () => market.withBars())
     // A strategy file says all of itself; what config.json says of costs is for a run without one.
     return { params: { ...costsIn(context.config), ...options, tickers, field }, ways: { tier, fields } }
   }
   if (more.length > 0) throw notAlone(more, fields)
   const strategy = await textOf(first)
-  const tickers = isPooled(given) ? { tickers: await allNamed(context, given, [], () => market.withBars()) } : {}
+  const tickers = isPooled(args) ? { tickers: await allNamed(context, args, [], () => market.withBars()) } : {}
   return { params: { ...options, ...tickers, strategy }, ways: { tier, fields, file: first } }
 }
 
@@ -202,19 +202,19 @@ const compareCommand: Command = {
     'Strategies are compared over the days that all of them have. A difference of Sharpe ratios whose interval has 0 in it tells nothing of which is better.',
     'bands backtest … --print-config prints the strategy file of a run. Each strategy is noted in the ledger of trials.',
   ],
-  async run(context, given) {
-    const files = await filesOf(given, ['years', 'report'])
-    const names = given.rest(0)
+  async run(context, args) {
+    const files = await filesOf(args, ['years', 'report'])
+    const names = args.rest(0)
     const market = await studyMarket(context)
     const strategies = await Promise.all(names.map(textOf))
-    const tickers = isPooled(given) ? { tickers: await allNamed(context, given, [], () => market.withBars()) } : {}
-    const options = given.params([...Object.keys(SHARED), ...Object.keys(COMPARE)])
+    const tickers = isPooled(args) ? { tickers: await allNamed(context, args, [], () => market.withBars()) } : {}
+    const options = args.params([...Object.keys(SHARED), ...Object.keys(COMPARE)])
     const query = parseCompare(
       { ...options, ...tickers, strategies, names },
       { tier: context.config.tier, fields: context.fields },
     )
     const found = await withTrials(context, trials => compare(market, query, { trials, step: context.step }))
-    await showResult(context, given, describeComparison(found), comparisonRecords(found))
+    await showResult(context, args, describeComparison(found), comparisonRecords(found))
     if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(found.strategies))
     if (files.report !== undefined) await writeReport(context, files.report, market, found)
   },

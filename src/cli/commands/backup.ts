@@ -1,10 +1,10 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parameter, sentence, wrong } from '../../errors.js'
-import { filesOf } from '../../open/where.js'
+import { filesOf } from '../../open/paths.js'
 import { restoredFilesOf } from '../../open.js'
 import { integerOf } from '../../params/kinds.js'
-import { open, optionsOf } from '../../params/row.js'
+import { optional, optionsOf } from '../../params/row.js'
 import { fileValue } from '../../params/values.js'
 import { count } from '../../present/numbers.js'
 import { megabytes } from '../../store/sqlite/migrations.js'
@@ -12,7 +12,7 @@ import type { Command } from '../command.js'
 import { oneRow } from '../output.js'
 import { ACCOUNTS_FILE, hasAccountsElsewhere } from './accounts.js'
 
-const KEEP = { keep: open(integerOf(1, 10_000), 'among the backups of this database: keep the newest N') }
+const KEEP = { keep: optional(integerOf(1, 10_000), 'among the backups of this database: keep the newest N') }
 
 const backup: Command = {
   arguments: [
@@ -24,11 +24,11 @@ const backup: Command = {
     'Copies data, accounts, the trial log and the watch lists as of one moment, also while a server or an import writes them. Each copy is compared row by row and verified before the backup gets its name; a damaged database is not backed up. Only you can read the folder, because the accounts are in it. It holds SQLite files and manifest.json with their hashes.',
     'A copy by cp is not a backup: the last commits are in a file next to the database, and are lost without a warning.',
   ],
-  async run(context, given) {
+  async run(context, args) {
     context.refuseRemote()
-    const target = fileValue('folder', given.argument(0)!)
-    const { keep } = given.read(KEEP)
-    const files = restoredFilesOf({ ...context.choice, ...given.read(ACCOUNTS_FILE) })
+    const target = fileValue('folder', args.argument(0)!)
+    const { keep } = args.read(KEEP)
+    const files = restoredFilesOf({ ...context.choice, ...args.read(ACCOUNTS_FILE) })
     const path = resolve(target)
     const { backUp, backUpInto, isBackup } = await import('../../store/sqlite/backup.js')
     const isParent = !isBackup(path) && (target.endsWith('/') || (existsSync(path) && statSync(path).isDirectory()))
@@ -49,7 +49,7 @@ const backup: Command = {
     const gone = removed.length === 0 ? [] : [`removed ${count(removed.length, 'older backup')}`]
     const line = `backed up and checked: ${kinds.join(', ')} in ${folder} (${megabytes(bytes)})`
     await context.show(oneRow(row, [line, ...gone]))
-    if (hasAccountsElsewhere(context, given))
+    if (hasAccountsElsewhere(context, args))
       await context.remark('the accounts in PostgreSQL (BANDS_ACCOUNTS) are not in it; pg_dump copies them.')
   },
 }
@@ -68,13 +68,13 @@ const restore: Command = {
     'Restores all of its files, or none: each is copied and checked next to the file that it replaces, then all are renamed. Stop servers and imports first: while one has a file open, nothing is restored.',
     'Older versions made tar archives: mkdir DIR && tar -xf FILE -C DIR unpacks one, and DIR can be restored.',
   ],
-  async run(context, given) {
+  async run(context, args) {
     context.refuseRemote()
-    const from = resolve(fileValue('folder', given.argument(0)!))
-    const files = filesOf({ ...context.choice, ...given.read(ACCOUNTS_FILE) })
+    const from = resolve(fileValue('folder', args.argument(0)!))
+    const files = filesOf({ ...context.choice, ...args.read(ACCOUNTS_FILE) })
     const { restore } = await import('../../store/sqlite/restore.js')
     const restored = await restore(from, files, {
-      replace: given.flag('replace'),
+      replace: args.flag('replace'),
       notice: context.choice.notice,
     })
     const { made, bands } = restored.manifest

@@ -5,20 +5,20 @@ import type { Local } from '../../local/local.js'
 import { LARGEST_SEED, ONE_OF_FIELDS, several } from '../../params/figures.js'
 import { integerOf } from '../../params/kinds.js'
 import { TIMEFRAME_ROW } from '../../params/questions.js'
-import { open, given as optional, optionsOf } from '../../params/row.js'
+import { optional, optionsOf, withDefault } from '../../params/row.js'
 import { type Column, column, type Described, tableOf } from '../../present/description.js'
 import { count, whole } from '../../present/numbers.js'
 import { whoText } from '../../present/words.js'
-import type { Command, Given } from '../command.js'
+import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
 import { POOLED } from '../options.js'
 import { allNamed, isPooled } from '../tickers.js'
 
 const LOOKAHEAD = {
-  fields: open(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields; every one unless given'),
+  fields: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields; every one unless given'),
   timeframe: TIMEFRAME_ROW,
-  cuts: optional(integerOf(1, 10_000), 5, 'days at which the data are cut off'),
-  seed: optional(integerOf(0, LARGEST_SEED), 1, 'other days for another number'),
+  cuts: withDefault(integerOf(1, 10_000), 5, 'days at which the data are cut off'),
+  seed: withDefault(integerOf(0, LARGEST_SEED), 1, 'other days for another number'),
 }
 
 const TICKERS = [
@@ -26,14 +26,14 @@ const TICKERS = [
 ] as const
 
 /** Bars of this database, since a check derives everything anew, and the tickers that are meant. Throws InvalidParameter. */
-async function checked(context: Context, given: Given): Promise<{ local: Local; tickers: string[] }> {
-  const words = given.rest(0)
-  if (words.length === 0 && !isPooled(given)) {
+async function checked(context: Context, args: Args): Promise<{ local: Local; tickers: string[] }> {
+  const words = args.rest(0)
+  if (words.length === 0 && !isPooled(args)) {
     const allowed = 'bands check lookahead TICKER..., or bands check lookahead --all'
     throw wrong('ticker', 'TICKER is missing.', { allowed })
   }
   const local = await context.local()
-  return { local, tickers: await allNamed(context, given, words, () => local.withBars()) }
+  return { local, tickers: await allNamed(context, args, words, () => local.withBars()) }
 }
 
 /** What is made of bars and facts: fields that stand on others are right when those are. */
@@ -48,9 +48,9 @@ const lookahead: Command = {
   notes: [
     'Bars and facts are cut off at random days and everything is derived anew: bands, events and what followed must be those that the whole shows of these days. Exits with 5 where one is not.',
   ],
-  async run(context, given) {
-    const { fields = checkable(context), ...asked } = given.read(LOOKAHEAD, context.fields)
-    const { local, tickers } = await checked(context, given)
+  async run(context, args) {
+    const { fields = checkable(context), ...asked } = args.read(LOOKAHEAD, context.fields)
+    const { local, tickers } = await checked(context, args)
     const found = await checkLookahead(local, { ...asked, tickers, fields }, { step: context.step })
     await context.show(describeLookahead(found))
     if (!found.passed) context.outcome = 5

@@ -16,7 +16,7 @@ import {
   wrong,
 } from '../../errors.js'
 import { formatDay } from '../../model/day.js'
-import { databasePath } from '../../open/where.js'
+import { databasePath } from '../../open/paths.js'
 import { optionsOf } from '../../params/row.js'
 import { fileValue, wordValue } from '../../params/values.js'
 import { column, describeList } from '../../present/description.js'
@@ -66,10 +66,10 @@ const configCommand: Command = {
     'config.json is JSON with comments: {"tickers": ["AAPL"], "profile": "work", "profiles": {"work": {"url": "https://api.example.com", "tier": "pro"}}}',
   ],
   withoutFields: true,
-  async run(context, given) {
-    const way = wordValue('way', given.argument(0) ?? 'list', WAYS)
-    const key = given.argument(1)
-    const words = given.rest(2)
+  async run(context, args) {
+    const way = wordValue('way', args.argument(0) ?? 'list', WAYS)
+    const key = args.argument(1)
+    const words = args.rest(2)
     if (way === 'list') {
       if (key !== undefined) throw tooMany(`list takes no key; get ${key} tells one.`, ['get', key])
       return list(context)

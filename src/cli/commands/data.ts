@@ -4,11 +4,11 @@ import type { Importer } from '../../load/import.js'
 import { loadedTickers } from '../../local/status.js'
 import { type Day, formatDay } from '../../model/day.js'
 import { FACT_KINDS } from '../../model/facts.js'
-import { databasePath } from '../../open/where.js'
+import { databasePath } from '../../open/paths.js'
 import { forceUnlock, openLists, openListsForReading, statusOf, verifyBeside } from '../../open.js'
 import { MOMENT } from '../../params/figures.js'
 import { DAY, integerOf, oneOf } from '../../params/kinds.js'
-import { open, given as optional, optionsOf } from '../../params/row.js'
+import { optional, optionsOf, withDefault } from '../../params/row.js'
 import { tickerValue } from '../../params/values.js'
 import { describeFacts, describeStatus, describeTickers, describeTrials } from '../../present/data.js'
 import { type Column, column, describeList } from '../../present/description.js'
@@ -42,8 +42,8 @@ const status: Command = {
 }
 
 const FACTS = {
-  kind: open(oneOf(FACT_KINDS, 'KIND'), `the records of one kind: ${FACT_KINDS.join(', ')}`),
-  limit: optional(integerOf(1, 100_000), 20, 'with --kind: how many of the newest are shown in a table'),
+  kind: optional(oneOf(FACT_KINDS, 'KIND'), `the records of one kind: ${FACT_KINDS.join(', ')}`),
+  limit: withDefault(integerOf(1, 100_000), 20, 'with --kind: how many of the newest are shown in a table'),
 }
 
 const facts: Command = {
@@ -53,9 +53,9 @@ const facts: Command = {
   notes: [
     'KNOWN is the day on which a fact became public, USABLE FROM the first date on whose bar it counts: the same day when it was known before the session, otherwise the next.',
   ],
-  async run(context, given) {
-    const ticker = tickerValue('ticker', given.argument(0)!)
-    const { kind, limit } = given.read(FACTS)
+  async run(context, args) {
+    const ticker = tickerValue('ticker', args.argument(0)!)
+    const { kind, limit } = args.read(FACTS)
     const { facts } = await import('../../local/facts.js')
     const found = await facts(await context.local(), kind === undefined ? { ticker } : { ticker, kind })
     await context.show(describeFacts(found, kind, limit))
@@ -73,10 +73,10 @@ const verify: Command = {
   notes: [
     'Looks at the data, and at the accounts, the ledger of trials and the watch lists where there are such. Exits with 5 when something is not as it was written.',
   ],
-  async run(context, given) {
-    const deep = given.flag('deep')
+  async run(context, args) {
+    const deep = args.flag('deep')
     const { tickers, damages } = await checked(context, deep)
-    const beside = context.opened!.sample ? [] : await verifyBeside({ ...context.choice, ...given.read(ACCOUNTS_FILE) })
+    const beside = context.opened!.sample ? [] : await verifyBeside({ ...context.choice, ...args.read(ACCOUNTS_FILE) })
     const own = damages.map(damage => told(context.opened!.path, damage))
     const rows = [...own, ...beside.flatMap(({ file, damages }) => damages.map(damage => told(file, damage)))]
     const files = beside.map(({ kind, file, rows }) => ({ kind, file, rows }))
@@ -86,7 +86,7 @@ const verify: Command = {
     const { path: database } = context.opened!
     const document = { schema: 'bands.verify/1', database, tickers, deep, beside: files, damages: rows }
     await context.show(describeList(document, rows, DAMAGES, { notes: [`${said}: ${verdict}`] }))
-    if (hasAccountsElsewhere(context, given))
+    if (hasAccountsElsewhere(context, args))
       await context.remark('accounts in PostgreSQL (BANDS_ACCOUNTS): bands accounts usage --reconcile looks at them.')
     if (rows.length > 0) context.outcome = 5
   },
@@ -137,8 +137,8 @@ const rebuild: Command = {
     'For a database that another version of the definitions has derived; the bars stay as they are.',
     'A file whose import was stopped half way is taken as it is: status and doctor say nothing of it any more.',
   ],
-  async run(context, given) {
-    const importer = await context.importer({ wait: given.flag('wait') })
+  async run(context, args) {
+    const importer = await context.importer({ wait: args.flag('wait') })
     const tickers = await importer.rebuild(({ done, of }) =>
       context.step(() => `deriving  ${done}/${of ?? '?'} tickers`),
     )
@@ -147,7 +147,7 @@ const rebuild: Command = {
   },
 }
 
-const REMOVE = { after: open(DAY, 'only its bars after this day; everything else of it stays') }
+const REMOVE = { after: optional(DAY, 'only its bars after this day; everything else of it stays') }
 
 const remove: Command = {
   arguments: [TICKER],
@@ -156,10 +156,10 @@ const remove: Command = {
   notes: [
     'Its bars, events and facts go, and what was pulled of it; the files they came from are not touched, nor lists that it is in (bands watch).',
   ],
-  async run(context, given) {
-    const ticker = tickerValue('ticker', given.argument(0)!)
-    const { after: day } = given.read(REMOVE)
-    const importer = await context.importer({ wait: given.flag('wait') })
+  async run(context, args) {
+    const ticker = tickerValue('ticker', args.argument(0)!)
+    const { after: day } = args.read(REMOVE)
+    const importer = await context.importer({ wait: args.flag('wait') })
     const after = day === undefined ? null : formatDay(day)
     const bars = day === undefined ? null : await removeAfter(importer, ticker, day)
     if (after === null && !(await importer.remove(ticker))) throw await notLoaded(importer, ticker, 'nothing is')
@@ -183,10 +183,10 @@ const rename: Command = {
   notes: [
     'Its bars, events and facts stay as they are, and tell the files that they came from. It keeps its place in lists (bands watch), and what was told of it by bands changes --since last; a condition that names it is left as it is.',
   ],
-  async run(context, given) {
-    const ticker = tickerValue('ticker', given.argument(0)!)
-    const name = tickerValue('name', given.argument(1)!)
-    const importer = await context.importer({ wait: given.flag('wait') })
+  async run(context, args) {
+    const ticker = tickerValue('ticker', args.argument(0)!)
+    const name = tickerValue('name', args.argument(1)!)
+    const importer = await context.importer({ wait: args.flag('wait') })
     // First, so that nothing is renamed where the lists cannot be.
     const lists = await listsThere(context)
     if (!(await importer.rename(ticker, name))) throw await notLoaded(importer, ticker, 'nothing is')
@@ -228,9 +228,9 @@ const unlock: Command = {
 const KINDS = ['cell', 'strategy'] as const satisfies readonly TrialKind[]
 
 const TRIALS = {
-  kind: open(oneOf(KINDS, 'WHAT'), `only ${KINDS.join(' or ')}`),
-  since: open(MOMENT, 'only what was first tried on that day or later: today, or a date'),
-  limit: optional(integerOf(1, 1_000_000), 20, 'how many of the newest'),
+  kind: optional(oneOf(KINDS, 'WHAT'), `only ${KINDS.join(' or ')}`),
+  since: optional(MOMENT, 'only what was first tried on that day or later: today, or a date'),
+  limit: withDefault(integerOf(1, 1_000_000), 20, 'how many of the newest'),
 }
 
 const trials: Command = {
@@ -239,8 +239,8 @@ const trials: Command = {
   notes: [
     'A question is a band of a field (study, tally, sweep) with its windows; a strategy is what backtest trades. Each distinct one is noted once, with the range of the data, in a file next to the database. From the second question on, headlines count all of them (--family run: not). Nothing is noted of the bundled sample.',
   ],
-  async run(context, given) {
-    const { kind, limit, since } = given.read(TRIALS)
+  async run(context, args) {
+    const { kind, limit, since } = args.read(TRIALS)
     const kinds = kind === undefined ? KINDS : [kind]
     const found = await ledger(context, kinds, since?.time)
     await context.show(describeTrials(found, { kinds, limit, since: since?.day ?? null }))

@@ -28,8 +28,8 @@ const demoCommand: Command = {
   notes: [
     'Answers from the bundled sample, whatever database there is: events, a count of what followed, a study with its picture, and a report of it as a page. Machine formats leave no report unless its file is named.',
   ],
-  async run(context, given) {
-    const { report } = await filesOf(given, ['report'])
+  async run(context, args) {
+    const { report } = await filesOf(args, ['report'])
     const bands = await context.sample()
     const query = parseEvents(SEARCH)
     const events = describeEvents(await bands.newest(query), query, false)

@@ -1,9 +1,9 @@
 import type { EventsPage, EventsQuery } from '../../model/event.js'
-import { FILTERS, MAX_LIMIT, OWN_EVENTS } from '../../params/questions.js'
+import { FILTERS, MAX_LIMIT, UNLIMITED_EVENTS } from '../../params/questions.js'
 import { optionsOf } from '../../params/row.js'
 import { count } from '../../present/numbers.js'
 import type { NewestEvents } from '../../source.js'
-import type { Command, Given } from '../command.js'
+import type { Args, Command } from '../command.js'
 import { eventWords, pasted } from '../command-line.js'
 import type { Context } from '../context.js'
 import {
@@ -22,7 +22,7 @@ const eventsCommand: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
     ...optionsOf(FILTERS),
-    ...optionsOf(OWN_EVENTS, ['limit']),
+    ...optionsOf(UNLIMITED_EVENTS, ['limit']),
     ...POOLED,
     ['--wide', 'words instead of signs'],
     ['--returns', 'add the exact returns'],
@@ -40,35 +40,35 @@ const eventsCommand: Command = {
     `CSV and NDJSON have all events unless --limit is given. With --tier, and at a server, --limit is at most ${MAX_LIMIT}.`,
     'Events of several tickers on one date are in order of ticker. --limit may cut within a date; a remark then says how many of that date are left out.',
   ],
-  async run(context, given) {
-    const { tickers, ...asked } = await askedPlace(context, given, 'events')
+  async run(context, args) {
+    const { tickers, ...asked } = await askedPlace(context, args, 'events')
     const [ticker, second] = tickers
     // A list of one ticker is a list all the same: a script gets the same document whatever is in it.
-    if (second !== undefined || isPooled(given)) return pool(context, given, { tickers, ...asked })
-    const query = allUnlessLimited(context, given, await eventsQuery(context, given, { ticker: ticker!, ...asked }))
+    if (second !== undefined || isPooled(args)) return pool(context, args, { tickers, ...asked })
+    const query = allUnlessLimited(context, args, await eventsQuery(context, args, { ticker: ticker!, ...asked }))
     // The specified answer goes out as it is; everything that only people or --returns need is loaded for them.
-    const isPlain = context.format === 'json' && !given.flag('returns')
-    const found = await (isPlain ? page(context, query) : shown(context, given, query))
+    const isPlain = context.format === 'json' && !args.flag('returns')
+    const found = await (isPlain ? page(context, query) : shown(context, args, query))
     if (found > 0) return
     const { noticeNoEvent } = await import('../notices.js')
     await noticeNoEvent(context, await context.bands(), query)
-    if (given.flag('fail-empty')) context.outcome = 3
+    if (args.flag('fail-empty')) context.outcome = 3
   },
 }
 
 /** The same of several tickers, in a document of its own. */
-async function pool(context: Context, given: Given, { tickers, ...place }: Places): Promise<void> {
+async function pool(context: Context, args: Args, { tickers, ...place }: Places): Promise<void> {
   // Every refusal of a question about one ticker is one of several: its filters, its limit.
-  const { ticker: _ticker, ...asked } = await eventsQuery(context, given, { ticker: tickers[0]!, ...place })
-  const query = { ...allUnlessLimited(context, given, asked), tickers }
+  const { ticker: _ticker, ...asked } = await eventsQuery(context, args, { ticker: tickers[0]!, ...place })
+  const query = { ...allUnlessLimited(context, args, asked), tickers }
   const [{ poolEvents }, { describePoolEvents }] = await Promise.all([
     import('../../tally/pool.js'),
     import('../../present/events.js'),
   ])
   const source = await context.bands()
   const found = await poolEvents(source, query, { step: context.step })
-  const description = describePoolEvents(found, query, given.flag('returns'))
-  await context.show(description, { wide: given.flag('wide') })
+  const description = describePoolEvents(found, query, args.flag('returns'))
+  await context.show(description, { wide: args.flag('wide') })
   const left = found.total_occurrences - found.events.length
   if (left > 0 && context.format !== 'json') {
     const most = await largestLimit(context, found.total_occurrences)
@@ -80,7 +80,7 @@ async function pool(context: Context, given: Given, { tickers, ...place }: Place
   if (found.total_occurrences > 0) return
   const { noticeNoEventOfAny } = await import('../notices.js')
   await noticeNoEventOfAny(context, source, query, found)
-  if (given.flag('fail-empty')) context.outcome = 3
+  if (args.flag('fail-empty')) context.outcome = 3
 }
 
 async function page(context: Context, query: EventsQuery): Promise<number> {
@@ -89,8 +89,8 @@ async function page(context: Context, query: EventsQuery): Promise<number> {
   return found.total_occurrences
 }
 
-async function shown(context: Context, given: Given, query: EventsQuery): Promise<number> {
-  const [wide, returns] = [given.flag('wide'), given.flag('returns')]
+async function shown(context: Context, args: Args, query: EventsQuery): Promise<number> {
+  const [wide, returns] = [args.flag('wide'), args.flag('returns')]
   const { describeEvents } = await import('../../present/events.js')
   const source = await context.bands()
   const found = await source.newest(query)
@@ -101,7 +101,7 @@ async function shown(context: Context, given: Given, query: EventsQuery): Promis
   const older = olderBy(found, await largestLimit(context, found.total))
   // The page itself says so, and advice at a terminal.
   if (found.total > found.events.length && context.format !== 'json' && !context.isHinting)
-    await context.remark(leftOut(found, older, given.value('limit') !== undefined))
+    await context.remark(leftOut(found, older, args.value('limit') !== undefined))
   // Where a server sells its plans, its own refusals tell.
   const { upgrade_url: url } = context.config
   const upgrade = server === null && url !== undefined ? `: ${url}` : ''

@@ -30,7 +30,7 @@ import { choice, optionsOf, readParams } from '../../params/row.js'
 import { timeframeValue, wordValue } from '../../params/values.js'
 import { WHEN } from '../../params/when.js'
 import { count } from '../../present/numbers.js'
-import type { Command, Given } from '../command.js'
+import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
 import {
   betweenRows,
@@ -96,42 +96,42 @@ const exportCommand: Command = {
     'The whole history, whatever the range of a tier; of the tiers Pro only. NDJSON unless said otherwise.',
     'Facts are a folder of CSV files, one a kind, of which bands import-facts makes the same records again.',
   ],
-  async run(context, given) {
-    const what = wordValue('what', given.argument(0)!, WHATS)
-    const out = given.text('out')
-    if (what === 'facts') return exportFolder(context, given, out)
+  async run(context, args) {
+    const what = wordValue('what', args.argument(0)!, WHATS)
+    const out = args.text('out')
+    if (what === 'facts') return exportFolder(context, args, out)
     const format = EXPORT_OUTPUTS.find(name => name === context.format) ?? formatNamed(out) ?? 'ndjson'
     if (format === 'parquet' && out === undefined && context.out.terminal)
       throw wrong('out', 'parquet is nothing to read on a terminal: give --out FILE.')
-    await runExport(context, what, await filterOf(context, given, what), format, out)
+    await runExport(context, what, await filterOf(context, args, what), format, out)
   },
 }
 
-async function filterOf(context: Context, given: Given, what: string): Promise<ExportFilter> {
-  const fields = given.list('field')
-  const timeframe = given.text('timeframe')
+async function filterOf(context: Context, args: Args, what: string): Promise<ExportFilter> {
+  const fields = args.list('field')
+  const timeframe = args.text('timeframe')
   if (what === 'bars' && (fields.length > 0 || timeframe !== undefined))
     throw wrong('field', 'bars have no fields and are daily; leave --field and --timeframe out.')
-  const bands = given.list('band')
+  const bands = args.list('band')
   if (what === 'bars' && bands.length > 0) throw wrong('band', 'bars have no bands; export series has them.')
-  const when = given.params(Object.keys(WHEN))
+  const when = args.params(Object.keys(WHEN))
   if (what === 'bars' && Object.keys(when).length > 0)
     throw wrong('when', 'bars are exported as they are; export series keeps those on which a condition holds.')
   const timeframes = timeframe === undefined ? [] : [timeframeValue('timeframe', timeframe)]
-  const bounds = readParams(BOUNDS, given.params(Object.keys(BOUNDS)))
-  return { tickers: await tickersOf(context, given), fields, timeframes, bands, ...bounds, ...when }
+  const bounds = readParams(BOUNDS, args.params(Object.keys(BOUNDS)))
+  return { tickers: await tickersOf(context, args), fields, timeframes, bands, ...bounds, ...when }
 }
 
 /** Those that are named, in either way; none stand for all. */
-async function tickersOf(context: Context, given: Given): Promise<string[]> {
-  if (given.flag('all')) return []
-  return allNamed(context, given, given.list('ticker'), async () => [])
+async function tickersOf(context: Context, args: Args): Promise<string[]> {
+  if (args.flag('all')) return []
+  return allNamed(context, args, args.list('ticker'), async () => [])
 }
 
 /** Of facts each kind has columns of its own, hence a file of its own. The folder is there whole, or not at all. */
-async function exportFolder(context: Context, given: Given, out: string | undefined): Promise<void> {
+async function exportFolder(context: Context, args: Args, out: string | undefined): Promise<void> {
   if (out === undefined) throw wrong('out', 'facts are several files: name a folder with --out.')
-  const [strange] = Object.keys(given.params(['field', 'timeframe', 'band', ...Object.keys(NARROWED)]))
+  const [strange] = Object.keys(args.params(['field', 'timeframe', 'band', ...Object.keys(NARROWED)]))
   if (strange !== undefined)
     throw wrong(
       strange,
@@ -144,7 +144,7 @@ async function exportFolder(context: Context, given: Given, out: string | undefi
     throw wrong('out', `${folder} is there and not empty; name another folder.`, { value: out })
   await checkFolder(folder)
   const cache = await context.local()
-  const tickers = await tickersOf(context, given)
+  const tickers = await tickersOf(context, args)
   const partial = `${folder}.${process.pid}.partial`
   const files = new FactFiles(partial, context.config.csv_raw)
   try {

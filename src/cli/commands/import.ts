@@ -14,10 +14,10 @@ import { dayAt } from '../../model/day.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../model/facts.js'
 import type { Adjustment } from '../../model/series.js'
 import { DAY, oneOf, WORDS } from '../../params/kinds.js'
-import { open, optionsOf } from '../../params/row.js'
+import { optional, optionsOf } from '../../params/row.js'
 import { column, type Described, type Paragraph, type Table, tableOf } from '../../present/description.js'
 import { count, whole } from '../../present/numbers.js'
-import type { Command, Given } from '../command.js'
+import type { Args, Command } from '../command.js'
 import { withOptions } from '../command-line.js'
 import type { Context } from '../context.js'
 import { bytes } from '../draw/table.js'
@@ -26,26 +26,26 @@ import { ClosedPipe } from '../world.js'
 
 /** What the files hold, as far as they do not say so. */
 const CONTENT = {
-  prices: open(
+  prices: optional(
     oneOf<Adjustment>(['adjusted', 'raw'], 'KIND'),
     'adjusted or raw; adjusted unless given, where the file has an adjusted close',
   ),
-  ticker: open(WORDS, 'the ticker of a file without one; otherwise its column, or of prices the name of the file', {
+  ticker: optional(WORDS, 'the ticker of a file without one; otherwise its column, or of prices the name of the file', {
     takes: 'SYMBOL',
   }),
-  known: open(DAY, 'the day on which facts without a date became known, such as that of a download'),
+  known: optional(DAY, 'the day on which facts without a date became known, such as that of a download'),
 }
 
 /** What overrules detection. */
 const HINTS = {
-  format: open(WORDS, 'the layout, when detection is wrong', { takes: 'NAME' }),
-  delimiter: open(WORDS, 'comma, semicolon, tab, pipe, or the character', { takes: 'CHARACTER' }),
-  date_format: open(WORDS, 'such as YYYY-MM-DD, DD/MM/YYYY, MM/DD/YYYY', { takes: 'FORMAT' }),
-  decimal: open(WORDS, '. or ,', { takes: 'SIGN' }),
-  time_zone: open(WORDS, 'of the exchange, such as Asia/Tokyo: the day of a time in UTC is the day there', {
+  format: optional(WORDS, 'the layout, when detection is wrong', { takes: 'NAME' }),
+  delimiter: optional(WORDS, 'comma, semicolon, tab, pipe, or the character', { takes: 'CHARACTER' }),
+  date_format: optional(WORDS, 'such as YYYY-MM-DD, DD/MM/YYYY, MM/DD/YYYY', { takes: 'FORMAT' }),
+  decimal: optional(WORDS, '. or ,', { takes: 'SIGN' }),
+  time_zone: optional(WORDS, 'of the exchange, such as Asia/Tokyo: the day of a time in UTC is the day there', {
     takes: 'ZONE',
   }),
-  header: open(WORDS, 'names of the columns, with commas, for a file that has none or others', { takes: 'NAMES' }),
+  header: optional(WORDS, 'names of the columns, with commas, for a file that has none or others', { takes: 'NAMES' }),
 }
 
 /** How facts are read; prices take one more. */
@@ -83,7 +83,7 @@ const ofPrices: Command = {
     'A ticker is refused whose prices do not fit to the stored ones: a step of a split between them, closes of the same days that differ by one factor, or prices of another instrument. --rescale, --accept-jump or --replace say what to do. The other tickers are loaded; it ends with 5.',
     'Files of facts are told apart from prices and loaded too, as bands import-facts does.',
   ],
-  run: (context, given) => runImport(context, given, 'import'),
+  run: (context, args) => runImport(context, args, 'import'),
 }
 
 const ofFacts: Command = {
@@ -100,7 +100,7 @@ const ofFacts: Command = {
     ...FACT_KINDS.map(kind => `  ${kind}: ${columnsOf(kind)}`),
     'bands facts TICKER shows what is known.',
   ],
-  run: (context, given) => runImport(context, given, 'import-facts', { only: 'facts' }),
+  run: (context, args) => runImport(context, args, 'import-facts', { only: 'facts' }),
 }
 
 export const commands = { import: ofPrices, 'import-facts': ofFacts }
@@ -112,22 +112,22 @@ function columnsOf(kind: FactKind): string {
 /** Imports files one after the other and tells of each; one file's fault does not keep the others out. */
 async function runImport(
   context: Context,
-  given: Given,
+  args: Args,
   name: keyof typeof commands,
   only: Pick<ImportOptions, 'only'> = {},
 ): Promise<void> {
   context.refuseRemote()
   const { expandInputs } = await import('../../feeds/read.js')
-  if (given.rest(0).length === 0) throw wrong('file', 'FILE is missing.', { allowed: `bands ${name} FILE...` })
-  const inputs = await expandInputs(given.rest(0))
-  const { databasePath } = await import('../../open/where.js')
-  const keepRejects = rejectsKept(given.text('rejects'), dirname(databasePath(context.choice)), inputs)
-  const importer = await context.importer({ wait: given.flag('wait'), make: true })
+  if (args.rest(0).length === 0) throw wrong('file', 'FILE is missing.', { allowed: `bands ${name} FILE...` })
+  const inputs = await expandInputs(args.rest(0))
+  const { databasePath } = await import('../../open/paths.js')
+  const keepRejects = rejectsKept(args.text('rejects'), dirname(databasePath(context.choice)), inputs)
+  const importer = await context.importer({ wait: args.flag('wait'), make: true })
   // A document, or rows below one header, are written when they are whole.
   const atOnce = context.isForPeople || context.format === 'ndjson'
   const done: Imported[] = []
   const refused: BadData[] = []
-  const options = { ...importOptions(context, given), ...only }
+  const options = { ...importOptions(context, args), ...only }
   // Alone, a refused file is the whole answer.
   if (inputs.length > 1)
     options.onRefused = async error => {
@@ -169,21 +169,21 @@ function refusalsOf(done: readonly Imported[], refusedFiles: number, files: numb
 }
 
 /** What was typed about how to read files, and where to tell how far it is. */
-function importOptions(context: Context, given: Given): ImportOptions {
-  const { date_format: dateFormat, time_zone: timeZone, ...hints } = given.read(HINTS)
+function importOptions(context: Context, args: Args): ImportOptions {
+  const { date_format: dateFormat, time_zone: timeZone, ...hints } = args.read(HINTS)
   return {
-    ...given.read(CONTENT),
-    skipBadRows: given.flag('skip-bad-rows'),
-    replace: given.flag('replace'),
-    rescale: given.flag('rescale'),
-    acceptJump: given.flag('accept-jump'),
+    ...args.read(CONTENT),
+    skipBadRows: args.flag('skip-bad-rows'),
+    replace: args.flag('replace'),
+    rescale: args.flag('rescale'),
+    acceptJump: args.flag('accept-jump'),
     today: dayAt(context.world.now().getTime()),
     hints: {
       ...hints,
       ...(dateFormat === undefined ? {} : { dateFormat }),
       ...(timeZone === undefined ? {} : { timeZone }),
     },
-    ...(given.rest(0).includes('-') ? { stdin: context.world.stdin() } : {}),
+    ...(args.rest(0).includes('-') ? { stdin: context.world.stdin() } : {}),
     onProgress: progress => context.step(() => progressText(progress)),
   }
 }

@@ -5,7 +5,7 @@ import { parseDay } from '../../model/day.js'
 import type { OptionSpec } from '../../params/row.js'
 import { type Column, column, describeList } from '../../present/description.js'
 import { count } from '../../present/numbers.js'
-import type { Command, Given } from '../command.js'
+import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
 import { oneRow } from '../output.js'
 import { aboutAccounts, accountsFor } from './accounts.js'
@@ -27,16 +27,16 @@ const create: Command = {
   notes: [
     'The key is written to standard output, this once: only its SHA-256 is kept. Put it where others cannot read it; bands takes it from BANDS_API_KEY, a file or standard input, never from the command line.',
   ],
-  async run(context, given) {
-    const account = given.text('account')
+  async run(context, args) {
+    const account = args.text('account')
     if (account === undefined)
       throw wrong('account', '--account is missing: say whose key it is to be (bands accounts list).')
-    const named = given.text('name')
+    const named = args.text('name')
     const name = named === undefined ? undefined : nameValue('name', named)
     const now = context.world.now()
-    const [created, expires] = [now.toISOString(), expiryValue(given, now)]
+    const [created, expires] = [now.toISOString(), expiryValue(args, now)]
     const { key, identity, hash } = makeKey()
-    const accounts = await accountsFor(context, given)
+    const accounts = await accountsFor(context, args)
     const { id } = await accounts.account(account)
     await accounts.addKey(id, { identity, hash, name: name ?? (await freeName(accounts, id)), created, expires })
     await showNewKey(context, key, (await accounts.key(identity))!, null)
@@ -54,9 +54,9 @@ const list: Command = {
   options: [['--account <NAME>', 'those of one account; all of them unless given']],
   examples: ['bands keys list', 'bands keys list --account alice --csv'],
   notes: ['LAST USED is to the minute. Times are in UTC.'],
-  async run(context, given) {
-    const account = given.text('account')
-    const accounts = await accountsFor(context, given)
+  async run(context, args) {
+    const account = args.text('account')
+    const accounts = await accountsFor(context, args)
     const keys = await accounts.keys(account === undefined ? undefined : (await accounts.account(account)).id)
     const rows = keys.map(entry => keyRow(entry, context.world.now()))
     const shown: Column<(typeof rows)[number]>[] = [
@@ -77,10 +77,10 @@ const revoke: Command = {
   notes: [
     'A running server refuses it from the next request on. It stays in the list, and what it used in the ledger.',
   ],
-  async run(context, given) {
-    const identity = identityValue(given)
+  async run(context, args) {
+    const identity = identityValue(args)
     const now = context.world.now()
-    const accounts = await accountsFor(context, given)
+    const accounts = await accountsFor(context, args)
     const before = await accounts.key(identity)
     await accounts.revoke(identity, now.toISOString())
     const entry = (await accounts.key(identity))!
@@ -98,13 +98,13 @@ const roll: Command = {
   ],
   examples: ['bands keys roll 4fQz81Lk', 'bands keys roll 4fQz81Lk --grace 0 --json | jq -r .key'],
   notes: ['The new key takes over account and name. A key that others have seen: --grace 0.'],
-  async run(context, given) {
-    const identity = identityValue(given)
-    const grace = graceValue(given.text('grace') ?? '1d')
+  async run(context, args) {
+    const identity = identityValue(args)
+    const grace = graceValue(args.text('grace') ?? '1d')
     const now = context.world.now()
-    const [created, wanted] = [now.toISOString(), expiryValue(given, now)]
+    const [created, wanted] = [now.toISOString(), expiryValue(args, now)]
     const { key, ...made } = makeKey()
-    const accounts = await accountsFor(context, given)
+    const accounts = await accountsFor(context, args)
     const { name = '', expires = null } = (await accounts.key(identity)) ?? {}
     const until = new Date(now.getTime() + grace).toISOString()
     await accounts.roll(identity, { ...made, name, created, expires: wanted ?? expires }, until)
@@ -161,16 +161,16 @@ function duration(milliseconds: number): string {
 }
 
 /** Throws InvalidParameter that does not repeat what may be a whole key. */
-function identityValue(given: Given): string {
-  const identity = parseIdentity(given.argument(0)!)
+function identityValue(args: Args): string {
+  const identity = parseIdentity(args.argument(0)!)
   if (identity !== null) return identity
   const allowed = 'the eight letters and digits after bands_ (bands keys list)'
   throw wrong('identity', `identity is not ${allowed}; the rest of a key belongs on no command line.`, { allowed })
 }
 
 /** `90` → that many days from now; `2027-03-31` → the end of that day in UTC; null: never. Throws InvalidParameter. */
-function expiryValue(given: Given, now: Date): string | null {
-  const text = given.text('expires')
+function expiryValue(args: Args, now: Date): string | null {
+  const text = args.text('expires')
   if (text === undefined) return null
   const days = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : Number.NaN
   if (days <= LONGEST_DAYS) return new Date(now.getTime() + days * DAY_MS).toISOString()

@@ -5,7 +5,7 @@ import { TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../model/terms.js
 import { openForPlan } from '../../open.js'
 import { several } from '../../params/figures.js'
 import { integerOf, oneOf } from '../../params/kinds.js'
-import { open, given as optional, optionsOf } from '../../params/row.js'
+import { optional, optionsOf, withDefault } from '../../params/row.js'
 import { type Column, type Described, tableOf } from '../../present/description.js'
 import { count, UNKNOWN, whole } from '../../present/numbers.js'
 import { PAGE } from '../../remote/pages.js'
@@ -22,19 +22,19 @@ import {
 } from '../../remote/pull-plan.js'
 import type { Remote } from '../../remote/remote.js'
 import { grantedFields } from '../../tiers.js'
-import type { Command, Given } from '../command.js'
+import type { Args, Command } from '../command.js'
 import { type Config, isRemoteTyped } from '../config.js'
 import type { Context } from '../context.js'
 import { namedTickers, splitAtCommas } from '../tickers.js'
 import type { World } from '../world.js'
 
 const PULL = {
-  timeframe: optional(
+  timeframe: withDefault(
     several(oneOf([...TIMEFRAME_NAMES, 'both'] as const, 'NAMES'), 'NAMES'),
     ['daily'],
     'daily, weekly or both; daily unless given',
   ),
-  max_credits: open(integerOf(0, 100_000_000), 'never spend more; the same command goes on from there'),
+  max_credits: optional(integerOf(0, 100_000_000), 'never spend more; the same command goes on from there'),
 }
 
 const pullCommand: Command = {
@@ -58,16 +58,16 @@ const pullCommand: Command = {
     'A pull that is stopped is gone on with by the same command. One of what is there asks only for what may have changed.',
     'Of one ticker there are bars, or events of one server: bands remove TICKER takes them out.',
   ],
-  async run(context, given) {
-    const { max_credits: maxCredits, timeframe } = given.read(PULL)
-    const all = given.flag('all-fields')
-    const series = await seriesOf(given, all, timeframe, context.world)
-    const request = { series, replace: given.flag('replace') }
-    if (given.flag('dry-run')) return context.show(describePlan(await dryPlan(context, request)))
+  async run(context, args) {
+    const { max_credits: maxCredits, timeframe } = args.read(PULL)
+    const all = args.flag('all-fields')
+    const series = await seriesOf(args, all, timeframe, context.world)
+    const request = { series, replace: args.flag('replace') }
+    if (args.flag('dry-run')) return context.show(describePlan(await dryPlan(context, request)))
     const remote = await context.origin()
     // Costs nothing, tells what may be spent, and a wrong key before anything is made here.
     await remote.checkKey()
-    const puller = await context.puller({ wait: given.flag('wait') })
+    const puller = await context.puller({ wait: args.flag('wait') })
     // Every page is kept as it comes: a signal only lets what there is be shown.
     context.endTidily()
     const wanted = { ...request, series: all ? withinTier(series, remote.tier) : series }
@@ -209,12 +209,12 @@ const USAGE = 'bands pull TICKER... FIELD...'
  * InvalidParameter, also for a word that is nearly a field, and NotFound for a missing file.
  */
 async function seriesOf(
-  given: Given,
+  args: Args,
   all: boolean,
   timeframes: readonly (Timeframe | 'both')[],
   world: World,
 ): Promise<SeriesKey[]> {
-  const words = given.rest(0).flatMap(splitAtCommas)
+  const words = args.rest(0).flatMap(splitAtCommas)
   const named = words.filter(word => BUILT_IN.named(word) !== undefined)
   const others = words.filter(word => BUILT_IN.named(word) === undefined)
   for (const word of others) checkNoField(word)

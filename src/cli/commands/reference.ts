@@ -4,7 +4,7 @@ import { type AnyField, ruleInWords } from '../../fields/index.js'
 import { fieldValue, timeframeValue, wordValue } from '../../params/values.js'
 import { column, describeList, tableOf } from '../../present/description.js'
 import { describeBandCounts } from '../../present/tally.js'
-import type { Command, Given } from '../command.js'
+import type { Args, Command } from '../command.js'
 import { longName } from '../command-line.js'
 import { fieldsIn } from '../config.js'
 import type { Context } from '../context.js'
@@ -28,12 +28,12 @@ const fields: Command = {
     'bands fields check FILE reads own fields (docs/own-fields.md), and counts how often each of their bands occurred on the loaded tickers.',
   ],
   withoutFields: true,
-  async run(context, given) {
-    const [word, ...more] = given.rest(0)
-    if (word === 'check') return checkFields(context, given, fileIn(more))
-    const [other] = Object.keys(given.params(OF_CHECK.map(option => longName(option).slice(2))))
+  async run(context, args) {
+    const [word, ...more] = args.rest(0)
+    if (word === 'check') return checkFields(context, args, fileIn(more))
+    const [other] = Object.keys(args.params(OF_CHECK.map(option => longName(option).slice(2))))
     if (other !== undefined) throw wrong(other, sentence`${parameter(other)} is for bands fields check FILE alone.`)
-    const named = given.rest(0).map(name => fieldValue('field', name, context.fields))
+    const named = args.rest(0).map(name => fieldValue('field', name, context.fields))
     await context.show(fieldsAnswer(word === undefined ? context.fields.all : named, word !== undefined))
     await tellBroken(context)
   },
@@ -51,7 +51,7 @@ async function tellBroken(context: Context): Promise<void> {
   )
 }
 
-async function checkFields(context: Context, given: Given, file: string): Promise<void> {
+async function checkFields(context: Context, args: Args, file: string): Promise<void> {
   const [{ ownFieldSet }, { bandCounts }] = await Promise.all([
     import('../../params/fields-file.js'),
     import('../../local/band-counts.js'),
@@ -60,8 +60,8 @@ async function checkFields(context: Context, given: Given, file: string): Promis
   const own = set.all.filter(({ hash }) => hash !== undefined).map(({ name }) => name)
   if (own.length === 0) return context.notice(`No field: ${file} defines none.`)
   const all = () => everyTicker(context, 'bands fields check FILE --tickers A,B')
-  const tickers = isPooled(given) ? await allNamed(context, given, [], all) : await all()
-  const timeframe = timeframeValue('timeframe', given.text('timeframe') ?? 'daily')
+  const tickers = isPooled(args) ? await allNamed(context, args, [], all) : await all()
+  const timeframe = timeframeValue('timeframe', args.text('timeframe') ?? 'daily')
   const local = (await context.local()).with(set)
   const found = await bandCounts(local, { fields: own, tickers, timeframe }, context.step)
   await context.show(describeBandCounts(found))
@@ -105,9 +105,9 @@ const schema: Command = {
   notes: [
     'A JSON Schema (draft 2020-12) of what a command prints with --json, or of the strategy file of a backtest. Keys may be added to an answer, so readers should let unknown ones through.',
   ],
-  async run(context, given) {
+  async run(context, args) {
     const schemas = await allSchemas()
-    const word = given.argument(0)
+    const word = args.argument(0)
     if (word === undefined) return context.show(namesAnswer(schemas))
     const name = wordValue('name', word, Object.keys(schemas))
     await printSchema(context, schemas[name]!)
@@ -152,8 +152,8 @@ const completion: Command = {
     'Prints a script that lets the shell complete commands, options and their values, fields, the bands of the field that was typed, conditions in quotes, and the tickers that are loaded.',
     'For good: source <(bands completion bash) as a line of ~/.bashrc; the same with zsh in ~/.zshrc, below compinit; for fish: bands completion fish > ~/.config/fish/completions/bands.fish.',
   ],
-  async run(context, given) {
-    const shell = wordValue('shell', given.argument(0)!, SHELLS)
+  async run(context, args) {
+    const shell = wordValue('shell', args.argument(0)!, SHELLS)
     const script = SCRIPTS[shell]
     if (context.isForPeople) return context.world.out.write(script)
     const lines = script.trimEnd().split('\n')

@@ -1,6 +1,6 @@
 import { formatDay } from '../../model/day.js'
 import type { OversoldPage, OversoldQuery } from '../../model/event.js'
-import { MAX_LIMIT, OVERSOLD, OWN_OVERSOLD, parseOversold } from '../../params/questions.js'
+import { MAX_LIMIT, OVERSOLD, parseOversold, UNLIMITED_OVERSOLD } from '../../params/questions.js'
 import { optionsOf } from '../../params/row.js'
 import { describeOversold, emptyScanNote } from '../../present/events.js'
 import { whole } from '../../present/numbers.js'
@@ -9,7 +9,7 @@ import type { Context } from '../context.js'
 import { allUnlessLimited, largestLimit } from '../options.js'
 
 const scanCommand: Command = {
-  options: optionsOf(OWN_OVERSOLD),
+  options: optionsOf(UNLIMITED_OVERSOLD),
   examples: [
     'bands scan oversold',
     'bands scan oversold --date 2018-02-08 --sort-by days_oversold',
@@ -19,10 +19,10 @@ const scanCommand: Command = {
     'A ticker is looked at on its last bar that is final on the date, if that is at most seven days older (weekly: its Sunday). DAYS are bars since it became oversold; RARITY is how seldom its RSI was as low in its own history; SUPPORT how far below the close the support level lies.',
     `CSV and NDJSON have all matches unless --limit is given. With --tier, and at a server, there are at most ${MAX_LIMIT}.`,
   ],
-  async run(context, given) {
+  async run(context, args) {
     const withholds = await context.withholds()
-    const table = withholds ? OVERSOLD : OWN_OVERSOLD
-    const asked = allUnlessLimited(context, given, parseOversold(given.params(Object.keys(table)), table))
+    const table = withholds ? OVERSOLD : UNLIMITED_OVERSOLD
+    const asked = allUnlessLimited(context, args, parseOversold(args.params(Object.keys(table)), table))
     // A scan has no second page: a key gets no more, in no form.
     const query = withholds ? { ...asked, limit: Math.min(asked.limit, MAX_LIMIT) } : asked
     const source = await context.bands()

@@ -6,7 +6,7 @@ import { type OptionSpec, optionsOf } from '../../params/row.js'
 import { checkLook, describeChanges, describeScreen } from '../../present/screen.js'
 import { webhookUrl } from '../../remote/webhook.js'
 import { type Changed, changes, questionOf, type Screen, screen, subjectsNamed } from '../../screen/screen.js'
-import type { Command, Given } from '../command.js'
+import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
 import { textOf } from '../formats.js'
 import { POOLED } from '../options.js'
@@ -41,28 +41,28 @@ const screenCommand: Command = {
   notes: [
     'A ticker is looked at on its last bar that was final on the day, if that was at most seven days before. SINCE is the bar from which the condition holds, or with --since N the newest bar on which it became true; BARS counts from there to the last, both included.',
   ],
-  async run(context, given) {
+  async run(context, args) {
     const local = await context.local()
     const { date, ...asked } = parseScreen(
-      { condition: given.argument(0), ...given.params(Object.keys(OPTIONS)) },
+      { condition: args.argument(0), ...args.params(Object.keys(OPTIONS)) },
       local.fieldSet,
     )
     if (date !== undefined && local.asOf !== null && local.asOf !== date)
       throw wrong('date', '--date and --as-of are two words for the same day; give one of them.')
     const asOf = date === undefined ? local : local.on(date)
     // What is wrong with the line is told before anything is asked, and posted.
-    const names = given.list('columns')
-    const look = { columns: names.length === 0 ? undefined : names, sort: given.text('sort') }
+    const names = args.list('columns')
+    const look = { columns: names.length === 0 ? undefined : names, sort: args.text('sort') }
     checkLook(look, subjectsNamed(local, asked.condition), asked.tally)
-    const post = await webhookOf(context, given)
-    const tickers = await marketTickers(context, given, asOf)
+    const post = await webhookOf(context, args)
+    const tickers = await marketTickers(context, args, asOf)
     const found = await screen(asOf, { ...asked, tickers }, { step: context.step })
     await post(found)
     const closes = await closesOf(context, asOf, found)
     await context.show(describeScreen(found, { ...look, closes }))
     if (found.matches.length > 0) return context.hint(...hintsOf(found, asked))
     await tellEmpty(context, found)
-    if (given.flag('fail-empty')) context.outcome = 3
+    if (args.flag('fail-empty')) context.outcome = 3
   },
 }
 
@@ -118,18 +118,18 @@ const changesCommand: Command = {
     'Each question that is narrowed in another way, by --fields or by --when, has its own last. A ticker that is new to it begins where the question was last told.',
     'While facts are imported, and after such an import was stopped, the fields that wait are left out and named (omitted in JSON). --since last reports their changes once they are derived.',
   ],
-  async run(context, given) {
+  async run(context, args) {
     const local = await context.local()
-    const post = await webhookOf(context, given)
-    const asked = parseChanges(given.params(Object.keys(CHANGES)), local.fieldSet)
-    const tickers = await marketTickers(context, given, local)
+    const post = await webhookOf(context, args)
+    const asked = parseChanges(args.params(Object.keys(CHANGES)), local.fieldSet)
+    const tickers = await marketTickers(context, args, local)
     const newest = (await local.today()) - 1
-    const fields = given.value('fields') === undefined ? undefined : asked.fields
+    const fields = args.value('fields') === undefined ? undefined : asked.fields
     const query = { ...asked, fields, tickers }
     const ways = { step: context.step }
-    const tell = (changed: Changed) => tellChanges({ context, given, post }, changed, tickers.length)
+    const tell = (changed: Changed) => tellChanges({ context, args, post }, changed, tickers.length)
     if (asked.since !== 'last') return tell(await changes(local, { ...query, since: asked.since ?? newest }, ways))
-    const question = questionOf({ ...asked, lists: given.list('watch') }, local.fieldSet.names)
+    const question = questionOf({ ...asked, lists: args.list('watch') }, local.fieldSet.names)
     const lists = context.closing(await openLists(context.choice))
     const marks = await lists.seen(question)
     const changed = await changes(local, { ...query, since: newest, marks }, ways)
@@ -140,7 +140,7 @@ const changesCommand: Command = {
 
 /** Posts and shows what was found; throws where either is not done to the end. */
 async function tellChanges(
-  { context, given, post }: { context: Context; given: Given; post: Post },
+  { context, args, post }: { context: Context; args: Args; post: Post },
   { found }: Changed,
   tickers: number,
 ): Promise<void> {
@@ -150,7 +150,7 @@ async function tellChanges(
   if (found.changes.length > 0) return
   const since = found.since === 'last' ? 'since the last time' : `on a bar that became final after ${found.since}`
   await context.remark(`No change: no field of ${tickers} tickers entered another band ${since}.`)
-  if (given.flag('fail-empty')) context.outcome = 3
+  if (args.flag('fail-empty')) context.outcome = 3
 }
 
 const SECRET = 'BANDS_WEBHOOK_SECRET'
@@ -162,15 +162,15 @@ type Post = (document: object) => Promise<void>
  * Where --webhook says that answers are posted; without it, nowhere. Throws InvalidParameter, ConfigError without a secret;
  * what it gives throws Upstream when an answer is not received.
  */
-async function webhookOf(context: Context, given: Given): Promise<Post> {
-  const text = given.text('webhook')
+async function webhookOf(context: Context, args: Args): Promise<Post> {
+  const text = args.text('webhook')
   if (text === undefined) {
-    refuseAlone(given)
+    refuseAlone(args)
     return async () => {}
   }
-  const allowPrivate = given.flag('allow-private')
+  const allowPrivate = args.flag('allow-private')
   const url = webhookUrl('webhook', text, { allowPrivate })
-  const secret = await secretOf(context, given)
+  const secret = await secretOf(context, args)
   const { timeout, retries } = context.config
   return async document => {
     const { post } = await import('../../remote/webhook.js')
@@ -179,14 +179,14 @@ async function webhookOf(context: Context, given: Given): Promise<Post> {
   }
 }
 
-function refuseAlone(given: Given): void {
-  const alone = ['webhook-secret-file', 'allow-private'].find(name => given.value(name) !== undefined)
+function refuseAlone(args: Args): void {
+  const alone = ['webhook-secret-file', 'allow-private'].find(name => args.value(name) !== undefined)
   if (alone === undefined) return
   throw wrong(alone.replaceAll('-', '_'), `--${alone} is for --webhook URL, and none is given.`)
 }
 
-async function secretOf(context: Context, given: Given): Promise<string> {
-  const file = given.text('webhook-secret-file')
+async function secretOf(context: Context, args: Args): Promise<string> {
+  const file = args.text('webhook-secret-file')
   const secret = file === undefined ? context.world.env[SECRET] : (await textOf(file)).trim()
   if (secret !== undefined && secret !== '') return secret
   throw new ConfigError(

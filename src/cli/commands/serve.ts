@@ -6,7 +6,7 @@ import { ConfigError, invalid, wrong } from '../../errors.js'
 import { dayAt, formatDay } from '../../model/day.js'
 import { checkPrivate, type OpenedService, openService } from '../../open.js'
 import { FILE, integerOf, oneOf, WORDS } from '../../params/kinds.js'
-import { open, given as optional, optionsOf, type Read } from '../../params/row.js'
+import { optional, optionsOf, type Read, withDefault } from '../../params/row.js'
 import { count } from '../../present/numbers.js'
 import { LIMITS, LOG_LEVELS, type ServerOptions } from '../../server/options.js'
 import { isLoopback } from '../../server/requests.js'
@@ -21,37 +21,41 @@ import { ACCOUNTS } from './accounts.js'
 
 const SERVER = {
   ...ACCOUNTS,
-  host: optional(WORDS, '127.0.0.1', 'where to listen; 127.0.0.1 unless given, which only this machine reaches', {
+  host: withDefault(WORDS, '127.0.0.1', 'where to listen; 127.0.0.1 unless given, which only this machine reaches', {
     takes: 'ADDRESS',
   }),
-  port: optional(integerOf(0, 65_535), 8080, '8080 unless given; 0 takes any that is free'),
-  errors: optional(
+  port: withDefault(integerOf(0, 65_535), 8080, '8080 unless given; 0 takes any that is free'),
+  errors: withDefault(
     oneOf(ERROR_SHAPES, 'SHAPE'),
     'flat',
     'of errors, for callers that do not choose: flat as specified, or nested as official clients read them',
   ),
-  today: optional(
+  today: withDefault(
     oneOf(['data', 'clock'] as const, 'WHAT'),
     'data',
     'the day that ranges count back from: data (the newest bar) or clock (UTC)',
   ),
-  tls_cert: open(WORDS, 'certificate chain, PEM', { takes: 'FILE' }),
-  tls_key: open(WORDS, 'its private key, PEM', { takes: 'FILE' }),
-  cors: open(WORDS, 'pages of this origin may ask from a browser; as https://app.example.com', { takes: 'ORIGIN' }),
-  metrics: optional(oneOf(['loopback', 'any'] as const, 'WHO'), 'loopback', 'who is shown /metrics: loopback or any'),
-  log_level: optional(
+  tls_cert: optional(WORDS, 'certificate chain, PEM', { takes: 'FILE' }),
+  tls_key: optional(WORDS, 'its private key, PEM', { takes: 'FILE' }),
+  cors: optional(WORDS, 'pages of this origin may ask from a browser; as https://app.example.com', { takes: 'ORIGIN' }),
+  metrics: withDefault(
+    oneOf(['loopback', 'any'] as const, 'WHO'),
+    'loopback',
+    'who is shown /metrics: loopback or any',
+  ),
+  log_level: withDefault(
     oneOf(LOG_LEVELS, 'LEVEL'),
     'info',
     'trace, debug, info, warn, error or silent; info unless given',
   ),
-  log_file: open(FILE, 'where the log goes instead of stderr'),
+  log_file: optional(FILE, 'where the log goes instead of stderr'),
   upgrade_url: KEPT.upgrade_url,
-  max_connections: optional(
+  max_connections: withDefault(
     integerOf(1, 1_000_000),
     LIMITS.connections,
     'at this number the longest idle is closed for a new one; 1000 unless given',
   ),
-  max_per_address: open(
+  max_per_address: optional(
     integerOf(1, 1_000_000),
     'the same of one address; with TLS a quarter of all unless given, without no limit: behind a proxy all have one address',
   ),
@@ -72,14 +76,14 @@ const serveCommand: Command = {
     'Tells on stdout where it listens, then logs one JSON line a request on stderr. Ctrl-C or SIGTERM lets running requests end; a second one does not.',
     'SIGHUP reads the certificate and its key again, and opens the log file anew; at a terminal it ends the server, as that has been closed.',
   ],
-  async run(context, given) {
+  async run(context, args) {
     context.refuseRemote()
     const { config } = context
     if (config.from.tier === '--tier') {
       const message = '--tier does not apply to serve: the account of each key has its tier (bands accounts set-tier).'
       throw wrong('tier', message)
     }
-    const options = given.read(SERVER)
+    const options = args.read(SERVER)
     checkOrigin(options)
     const tls = await certificate(options)
     if (tls === undefined && !isLoopback(options.host) && !config.allow_plain_http)

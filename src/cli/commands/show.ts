@@ -7,7 +7,7 @@ import { WHEN } from '../../params/when.js'
 import { describeExplanation } from '../../present/explain.js'
 import { count } from '../../present/numbers.js'
 import { whoText } from '../../present/words.js'
-import type { Command, Given } from '../command.js'
+import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
 import { drawingWidth, drawMultiples, drawTimeline } from '../draw/chart.js'
 import type { Screen } from '../draw/table.js'
@@ -43,12 +43,12 @@ const showCommand: Command = {
   notes: [
     'The last 250 bars unless --after is given; CSV and NDJSON have all. A ^ or a number beneath the bands counts events.',
   ],
-  async run(context, given) {
-    const { tickers, ...place } = await askedPlace(context, given, 'show')
-    const isPool = tickers.length > 1 || isPooled(given)
-    const height = integerValue('height', given.text('height') ?? (isPool ? '4' : '12'), 3, 60)
-    const style = { height, ascii: given.flag('ascii') }
-    const query = historyQuery(context, given, { ticker: tickers[0]!, ...place })
+  async run(context, args) {
+    const { tickers, ...place } = await askedPlace(context, args, 'show')
+    const isPool = tickers.length > 1 || isPooled(args)
+    const height = integerValue('height', args.text('height') ?? (isPool ? '4' : '12'), 3, 60)
+    const style = { height, ascii: args.flag('ascii') }
+    const query = historyQuery(context, args, { ticker: tickers[0]!, ...place })
     if (isPool) return multiples(context, { ...query, tickers }, style)
     const whole = await timeline(await context.local(), query, Number.POSITIVE_INFINITY)
     const isWhole = context.isRowByRow || query.after !== undefined
@@ -140,19 +140,19 @@ const explainCommand: Command = {
     'bands explain AAPL macd_state --timeframe weekly --json',
     "bands explain AAPL --when 'rsi_zone = oversold and GSPC:rsi_zone != oversold'",
   ],
-  async run(context, given) {
-    checkOrder(context, given.argument(0)!, given.argument(1))
-    const query = parseExplain({ ...given.params(Object.keys(EXPLAIN)), ...placeAndDate(given) }, context.fields)
+  async run(context, args) {
+    checkOrder(context, args.argument(0)!, args.argument(1))
+    const query = parseExplain({ ...args.params(Object.keys(EXPLAIN)), ...placeAndDate(args) }, context.fields)
     const { explain } = await import('../../local/explain.js')
     await context.show(describeExplanation(await explain(await context.local(), query)))
   },
 }
 
 /** Where a condition stands in place of the field, the date comes next. */
-function placeAndDate(given: Given): { ticker: string; field?: string; date?: string | undefined } {
-  const [ticker, second, third] = [given.argument(0)!, given.argument(1), given.argument(2)]
-  const isDate = given.text('when') !== undefined && third === undefined && /^\d/.test(second ?? '')
-  return isDate ? { ticker, date: second } : { ...place(given, 'explain'), date: third }
+function placeAndDate(args: Args): { ticker: string; field?: string; date?: string | undefined } {
+  const [ticker, second, third] = [args.argument(0)!, args.argument(1), args.argument(2)]
+  const isDate = args.text('when') !== undefined && third === undefined && /^\d/.test(second ?? '')
+  return isDate ? { ticker, date: second } : { ...place(args, 'explain'), date: third }
 }
 
 export const commands = { show: showCommand, explain: explainCommand }

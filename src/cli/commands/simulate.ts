@@ -6,7 +6,7 @@ import type { ImportProgress, SourcedBars } from '../../load/report.js'
 import { dayAt, dayOf, formatDay } from '../../model/day.js'
 import type { FactKind } from '../../model/facts.js'
 import { DAY, integerOf } from '../../params/kinds.js'
-import { given as optional, optionsOf } from '../../params/row.js'
+import { optionsOf, withDefault } from '../../params/row.js'
 import { integerValue } from '../../params/values.js'
 import { count } from '../../present/numbers.js'
 import {
@@ -24,9 +24,9 @@ import { oneRow } from '../output.js'
 import { progressText } from './import.js'
 
 const WORLD = {
-  bars: optional(integerOf(1, 50_000), 1_260, 'daily bars of each'),
-  seed: optional(integerOf(0, 999_999_999), 1, 'another world for another number'),
-  end: optional(
+  bars: withDefault(integerOf(1, 50_000), 1_260, 'daily bars of each'),
+  seed: withDefault(integerOf(0, 999_999_999), 1, 'another world for another number'),
+  end: withDefault(
     DAY,
     dayOf(2025, 12, 31)!,
     'date of the last bar; 2025-12-31 unless given, so that the same words give the same bars',
@@ -45,13 +45,13 @@ const simulateCommand: Command = {
   examples: ['bands simulate 3 --seed 7', 'bands simulate 8 --facts facts', 'bands simulate 100 --bars 2520 --load'],
   outputs: ['csv', 'ndjson', 'json'],
   notes: ['Simulated prices and facts: an edge that is found in them is chance.'],
-  async run(context, given) {
-    const count = integerValue('count', given.argument(0) ?? '1', 1, 1_000_000)
-    const options = { count, ...given.read(WORLD), sevenDays: given.flag('seven-days') }
-    const facts = given.text('facts')
-    if (given.flag('load') && facts !== undefined)
+  async run(context, args) {
+    const count = integerValue('count', args.argument(0) ?? '1', 1, 1_000_000)
+    const options = { count, ...args.read(WORLD), sevenDays: args.flag('seven-days') }
+    const facts = args.text('facts')
+    if (args.flag('load') && facts !== undefined)
       throw wrong('facts', '--facts writes files and --load loads without them; choose one.')
-    if (given.flag('load')) await loadSimulated(context, options, given.flag('wait'))
+    if (args.flag('load')) await loadSimulated(context, options, args.flag('wait'))
     else await writeSimulated(context, options, facts)
   },
 }

@@ -30,19 +30,19 @@ const studyCommand: Command = {
     'INDEP is the effective number of independent cases: overlapping windows and tickers that move together count as fewer.',
     'Everything that is loaded counts, whatever its age; --tier shows what a subscriber of that tier could know.',
   ],
-  async run(context, given) {
-    const files = await filesOf(given, ['occurrences', 'report'])
+  async run(context, args) {
+    const files = await filesOf(args, ['occurrences', 'report'])
     const market = await studyMarket(context)
-    const { tickers, field } = await tickersAndField(context, given, 'study', () => market.withBars())
-    const query = parseStudy({ ...given.params(Object.keys(STUDY)), tickers, field }, context.fields)
+    const { tickers, field } = await tickersAndField(context, args, 'study', () => market.withBars())
+    const query = parseStudy({ ...args.params(Object.keys(STUDY)), tickers, field }, context.fields)
     const found = await withTrials(context, trials => eventStudy(market, query, { trials, step: context.step }))
-    await showResult(context, given, describeStudy(found), windowRecords(found))
+    await showResult(context, args, describeStudy(found), windowRecords(found))
     if (found.hints.length > 0) await context.hint(...found.hints)
     if (files.occurrences !== undefined) await writeTable(context, files.occurrences, 'event', occurrenceRecords(found))
     if (files.report !== undefined) await writeReport(context, files.report, market, found)
     if (found.events > 0) return
     await noticeEmptyStudy(context, await context.bands(), found)
-    if (given.flag('fail-empty')) context.outcome = 3
+    if (args.flag('fail-empty')) context.outcome = 3
   },
 }
 

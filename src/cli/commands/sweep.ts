@@ -30,19 +30,19 @@ const sweepCommand: Command = {
     'Every field, band and window makes a cell; all that were looked at count, also those with too few events. Q is P corrected for that many looks; the tests below the table ask whether the best of them is real.',
     'json, ndjson, csv and --cells have every cell.',
   ],
-  async run(context, given) {
-    const files = await filesOf(given, ['cells', 'report'])
-    const limit = integerValue('limit', given.text('limit') ?? '20', 1, 100_000)
-    const usual = given.rest(0).length === 0 && !isPooled(given) ? await usualTickers(context) : null
+  async run(context, args) {
+    const files = await filesOf(args, ['cells', 'report'])
+    const limit = integerValue('limit', args.text('limit') ?? '20', 1, 100_000)
+    const usual = args.rest(0).length === 0 && !isPooled(args) ? await usualTickers(context) : null
     if (usual?.length === 0) {
       const allowed = 'bands sweep TICKER..., or bands sweep --tickers A,B, or bands sweep --all'
       throw wrong('ticker', 'TICKER is missing.', { allowed })
     }
     const market = await studyMarket(context)
-    const tickers = usual ?? (await allNamed(context, given, given.rest(0), () => market.withBars()))
-    const query = parseSweep({ ...given.params(Object.keys(SWEEP)), tickers }, context.fields)
+    const tickers = usual ?? (await allNamed(context, args, args.rest(0), () => market.withBars()))
+    const query = parseSweep({ ...args.params(Object.keys(SWEEP)), tickers }, context.fields)
     const found = await withTrials(context, trials => sweep(market, query, { trials, step: context.step }))
-    await showResult(context, given, describeSweep(found, { limit }), cellRecords(found))
+    await showResult(context, args, describeSweep(found, { limit }), cellRecords(found))
     if (files.cells !== undefined) await writeTable(context, files.cells, 'cell', cellRecords(found))
     if (files.report !== undefined) await writeReport(context, files.report, market, found)
   },

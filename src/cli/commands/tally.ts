@@ -2,7 +2,7 @@ import { quoted, wrong } from '../../errors.js'
 import { formatDay, parseDay } from '../../model/day.js'
 import { oneOf } from '../../params/kinds.js'
 import { FILTERS, NOW, parseTransitions } from '../../params/questions.js'
-import { open, optionsOf } from '../../params/row.js'
+import { optional, optionsOf } from '../../params/row.js'
 import { LOG } from '../../params/studies.js'
 import { fieldValue, timeframeValue } from '../../params/values.js'
 import { WHEN } from '../../params/when.js'
@@ -14,7 +14,7 @@ import { type Now, now } from '../../tally/now.js'
 import { type Tally, tally } from '../../tally/tally.js'
 import { transitionsOf } from '../../tally/transitions.js'
 import { TALLY_GROUPINGS } from '../../tally/trials.js'
-import type { Command, Given } from '../command.js'
+import type { Args, Command } from '../command.js'
 import { eventWords, pasted } from '../command-line.js'
 import type { Context } from '../context.js'
 import { noticeNoEvent, noticeNoEventOfAny, whyNoFactsOfAny } from '../notices.js'
@@ -22,7 +22,10 @@ import { POOL_ARGUMENTS, POOLED, pooledQuery, TIMEFRAME } from '../options.js'
 import { allNamed, everyTicker, thereOf, usualTickers } from '../tickers.js'
 
 const GROUPED = {
-  by: open(oneOf(TALLY_GROUPINGS, 'WHAT'), `split by ${TALLY_GROUPINGS.join(', ')}; by band unless --band is given`),
+  by: optional(
+    oneOf(TALLY_GROUPINGS, 'WHAT'),
+    `split by ${TALLY_GROUPINGS.join(', ')}; by band unless --band is given`,
+  ),
   ...LOG,
 }
 
@@ -43,10 +46,10 @@ const tallyCommand: Command = {
     "bands tally --all --when 'rsi_zone = oversold and volume_ratio_band = high'",
     'bands tally rsi_zone --all --band oversold --report oversold.html',
   ],
-  async run(context, given) {
+  async run(context, args) {
     const { filesOf, withTrials, writeReport } = await import('../research.js')
-    const { report } = await filesOf(given, ['report'])
-    const query = { ...(await pooledQuery(context, given, 'tally')), ...given.read(GROUPED) }
+    const { report } = await filesOf(args, ['report'])
+    const query = { ...(await pooledQuery(context, args, 'tally')), ...args.read(GROUPED) }
     const bands = await context.bands()
     const ask = (trials: Trials | null): Promise<Tally> => tally(bands, query, { trials, step: context.step })
     const found = await (bands.server === null ? withTrials(context, ask) : ask(null))
@@ -56,7 +59,7 @@ const tallyCommand: Command = {
     const [only, second] = found.tickers
     if (second === undefined) await noticeNoEvent(context, await context.bands(), { ...query, ticker: only! })
     else await noticeNoEventOfAny(context, await context.bands(), query, found)
-    if (given.flag('fail-empty')) context.outcome = 3
+    if (args.flag('fail-empty')) context.outcome = 3
   },
 }
 
@@ -98,15 +101,15 @@ const nowCommand: Command = {
     'bands now --field rsi_zone --band oversold,deep_oversold',
     'bands now --changed',
   ],
-  async run(context, given) {
-    const fields = given.list('field').map(name => fieldValue('field', name, context.fields).name)
-    const timeframe = timeframeValue('timeframe', given.text('timeframe') ?? 'daily')
-    const filter = given.read(FILTER)
-    const words = given.rest(0)
-    const isNamed = words.length > 0 || given.value('tickers') !== undefined || given.value('watch') !== undefined
+  async run(context, args) {
+    const fields = args.list('field').map(name => fieldValue('field', name, context.fields).name)
+    const timeframe = timeframeValue('timeframe', args.text('timeframe') ?? 'daily')
+    const filter = args.read(FILTER)
+    const words = args.rest(0)
+    const isNamed = words.length > 0 || args.value('tickers') !== undefined || args.value('watch') !== undefined
     const every = (): Promise<readonly string[]> => everyTicker(context, 'bands now A B')
-    const usual = isNamed || given.flag('all') ? [] : await usualTickers(context)
-    const named = isNamed ? await allNamed(context, given, words, every) : usual
+    const usual = isNamed || args.flag('all') ? [] : await usualTickers(context)
+    const named = isNamed ? await allNamed(context, args, words, every) : usual
     const bands = await context.bands()
     const listed = named.length > 0 ? named : await every()
     const asked = fields.length > 0 ? fields : undefined
@@ -120,7 +123,7 @@ const nowCommand: Command = {
     await context.noticeOmitted(omitted)
     if (found.states.length === 0) {
       await context.remark(`Nothing: none of ${count(tickers.length, 'ticker')} is in a band as it was asked for.`)
-      if (given.flag('fail-empty')) context.outcome = 3
+      if (args.flag('fail-empty')) context.outcome = 3
       return
     }
     // Of a filter's answer what is missing is missing for another reason.
@@ -175,9 +178,9 @@ const transitionsCommand: Command = {
     'bands transitions AAPL rsi_zone --context GSPC:trend_direction',
     'bands transitions rsi_zone --all --csv',
   ],
-  async run(context, given) {
-    checkContext(given)
-    const query = await pooledQuery(context, given, 'transitions', parseTransitions)
+  async run(context, args) {
+    checkContext(args)
+    const query = await pooledQuery(context, args, 'transitions', parseTransitions)
     const found = await transitionsOf(await context.bands(), query, { step: context.step })
     await context.show(describeTransitions(found))
     const [only, second] = found.tickers
@@ -188,14 +191,14 @@ const transitionsCommand: Command = {
 }
 
 /** Said here in its own words, because a search may name a band of the context, too. */
-function checkContext(given: Given): void {
-  const short = given.text('context')
+function checkContext(args: Args): void {
+  const short = args.text('context')
   if (short !== undefined && /:.*=/.test(short))
     throw wrong('context', `context ${quoted(short)} names a band, and all of them are compared: write T:F alone.`, {
       value: short,
     })
   const names = ['context-ticker', 'context-field'] as const
-  const [missing, other] = names.filter(name => given.text(name) === undefined)
+  const [missing, other] = names.filter(name => args.text(name) === undefined)
   if (missing === undefined || other !== undefined) return
   const there = names.find(name => name !== missing)!
   throw wrong(missing.replace('-', '_'), `--${missing} is missing beside --${there}.`)

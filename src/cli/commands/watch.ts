@@ -21,10 +21,10 @@ const add: Command = {
   notes: [
     'Lists are your own and lie in a file beside the database, in bands backup like it. Every command that takes --tickers takes --watch NAME.',
   ],
-  async run(context, given) {
-    const name = await nameValue(given.argument(0)!)
-    const tickers = await namedTickers(given.rest(1), context.world)
-    const when = given.text('when')
+  async run(context, args) {
+    const name = await nameValue(args.argument(0)!)
+    const tickers = await namedTickers(args.rest(1), context.world)
+    const when = args.text('when')
     if (when === undefined && tickers.length === 0)
       throw wrong('tickers', 'which tickers is missing, or --when C.', {
         allowed: 'bands watch add NAME TICKER..., or bands watch add NAME --when C',
@@ -78,8 +78,8 @@ const list: Command = {
 const show: Command = {
   arguments: [NAME],
   examples: ['bands watch show tech', 'bands watch show tech --json'],
-  async run(context, given) {
-    const found = listNamed(given.argument(0)!, await allLists(context))
+  async run(context, args) {
+    const found = listNamed(args.argument(0)!, await allLists(context))
     await showList(context, found)
     await tellMissing(context, found.tickers)
   },
@@ -88,10 +88,10 @@ const show: Command = {
 const remove: Command = {
   arguments: [NAME, ['[TICKER...]', 'tickers to take out of it; the whole list unless given', ['TICKER']]],
   examples: ['bands watch remove tech AAPL', 'bands watch remove tech'],
-  async run(context, given) {
+  async run(context, args) {
     // First, so that no file is made where there is nothing to remove.
-    const { name, tickers: there } = listNamed(given.argument(0)!, await allLists(context))
-    const tickers = await namedTickers(given.rest(1), context.world)
+    const { name, tickers: there } = listNamed(args.argument(0)!, await allLists(context))
+    const tickers = await namedTickers(args.rest(1), context.world)
     const known = new Set(there)
     const strange = tickers.find(ticker => !known.has(ticker))
     if (strange !== undefined)
@@ -130,8 +130,8 @@ const SHAPE = /^[a-z][\w-]{0,39}$/i
 
 async function nameValue(text: string): Promise<string> {
   if (!SHAPE.test(text)) refuse('name', text, 'letters, digits, _ and -, at most 40, a letter first')
-  const { takenForList } = await import('../../params/taken.js')
-  const taken = takenForList(text.toLowerCase())
+  const { whyListReserved } = await import('../../params/reserved-names.js')
+  const taken = whyListReserved(text.toLowerCase())
   if (taken === undefined) return text
   throw wrong('name', `${text} ${taken}; choose another name for the list.`, { value: text })
 }

@@ -11,18 +11,18 @@ import { TIMEFRAME_NAMES, TIMEFRAMES, windowNames } from '../model/terms.js'
  */
 
 /** Why the name is taken for a field, as the rest of a sentence; undefined where it is free. */
-export function takenForField(name: string): string | undefined {
+export function whyFieldReserved(name: string): string | undefined {
   const answer = answers().find(([, keys]) => keys.has(name))
-  return takenForList(name) ?? (answer && `is a key of the answer ${answer[0]}; it has ${[...answer[1]].join(', ')}`)
+  return whyListReserved(name) ?? (answer && `is a key of the answer ${answer[0]}; it has ${[...answer[1]].join(', ')}`)
 }
 
 /** The same for a band. It may be a band of a specified field, such as low, and a key: no answer has it as one. */
-export function takenForBand(name: string): string | undefined {
-  return BUILT_IN.all.some(({ bands }) => bands.includes(name)) ? undefined : takenForList(name)
+export function whyBandReserved(name: string): string | undefined {
+  return BUILT_IN.all.some(({ bands }) => bands.includes(name)) ? undefined : whyListReserved(name)
 }
 
 /** The same for a list of tickers. */
-export function takenForList(name: string): string | undefined {
+export function whyListReserved(name: string): string | undefined {
   if (BUILT_IN.named(name) !== undefined) return 'is a field of bands already'
   return COLUMNS.has(name) ? `is a column of the exports; they have ${[...COLUMNS].join(', ')}` : undefined
 }

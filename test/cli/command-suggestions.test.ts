@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CATALOGUE, TOP_WORDS } from '../../src/cli/catalogue.js'
+import { conditionInOne, MEANT } from '../../src/cli/command-suggestions.js'
 import { parseWords } from '../../src/cli/program.js'
-import { conditionInOne, MEANT } from '../../src/cli/slips.js'
 import { BUILT_IN, FIELDS } from '../../src/fields/index.js'
 import { fieldsMeant } from '../../src/language/condition.js'
 import { BARS, run, scratch, typed } from './support/run.js'
