@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { invalid } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 
-/** Who pays: credits and tier belong to the account, whatever the number of its keys. */
+/** The customer: credits and tier belong to the account, regardless of the number of its keys. */
 export interface Account {
   id: number
   name: string
@@ -11,9 +11,9 @@ export interface Account {
   created: string
 }
 
-/** A key as it is kept: never the key itself, which is shown once, when it is made. */
+/** A stored key: never the key itself, which is shown once, when it is created. */
 export interface KeyEntry {
-  /** The eight characters by which it is found. */
+  /** The eight characters that identify it. */
   identity: string
   account: Account
   /** What its owner calls it. */
@@ -35,18 +35,18 @@ export interface NewKey {
   expires: string | null
 }
 
-/** What one answer costs, to be written down before it leaves. */
+/** The cost of one answer, recorded before the answer is sent. */
 export interface Charge {
   account: number
-  /** Identity of the key that asked. */
+  /** Identity of the key that was used. */
   key: string
   /** The server's own number of the request; one row of the ledger bears it. */
   requestId: string
   /** SHA-256 of what the caller named this request, so that a retry is free; null when nothing was named. */
   idempotency: Buffer | null
-  /** SHA-256 of what is asked: the same name for another question is refused. */
+  /** SHA-256 of the question: reusing the name for another question is refused. */
   question: Buffer
-  /** SHA-256 of what is answered: a retry that would get another answer is charged. */
+  /** SHA-256 of the answer: a retry with another answer is charged. */
   answer: Buffer
   endpoint: string
   credits: number
@@ -62,8 +62,8 @@ export interface Used {
 }
 
 /**
- * What became of a charge: written down; free, because the same answer to the same question was charged under the same
- * name within 48 hours; refused, as it would pass a limit; or the name already belongs to another question.
+ * The result of a charge. It was recorded. Or it was free: the same answer to the same question was charged under the
+ * same name within 48 hours. Or it was refused: it would exceed a limit, or the name belongs to another question.
  */
 export interface Charged {
   outcome: 'charged' | 'repeated' | 'limited' | 'conflict'
@@ -90,7 +90,7 @@ export interface Discrepancy {
   ledger: number
 }
 
-/** Of all that is kept. A day that was rolled up counts as the rows that it was made of. */
+/** All retained data. A rolled-up day counts as its original rows. */
 export interface Reconciliation {
   rows: number
   requests: number
@@ -98,11 +98,11 @@ export interface Reconciliation {
   discrepancies: Discrepancy[]
 }
 
-/** What one step of rolling the ledger up has done. */
+/** The result of one step of rolling up the ledger. */
 export interface RolledUp {
   /** That became a part of their day. */
   rows: number
-  /** Of accounts, that were older than what is kept. */
+  /** Deleted days of accounts, older than the retention. */
   days: number
   /** There is nothing left to do, or another one is doing it. */
   isOver: boolean
@@ -111,7 +111,7 @@ export interface RolledUp {
 /** A value as every database has it; times are milliseconds since 1970. */
 export type BookValue = string | number | Buffer | null
 
-/** Tables, in the order in which they are written, and what is moved of their rows. An account is named as it is filed. */
+/** Tables in the order of writing, with the columns that are copied. An account is identified by its folded name. */
 export const BOOKS = {
   accounts: ['account', 'name', 'tier', 'created'],
   keys: ['account', 'identity', 'hash', 'name', 'created', 'expires', 'last_used', 'revoked'],
@@ -141,21 +141,22 @@ export interface PoolState {
 }
 
 /**
- * Accounts, keys and the ledger. Coarse, so that a database over a network can answer as well as a file; decides nothing
- * but what must be decided in one transaction: that a limit is not passed, and that nothing is charged twice.
+ * Accounts, keys and the ledger. The interface is coarse, so that a database over a network works as well as a file.
+ * It
+ * decides only what needs one transaction: no limit is exceeded, and nothing is charged twice.
  */
 export interface Accounts {
-  /** Where they are kept, for messages. */
+  /** Where they are stored, for messages. */
   readonly location: string
-  /** Of a database that is asked over a network: its connections. A file has none. */
+  /** The connections to a database server. A file has none. */
   readonly pool?: PoolState
-  /** Milliseconds since 1970 by the clock of whatever keeps them: every server on these accounts counts by it. */
+  /** Milliseconds since 1970 by the database's clock, which all servers on these accounts use. */
   now(): number
   /** Milliseconds that this machine's clock is ahead of that one; absent where it is the same clock. */
   readonly clockAhead?: number
   /** Stays the same as long as no account and no key is changed, by whomever; it may change without that as well. */
   version(): Promise<string>
-  /** What tags of answers are keyed with: the same for every server on these accounts, and told to nobody. */
+  /** The secret key for answer tags: the same for every server on these accounts. */
   secret(): Promise<Buffer>
   /** Throws InvalidParameter when the name is taken. */
   create(name: string, tier: Tier, at: string): Promise<Account>
@@ -167,31 +168,31 @@ export interface Accounts {
   setTier(name: string, tier: Tier): Promise<Account>
   /** Throws InvalidParameter when the account has a key of that name which still counts. */
   addKey(account: number, key: NewKey): Promise<void>
-  /** In the order in which they were made; of all accounts unless one is given. */
+  /** In the order of creation; of one account (default: of all). */
   keys(account?: number): Promise<KeyEntry[]>
   /** null: unknown identity */
   key(identity: string): Promise<(KeyEntry & { hash: Buffer }) | null>
   /** The key counts no more from this moment on. Throws NotFound. */
   revoke(identity: string, at: string): Promise<void>
-  /** Puts a key in place of another, which counts until `until`; one or none of both. */
+  /** Replaces a key; the old one stays active until `until`. Both changes or none. */
   roll(identity: string, key: NewKey, until: string): Promise<void>
   used(account: number, at: number): Promise<Used>
   /** All or none are written, synced to the disk when the promise settles; one outcome a charge, in their order. */
   charge(charges: readonly Charge[]): Promise<Charged[]>
   /** Days with usage, from the UTC day of a moment on, newest first. */
   usage(account: number, from: number): Promise<DayUsage[]>
-  /** Adds the ledger up and holds it against the counters; of all accounts unless one is given. */
+  /** Sums the ledger and compares it with the counters; of one account (default: of all). */
   reconcile(account?: number): Promise<Reconciliation>
   /**
-   * A short step of rolling the ledger up, in one transaction; see keptFrom. As others may be at it, and as it may be stopped
-   * at any time, it adds to what it finds.
+   * A short step of rolling up the ledger, in one transaction; see keptFrom. It adds to existing rows, because other
+   * servers may run it too and it may stop at any time.
    */
   rollUp(at: number): Promise<RolledUp>
-  /** All that is kept, of one moment, some rows at a time. */
+  /** All data as of one moment, in batches. */
   readBooks(each: EachRows): Promise<void>
   /**
-   * Puts other books in the place of what is kept: all that the work puts, or nothing.
-   * @param work is given what takes rows, and what reads all of them again before they count
+   * Replaces all books by those that the work writes, or changes nothing.
+   * @param work gets a function that writes rows, and one that reads them back before the commit
    */
   replaceBooks<T>(work: (put: EachRows, look: (each: EachRows) => Promise<void>) => Promise<T>): Promise<T>
   /** Throws StorageError where a charge could not be written down: without room, and from a failed one on until one works. */
@@ -212,13 +213,16 @@ export function clockFault(ahead: number, location: string): string | null {
 /** Only an active key counts. */
 type KeyState = 'active' | 'expired' | 'revoked'
 
-/** What a key is at a moment, in milliseconds since 1970. */
+/** The state of a key at a time, in milliseconds since 1970. */
 export function stateOf({ expires, revoked }: Pick<KeyEntry, 'expires' | 'revoked'>, now: number): KeyState {
   if (revoked !== null) return 'revoked'
   return expires !== null && Date.parse(expires) <= now ? 'expired' : 'active'
 }
 
-/** A name of an account or a key as it is kept. Throws InvalidParameter naming the parameter. */
+/**
+ * The stored name of an account or a key. Throws InvalidParameter naming the parameter.
+ * a26/: Invisible or direction-changing characters would make two names look alike.
+ */
 export function nameValue(param: string, text: string): string {
   const name = text.normalize('NFC')
   const length = [...name].length
@@ -230,17 +234,17 @@ export function nameValue(param: string, text: string): string {
 
 const LONGEST = 64
 
-/** Credits are counted in days and hours of UTC, so that everyone everywhere starts anew at the same moment. */
+/** Credits count per UTC day and hour, so that they reset for everyone at the same moment. */
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
 
-/** Writing each use of a key would double what is written; a minute is near enough. */
+/** Recording every use of a key would double the writes; one per minute is enough. */
 export const MINUTE_MS = 60_000
 
-/** How long a request that its caller named may be asked again at no cost, as long as its answer is the same. */
+/** How long a named request can be repeated free of charge while its answer is the same. */
 export const REPEAT_MS = 48 * HOUR_MS
 
-/** How many days before today have their usage told. */
+/** Number of days before today with usage data. */
 export const DAYS_KEPT = 400
 
 /** Start of the day or the hour of a moment; all in milliseconds since 1970. */
@@ -248,21 +252,18 @@ export const dayStart = (at: number): number => at - (at % DAY_MS)
 export const hourStart = (at: number): number => at - (at % HOUR_MS)
 
 /**
- * What is kept of the ledger at a moment. A row an answer, as long as it may be asked again at no cost; of a day that ended
- * before that, what each account used in it, one row an account; of a day longer ago than DAYS_KEPT, nothing, nor in the
- * counters. Credits of hours are kept as long as the rows that they are the sums of. All in milliseconds since 1970.
+ * Retention of the ledger. A day keeps one row per answer as long as requests can be repeated free of charge. Then it
+ * has one row per account. Days older than DAYS_KEPT are deleted, also from the counters. Hourly credits are retained
+ * as long as the rows that they sum up. All in milliseconds since 1970.
  */
 export function keptFrom(at: number): { singleFrom: number; daysFrom: number } {
   return { singleFrom: dayStart(at - REPEAT_MS), daysFrom: dayStart(at) - DAYS_KEPT * DAY_MS }
 }
 
-/** Between two steps, in milliseconds: whoever charges comes in between. */
+/** Pause between two steps, in milliseconds, so that charges can run in between. */
 const BETWEEN = 20
 
-/**
- * Rolls up what is to be at a moment, step by step, each on the disk once it is done. Throws AbortError once it is told to
- * stop.
- */
+/** Rolls up all due days step by step, each committed to disk. Throws AbortError when aborted. */
 export async function rollUpLedger(
   accounts: Pick<Accounts, 'rollUp'>,
   at: number,

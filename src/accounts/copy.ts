@@ -3,8 +3,9 @@ import { InvalidParameter, parameter, StorageError, sentence } from '../errors.j
 import { type Accounts, BOOK_NAMES, type Book, type BookValue, type Reconciliation } from './accounts.js'
 
 /**
- * Accounts become what others are, whatever databases the two lie in: all of it of one moment, in one transaction, or
- * nothing. Before that is committed all of the target is read again, and has to be what was sent, row by row.
+ * Copies accounts between any two databases: all data of one moment in one transaction, or nothing. Before the commit
+ * it
+ * reads the target back and compares it, row by row, with what was sent.
  */
 
 export interface AccountsCopy {
@@ -12,7 +13,7 @@ export interface AccountsCopy {
   to: string
   /** Rows of each table. */
   rows: Record<Book, number>
-  /** What the copy proves of itself, by its own sums. */
+  /** The check sums of the copy. */
   proof: Reconciliation
 }
 
@@ -43,7 +44,7 @@ function refused(words: ReturnType<typeof sentence>): InvalidParameter {
   return new InvalidParameter(words, { param: 'to' })
 }
 
-/** A hash of all rows of each table, in whatever order they come; of keys, whose order is told, in theirs. */
+/** A hash of all rows of each table, in any order; for keys in their order, which matters. */
 class Digest {
   readonly rows = Object.fromEntries(BOOK_NAMES.map(book => [book, 0])) as Record<Book, number>
   readonly #sums = Object.fromEntries(BOOK_NAMES.map(book => [book, 0n])) as Record<Book, bigint>

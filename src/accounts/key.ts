@@ -4,7 +4,7 @@ import { type Accounts, type KeyEntry, stateOf } from './accounts.js'
 
 const KEY_PREFIX = 'bands_'
 
-/** A text in which whatever could be a key, or a good part of one, is blotted out. */
+/** A text with everything masked that could be a key or a large part of one. */
 export function redacted(text: string): string {
   return text.replace(LIKE_A_KEY, `${KEY_PREFIX}[key]`)
 }
@@ -13,9 +13,9 @@ export function redacted(text: string): string {
 const LIKE_A_KEY = new RegExp(`${KEY_PREFIX}[0-9A-Za-z]{20,}`, 'g')
 
 /**
- * A key is `bands_`, eight characters by which it is found, 32 that nobody can guess (190 bits), and six that are the
- * CRC32 of all before them, so that a mistyped one, and one in a file that must not hold any, can be told without a
- * database. What it is made of are the digits and letters of ASCII.
+ * A key is `bands_`, eight identifying characters, 32 secret ones (190 bits), and six for the CRC32 of all before.
+ * The checksum makes a mistyped or leaked key recognisable without a database. Characters are ASCII digits and
+ * letters.
  */
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const IDENTITY = 8
@@ -24,7 +24,7 @@ const CHECKSUM = 6
 const SHAPE = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${IDENTITY + SECRET + CHECKSUM}}$`)
 
 export interface MadeKey {
-  /** The key itself: to be shown once and kept nowhere. */
+  /** The key itself: shown once and never stored. */
   key: string
   identity: string
   /** SHA-256 of the key. */
@@ -57,7 +57,7 @@ export function parseIdentity(text: string): string | null {
   return new RegExp(`^[0-9A-Za-z]{${IDENTITY}}$`).test(bare) ? bare : null
 }
 
-/** As a number to the base 62, the highest digit first. */
+/** As a base-62 number, the highest digit first. */
 function checksumOf(body: string): string {
   let rest = crc32(body)
   let text = ''
@@ -81,8 +81,9 @@ function randomDigits(count: number): string {
 const LIMIT = 256 - (256 % 62)
 
 /**
- * Whose key this is; null when it is malformed, unknown, wrong, expired or revoked. All of these do the same work, so
- * that the time of the answer tells nothing about the keys that there are.
+ * The entry of a key; null when it is malformed, unknown, wrong, expired or revoked. All cases do the same work, so
+ * that
+ * the response time reveals nothing about existing keys.
  *
  * @param now milliseconds since 1970
  */

@@ -26,12 +26,12 @@ import { judge, jumpsAfter, type Rescaling, rescaled, rescaledCount, type SeamOd
 export interface TakenBars {
   reports: TickerReport[]
   refused: RefusedTicker[]
-  /** What looks odd where a file's bars lie beside those that are stored. */
+  /** Oddities where a file's bars meet stored ones. */
   oddities: SourcedOddity[]
   changes: Change[]
   /** Tickers whose pulled events make room. */
   unpulled: string[]
-  /** What is behind when this is written. */
+  /** What is left to derive once this is written. */
   behind: Behind
 }
 
@@ -42,29 +42,28 @@ interface SourcedOddity {
   detail: Words
 }
 
-/** A ticker that bars change. Memory holds only some of them: what is to be kept of it may have to be made again. */
+/** A ticker that bars change. Memory holds only some of them: its record may have to be computed again. */
 export interface Change {
   ticker: string
   bars: number
   kept(): Promise<Kept>
 }
 
-/** So many bars of changes are held. */
+/** Maximum number of changed bars held in memory. */
 const MOST_HELD = 700_000
 
-/** What is done about a ticker that is there. */
+/** How bars of a stored ticker are treated. */
 export interface Choices {
-  /** Begin again, whatever was there. */
+  /** Replace all stored data. */
   replace: boolean
-  /** What to do about stored bars on another scale; unless given, the ticker is refused. */
+  /** What to do about stored bars on another scale (default: refuse the ticker). */
   scale?: 'rescale' | 'accept_jump' | undefined
   /** The file of the same run whose bars of this ticker were refused: it is not to be passed over. */
   refusedBefore?: string | undefined
 }
 
 /**
- * Merges bars with what is there, and leaves a ticker alone that does not fit to it. Throws BadData for a ticker without
- * bars.
+ * Merges bars with stored ones; a ticker that does not fit stays unchanged. Throws BadData for a ticker without bars.
  */
 export async function takeBars(
   store: Store,
@@ -99,7 +98,7 @@ export async function takeBars(
   return taken
 }
 
-/** Functions of their own: one beside what is to be kept would hold that, whether or not it uses it. */
+/** Separate functions: a closure next to the record would keep it in memory, used or not. */
 function atHand(store: Store, kept: Kept, since: number): () => Promise<Kept> {
   return () => withStored(store, kept, since)
 }
@@ -119,13 +118,16 @@ interface Refused {
 interface Fit {
   report: TickerReport
   oddities: SourcedOddity[]
-  /** What is to be kept of the ticker; null where nothing changes. */
+  /** The new record of the ticker; null if nothing changes. */
   kept: Kept | null
-  /** The first bar that differs from what is stored; 0 where all that was derived may. */
+  /** The first bar that differs from the stored ones; 0 if all derived data may differ. */
   since: number
 }
 
-/** @param isBehind what stands on its facts is still as it was before they came */
+/**
+ * @param isBehind data derived from its facts are not up to date
+ * l13/: Stored data that will be replaced are not read: they may be damaged.
+ */
 async function takeTicker(
   store: Store,
   incoming: SourcedBars,
@@ -154,7 +156,7 @@ async function takeTicker(
   return { report, oddities, kept, since }
 }
 
-/** With what is stored of the bars before one, as far as those from it on need it; without where that is damaged. */
+/** Adds the stored data before a bar that later bars need; adds nothing if they are damaged. */
 async function withStored(store: Store, kept: Kept, bar: number): Promise<Kept> {
   if (bar === 0) return kept
   const { entry, daily } = kept
@@ -169,7 +171,10 @@ async function withStored(store: Store, kept: Kept, bar: number): Promise<Kept> 
   }
 }
 
-/** The first bar that differs from what is stored; 0 where all that was derived may. */
+/**
+ * The first bar that differs from the stored ones; 0 if all derived data may differ.
+ * l16/: Another asset class may change the weeks; unadjusted closes may be known only from now on.
+ */
 function sinceOf(stored: Stored | null, now: Kept, [first]: readonly Stretch[]): number {
   // What trades at weekends has other weeks, and the close that was paid is another where it is told from now on.
   const isSame =
@@ -181,8 +186,9 @@ function sinceOf(stored: Stored | null, now: Kept, [first]: readonly Stretch[]):
 }
 
 /**
- * Whether a bar from one on tells for those before on how many shares they are: by whether prices, also of weeks, jump at
- * a split. All else that a bar is classified by was known on it.
+ * Whether new bars change the share basis of earlier ones: they show whether prices (or weeks) jump at a split.
+ * Nothing
+ * else that classifies a bar depends on later bars.
  */
 function reachesBack({ daily: { days }, facts }: Kept, since: number): boolean {
   const weekBefore = days[countBelow(days, mondayOf(days[since]!)) - 1] ?? Number.NEGATIVE_INFINITY
@@ -192,7 +198,7 @@ function reachesBack({ daily: { days }, facts }: Kept, since: number): boolean {
 /** Bars of a file that are at hand, and when they came. */
 type Given = SourcedBars & Pick<Origin, 'importedAt'>
 
-/** What is stored of a ticker, and the jumps between its bars that were accepted. */
+/** The stored data of a ticker, and its accepted jumps. */
 interface Stored {
   entry: TickerEntry
   series: Series
@@ -206,7 +212,9 @@ async function storedOf(store: Store, ticker: string): Promise<Stored | null> {
   return { entry, series, jumps: jumpsOf(entry, series.days) }
 }
 
-/** What keeps a ticker out whatever its prices are; null where nothing does. @param stored what stays beside the bars */
+/**
+ * What excludes a ticker regardless of its prices; null if nothing does. @param stored what the store has besides bars
+ */
 function refusedAtSight(
   { ticker, prices, bars }: SourcedBars,
   stored: Stored | null,
@@ -235,12 +243,12 @@ function refusedAtSight(
   return refused('refused_before', sentence`${what}; mend that first, or import the whole history`)
 }
 
-/** Whether a file's bars reach from the first stored day, or before, to the last, or beyond. */
+/** Whether a file's bars span all stored days. */
 function covers(given: Series, stored: Series): boolean {
   return given.days[0]! <= stored.days[0]! && given.days.at(-1)! >= stored.days.at(-1)!
 }
 
-/** A new ticker may be one that is stored with the exchange that vendors put behind those of the US, or without. */
+/** A new ticker may already be stored with, or without, the exchange suffix that vendors add to US tickers. */
 async function namesakes(store: Store, { ticker, bars }: SourcedBars): Promise<TakenBars['oddities']> {
   const other = ticker.endsWith('.US') ? ticker.slice(0, -3) : `${ticker}.US`
   if ((await store.ticker(other)) === null) return []
@@ -248,7 +256,7 @@ async function namesakes(store: Store, { ticker, bars }: SourcedBars): Promise<T
   return [{ kind: 'other_name', ticker, day: bars.days[0]!, detail }]
 }
 
-/** What is stored, as a file's bars are put to it: its jumps are those that were accepted before and are now. */
+/** Stored bars adapted to a file's bars; its jumps are those accepted before and now. */
 interface Fitted {
   stored: Stored | null
   rescaling: Rescaling | null
@@ -257,7 +265,7 @@ interface Fitted {
 
 const NOTHING_STORED: Fitted = { stored: null, rescaling: null, oddities: [] }
 
-/** Brings what is stored and a file's bars of a ticker together, as far as may be. */
+/** Adapts stored bars and a file's bars of a ticker to each other, as far as allowed. */
 function fitted(
   stored: Stored,
   { ticker, prices, bars }: SourcedBars,
@@ -297,7 +305,7 @@ function addNote(report: TickerReport, note: string): void {
   report.note = [report.note, note].filter(Boolean).join('. ')
 }
 
-/** A ticker's bars up to a day, and what is behind then. Throws InvalidParameter where none of them is that old. */
+/** A ticker's bars up to a day, and what is left to derive. Throws InvalidParameter if no bar is that old. */
 export async function cutBars(
   store: Store,
   entry: TickerEntry,
@@ -319,7 +327,7 @@ export async function cutBars(
   return { changed, removed: whole.days.length - bars, behind }
 }
 
-/** A ticker with all that is kept of it under another name, and what is behind then. */
+/** A ticker with all its data under another name, and what is left to derive. */
 export async function renamed(
   store: Store,
   ticker: string,
@@ -340,7 +348,10 @@ export async function renamed(
   return { records: [kept], sheets, behind }
 }
 
-/** Whether all that is there of a ticker is there under a name, too: over several servers a rename that is cut off leaves both. */
+/**
+ * Whether all data of a ticker also exist under another name: across several servers, an interrupted rename leaves
+ * both.
+ */
 export async function isCopied(store: Store, ticker: string, name: string): Promise<boolean> {
   const contentOf = async (of: string) => {
     const entry = await store.ticker(of)
@@ -350,7 +361,7 @@ export async function isCopied(store: Store, ticker: string, name: string): Prom
   return pulled.length === 0 && isDeepStrictEqual(await contentOf(ticker), await contentOf(name))
 }
 
-/** A ticker with its changed bars, the facts that count, and the class and sector that they tell. */
+/** A ticker with changed bars and its facts, with the asset class and sector from these. */
 function keptOf(entry: TickerEntry, daily: Series, sheets: FactSheets): Kept {
   const security = securityOf(sheets)
   const now = security === null ? entry : { ...entry, assetClass: security.asset_class }
@@ -358,7 +369,7 @@ function keptOf(entry: TickerEntry, daily: Series, sheets: FactSheets): Kept {
   return { entry: now, daily, facts, sector: facts === null ? null : sectorKey(security) }
 }
 
-/** What was pulled of tickers, in words; nothing of one of which nothing was. */
+/** The pulled data of each ticker as text; tickers without any are absent. */
 async function pulledOf(store: Store, tickers: readonly SourcedBars[]): Promise<Map<string, string>> {
   const only = tickers.length === 1 ? tickers[0]!.ticker : undefined
   const found = new Map<string, { events: number; url: string }>()
@@ -373,7 +384,7 @@ async function pulledOf(store: Store, tickers: readonly SourcedBars[]): Promise<
   return new Map(worded)
 }
 
-/** Puts a file's bars to what is stored, and says where each is from. */
+/** Merges a file's bars with stored ones, and records the origin of each. */
 function mergeOne(
   { ticker, prices, bars, source, format, importedAt }: Given,
   stored: Stored | null,

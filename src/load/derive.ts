@@ -11,11 +11,11 @@ import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
 import { decodeTail } from '../store/codec.js'
 import type { Amendment, PackedTail, Store, TickerRecord } from '../store/store.js'
 
-/** A ticker of which all is to be recorded. */
+/** A ticker to be derived. */
 export interface Kept extends Company {
-  /** Bars before these are as they are stored, and so is all that was derived from them; unless given, none is. */
+  /** Stored data before some bars that stay unchanged, with everything derived from them (default: none). */
   stored?: PackedTail
-  /** Its sector that is behind: what compares with that is recorded when it is settled, and until then there is none of it. */
+  /** Its sector, if that is pending: fields that compare with it are derived later, and have no data until then. */
   sector?: string | null
 }
 
@@ -28,7 +28,7 @@ export function derived(kept: Kept): TickerRecord {
   return { entry, ...record(daily, entry.assetClass, facts, fields) }
 }
 
-/** null where not only the last bars are new, and where what is stored does not tell what they need. */
+/** null if more than the last bars are new, or if the stored data do not suffice to continue. */
 function tailOf({ entry, daily, facts, stored }: Kept, fields: readonly Field[]): ReturnType<typeof recordTail> {
   if (stored === undefined) return null
   const [days, weeks] = [decodeTail(stored.daily), decodeTail(stored.weekly)]
@@ -37,7 +37,7 @@ function tailOf({ entry, daily, facts, stored }: Kept, fields: readonly Field[])
   return recordTail(daily, entry.assetClass, facts, { since: stored.since, recorded, fields })
 }
 
-/** So many tickers are derived together and written as one, or so many bars: some 64 MB of what is recorded. */
+/** The most tickers derived and written together, and the most bars: some 64 MB of records. */
 const TICKERS = 200
 const BARS = 400_000
 
@@ -66,9 +66,8 @@ export interface Derived<Ticker> {
 }
 
 /**
- * Groups of tickers with all that is recorded of them, in their order. Groups are taken from the list, so that what is
- * written is let go.
- * @param keptOf reads what is kept of one
+ * Groups of tickers with their records, in order. Groups are removed from the list, so that written ones can be freed.
+ * @param keptOf reads the data of a ticker
  */
 export async function* deriveGroups<Ticker>(
   groups: Ticker[][],
@@ -86,10 +85,10 @@ export async function* deriveGroups<Ticker>(
   }
 }
 
-/** One step of settling: what it changes, and what is left to do once it is written. */
+/** One step: its changes, and what is left to derive once they are written. */
 interface Settlement {
   amendments: Amendment[]
-  /** Of all steps, for whoever shows progress. */
+  /** Finished steps, for progress. */
   done: number
   of: number
   /** A sector, or nothing for tickers of none. */
@@ -100,8 +99,8 @@ interface Settlement {
 const TOGETHER = 50
 
 /**
- * Records anew what is behind, sector by sector, then the tickers of none. `behind` shrinks with each step; a step counts
- * once its amendments are written together with what is left.
+ * Derives what is pending, sector by sector, then tickers without a sector. `behind` shrinks with each step; a step
+ * counts once its amendments are written together with the remainder.
  */
 export async function* settlements(store: Store, behind: Behind): AsyncGenerator<Settlement> {
   const of = behind.sectors.size + Math.ceil(behind.tickers.size / TOGETHER)
@@ -125,7 +124,7 @@ export async function* settlements(store: Store, behind: Behind): AsyncGenerator
 const BY_FACTS = FIELDS.filter(field => field.needs !== 'bars')
 const BY_FACTS_ALONE = FIELDS.filter(field => field.needs === 'facts')
 
-/** A sector's tickers beside each other; those whose facts are new in all that stands on facts. */
+/** The tickers of a sector compared with each other; for those with new facts, all fields that use facts. */
 async function amendedBySector(store: Store, key: string, fresh: ReadonlySet<string>): Promise<Amendment[]> {
   const sectors = new Sectors(store)
   const members = await sectors.members(key)
@@ -140,7 +139,10 @@ async function amendedBySector(store: Store, key: string, fresh: ReadonlySet<str
   return found
 }
 
-/** A ticker of no sector, of one that is not behind, or without facts that count: then there is nothing to record. */
+/**
+ * A ticker without a sector, or whose sector is up to date. Without facts that count there is nothing to derive.
+ * l41/: If its sector is up to date, the comparison is as well.
+ */
 async function amendedByFacts(store: Store, ticker: string): Promise<Amendment[]> {
   const entry = await store.ticker(ticker)
   if (entry === null) return []

@@ -34,14 +34,15 @@ export interface TakenFacts {
   sheets: TickerSheet[]
   /** Tickers whose weeks are other ones now, because they trade at weekends or do no more. */
   changed: Kept[]
-  /** What is behind when this is written. */
+  /** What is left to derive once this is written. */
   behind: Behind
 }
 
 /**
- * Merges facts with what is there; what a record may be was checked when it was read. Throws BadData for a ticker of two
- * asset classes.
- * @param replaces whether a ticker's records of a kind are begun again
+ * Merges facts with stored ones; readers have already validated the records. Throws BadData for a ticker with two
+ * asset
+ * classes.
+ * @param replaces whether a ticker's records of a kind are replaced
  */
 export async function takeFacts(
   store: Store,
@@ -76,7 +77,7 @@ export async function takeFacts(
   return taken
 }
 
-/** Throws BadData where what is stored says another asset class of a ticker: nothing tells which of them is right. */
+/** Throws BadData if the store has another asset class for a ticker: it is unknown which one is right. */
 function refuseOtherClass(
   ticker: string,
   { securities }: FactSheets,
@@ -95,8 +96,8 @@ function refuseOtherClass(
 }
 
 /**
- * A ticker's facts. Where some are damaged that may go, those are left out, and every sector is behind: what they said of
- * one can no longer be known. Throws Damaged for others.
+ * A ticker's facts. Damaged kinds that may be lost are left out, and every sector becomes pending: their content is
+ * unknown. Throws Damaged for other kinds.
  */
 export async function soundSheets(
   store: Store,
@@ -143,7 +144,7 @@ function doubtsOf(ticker: string, { splits }: FactSheets): Words[] {
   })
 }
 
-/** What the comparison within a sector stands on: earnings yields, and who is in it. */
+/** What the comparison within a sector uses: earnings yields, and its members. */
 const COMPARED: readonly FactKind[] = ['reports', 'splits', 'securities']
 
 async function fallBehind(
@@ -178,9 +179,9 @@ interface MergedSheet extends Counts {
 type Row = FactSheet['rows'][number]
 
 /**
- * Puts records of one kind into those that are there. Of several about the same thing those given last come last, and
- * count; the others stay, as a restated figure leaves the older one standing. Only what can be said once (a report's
- * result, what a security is) takes the place of what was said before.
+ * Merges records of one kind with the stored ones. Among records about the same thing the newest come last and count;
+ * the others stay, as a restated figure does not delete the old one. Only single facts (a report's result, the kind of
+ * security) replace earlier ones.
  */
 export function mergeFacts(
   kind: FactKind,
@@ -216,7 +217,7 @@ export function mergeFacts(
 }
 
 interface Rule<Of extends FactRecord> {
-  /** What a record speaks about: of several with one key those given last count. */
+  /** The subject of a record: among records with the same key the newest counts. */
   key(record: Of): string
   merge(had: readonly Row[], given: readonly Row[]): readonly Row[]
 }
@@ -233,14 +234,14 @@ const RULES: { [Kind in FactKind]: Rule<FactRecords[Kind]> } = {
   securities: { key: () => '', merge: completed },
 }
 
-/** What is given takes the place of what was there, unless it says nothing new. */
+/** New records replace the stored ones, unless they say nothing new. */
 function replaced(had: readonly Row[], given: readonly Row[]): readonly Row[] {
   const rows = followed(had, given)
   const told = rows.slice(rows.length - given.length)
   return told.every(row => had.includes(row)) ? rows : told
 }
 
-/** What is given stands last; a record that was there already is the same one, as often as one side has it. */
+/** New records come last; a record that both sides have is stored as often as the side with more copies has it. */
 function followed(had: readonly Row[], given: readonly Row[]): readonly Row[] {
   const left = [...had]
   const last = given.map(row => {
@@ -250,7 +251,10 @@ function followed(had: readonly Row[], given: readonly Row[]): readonly Row[] {
   return [...left, ...last]
 }
 
-/** A source that does not tell the sector does not take it away. */
+/**
+ * A source without a sector does not delete a stored one.
+ * l52/: Rare columns may be missing in one of them: unknown there.
+ */
 function completed(had: readonly Row[], given: readonly Row[]): readonly Row[] {
   const all = [...had, ...given].map(row => row.record as object)
   const told = all.map(record => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)))
@@ -276,9 +280,10 @@ function withSources(rows: readonly Row[], sources: readonly FactSource[]): Fact
 }
 
 /**
- * A record as it is kept: its columns in their order and nothing else, so that the same record is the same however its
- * giver writes it. Throws InvalidParameter for a value that a column cannot hold: readers have refused those with their
- * place, but records also come from programs.
+ * A record as stored: only its own columns, in order, so that equal records are stored equally. Throws
+ * InvalidParameter
+ * for a value that its column cannot hold. File readers check that with line numbers, but records also come from
+ * programs.
  */
 export function checkedRecord(kind: FactKind, ticker: string, given: object): FactRecord {
   const values: Readonly<Record<string, unknown>> = { ...given }

@@ -14,13 +14,13 @@ import { checkedRecord } from './facts.js'
 import type { ImportOptions, SourcedBars } from './report.js'
 
 /**
- * What a program hands to the importer, under the rules by which files are read. Throws InvalidParameter for what is not of
- * the shape, BadData for values that no bar and no record can have.
+ * Data that a program passes to the importer, checked with the rules for files. Throws InvalidParameter for a wrong
+ * shape, BadData for impossible values.
  */
 
 const ADJUSTMENTS: readonly Adjustment[] = ['raw', 'adjusted']
 
-/** Bars, each ticker once; a daily bar is known on its own day. @param today the day that it is, by this machine's clock unless given */
+/** Bars, each ticker once; a daily bar is known on its own day. @param today default: this machine's date */
 export function givenBars(given: unknown, today: Day | undefined): SourcedBars[] {
   const latest = latestBar(today)
   const seen = new Set<string>()
@@ -82,7 +82,7 @@ function checkBars({ ticker, source }: Pick<SourcedBars, 'ticker' | 'source'>, s
   }
 }
 
-/** Records, those of one kind of a ticker together. */
+/** Records, grouped by ticker and kind. */
 export function givenFacts(given: unknown, { file }: Pick<FactSource, 'file'>, today: Day | undefined): TickerFacts[] {
   const latest = latestBar(today)
   const sink = new FactsSink(latest)
@@ -104,7 +104,7 @@ export function givenFacts(given: unknown, { file }: Pick<FactSource, 'file'>, t
   return [...found.values()]
 }
 
-/** Throws BadData for a record that a reader would not have let in, by itself or beside an earlier one. */
+/** Throws BadData for a record that a file reader would refuse, alone or next to an earlier one. */
 function checkRecord(
   kind: FactKind,
   ticker: string,
@@ -152,7 +152,7 @@ const TEXTS: Checks<keyof Hints> = {
   header: textOf,
 }
 
-/** How files are read, and what becomes of what is in them. */
+/** How files are read, and how their data are treated. */
 const IMPORTING: Checks<keyof ImportOptions> = {
   ticker: textOf,
   prices: (param, value) => wordValue(param, textOf(param, value), ADJUSTMENTS),

@@ -35,7 +35,7 @@ import type {
 } from './report.js'
 import { columnsOf, Run } from './run.js'
 
-/** What is to become of bars that are there, and how the specification names it; one of them at most. */
+/** How stored bars are treated, with the names of the specification; at most one of them. */
 const BAR_CHOICES = { replace: 'replace', rescale: 'rescale', acceptJump: 'accept_jump' } as const
 type BarChoice = keyof typeof BAR_CHOICES
 
@@ -59,7 +59,7 @@ function sourcedOf(bars: TickerBars, { file, format }: Pick<ReadResult, 'file' |
   }
 }
 
-/** A file's warnings, and those about bars that lie beside stored ones. */
+/** A file's warnings, and those about the bars next to stored ones. */
 function withOddities(
   { file, warnings }: Pick<ReadResult, 'file' | 'warnings'>,
   oddities: TakenBars['oddities'],
@@ -83,16 +83,16 @@ function volumeRemarks(withoutVolume: readonly string[], tickers: number): Remar
   return [{ what, count: 1, first: count === tickers ? [] : withoutVolume.slice(0, SHOWN) }]
 }
 
-/** What could not be written of a file, beside what of it was. */
+/** Adds what was written of a file to the error about the rest. */
 function loadedInPart({ words, cause }: NotWritten, part: Pick<PartLoaded, 'file' | 'tickers' | 'of'>): NotWritten {
   const there = `${part.tickers} of the ${part.of} tickers of ${part.file} are loaded`
   return new NotWritten(sentence`${words}; ${there}, and the same import again goes on after them`, { cause })
 }
 
-/** In place of the definitions while some tickers are derived with these and the others with older ones. */
+/** Replaces the definitions while some tickers are derived with the new ones and others with older ones. */
 const HALF_REBUILT = `${DEFINITIONS_VERSION} in part`
 
-/** Tells of tickers, of which there are so many, as they are derived. */
+/** Reports the progress of deriving tickers. @param of their number */
 function progressOf(file: string, of: number, onProgress: ImportOptions['onProgress']): (ticker: Kept) => void {
   let done = 0
   let rows = 0
@@ -102,7 +102,7 @@ function progressOf(file: string, of: number, onProgress: ImportOptions['onProgr
   }
 }
 
-/** All by which one import differs from others. */
+/** Everything that makes an import differ from others. */
 function* partsOf(tickers: readonly SourcedBars[], choices: string): Generator<Buffer | string> {
   yield choices
   for (const { ticker, prices, bars } of tickers) {
@@ -126,11 +126,11 @@ interface Tools {
 }
 
 /**
- * The write side: the one importer of a store, from `begin` to `close`. Each file is read whole and merged with what is
- * there before anything is written, or refused, with nothing changed; then its tickers are derived anew and written, some
- * at a time. A file that is stopped on the way leaves its first tickers whole, the store knows, and the same import goes
- * on. What stands on facts is recorded when a run of files is through; until then the store knows what is behind, and
- * nobody is answered from it.
+ * The write side: the only importer of a store, from `begin` to `close`.
+ * Each file is read whole and merged with stored data before anything is written; a refused file changes nothing.
+ * Then its tickers are derived and written in groups. If it is stopped, the finished tickers stay, and the same import
+ * continues later. Fields that use facts are derived after all files of a run. Until then the store lists what is
+ * pending, and no question is answered from it.
  */
 export class Importer {
   #store: Store | null = null
@@ -144,7 +144,7 @@ export class Importer {
   }
 
   /**
-   * Takes the store's one writing place. Throws Busy naming the holder, or with `wait` stays until it is free.
+   * Takes the store's writer lock. Throws Busy naming the holder, or with `wait` waits until it is free.
    * @internal
    */
   static async begin(
@@ -161,7 +161,7 @@ export class Importer {
     return importer
   }
 
-  /** The importer of a store that is made, and its place taken, when there is something to put into it. @internal */
+  /** An importer that creates and locks the store only when there is something to write. @internal */
   static making(open: () => Promise<Store>, read: ReadFile, writer: Writer): Importer {
     return new Importer({ open, read, writer })
   }
@@ -173,9 +173,11 @@ export class Importer {
   }
 
   /**
-   * Imports file after file, bars and facts alike. A refused file throws and leaves those before it imported, or with
-   * `onRefused` those after it too. A ticker whose bars do not fit to those that are stored is not loaded, and stands in
-   * the report. A store of other definitions is rebuilt first, so that two never mix.
+   * Imports file after file, bars and facts alike. A refused file throws, and the files before it stay imported; with
+   * `onRefused` the later files are imported as well. A ticker whose bars do not fit the stored ones is not loaded,
+   * but
+   * reported. A store of other definitions is rebuilt first, so that two versions never mix.
+   * l69/: Also when the caller stops early or a file is bad: the files before it are loaded.
    */
   async *import(inputs: readonly Input[], options: ImportOptions = {}): AsyncGenerator<FileReport> {
     const { checkImporting, givenInputs } = await import('./given.js')
@@ -195,9 +197,9 @@ export class Importer {
   }
 
   /**
-   * Takes bars that are no file: simulated ones, or a program's, of daily series that ascend. They are checked as those of
-   * a file are, before anything is loaded. A ticker that does not fit to what is stored throws BadData and nothing is
-   * loaded; or with `onRefused`, the others are.
+   * Loads bars without a file: simulated or from a program, as ascending daily series. They are checked like a file's,
+   * before anything is loaded. If a ticker does not fit the stored bars, it throws BadData and loads nothing; with
+   * `onRefused` it loads the others.
    */
   async put(
     tickers: Iterable<SourcedBars>,
@@ -217,7 +219,7 @@ export class Importer {
     return reports
   }
 
-  /** Takes facts that are no file, checked as those of a file are. */
+  /** Loads facts without a file, checked like a file's. */
   async putFacts(
     facts: readonly TickerFacts[],
     source: Pick<FactSource, 'file' | 'format'>,
@@ -234,8 +236,10 @@ export class Importer {
   }
 
   /**
-   * Derives everything again from bars and facts, with the definitions of this version. A file of which only some tickers
-   * were loaded is taken as it is. Returns the number of tickers.
+   * Derives everything again from bars and facts, with the current definitions. A partly loaded file counts as
+   * finished.
+   * Returns the number of tickers.
+   * l73/: Until the last ticker is written, the store must not claim the current definitions.
    */
   async rebuild(onProgress?: ImportOptions['onProgress']): Promise<number> {
     checkFunction('onProgress', onProgress)
@@ -264,7 +268,7 @@ export class Importer {
     return entries.length
   }
 
-  /** Takes out a ticker's bars, events and facts, and what was pulled of it; false when there were none. */
+  /** Deletes a ticker's bars, events, facts and pulled pages; false if there were none. */
   async remove(ticker: string): Promise<boolean> {
     textOf('ticker', ticker)
     if (this.#store === null) return false
@@ -297,8 +301,9 @@ export class Importer {
   }
 
   /**
-   * Gives a ticker another name, with its bars, events and facts; false when there is nothing of it. Throws
-   * InvalidParameter where there is something of that name, or where it was pulled from a server that calls it so.
+   * Renames a ticker with its bars, events and facts; false if it has no data. Throws InvalidParameter if the new name
+   * has
+   * data, or if the ticker was pulled from a server under its old name.
    */
   async rename(ticker: string, to: string): Promise<boolean> {
     textOf('ticker', ticker)
@@ -327,7 +332,10 @@ export class Importer {
     return this.#finished
   }
 
-  /** Every ticker of which anything is here: bars, facts, or pages of a server. */
+  /**
+   * Every ticker with any data: bars, facts, or pages of a server.
+   * l77/: On a full disk the writer's row stays. The lock does not, so the next writer can take it.
+   */
   async tickers(): Promise<string[]> {
     return this.#store === null ? [] : this.store.names()
   }
@@ -352,7 +360,10 @@ export class Importer {
     if (made !== '' && made !== DEFINITIONS_VERSION) await this.#rebuild(await Behind.in(this.store), onProgress)
   }
 
-  /** null for a file that was refused, when somebody wants to hear of it. */
+  /**
+   * null for a refused file, if onRefused handles it.
+   * l79/: If all files are refused, no empty database is left.
+   */
   async #importOrRefuse(input: Input, options: ImportOptions): Promise<FileReport | null> {
     try {
       return await this.#importFile(input, options)
@@ -390,7 +401,13 @@ export class Importer {
     return { ...found, tickers: reports, refused, remarks, warnings, ...(resumed > 0 && { resumed }) }
   }
 
-  /** @param onRefused asked before anything is written */
+  /**
+   * @param onRefused called before anything is written
+   * l81/: The second file of a run continues where the first one has replaced data, and a stopped import where it
+   * stopped.
+   * l82/: Written groups can be freed.
+   * l83/: Nothing changed: then the mark of a stopped import is deleted.
+   */
   async #takeBars(
     tickers: readonly SourcedBars[],
     { replace = false, rescale, acceptJump, onProgress }: ImportOptions,
@@ -475,7 +492,7 @@ export class Importer {
     return { reports, barless, doubts }
   }
 
-  /** The work that this importer began for has ended, so a failure here is none of that: the next writer tries again. */
+  /** The importer's own work is done, so a failure here is not reported as its failure: the next writer retries. */
   async #finish(): Promise<void> {
     try {
       if ((await this.store.definitions()) === DEFINITIONS_VERSION) await this.#settle({})
@@ -484,7 +501,10 @@ export class Importer {
     }
   }
 
-  /** Records anew what is behind, a step a transaction. */
+  /**
+   * Derives what is pending, one step per transaction.
+   * l86/: After an abort, do not try again at the end.
+   */
   async #settle({ onProgress }: Pick<ImportOptions, 'onProgress'>): Promise<void> {
     const left = this.#left
     // Who stops this is not kept waiting by another attempt at the end.

@@ -4,12 +4,12 @@ import type { ImportStamp, IndexedOrigin, Origin } from '../store/store.js'
 
 /** Bars in a row that were there, or that came in. */
 export interface Stretch {
-  /** The place of the first among those that were there; -1 of those that came in. */
+  /** Index of the first among the stored bars; -1 for new bars. */
   place: number
   bars: number
 }
 
-/** What is new, what takes the place of what was there, and what was there alike: of bars by their dates. */
+/** Bars that are new, replaced or unchanged, by their dates. */
 export interface Counts {
   added: number
   replaced: number
@@ -22,7 +22,12 @@ export interface Merged extends Counts {
   stretches: Stretch[]
 }
 
-/** Puts incoming daily bars into those that are there; on a common date the incoming bar wins. */
+/**
+ * Merges new daily bars into stored ones; on a common date the new bar wins.
+ * l90/: If only one series has unadjusted closes, some bars lack them; an adjusted close cannot replace them.
+ * l91/: Stored bars before the next new bar stay.
+ * l92/: The unadjusted close of a day never changes, unlike the adjusted one.
+ */
 export function merge(present: Series, incoming: Series): Merged {
   const [mine, theirs] = [present.days.length, incoming.days.length]
   const common = incoming.days.reduce((sum, day) => sum + Number(hasDay(present.days, day)), 0)
@@ -78,7 +83,7 @@ function copyBars(from: Series, first: number, until: number, to: Series, at: nu
   for (const column of BAR_FIGURES) to[column].set(from[column].subarray(first, until), at)
 }
 
-/** Adds bars to stretches: to the last where they go on with it. */
+/** Adds bars to ranges: extends the last range if they continue it. */
 function add(stretches: Stretch[], place: number, bars: number): void {
   const last = stretches.at(-1)
   const goesOn =
@@ -87,14 +92,17 @@ function add(stretches: Stretch[], place: number, bars: number): void {
   else stretches.push({ place, bars })
 }
 
-/** Whether two bars have the same prices and volume; unknown volumes are alike. */
+/**
+ * Whether two bars have the same prices and volume; unknown volumes are equal.
+ * l95/: A file with only adjusted closes says nothing about unadjusted ones.
+ */
 function sameBar(a: Series, i: number, b: Series, j: number): boolean {
   for (const column of BAR_FIGURES) if (!Object.is(a[column][i]!, b[column][j]!)) return false
   // A file that tells only adjusted closes says nothing about the others.
   return b.unadjustedClose === undefined || paidAt(a, i) === b.unadjustedClose[j]
 }
 
-/** The close before adjustment, NaN where the series does not tell it. */
+/** The close before adjustment; NaN if the series does not have it. */
 function paidAt({ unadjustedClose }: Series, t: number): number {
   return unadjustedClose?.[t] ?? Number.NaN
 }
@@ -105,8 +113,8 @@ export function firstContradiction(a: Series, b: Series): Day | undefined {
 }
 
 /**
- * Which file brought which bars, now that one has added some; a jump begins a range of its own.
- * @param earlier where those that were there are from
+ * The origins of the merged bars; a jump starts a range of its own.
+ * @param earlier the origins of the stored bars
  * @param jumps by the bar that they lead to
  */
 export function originsAfter(
@@ -140,13 +148,13 @@ export function originsAfter(
   return origins
 }
 
-/** So many ranges of a ticker are told apart: every question reads the list, to which each day may add one. */
+/** Maximum number of ranges per ticker: every question reads the list, and each day may add one. */
 const MOST_RANGES = 16
 
-/** So many of the last are as their files brought them. */
+/** Number of newest ranges that are never merged. */
 const NEWEST = 4
 
-/** Which file brought which bars, as far as it is kept: of too many ranges, neighbours become one, the shortest first. */
+/** Limits the number of origins: too many are merged with their neighbours, the shortest first. */
 export function fewer(origins: readonly Origin[]): Origin[] {
   const kept = [...origins]
   while (kept.length > MOST_RANGES) {
@@ -157,7 +165,7 @@ export function fewer(origins: readonly Origin[]): Origin[] {
   return kept
 }
 
-/** The place of the first of two neighbours, the oldest of those alike; null where a jump lies between all of them. */
+/** Index of the first of two neighbours, the oldest of equal ones; null if jumps separate all of them. */
 function shortestPair(origins: readonly Origin[]): number | null {
   let found: number | null = null
   let least = Number.POSITIVE_INFINITY

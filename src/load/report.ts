@@ -19,13 +19,13 @@ export interface ImportProgress {
 export interface ImportOptions extends Omit<ReadOptions, 'onProgress'> {
   /** Refuse files that hold bars. */
   only?: 'facts'
-  /** Start each ticker again from the file, whatever was there; of facts, the kinds that the file has. */
+  /** Replace each ticker by the file's bars; of facts, the kinds that the file has. */
   replace?: boolean
-  /** Bring what is stored of a ticker to the scale of the file, where they differ by a split or another one factor. */
+  /** Bring stored bars to the scale of the file, if they differ by a split or another single factor. */
   rescale?: boolean
-  /** Store such bars as they are; the jump goes on being shown. */
+  /** Store such bars unchanged; the jump stays visible. */
   acceptJump?: boolean
-  /** What to do about a file that is refused; without it, the run ends there. */
+  /** Handles a refused file; without it, the run ends there. */
   onRefused?(error: BadData): void | Promise<void>
   onProgress?(progress: ImportProgress): void
 }
@@ -37,23 +37,24 @@ export interface TickerReport extends Counts {
   bars: number
   first: string
   last: string
-  /** The factor by which the bars that were there were multiplied. */
+  /** The factor that stored bars were multiplied by. */
   rescaled?: number
   /** What the user ought to know, a sentence. */
   note?: string
 }
 
-/** A ticker whose bars in a file do not fit to those that are stored, and are not loaded. */
+/** A ticker whose bars do not fit the stored ones, and were not loaded. */
 export interface RefusedTicker {
   ticker: string
   /**
-   * `split`: the price jumps by the ratio of one, or `factor`: the closes of the same days differ by one factor, so that
-   * stored prices are on another scale. `another_instrument`: most of those closes differ, and by no one factor.
-   * `adjustment`: it is stored with prices of the other kind. `pulled`: a server's events of it are here.
+   * `split`: the price jumps by the ratio of a split. `factor`: the closes of the same days differ by one factor. In
+   * both
+   * cases the stored prices are on another scale. `another_instrument`: most of those closes differ, and by no single
+   * factor. `adjustment`: the stored prices are of the other kind. `pulled`: the store has a server's events of it.
    * `refused_before`: an earlier file of the run did not fit.
    */
   reason: Misfit['reason'] | 'adjustment' | 'pulled' | 'refused_before'
-  /** What stored prices would have to be multiplied by; null where that would not help. */
+  /** The factor that would make the stored prices fit; null if none does. */
   factor: number | null
   /** The first day on which the file and the store part; null where it is not one of a jump or factor. */
   date: string | null
@@ -63,7 +64,7 @@ export interface RefusedTicker {
 export interface BarsReport extends Omit<ReadResult, 'tickers' | 'withoutVolume' | 'release'> {
   tickers: TickerReport[]
   refused: RefusedTicker[]
-  /** How many tickers an import of the same was stopped after, where this one goes on; they stand here as unchanged. */
+  /** Number of tickers that a stopped import of the same file had finished; here they count as unchanged. */
   resumed?: number
 }
 
@@ -71,7 +72,7 @@ export interface BarsReport extends Omit<ReadResult, 'tickers' | 'withoutVolume'
 export interface SheetReport extends Counts {
   ticker: string
   kind: FactKind
-  /** All that are kept now, and their first and last dates; null for what is undated. */
+  /** All stored records, with their first and last dates; null for undated kinds. */
   records: number
   first: string | null
   last: string | null
@@ -79,7 +80,7 @@ export interface SheetReport extends Counts {
 
 export interface FactsReport extends Omit<FactsResult, 'facts'> {
   facts: SheetReport[]
-  /** Tickers that have no bars yet: no field stands on their facts. */
+  /** Tickers that have no bars yet, so that no field uses their facts. */
   without_bars: number
   /** Records that are hardly meant so, in words for people. */
   doubts: Words[]

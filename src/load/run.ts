@@ -5,7 +5,7 @@ import { emptySeries, type Series } from '../model/series.js'
 import { firstContradiction } from './merge.js'
 import type { SourcedBars } from './report.js'
 
-/** So many bytes of earlier files are held. */
+/** Maximum bytes of earlier files held in memory. */
 const MOST_HELD = 32 * 1024 * 1024
 
 /** Bars that an earlier file of the run had. */
@@ -14,7 +14,7 @@ interface Taken {
   bars(): Series
 }
 
-/** What one run has taken in, to find files that contradict each other, and to begin again only once. */
+/** The data of one run so far: to find files that contradict each other, and to replace a ticker only once. */
 export class Run {
   readonly #begun = new Set<string>()
   readonly #taken = new Map<string, Taken[]>()
@@ -38,7 +38,7 @@ export class Run {
     }
   }
 
-  /** True when something is asked for the first time. */
+  /** True for the first query of a name. */
   isFirst(what: string): boolean {
     const first = !this.#begun.has(what)
     this.#begun.add(what)
@@ -79,7 +79,7 @@ export class Run {
   }
 }
 
-/** All by which bars differ from others. */
+/** All columns that make bars differ from others. */
 export function columnsOf(bars: Series): (Float64Array | Int32Array)[] {
   const { days, open, high, low, close, volume, unadjustedClose } = bars
   return [days, open, high, low, close, volume, ...(unadjustedClose === undefined ? [] : [unadjustedClose])]

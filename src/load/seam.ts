@@ -5,9 +5,9 @@ import { type Adjustment, gapBetween, isJump, jumpBetween, type Series, usualGap
 import { median, sum } from '../statistics/moments.js'
 import type { AcceptedJump } from '../store/store.js'
 
-/** Whether what a file adds to a ticker fits to what is stored of it: one scale, one instrument. */
+/** Whether a file's bars of a ticker fit the stored ones: one scale, one instrument. */
 
-/** A day of either series, and its place in each; -1 where it has none. */
+/** A day of either series, and its index in each; -1 if it has none. */
 interface Both {
   day: Day
   stored: number
@@ -15,8 +15,8 @@ interface Both {
 }
 
 /**
- * The days of two series in their order, as far as they meet: from the stored bar before those of the file to the one
- * after them.
+ * The days of both series where they meet, in order: from the stored bar before the file's first bar to the one after
+ * its last.
  */
 function bothOf(stored: Series, given: Series): Both[] {
   const all: Both[] = []
@@ -31,35 +31,35 @@ function bothOf(stored: Series, given: Series): Both[] {
   return all
 }
 
-/** By what prices are multiplied, and by what divided: exact for a split. */
+/** Factor and divisor of prices: exact for a split. */
 export interface Scale {
   by: number
   over: number
 }
 
-/** What is known of a ticker beside its bars. */
+/** Data about a ticker besides its bars. */
 export interface Known {
   prices: Adjustment
   splits: readonly Split[]
-  /** Those that were accepted. */
+  /** The accepted jumps. */
   jumps: readonly AcceptedJump[]
 }
 
-/** What brings stored bars to the scale of a file. */
+/** Brings stored bars to the scale of a file. */
 export interface Rescaling {
   scale: Scale
-  /** Whether it is of shares, not of prices alone: volumes are divided by it. */
+  /** Whether shares change as well, not only prices: volumes are divided by it. */
   shares: boolean
-  /** The first day that is on the file's scale already; unless given, there is none. */
+  /** The first stored day that is already on the file's scale (default: none). */
   before?: Day
 }
 
-/** Why the bars of a file and those that are stored make no one series. */
+/** Why a file's bars and the stored ones do not form one series. */
 export type Misfit =
   | (Rescaling & {
       /** `split`: closes side by side; `factor`: closes of the same days. */
       reason: 'split' | 'factor'
-      /** What would stay if they were stored as they are. */
+      /** The jumps that would remain if they were stored unchanged. */
       jumps: AcceptedJump[]
       /** How many closes of the same days differ by it. */
       common: number
@@ -68,21 +68,24 @@ export type Misfit =
     })
   | { reason: 'another_instrument'; differing: number; common: number }
 
-/** Stays, and is worth a word: the first bar beside the seam. */
+/** Not refused, but reported: an odd first bar after a seam. */
 export interface SeamOddity {
   kind: 'gap' | 'jump'
   day: Day
   detail: string
 }
 
-/** Judges a file's bars of a ticker by those that are stored. */
+/** Checks whether a file's bars of a ticker fit the stored ones. */
 export function judge(stored: Series, given: Series, known: Known): { misfit: Misfit | null; oddities: SeamOddity[] } {
   const both = bothOf(stored, given)
   const misfit = misfitOf(stored, given, both)
   return misfit === null ? judgeSeams(stored, given, both, known) : { misfit, oddities: [] }
 }
 
-/** What the closes of the same days tell; null where they do not keep the two apart. */
+/**
+ * What the closes of common days show; null if they fit.
+ * l131/: Bars before the step are on another scale; if the file has all of them, none stays.
+ */
 function misfitOf(stored: Series, given: Series, both: readonly Both[]): Misfit | null {
   const pairs = pairsOf(stored, given, both)
   // A file that has every stored day leaves nothing on another scale.
@@ -104,9 +107,9 @@ function misfitOf(stored: Series, given: Series, both: readonly Both[]): Misfit 
 
 /** Closes of the same day that are this far apart are no matter of correcting or rounding. */
 const ANOTHER = 0.01
-/** What is left of a number that was calculated twice. */
+/** Rounding error of a number that was calculated twice. */
 const NOISE = 1e-5
-/** Of closes that differ by a factor, a few may have been corrected as well: one in ten, and of three or more, one. */
+/** Among closes that differ by a factor, a few may also be corrected: one in ten, or one of three or more. */
 function isMost(alike: number, all: number): boolean {
   return all - alike <= (all < 3 ? 0 : Math.max(1, Math.floor(all / 10)))
 }
@@ -119,7 +122,7 @@ interface Pair {
   ratio: number
   /** How far rounding moves the ratio. */
   slack: number
-  /** Of the volumes; NaN where one is unknown or 0. */
+  /** Ratio of the volumes; NaN if one is unknown or 0. */
   volumes: number
 }
 
@@ -150,12 +153,12 @@ function ratiosOf(stored: readonly number[], given: readonly number[]): Ratio[] 
 
 const isSame = ({ ratio, slack }: Ratio): boolean => Math.abs(ratio - 1) <= slack
 
-/** Whether prices differ by a factor, which rounding moves as well. */
+/** Whether prices differ by a factor, within rounding. */
 function isTimes(factor: number): (one: Ratio) => boolean {
   return ({ ratio, slack }) => Math.abs(ratio / factor - 1) <= 2 * slack
 }
 
-/** One common day tells by its four prices. A bar of a day that still went on has the same open, and fits. */
+/** With one common day its four prices decide. A bar of an unfinished day has the same open, and fits. */
 function oneDayMisfit(stored: Series, given: Series, both: readonly Both[]): Misfit | null {
   const day = both.find(isCommon)!
   const before = PRICES.map(name => stored[name][day.stored]!)
@@ -182,7 +185,7 @@ function finenessOf(prices: readonly number[]): number {
   return 0
 }
 
-/** The one factor by which nearly all closes of the same days differ, rounding apart; null where there is none. */
+/** The single factor between nearly all closes of common days, within rounding; null if there is none. */
 function commonFactor(pairs: readonly Pair[]): number | null {
   if (pairs.length < 2) return null
   const alike = pairs.filter(isTimes(middleOf(pairs)))
@@ -208,7 +211,7 @@ function stepOf(pairs: readonly Pair[]): { pairs: readonly Pair[]; until: Day } 
   return isOne ? { pairs: leading, until: pairs[at]!.day } : null
 }
 
-/** Whether closes go up and down together, by whatever factors they differ: an instrument that was rescaled now and then. */
+/** Whether closes rise and fall together despite changing factors: an instrument that was rescaled several times. */
 function movesAlike(pairs: readonly Pair[]): boolean {
   const steps = pairs.slice(1)
   const alike = steps.filter(({ ratio, slack }, t) => Math.abs(ratio / pairs[t]!.ratio - 1) <= slack + pairs[t]!.slack)
@@ -236,19 +239,19 @@ const SPLITS: readonly Scale[] = [
   { by: 2, over: 3 },
   { by: 3, over: 2 },
 ]
-/** How far beside its range the price may lie that a split makes. */
+/** How far a price may lie outside the range that the split implies. */
 const NEAR = 0.02
 /** A factor of many closes is known better. */
 const SAME = 0.001
 
-/** The usual split by which prices were scaled, as far as can be told; null where it was none. */
+/** The common split that scaled the prices, if recognisable; otherwise null. */
 function usualSplit(factor: number, most: number): Scale | null {
   const off = ({ by, over }: Scale): number => Math.abs((factor * over) / by - 1)
   const nearest = SPLITS.reduce((best, scale) => (off(scale) < off(best) ? scale : best))
   return off(nearest) <= most ? nearest : null
 }
 
-/** The day of a split trades on: the price that the split makes lies in its range, or near it. */
+/** A split on this day: its price lies in or near the day's range. */
 function splitBetween(before: number, series: Series, t: number): Scale | null {
   const close = series.close[t]!
   const expected = ({ by, over }: Scale): number => (before * by) / over
@@ -259,14 +262,14 @@ function splitBetween(before: number, series: Series, t: number): Scale | null {
   return near.reduce<Scale | null>((best, scale) => (best === null || off(scale) < off(best) ? scale : best), null)
 }
 
-/** What a split makes of prices; 10 for one of 0.1 new shares, so that nothing is lost. */
+/** The price factor of a split; 10 for 0.1 new shares, so that no precision is lost. */
 function scaleOf({ ratio }: Split): Scale {
   return usualSplit(1 / ratio, 1e-9) ?? { by: 1, over: ratio }
 }
 
 type Seam = readonly [a: Both, b: Both]
 
-/** Neighbours of which the file has one, and the other is only stored. */
+/** Neighbouring days of which only one is in the file, and the other only stored. */
 function seamsOf(both: readonly Both[]): Seam[] {
   return both.slice(1).flatMap((b, t): Seam[] => {
     const a = both[t]!
@@ -274,12 +277,12 @@ function seamsOf(both: readonly Both[]): Seam[] {
   })
 }
 
-/** Where the file's side is `scale` times what is stored. */
+/** A jump where the file's side is `scale` times the stored side. */
 function jumpAt(a: Both, b: Both, { by, over }: Scale): AcceptedJump {
   return { from: a.day, day: b.day, factor: b.given >= 0 ? by / over : over / by }
 }
 
-/** Judges each bar of the file beside the stored one that is its neighbour, as two neighbours in a file are judged. */
+/** Checks each bar of the file against its stored neighbour, like two neighbours in one file. */
 function judgeSeams(
   stored: Series,
   given: Series,
@@ -325,14 +328,14 @@ function daysOf(stored: Series, given: Series): Int32Array {
   return days.filter((day, t) => day !== days[t - 1])
 }
 
-/** Whether a step is one that was accepted between these days or around them. */
+/** Whether a step was accepted between these days or around them. */
 function isAccepted(jumps: readonly AcceptedJump[], a: Both, b: Both, factor: number): boolean {
   return jumps.some(jump => jump.from < b.day && a.day < jump.day && !isJump(jump.factor, factor))
 }
 
 /**
- * Where accepted jumps lie once a file has come: between neighbours that lie between the two bars of before, of which the
- * file has at most one. A file that has both tells the step itself.
+ * The accepted jumps after a merge. A jump stays between neighbours that lie between its two old bars, at most one of
+ * them from the file. A file with both bars shows the step itself.
  */
 export function jumpsAfter(jumps: readonly AcceptedJump[], merged: Series, given: Series): AcceptedJump[] {
   if (jumps.length === 0) return []
@@ -371,7 +374,7 @@ export function rescaledCount({ days }: Series, { before }: Rescaling): number {
   return before === undefined ? days.length : countUpTo(days, before - 1)
 }
 
-/** `4:1`, the usual split that makes a price so many times what it was; null where none does. */
+/** `4:1`, the common split that multiplies a price by this factor; null if none does. */
 export function splitName(factor: number): string | null {
   const scale = usualSplit(factor, 1e-9)
   return scale === null ? null : `${scale.over}:${scale.by}`

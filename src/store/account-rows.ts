@@ -14,7 +14,7 @@ import {
 import { didYouMean, InvalidParameter, NotFound, quoted, remedy, StorageError, suggest } from '../errors.js'
 import { TIER_NAMES, type Tier } from '../model/terms.js'
 
-/** Rows of accounts and keys as they lie in every database, and what they are outside. Times: milliseconds since 1970. */
+/** Rows of accounts and keys as every database stores them, and as callers see them. Times: milliseconds since 1970. */
 export interface AccountRow {
   id: number
   name: string
@@ -43,7 +43,7 @@ export function accountOf({ id, name, tier, created }: AccountRow): Account {
   return { id, name, tier, created: time(created, `the account ${quoted(name)}`) }
 }
 
-/** Nothing tells what the row held. */
+/** The content of such a row cannot be recovered. */
 function damagedRow(what: string): StorageError {
   return new StorageError(`the accounts are damaged: ${what}; put a backup in their place`, {
     remedy: remedy('verify'),
@@ -72,13 +72,13 @@ export function keyWithHash(row: KeyRow): KeyEntry & { hash: Buffer } {
 /** Names are compared as people read them: case aside, and however a letter with an accent was typed. */
 export const folded = (name: string): string => name.normalize('NFC').toLowerCase()
 
-/** @param what has the time, for messages */
+/** @param what names the thing that has the time, for messages */
 function time(at: number, what: string): string {
   if (!isTime(at)) throw damagedRow(`${what} has a time that is none (${at})`)
   return new Date(at).toISOString()
 }
 
-/** Whether some milliseconds are a date of four digits. */
+/** Whether a time is a date with a year of four digits. */
 export const isTime = (at: number): boolean => at >= 0 && at < 253_402_300_800_000
 
 /** @param taken the name of the account that there is */
@@ -95,8 +95,9 @@ export function missing(kind: 'account' | 'key', name: string, known: readonly s
 }
 
 /**
- * Throws InvalidParameter where a key of this name still counts.
- * @param named the keys of the account that are called so @param besides the key whose place it takes
+ * Throws InvalidParameter if an active key already has this name.
+ * @param named the keys of the account with that name
+ * @param besides the key that is being replaced
  */
 export function checkKeyName(named: readonly KeyRow[], key: NewKey, besides = ''): void {
   const made = Date.parse(key.created)
@@ -106,7 +107,7 @@ export function checkKeyName(named: readonly KeyRow[], key: NewKey, besides = ''
   throw new InvalidParameter(message, { param: 'name', value: key.name })
 }
 
-/** When a key ends that another one takes the place of. Throws InvalidParameter where it counts no more already. */
+/** When the replaced key ends. Throws InvalidParameter if it is no longer active. */
 export function endOfReplacedKey(old: KeyRow, key: NewKey, until: string): number {
   if (stateOf(keyOf(old), Date.parse(key.created)) !== 'active') {
     const message = `the key ${quoted(old.identity)} counts no more, so none can take its place; make a new one.`
@@ -139,7 +140,10 @@ export function discrepanciesIn(found: ComparedRow): Discrepancy[] {
 /** A row as it is read to be moved, with `key_0` and so on: what the table is read on by. */
 export type BookRow = Record<string, BookValue>
 
-/** Gives every row of every table, some together. @param read those after a key; null for the first of a table */
+/**
+ * Passes every row of every table to `each`, in groups. @param read reads the rows after a key; null for the first of
+ * a table
+ */
 export async function eachBook(
   each: EachRows,
   read: (book: Book, after: readonly BookValue[] | null) => Promise<BookRow[]> | BookRow[],

@@ -4,7 +4,7 @@ import type { SeriesName } from './content.js'
 import type { PageStore } from './pages.js'
 import type { Recorded, Store } from './store.js'
 
-/** What is kept of one series: everything that its fields share, and the fields that were asked for. */
+/** The cached data of one series: the columns that all fields share, and the fields queried so far. */
 interface CachedSeries {
   stamp: string
   /** The store's version for which it was seen to be so. */
@@ -18,9 +18,10 @@ interface CachedSeries {
 const MOST_BYTES = 256 * 1024 * 1024
 
 /**
- * A store that keeps in memory the series that were asked for last, decoded, up to a number of bytes and as long as they
- * are as they were, and what every question asks for, until something was written. For who only reads: of what is written
- * through it, it need not hear.
+ * A store that caches, decoded, the last queried series up to a number of bytes, while they are unchanged. Other
+ * common
+ * queries stay cached until something is written. Only for reading: the cache does not notice its own writes.
+ * s165/: Finding it may read bars if some have future dates.
  */
 export function cachedStore(store: Store, most = MOST_BYTES): Store {
   const recorded = cachedRecorded(store, most)
@@ -53,7 +54,10 @@ export function withOverrides<T extends object>(thing: T, own: Partial<T>): T {
 /** The version as it was a moment ago at most. */
 type ReadVersion = () => Promise<string>
 
-/** A question looks several times within some microseconds, and to look takes longer than to search: no commit is as short. */
+/**
+ * A question reads the version several times within microseconds, and reading it costs more than searching. No commit
+ * is as fast.
+ */
 function oncePerQuestion(version: ReadVersion): ReadVersion {
   let seen = { version: '', at: Number.NEGATIVE_INFINITY }
   return async () => {
@@ -67,7 +71,7 @@ function oncePerQuestion(version: ReadVersion): ReadVersion {
 /** In milliseconds. */
 const VERSION_LIFE_MS = 0.01
 
-/** Of which tickers there are pages: every question asks that first. */
+/** Which tickers have pages: every question checks that first. */
 function cachedHas(pages: PageStore): (look: ReadVersion, ticker: string) => Promise<boolean> {
   let known = { version: '', tickers: new Map<string, boolean>() }
   return async (look, ticker) => {
@@ -84,7 +88,7 @@ function cachedHas(pages: PageStore): (look: ReadVersion, ticker: string) => Pro
 
 const MOST_NAMES = 100_000
 
-/** What was read last, or is being read, until something was written or something else is asked for. */
+/** The last value read, or being read, until something is written or another argument comes. */
 function cachedLast<Asked, Found>(
   store: Store,
   read: (asked?: Asked) => Promise<Found>,
@@ -119,7 +123,7 @@ function cachedRecorded(
     cache.delete(name)
   }
 
-  /** Only once a series: its outcomes are most of it, and are the same for each of its fields. */
+  /** Shared columns are stored once: outcomes are most of a series, and the same for each field. */
   const keep = (name: string, field: string, found: Recorded, stamp: string, version: string): void => {
     if (cache.get(name)?.stamp !== stamp) drop(name)
     const { field: record, ...shared } = found
@@ -140,7 +144,11 @@ function cachedRecorded(
     }
   }
 
-  /** null: it is not kept, or is no longer as it was */
+  /**
+   * null: not cached, or out of date
+   * s171/: The map's order is the order of last use.
+   * s172/: Data read during a write may be older or newer than the stamp: not cached.
+   */
   const recall = async (version: string, ...asked: Parameters<Store['recorded']>): Promise<Recorded | null> => {
     const [ticker, timeframe, field] = asked
     const name = nameOf({ ticker, timeframe })

@@ -36,8 +36,8 @@ import {
 } from './store.js'
 
 /**
- * Rows as they were written, for whoever asks, changes or verifies them, whatever database they were read from. Each
- * throws Damaged for one that is not what was written, and for one that is missing.
+ * Checked rows: for questions, changes and verification, from any database. Each function throws Damaged if a row is
+ * missing or differs from the written one.
  */
 
 /** Where rows were read, for messages. */
@@ -119,13 +119,13 @@ function checkedChunk(
 /** Tickers whose series are read at one moment; decoded one by one. */
 const TOGETHER = 32
 
-/** A few at first: who asks for many may be told all from these. */
+/** Batches that start small and grow: a caller may need only the first tickers. */
 export function* growingBatches(tickers: readonly string[]): Generator<readonly string[]> {
   for (let from = 0, some = 1; from < tickers.length; from += some, some = Math.min(2 * some, TOGETHER))
     yield tickers.slice(from, from + some)
 }
 
-/** The newest bar's date of those up to a day. Only bars tell it of a ticker whose last is beyond the day. */
+/** The date of the newest bar up to a day. If a ticker's last bar is later than the day, its bars are read. */
 export async function newestUpTo(store: Pick<Store, 'tickers' | 'bars'>, day: Day): Promise<Day | null> {
   let found = Number.NEGATIVE_INFINITY
   for (const { ticker, last } of await store.tickers()) {
@@ -138,22 +138,25 @@ export async function newestUpTo(store: Pick<Store, 'tickers' | 'bars'>, day: Da
   return Number.isFinite(found) ? found : null
 }
 
-/** What was read of one series, at one moment. Nothing is checked before it is asked for, so that what is damaged is told in its turn. */
+/**
+ * Rows of one series, read at one moment. They are checked only when used, so each damage is reported where it
+ * matters.
+ */
 export interface RawSeries extends SeriesName {
   entry: Hashed<EntryRow> | undefined
   /** Whether the list has bars of the ticker. */
   isListed: boolean
   series: Hashed<SeriesRow> | undefined
-  /** Of the parts that are needed, each in its order. */
+  /** Chunks of the needed parts, each part in order. */
   chunks: readonly PartRow[]
 }
 
-/** Which parts of series are to be read. */
+/** The parts of a series that a query needs. */
 export function partsFor({ fields, outcomes }: Pick<SeriesQuery, 'fields' | 'outcomes'>): DerivedPart[] {
   return DERIVED_PARTS.filter(part => part === 'calendar' || (part === 'outcomes' ? outcomes : fields.length > 0))
 }
 
-/** What was asked for of a series; null: unknown ticker. */
+/** The requested columns of a series; null: unknown ticker. */
 export function checkedRecorded(
   at: StoreLocation,
   found: RawSeries,
@@ -180,7 +183,7 @@ export function checkedRecorded(
   }
 }
 
-/** A series of which one field was asked for, and what followed. */
+/** One field of a series, with the returns after each bar. */
 export function oneField(found: RecordedSeries | null, field: string): Recorded | null {
   if (found === null) return null
   const { outcomes, fields, ...series } = found
@@ -211,7 +214,7 @@ export function recordsOf(
   return recordsIn(fieldsIn(at, name, decodeHeads(series.fields, isWanted), chunks))
 }
 
-/** What is stored of a series before a bar. @param rows of its last chunks: of events, and of what followed */
+/** The stored end of a series before a bar. @param rows its last chunks of events and outcomes */
 export function packedEndBefore(
   at: StoreLocation,
   name: SeriesName,
@@ -232,7 +235,7 @@ export function packedEndBefore(
   return { fields: series.fields, hashes: series.chunks, first, events: of('events', first), outcomes }
 }
 
-/** What is kept of a ticker with bars, read when it is looked at. */
+/** The stored rows of a ticker with bars, read on first use. */
 export interface RawTicker {
   entry: Hashed<EntryRow>
   series(timeframe: Timeframe): Hashed<SeriesRow> | undefined
@@ -273,7 +276,7 @@ function partDamages(
   )
 }
 
-/** What somebody who reads comes upon. */
+/** The damages that a read throws. */
 export function damagesIn(read: () => unknown): Damage[] {
   try {
     read()

@@ -11,9 +11,9 @@ import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import type { Calendar, FieldHead, PackedEnd } from './store.js'
 
 /**
- * Columns as blobs, a chunk of bars at a time: the typed arrays of its bars one after another, little-endian, widest
- * numbers first. The number of bars follows from the blob's length, so a blob cannot disagree with a count beside it.
- * Nothing before the last chunk changes when bars are added: what followed a bar is kept where it ended.
+ * Columns as blobs, one chunk of bars at a time. A chunk holds the typed arrays of its bars, one after another:
+ * little-endian, widest numbers first. The number of bars follows from the blob's length, so no separate count can
+ * disagree. New bars change only the last chunk: a return is stored in the chunk where its window ends.
  */
 
 /** Bars in a chunk. */
@@ -38,7 +38,7 @@ function cut(columns: readonly Column[], bars: number, first: number): Buffer[] 
   return chunks
 }
 
-/** How many bars there are in chunks, of so many bytes a bar. */
+/** Number of bars in some chunks. @param width bytes per bar */
 function barsIn(chunks: readonly Buffer[], width: number): number {
   return chunks.reduce((sum, { length }) => sum + length, 0) / width
 }
@@ -109,7 +109,10 @@ export function encodeOutcomes(
   return cut([close.subarray(from), ...ended], close.length - from, 0)
 }
 
-/** Gives the first bars of a chunk the ranks that they have in another one, of the same place. */
+/**
+ * Copies the ranks of the first bars from the stored chunk at the same index.
+ * s22/: Each array ends with the windows that are not complete yet.
+ */
 export function keepRanks(chunk: Buffer, stored: Uint8Array, keep: number, timeframe: Timeframe): void {
   const { windows } = TIMEFRAMES[timeframe]
   const width = 8 + 4 * windows.length
@@ -131,9 +134,13 @@ export function decodeOutcomes(timeframe: Timeframe, chunks: readonly Buffer[]):
 }
 
 /**
- * The events of all fields of a series: how many fields, then of each the numbers of its events and its runs without a
- * band; bar of each event, first bar and end of each run (int32); band, flips, stability of each event (uint8); the names
- * of the fields, apart by spaces. A run that goes on in the next chunk is cut there.
+ * The events of all fields of a series. Layout of a chunk:
+ * - the number of fields; per field the number of events, and of runs without a band
+ * - the bar of each event, first bar and end of each run (int32)
+ * - band, flips and stability of each event (uint8)
+ * - the names of the fields, separated by spaces
+ * A run that continues in the next chunk is cut at the boundary.
+ * s24/: Per field: the index of its next event and of its next run.
  */
 export function encodeEvents(fields: ReadonlyMap<string, FieldRecord>, bars: number, first = 0): Buffer[] {
   const names = [...fields.keys()].sort()
@@ -202,8 +209,8 @@ function encodeChunk(
 }
 
 /**
- * null where there are more or fewer events of a field than is said of it.
- * @param heads of the fields that are wanted; of another there may be rests of before it went
+ * null if the number of a field's events differs from its head.
+ * @param heads the wanted fields; other fields may have left events of deleted data
  */
 export function decodeEvents(heads: ReadonlyMap<string, FieldHead>, chunks: readonly Buffer[]): FieldColumns | null {
   const decoding = new Decoding(heads)
@@ -211,7 +218,7 @@ export function decodeEvents(heads: ReadonlyMap<string, FieldHead>, chunks: read
   return decoding.columns()
 }
 
-/** What is said of some of the fields of a series with data, by name, in the text of its row. */
+/** The heads of some fields of a series, by name, from the text of its row. */
 export function decodeHeads(fields: string, isWanted: (field: string) => boolean = () => true): Map<string, FieldHead> {
   const listed = JSON.parse(fields) as Record<string, [number, number, number]>
   const heads = new Map<string, FieldHead>()
@@ -236,7 +243,7 @@ class Decoding {
   readonly #gaps: (number[] | undefined)[]
   /** By field, the row of its next event. */
   readonly #next: Int32Array
-  /** The fields of a chunk as they are named in it, and the place of each among those that are wanted. */
+  /** The field names of a chunk, and the index of each among the wanted fields. */
   #named = { text: '', places: [-1] }
 
   constructor(heads: ReadonlyMap<string, FieldHead>) {
@@ -257,7 +264,10 @@ class Decoding {
     this.#next = first.slice(0, all.length)
   }
 
-  /** false where there are more events of a field than there are to be. */
+  /**
+   * false if a field has more events than its head says.
+   * s29/: Offsets of the next field: bars and runs among the numbers, the others among the bytes.
+   */
   add(chunk: Buffer): boolean {
     const numbers = numbersIn(chunk)
     const fields = numbers[0]!
@@ -326,14 +336,17 @@ class Decoding {
     return this.#named.places
   }
 
-  /** null where there are fewer events of a field than there are to be. */
+  /** null if a field has fewer events than its head says. */
   columns(): FieldColumns | null {
     const { first } = this.#columns
     for (let f = 0; f < this.#next.length; f++) if (this.#next[f] !== first[f + 1]) return null
     return this.#all()
   }
 
-  /** By field those that were found, which are taken for the last. */
+  /**
+   * The fields found, each with its last events.
+   * s32/: One call: feeding a hash part by part takes several times longer than hashing small parts.
+   */
   tails(): Map<string, FieldTail> {
     const { names, first, initialBar, initialBand, bars, bands, flips, stability } = this.#columns
     const tails = new Map<string, FieldTail>()
@@ -398,7 +411,7 @@ export function digest(parts: Iterable<Buffer | string>): string {
 
 let crypto: typeof import('node:crypto') | undefined
 
-/** For all parts of most that is hashed, one after another. */
+/** One buffer for the parts of nearly every hash. */
 const room = Buffer.allocUnsafeSlow(2 ** 16)
 
 function fitsInRoom(parts: readonly (Buffer | string)[]): boolean {

@@ -5,14 +5,14 @@ import { digest } from './codec.js'
 import type { Damage, SeriesSummary, SheetRow, TickerEntry, TickerSummary } from './store.js'
 
 /**
- * How a store tells that it holds what was written, which a database does not: in SQLite about one flipped bit in ten
- * changes data without any error, PostgreSQL has checksums only where they were asked for, and anyone may edit a row.
- *  1. Each row but chunks has a hash of what it holds and of what it is about: a question checks those that it reads.
- *  2. A ticker names the hashes of the chunks of its bars, and a series those of what is derived from them.
- *  3. A list names every ticker and what there is of it, so that what is missing is not taken for what never was.
+ * How a store recognises damaged data, which a database may not notice. In SQLite about one flipped bit in ten changes
+ * data without any error. PostgreSQL has checksums only if they were enabled, and anyone may edit a row.
+ * 1. Each row except chunks has a hash of its content and its key. A question checks the rows that it reads.
+ * 2. A ticker's row lists the hashes of its bar chunks, a series' row those of its derived chunks.
+ * 3. A list names every ticker and its data, so missing data are noticed.
  */
 
-/** What is said of a ticker, as its row has it. */
+/** The columns of a ticker's row. */
 export interface EntryRow extends Omit<TickerEntry, 'first' | 'last' | 'origins'>, ChunkList {
   first: string
   last: string
@@ -22,14 +22,14 @@ export interface EntryRow extends Omit<TickerEntry, 'first' | 'last' | 'origins'
 /** A row as it is written, by its columns. */
 export type ColumnValues = Readonly<Record<string, string | number | null>>
 
-/** In SQL, of any database, to be read as rows of this kind; so are the others below. */
+/** SQL column lists for any database; rows read with them have these types. */
 export const ENTRY_COLUMNS = `ticker, asset_class AS "assetClass", prices, bars, first_date AS first, last_date AS last,
   source, format, imported_at AS "importedAt", origins`
 
-/** A row with the hash of what it must hold. */
+/** A row with the hash of its expected content. */
 export type Hashed<Row> = Row & { hash: string }
 
-/** A ticker as it is kept. @param bars the parts of its bars */
+/** The row of a ticker. @param bars the parts of its bars */
 export function entryRowOf({ first, last, origins, ...entry }: TickerEntry, bars: readonly PartHashes[]): EntryRow {
   return {
     ...entry,
@@ -40,7 +40,7 @@ export function entryRowOf({ first, last, origins, ...entry }: TickerEntry, bars
   }
 }
 
-/** Its columns alone: who writes may know more of a ticker than is kept. */
+/** Only the columns of the row: the caller's object may have more. */
 export function writtenEntry(row: EntryRow): ColumnValues {
   const { ticker, prices, bars, source, format, origins, chunks } = row
   const { assetClass: asset_class, first: first_date, last: last_date, importedAt: imported_at } = row
@@ -63,8 +63,8 @@ export function entryHash(entry: Omit<EntryRow, 'chunks'> & Partial<ChunkList>):
 }
 
 /**
- * Hash of what a row holds and of what it is about. What is null counts for nothing, so that a column that comes later
- * changes no hash.
+ * Hash of a row's content and key. Null values are skipped, so that a new column changes no existing hash.
+ * s41/: Few parts: each costs as much time as a kilobyte of text.
  */
 export function contentHash(content: Readonly<Record<string, string | number | Buffer | null>>): string {
   const values: [name: string, value: string | number][] = []
@@ -79,13 +79,13 @@ export function contentHash(content: Readonly<Record<string, string | number | B
   return digest(parts)
 }
 
-/** Which series of which ticker. */
+/** A ticker and one of its timeframes. */
 export interface SeriesName {
   ticker: string
   timeframe: Timeframe
 }
 
-/** What is kept of a series in chunks: bars, of daily ones alone, and what is derived from them. */
+/** The parts of a series that are stored in chunks: bars (only of daily series), and derived data. */
 export const BAR_PARTS = ['prices', 'unadjusted'] as const
 export const DERIVED_PARTS = ['calendar', 'outcomes', 'events'] as const
 export type BarPart = (typeof BAR_PARTS)[number]
@@ -100,7 +100,7 @@ interface PartHashes {
 
 /** A row that names the hashes of chunks. */
 export interface ChunkList {
-  /** JSON: by part, those of its chunks one after another. */
+  /** JSON: the hashes of the chunks in order, by part. */
   chunks: string
 }
 
@@ -122,12 +122,12 @@ export function chunkHash({ ticker, timeframe }: SeriesName, part: Part, chunk: 
   return digest([`${timeframe} ${part} ${chunk} ${ticker}`, columns])
 }
 
-/** What is said of a series beside its chunks. */
+/** The columns of a series' row, without its chunks. */
 export interface SeriesRow extends ChunkList {
   bars: number
   /** The day on which the last bar is final. */
   final: string
-  /** Of all fields, and those on the last bar. */
+  /** Of all fields, and of these the ones on the last bar. */
   events: number
   eventsOnLast: number
   /** JSON: by name of each with data, in order: initial bar, initial band, events. */
@@ -180,19 +180,19 @@ export function sheetHash({ ticker, kind, records, sheet }: SheetRow): string {
   return contentHash({ ticker, kind, records, sheet })
 }
 
-/** What there is of tickers, as the list names it. @param schema of the tables, with a dot; none unless given */
+/** The data that tickers have, as the list names them. @param schema of the tables, with a dot (default: none) */
 export function presentRows(schema = ''): string {
   return `SELECT ticker, 'bars' AS what FROM ${schema}tickers UNION ALL SELECT ticker, kind FROM ${schema}facts
     UNION ALL SELECT ticker, 'pulled ' || timeframe || ' ' || field FROM ${schema}pulled`
 }
 
-/** A ticker, and what there is of it. */
+/** A ticker and one kind of its data. */
 export interface ListedItem {
   ticker: string
   what: string
 }
 
-/** What the list has and the tables have not, and the other way round. */
+/** Rows that only the list or only the tables have. */
 export function lostRows(schema = ''): string {
   return `SELECT ticker, what FROM ${schema}listed EXCEPT SELECT * FROM (${presentRows(schema)}) present ORDER BY ticker, what`
 }
@@ -201,7 +201,7 @@ export function strangeRows(schema = ''): string {
   return `SELECT * FROM (${presentRows(schema)}) present EXCEPT SELECT ticker, what FROM ${schema}listed ORDER BY ticker, what`
 }
 
-/** What an import has yet to record anew, as it is kept. */
+/** The tickers and sectors that an import still has to derive. */
 export function parseUnsettled(kept: string | null | undefined): readonly string[] {
   return kept == null ? [] : (JSON.parse(kept) as string[])
 }
@@ -210,7 +210,10 @@ const AGAIN = remedy('import', ['FILE'], { replace: true })
 const FACTS_AGAIN = remedy('import-facts', ['FILE'], { replace: true })
 const REBUILD = remedy('rebuild')
 
-/** What is wrong with a ticker, and what mends it. isThere: something was found, which is not what was written. */
+/**
+ * What is wrong with a ticker, and the command that repairs it. isThere: a row exists, but differs from the written
+ * one.
+ */
 export const DAMAGE = {
   entry: (ticker: string) => damage(ticker, 'what is said of it (dates, prices, source) is', true, AGAIN),
   bars: (ticker: string, isThere = true) => damage(ticker, 'its bars are', isThere, AGAIN),
@@ -228,13 +231,13 @@ function damage(ticker: string, what: string, isThere: boolean, mend: Remedy): D
   return { ticker, what: `${what} ${isThere ? 'not what was written' : 'missing'}`, mend }
 }
 
-/** What is wrong where a chunk is not what was written, or is not there. */
+/** The damage of a chunk that is missing or differs from the written one. */
 export function chunkDamage(name: SeriesName, part: Part, isThere: boolean): Damage {
   if (part === 'prices' || part === 'unadjusted') return DAMAGE.bars(name.ticker, isThere)
   return part === 'events' ? DAMAGE.events(name, isThere) : DAMAGE.series(name, isThere)
 }
 
-/** What the list has and the tables have not. */
+/** The list has it, the tables do not. */
 export function missing(ticker: string, what: string): Damage {
   if (what === 'bars') return DAMAGE.bars(ticker, false)
   return what.startsWith('pulled ') ? DAMAGE.pulled(ticker, what, false) : DAMAGE.sheet(ticker, what, false)
@@ -248,7 +251,7 @@ export function listDamages(lost: readonly ListedItem[], strange: readonly Liste
   ]
 }
 
-/** What the tables have and the list has not. */
+/** The tables have it, the list does not. */
 function unlisted(ticker: string, what: string): Damage {
   return {
     ticker,

@@ -32,7 +32,7 @@ import {
 
 /** A record as it is written. */
 interface PackedRecord extends Pick<TickerRecord, 'entry'> {
-  /** Whether some of its chunks are there already, and are not in this. */
+  /** Whether earlier chunks are already stored and left out here. */
   isTail: boolean
   bars: PackedPart[]
   daily: PackedSeries
@@ -41,7 +41,7 @@ interface PackedRecord extends Pick<TickerRecord, 'entry'> {
 
 interface PackedSeries {
   timeframe: Timeframe
-  /** What its row has beside the hashes of its chunks. */
+  /** The columns of its row, except the hashes of its chunks. */
   summary: { bars: number; final: string; events: number; eventsOnLast: number; fields: string; marks: string | null }
   parts: PackedPart[]
 }
@@ -51,7 +51,7 @@ export interface PackedPart {
   part: Part
   first: number
   chunks: readonly Buffer[]
-  /** The hashes of these chunks, and of those before. */
+  /** The hashes of these chunks and of all earlier ones. */
   hashes: string
 }
 
@@ -69,7 +69,10 @@ export function pack({ entry, daily, weekly, stored }: TickerRecord): PackedReco
   }
 }
 
-/** What is stored of a series before a bar; null: nothing. */
+/**
+ * The stored data of a series before a bar; null: none.
+ * s59/: If a series has unadjusted prices from now on, it stores them for all bars.
+ */
 interface Before {
   since: number
   end: PackedEnd | null
@@ -137,7 +140,7 @@ function packedPart(
   return { part, first, chunks, hashes }
 }
 
-/** A series with some of its fields in place of what they were: its row, and its events. */
+/** A series with some fields replaced: its row and its events. */
 export function amended(
   at: StoreLocation,
   { ticker, timeframe, fields }: Amendment,
@@ -152,7 +155,7 @@ export function amended(
   return { row, part }
 }
 
-/** How many events there are, and of which fields. */
+/** The number of events, and the fields that have any. */
 function countsOf(
   records: ReadonlyMap<string, FieldRecord | FieldTail>,
   bars: number,

@@ -1,44 +1,44 @@
 import type { Day } from '../model/day.js'
 import type { EventsPage, PulledSource, SeriesKey } from '../model/event.js'
 
-/** A page of unfiltered events of one series, as a server told it; of the oldest, all that are final are one. */
+/** One page of unfiltered events of a series, as a server sent it. The oldest final events form a single page. */
 export interface StoredPage {
-  /** It was asked for with events before this date; null: with the newest there are. */
+  /** The request was for events before this date; null: for the newest events. */
   before: string | null
-  /** When it came (ISO time, UTC), and the day that it stands on; null where the server did not tell. */
+  /** When it was pulled (ISO time, UTC), and its as-of day; null if the server did not say. */
   pulled_at: string
   as_of: string | null
-  /** The server's name for it, by which it can say that it is still the same; null where it has none. */
+  /** The server's ETag; null if it sent none. */
   etag: string | null
-  /** Told as of another day than the page above it, or with other numbers: an event between them may be missing. */
+  /** Its as-of day or its totals differ from the page above it: an event between them may be missing. */
   mixed: boolean
   body: EventsPage
 }
 
-/** All pages that are kept of one series. */
+/** All stored pages of one series. */
 export interface StoredPages extends SeriesKey {
   /** The server's address, without a key. */
   url: string
-  /** Newest first, without a hole between them: what answers. None until a first pull has come to its end. */
+  /** Newest first, without gaps: these answer questions. Empty until a first pull has finished. */
   kept: readonly StoredPage[]
-  /** Of a pull that has not come to its end, newest first. */
+  /** Pages of an unfinished pull, newest first. */
   coming: readonly StoredPage[]
 }
 
 /**
- * What is said of a series without its events. `complete` answers questions. `partial`: the first pull has not come to its
- * end. `mixed`: events may be missing between its pages, until the next pull has asked once more.
+ * A series without its events. `complete`: it answers questions. `partial`: the first pull is not finished. `mixed`:
+ * events may be missing between its pages until the next pull.
  */
 export interface PulledEntry extends SeriesKey, PulledSource {
   state: 'complete' | 'partial' | 'mixed'
   /** The tier's range of the key that pulled: `90d`, `2y` or `5y`. */
   query_range: string
-  /** Events that are kept, and how many the server said there are in its range. */
+  /** Stored events, and the total that the server reported for its range. */
   events: number
   total_occurrences: number
 }
 
-/** A row of `pulled` as it lies in the database: what is said of a series, and its pages. */
+/** A row of the table `pulled`: the columns of a series, and its pages. */
 export interface PulledRow extends PulledEntry {
   /** as_of, or the day of the pull. */
   known: string
@@ -51,24 +51,24 @@ export interface PulledRow extends PulledEntry {
 export interface PullRun {
   id: string
   url: string
-  /** What it was asked for, digested. */
+  /** Digest of the request. */
   asked: string
   /** ISO time, UTC. */
   started: string
 }
 
-/** Keeps pages of servers beside the bars of other tickers. A ticker's are all of one server. */
+/** Stores pages from servers, for tickers without bars. All pages of a ticker come from one server. */
 export interface PageStore {
   has(ticker: string): Promise<boolean>
-  /** Every ticker of which there are some, ascending. */
+  /** Every ticker that has pages, ascending. */
   tickers(): Promise<string[]>
-  /** What there is, of one ticker or of all, by ticker, timeframe and field. */
+  /** The series of one ticker or of all, by ticker, timeframe and field. */
   entries(ticker?: string): Promise<PulledEntry[]>
   /** null: nothing was pulled */
   series(key: SeriesKey): Promise<StoredPages | null>
-  /** The newest day that a server has told anything of; of all servers unless one is given. null: nothing was pulled. */
+  /** The newest as-of day of one server's pages (default: of all servers). null: nothing was pulled. */
   newestDay(url?: string): Promise<Day | null>
-  /** Puts a series in place of what it was; what another server told of the ticker goes. */
+  /** Replaces the pages of a series; pages of the ticker from another server are deleted. */
   put(series: StoredPages): Promise<void>
   /** The pull that has not come to its end. */
   run(): Promise<PullRun | null>
@@ -80,7 +80,7 @@ export function nameOf({ ticker, timeframe, field }: SeriesKey): string {
   return `${ticker} ${timeframe} ${field}`
 }
 
-/** The key alone, of whatever has one. */
+/** Only the key of a series. */
 export function keyOf({ ticker, timeframe, field }: SeriesKey): SeriesKey {
   return { ticker, timeframe, field }
 }
@@ -90,7 +90,7 @@ export function isMixed(pages: readonly StoredPage[]): boolean {
   return pages.some(({ mixed }) => mixed)
 }
 
-/** The newest day that a page can tell anything of. */
+/** The newest day that a page can cover. */
 export function knownDate({ as_of, pulled_at }: Pick<PulledSource, 'as_of' | 'pulled_at'>): string {
   return as_of ?? pulled_at.slice(0, 10)
 }

@@ -14,9 +14,9 @@ import {
 } from './pages.js'
 import type { Damage } from './store.js'
 
-/** Pages of a series as they are kept: one row, whatever the database. */
+/** Pages of a series as one row, in any database. */
 
-/** What is said of a series without its pages, as the columns are named. */
+/** The columns of a series without its pages. */
 const PULLED_ENTRY_COLUMNS = [
   'ticker',
   'timeframe',
@@ -31,16 +31,16 @@ const PULLED_ENTRY_COLUMNS = [
 ] as const
 export const PULLED_COLUMNS = [...PULLED_ENTRY_COLUMNS, 'known', 'hash', 'pages'] as const
 
-/** A database that has pages, as it is asked for them. */
+/** A database that stores pages. */
 interface Pulled {
-  /** Of its tables, with a dot; none where it is empty. */
+  /** Of its tables, with a dot; '' if none is needed. */
   schema: string
   place(): StoreLocation
   /** @param values as $1, $2, … */
   rows<Row>(sql: string, ...values: string[]): Promise<Row[]>
 }
 
-/** The reading half, which asks every database in the same words. */
+/** The reading half, the same SQL for every database. */
 export function pageReader({ schema, place, rows }: Pulled): Omit<PageStore, 'put' | 'setRun'> {
   return {
     async has(ticker) {
@@ -81,7 +81,7 @@ export function pageReader({ schema, place, rows }: Pulled): Omit<PageStore, 'pu
   }
 }
 
-/** How the list of what was written names it. */
+/** Its name in the list of written data. */
 export function listedName({ timeframe, field }: Pick<SeriesKey, 'timeframe' | 'field'>): string {
   return `pulled ${timeframe} ${field}`
 }

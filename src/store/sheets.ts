@@ -12,7 +12,7 @@ import {
 import { type EntryRow, entryHash, type Hashed, sheetHash } from './content.js'
 import type { SheetRow, TickerSheet } from './store.js'
 
-/** Facts of a ticker as they are kept: one text a kind. */
+/** Facts of a ticker as stored: one text per kind. */
 
 export function sheetRowOf({ ticker, kind, sheet }: TickerSheet): Hashed<SheetRow> {
   const row = { ticker, kind, records: sheet.rows.length, sheet: encodeSheet(kind, sheet) }
@@ -27,7 +27,7 @@ export function securityIn(row: SheetRow): Security {
   return securityOf(sheetsOf([row]))!
 }
 
-/** What of a ticker's own row changes with its facts: a security's asset class is told with both. */
+/** The columns of a ticker's own row that its facts change: a security has the asset class, too. */
 export function entryChange(entry: EntryRow, { sheet }: TickerSheet): Pick<Hashed<EntryRow>, 'assetClass' | 'hash'> {
   const { asset_class: assetClass } = securityOf({ securities: sheet as FactSheet<'securities'> })!
   return { assetClass, hash: entryHash({ ...entry, assetClass }) }

@@ -15,7 +15,7 @@ import type {
 import type { Timeframe } from '../model/terms.js'
 import type { PageStore } from './pages.js'
 
-/** What a store says of a ticker without touching its bars. */
+/** A ticker's row, without its bars. */
 export interface TickerEntry {
   ticker: string
   assetClass: AssetClass | null
@@ -39,18 +39,18 @@ export type ImportStamp = Pick<TickerEntry, 'source' | 'format' | 'importedAt'>
 /** Bars in a row that one file brought. */
 export interface Origin extends ImportStamp {
   bars: number
-  /** Where several imports brought them, which are no longer told apart: the first of these in time; it itself is the last. */
+  /** Set if several imports were merged: the earliest of them; the origin itself is the latest. */
   begun?: ImportStamp
   /** They are this many times the bars before them, which no trading explains and the user has accepted. */
   jump?: number
 }
 
-/** With the place of its first bar. */
+/** With the index of its first bar. */
 export interface IndexedOrigin extends Origin {
   from: number
 }
 
-/** Where the first `bars` bars of a ticker are from, in their order. */
+/** The origins of the first `bars` bars of a ticker, in order. */
 export function originsOf(entry: TickerEntry, bars = entry.bars): IndexedOrigin[] {
   const { source, format, importedAt, origins = [{ source, format, importedAt, bars }] } = entry
   const placed: IndexedOrigin[] = []
@@ -62,17 +62,17 @@ export function originsOf(entry: TickerEntry, bars = entry.bars): IndexedOrigin[
   return placed
 }
 
-/** What is said of a series beside its columns. */
+/** A series without its columns. */
 export interface SeriesSummary {
   bars: number
   /** The day on which its last bar is final. */
   final: Day
-  /** Of all fields, and those of them on the last bar. */
+  /** Of all fields, and of these the ones on the last bar. */
   events: number
   eventsOnLast: number
 }
 
-/** What is said of a ticker and its series. */
+/** A ticker and its series, without columns. */
 export interface TickerSummary {
   entry: TickerEntry
   marks: BarMarks
@@ -82,7 +82,10 @@ export interface TickerSummary {
   weekly: SeriesSummary
 }
 
-/** A step from one bar to the next that no trading made: the bars from `day` on are `factor` times those up to `from`. */
+/**
+ * A price step between two bars that no trading caused: bars from `day` on are `factor` times those up to `from`.
+ * s354/: Most tickers have none; this check is cheaper.
+ */
 export interface AcceptedJump {
   from: Day
   day: Day
@@ -98,18 +101,18 @@ export function jumpsOf(entry: TickerEntry, days: Int32Array): AcceptedJump[] {
   )
 }
 
-/** The dates of a series: enough to know what was final when. */
+/** The dates of a series: when each bar was final. */
 export type Calendar = Pick<Series, 'days' | 'known'>
 
-/** The definitions of a store whose bars are there, and what is derived from them is not. */
+/** The definitions of a store that has bars, but no derived data yet. */
 export const UNDERIVED = 'none'
 
-/** What of the series of which tickers is to be read. */
+/** The series and columns to read. */
 export interface SeriesQuery {
   tickers: readonly string[]
   timeframe: Timeframe
   fields: readonly string[]
-  /** What followed each bar, too: most of a series, and not needed to say when its band changed. */
+  /** Whether to read the returns after each bar: most of a series, and not needed to date its changes of band. */
   outcomes: boolean
 }
 
@@ -117,22 +120,22 @@ export interface SeriesQuery {
 export interface RecordedSeries {
   entry: TickerEntry
   calendar: Calendar
-  /** null: not asked for */
+  /** null: not requested */
   outcomes: Outcomes | null
-  /** Those that were asked for and have data. */
+  /** The requested fields that have data. */
   fields: FieldColumns
-  /** What an import had yet to record anew, at the same moment. */
+  /** The tickers and sectors that an import still had to derive at that moment. */
   unsettled: readonly string[]
 }
 
-/** What one question needs of one series: its calendar, what followed each bar, and one field's events. */
+/** One question's data of one series: its calendar, the returns after each bar, and one field's events. */
 export interface Recorded extends Omit<RecordedSeries, 'outcomes' | 'fields'> {
   outcomes: Outcomes
   /** null: the ticker has no data for the field */
   field: FieldRecord | null
 }
 
-/** What is said of a field's events beside them: its first bar and band, and how many there are. */
+/** A field's first bar and band, and its number of events. */
 export interface FieldHead {
   initialBar: number
   initialBand: number
@@ -143,8 +146,8 @@ export interface FieldHead {
 export type BarBySeries = Record<Timeframe, number>
 
 /**
- * What is stored of a ticker up to a bar of each series, as far as it takes to go on from there: codec.ts reads it, maybe
- * in another thread.
+ * The end of a ticker's stored data up to a bar of each series, enough to continue from there. codec.ts reads it,
+ * possibly in another thread.
  */
 export interface PackedTail extends Record<Timeframe, PackedEnd> {
   since: BarBySeries
@@ -153,10 +156,13 @@ export interface PackedTail extends Record<Timeframe, PackedEnd> {
 }
 
 export interface PackedEnd {
-  /** What is said of its fields, and the hashes of its chunks, as its row has them. */
+  /** The heads of its fields and the hashes of its chunks, as in its row. */
   fields: string
   hashes: string
-  /** The last chunks of events, from the number `first` on; of what followed the one with the bar, where it is not its first. */
+  /**
+   * The last chunks of events, from number `first` on; and the chunk of outcomes with the bar, unless the bar is its
+   * first.
+   */
   first: number
   events: Uint8Array[]
   outcomes: Uint8Array | null
@@ -168,9 +174,9 @@ export interface TickerRecord {
   daily: SeriesRecord | SeriesTail
   weekly: SeriesRecord | SeriesTail
   /**
-   * What is there already and stays as it is: all before some bars, as it was read since which nothing else was written.
-   * No ranks that ended before them are needed, and of fields no events but those that are in it. Absent: all of the
-   * ticker is written.
+   * The stored data that stay unchanged: everything before some bars. Nothing else was written since they were read.
+   * Ranks that ended before those bars and events of unchanged fields are not needed. Absent: the whole ticker is
+   * written.
    */
   stored?: PackedTail | undefined
 }
@@ -182,14 +188,14 @@ export interface Amendment {
   fields: ReadonlyMap<string, FieldRecord | null>
 }
 
-/** One ticker's records of one kind, as they are to be from now on. */
+/** The new records of one ticker and kind. */
 export interface TickerSheet {
   ticker: string
   kind: FactKind
   sheet: FactSheet
 }
 
-/** One kind of a ticker's facts as they are kept. */
+/** One kind of a ticker's facts as stored. */
 export interface SheetRow {
   ticker: string
   kind: FactKind
@@ -205,9 +211,9 @@ export interface Batch {
   records?: Iterable<TickerRecord>
   amendments?: Iterable<Amendment>
   sheets?: Iterable<TickerSheet>
-  /** Tickers whose pulled events go, because bars come in their place. */
+  /** Tickers whose pulled events are deleted, because bars replace them. */
   unpulled?: readonly string[]
-  /** What is behind from now on, in the words of who writes; as before unless given. */
+  /** What is left to derive, in the writer's own words (default: unchanged). */
   unsettled?: readonly string[]
 }
 
@@ -216,11 +222,11 @@ export interface Damage {
   /** Empty where it is no ticker's. */
   ticker: string
   what: string
-  /** What mends it, where something does but a backup. */
+  /** The command that repairs it; null: only a backup does. */
   mend: Remedy | null
 }
 
-/** What was read is not what was written; whoever can do without it may catch this. */
+/** Stored data differ from the written data; callers that can do without them may catch this. */
 export class Damaged extends StorageError {
   readonly damage: Damage
 
@@ -242,7 +248,7 @@ export interface Writer {
   started: string
 }
 
-/** How it lies on its disk. */
+/** Schema and size of a database. */
 export interface Footprint {
   /** The number of the schema, and the newest that this version knows. */
   schema: number
@@ -251,69 +257,74 @@ export interface Footprint {
 }
 
 /**
- * Keeps bars and what was derived from them, and events that servers told; decides nothing. Coarse on purpose, so that a
- * database over a network answers as well as a file: one call a question, one call a written batch. Whoever reads is given
- * what was written, or a StorageError that names what is damaged.
+ * Stores bars with their derived data, and events pulled from servers; decides nothing. The interface is coarse, so
+ * that
+ * a database over a network is fast as well: one call per question, one per written batch. Readers get the written
+ * data,
+ * or a StorageError that names the damage.
  */
 export interface Store {
   /** Where it lives, for messages. */
   readonly location: string
-  /** Stays the same as long as nobody else writes; of what is written through this very store it need not tell. */
+  /** Unchanged while no other process writes; writes through this very store may leave it unchanged. */
   version(): Promise<string>
-  /** Pages of other tickers' events, as servers told them. */
+  /** Pages of events from servers, for other tickers. */
   readonly pages: PageStore
   /** The definitions its derived rows were made with; UNDERIVED where they are yet to be made, '' where there is nothing. */
   definitions(): Promise<string>
   /** All tickers, ascending. */
   tickers(): Promise<TickerEntry[]>
   ticker(ticker: string): Promise<TickerEntry | null>
-  /** The newest bar's date over all tickers, of those up to a day where one is given; null when there is none. */
+  /** The date of the newest bar of all tickers, optionally up to a day; null without bars. */
   newestDay(upTo?: Day): Promise<Day | null>
   bars(ticker: string): Promise<Series | null>
   /** All facts about a ticker, whether or not it has bars; but for kinds that are not to be read. */
   sheets(ticker: string, but?: readonly FactKind[]): Promise<FactSheets>
-  /** Every ticker of which bars were written, or anything: bars, facts, or pulled events; ascending. None is looked at. */
+  /** Every ticker that has bars, or any data (bars, facts or pulled events); ascending. Their data are not read. */
   names(what?: 'bars'): Promise<string[]>
-  /** Every ticker of which there are facts, with or without bars; ascending. */
+  /** Every ticker that has facts, with or without bars; ascending. */
   factTickers(): Promise<string[]>
-  /** What is known of tickers with or without bars, by ticker. */
+  /** The securities of all tickers, with or without bars, by ticker. */
   securities(): Promise<Map<string, Security>>
-  /** What an import has yet to record anew, as it was written. */
+  /** The tickers and sectors that an import still has to derive, as written. */
   unsettled(): Promise<readonly string[]>
-  /** In the order of the tickers, each of one moment; null: unknown ticker. */
+  /** In the order of the tickers, each read at one moment; null: unknown ticker. */
   series(query: SeriesQuery): AsyncIterable<RecordedSeries | null>
   /** null: unknown ticker */
   recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null>
-  /** What is stored of a ticker before some bars. @param from the first of which events are needed; null: unknown ticker */
+  /**
+   * The stored data of a ticker before some bars. @param from the first bar whose events are needed; null: unknown
+   * ticker
+   */
   tail(ticker: string, since: BarBySeries, from: BarBySeries): Promise<PackedTail | null>
-  /** All tickers, ascending, with what is kept of each beside its columns, which are not read. */
+  /** All tickers, ascending, with their rows; columns are not read. */
   summaries(): Promise<TickerSummary[]>
-  /** Stays the same as long as what is recorded of a series does, which is not read; null: unknown ticker. */
+  /** Unchanged while the recorded data of a series are, which are not read; null: unknown ticker. */
   stamp(ticker: string, timeframe: Timeframe): Promise<string | null>
-  /** Has everything that is read by some work be of one moment, whatever is written meanwhile; one at a time. */
+  /** Makes all reads of some work see one state, regardless of writes; one such work at a time. */
   atOneMoment<T>(work: () => Promise<T>): Promise<T>
   /** All or none; stamps the store with the definitions. */
   write(batch: Batch, definitions: string): Promise<void>
-  /** Takes out bars, events, facts, and what was pulled; false when there were none. `unsettled` as in a batch. */
+  /** Deletes bars, events, facts and pulled pages; false if there were none. `unsettled` as in a batch. */
   remove(ticker: string, unsettled?: readonly string[]): Promise<boolean>
   footprint(): Promise<Footprint>
   /** Re-computes every content hash and checks the file's own structure. */
   verify(): Promise<Damage[]>
-  /** Takes the one writing place; throws Busy naming the holder. */
+  /** Takes the writer lock; throws Busy naming the holder. */
   lock(writer: Writer): Promise<void>
   unlock(writer: Writer): Promise<void>
   close(): Promise<void>
 }
 
-/** How often the writing place is looked at while another holds it, in milliseconds. */
+/** How often a taken writer lock is tried again, in milliseconds. */
 const RETRY_MS = 200
 
-/** Takes a store's one writing place. Throws Busy naming the holder, or with `wait` stays until it is free. */
+/** Takes a store's writer lock. Throws Busy naming the holder, or with `wait` waits until it is free. */
 export function lockForWriting(store: Store, writer: Writer, { wait = false } = {}): Promise<void> {
   return retryWhileBusy(() => store.lock(writer), wait)
 }
 
-/** What is said to the second who wants to write. @param holder undefined: it has not said who it is */
+/** The error for a second writer. @param holder undefined: the holder is unknown */
 export function writerBusy(location: string, holder: Writer | undefined): Busy {
   const by = holder === undefined ? 'another process' : writerWords(holder)
   return new WriterBusy(
@@ -326,8 +337,9 @@ export function writerWords({ pid, host, started }: Writer): string {
 }
 
 /**
- * Does what the writing place is needed for. Throws Busy naming the holder, or where that is waited for tries until it is
- * free; a database that is away is not waited for, as nobody says when it is back.
+ * Runs work that needs the writer lock. Throws Busy naming the holder, or with `wait` retries until the lock is free.
+ * It
+ * does not wait for an unreachable database, which may never return.
  */
 export async function retryWhileBusy<T>(work: () => T | Promise<T>, wait: boolean): Promise<T> {
   for (;;) {

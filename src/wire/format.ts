@@ -4,7 +4,7 @@ import { type BandsError, payloadAt } from '../errors.js'
 export type ErrorShape = 'flat' | 'nested'
 export const ERROR_SHAPES: readonly ErrorShape[] = ['flat', 'nested']
 
-/** An error as the body of an answer. @param upgradeUrl where a higher tier is to be had, if the server says so */
+/** An error as the body of an answer. @param upgradeUrl where to get a higher tier, if the server has one */
 export function errorBody(error: BandsError, shape: ErrorShape, upgradeUrl: string | null = null): ErrorBody {
   return bodyOf(error.code, error.message, payloadAt(error, upgradeUrl), shape)
 }
@@ -20,7 +20,7 @@ function bodyOf(type: string, message: string, payload: ErrorBody, shape: ErrorS
   return shape === 'flat' ? { error: type, message, ...payload } : { error: { type, message, ...payload } }
 }
 
-/** What an answer to a known key tells of the account's credits; times in UTC, as 2026-03-24T00:00:00Z. */
+/** The account's credits, sent with every answer to a known key; times in UTC, as 2026-03-24T00:00:00Z. */
 export const CREDIT_HEADERS = {
   'X-Request-Limit': 'Credits of the account in a day of UTC.',
   'X-Requests-Used': 'Credits of the day that are spent, with those of this answer.',
@@ -37,19 +37,21 @@ export type CreditHeaders = Record<keyof typeof CREDIT_HEADERS, string>
 /** The server's own number of a request, also in its log. */
 export const REQUEST_ID = 'X-Request-Id'
 
-/** The day that the answer stands on, YYYY-MM-DD: ranges count back from it. Ours; other servers do not send it. */
+/**
+ * The as-of day of the answer, YYYY-MM-DD: ranges count back from it. Specific to bands; other servers do not send it.
+ */
 export const AS_OF = 'X-Bands-As-Of'
 
-/** Why an answer is empty, in a sentence. Ours; the specified page has no place for it. */
+/** Why an answer is empty, in a sentence. Specific to bands; the specified page has no field for it. */
 export const NOTE = 'X-Bands-Note'
 
-/** A caller's name for a request: asked again under it, the same answer is free for 48 hours. */
+/** A caller's name for a request: repeating it returns the same answer free of charge for 48 hours. */
 export const IDEMPOTENCY_KEY = 'Idempotency-Key'
 
 /** The shape of errors that a caller wants. */
 export const ERROR_SHAPE = 'X-Bands-Errors'
 
-/** By this the vendor's client for JavaScript tells itself, as a browser's pages cannot name a User-Agent. */
+/** How the vendor's JavaScript client identifies itself: web pages cannot set User-Agent. */
 export const VENDORS_CLIENT = 'X-TickerDB-Client'
 
 export const EVENTS_PATH = '/v1/events'

@@ -7,8 +7,8 @@ import { TIER_NAMES, TIMEFRAME_NAMES } from '../model/terms.js'
 import type { ErrorShape } from './format.js'
 
 /**
- * What goes over HTTP, once for both ends: a server documents its answers with these schemas, and a client checks with
- * them what it was sent. Keys that nobody here knows are let through: an addition breaks no reader.
+ * The HTTP schemas, shared by both ends: a server documents its answers with them, and a client checks answers with
+ * them. Unknown keys are allowed, so that additions break no reader.
  */
 
 const DATE = z
@@ -138,7 +138,7 @@ const UPGRADE = z
   .nullable()
   .describe('Where a higher tier is to be had; null where the server names no place.')
 
-/** The errors that go over HTTP: what each has beside its type and its sentence, as errorBody writes it. */
+/** The errors sent over HTTP: the keys of each besides type and message, as errorBody writes them. */
 const ERRORS = {
   invalid_parameter: {
     param: z.string().describe('The parameter or header at fault, spelled as in this document.'),
@@ -200,8 +200,8 @@ const NAMED: Readonly<Record<string, z.ZodType>> = {
 }
 
 /**
- * What goes over HTTP as JSON Schemas (draft 2020-12) by name, each thing once: one that stands in another is a
- * reference to `at` and its name.
+ * The HTTP documents as JSON Schemas (draft 2020-12), by name. A nested schema is a reference to `at` and its name.
+ * w10/: JavaScript's largest safe integer is no limit of the specification.
  */
 export function wireSchemas(shape: ErrorShape, at: string): Record<string, Record<string, unknown>> {
   const named = z.registry<{ id: string }>()
@@ -217,7 +217,7 @@ export function wireSchemas(shape: ErrorShape, at: string): Record<string, Recor
   return Object.fromEntries(Object.entries(schemas).map(([id, { $schema, $id, ...schema }]) => [id, schema]))
 }
 
-/** What `events --json` and `scan oversold --json` print, each in one piece. */
+/** The output of `events --json` and `scan oversold --json`. */
 export function pageSchemas(): Record<string, Record<string, unknown>> {
   return { events: z.toJSONSchema(EVENTS_PAGE), oversold: z.toJSONSchema(OVERSOLD_PAGE) }
 }

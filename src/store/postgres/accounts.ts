@@ -54,13 +54,16 @@ const CLOCK_MS = 60_000
 export interface OpenPostgresAccounts {
   /** Make the tables where there are none. */
   make?: boolean
-  /** What else makes them. */
+  /** What else creates the accounts. */
   made?: Remedy
-  /** Of the tables that grow, by account, when they are made. */
+  /** Number of partitions, by account, of the growing tables when they are created. */
   partitions?: number
 }
 
-/** Accounts in a database of PostgreSQL. Throws NotFound where there are none and none are to be made, and as Database.open. */
+/**
+ * Accounts in a PostgreSQL database. Throws NotFound if they do not exist and shall not be created; otherwise like
+ * Database.open.
+ */
 export async function openPostgresAccounts(
   address: Address,
   { make = false, made, partitions = 0 }: OpenPostgresAccounts = {},
@@ -76,8 +79,8 @@ export async function openPostgresAccounts(
 }
 
 /**
- * In how many partitions the tables of accounts that grow are cut, 1 for whole ones; or makes them so. Throws StorageError
- * where they are to be made and there are some, and as openPostgresAccounts does.
+ * The number of partitions of the growing tables (1: whole tables), or creates the tables with that number. Throws
+ * StorageError if they already exist; otherwise like openPostgresAccounts.
  */
 export async function accountsLayout(
   address: Address,
@@ -132,7 +135,7 @@ const SERVER_RIGHTS = [
 export class PostgresAccounts implements Accounts {
   readonly location: string
   readonly #db: Database
-  /** Under which an account is kept, by its number: neither ever changes. */
+  /** The stored name of each account, by its number. Neither ever changes. */
   readonly #names = new Map<number, string>()
   /** The last batch of charges could not be written. */
   #failed = false
@@ -144,7 +147,7 @@ export class PostgresAccounts implements Accounts {
     this.#clock = clock
   }
 
-  /** By the database's clock, whatever this machine's clock says or is set to meanwhile. */
+  /** The database's clock, independent of this machine's clock. */
   now(): number {
     const { at, monotonic } = this.#clock
     return Math.round(at + (performance.now() - monotonic))
@@ -234,9 +237,9 @@ export class PostgresAccounts implements Accounts {
   }
 
   /**
-   * One call. Where it is not known how that ended, since the connection was lost, the batch is sent again: what was
-   * written then is charged once, and known by the numbers of the requests. Throws Busy, after which what was written can
-   * only be told by the names that callers gave to their requests.
+   * One call. If the connection is lost before the answer, the batch is sent again; request numbers prevent double
+   * charges. Throws Busy; afterwards only the callers' idempotency keys show which charges were written.
+   * s89/: Do not wait for a database that is known to be away.
    */
   async charge(charges: readonly Charge[]): Promise<Charged[]> {
     if (charges.length === 0) return []
@@ -264,7 +267,7 @@ export class PostgresAccounts implements Accounts {
     return this.#db.query<DayUsage>(USAGE, [account, dayStart(from)])
   }
 
-  /** Of one state, whatever is charged meanwhile. */
+  /** Reads one consistent state. */
   reconcile(account?: number): Promise<Reconciliation> {
     const only = [account ?? null]
     const work = async ({ query }: Queries): Promise<Reconciliation> => {
@@ -275,7 +278,10 @@ export class PostgresAccounts implements Accounts {
     return this.#onLedger(work, { snapshot: true })
   }
 
-  /** One day, or what is too old. */
+  /**
+   * Rolls up one day, or deletes what is too old.
+   * s92/: A server that is not ready gets no requests: only a write of its own shows that writing works again.
+   */
   async rollUp(at: number): Promise<RolledUp> {
     const { singleFrom, daysFrom } = keptFrom(at)
     const work = ({ query }: Queries) => query<RolledUp>(ROLL_UP, [singleFrom, daysFrom])
@@ -332,7 +338,9 @@ export class PostgresAccounts implements Accounts {
     return this.#db.transaction(own, { ...options, statement: LEDGER_MS })
   }
 
-  /** Changes accounts or keys, and tells all servers that they were changed: last, as all who change something meet there. */
+  /**
+   * Changes accounts or keys and notifies all servers. The notification comes last, because all writers lock its row.
+   */
   #changing<T>(work: (session: Queries) => Promise<T>): Promise<T> {
     return this.#db.transaction(async session => {
       const result = await work(session)
@@ -341,7 +349,7 @@ export class PostgresAccounts implements Accounts {
     })
   }
 
-  /** The names under which the accounts of some charges are kept. */
+  /** The stored account names of some charges. */
   async #namesOf(charges: readonly Charge[]): Promise<string[]> {
     const unknown = [...new Set(charges.map(({ account }) => account).filter(id => !this.#names.has(id)))]
     if (unknown.length > 0) {
@@ -377,7 +385,7 @@ async function readClock({ query }: Database): Promise<Clock> {
   return { at: row!.at + (monotonic - asked) / 2, monotonic }
 }
 
-/** Whether it may pass, or be set right while a server runs. */
+/** Whether the failure may pass, or can be repaired while a server runs. */
 function isOfStorage(error: unknown): error is Busy | ConfigError | StorageError {
   return error instanceof Busy || error instanceof ConfigError || error instanceof StorageError
 }
@@ -404,7 +412,7 @@ async function existingKey({ query }: Queries, identity: string): Promise<KeyRow
   )
 }
 
-/** @param besides the key whose place it takes, which may count for a while yet */
+/** @param besides the key that is being replaced; it may stay active for a while */
 async function insertKey({ query }: Queries, account: number, key: NewKey, besides = ''): Promise<void> {
   // One at a time an account, so that of two of one name the second finds the first.
   await query('SELECT FROM bands_accounts.accounts WHERE id = $1 FOR UPDATE', [account])
@@ -433,7 +441,7 @@ const SECRET = "SELECT secret FROM bands_accounts.secrets WHERE use = 'tags'"
 
 const STATE = `SELECT pg_is_in_recovery() AS standby, current_setting('fsync') AS fsync, (${SECRET}) IS NOT NULL AS whole`
 
-/** By the name, which is what the counters are found by. */
+/** By name: the counters are indexed by it. */
 const OF_ACCOUNT = 'account = (SELECT account FROM bands_accounts.accounts WHERE id = $1)'
 
 const USED = `SELECT
@@ -456,7 +464,7 @@ const TOTAL = `SELECT l.rows + d.requests AS rows, l.requests + d.requests AS re
     (SELECT coalesce(sum(requests), 0)::bigint AS requests, coalesce(sum(credits), 0)::bigint AS credits
       FROM bands_accounts.days WHERE ${CHOSEN}) AS d`
 
-/** Of a day that was rolled up no hours are known. */
+/** A rolled-up day has no hourly rows. */
 const ROLLED = (row: string): string => `${row}.period = 'hour' AND EXISTS (
   SELECT FROM bands_accounts.days d WHERE d.account = ${row}.account AND d.start = ${row}.start - ${row}.start % ${DAY_MS})`
 

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import type { ClientConfig } from 'pg'
 import { ConfigError, didYouMean, InvalidParameter, parameter, quoted, sentence, suggest } from '../../errors.js'
 
-/** Where a database of PostgreSQL is, who asks it and how, as the driver takes it. */
+/** Where a PostgreSQL database is, who connects and how, in the driver's terms. */
 export interface Address {
-  /** For messages: `postgres://host:port/database`, without a user, a password or what else was given. */
+  /** For messages: `postgres://host:port/database`, without user, password or settings. */
   location: string
   config: ClientConfig
-  /** Connections that are made at most by each of those who ask by themselves. */
+  /** Maximum number of connections of each pool. */
   most: number
 }
 
@@ -18,18 +18,18 @@ const [FEWEST, USUAL, MOST] = [2, 4, 100]
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** Whether a text is meant as the URL of such a database; a slip in it is told by addressOf. */
+/** Whether a text is meant as the URL of such a database; addressOf reports its mistakes. */
 export function isPostgresUrl(text: string): boolean {
   return /^\s*postgres(ql)?:\/?\/?/i.test(text)
 }
 
 /**
- * Reads a URL, and for what it leaves open a service file and the variables that PostgreSQL's own programs know, in that
- * order. A password comes from these two or from .pgpass. Nothing of a URL is repeated in a refusal: whatever stands in a
- * wrong place of it may be a password.
+ * Reads a URL. A service file and then PostgreSQL's own environment variables fill in what it leaves open. A password
+ * comes from these two or from .pgpass. Error messages repeat no part of the URL: any part may be a mistyped password.
  *
- * @param param what the URL was given as
- * Throws InvalidParameter, ConfigError for a service or a certificate that cannot be used.
+ * @param param the parameter that holds the URL
+ * Throws InvalidParameter, or ConfigError for a service or a certificate that cannot be used.
+ * s104/: Read at each connection, so that a changed password counts from the next one.
  */
 export function addressOf(param: string, text: string, env: Env = process.env): Address {
   const given = settingsIn(param, text.trim())
@@ -54,7 +54,7 @@ export function addressOf(param: string, text: string, env: Env = process.env): 
   return { config, location: locationOf(host, port, database), most }
 }
 
-/** What can be set, by the names that PostgreSQL's own programs have for it, with their variables; the last is of bands. */
+/** Settings by PostgreSQL's own names, with their environment variables; the last one is specific to bands. */
 const SETTINGS = {
   host: 'PGHOST',
   port: 'PGPORT',
@@ -75,13 +75,13 @@ type Setting = keyof typeof SETTINGS
 type Settings = Partial<Record<Setting, string>>
 
 const isSetting = (name: string): name is Setting => Object.hasOwn(SETTINGS, name)
-/** Those that a URL may have behind its question mark. */
+/** Settings allowed in the query string of a URL. */
 const IN_URL = Object.keys(SETTINGS).filter(name => name !== 'password')
 
 /** A sign of user and password before one of user and host. A password may have further signs that should be escaped. */
 const WITH_PASSWORD = /^[^/?]*\/\/[^/?]*(:|%3a)[^@]*@/i
 
-/** One whose @ stands among its settings, so that what stands before it is a port. */
+/** A URL whose @ comes after the question mark, so that the text before the question mark looks like a port. */
 const WITH_SETTINGS = /^[^/?]*\/\/([^/?@:]*@)?([^/?@:]*|\[[^/?@\]]*\])(:\d{1,5})?(\/[^?@]*)?\?[a-z_]+=/i
 
 const FORM = 'a URL such as postgres://user@host:5432/database'
@@ -199,7 +199,7 @@ function passwordFile(env: Env): string {
   return join(env.HOME || homedir(), '.pgpass')
 }
 
-/** Of the first line whose host, port, database and user are these or *; empty where there is none. */
+/** The password of the first line that matches host, port, database and user (* matches any); empty if none does. */
 function passwordIn(file: string, asked: readonly string[]): string {
   if (!existsSync(file)) return ''
   if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
@@ -214,7 +214,7 @@ function passwordIn(file: string, asked: readonly string[]): string {
   return ''
 }
 
-/** A socket stands there as localhost. */
+/** A password file names a socket localhost. */
 function isMeant(part: string, value: string): boolean {
   return part === '*' || part === (value.startsWith('/') ? 'localhost' : value)
 }
@@ -231,8 +231,9 @@ function number(settings: Settings, name: Setting, otherwise: number, most: numb
 const MODES = ['disable', 'require', 'verify-ca', 'verify-full']
 
 /**
- * Plain on this machine, encrypted to any other unless it is said. PostgreSQL's own `prefer` is not offered: whoever
- * stands between would only have to say that there is no encryption.
+ * Unencrypted on this machine, encrypted to any other by default. PostgreSQL's `prefer` is not offered: an attacker in
+ * between could simply refuse encryption.
+ * s111/: As in PostgreSQL's own programs, naming a root certificate means verifying it.
  */
 function tlsOf(settings: Settings, host: string): ClientConfig['ssl'] {
   const isLocal = /^(\/|localhost$|127\.|::1$)/.test(host)

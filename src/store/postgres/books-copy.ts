@@ -3,7 +3,7 @@ import { type BookRow, eachBook } from '../account-rows.js'
 import { putBatches } from './books.js'
 import type { Queries } from './connection.js'
 
-/** By what the rows of a table are read on, and the types of its columns. */
+/** The key for reading a table in batches, and the types of its columns. */
 const TABLES: Record<Book, { key: readonly string[]; types: string }> = {
   accounts: { key: ['id'], types: 'text text text bigint' },
   keys: { key: ['made'], types: 'text text text text bigint bigint bigint bigint' },
@@ -15,7 +15,10 @@ const TABLES: Record<Book, { key: readonly string[]; types: string }> = {
   named: { key: ['at', 'account', 'name'], types: 'text bytea bytea bytea bigint' },
 }
 
-/** All rows as they stand in a transaction that sees one state of them. */
+/**
+ * All rows, inside a transaction that sees one state.
+ * s114/: The last key column may be an expression over a row; the columns before it find the row.
+ */
 export function readBooks({ query }: Queries, each: EachRows): Promise<void> {
   return eachBook(each, (book, last) => {
     const { key } = TABLES[book]
@@ -30,7 +33,7 @@ export function readBooks({ query }: Queries, each: EachRows): Promise<void> {
   })
 }
 
-/** Empties all of it. Whoever charges waits until the transaction is through. */
+/** Deletes all rows. Charges wait until the transaction ends. */
 export async function clearBooks({ query }: Queries): Promise<void> {
   await query('LOCK TABLE bands_accounts.books IN EXCLUSIVE MODE')
   const tables = BOOK_NAMES.toReversed().map(book => (book === 'ledger' ? 'batches' : book))

@@ -4,9 +4,10 @@ import { BATCH_BYTES, CHARGE_FUNCTION } from './charging.js'
 import type { SchemaKind } from './steps.js'
 
 /**
- * Rolls up the oldest day that is to be, in one call: its rows become one row an account, and its hours are counted no
- * more. Where there is none left, what is older than what is kept goes. One at a time: another one that is at it has no
- * less to do. Both bounds are held against the database's own clock, since what goes is gone.
+ * Rolls up the oldest complete day in one call: one row per account replaces its rows and hourly counters. If no day
+ * is
+ * left, it deletes rows beyond the retention. Only one server does this at a time. Both bounds use the database's own
+ * clock, since deletion cannot be undone.
  */
 const ROLL_UP = `
 CREATE FUNCTION bands_accounts.roll_up(single_from bigint, days_from bigint)
@@ -65,7 +66,7 @@ END
 $$;
 `
 
-/** Puts rows of a ledger, `l`, where they are kept: some of one account and hour in one. */
+/** Stores rows of a ledger, `l`; rows of one account and hour share one row. */
 export function putBatches(from: string): string {
   const line = "concat_ws(E'\\t', l.request, l.key, l.endpoint, l.credits, l.at)"
   return `INSERT INTO bands_accounts.batches (account, hour, batch, lines)
@@ -74,17 +75,18 @@ export function putBatches(from: string): string {
 }
 
 /**
- * Accounts, keys and what they used, in a schema of their own. An account is known by its name, folded, which never
- * changes: `account` stands in every key, so that what is written at every request can be spread over partitions or
- * shards by it, and be moved to another database as it is. Its number is an attribute for programs, good in one database.
+ * Accounts, keys and their usage, in a schema of their own. The folded name identifies an account and never changes.
+ * Every key contains it as `account`. So the growing tables can be partitioned or sharded by it, and rows can move to
+ * another database unchanged. The account number is only an attribute and valid in one database.
  *
- * accounts, keys, changes and secrets are few rows that are read everywhere; books, batches, counters and named are the
- * many. Nothing of one of them refers to the other by a foreign key, which would not reach over shards.
+ * accounts, keys, changes and secrets are small and read everywhere; books, batches, counters and named are large. No
+ * foreign key connects the two groups, because it could not reach across shards.
  *
- * Whoever charges needs no right to write any of it: the functions do that as their owner. All times are milliseconds
- * since 1970.
+ * Charging needs no right to write any table: the functions do it as their owner. All times are milliseconds since
+ * 1970.
  *
- * @param partitions of the tables that grow, by account; whole tables where it is 0
+ * @param partitions of the growing tables, by account; 0: whole tables
+ * s119/: An updated row finds room on its page, so its index entry does not change.
  */
 export function booksIn(partitions: number): SchemaKind {
   const spread = (table: string, columns: string, options = ''): string => {

@@ -13,10 +13,10 @@ import { StorageError } from '../../errors.js'
 import { type Database, prepared } from './connection.js'
 
 /**
- * Writes a batch of charges down, in one call; what became of each, in their order.
- * @param names under which their accounts are kept
- * @param again the batch was sent before, and how that ended is not known
- * @param within milliseconds the answer comes
+ * Writes a batch of charges in one call; returns the result of each, in order.
+ * @param names the stored names of their accounts
+ * @param again the batch was sent before, with unknown result
+ * @param within milliseconds until the answer must arrive
  */
 export async function chargeBatch(
   db: Pick<Database, 'query'>,
@@ -34,7 +34,7 @@ interface Run {
   account: string
   hour: number
   limits: Charge['limits']
-  /** In their order, with their places in the batch. */
+  /** In order, each with its index in the batch. */
   charges: (readonly [place: number, charge: Charge])[]
   names: Set<string>
 }
@@ -61,7 +61,10 @@ function runsOf(charges: readonly Charge[], names: readonly string[]): Run[] {
   return runs
 }
 
-/** What became of one charge of a run, counted from 1; or, where `line` is null, what its account had used before all of it was granted. */
+/**
+ * The result of one charge of a run, counted from 1. If `line` is null: the account's usage before a run that was
+ * granted whole.
+ */
 interface ChargedRow extends Used {
   run: number
   line: number | null
@@ -84,12 +87,12 @@ function outcomesIn(rows: readonly ChargedRow[], runs: readonly Run[], count: nu
   return outcomes
 }
 
-/** A charge as it is kept. */
+/** A charge as one stored line. */
 function lineOf({ requestId, key, endpoint, credits, at }: Charge): string {
   return `${requestId}\t${key}\t${endpoint}\t${credits}\t${at}`
 }
 
-/** One list a column: of runs, of the charges in them that have a name, and of keys whose minute of use is to be told. */
+/** One array per column: of runs, of their charges with a name, and of keys whose last use is to be updated. */
 function valuesOf(charges: readonly Charge[], runs: readonly Run[], again: boolean): unknown[] {
   const named = runs.flatMap((run, i) =>
     run.charges.flatMap(([, charge], j) => (charge.idempotency === null ? [] : [{ run: i + 1, line: j + 1, charge }])),
@@ -130,7 +133,7 @@ function valuesOf(charges: readonly Charge[], runs: readonly Run[], again: boole
 const CHARGE = prepared(`SELECT run, line, outcome, day, hour FROM bands_accounts.charge(
   $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`)
 
-/** By so many bytes of a hash a batch is known: a whole number of a request would be a third of its row. */
+/** Bytes of the hash that identifies a batch; a request id would be a third of its row. */
 export const BATCH_BYTES = 12
 
 /** What a batch is known by. @param request the number of its first */
@@ -139,21 +142,21 @@ function batchName(request: string): Buffer {
 }
 
 /**
- * Writes a batch of charges down, all or none; what became of each. Charges come as runs: those of one account and one hour,
- * under the same limits and with no name twice, in their order, a line each, as they are kept. Accounts are locked in the
- * order of their names, so that two batches never wait for each other. Statements after the lock see all that was committed
- * before it was had. What is granted is written in one statement a table.
+ * Writes a batch of charges, all or none, and returns the result of each. Charges come as runs. A run belongs to one
+ * account and one hour, under the same limits, with no name twice; it has one line per charge, as stored. Accounts are
+ * locked in the order of their names, so two batches never deadlock. Statements after the lock see everything
+ * committed
+ * before it. Granted charges are written with one statement per table.
  *
- * An account is plain where it has one run, whose sum is within the limits, and nobody used its names before. All of it is
- * granted at once: its lines are kept as they came, written before its account is locked, and one row, without a line, tells
- * what the account had used before. The charges of the others are looked at one after the other, in their order, with the
- * sums of what went before.
+ * An account is plain if it has one run, the sum is within the limits, and nobody used its names before. Such a run is
+ * granted at once: its lines are written before its account is locked. One result row, without a line, shows the usage
+ * before it. Charges of other accounts are checked one by one, in order, with running sums.
  *
- * batch: what it is known by, and none was before
- * again: this batch was sent before, and how that ended is not known; what was written then counts as charged now.
+ * batch: identifies the batch, none was before
+ * again: this batch was sent before with unknown result; charges written then count as charged now
  * alone: the run is the only one of its account
- * n_…: of charges that their callers named, with the run and the line
- * k_…: keys whose last use is to be told, by account
+ * n_…: charges that their callers named, with run and line
+ * k_…: keys whose last use is to be updated, by account
  */
 export const CHARGE_FUNCTION = `
 CREATE FUNCTION bands_accounts.charge(

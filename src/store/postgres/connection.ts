@@ -17,20 +17,20 @@ const IDLE_MS = 60_000
 const TRIES = 8
 
 export interface DatabaseOptions {
-  /** Connections at most; as the address says unless given. */
+  /** Maximum number of connections (default: from the address). */
   most?: number
   /** How long a statement may take, in milliseconds. */
   statement?: number
 }
 
-/** Who can be asked: the database, or one transaction or session of it. */
+/** Runs queries: on the database, or in one transaction or session. */
 export interface Queries {
   /** One statement with its values as $1, $2, …; bigint comes back as number, bytea as Buffer. */
   query<T = unknown>(text: string, values?: readonly unknown[]): Promise<T[]>
 }
 
 export interface TransactionOptions {
-  /** One state of everything, whatever others commit meanwhile; nothing is written. */
+  /** Reads one state, regardless of other commits; writes nothing. */
   snapshot?: boolean
   /** How long one waits for a row or an advisory lock, in milliseconds. */
   lock?: number
@@ -41,27 +41,35 @@ export interface TransactionOptions {
 const NAMES = new Map<string, string>()
 
 /**
- * A statement that is asked so often that a connection keeps it, read and planned. Its name tells what it says: whoever
- * finds that name on a connection finds this statement, also of another version of bands.
+ * A frequent statement that a connection keeps prepared. Its name is a hash of its text, so versions of bands can
+ * share
+ * a connection without confusion.
  */
 export function prepared(text: string): string {
   NAMES.set(text, `bands_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`)
   return text
 }
 
-/** What a connection says that does not keep a statement, keeps one by that name, or has one of tables that were changed. */
+/** SQLSTATE if a prepared statement is missing, its name is taken, or its tables were changed. */
 const STATEMENT_LOST = ['26000', '42P05', '0A000']
 
 /**
- * A database of PostgreSQL behind a pool of connections, made as they are needed and made anew once they are lost. Through
- * a pooler no statement has a name, because it may lend a connection for one transaction (T13); for the same reason
- * nothing is set for longer than that, but.
+ * A PostgreSQL database with a pool of connections. Connections open on demand, and again after a loss. A pooler may
+ * lend
+ * a connection for only one transaction. So statements have no names behind one, and settings last one transaction
+ * (T13); except the following.
  */
 export class Database implements Queries {
   readonly location: string
   readonly #pool: Pool
   readonly #statement: number
-  /** Whether PostgreSQL itself answers, so that a connection keeps what it was told. */
+  /**
+   * Whether PostgreSQL itself answers, so that a connection keeps prepared statements.
+   * s134/: Loaded here: users of a file need not wait for it.
+   * s135/: A broken connection rejects its next query, and an idle one is replaced. The pool listens only while a
+   * connection is
+   * idle: between two users its error event would end the process.
+   */
   #isDirect = false
   #waited = 0
 
@@ -111,8 +119,11 @@ export class Database implements Queries {
   }
 
   /**
-   * A function by itself: whoever needs no more of this takes that.
-   * @param within milliseconds an answer comes, or is waited for no longer; as long as any statement may take unless given
+   * A bound function, for callers that need nothing else.
+   * @param within milliseconds to wait for the answer (default: the statement limit)
+   * s137/: A pooler was put in between, or tables were changed: nothing has run yet, and without a name nothing needs
+   * preparing.
+   * s138/: Random, so that two conflicting transactions do not conflict again.
    */
   readonly query = <T = unknown>(text: string, values: readonly unknown[] = [], within?: number): Promise<T[]> =>
     this.#lent(async client => {
@@ -147,7 +158,10 @@ export class Database implements Queries {
     }
   }
 
-  /** The version; and whether a pooler stands between, which makes up the number that it tells a session by. */
+  /**
+   * Reads the version, and whether a pooler is in between: a pooler invents its own session numbers.
+   * s140/: An error answered by the database, or raised by bands, leaves the connection usable.
+   */
   #detectPooler(): Promise<string> {
     const text = `SELECT current_setting('server_version') AS version, pg_backend_pid() AS pid`
     return this.#lent(async client => {
@@ -185,7 +199,11 @@ export class Database implements Queries {
   }
 }
 
-/** All or nothing, once, on a connection that is one's own. What the work throws by itself is thrown as it is. */
+/**
+ * All or nothing, once, on its own connection. Errors of the work itself are passed on unchanged.
+ * s142/: One message: setting the limits costs no extra round trip.
+ * s143/: If the connection is lost, so is the transaction.
+ */
 export async function inTransaction<T>(
   location: string,
   client: PoolClient,
@@ -211,17 +229,17 @@ export async function inTransaction<T>(
   }
 }
 
-/** What a connection was told that its session is called. */
+/** The session number that the server sent on connecting. */
 function numberOf(client: PoolClient): number | undefined {
   return (client as { processID?: number }).processID
 }
 
-/** A last resort where nothing comes back at all: the limit itself is told by the database. */
+/** A last resort if no answer comes at all: the database enforces the limit itself. */
 function cutOff(statement: number): number {
   return statement + 5_000
 }
 
-/** A statement, and how long its answer is waited for; as long as the pool says unless given. */
+/** A statement and the time limit for its answer (default: the pool's). */
 interface TimedQuery extends QueryConfig {
   query_timeout: number | undefined
 }
@@ -242,24 +260,24 @@ function integer(text: string): number {
   throw new StorageError(`${text} in a database of PostgreSQL is no number that can be counted with`)
 }
 
-/** SQLSTATE of an answer of the database, or the code of a failure of the network; empty for what is neither. */
+/** SQLSTATE of a database error, or the code of a network failure; empty for anything else. */
 export function codeOf(error: unknown): string {
   const { code, cause } = error as { code?: unknown; cause?: unknown }
   if (typeof code === 'string' && !(error instanceof BandsError)) return code
   return cause instanceof Error ? codeOf(cause) : ''
 }
 
-/** Whether another transaction got in the way, so that the same one may succeed now. */
+/** Whether another transaction interfered, so that a retry may succeed. */
 function isConflict(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error))
 }
 
-/** Whether the database said so, and goes on listening on this connection as the one that can write. */
+/** Whether the database answered and the connection can still be used for writing. */
 function isAnswer(code: string): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|25006|25P03)/.test(code) && !code.startsWith('E')
 }
 
-/** What the driver or the database threw, in words of bands, and without anything that was given as a secret. */
+/** An error of the driver or the database in words of bands, without any secret. */
 export function translated(location: string, error: unknown): BandsError {
   if (error instanceof BandsError) return error
   const code = codeOf(error)
@@ -276,7 +294,7 @@ type Kind = typeof Busy | typeof ConfigError | typeof StorageError
 /** PgBouncer has this one code for all that it says itself. */
 const OF_POOLER = '08P01'
 
-/** What a code, or a message where there is none, stands for. What passes is Busy: try later. */
+/** The meaning of a code, or of a message without one. Temporary failures are Busy: try later. */
 const KINDS: readonly [form: RegExp, sentence: string | ((message: string) => string), kind: Kind][] = [
   [
     /^08P01 transaction blocks not allowed/,

@@ -1,22 +1,22 @@
 import { NotFound, type Remedy, StorageError, type Words } from '../../errors.js'
 import { codeOf, type Database, type Queries } from './connection.js'
 
-/** Tables of bands for one purpose, in a schema of their own: a database may hold other things beside them. */
+/** Tables of bands for one purpose, in a schema of their own: other programs may share the database. */
 export interface SchemaKind {
   schema: string
-  /** What to say where there is none: a sentence, and what makes one. */
+  /** The message if the tables are missing: a sentence and the command that creates them. */
   none: (location: string) => Words
   made: Remedy
-  /** Steps are never edited once released. Each may be many statements; all that are lacking are taken in one transaction. */
+  /** Released steps are never edited. Each may have many statements; all missing steps run in one transaction. */
   steps: readonly string[]
-  /** What is done to tables that were just made, and are empty, in the same transaction. */
+  /** Runs on the newly created, empty tables in the same transaction. */
   laidOut?: (session: Queries) => Promise<void>
 }
 
 /**
- * Sees to it that the tables are those that this bands knows: made if they are to be, brought up to date where they are of
- * an earlier one. However many begin with a database at once, each step is taken once. Throws NotFound, StorageError for
- * tables of a newer bands, and for older ones that this user may not change.
+ * Creates the tables if requested, or upgrades older ones. Each step runs once, even if several processes start
+ * together. Throws NotFound; throws StorageError for tables of a newer bands, or for older ones that this user cannot
+ * change.
  */
 export async function prepareSchema(database: Database, kind: SchemaKind, { make }: { make: boolean }): Promise<void> {
   const { location } = database

@@ -32,7 +32,10 @@ import { fileLostCheck } from './files.js'
 import type { DatabaseKind } from './migrations.js'
 import { giveHashes, marked, WRITTEN, withHashes } from './row-hash.js'
 
-/** How long another process's commits are waited for, and the longest sleep between two looks, in milliseconds. */
+/**
+ * How long to wait for another process's commits, and the longest pause between two attempts, in milliseconds.
+ * s176/: SQLite's own waiting would block the process; waiting here lets other requests continue.
+ */
 const PATIENCE = 5_000
 const LONGEST_SLEEP = 20
 const MOST_MARKS = 10_000
@@ -51,16 +54,18 @@ export function openSqliteAccounts(path: string, notice?: Notice): Accounts {
 function accountsIn(db: Session): Accounts {
   const { location } = db
   const checkPlace = fileLostCheck(location)
-  /** The minute in which a key was last marked as used, of those that were used lately. */
+  /** The minute in which each recently used key was last marked as used. */
   const marks = new Map<string, number>()
-  /** Of accounts and keys, through this connection: what SQLite counts are the changes of others. */
+  /** Changes to accounts and keys through this connection; SQLite counts only those of other connections. */
   let changes = 0
   /** The last transaction could not be written. */
   let failed = false
 
   /**
-   * At once, or again and again until another process lets go. Throws Busy when that takes too long, and StorageError once
-   * the file is no longer in its place: keys that were revoked would count in it, and what is charged to it be lost.
+   * Runs now, or retries until another process releases its lock. Throws Busy when that takes too long. Throws
+   * StorageError
+   * once the file was moved: revoked keys would count in it, and charges to it would be lost.
+   * s180/: Random, so that two waiting processes do not wake together for ever.
    */
   const patiently = async <T>(work: () => T): Promise<T> => {
     const deadline = performance.now() + PATIENCE
@@ -85,7 +90,10 @@ function accountsIn(db: Session): Accounts {
       throw error
     }
   }
-  /** Changes accounts or keys. Counted once that is done: who asks meanwhile must not take the old for the new. */
+  /**
+   * Changes accounts or keys. Counted after the change, so that readers meanwhile do not cache old rows as new.
+   * s182/: A server that is not ready gets no requests: only a write of its own shows that writing works again.
+   */
   const writing = <T>(work: () => T): Promise<T> =>
     patiently(() => {
       const result = transaction(() => {
@@ -198,7 +206,7 @@ function namesIn(db: Session, sql: string): string[] {
   return db.all<{ name: string }>(sql).map(row => row.name)
 }
 
-/** @param besides the key whose place it takes, which may count for a while yet */
+/** @param besides the key that is being replaced; it may stay active for a while */
 function insertKey(db: Session, account: number, key: NewKey, besides = ''): void {
   const made = Date.parse(key.created)
   checkKeyName(db.all<KeyRow>(KEYS_NAMED, account, key.name), key, besides)
@@ -207,8 +215,9 @@ function insertKey(db: Session, account: number, key: NewKey, besides = ''): voi
 }
 
 /**
- * Accounts, keys and what they used, in a file of their own: an import holds the data's write lock for seconds, and a
- * server only reads the data. Steps are never edited once released. All times are milliseconds since 1970.
+ * Accounts, keys and their usage, in a file of their own: an import holds the data's write lock for seconds, and a
+ * server only reads the data. Released steps are never edited. All times are milliseconds since 1970.
+ * s185/: Charges are stored nowhere else.
  */
 export const ACCOUNTS: DatabaseKind = {
   table: 'ledger',
@@ -317,7 +326,7 @@ const REVOKE = `UPDATE keys SET revoked = ?, ${marked('keys')} WHERE identity = 
 const SET_END = `UPDATE keys SET expires = ?, ${marked('keys')} WHERE identity = ?`
 const KEYS_NAMED = `${KEYS} WHERE k.account = ? AND k.name = ?`
 
-/** By what the rows of a table are read on; an account has a number here, and is filed under its name elsewhere. */
+/** The key for reading a table in batches. Here an account has a number; elsewhere its name identifies it. */
 const READ_BY: Record<Book, readonly string[]> = {
   accounts: ['id'],
   keys: ['id'],
@@ -328,7 +337,7 @@ const READ_BY: Record<Book, readonly string[]> = {
   named: ['id'],
 }
 
-/** All rows as they stand in a transaction. */
+/** All rows, inside a transaction. */
 function readBooks(db: Session, each: EachRows): Promise<void> {
   return eachBook(each, (book, last) => {
     const keys = READ_BY[book].map(name => `t.${name}`)

@@ -202,7 +202,7 @@ async function copied(db: Connection, kind: FileKind, path: string, folder: stri
   return { kind, name, path, schema: schemaOf(db), bytes: statSync(copy).size, sha256: sha256Of(copy) }
 }
 
-/** Of the files that SQLite adds while a database in WAL mode is open. */
+/** Endings of the files that SQLite adds while a database in WAL mode is open. */
 const SQLITE_ENDINGS = ['-wal', '-shm']
 
 /** Whether a folder looks like a backup: a half-made one has no manifest. */

@@ -25,9 +25,10 @@ const USED = `SELECT
   coalesce((SELECT credits FROM counters WHERE account = ? AND period = 'hour' AND start = ?), 0) AS hour`
 
 /**
- * Writes charges down, one after the other. Must run inside a transaction that has the write lock.
- * @param marks the minute in which keys are known to be marked as used
- * @returns what became of each charge, and the marks that were made
+ * Writes charges one after the other. Must run inside a transaction that has the write lock.
+ * @param marks the minute in which each key was marked as used
+ * @returns the result of each charge, and the new marks
+ * s195/: Replaces a row of the same name that has expired or has another answer; the new one gets the highest id.
  */
 export function chargeAll(
   db: Session,
@@ -68,7 +69,7 @@ const INTO_NAMED = 'INSERT OR REPLACE INTO named (account, name, question, answe
 
 type Named = Pick<Charge, 'question' | 'answer'>
 
-/** What was charged last under this name; undefined when the name is free. */
+/** The last charge under this name; undefined when the name is free. */
 function namedBefore(db: Session, { account, idempotency, at }: Charge): Named | undefined {
   return idempotency === null ? undefined : db.get<Named>(NAMED, account, idempotency, at - REPEAT_MS)
 }
@@ -134,8 +135,11 @@ function forgetExpired(db: Session, charges: readonly Charge[]): void {
 const FORGET = 'DELETE FROM named WHERE id IN (SELECT id FROM named ORDER BY id LIMIT 16) AND at <= ?'
 
 /**
- * Rolls up the oldest rows that are to be, a few at a time, so that no charge waits long; where there are none left, what is
- * older than what is kept goes. Must run inside a transaction that has the write lock.
+ * Rolls up the oldest rows, a few at a time, so that no charge waits long. If none are left, it deletes rows beyond
+ * the
+ * retention. Must run inside a transaction that has the write lock.
+ * s198/: By account, as both tables are sorted, so that no other rows are read.
+ * s199/: Reads one consistent state.
  */
 export function rollUp(db: Session, at: number): RolledUp {
   const { singleFrom, daysFrom } = keptFrom(at)
@@ -190,7 +194,7 @@ const TOTAL = `SELECT l.rows + d.requests AS rows, l.requests + d.requests AS re
     (SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(credits), 0) AS credits
       FROM days WHERE ? IS NULL OR account = ?) AS d`
 
-/** Of a day that was rolled up no hours are known. */
+/** A rolled-up day has no hourly rows. */
 const IS_ROLLED = (row: string): string => `${row}.period = 'hour' AND EXISTS (
   SELECT 1 FROM days d WHERE d.account = ${row}.account AND d.start = ${row}.start - ${row}.start % ${DAY_MS})`
 

@@ -40,10 +40,12 @@ export function openForReading(path: string, kind: DatabaseKind): Connection {
 }
 
 /**
- * Opens a database for writing, made first if it is missing; schema steps that it lacks are taken. Throws StorageError,
- * Busy when such a step has to wait too long for another process.
- * @param notice is told of a copy that was made before such a step
- * @param guarded takes such steps, leaves them, or throws where another process must not meet with them
+ * Opens a database for writing; creates it if it is missing, and upgrades its schema. Throws StorageError, or Busy if
+ * an
+ * upgrade waits too long for another process.
+ * @param notice gets a sentence about the copy made before an upgrade
+ * @param guarded runs the upgrade, skips it, or throws if another process is writing
+ * s202/: better-sqlite3 syncs a WAL only at checkpoints by default: a power cut would lose committed data.
  */
 export function openForWriting(
   path: string,
@@ -72,15 +74,16 @@ export function openForWriting(
   }
 }
 
-/** Takes the steps, and gives back where the copy lies that was made before them. */
+/** Runs the steps and returns the path of the copy made before them. */
 type Guard = (db: Connection, steps: () => string | null) => string | null
 
-/** Who is told, in a sentence, what happened to a file on the way. */
+/** Receives a sentence about what happened to a file. */
 export type Notice = (sentence: string) => void
 
 /**
- * A half-made database must never be seen under its name: it is made under another, which is then changed. By then all of
- * it lies in that one file: what a full disk left in the -wal would not come with it.
+ * A half-made database must never appear under its name: it is created under another and then renamed. By then all its
+ * data are in that one file: data left in the -wal would not be renamed with it.
+ * s206/: Created here and not by SQLite, so that nobody else can ever read it; its -wal gets the same mode.
  */
 function create(path: string, kind: DatabaseKind): void {
   const partial = partialName(path)
@@ -101,13 +104,13 @@ function create(path: string, kind: DatabaseKind): void {
   }
 }
 
-/** Moves what was committed into the file itself. Throws where not all of it could be. */
+/** Moves committed data from the WAL into the file. Throws if some remain. */
 export function checkpoint(db: Connection): void {
   const [found] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number; log: number }[]
   if (found?.busy !== 0 || found.log !== 0) throw new Error('what was committed could not be moved into the file')
 }
 
-/** Throws where the bytes of the file alone are not the database that was made. */
+/** Throws if the bytes of the file alone are not the complete database. */
 function checkComplete(partial: string, { migrations }: DatabaseKind): void {
   const image = copyInMemory(partial)
   try {
@@ -132,7 +135,10 @@ function isFull(path: string, cause: unknown): boolean {
   return isDiskNearlyFull(path)
 }
 
-/** Whether the disk of a file is as good as full: of what is kept back for root, root alone has something. */
+/**
+ * Whether the disk is nearly full. Only root may use the blocks reserved for root.
+ * s210/: Some file systems report no sizes.
+ */
 export function isDiskNearlyFull(path: string): boolean {
   const { bavail, bfree, bsize, blocks } = statfsSync(dirname(path))
   const free = process.getuid?.() === 0 ? bfree : bavail
@@ -140,7 +146,7 @@ export function isDiskNearlyFull(path: string): boolean {
   return blocks > 0 && free * bsize < LOW_DISK_BYTES
 }
 
-/** What a database without a row needs at most while it is made, and far more than a commit of charges. */
+/** The most that creating an empty database needs, and far more than a commit of charges. */
 const LOW_DISK_BYTES = 2 ** 19
 
 /** Refuses databases of other programs and of a later version, so that nothing is read from them or put into them. */
@@ -159,8 +165,9 @@ function checked(db: Connection, path: string, { table, migrations }: DatabaseKi
 }
 
 /**
- * Two ways in which a sound file refuses to be read: its folder is read-only, so that WAL's shared memory has no place
- * (then a copy in memory serves); or its writer was killed before WAL was on (then opening it once for writing mends it).
+ * A sound file can be unreadable for two reasons. Its folder is read-only, so WAL's shared memory cannot be created:
+ * then a copy in memory is read. Or its writer was killed before WAL was on: then opening it once for writing repairs
+ * it.
  */
 function recovered(path: string, kind: DatabaseKind, cause: unknown): Connection {
   const code = (cause as { code?: string }).code ?? ''
@@ -196,8 +203,8 @@ function copyInMemory(path: string): Connection {
 type Value = string | number | Buffer | null | Readonly<Record<string, string>>
 
 /**
- * A connection whose statements are prepared once, and whose failures speak of the file and what to do. After each commit
- * it compares the file with the one of its name, so that nobody reports success for a file that was deleted meanwhile.
+ * A connection with prepared statements; its errors name the file and the repair. After each commit it checks that the
+ * file still has its name, so that no success is reported for a file deleted meanwhile.
  */
 export class Session {
   readonly location: string
@@ -238,7 +245,11 @@ export class Session {
     return this.#guard(() => this.#db.pragma(text))
   }
 
-  /** Several reads of one state, whatever is written meanwhile. */
+  /**
+   * Several reads of one state, regardless of other commits.
+   * s215/: By hand: better-sqlite3's transaction wrapper costs more than the reads.
+   * s216/: Some disk failures end the transaction; then the original error is reported.
+   */
   reading<T>(work: () => T): T {
     return this.#guard(() => {
       if (this.#db.inTransaction) return work()
@@ -253,7 +264,11 @@ export class Session {
     })
   }
 
-  /** The same of work with pauses, in which nobody else may ask through this connection. */
+  /**
+   * The same for asynchronous work; no other query may use this connection meanwhile.
+   * s218/: Some disk failures end the transaction; then the original error is reported.
+   * s219/: Reads the file, so that its errors are reported here and not in the middle of a question.
+   */
   readingOn<T>(work: () => Promise<T>): Promise<T> {
     this.run('BEGIN')
     return this.toEnd(work)
@@ -309,7 +324,10 @@ export function connect(path: string | Buffer, options: Options): Connection {
   return closedOnFailure(opened(path, options), schemaOf)
 }
 
-/** A database that nobody else has open, or opens from now on. Throws what SQLite throws: SQLITE_BUSY where one has. */
+/**
+ * Opens a database exclusively. Throws SQLite's own SQLITE_BUSY if another process has it open.
+ * s221/: Before the first read: in WAL mode, every reader keeps a lock on the file.
+ */
 export function openExclusive(path: string): Connection {
   return closedOnFailure(opened(path, { timeout: LOCK_TIMEOUT_MS }), db => {
     // Before anything is read: in WAL, everyone who has done so keeps a lock on the file.
@@ -318,7 +336,7 @@ export function openExclusive(path: string): Connection {
   })
 }
 
-/** Whoever only looks has it for a moment, in milliseconds. */
+/** How long to wait for a lock, in milliseconds: a mere check holds it only briefly. */
 export const LOCK_TIMEOUT_MS = 200
 
 function closedOnFailure(db: Connection, work: (db: Connection) => void): Connection {
@@ -332,8 +350,8 @@ function closedOnFailure(db: Connection, work: (db: Connection) => void): Connec
 }
 
 /**
- * Throws StorageError for a file that is no database; an empty one may become one. For a file that could not be opened:
- * closing one that SQLite has open in this process would take its locks away (sqlite.org/howtocorrupt.html, 2.2).
+ * Throws StorageError for a file that is no database; an empty file may become one. Only for a file that could not be
+ * opened: closing an open one would release its locks in this process (sqlite.org/howtocorrupt.html, 2.2).
  */
 function checkIsSqlite(path: string): void {
   const head = Buffer.alloc(16)
@@ -384,7 +402,7 @@ function rowHash(table: unknown, ...pairs: unknown[]): string {
 }
 
 /**
- * What SQLite says went wrong, as an error that names the file and what to do; anything else as it is.
+ * Turns an SQLite error into one that names the file and the repair; other errors stay unchanged.
  *
  * @param mend what to do when the file is damaged
  */
@@ -405,17 +423,17 @@ export function translated(location: string, cause: unknown, mend: string): unkn
   return new StorageError(`${location}: ${message} (${code})`, { cause })
 }
 
-/** What SQLite found damaged in a file, in an error that came of it; null: that is not what went wrong. */
+/** The damage that SQLite found in a file; null: the error has another cause. */
 export function faultOf(error: unknown): string | null {
   const { code, message } = ((error as Error).cause ?? {}) as { code?: unknown; message?: string }
   const isFault = typeof code === 'string' && (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB')
   return isFault ? (message ?? code) : null
 }
 
-/** A transaction knows of nothing but itself: what came before it may have been the same command's. */
+/** Says only what happened to this transaction: earlier ones of the same command may be committed. */
 const LEFT_OUT = 'what was being written is not in it'
 
-/** A system that failed to read has said nothing of what is stored. */
+/** A failed read says nothing about the stored data. */
 function ioFailure(location: string, code: string, cause: unknown): StorageError {
   const [Failure, what, calm] = /WRITE|FSYNC|TRUNCATE|DELETE|SHM/.test(code)
     ? [NotWritten, 'written', LEFT_OUT]
@@ -426,7 +444,7 @@ function ioFailure(location: string, code: string, cause: unknown): StorageError
 
 const READ_ONLY = 'is on a read-only file system'
 
-/** Whether nothing can be written beside a file, whoever asks. */
+/** Whether no user can write next to the file. */
 export function isOnReadOnlySystem(path: string): boolean {
   try {
     accessSync(dirname(path), constants.W_OK)
@@ -438,10 +456,12 @@ export function isOnReadOnlySystem(path: string): boolean {
 
 const isErofs = (cause: unknown): boolean => (cause as { code?: string }).code === 'EROFS'
 
-/** The line in which an integrity check tells that the system failed to read a page; SQLITE_IOERR is 10, and more in its upper bits. */
+/**
+ * The line of an integrity check for a page that could not be read. SQLITE_IOERR is 10; upper bits hold the details.
+ */
 const UNREAD = /unable to get the page\. error code=(\d+)/
 
-/** Throws StorageError where a check of the structure could not read: what it lists then is no damage. */
+/** Throws StorageError if a check could not read the file: its findings are then no damage. */
 export function checkWasRead(location: string, lines: readonly string[]): void {
   const failed = lines.find(line => Number(UNREAD.exec(line)?.[1] ?? 0) % 256 === 10)
   if (failed === undefined) return

@@ -17,13 +17,13 @@ import { WriterLock, withWriterLock } from './writer-lock.js'
 interface SqliteOptions {
   /** Questions only: the file must exist and is never written. */
   readonly: boolean
-  /** Told of a copy that was made before the schema changed. */
+  /** Gets a sentence about the copy made before a schema upgrade. */
   notice?: Notice | undefined
 }
 
 /**
- * The store as one SQLite file. Throws StorageError when it cannot be opened, or holds nothing that could be asked; Busy
- * when its schema has to be changed while another process is writing.
+ * The store as one SQLite file. Throws StorageError if it cannot be opened or has no tables; throws Busy if its schema
+ * needs an upgrade while another process is writing.
  */
 export function openSqlite(path: string, { readonly, notice }: SqliteOptions): Store {
   const db = readonly
@@ -44,8 +44,8 @@ export function openSqlite(path: string, { readonly, notice }: SqliteOptions): S
 }
 
 /**
- * Frees the writing place of a holder that is gone; null where nobody has it. The schema stays as it is: a step may ask for
- * a rebuild, which is for whoever has the place. Throws Busy where the holder is at work.
+ * Releases the writer lock of a process that is gone; null if nobody holds it. The schema is not upgraded: that may
+ * require a rebuild, which needs the lock. Throws Busy while the holder is running.
  */
 export function releaseLock(path: string): Writer | null {
   const noSteps = (): null => null
@@ -74,7 +74,10 @@ function storeIn(db: Session): Store {
     const rows = tables.map(table => db.run(`DELETE FROM ${table} WHERE ticker = ?`, ticker))
     return rows.some(deleted => deleted > 0)
   }
-  /** What is needed of some tickers, at one moment. */
+  /**
+   * The rows of some tickers, at one moment.
+   * s235/: Last, because a security also changes the asset class of its ticker.
+   */
   const found = (tickers: readonly string[], query: Omit<SeriesQuery, 'tickers'>) =>
     db.reading(() => ({ of: findSeries(db, tickers, query.timeframe, partsFor(query)), unsettled: unsettled() }))
   const store: Store = {
@@ -197,7 +200,7 @@ function storeIn(db: Session): Store {
   return store
 }
 
-/** What is said of one ticker may be damaged, which is no matter to all others: then its bars tell its last day. */
+/** One ticker's damaged row must not affect all others: then its last day is read from its bars. */
 function newestDay(db: Session): Day | null {
   let newest: Day | null = null
   for (let skipped = 0; ; skipped++) {

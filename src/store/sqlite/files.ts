@@ -16,9 +16,9 @@ import { FileLost } from '../../errors.js'
 import { withFile } from './migrations.js'
 import { isAlive, processTable } from './processes.js'
 
-/** Files and their names: which file lies under a name, how one gets its name, and what killed processes left beside it. */
+/** Files and their names: the file under a name, how a file gets its name, and leftovers of killed processes. */
 
-/** Throws FileLost once another file lies where this one was: what is open is then no longer what others write. */
+/** The check throws FileLost if the name now leads to another file: the open one is no longer what others write. */
 export function fileLostCheck(path: string): () => void {
   const changeOf = watched(path)
   return () => {
@@ -27,7 +27,7 @@ export function fileLostCheck(path: string): () => void {
   }
 }
 
-/** The same for who writes. @param file the one that was written, unless it has this name already */
+/** The same for writers. @param file the written file, unless it already has this name */
 export function writtenFileCheck(path: string, file: FileNumbers = statSync(path)): () => void {
   const changeOf = watched(path, file)
   return () => {
@@ -36,10 +36,10 @@ export function writtenFileCheck(path: string, file: FileNumbers = statSync(path
   }
 }
 
-/** Which file of the machine it is, whatever its name. */
+/** Identifies a file on this machine, regardless of its name. */
 type FileNumbers = Pick<Stats, 'ino' | 'dev'>
 
-/** What happened to a file under its name, and where the bytes that were written are now; null while it is there. */
+/** What happened to a file, and where the written bytes are now; null if it is unchanged. */
 function watched(path: string, { ino, dev }: FileNumbers = statSync(path)) {
   return (): { what: string; written: string } | null => {
     const now = statSync(path, { throwIfNoEntry: false })
@@ -53,7 +53,7 @@ function watched(path: string, { ino, dev }: FileNumbers = statSync(path)) {
   }
 }
 
-/** The name of a file that this process has open; null: it was deleted, undefined: the system does not tell. */
+/** The name of a file that this process has open; null: it was deleted, undefined: the system does not say. */
 function nameOf({ ino, dev }: FileNumbers): string | null | undefined {
   const folder = '/proc/self/fd'
   try {
@@ -68,26 +68,31 @@ function nameOf({ ino, dev }: FileNumbers): string | null | undefined {
   return undefined
 }
 
-/** Beside a file that a restore is putting another one in the place of; the next who writes finishes that first (restore.ts). */
+/** A note next to a file that a restore is replacing; the next writer finishes the restore first (restore.ts). */
 export function restoreNote(path: string): string {
   return `${path}.restore`
 }
 
-/** Under which a database is made: it tells of which process, so that another can see whether that one has died. */
+/**
+ * The name of a database while it is created. It names the process, so that others can see whether that process died.
+ */
 export function partialName(path: string): string {
   return `${path}.${process.pid}-${processTable()}-${Math.random().toString(36).slice(2)}.new`
 }
 
-/** After the name of the database and a dot. A bands of before did not tell the table of processes. */
+/** The part after the name of the database and a dot. Older versions did not name the process table. */
 const PARTIAL = /^(\d+)-(?:([0-9a-f]{12})-)?[a-z\d]+\.new(?:-wal|-shm|-journal)?$/
 
-/** Whether a file beside a database has a name that one gets while it is made to take its place. */
+/** Whether a file has the name of a database that is still being created. */
 export function isPartialName(name: string, path: string): boolean {
   const own = `${basename(path)}.`
   return name.startsWith(own) && name.endsWith('.new') && PARTIAL.test(name.slice(own.length))
 }
 
-/** To make a database takes a moment: what is older is nobody's, in milliseconds. */
+/**
+ * Creating a database takes a moment: an older file belongs to nobody. In milliseconds.
+ * s248/: The process number of another container or machine means nothing here.
+ */
 const LONG_AGO = 600_000
 
 /** Takes away what processes left that were killed while they made this file, but for what a restore is yet to put here. */
@@ -116,8 +121,8 @@ function isLeftover(file: string, ending: string): boolean {
 }
 
 /**
- * A second name and not another one: what a process beside this one has just made there must not be replaced.
- * @returns false where there is something already
+ * A hard link and not a rename: a file that another process has just created must not be replaced.
+ * @returns false if the name is taken
  */
 export function linkIfAbsent(file: string, path: string): boolean {
   try {

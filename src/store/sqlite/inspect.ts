@@ -21,19 +21,19 @@ export interface Inspection {
   newestSchema: number
   /** `wal`, unless something else has changed it. */
   journal: string
-  /** What SQLite's quick check finds wrong; empty when nothing is. */
+  /** Faults that SQLite's quick check finds. */
   faults: string[]
   /** The definitions of its events; empty before the first import. */
   definitions: string
   /** With bars, or with pulled events. */
   tickers: number
-  /** What an import has yet to record anew, as it was written. */
+  /** The tickers and sectors that an import still has to derive. */
   unsettled: readonly string[]
-  /** Who holds the writing place, and whether that process may still run. */
+  /** Who holds the writer lock, and whether that process may still run. */
   writer: (Writer & { alive: boolean }) | null
 }
 
-/** Looks into a database without changing it. Throws StorageError when it cannot be opened, Damaged for damaged `meta`. */
+/** Inspects a database without changing it. Throws StorageError if it cannot be opened, Damaged for damaged `meta`. */
 export function inspect(path: string): Inspection {
   const db = new Session(path, openForReading(path, DATA), DATA)
   try {

@@ -7,7 +7,10 @@ import { type Notice, openForReading, openForWriting, Session } from './connecti
 import type { DatabaseKind } from './migrations.js'
 import { damagedRows, giveHashes, hashOf, marked, type Table, WRITTEN, withHashes } from './row-hash.js'
 
-/** The lists of a user, in a file of their own beside the data: a question never writes to those. */
+/**
+ * The user's watch lists, in a file next to the data: a question never writes to the data.
+ * s255/: Rows that already have the new name belong to a deleted ticker.
+ */
 export const LISTS: DatabaseKind = {
   table: 'lists',
   made: remedy('watch add', ['NAME', 'TICKER']),
@@ -235,7 +238,7 @@ export function strangeLists(schema: number): string {
       < 1 + length(${LISTS_OF}) - length(replace(${LISTS_OF}, ',', '')) GROUP BY ${LISTS_OF}`
 }
 
-/** Rows of lists and marks that are not what was written, each with the command that takes it out. */
+/** Damaged rows of lists and marks, each with the command that deletes it. */
 export function damagedLists(db: Session): Damage[] {
   return [
     ...damagedRows<ListRow>(db, 'lists').map(({ name }) =>
@@ -261,13 +264,13 @@ function notAsWritten(what: string, mend: Damage['mend']): Damage {
   return { ticker: '', what: `${what} is not what was written`, mend }
 }
 
-/** What a trial of an older version is like. Nothing else shows that it is as written. */
+/** The form of a trial of an older version, which has no hash. */
 const SOUND_TRIAL = `NOT (hash GLOB '*[^0-9a-f]*' OR kind NOT IN ('cell', 'strategy') OR spec = ''
   OR coalesce(p, 0) NOT BETWEEN 0 AND 1 OR seen NOT BETWEEN 0 AND 253402300799999)`
 
 /**
- * Every look that was ever taken at the data, in a file of its own beside them: a study only reads those, and they are
- * made anew of the files that were imported, which the looks cannot be.
+ * Every combination ever tried on the data, in a file next to them. A study only reads the data, and they can be
+ * rebuilt from the imported files; the trials cannot.
  */
 export const TRIALS: DatabaseKind = {
   table: 'trials',
@@ -308,7 +311,7 @@ export function openSqliteTrials(path: string, now: () => number = Date.now, not
   return trialsIn(writable(path, TRIALS, notice), now)
 }
 
-/** What a ledger holds; the file is only read. Throws StorageError where there is none, or none that can be read. */
+/** The rows of a trial log; the file is only read. Throws StorageError if it is missing or unreadable. */
 export function openSqliteTrialsForReading(path: string): ReadTrials {
   return trialsIn(new Session(path, openForReading(path, TRIALS), TRIALS), Date.now)
 }
@@ -367,7 +370,7 @@ const INTO_TRIALS = `
 const HASH_OF_TRIAL = `UPDATE trials SET row_hash = ${hashOf('trials')} WHERE hash = ? AND row_hash = ${WRITTEN}`
 const COUNTS = 'SELECT count(*) FILTER (WHERE kind = ?) AS ofKind, count(*) AS "all" FROM trials'
 
-/** Rows of the trial log that are not what was written. The file does not hold what they were. */
+/** Damaged rows of the trial log. Their original content is lost. */
 export function damagedTrials(db: Session): Damage[] {
   return damagedRows<{ id: number }>(db, 'trials').map(({ id }) => notAsWritten(`the trial ${id}`, null))
 }

@@ -6,12 +6,12 @@ import type { Session } from './connection.js'
 
 /**
  * The rows about a database as a whole, each with a hash over key and value:
- *  - definitions: with which definitions its events were derived
- *  - unsettled: what an import has yet to record anew, a JSON list
- *  - pull: the pull that has not come to its end, JSON
+ *  - definitions: the version of the definitions that derived its events
+ *  - unsettled: the tickers and sectors still to derive, a JSON list
+ *  - pull: the unfinished pull, JSON
  *  - writer: the mark of the row of the same name (writer-lock.ts)
- * A question that reads one checks all. The next command that writes replaces a damaged row, and derives all events again
- * where the row may have said that some are out of date.
+ * A question that reads one row checks all. The next command that writes replaces a damaged row. It derives all events
+ * again if the row may have marked some as out of date.
  */
 
 interface MetaRow {
@@ -60,7 +60,7 @@ export class Meta {
   }
 }
 
-/** What runs a statement: a session, or a file that takes a step of its schema. */
+/** Runs statements: a session, or a file during a schema step. */
 interface Runs {
   run(sql: string, ...values: string[]): number
 }
@@ -99,7 +99,7 @@ interface WriterRow {
   started: string
 }
 
-/** What `meta` keeps of the row of a writer: `started boot pid host`; the boot is empty where the system does not tell. */
+/** The mark of a writer's row: `started boot pid host`; the boot is empty if the system does not say. */
 export function markOf({ pid, host, started }: WriterRow, boot: string): string {
   return `${started} ${boot} ${pid} ${host}`
 }
@@ -110,8 +110,8 @@ export function bootIn(mark = ''): string {
 }
 
 /**
- * Takes damaged rows out, for who has the writing place. A row that may have said that events are out of date leaves the
- * database underived, so that the writer derives them again.
+ * Deletes damaged rows; needs the writer lock. If a row may have marked events as out of date, the database becomes
+ * underived, so that the writer derives them again.
  */
 export function mendMeta(db: Session): void {
   for (const { key } of db.all<MetaRow>(ROWS).filter(isDamaged)) {

@@ -14,19 +14,19 @@ import type Database from 'better-sqlite3'
 import { type Remedy, StorageError } from '../../errors.js'
 
 /**
- * How files take the steps of their schema, whatever they hold. A step that removes or repacks a table may lose what stands
- * nowhere else, so the file is copied first and the copy is kept:
- *  1. take the write lock: nobody changes the file until all of it is done
- *  2. copy the file as it is committed, under a name that says that it is not ready
- *  3. check the copy, row by row, and give it its name
- *  4. take the steps and commit
- * A process that is killed in between leaves the file as it was, and the next begins again.
+ * Schema steps of any kind of file. A step that removes or repacks a table may lose data stored nowhere else, so the
+ * file is copied first and the copy is kept:
+ * 1. take the write lock: nobody changes the file until all steps are done
+ * 2. copy the committed file under a temporary name
+ * 3. check the copy, row by row, and rename it
+ * 4. take the steps and commit
+ * A process that is killed in between leaves the file unchanged, and the next one starts again.
  */
 
 /** SQL or code that only adds; or a step that removes or repacks tables. */
 export type Step = string | { add(db: Connection): void } | { repack(db: Connection): void }
 
-/** What tells one kind of database from the other, and both from those of other programs. */
+/** Identifies a kind of database, also against files of other programs. */
 export interface DatabaseKind {
   /** The steps of its schema; `PRAGMA user_version` says how many a file has taken. */
   readonly migrations: readonly Step[]
@@ -36,7 +36,7 @@ export interface DatabaseKind {
   readonly made: Remedy
   /** What to do when one is damaged. */
   readonly mend: string
-  /** Who may read and write a file that is made. */
+  /** File mode of a new file. */
   readonly mode: number
 }
 
@@ -51,8 +51,9 @@ export function schemaOf(db: Connection): number {
 type Connect = (path: string, options: Database.Options) => Connection
 
 /**
- * Takes the steps that a file lacks, all or none. Throws StorageError where it cannot be copied before one that needs it.
- * @returns where the copy lies; null where none was needed
+ * Takes the missing steps, all or none. Throws StorageError if a necessary copy fails.
+ * @returns the path of the copy; null if none was needed
+ * s269/: An up-to-date file is not locked: that would wait for a running import.
  */
 export function migrate(db: Connection, path: string, { migrations }: DatabaseKind, connect: Connect): string | null {
   // One that is up to date is not locked: that would wait for an import that another process has under way.
@@ -77,7 +78,11 @@ export function migrate(db: Connection, path: string, { migrations }: DatabaseKi
     .immediate()
 }
 
-/** What is said of a copy. */
+/**
+ * The message about a copy.
+ * s271/: A killed run may have left this copy: the same file need not be copied twice.
+ * s272/: Created here and not by SQLite, so that nobody else can ever read it.
+ */
 export function copyNotice(path: string, copy: string): string {
   return `${path} has a new schema; as it was before, it is kept as ${copy}, which may be deleted.`
 }
@@ -121,7 +126,7 @@ function makeCopy(db: Connection, path: string, copy: string, connect: Connect):
   }
 }
 
-/** With what SQLite keeps beside it. */
+/** Also removes SQLite's companion files. */
 export function removeDatabase(path: string): void {
   for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(path + ending, { force: true })
 }
@@ -152,7 +157,10 @@ export function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`
 }
 
-/** What is on the disk is there after a power cut, too. */
+/**
+ * Makes a file survive a power cut.
+ * s275/: Windows syncs only files open for writing; other systems open a folder only for reading.
+ */
 export function synced(path: string): void {
   const isFolder = statSync(path).isDirectory()
   try {

@@ -25,7 +25,7 @@ export function pagesIn(db: Session, meta: Meta): PageStore {
   }
 }
 
-/** Puts a row in place of what it was. To be called inside a transaction. */
+/** Replaces a row. Must be called inside a transaction. */
 export function putPulled(db: Session, row: PulledRow): void {
   db.run(INTO_PULLED, ...valuesOf(row))
   list(db, row.ticker, listedName(row))
@@ -66,7 +66,10 @@ interface UnfinishedPull extends Pick<OldRow, 'pulled_at' | 'as_of' | 'query_ran
   mixed: boolean
 }
 
-/** What older versions pulled becomes pages: credits were paid for it, and no server is asked again. */
+/**
+ * Converts pulls of older versions into pages: they cost credits, so no server is asked again.
+ * s278/: One by one: a whole market does not fit into memory.
+ */
 export function convertOldPulled(db: Connection): void {
   const keys = db.prepare('SELECT ticker, timeframe, field FROM pulled').all() as SeriesKey[]
   const whole = db.prepare(`SELECT * FROM pulled ${OF_SERIES}`)
@@ -89,7 +92,7 @@ function seriesOf(row: OldRow): StoredPages {
   return { ...key, url, kept, coming: under === null ? [] : pagesOf(key, under) }
 }
 
-/** As many events as the newest page may have. */
+/** Maximum number of events of the newest page. */
 const PAGE = 100
 
 /** The newest page, which is the one that the server named, and all older events as another. */

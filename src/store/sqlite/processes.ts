@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-/** Which boot of which machine this is; empty where the system does not tell. */
+/** Identifies machine and boot; empty if the system does not say. */
 export function thisBoot(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
@@ -13,7 +13,10 @@ export function thisBoot(): string {
 
 let table: string | undefined
 
-/** In which table the number of this process is found: each boot and each container has its own, and a number 1 in it. */
+/**
+ * The process table that this process's number belongs to: each boot and each container has its own, with its own
+ * number 1.
+ */
 export function processTable(): string {
   table ??= createHash('sha256').update(`${thisBoot()} ${namespace()}`).digest('hex').slice(0, 12)
   return table

@@ -30,8 +30,8 @@ import type { Session } from './connection.js'
 import { TICKERS, type TickerRow } from './schema.js'
 
 /**
- * Rows for whoever asks, changes or verifies them. Each throws Damaged for one that is not what was written, and for one
- * that is missing, unless it says otherwise.
+ * Rows for questions, changes and verification. Each function throws Damaged for a missing or changed row, unless it
+ * says otherwise.
  */
 
 /** undefined: unknown ticker */
@@ -52,7 +52,7 @@ export function entryRows(db: Session): TickerRow[] {
 const LOST = "SELECT ticker FROM listed WHERE what = 'bars' EXCEPT SELECT ticker FROM tickers ORDER BY ticker"
 const IS_LISTED = 'SELECT 1 FROM listed WHERE ticker = ? AND what = ?'
 
-/** What belongs to a ticker is found by its number. */
+/** A ticker's number, which its other rows refer to. */
 export type Numbered = Pick<TickerRow, 'id' | 'ticker'>
 
 /** The chunks of a ticker's bars. */
@@ -68,7 +68,7 @@ export function seriesRow(db: Session, row: Numbered, timeframe: Timeframe): Ser
   return checkedSeries(db, { ticker: row.ticker, timeframe }, rawSeriesRow(db, row, timeframe))
 }
 
-/** As it lies there, if it does. */
+/** The unchecked row, if there is one. */
 export function rawSeriesRow(db: Session, { id }: Numbered, timeframe: Timeframe): Hashed<SeriesRow> | undefined {
   return db.get<Hashed<SeriesRow>>(SERIES, id, timeframe)
 }
@@ -87,8 +87,8 @@ export function chunkRows(db: Session, { id }: Numbered, timeframe: Timeframe, p
 const CHUNKS = 'SELECT chunk, columns FROM chunks WHERE ticker_id = ? AND timeframe = ? AND part = ?'
 
 /**
- * What there is of the series of some tickers, read in as few statements as of one: of a whole market each costs more than
- * what it reads. Nothing is checked.
+ * The series of some tickers, read with as few statements as one series: in a whole market a statement costs more than
+ * its rows. Nothing is checked.
  */
 export function findSeries(
   db: Session,
@@ -125,7 +125,7 @@ function placeholders(values: readonly unknown[]): string {
   return values.map(() => '?').join()
 }
 
-/** What is kept of a ticker with bars. Nothing is checked. */
+/** The stored rows of a ticker with bars. Nothing is checked. */
 export function rawTicker(db: Session, entry: TickerRow): RawTicker {
   return {
     entry,
@@ -134,7 +134,7 @@ export function rawTicker(db: Session, entry: TickerRow): RawTicker {
   }
 }
 
-/** What is stored of a ticker before some bars, with its events from others on. */
+/** The stored data of a ticker before some bars, with its events from other bars on. */
 export function tailOf(db: Session, row: TickerRow, since: BarBySeries, from: BarBySeries): PackedTail {
   const of = (timeframe: Timeframe): PackedEnd => {
     const rows = db.all<PartRow>(END, row.id, timeframe, chunkOf(from[timeframe]))
@@ -161,14 +161,14 @@ export function allSeries(db: Session, timeframe: Timeframe): SeriesRow[] {
 const ALL_SERIES = `SELECT ticker, ${SERIES_COLUMNS}, series.hash
   FROM tickers LEFT JOIN series ON ticker_id = id AND timeframe = ? ORDER BY ticker`
 
-/** All kinds of a ticker's facts, but for those that are not to be read. */
+/** All kinds of a ticker's facts, except some. */
 export function sheetRows(db: Session, ticker: string, but: readonly FactKind[] = []): SheetRow[] {
   const rows = db.all<Hashed<SheetRow>>(`${SHEETS} WHERE ticker = ?`, ticker)
   const listed = db.all<{ what: string }>(LISTED_SHEETS, ticker).map(({ what }) => what)
   return checkedSheets(db, ticker, rows, listed, but)
 }
 
-/** What is known of every ticker. */
+/** The securities of all tickers. */
 export function securityRows(db: Session): SheetRow[] {
   const rows = db.all<Hashed<SheetRow>>(`${SHEETS} WHERE kind = 'securities'`)
   return rows.map(row => checkedSheet(db, row))

@@ -43,15 +43,15 @@ import { lockOf } from './writer-lock.js'
 
 /**
  * A backup replaces the user's databases: all of its files, or none.
- *  1. each file is copied next to the one that it replaces; the copy's hash is compared, and it is verified
- *  2. the files that go are taken, so that nobody reads or writes them
- *  3. beside each a note is left that says what goes where; the one beside the data is written last, and counts for all
- *  4. the files get their names, and the notes go
- * A run that is killed before the last note leaves everything as it was; after it, the next restore or writer finishes it.
- * A note holds base names and hashes only: where the files are follows from the paths of the user, never from the note.
+ * 1. copy each file next to the one that it replaces; compare the hash of the copy and verify it
+ * 2. lock the files that are replaced, so that nobody reads or writes them
+ * 3. leave a note next to each that names source and target; the note next to the data is last and commits
+ * 4. rename the files, and delete the notes
+ * A run killed before the last note leaves everything unchanged; after it, the next restore or writer finishes.
+ * A note holds only base names and hashes: the paths come from the user, never from the note.
  */
 
-/** What was restored. */
+/** The result of a restore. */
 export interface Restored {
   manifest: Manifest
   files: { kind: FileKind; path: string; replaced: boolean }[]
@@ -60,8 +60,8 @@ export interface Restored {
 }
 
 /**
- * Throws NotFound, BadData for a file that is no sound backup, InvalidParameter where there is something already that may
- * not be replaced, Busy where another process has it open, StorageError.
+ * Throws NotFound, BadData for an unsound backup, InvalidParameter for an existing target that must not be replaced,
+ * Busy while another process has it open, StorageError.
  */
 export async function restore(
   from: string,
@@ -101,7 +101,7 @@ export async function restore(
   return { manifest, files: restored, kept: others.filter(path => existsSync(path)) }
 }
 
-/** Finishes what was stopped before; where that is not possible, a restore of the same files may take its place. */
+/** Finishes a stopped restore; if that is impossible, a restore of the same files may replace it. */
 function finishBefore({ files: backedUp }: Manifest, files: Files, replace: boolean): string | null {
   const note = restoreNote(files.data)
   try {
@@ -140,7 +140,7 @@ interface Move {
   note: string
   from: string
   to: string
-  /** Of its bytes: only what the restore wrote is moved. */
+  /** SHA-256 of its bytes: only files that the restore wrote are moved. */
   sha256: string
 }
 
@@ -162,7 +162,7 @@ function strangeNote(path: string, why: Words): StorageError {
   )
 }
 
-/** Where the files of a note are: beside those of the user. Throws StorageError for other names than a restore gives. */
+/** The files of a note, next to the user's files. Throws StorageError for names that no restore gives. */
 function movesIn(path: string, files: Files): Move[] {
   return noteAt(path).moves.map(({ kind, from, sha256 }) => {
     const to = linkTarget(files[kind])
@@ -173,7 +173,7 @@ function movesIn(path: string, files: Files): Move[] {
   })
 }
 
-/** What a name only leads to is replaced, and not the name. */
+/** The target of a link: the link itself stays. */
 function linkTarget(target: string): string {
   return existsSync(target) ? realpathSync(target) : target
 }
@@ -205,7 +205,7 @@ function prepared(backup: string, file: BackedUp, target: string): Move {
   }
 }
 
-/** Who was writing while it was backed up writes nothing into what is restored. */
+/** Clears the writer recorded in the backup, which never writes into the restored file. */
 function clearWriter(path: string): void {
   const db = connect(path, {})
   try {
@@ -216,7 +216,10 @@ function clearWriter(path: string): void {
   }
 }
 
-/** @param committed is told when it counts */
+/**
+ * @param committed is called once the restore counts
+ * s312/: Committed data in a -wal are in the file by then.
+ */
 function replaceAll(moves: readonly Move[], data: string, committed: () => void): void {
   const lock = existsSync(data) ? locked(data) : null
   try {
@@ -235,7 +238,7 @@ function replaceAll(moves: readonly Move[], data: string, committed: () => void)
   }
 }
 
-/** Takes the writing place. Throws Busy. */
+/** Takes the writer lock. Throws Busy. */
 function locked(data: string): Connection {
   const lock = lockOf(data)
   if (lock !== null) return lock
@@ -255,7 +258,7 @@ function openExclusively(path: string): Connection | null {
   }
 }
 
-/** That of the data is the last; from then on it counts. */
+/** The note next to the data is last and commits the restore. */
 function leaveNotes(moves: readonly Move[], commit: string): void {
   const others = moves.map(({ note }) => note).filter(note => note !== commit)
   const notes = [...others, commit]
@@ -282,8 +285,8 @@ function leaveNotes(moves: readonly Move[], commit: string): void {
 }
 
 /**
- * Gives the files their names; what was done already is left out. Throws StorageError where one is lost or is not what the
- * restore wrote, before any is moved.
+ * Renames the files, except those done already. Throws StorageError before the first move if one is lost or was not
+ * written by the restore.
  */
 function finish(moves: readonly Move[], commit: string): void {
   const left = moves.filter(({ from }) => existsSync(from))
@@ -310,9 +313,10 @@ function checkMoved({ from, to, sha256 }: Move): void {
 }
 
 /**
- * Finishes a restore that was stopped, or takes back one that did not count yet. Throws Busy while it is at work,
- * StorageError where it cannot be finished, or where a note is none of a restore.
- * @returns what was done; null where there was nothing to do
+ * Finishes a stopped restore, or undoes one that was not committed. Throws Busy while the restore is running. Throws
+ * StorageError if it cannot be finished, or if a note is not from a restore.
+ * @returns a sentence about the result; null if there was nothing to do
+ * s317/: The previous lock holder may have finished it, or left another.
  */
 export function finishRestore(files: Files): string | null {
   const { data } = files

@@ -1,6 +1,6 @@
 import type { Session } from './connection.js'
 
-/** The columns that the hash of a row covers, `row_hash`, in the files next to the data. What is NULL does not count. */
+/** The columns covered by `row_hash` in the files next to the data. NULL values are skipped. */
 const COVERED = {
   lists: ['name', 'condition', 'made'],
   list_tickers: ['list', 'ticker', 'place'],
@@ -40,7 +40,7 @@ export function giveHashes(db: Session, tables: readonly Table[]): void {
   for (const table of tables) db.run(`UPDATE ${table} SET row_hash = ${hashOf(table)} WHERE row_hash = ${WRITTEN}`)
 }
 
-/** Rows of a table that are not what was written. */
+/** Rows of a table that differ from the written ones. */
 export function damagedRows<Row>(db: Session, table: Table): Row[] {
   return db.all<Row>(`SELECT * FROM ${table} WHERE row_hash <> ${hashOf(table)}`)
 }

@@ -18,12 +18,14 @@ import type { Connection, DatabaseKind, Step } from './migrations.js'
 import { convertOldPulled } from './pages.js'
 
 /**
- * The schema, step by numbered step; `PRAGMA user_version` says how many steps a file has taken. A step is never edited
- * once it has been released: the next one mends it.
+ * The schema, step by numbered step; `PRAGMA user_version` counts the steps taken. A released step is never edited:
+ * the next one corrects it.
  *
- * Columns are packed in chunks of bars (codec.ts), which are about seven times faster to store than rows; a new bar changes
- * the last chunk alone. Events refer to bars by number, and what followed a bar is kept once a bar, whatever the number of
- * fields that changed on it.
+ * Columns are packed in chunks of bars (codec.ts), about seven times faster to store than rows. A new bar changes only
+ * the
+ * last chunk. Events refer to bars by number. The returns after a bar are stored once per bar, regardless of the
+ * number of fields that changed on it.
+ * s321/: Pages as sent by a server, newest first: compressed JSON
  */
 export const MIGRATIONS: readonly Step[] = [
   `
@@ -213,7 +215,7 @@ export const DATA: DatabaseKind = {
   mode: 0o644,
 }
 
-/** What is said of tickers, to be read as rows of this kind. */
+/** The rows of all tickers. */
 export const TICKERS = `SELECT id, hash, chunks, ${ENTRY_COLUMNS} FROM tickers`
 
 export interface TickerRow extends EntryRow {
@@ -222,11 +224,14 @@ export interface TickerRow extends EntryRow {
 }
 
 /**
- * Steps that read rows as older versions wrote them. What is not as it was written by the hashes of before gets none, so
- * that it is found damaged afterwards, too.
+ * Steps that read rows of older versions. A row that fails its old hash gets no new one, so that it is reported as
+ * damaged afterwards.
  */
 
-/** Gives a database the hashes that it lacks, but for what the next step takes away. */
+/**
+ * Adds missing hashes, except to tables that the next step removes.
+ * s325/: One by one: a whole market does not fit into memory.
+ */
 function hashContent(db: Connection): void {
   db.exec(`INSERT INTO listed (ticker, what) ${presentRows()}`)
   // One by one: those of a market do not fit into the memory together.
@@ -242,7 +247,7 @@ function hashContent(db: Connection): void {
 /** That of nothing. */
 const NONE = ''
 
-/** What is said of a ticker, without the list of chunks that there was not. */
+/** A ticker's row before it had a list of chunks. */
 type OldEntry = Omit<EntryRow, 'chunks'>
 
 interface BarsRow {
@@ -275,7 +280,7 @@ function matchesEntry({ bars, first, last }: OldEntry, { columns }: BarsRow): bo
   return days.length === bars && days[0] === parseDay(first) && days.at(-1) === parseDay(last)
 }
 
-/** Gives the rows about the whole database the hashes that they lack. The one of a writer has another form from now on. */
+/** Adds missing hashes to the rows about the whole database. The writer's row gets a new form. */
 function hashMeta(db: Connection): void {
   const put = { run: (sql: string, ...values: string[]) => db.prepare(sql).run(...values).changes }
   db.exec("DELETE FROM meta WHERE key = 'writer'")
@@ -292,7 +297,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Moves bars into chunks. What is derived from them goes, and is to be derived anew. */
+/** Moves bars into chunks. Derived data are deleted and must be derived again. */
 function chunkBars(db: Connection): void {
   const ids = db.prepare('SELECT id FROM tickers ORDER BY id').pluck().all() as number[]
   const take = db.prepare('DELETE FROM bars WHERE ticker_id = ? RETURNING hash, columns, unadjusted')
@@ -328,5 +333,5 @@ function chunkTicker(db: Connection, id: number, row: Hashed<BarsRow> | undefine
   db.prepare('UPDATE tickers SET chunks = ?, hash = ? WHERE id = ?').run(chunks, now, id)
 }
 
-/** The hash of a chunk of which it is not known what was written. */
+/** The hash of a chunk whose original content is unknown. */
 const UNKNOWN = '0'.repeat(HASH)

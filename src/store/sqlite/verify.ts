@@ -17,7 +17,10 @@ import { rawTicker, SHEETS } from './read.js'
 import { damagedRows } from './row-hash.js'
 import { DATA, TICKERS, type TickerRow } from './schema.js'
 
-/** Reads all that there is as questions do, and looks whether it is all that was written. */
+/**
+ * Reads all data as questions do, and checks that nothing is missing.
+ * s331/: One by one: a whole market does not fit into memory.
+ */
 export function verifySession(db: Session): Damage[] {
   const damages = structureOf(db)
   damages.push(...metaDamages(db))
@@ -35,7 +38,7 @@ export function verifySession(db: Session): Damage[] {
 
 const DEFINITIONS = "SELECT value FROM meta WHERE key = 'definitions'"
 
-/** What SQLite itself finds wrong with a file, and rows of what is not there. */
+/** Faults that SQLite itself finds, and rows that refer to missing rows. */
 export function structureOf(db: Session): Damage[] {
   const lines = (db.pragma('integrity_check(10)') as { integrity_check: string }[]).map(line => line.integrity_check)
   const faults = lines.filter(line => line !== 'ok')
@@ -45,7 +48,10 @@ export function structureOf(db: Session): Damage[] {
   return [...faults, ...kinds].map(fileDamage)
 }
 
-/** What is wrong with a file of some kind. */
+/**
+ * The damages of a file of some kind.
+ * s334/: Data of an older bands are checked when they are upgraded.
+ */
 export function damagesOf(kind: 'data' | Verified['kind'], file: string): Damage[] {
   const beside = COMPANION_FILES.find(([name]) => name === kind)
   if (beside !== undefined) return beside[1](file).damages
@@ -58,16 +64,16 @@ export function damagesOf(kind: 'data' | Verified['kind'], file: string): Damage
   }
 }
 
-/** What was looked at of a file beside the data, and what is wrong with it. */
+/** The checked rows of a file next to the data, and their damages. */
 export interface Verified {
   kind: 'accounts' | 'trials' | 'lists'
   file: string
-  /** Of what stands nowhere else: the ledger of credits, the looks at the data, or the lists. */
+  /** Rows that are stored nowhere else: ledger of credits, trials, or lists. */
   rows: number
   damages: Damage[]
 }
 
-/** Looks at accounts, keys and credits: what each must be like, and whether the counters are the sums of the ledger. */
+/** Checks accounts, keys and credits, and that the counters are the sums of the ledger. */
 export function verifyAccounts(file: string): Verified {
   return verified('accounts', file, ACCOUNTS, db => {
     const { rows, discrepancies } = reconciled(db, null)
@@ -139,7 +145,10 @@ export function verifyLists(file: string): Verified {
   })
 }
 
-/** What lies beside the data, and how each is looked at. */
+/**
+ * The files next to the data, and the check of each.
+ * s339/: An older schema lacks some checked columns, and a torn file cannot be queried.
+ */
 export const COMPANION_FILES: readonly (readonly [Verified['kind'], (file: string) => Verified])[] = [
   ['accounts', verifyAccounts],
   ['trials', verifyTrials],

@@ -16,8 +16,8 @@ import { list } from './pages.js'
 import { chunkRows, entryRow, type Numbered, seriesRow } from './read.js'
 
 /**
- * Puts one ticker in place of whatever was there, and of its chunks only those that differ; or where what is stored of it
- * stays, only those that come after. To be called inside a transaction.
+ * Replaces one ticker, but writes only the chunks that differ. If stored data remain valid, only later chunks are
+ * written. Must be called inside a transaction.
  */
 export function putRecord(db: Session, record: TickerRecord): void {
   const { entry, isTail, bars, daily, weekly } = pack(record)
@@ -41,7 +41,10 @@ function putChunks(db: Session, id: number, timeframe: Timeframe, { part, first,
   for (let i = 0; i < chunks.length; i++) db.run(PUT_CHUNK, id, timeframe, part, first + i, chunks[i]!)
 }
 
-/** Writes the chunks that are not there as they are to be, and takes out those after them. */
+/**
+ * Writes the chunks that differ, and deletes those after them.
+ * s342/: Compares the bytes and not the hashes, so that damaged chunks are repaired.
+ */
 function putPart(db: Session, id: number, timeframe: Timeframe, { part, first, chunks }: Chunks): void {
   const there = db.all<{ chunk: number; columns: Buffer }>(TAIL, id, timeframe, part, first)
   const stored = new Map(there.map(({ chunk, columns }) => [chunk, columns]))
@@ -62,7 +65,7 @@ function putSeriesRow(db: Session, { id, ticker }: Numbered, timeframe: Timefram
   put(db, 'series', 'ticker_id, timeframe', { ticker_id: id, ...writtenSeries({ ticker, timeframe }, row) })
 }
 
-/** Puts a row in place of the one that has its key. @returns its number, which stays what it is */
+/** Replaces the row with that key. @returns its unchanged number */
 function put(db: Session, table: string, key: string, row: ColumnValues): { id: number } {
   const names = Object.keys(row)
   const [values, changed] = [names.map(() => '?'), names.map(name => `${name} = excluded.${name}`)]
@@ -71,7 +74,7 @@ function put(db: Session, table: string, key: string, row: ColumnValues): { id: 
   return db.get<{ id: number }>(sql, ...Object.values(row))!
 }
 
-/** Puts some fields of one series in place of what they were. A ticker that is not there stays away. */
+/** Replaces some fields of one series. A missing ticker is skipped. */
 export function putAmendment(db: Session, { ticker, timeframe, fields }: Amendment): void {
   const entry = entryRow(db, ticker)
   if (entry === undefined) return
@@ -82,7 +85,7 @@ export function putAmendment(db: Session, { ticker, timeframe, fields }: Amendme
   putSeriesRow(db, entry, timeframe, row)
 }
 
-/** Puts one kind of a ticker's facts in place of what they were; without records it goes. */
+/** Replaces one kind of a ticker's facts; without records the kind is deleted. */
 export function putSheet(db: Session, { ticker, kind, sheet }: TickerSheet): void {
   db.run('DELETE FROM facts WHERE ticker = ? AND kind = ?', ticker, kind)
   if (sheet.rows.length === 0) {

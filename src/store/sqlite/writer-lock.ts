@@ -19,15 +19,15 @@ import { isAlive, thisBoot } from './processes.js'
 import { DATA } from './schema.js'
 
 /**
- * Who may write: one at a time.
- *  1. A lock of the kernel's on an empty file beside the database. It goes with its process, however that ends: a killed
- *     one never has it, whatever its number, its container, or the boot it ran in.
- *  2. A row in the database that says who it is: for people, and for another machine that shares the folder, but perhaps
- *     not its locks.
+ * Only one process may write.
+ * 1. The kernel locks an empty file next to the database. The lock ends with its process, however that ends. It does
+ * not depend on process number, container or boot.
+ * 2. A row in the database names the process: for people, and for other machines that share the folder but perhaps
+ * not its locks.
  */
 export class WriterLock {
   readonly #db: Session
-  /** Held from the moment the place is taken until it is left. */
+  /** Held from take() until leave(). */
   #lock: Connection | null = null
 
   constructor(db: Session) {
@@ -54,8 +54,9 @@ export class WriterLock {
   }
 
   /**
-   * Deletes the row of a holder that is gone; null where there is none. Throws Busy where a process has the lock. A bands
-   * of before took no lock: of its row only the caller knows whether that process is gone, as of one on another machine.
+   * Deletes the row of a dead holder; null if there is none. Throws Busy while a process holds the lock. Older
+   * versions
+   * took no lock; so only the caller knows whether such a process, or one on another machine, is gone.
    */
   clear(): Writer | null {
     const holder = this.#locked(() => {
@@ -75,7 +76,7 @@ export class WriterLock {
     this.#lock = null
   }
 
-  /** Work on the row, with the lock, which is kept unless it fails. */
+  /** Changes the row under the lock, and keeps the lock unless the work fails. */
   #locked<T>(work: () => T): T {
     const held = this.#lock !== null
     this.#lock ??= lockOf(this.#db.location)
@@ -95,8 +96,8 @@ export class WriterLock {
 }
 
 /**
- * Takes steps of the schema as one who has the place. A bands of before that is writing would go on in its own schema,
- * without what the steps add; it has the place as well, and refuses the file afterwards. Throws what taking the place throws.
+ * Takes schema steps under the writer lock. An older bands that is writing would continue in its own schema, without
+ * the additions of the steps; it holds the lock, too, and refuses the file afterwards. Throws like take().
  */
 export function withWriterLock<T>(path: string, db: Connection, steps: () => T): T {
   const lock = lockOf(path)
@@ -120,26 +121,29 @@ function checkFree(path: string, holder: Holder | undefined): void {
   )
 }
 
-/** A row, and the boot that it was written in: empty where the system did not tell, null where an older bands wrote it. */
+/** A row and its boot: empty if the system did not say, null if an older bands wrote it. */
 interface Holder extends Writer {
   boot: string | null
 }
 
 export type HolderRow = Writer & { mark: string | null }
 
-/** With the mark that goes with the row of the same moment. */
+/** With the mark of the same row. */
 export const HOLDER = "SELECT pid, host, started, (SELECT value FROM meta WHERE key = 'writer') AS mark FROM writer"
 
 export function holderOf({ mark, ...writer }: HolderRow): Holder {
   return { ...writer, boot: mark?.startsWith(`${writer.started} `) ? bootIn(mark) : null }
 }
 
-/** Whether it may still write, asked by who only looks. */
+/** Whether the holder may still write; takes no lock. */
 export function mayStillWrite(path: string, holder: Holder): boolean {
   return isLocked(path) || !isGone(holder)
 }
 
-/** Whether a holder has died, where its lock is free: a machine knows that of its own processes alone. */
+/**
+ * Whether a holder has died although its lock is free. A machine can only check its own processes.
+ * s289/: Neither this file nor a companion file is ever written.
+ */
 function isGone({ pid, host, boot }: Holder): boolean {
   if (boot !== null) return host === hostname() || (boot !== '' && boot === thisBoot())
   // It took no lock.
@@ -173,7 +177,10 @@ function locked(file: string): Connection {
   }
 }
 
-/** For those who may write the database, and only where it is missing: to close it would take away a lock of this process. */
+/**
+ * Only for users who may write the database, and only if the file is missing: closing it would release a lock of this
+ * process.
+ */
 function makeLockFile(path: string, file: string): void {
   if (existsSync(file)) return
   try {
@@ -211,7 +218,7 @@ function checkLocks(path: string, file: string): void {
   }
 }
 
-/** Whether another has it, asked by who only looks. */
+/** Whether another process has the lock; takes none. */
 export function isLocked(path: string): boolean {
   const file = lockFile(path)
   if (!existsSync(file)) return false
@@ -223,7 +230,7 @@ export function isLocked(path: string): boolean {
   }
 }
 
-/** Whatever name of the database leads there. */
+/** One lock file for all names of the database. */
 function lockFile(path: string): string {
   return `${realpathSync(path)}-writer`
 }
