@@ -5,9 +5,9 @@ import { eventsFilter, type RunOptions, type Strategy } from '../params/strategy
 import type { EventFilter } from '../params/studies.js'
 import { type MarketBars, type PricedSource, tickerBars, vocabulariesOf, type Ways } from '../source.js'
 import { sampleOf } from '../statistics/sharpe.js'
-import { gravestFirst, type Warning } from '../study/result.js'
+import { bySeverity, type Warning } from '../study/result.js'
 import { signalsOf } from '../study/signals.js'
-import { contextReach } from '../study/words.js'
+import { contextCoverage } from '../study/words.js'
 import { checkFamily } from '../trials.js'
 import { benchmarkOf, buyAndHold, heldAlone, heldInPart, type Judged } from './comparison.js'
 import { CELL_DRAWS, type Drawn, drawsOf, pointsOf, simulate } from './draws.js'
@@ -102,7 +102,7 @@ export async function backtest(
     trials: judged,
     assumptions: assumptionsOf(own, barsAYear, run, random_entry, part),
     warnings: [
-      ...gravestFirst([
+      ...bySeverity([
         ...warningsOf(simulation, found, run),
         ...(await contextWarnings(source, own)).map((sentence): Warning => ['partial', sentence]),
       ]),
@@ -168,7 +168,7 @@ async function contextWarnings(source: PricedSource, { strategy, members }: Read
   const isLate = first !== null && first < (days[0] ?? 0)
   // Without bars of it on the first days, what the context has left out has to be looked for.
   const all = isLate ? await unfiltered(source, eventsFilter(strategy), members) : events
-  return contextReach(context.ticker, days, events, all)
+  return contextCoverage(context.ticker, days, events, all)
 }
 
 async function unfiltered(source: PricedSource, entry: EventFilter, members: readonly Member[]): Promise<Day[]> {

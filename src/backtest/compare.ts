@@ -9,9 +9,9 @@ import { Random } from '../statistics/random.js'
 import { regression } from '../statistics/robust.js'
 import { drawnSharpe, sampleOf, sharpe } from '../statistics/sharpe.js'
 import { LEVEL } from '../statistics/verdict.js'
-import { type Gravity, gravestFirst, type Warning } from '../study/result.js'
+import { bySeverity, type Warning, type WarningKind } from '../study/result.js'
 import { checkFamily } from '../trials.js'
-import { sharedPlaces } from './comparison.js'
+import { sharedIndices } from './comparison.js'
 import { AGREEMENT, DEPENDS, type Drawn, drawsOf, simulate } from './draws.js'
 import { deflated, lookedOn, lookOf } from './looks.js'
 import type { Simulation } from './portfolio.js'
@@ -98,10 +98,7 @@ export async function compare(
     verdict: verdictOn(differences, best === null ? null : names[best]!),
     trials: await deflated(looks, sample, trials, { family, vocabularies: await vocabulariesOf(source) }),
     assumptions: ASSUMED,
-    warnings: [
-      ...gravestFirst([...warningsOf(rivals, told, days, min_trades), ...ofEach(rivals)]),
-      ...source.remarks(),
-    ],
+    warnings: [...bySeverity([...warningsOf(rivals, told, days, min_trades), ...ofEach(rivals)]), ...source.remarks()],
   }
 }
 
@@ -118,10 +115,10 @@ function rivalsOf(
   simulations: readonly Omit<Rival, 'name' | 'barsAYear' | 'at' | 'from' | 'to'>[],
 ): Rival[] {
   const calendars = simulations.map(({ days }) => days)
-  const places = sharedPlaces(calendars, simulations[0]!.strategy.timeframe)
+  const indices = sharedIndices(calendars, simulations[0]!.strategy.timeframe)
   return simulations.map((simulation, i) => {
     const { days, members } = simulation
-    const [at, barsAYear] = [places[i]!, barsAYearOf(members, days)]
+    const [at, barsAYear] = [indices[i]!, barsAYearOf(members, days)]
     return {
       ...simulation,
       name: names[i]!,
@@ -306,7 +303,7 @@ function signsOfDraws(
 
 /** The equity of a draw on the common days, and what it began with. After its last day it stays as it is. */
 function onCommonDays({ at, strategy }: Rival, equity: Float64Array): Pick<Curve, 'equity' | 'start'> {
-  const on = (place: number): number => equity[Math.min(place, equity.length - 1)]!
+  const on = (index: number): number => equity[Math.min(index, equity.length - 1)]!
   const { capital } = strategy.portfolio
   return { equity: Float64Array.from(at, on), start: at[0] === 0 ? capital : on(at[0] ?? 0) }
 }
@@ -343,7 +340,7 @@ function warningsOf(
 
 /** What a backtest of each says of it; what holds of all is said once. */
 function ofEach(rivals: readonly Rival[]): Warning[] {
-  const said = new Map<string, { kind: Gravity; names: string[] }>()
+  const said = new Map<string, { kind: WarningKind; names: string[] }>()
   for (const rival of rivals) {
     const statistics = equityStatistics(curveOf(rival, rival.barsAYear))
     for (const [kind, sentence] of warningsOfOne(rival, statistics)) {

@@ -39,20 +39,20 @@ export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: nu
     const ends = delisting?.day ?? Number.POSITIVE_INFINITY
     if (bar < days.length) traded += money
     if (bar < days.length && ends <= calendar.at(-1)!) traded += (money * delisting!.price) / first
-    for (let place = 0; place < calendar.length; place++) {
-      const day = calendar[place]!
+    for (let index = 0; index < calendar.length; index++) {
+      const day = calendar[index]!
       if (bar === days.length || day < days[bar]!) {
-        equity[place]! += money
+        equity[index]! += money
         continue
       }
       while (bar + 1 < days.length && days[bar + 1]! <= day) bar++
       const value = (money * (day < ends ? close[bar]! : delisting!.price)) / first
-      if (day < ends) held[place] = 1
-      if (day < ends) invested[place]! += value
-      equity[place]! += value
+      if (day < ends) held[index] = 1
+      if (day < ends) invested[index]! += value
+      equity[index]! += value
     }
   }
-  const shares = invested.map((value, place) => value / equity[place]!)
+  const shares = invested.map((value, index) => value / equity[index]!)
   const exposed = held.reduce((sum, one) => sum + one, 0)
   return { days: calendar, equity, traded, exposed, invested: investedShare(shares), barsAYear }
 }
@@ -140,11 +140,11 @@ function alphaT(excess: Float64Array, market: Float64Array): number | null {
 
 /** The returns of both from each bar that they share to the next, and how many of those make a year. */
 function inCommon(held: Held, { timeframe, days, curve }: Judged) {
-  const [places, at] = sharedPlaces([days, held.days], timeframe) as [number[], number[]]
-  const shared = Int32Array.from(places, i => days[i]!)
+  const [indices, at] = sharedIndices([days, held.days], timeframe) as [number[], number[]]
+  const shared = Int32Array.from(indices, i => days[i]!)
   // What the strategy began with counts as the value of its first day, as in its own returns.
-  const own = Float64Array.from(places, i => curve.equity[i]!)
-  if (places[0] === 0) own[0] = curve.start
+  const own = Float64Array.from(indices, i => curve.equity[i]!)
+  if (indices[0] === 0) own[0] = curve.start
   const other = Float64Array.from(at, i => held.equity[i]!)
   const whole = [
     { days, barsAYear: curve.barsAYear },
@@ -161,11 +161,11 @@ function inCommon(held: Held, { timeframe, days, curve }: Judged) {
  * Of each of some calendars the places of the bars that all of them have. Weeks of two markets may end on different days
  * and are the same week.
  */
-export function sharedPlaces(calendars: readonly Int32Array[], timeframe: Timeframe): number[][] {
+export function sharedIndices(calendars: readonly Int32Array[], timeframe: Timeframe): number[][] {
   const barOf = timeframe === 'weekly' ? mondayOf : (day: Day): Day => day
-  const places = calendars.map(days => new Map(Array.from(days, (day, i) => [barOf(day), i])))
-  const shared = [...(places[0]?.keys() ?? [])].filter(bar => places.every(own => own.has(bar)))
-  return places.map(own => shared.map(bar => own.get(bar)!))
+  const indices = calendars.map(days => new Map(Array.from(days, (day, i) => [barOf(day), i])))
+  const shared = [...(indices[0]?.keys() ?? [])].filter(bar => indices.every(own => own.has(bar)))
+  return indices.map(own => shared.map(bar => own.get(bar)!))
 }
 
 /** Its equity at the last of its bars up to each of some days; null before the first and after the last. */

@@ -11,7 +11,7 @@ import { regression } from '../statistics/robust.js'
 import { pbo } from '../statistics/selection.js'
 import { deflatedSharpe, sampleOf } from '../statistics/sharpe.js'
 import { LEVEL, verdictOf } from '../statistics/verdict.js'
-import { gravestFirst, LEAST_UNITS, type Warning } from '../study/result.js'
+import { bySeverity, LEAST_UNITS, type Warning } from '../study/result.js'
 import { inOrder, shared } from '../threads.js'
 import { checkFamily, correctedByLog } from '../trials.js'
 import { bestOf } from './compare.js'
@@ -111,7 +111,7 @@ export async function grid(source: PricedSource, query: GridQuery, { step, trial
     validation,
     assumptions: assumptionsOf(query),
     warnings: [
-      ...gravestFirst([
+      ...bySeverity([
         ...warningsOf(query, cells, best),
         ofDays(strategies, found),
         ...ofTraining(validation, query),
@@ -208,9 +208,9 @@ export function neighboursAt(axes: readonly Pick<Axis, 'values'>[], cell: number
   const found: number[] = []
   let size = 1
   for (const { values } of axes.toReversed()) {
-    const place = Math.floor(cell / size) % values.length
-    if (place > 0) found.push(cell - size)
-    if (place + 1 < values.length) found.push(cell + size)
+    const index = Math.floor(cell / size) % values.length
+    if (index > 0) found.push(cell - size)
+    if (index + 1 < values.length) found.push(cell + size)
     size *= values.length
   }
   return found.sort((a, b) => a - b)

@@ -68,9 +68,9 @@ export function planOf(
 export function runOf(plan: Plan, random: Random | null, isBrief = false): Simulation {
   const { from, to } = plan.part
   const run = new Run(plan, random, isBrief)
-  let place = from
-  while (place < to && !run.isOver(place)) run.day(place++)
-  return run.done(place)
+  let index = from
+  while (index < to && !run.isOver(index)) run.day(index++)
+  return run.done(index)
 }
 
 class Run {
@@ -130,23 +130,23 @@ class Run {
     }
   }
 
-  day(place: number): void {
+  day(index: number): void {
     const opens = this.#strategy.fill === 'next-open'
-    this.#earn(place)
-    this.#leave(place, true)
-    if (opens) this.#enter(place)
-    this.#expose(place)
-    this.#leave(place, false)
-    if (!opens) this.#enter(place)
+    this.#earn(index)
+    this.#leave(index, true)
+    if (opens) this.#enter(index)
+    this.#expose(index)
+    this.#leave(index, false)
+    if (!opens) this.#enter(index)
     // What was bought at the last close of its ticker ends there, too.
-    if (!opens) this.#leave(place, false)
-    this.#mark(place)
+    if (!opens) this.#leave(index, false)
+    this.#mark(index)
   }
 
   /** Whether the dates have ended, nothing is held and nothing is still to be bought. At least one day is lived. */
-  isOver(place: number): boolean {
-    if (this.#isCut || place === this.#part.from || this.#calendar[place]! < this.#before) return false
-    return this.#positions.count === 0 && place > this.#candidates.lastDue
+  isOver(index: number): boolean {
+    if (this.#isCut || index === this.#part.from || this.#calendar[index]! < this.#before) return false
+    return this.#positions.count === 0 && index > this.#candidates.lastDue
   }
 
   /** @param end place after the last day that was lived */
@@ -164,16 +164,16 @@ class Run {
     return this.#part.to < this.#calendar.length
   }
 
-  #earn(place: number): void {
+  #earn(index: number): void {
     const { cash_rate } = this.#strategy.portfolio
-    if (cash_rate === 0 || place === this.#part.from || !(this.#cash > 0)) return
-    const interest = (this.#cash * cash_rate * (this.#calendar[place]! - this.#calendar[place - 1]!)) / 365
+    if (cash_rate === 0 || index === this.#part.from || !(this.#cash > 0)) return
+    const interest = (this.#cash * cash_rate * (this.#calendar[index]! - this.#calendar[index - 1]!)) / 365
     this.#cash += interest
     this.#result.interest += interest
   }
 
-  #leave(place: number, atOpen: boolean): void {
-    for (const { invested, net, shares, left } of this.#positions.leave(place, atOpen)) {
+  #leave(index: number, atOpen: boolean): void {
+    for (const { invested, net, shares, left } of this.#positions.leave(index, atOpen)) {
       this.#cash += invested * (1 + net)
       this.#result.traded += shares * left.price
     }
@@ -184,10 +184,10 @@ class Run {
     return signalOf[candidate]! >= this.#free[memberOf[candidate]!]!
   }
 
-  #enter(place: number): void {
+  #enter(index: number): void {
     const { due, dueFrom } = this.#candidates
     let n = 0
-    for (let at = dueFrom[place]!; at < dueFrom[place + 1]!; at++)
+    for (let at = dueFrom[index]!; at < dueFrom[index + 1]!; at++)
       if (this.#isFree(due[at]!)) this.#found[n++] = due[at]!
     if (n === 0) return
     const found = this.#found.subarray(0, n)
@@ -227,7 +227,7 @@ class Run {
     this.#cash -= size.invested
     this.#result.traded += size.shares * taken.entry
     this.#result.trades.push(taken)
-    this.#positions.add(taken, this.#candidates.places[which]!, this.#exitPlace(which, course.left))
+    this.#positions.add(taken, this.#candidates.indices[which]!, this.#exitPlace(which, course.left))
     this.#occupy(which, index, course.next)
     return 'taken'
   }
@@ -255,19 +255,19 @@ class Run {
 
   #exitPlace(which: number, { why, bar, day }: Taken['left']): number {
     if (why === 'open') return Number.POSITIVE_INFINITY
-    return why === 'delisted' ? countBelow(this.#calendar, day) : this.#candidates.places[which]![bar]!
+    return why === 'delisted' ? countBelow(this.#calendar, day) : this.#candidates.indices[which]![bar]!
   }
 
   /** What is on from the open up to the close, before anything of it is left at that close. */
-  #expose(place: number): void {
+  #expose(index: number): void {
     const share = this.#equity > 0 ? this.#positions.value() / this.#equity : Number.NaN
-    this.#result.exposure[place - this.#part.from] = share
+    this.#result.exposure[index - this.#part.from] = share
     if (this.#positions.count > 0) this.#result.exposed++
   }
 
-  #mark(place: number): void {
-    const at = place - this.#part.from
-    const { worth, gross } = this.#positions.mark(place, this.#calendar[place]!)
+  #mark(index: number): void {
+    const at = index - this.#part.from
+    const { worth, gross } = this.#positions.mark(index, this.#calendar[index]!)
     this.#equity = this.#cash + worth
     this.#result.equity[at] = this.#equity
     this.#result.value[at] = gross
@@ -303,7 +303,7 @@ function shuffleEqual(sorted: Int32Array, order: Order | null, random: Random): 
 interface Position {
   taken: Taken
   /** Place in the calendar of each bar of its ticker. */
-  places: Int32Array
+  indices: Int32Array
   /** Bar by which it was marked last, and by what price: that of the entry until its first close. */
   bar: number
   price: number
@@ -329,8 +329,8 @@ class Positions {
   }
 
   /** @param exitPlace of the calendar; not a finite one for a trade that stays open */
-  add(taken: Taken, places: Int32Array, exitPlace: number): void {
-    const position = { taken, places, bar: taken.entryBar, price: taken.entry, isOver: false }
+  add(taken: Taken, indices: Int32Array, exitPlace: number): void {
+    const position = { taken, indices, bar: taken.entryBar, price: taken.entry, isOver: false }
     this.#held.push(position)
     this.#count++
     if (!Number.isFinite(exitPlace)) return
@@ -340,8 +340,8 @@ class Positions {
   }
 
   /** Those that are left at a place, in the order of their entries: at its open alone, or all that are still there. */
-  leave(place: number, atOpen: boolean): readonly Taken[] {
-    const ending = this.#ending.get(place)
+  leave(index: number, atOpen: boolean): readonly Taken[] {
+    const ending = this.#ending.get(index)
     if (ending === undefined) return NONE
     const left: Taken[] = []
     for (const position of ending) {
@@ -364,14 +364,14 @@ class Positions {
    * At the close of a day, by the last close of each: what all of them add to the equity, and the value of the shares, of
    * shorts too counted as it is.
    */
-  mark(place: number, day: number): { worth: number; gross: number } {
+  mark(index: number, day: number): { worth: number; gross: number } {
     let [worth, gross] = [0, 0]
     let kept = 0
     for (const position of this.#held) {
       if (position.isOver) continue
       this.#held[kept++] = position
-      const { taken, places } = position
-      while (position.bar + 1 < places.length && places[position.bar + 1]! <= place) position.bar++
+      const { taken, indices } = position
+      while (position.bar + 1 < indices.length && indices[position.bar + 1]! <= index) position.bar++
       position.price = taken.member.bars.close[position.bar]!
       worth += worthOf(this.#strategy, taken, position.price, day)
       gross += taken.shares * position.price
@@ -408,7 +408,7 @@ interface Candidates {
   /** Of each member: index after its last signal in the part. */
   ends: Int32Array
   /** Of each member: the place of each of its bars; -1 before the calendar begins. */
-  places: Int32Array[]
+  indices: Int32Array[]
 }
 
 /**
@@ -431,35 +431,35 @@ function candidatesOf(
   calendar: Int32Array,
   { from, to, signalsTo = to }: Part,
 ): Candidates {
-  const places = members.map(({ bars }) => placesIn(calendar, bars.days))
+  const indices = members.map(({ bars }) => placesIn(calendar, bars.days))
   const ends = new Int32Array(members.length)
-  const all: { member: number; signal: number; place: number }[] = []
+  const all: { member: number; signal: number; index: number }[] = []
   members.forEach(({ signals }, member) => {
-    const own = places[member]!
+    const own = indices[member]!
     signals.bars.forEach((bar, signal) => {
       if (own[bar]! < from || own[bar]! >= signalsTo) return
       ends[member] = signal + 1
-      all.push({ member, signal, place: own[entryBar(fill, bar)] ?? to })
+      all.push({ member, signal, index: own[entryBar(fill, bar)] ?? to })
     })
   })
   const dueFrom = new Int32Array(calendar.length + 2)
-  for (const { place } of all) if (place < to) dueFrom[place + 1]!++
-  for (let place = 0; place <= calendar.length; place++) dueFrom[place + 1]! += dueFrom[place]!
+  for (const { index } of all) if (index < to) dueFrom[index + 1]!++
+  for (let index = 0; index <= calendar.length; index++) dueFrom[index + 1]! += dueFrom[index]!
   const due = new Int32Array(dueFrom.at(-1)!)
   const next = dueFrom.slice()
   const unfilled: number[] = []
-  for (const [candidate, { place }] of all.entries())
-    if (place < to) due[next[place]!++] = candidate
+  for (const [candidate, { index }] of all.entries())
+    if (index < to) due[next[index]!++] = candidate
     else unfilled.push(candidate)
   return {
     memberOf: Int32Array.from(all, ({ member }) => member),
     signalOf: Int32Array.from(all, ({ signal }) => signal),
     due,
     dueFrom,
-    most: dueFrom.reduce((most, end, place) => Math.max(most, end - (dueFrom[place - 1] ?? 0)), 0),
-    lastDue: all.reduce((last, { place }) => (place < to ? Math.max(last, place) : last), -1),
+    most: dueFrom.reduce((most, end, index) => Math.max(most, end - (dueFrom[index - 1] ?? 0)), 0),
+    lastDue: all.reduce((last, { index }) => (index < to ? Math.max(last, index) : last), -1),
     unfilled,
     ends,
-    places,
+    indices,
   }
 }

@@ -15,7 +15,14 @@ import {
   type Strategy,
 } from '../params/strategy.js'
 import type { BarStates, MarketBars, PricedSource, States, Step } from '../source.js'
-import { allowed, type ContextBands, contextBandsOf, eligibleBars, type Signals, signalsIn } from '../study/signals.js'
+import {
+  allowedCodes,
+  type ContextBands,
+  contextBandsOf,
+  eligibleBars,
+  type Signals,
+  signalsIn,
+} from '../study/signals.js'
 
 type ExitKind = 'hold' | ExitEvent['why'] | 'stop' | 'target' | 'trailing' | 'delisted' | 'data_end' | 'open'
 
@@ -476,6 +483,6 @@ function ranksOf(
 
 /** Bars on which a field of the ticker enters one of some bands. */
 function entriesInto({ bars, entered, bands }: States, some: readonly string[]): Int32Array {
-  const wanted = allowed(bands, some)
+  const wanted = allowedCodes(bands, some)
   return bars.filter((_, i) => wanted[entered[i]!] === 1)
 }

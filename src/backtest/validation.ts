@@ -143,12 +143,12 @@ function refuseOverlap({ test, step }: WalkForward): void {
 /** Before the date, and from it on; signals of the last `embargo` bars before it count in neither. */
 function splitAt(calendar: Int32Array, date: string, embargo: number): Fold {
   const day = parseDay(date)
-  const place = day === null ? 0 : countBelow(calendar, day)
-  if (place - embargo > 0 && place < calendar.length)
+  const index = day === null ? 0 : countBelow(calendar, day)
+  if (index - embargo > 0 && index < calendar.length)
     return {
       name: date,
-      train: { from: 0, to: place, signalsTo: place - embargo },
-      test: { from: place, to: calendar.length },
+      train: { from: 0, to: index, signalsTo: index - embargo },
+      test: { from: index, to: calendar.length },
     }
   const [first, last] = [calendar[embargo], calendar.at(-1)]
   const allowed =

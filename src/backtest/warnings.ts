@@ -5,7 +5,7 @@ import { percent } from '../params/figures.js'
 import type { RunOptions, Strategy } from '../params/strategy.js'
 import { LEVEL } from '../statistics/verdict.js'
 import type { Warning } from '../study/result.js'
-import { lacksDividends } from '../study/signals.js'
+import { excludesDividends } from '../study/signals.js'
 import { chance } from '../study/words.js'
 import { AGREEMENT, DEPENDS, DRAWS, type Drawn } from './draws.js'
 import type { Simulation } from './portfolio.js'
@@ -206,7 +206,7 @@ function ofData({ members, days }: Simulation, { benchmarks }: Traded): Warning[
 }
 
 export function ofPrices(members: readonly Member[]): Warning {
-  const raw = members.filter(({ prices }) => lacksDividends(prices))
+  const raw = members.filter(({ prices }) => excludesDividends(prices))
   return ['prices', raw.length > 0 && `prices of ${namesOf(raw)} are not adjusted for dividends`]
 }
 

@@ -108,10 +108,10 @@ function pairsOf({ train, test, step, embargo, anchored }: WalkForward): string 
 }
 
 /** Each value of a document that is no section, by its place, as text. */
-function leavesOf(value: unknown, place = ''): [place: string, text: string][] {
-  if (typeof value !== 'object' || value === null) return value === null ? [] : [[place, String(value)]]
-  if (Array.isArray(value)) return [[place, value.join(', ')]]
-  return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, place === '' ? key : `${place}.${key}`))
+function leavesOf(value: unknown, index = ''): [index: string, text: string][] {
+  if (typeof value !== 'object' || value === null) return value === null ? [] : [[index, String(value)]]
+  if (Array.isArray(value)) return [[index, value.join(', ')]]
+  return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, index === '' ? key : `${index}.${key}`))
 }
 
 export function exitsInWords({ exit }: { exit: Exit }): string {

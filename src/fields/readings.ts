@@ -17,13 +17,13 @@ export function quarterReadings(
   known: Fundamentals,
   t: number,
   figure: keyof typeof FIGURES,
-  places: readonly number[],
+  indices: readonly number[],
 ): Reading[] {
   const chain = known.quarters().at(t)
   const found: Reading[] = []
-  for (const place of places) {
-    const name = `${FIGURES[figure]}_q${place + 1}`
-    const quarter = chain[place]
+  for (const index of indices) {
+    const name = `${FIGURES[figure]}_q${index + 1}`
+    const quarter = chain[index]
     if (quarter === undefined) return [...found, reading(name, undefined, whyNoQuarter(known, t))]
     found.push(reading(name, quarter[figure], quarterNote(quarter, figure)))
   }

@@ -32,35 +32,35 @@ export function unionCalendar(days: readonly Int32Array[]): Int32Array {
 
 /** The place of each day in a calendar, both ascending; -1 for a day that the calendar does not have. */
 export function placesIn(calendar: Int32Array, days: Int32Array): Int32Array {
-  const places = new Int32Array(days.length)
+  const indices = new Int32Array(days.length)
   let at = 0
   for (let i = 0; i < days.length; i++) {
     while (at < calendar.length && calendar[at]! < days[i]!) at++
-    places[i] = calendar[at] === days[i] ? at : -1
+    indices[i] = calendar[at] === days[i] ? at : -1
   }
-  return places
+  return indices
 }
 
 /**
  * Puts columns of days on their common calendar. Columns that are alike share their places.
  * @returns the place of each day of each column
  */
-export function onCommonCalendar(columns: readonly Int32Array[]): { calendar: Int32Array; places: Int32Array[] } {
-  const alike = new Alike()
+export function onCommonCalendar(columns: readonly Int32Array[]): { calendar: Int32Array; indices: Int32Array[] } {
+  const alike = new SharedColumns()
   const shared = columns.map(days => alike.of(days))
   const calendar = unionCalendar([...new Set(shared)])
-  const placesOf = new Map([...new Set(shared)].map(days => [days, placesIn(calendar, days)]))
-  return { calendar, places: shared.map(days => placesOf.get(days)!) }
+  const indicesOf = new Map([...new Set(shared)].map(days => [days, placesIn(calendar, days)]))
+  return { calendar, indices: shared.map(days => indicesOf.get(days)!) }
 }
 
 /** The days of some bars of a ticker; of bars in a row, as they nearly always are, without a copy. */
 export function daysAt(days: Int32Array, bars: Int32Array): Int32Array {
-  if (bars.length > 0 && isRun(bars)) return days.subarray(bars[0]!, bars[0]! + bars.length)
+  if (bars.length > 0 && isConsecutive(bars)) return days.subarray(bars[0]!, bars[0]! + bars.length)
   return bars.map(bar => days[bar]!)
 }
 
 /** Ascending columns, of those that are equal the same one. */
-export class Alike {
+export class SharedColumns {
   readonly #known = new Map<string, Int32Array[]>()
 
   /** @param kept makes of the first of its kind what is kept of it */
@@ -84,7 +84,7 @@ function areEqual(a: Int32Array, b: Int32Array): boolean {
 }
 
 /** Whether ascending numbers have no gap, as nearly all bars of a field from its first band on have none. */
-export function isRun(ascending: Int32Array): boolean {
+export function isConsecutive(ascending: Int32Array): boolean {
   const { length } = ascending
   return length === 0 || ascending[length - 1]! - ascending[0]! === length - 1
 }

@@ -192,8 +192,8 @@ export interface TransitionColumns extends CodedEvents {
 
 /** So many transitions of so many fields, to be filled; `known` for who tells it. */
 export function emptyTransitions(fields: number, rows: number): TransitionColumns & { known: Int32Array } {
-  const numbers = (place: number): Int32Array => new Int32Array(buffer, 4 * place * rows, rows)
-  const bytes = (place: number): Uint8Array => new Uint8Array(buffer, (12 + place) * rows, rows)
+  const numbers = (index: number): Int32Array => new Int32Array(buffer, 4 * index * rows, rows)
+  const bytes = (index: number): Uint8Array => new Uint8Array(buffer, (12 + index) * rows, rows)
   const buffer = new ArrayBuffer(16 * rows)
   return {
     ...{ first: new Int32Array(fields + 1), days: numbers(0), known: numbers(1), lasted: numbers(2) },

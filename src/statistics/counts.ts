@@ -24,7 +24,7 @@ export function wilson(successes: number, n: number): { low: number; high: numbe
 /** One ticker of a pool, on the calendar that the pool shares, with the category of what followed each bar. */
 export interface GTestMember {
   /** Place in the calendar of each bar that has a category, ascending. */
-  places: Int32Array
+  indices: Int32Array
   /** At each of these bars: 0 to `categories` - 1. */
   codes: Uint8Array
   /** Events, as indices into `places`. */
@@ -113,14 +113,14 @@ function shiftedCounts(
   const totals = new Float64Array(shifts.length)
   const values = new Float64Array(2 * calendar)
   let added = 0
-  for (const { places, codes, events } of members) {
+  for (const { indices, codes, events } of members) {
     if (events.length === 0) continue
     // Two rounds of the calendar, so that no place needs to be wrapped; 0 where there is no category.
     values.fill(0)
-    for (let i = 0; i < places.length; i++) values[places[i]!] = values[places[i]! + calendar] = one[codes[i]!]!
+    for (let i = 0; i < indices.length; i++) values[indices[i]!] = values[indices[i]! + calendar] = one[codes[i]!]!
     for (let from = 0; from < events.length; ) {
       if (added === room - 1) added = takeApart(totals, room, counts, categories)
-      const at = events.subarray(from, from + room - 1 - added).map(event => places[event]!)
+      const at = events.subarray(from, from + room - 1 - added).map(event => indices[event]!)
       addValues(totals, values, at, shifts)
       from += at.length
       added += at.length

@@ -127,7 +127,7 @@ export function averageCorrelation(events: readonly DatedEvent[]): number {
 /** An event whose windows are places in the calendar that all events make, with running sums of its residuals. */
 interface Placed {
   event: Int32Array
-  places: Int32Array
+  indices: Int32Array
   /** Whether the estimation window leaves out no place: then two of them are aligned by a subtraction. */
   whole: boolean
   residuals: Float64Array
@@ -141,12 +141,12 @@ function onOneCalendar(events: readonly DatedEvent[]): Placed[] {
     for (const day of estimationDays) days.add(day)
     for (const day of eventDays) days.add(day)
   }
-  const places = new Map([...days].sort((a, b) => a - b).map((day, place) => [day, place]))
+  const indices = new Map([...days].sort((a, b) => a - b).map((day, index) => [day, index]))
   return events.map(({ estimationDays, eventDays, estimation }) => {
-    const own = estimationDays.map(day => places.get(day)!)
+    const own = estimationDays.map(day => indices.get(day)!)
     return {
-      event: eventDays.map(day => places.get(day)!),
-      places: own,
+      event: eventDays.map(day => indices.get(day)!),
+      indices: own,
       whole: own.length > 0 && own.at(-1)! - own[0]! === own.length - 1,
       residuals: estimation,
       sums: running(estimation, value => value),
@@ -182,10 +182,10 @@ function commonPlaces(a: Int32Array, b: Int32Array): number {
 
 /** A pool has millions of pairs: sums and squares of the days in common are differences of running sums. */
 function alignedCorrelation(a: Placed, b: Placed): number {
-  const first = Math.max(a.places[0]!, b.places[0]!)
-  const n = Math.min(a.places.at(-1)!, b.places.at(-1)!) + 1 - first
+  const first = Math.max(a.indices[0]!, b.indices[0]!)
+  const n = Math.min(a.indices.at(-1)!, b.indices.at(-1)!) + 1 - first
   if (n < LEAST_DAYS) return 0
-  const [fromA, fromB] = [first - a.places[0]!, first - b.places[0]!]
+  const [fromA, fromB] = [first - a.indices[0]!, first - b.indices[0]!]
   let products = 0
   for (let k = 0; k < n; k++) products += a.residuals[fromA + k]! * b.residuals[fromB + k]!
   const between = (sums: Float64Array, from: number): number => sums[from + n]! - sums[from]!
@@ -198,8 +198,8 @@ function alignedCorrelation(a: Placed, b: Placed): number {
 /** The same where a ticker has no bar on some days. */
 function mergedCorrelation(a: Placed, b: Placed): number {
   let [n, sumA, sumB, squaresA, squaresB, products] = [0, 0, 0, 0, 0, 0]
-  for (let i = 0, j = 0; i < a.places.length && j < b.places.length; ) {
-    const apart = a.places[i]! - b.places[j]!
+  for (let i = 0, j = 0; i < a.indices.length && j < b.indices.length; ) {
+    const apart = a.indices[i]! - b.indices[j]!
     if (apart === 0) {
       const [x, y] = [a.residuals[i]!, b.residuals[j]!]
       n++

@@ -67,11 +67,11 @@ function areEqual(x: ArrayLike<number>): boolean {
  */
 export function quantile(ascending: ArrayLike<number>, p: number): number | null {
   if (ascending.length === 0) return null
-  const place = (ascending.length - 1) * p
-  const below = Math.floor(place)
+  const index = (ascending.length - 1) * p
+  const below = Math.floor(index)
   const low = ascending[below]!
   const high = ascending[Math.min(below + 1, ascending.length - 1)]!
-  return low + (place - below) * (high - low)
+  return low + (index - below) * (high - low)
 }
 
 /** Values of one member of a pool, ascending and not empty, and how much the member counts (above 0). */
@@ -117,7 +117,7 @@ interface SharedPoint extends Pick<Point, 'counts'> {
  */
 export class Mixtures {
   readonly #columns: readonly Float64Array[]
-  readonly #places: ReadonlyMap<Float64Array, number>
+  readonly #indices: ReadonlyMap<Float64Array, number>
   readonly #points = new Map<number, SharedPoint>()
   readonly #own = new Map<number, Float64Array>()
   /** Of the mixture that is looked at, by column; 0 for those that have no part in it. */
@@ -129,7 +129,7 @@ export class Mixtures {
 
   constructor(columns: readonly Float64Array[]) {
     this.#columns = columns
-    this.#places = new Map(columns.map((column, i) => [column, i]))
+    this.#indices = new Map(columns.map((column, i) => [column, i]))
     this.#weights = new Float64Array(columns.length)
     this.#before = new Float64Array(columns.length)
     this.#after = new Float64Array(columns.length)
@@ -139,7 +139,7 @@ export class Mixtures {
   quantiles(members: readonly Weighted[], ps: readonly number[]): (number | null)[] {
     if (members.length === 0) return ps.map(() => null)
     this.#weights.fill(0)
-    for (const { ascending, weight } of members) this.#weights[this.#places.get(ascending)!]! += weight
+    for (const { ascending, weight } of members) this.#weights[this.#indices.get(ascending)!]! += weight
     this.#total = sum(this.#weights)
     return ps.map(p => this.#quantile(p))
   }

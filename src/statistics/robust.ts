@@ -204,10 +204,10 @@ export function ratioErrors(
   for (let from = 0; from < nums.length; from += pairs)
     for (let pair = 0; pair < pairs; pair++) totals[pair]! += nums[from + pair]!
   const counts = new Float64Array(pairs).fill(sum(dens))
-  for (const place of missing) counts[place % pairs]! -= 1
+  for (const index of missing) counts[index % pairs]! -= 1
   const means = totals.map((total, pair) => total / counts[pair]!)
   // A missing event counts as one at the mean.
-  for (const place of missing) nums[place]! += means[place % pairs]!
+  for (const index of missing) nums[index]! += means[index % pairs]!
   const [inside, variance] = [new Float64Array(pairs), new Float64Array(pairs)]
   let day = 0
   // A day is inside a window from its own day on, for `days` days.

@@ -3,7 +3,7 @@ import type { Random } from './random.js'
 
 /** What one candidate earned more than the benchmark, day by day: its non-zero days, by place in the calendar. */
 export interface Column {
-  places: Int32Array
+  indices: Int32Array
   values: Float64Array
 }
 
@@ -89,9 +89,9 @@ function studentised({ sum, scale }: Candidate): number {
 }
 
 /** With the other sign all is the same but for the sign, to the last bit. */
-function candidatesOf({ places, values }: Column, id: number, kernel: Kernel, eitherSign: boolean): Varying | null {
+function candidatesOf({ indices, values }: Column, id: number, kernel: Kernel, eitherSign: boolean): Varying | null {
   const total = values.reduce((sum, value) => sum + value, 0)
-  const variance = resampledVariance(places, values, total, kernel)
+  const variance = resampledVariance(indices, values, total, kernel)
   if (variance === null) return null
   const scale = 1 / Math.sqrt(variance)
   const least = -Math.sqrt(2 * Math.max(0, Math.log(Math.log(kernel.n))))
@@ -100,7 +100,7 @@ function candidatesOf({ places, values }: Column, id: number, kernel: Kernel, ei
     const sum = sign * total
     return { id, sign, sum, scale, lower: Math.max(0, sum), consistent: sum * scale < least ? 0 : sum }
   })
-  return { places, values, candidates }
+  return { indices, values, candidates }
 }
 
 /** For each of the four tests the greatest of all candidates, of each resample. */
@@ -124,11 +124,11 @@ function resampled(columns: readonly Varying[], weights: Float64Array): Float64A
 }
 
 /** Sums of a column over several resamples, given how often each has each day. */
-function addUp({ places, values }: Column, weights: Float64Array, sums: Float64Array): void {
+function addUp({ indices, values }: Column, weights: Float64Array, sums: Float64Array): void {
   sums.fill(0)
-  for (let i = 0; i < places.length; i++) {
+  for (let i = 0; i < indices.length; i++) {
     const value = values[i]!
-    const first = places[i]! * TOGETHER
+    const first = indices[i]! * TOGETHER
     for (let rep = 0; rep < TOGETHER; rep++) sums[rep]! += value * weights[first + rep]!
   }
 }
@@ -138,17 +138,17 @@ function addUp({ places, values }: Column, weights: Float64Array, sums: Float64A
  * keeps their distance, the one way round or the other. null where the column does not vary.
  */
 function resampledVariance(
-  places: Int32Array,
+  indices: Int32Array,
   values: Float64Array,
   sum: number,
   { n, weights, total }: Kernel,
 ): number | null {
   let squares = 0
   let pairs = 0
-  for (let i = 0; i < places.length; i++) {
+  for (let i = 0; i < indices.length; i++) {
     const value = values[i]!
     let near = 0
-    for (let j = 0; j < i; j++) near += values[j]! * weights[places[i]! - places[j]!]!
+    for (let j = 0; j < i; j++) near += values[j]! * weights[indices[i]! - indices[j]!]!
     squares += value * value
     pairs += value * near
   }
@@ -318,9 +318,9 @@ export function benjaminiYekutieli(p: readonly number[]): number[] {
 export function holm(p: readonly number[]): number[] {
   const adjusted = new Array<number>(p.length)
   let greatest = 0
-  ascendingOrder(p).forEach((place, rank) => {
-    greatest = Math.max(greatest, Math.min(1, (p.length - rank) * p[place]!))
-    adjusted[place] = greatest
+  ascendingOrder(p).forEach((index, rank) => {
+    greatest = Math.max(greatest, Math.min(1, (p.length - rank) * p[index]!))
+    adjusted[index] = greatest
   })
   return adjusted
 }
@@ -331,9 +331,9 @@ function stepUp(p: readonly number[], factor: number): number[] {
   const adjusted = new Array<number>(p.length)
   let least = 1
   for (let rank = p.length; rank > 0; rank--) {
-    const place = order[rank - 1]!
-    least = Math.min(least, p[place]! * ((p.length * factor) / rank))
-    adjusted[place] = least
+    const index = order[rank - 1]!
+    least = Math.min(least, p[index]! * ((p.length * factor) / rank))
+    adjusted[index] = least
   }
   return adjusted
 }

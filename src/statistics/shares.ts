@@ -5,7 +5,7 @@ import { ratioError } from './robust.js'
 /** One ticker's events of a share. */
 export interface ShareMember {
   /** Place of each event on the calendar of the pool. */
-  places: ArrayLike<number>
+  indices: ArrayLike<number>
   /** By event: 1 where it counts in the share, 0 where not. */
   holds: ArrayLike<number>
   /** The same share after any bar of the ticker. */
@@ -30,11 +30,11 @@ export interface ShareInterval {
 export function shareInterval(members: readonly ShareMember[], days: number, window: number): ShareInterval {
   const [excess, events] = [new Float64Array(days), new Float64Array(days)]
   let held = 0
-  for (const { places, holds, base } of members) {
-    for (let i = 0; i < places.length; i++) {
-      const place = places[i]!
-      events[place]!++
-      excess[place]! += holds[i]! - base
+  for (const { indices, holds, base } of members) {
+    for (let i = 0; i < indices.length; i++) {
+      const index = indices[i]!
+      events[index]!++
+      excess[index]! += holds[i]! - base
       held += holds[i]!
     }
   }

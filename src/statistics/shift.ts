@@ -3,7 +3,7 @@ import type { Random } from './random.js'
 /** One ticker of a pool, on the calendar that the pool shares. */
 export interface ShiftMember {
   /** Place in the calendar of each bar that has a value, ascending. */
-  places: Int32Array
+  indices: Int32Array
   /** What followed each of these bars; and the ticker's own mean of it, by which an excess is more. */
   returns: Float64Array
   base: number
@@ -122,20 +122,20 @@ function shiftedSums(members: readonly ShiftMember[], calendar: number, shifts: 
   const values = new Float64Array(2 * calendar)
   let n = 0
   for (const member of members) {
-    const { places, events } = member
+    const { indices, events } = member
     if (events.length === 0) continue
-    const at = events.map(event => places[event]!)
+    const at = events.map(event => indices[event]!)
     lay(values, member, calendar)
     addValues(sums, values, at, shifts)
-    if (places.length < calendar) addLost(lost, places, at)
+    if (indices.length < calendar) addLost(lost, indices, at)
     n += events.length
   }
   return { sums, counts: shifts.map(shift => n - lost[shift]!) }
 }
 
-function lay(values: Float64Array, { places, returns, base }: ShiftMember, calendar: number): void {
-  if (places.length < calendar) values.fill(0)
-  for (let i = 0; i < places.length; i++) values[places[i]!] = values[places[i]! + calendar] = returns[i]! - base
+function lay(values: Float64Array, { indices, returns, base }: ShiftMember, calendar: number): void {
+  if (indices.length < calendar) values.fill(0)
+  for (let i = 0; i < indices.length; i++) values[indices[i]!] = values[indices[i]! + calendar] = returns[i]! - base
 }
 
 /** Adds up what lies a shift behind some places. The innermost loop of a sweep: four events at a time, because it waits for the totals more than for the values. */
@@ -154,10 +154,10 @@ export function addValues(totals: Float64Array, values: Float64Array, at: Int32A
 }
 
 /** Counts from the places without a value, because they are few. */
-function addLost(lost: Int32Array, places: Int32Array, at: Int32Array): void {
+function addLost(lost: Int32Array, indices: Int32Array, at: Int32Array): void {
   const calendar = lost.length
-  for (let place = 0, next = 0; place < calendar; place++) {
-    if (places[next] === place) next++
-    else for (let i = 0; i < at.length; i++) lost[place >= at[i]! ? place - at[i]! : place - at[i]! + calendar]!++
+  for (let index = 0, next = 0; index < calendar; index++) {
+    if (indices[next] === index) next++
+    else for (let i = 0; i < at.length; i++) lost[index >= at[i]! ? index - at[i]! : index - at[i]! + calendar]!++
   }
 }

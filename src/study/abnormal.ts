@@ -34,18 +34,18 @@ export function abnormalOver(
   model: AbnormalReturns['model'],
   query: StudyQuery,
 ): AbnormalReturns {
-  const whole: DatedEvent[] = []
+  const complete: DatedEvent[] = []
   const lost = { too_early: 0, not_elapsed: 0, no_benchmark: 0 }
   for (const event of events) {
     const found = eventOver(event, horizon)
     if (found === null) lost[whyLost(event, horizon)]++
-    else whole.push(found)
+    else complete.push(found)
   }
-  const n = whole.length
-  const { car } = aggregate(whole)
-  const apart = sharingNoDay(whole)
-  const few = n === 0 ? NO_EVENT : tooFew(n, apart.length, query)
-  const tests = TESTS.map(one => resultOf(one, few ?? (one === JOINT ? whole : apart), n))
+  const n = complete.length
+  const { car } = aggregate(complete)
+  const separate = sharingNoDay(complete)
+  const few = n === 0 ? NO_EVENT : tooFew(n, separate.length, query)
+  const tests = TESTS.map(one => resultOf(one, few ?? (one === JOINT ? complete : separate), n))
   const benchmark = model === 'market' ? query.benchmark : null
   return { model, benchmark, n, lost, car, tests, reason: car === null ? NO_EVENT : null }
 }
@@ -182,12 +182,12 @@ const OLDEST_DAYS = 7
  */
 function benchmarkReturns({ days, close, timeframe }: Series, onto: Int32Array): Float64Array {
   const closes = Float64Array.from(onto, day => {
-    const place = countUpTo(days, day) - 1
-    if (place < 0) return Number.NaN
-    const last = days[place]!
-    const hasEnded = place === days.length - 1 && day > last
+    const index = countUpTo(days, day) - 1
+    if (index < 0) return Number.NaN
+    const last = days[index]!
+    const hasEnded = index === days.length - 1 && day > last
     const isCurrent = timeframe === 'weekly' ? mondayOf(last) === mondayOf(day) : day - last <= OLDEST_DAYS && !hasEnded
-    return isCurrent ? close[place]! : Number.NaN
+    return isCurrent ? close[index]! : Number.NaN
   })
   return barReturns(closes)
 }
@@ -200,7 +200,7 @@ function barReturns(close: Float64Array): Float64Array {
 }
 
 /** The portfolio that holds every event for the horizon, day by day. */
-export interface Held {
+export interface EventPortfolio {
   portfolio: CalendarTime
   /** Return of the benchmark on each of its days, NaN where it has none; null without one. */
   benchmark: Float64Array | null
@@ -210,14 +210,14 @@ export interface Held {
  * Over the days from the first bar that counts to the end of the last window.
  * @param members in the order of the subjects
  */
-export function heldPositions(
+export function eventPortfolio(
   subjects: readonly Pick<Subject, 'prices'>[],
   members: readonly MemberBars[],
   horizon: number,
   benchmark: Series | null,
-): Held {
-  const placed = members.map(({ bars, events }, i) => ({ bars, events, ...subjects[i]!.prices.series }))
-  const counting = placed.filter(({ events }) => events.length > 0)
+): EventPortfolio {
+  const joined = members.map(({ bars, events }, i) => ({ bars, events, ...subjects[i]!.prices.series }))
+  const counting = joined.filter(({ events }) => events.length > 0)
   const calendar = unionCalendar(counting.map(({ days, bars }) => days.subarray(bars[0]!, bars.at(-1)! + horizon + 1)))
   const holders = counting.map(({ days, close, bars, events }) => {
     return { days, close, events: events.map(i => bars[i]!), base: meanBarReturn(close, bars) }
@@ -239,10 +239,10 @@ function meanBarReturn(close: Float64Array, bars: Int32Array): number {
 }
 
 /** A ticker with events, where these lie on the common calendar, and by bar of the path how far its price moves on average. */
-interface Placed {
+interface PathMember {
   prices: StudyPrices
   bars: Int32Array
-  places: Int32Array
+  indices: Int32Array
   moves: Float64Array
 }
 
@@ -255,19 +255,19 @@ export function pathOf(
   const { before, after } = query.path
   const counting = subjects.filter(({ signals }) => signals.bars.length > 0)
   const calendar = unionCalendar(counting.map(({ prices }) => prices.series.days))
-  const placed = counting.map(({ prices, eligible, signals: { bars } }) => {
-    const places = placesIn(calendar, daysAt(prices.series.days, bars))
-    return { prices, bars, places, moves: meanMoves(prices, eligible, query.path) }
+  const members = counting.map(({ prices, eligible, signals: { bars } }) => {
+    const indices = placesIn(calendar, daysAt(prices.series.days, bars))
+    return { prices, bars, indices, moves: meanMoves(prices, eligible, query.path) }
   })
   const abnormal = modelled.map(event => abnormalPath(event, before, after))
   return Array.from({ length: before + after + 1 }, (_, i) => {
     const known = abnormal.map(path => path[i]!).filter(value => !Number.isNaN(value))
-    return { ...pointOf(placed, calendar.length, i - before, query), abnormal: mean(known) }
+    return { ...pointOf(members, calendar.length, i - before, query), abnormal: mean(known) }
   })
 }
 
 function pointOf(
-  placed: readonly Placed[],
+  placed: readonly PathMember[],
   days: number,
   bar: number,
   { path, resamples, seed }: Pick<StudyQuery, 'path' | 'resamples' | 'seed'>,
@@ -275,14 +275,14 @@ function pointOf(
   const series = { events: new Float64Array(days), excess: new Float64Array(days) }
   const values = new Float64Array(placed.reduce((sum, { bars }) => sum + bars.length, 0))
   let [n, base] = [0, 0]
-  for (const { prices, bars, places, moves } of placed) {
+  for (const { prices, bars, indices, moves } of placed) {
     const others = n
     for (let i = 0; i < bars.length; i++) {
       const moved = movedTo(prices, bars[i]!, bar)
       if (Number.isNaN(moved)) continue
       values[n++] = moved
-      series.events[places[i]!]! += 1
-      series.excess[places[i]!]! += moved
+      series.events[indices[i]!]! += 1
+      series.excess[indices[i]!]! += moved
     }
     // Each ticker counts in the base by its events that reach so far.
     if (n > others) base += (n - others) * moves[path.before + bar]!

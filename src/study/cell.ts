@@ -1,5 +1,5 @@
 import { inOrder, movingRanks, zoneOfRank } from '../indicators/rank.js'
-import { daysAt, isRun, onCommonCalendar, placesIn } from '../model/calendar.js'
+import { daysAt, isConsecutive, onCommonCalendar, placesIn } from '../model/calendar.js'
 import { countBelow } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import { forwardReturns, PERFORMANCES, UNDEFINED } from '../model/series.js'
@@ -48,7 +48,7 @@ interface Member {
   /** r_h of each base bar. */
   returns: Float64Array
   /** Place of each base bar on the cell's calendar, ascending. */
-  places: Int32Array
+  indices: Int32Array
   /** The events, as indices into the base bars, ascending. */
   events: Int32Array
   /** Mean of `returns`, by which an excess is more; NaN without base bars. */
@@ -58,7 +58,7 @@ interface Member {
 }
 
 /** The same before there is a calendar: days in place of places on it. */
-export interface MemberBars extends Omit<Member, 'places'> {
+export interface MemberBars extends Omit<Member, 'indices'> {
   days: Int32Array
 }
 
@@ -87,7 +87,7 @@ export function memberBars(
   }
   // Windows that have not elapsed are the last ones: what is left needs no copy.
   const bars = last === n - 1 ? eligible.subarray(0, n) : eligible.filter(bar => !Number.isNaN(forward[bar]!))
-  const events = placesAmong(bars, signals)
+  const events = indicesAmong(bars, signals)
   return {
     ticker,
     bars,
@@ -100,8 +100,8 @@ export function memberBars(
 }
 
 /** Where some bars, ascending, are among others; without those that are not. */
-export function placesAmong(bars: Int32Array, some: Int32Array): Int32Array {
-  if (!isRun(bars)) return placesIn(bars, some).filter(place => place >= 0)
+export function indicesAmong(bars: Int32Array, some: Int32Array): Int32Array {
+  if (!isConsecutive(bars)) return placesIn(bars, some).filter(index => index >= 0)
   const [first = 0] = bars
   const inside = some.subarray(countBelow(some, first), countBelow(some, first + bars.length))
   return inside.map(bar => bar - first)
@@ -113,8 +113,8 @@ export function placesAmong(bars: Int32Array, some: Int32Array): Int32Array {
  */
 function onCalendar<M extends Pick<MemberBars, 'days' | 'events'>>(members: readonly M[]) {
   const counting = members.filter(({ events }) => events.length > 0)
-  const { calendar, places } = onCommonCalendar(counting.map(({ days }) => days))
-  return { calendar, members: counting.map((member, i) => ({ ...member, places: places[i]! })) }
+  const { calendar, indices } = onCommonCalendar(counting.map(({ days }) => days))
+  return { calendar, members: counting.map((member, i) => ({ ...member, indices: indices[i]! })) }
 }
 
 /** The cell by day of its calendar: how many events, and the sum of their excess returns. Their ratio is `diff`. */
@@ -125,10 +125,10 @@ interface CalendarSeries {
 
 export function calendarSeries(members: readonly Member[], days: number): CalendarSeries {
   const series = { events: new Float64Array(days), excess: new Float64Array(days) }
-  for (const { places, events, returns, base } of members) {
+  for (const { indices, events, returns, base } of members) {
     for (const i of events) {
-      series.events[places[i]!]! += 1
-      series.excess[places[i]!]! += returns[i]! - base
+      series.events[indices[i]!]! += 1
+      series.excess[indices[i]!]! += returns[i]! - base
     }
   }
   return series
@@ -171,9 +171,13 @@ export function daysWith(events: Float64Array): Int32Array {
 }
 
 /** Share of the returns after the events that are above 0. */
-export function hitOf({ members, calendar, horizon }: Pick<Cell, 'members' | 'calendar' | 'horizon'>): ShareInterval {
-  const parts = members.map(({ places, events, returns, baseHit: base }) => ({
-    places: events.map(i => places[i]!),
+export function hitRateOf({
+  members,
+  calendar,
+  horizon,
+}: Pick<Cell, 'members' | 'calendar' | 'horizon'>): ShareInterval {
+  const parts = members.map(({ indices, events, returns, baseHit: base }) => ({
+    indices: events.map(i => indices[i]!),
     holds: Uint8Array.from(events, i => Number(returns[i]! > 0)),
     base,
   }))
@@ -228,7 +232,7 @@ export function baseOf(
   if (events === 0) return { n: 0, mean: null, median: null, hit: null, deviation: null, columns: [] }
   const weighted = byEvents(counting)
   const mean = weighted(({ base }) => base)
-  const hit = weighted(({ returns }) => gains(returns) / returns.length)
+  const hit = weighted(({ returns }) => countGains(returns) / returns.length)
   const deviation = Math.sqrt(weighted(({ returns }) => meanSquare(returns, mean)))
   // In their place: of a market they are as much as all that is kept of its prices.
   const columns = counting.map(({ returns, events: { length: weight } }) => {
@@ -251,7 +255,7 @@ function meanSquare(returns: Float64Array, centre: number): number {
 }
 
 /** How many are above 0. */
-export function gains(returns: ArrayLike<number>): number {
+export function countGains(returns: ArrayLike<number>): number {
   let count = 0
   for (let i = 0; i < returns.length; i++) if (returns[i]! > 0) count++
   return count
@@ -317,7 +321,7 @@ function counts(columns: readonly Float64Array[], edges: readonly number[]): num
 const PURPOSES = ['shift', 'bootstrap', 'bca', 'random_entry', 'aftermath', 'path'] as const
 
 /** Wider apart than any window is long. */
-const APART = 10_000
+const STREAM_SPACING = 10_000
 
 /**
  * The generator of one purpose and window. Each has a stream of its own, so that a cell is the same to the last digit
@@ -325,7 +329,7 @@ const APART = 10_000
  * @param window length in bars, or a bar of the path
  */
 export function streamOf(seed: number, purpose: (typeof PURPOSES)[number], window: number): Random {
-  return Random.stream(new Random(seed).word(), PURPOSES.indexOf(purpose) * APART + window)
+  return Random.stream(new Random(seed).word(), PURPOSES.indexOf(purpose) * STREAM_SPACING + window)
 }
 
 /** With the reason where there is no p. */
@@ -378,7 +382,7 @@ function ranked({ prices, eligible, signals }: Subject, horizon: number) {
     own[code]!++
   }
   const among = bars.subarray(0, n)
-  return { codes: found.subarray(0, n), own, days: daysAt(days, among), events: placesAmong(among, signals.bars) }
+  return { codes: found.subarray(0, n), own, days: daysAt(days, among), events: indicesAmong(among, signals.bars) }
 }
 
 /**

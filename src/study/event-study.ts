@@ -9,12 +9,12 @@ import { judgeAll } from '../statistics/verdict.js'
 import { type CellSpec, cellTrial, leastByLog, noteAndCompare, type Standing } from '../trials.js'
 import { modelledEvents, pathOf } from './abnormal.js'
 import {
+  bySeverity,
   type EventStudy,
-  gravestFirst,
   type Occurrence,
   type StudyWindow,
   samplingOf,
-  type UnjudgedWindow,
+  type UncorrectedWindow,
 } from './result.js'
 import { forwardReturns } from './signals.js'
 import { extremesAfter, type Subject, subjectsOf } from './subject.js'
@@ -28,47 +28,51 @@ export type { StudyQuery } from '../params/studies.js'
  * The same query of the same data gives the same bytes, in whatever order its tickers are named. Throws NotFound,
  * TierRestricted and Busy as the source does, InvalidParameter for a market model without a benchmark.
  */
-export async function eventStudy(source: PricedSource, query: StudyQuery, ways: Ways = {}): Promise<EventStudy> {
-  const { step = () => {}, trials = null } = ways
+export async function eventStudy(source: PricedSource, query: StudyQuery, options: Ways = {}): Promise<EventStudy> {
+  const { step = () => {}, trials = null } = options
   const material = await materialOf(source, query, step)
   const { subjects } = material
   const { path, cells } = partsOf(material, step)
   const range = rangeOf(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
   const own = cells.map(cell => trialOf(query, range, cell))
-  const noted = await noteAndCompare(trials, 'cell', own, query.family ?? 'ledger')
-  const windows = judged(
+  const state = await noteAndCompare(trials, 'cell', own, query.family ?? 'ledger')
+  const windows = withVerdicts(
     cells.map(({ window }) => window),
     own,
-    noted,
+    state,
   )
   const found: EventStudy = {
     ...headOf(material, range),
-    trials: { run: windows.length, ledger: noted?.ofKind ?? null },
-    log: noted?.log ?? null,
+    trials: { run: windows.length, ledger: state?.ofKind ?? null },
+    log: state?.log ?? null,
     windows,
     path,
     occurrences: [],
     assumptions: assumptionsOf(material),
-    warnings: [...gravestFirst(warningsOf(material, windows)), ...source.remarks()],
+    warnings: [...bySeverity(warningsOf(material, windows)), ...source.remarks()],
     hints: hintsOf(material),
   }
   return withOccurrences(found, () => occurrencesOf(subjects, query.horizons))
 }
 
 /** The windows with their verdicts: one page shows them all, so p is corrected for all, and for the log. */
-function judged(windows: readonly UnjudgedWindow[], own: readonly Trial[], noted: Standing | null): StudyWindow[] {
-  const logQs = own.map(({ hash }) => noted?.q.get(hash) ?? null)
+function withVerdicts(
+  windows: readonly UncorrectedWindow[],
+  own: readonly Trial[],
+  state: Standing | null,
+): StudyWindow[] {
+  const logQs = own.map(({ hash }) => state?.q.get(hash) ?? null)
   const judgements = judgeAll(
     windows.map(({ diff, tests }, i) => ({
       difference: diff,
       p: tests[0]?.p ?? null,
-      least: leastByLog(noted?.log ?? null, logQs[i]!),
+      least: leastByLog(state?.log ?? null, logQs[i]!),
     })),
   )
   return windows.map((window, i) => {
     const { corrected, verdict } = judgements[i]!
     const log_q = logQs[i]!
-    const why = noted === null ? 'there is no trial log' : 'the window has no p'
+    const why = state === null ? 'there is no trial log' : 'the window has no p'
     const reasons = {
       ...window.reasons,
       ...(log_q === null && { log_q: why }),

@@ -48,10 +48,10 @@ export function samplingOf({ seed, reps, resamples, min_events }: Pick<StudyQuer
 export const LEAST_UNITS = 10
 
 /** Why so few events get neither p-value nor interval; null where they are enough. */
-export function tooFew(n: number, independent: number, asked: Pick<Sampling, 'min_events'>): string | null {
+export function tooFew(n: number, independent: number, options: Pick<Sampling, 'min_events'>): string | null {
   if (independent < LEAST_UNITS)
     return `${independent} ${independent === 1 ? 'window' : 'windows'} that share no bar are fewer than ${LEAST_UNITS}`
-  return n < asked.min_events ? `${n} events are fewer than the ${asked.min_events} asked for` : null
+  return n < options.min_events ? `${n} events are fewer than the ${options.min_events} asked for` : null
 }
 
 /** `fewer than 20 events`, of which there are too few. */
@@ -61,7 +61,7 @@ export function tooFewEvents({ min_events }: Pick<Sampling, 'min_events'>): stri
 
 /** One cell: the events over one horizon. */
 /** A window before all of them are corrected together. */
-export type UnjudgedWindow = Omit<StudyWindow, 'log_q' | 'p_corrected' | 'verdict'>
+export type UncorrectedWindow = Omit<StudyWindow, 'log_q' | 'p_corrected' | 'verdict'>
 
 export interface StudyWindow {
   /** `20d` */
@@ -235,7 +235,7 @@ export function isVolatile({ deviation, base, tests }: Pick<StudyWindow, 'deviat
  * What a reader must be wary of, the gravest first: a page and a terminal show the first two at once. Warnings of one
  * kind keep the order in which they were found.
  */
-export const GRAVITY = [
+export const WARNING_KINDS = [
   /** There is nothing to read. */
   'nothing',
   /** Nobody could have done that, or lived through it. */
@@ -260,12 +260,14 @@ export const GRAVITY = [
   'settings',
 ] as const
 
-export type Gravity = (typeof GRAVITY)[number]
+export type WarningKind = (typeof WARNING_KINDS)[number]
 
 /** A sentence and what kind it is of; null or false where there is nothing to say. */
-export type Warning = readonly [Gravity, string | null | false]
+export type Warning = readonly [WarningKind, string | null | false]
 
 /** The sentences alone, of any study, backtest or sweep. */
-export function gravestFirst(warnings: readonly Warning[]): string[] {
-  return GRAVITY.flatMap(kind => warnings.flatMap(([own, sentence]) => (own === kind && sentence ? sentence : [])))
+export function bySeverity(warnings: readonly Warning[]): string[] {
+  return WARNING_KINDS.flatMap(kind =>
+    warnings.flatMap(([own, sentence]) => (own === kind && sentence ? sentence : [])),
+  )
 }

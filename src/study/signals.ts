@@ -1,6 +1,6 @@
 import { TierRestricted } from '../errors.js'
 import { TRUE } from '../language/as-field.js'
-import { Alike, isRun } from '../model/calendar.js'
+import { isConsecutive, SharedColumns } from '../model/calendar.js'
 import { countBelow, countUpTo, type Day, parseDay } from '../model/day.js'
 import {
   barsCountingOn,
@@ -82,26 +82,26 @@ export function signalsIn(
   if (filter.context === null || context === null) return signals
   const { bands } = filter.context
   const contextBands = context(prices.series, signals.bars)
-  return kept({ ...signals, contextBands }, i => isAsked(contextBands[i]!, bands))
+  return filterSignals({ ...signals, contextBands }, i => isChosen(contextBands[i]!, bands))
 }
 
 /** Whether a band of a context is one of those asked for; any is without a choice. */
-export function isAsked(band: string | null, chosen: readonly string[] | null): boolean {
+export function isChosen(band: string | null, chosen: readonly string[] | null): boolean {
   return chosen === null || (band !== null && chosen.includes(band))
 }
 
 /** Some signals; the same where they are all. */
-export function kept(signals: Signals, keeps: (i: number) => boolean): Signals {
-  const places = [...signals.bars.keys()].filter(keeps)
-  if (places.length === signals.bars.length) return signals
-  return signalsAt(signals, places, signals.contextBands && places.map(i => signals.contextBands![i]!))
+export function filterSignals(signals: Signals, keeps: (i: number) => boolean): Signals {
+  const indices = [...signals.bars.keys()].filter(keeps)
+  if (indices.length === signals.bars.length) return signals
+  return signalsAt(signals, indices, signals.contextBands && indices.map(i => signals.contextBands![i]!))
 }
 
 /** Tells the band of a second ticker on each of some bars of another; null where it was in none yet. */
 export type ContextBands = (series: Series, bars: ArrayLike<number>) => (string | null)[]
 
-export async function contextBandsOf(...asked: Parameters<typeof contextOn>): Promise<ContextBands> {
-  const { bands, codesOn } = await contextOn(...asked)
+export async function contextBandsOf(...args: Parameters<typeof contextOn>): Promise<ContextBands> {
+  const { bands, codesOn } = await contextOn(...args)
   return (...where) => Array.from(codesOn(...where), code => (code === UNDEFINED ? null : bands[code]!))
 }
 
@@ -160,24 +160,24 @@ function boundsOf(days: Int32Array, { after, before }: Pick<EventFilter, 'after'
 
 /** Whether an event passes what is asked of itself; its context and its date apart. */
 function passing(states: States, filter: EventFilter): (i: number) => boolean {
-  const entered = allowed(states.bands, filter.bands)
-  const left = allowed(states.bands, filter.prev_bands)
+  const entered = allowedCodes(states.bands, filter.bands)
+  const left = allowedCodes(states.bands, filter.prev_bands)
   const { stability, max_flips } = filter
-  const stable = stability === null ? null : allowed(STABILITIES, stability)
+  const stable = stability === null ? null : allowedCodes(STABILITIES, stability)
   return i => {
     if (entered[states.entered[i]!] === 0 || left[states.left[i]!] === 0) return false
-    if (stable !== null && stable[told(states.stability[i]!, 'stability_at_entry')] === 0) return false
-    return max_flips === null || told(states.flips[i]!, 'flips_recent_at_entry') <= max_flips
+    if (stable !== null && stable[requireKnown(states.stability[i]!, 'stability_at_entry')] === 0) return false
+    return max_flips === null || requireKnown(states.flips[i]!, 'flips_recent_at_entry') <= max_flips
   }
 }
 
 /** 1 for the code of each allowed word; codes of all words without a choice. */
-export function allowed(words: readonly string[], chosen: readonly string[] | null): Uint8Array {
+export function allowedCodes(words: readonly string[], chosen: readonly string[] | null): Uint8Array {
   return Uint8Array.from(words, word => Number(chosen === null || chosen.includes(word)))
 }
 
 /** The answers of a Free key are the only ones without it. */
-function told(value: number, what: string): number {
+function requireKnown(value: number, what: string): number {
   if (value === UNDEFINED) throw new TierRestricted(what, 'free', 'plus')
   return value
 }
@@ -185,12 +185,12 @@ function told(value: number, what: string): number {
 /** Some events of those in columns, by their places. */
 function signalsAt(
   { bars, ...of }: Omit<Signals, 'contextBands'>,
-  places: readonly number[],
+  indices: readonly number[],
   contextBands: Signals['contextBands'],
 ): Signals {
-  const bytes = (column: Uint8Array): Uint8Array => Uint8Array.from(places, i => column[i]!)
+  const bytes = (column: Uint8Array): Uint8Array => Uint8Array.from(indices, i => column[i]!)
   return {
-    bars: Int32Array.from(places, i => bars[i]!),
+    bars: Int32Array.from(indices, i => bars[i]!),
     entered: bytes(of.entered),
     left: bytes(of.left),
     stability: bytes(of.stability),
@@ -227,7 +227,7 @@ interface LostWindows {
 }
 
 /** @param asOf the market's day, against which bars that end early are told from the newest ones */
-export function lostOf(
+export function lostWindowsOf(
   { series, delisting }: { series: Pick<Series, 'days'>; delisting: MarketBars['delisting'] },
   horizon: number,
   bars: ArrayLike<number>,
@@ -253,7 +253,7 @@ const LONGEST_PAUSE = 14
 const EVERY_DAY = 365
 
 /** Whether returns lack dividends; crypto pays none, and what trades at weekends is taken for crypto where nobody told. */
-export function lacksDividends({
+export function excludesDividends({
   adjustment,
   assetClass,
   barsAYear,
@@ -267,7 +267,7 @@ export function lacksDividends({
  */
 export class MarketColumns {
   readonly #room = new ColumnRoom()
-  readonly #alike = new Alike()
+  readonly #shared = new SharedColumns()
 
   floats(column: Float64Array): Float64Array {
     return this.#room.put(column)
@@ -276,7 +276,7 @@ export class MarketColumns {
   /** Days or bars, ascending. */
   ascending(column: Int32Array): Int32Array {
     const [first] = column
-    if (first !== undefined && first >= 0 && isRun(column)) return numbersBetween(first, first + column.length)
-    return this.#alike.of(column, own => this.#room.put(own))
+    if (first !== undefined && first >= 0 && isConsecutive(column)) return numbersBetween(first, first + column.length)
+    return this.#shared.of(column, own => this.#room.put(own))
   }
 }

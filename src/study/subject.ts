@@ -3,11 +3,11 @@ import type { Series } from '../model/series.js'
 import { ANY_EVENT, type StudyQuery } from '../params/studies.js'
 import type { MarketBars, PricedSource, States, Step } from '../source.js'
 import {
-  allowed,
+  allowedCodes,
   contextBandsOf,
   eligibleBars,
-  isAsked,
-  kept,
+  filterSignals,
+  isChosen,
   MarketColumns,
   type Signals,
   signalsOf,
@@ -19,7 +19,7 @@ export interface Subject {
   prices: StudyPrices
   states: Pick<States, 'bands'>
   /** First and last day on which the field has a band, whatever dates were asked for. */
-  reach: Range
+  bandRange: Range
   /** Bars that the events are held against. */
   eligible: Int32Array
   /** The events that were asked for. */
@@ -53,25 +53,25 @@ export async function subjectsOf(
   for await (const { prices, states, signals: all } of signalsOf(source, names, wide)) {
     const { ticker, series } = prices
     step(() => `read  ${ticker}  ${subjects.length + 1}/${names.length}`)
-    const wanted = allowed(states.bands, bands)
-    const matches = (band: string | null): boolean => isAsked(band, context?.bands ?? null)
+    const wanted = allowedCodes(states.bands, bands)
+    const matches = (band: string | null): boolean => isChosen(band, context?.bands ?? null)
     const enters =
       ({ entered }: Signals) =>
       (i: number) =>
         wanted[entered[i]!] === 1
-    const beside = kept(all, i => matches(all.contextBands?.[i] ?? null))
-    const signals = kept(beside, enters(beside))
+    const beside = filterSignals(all, i => matches(all.contextBands?.[i] ?? null))
+    const signals = filterSignals(beside, enters(beside))
     const { timeframe, days, close } = series
     subjects.push({
       ticker,
       prices: { ...prices, series: { timeframe, days: columns.ascending(days), close: columns.floats(close) } },
       states: { bands: states.bands },
-      reach: rangeOf([daysAt(days, eligibleBars(prices, states, ANY_EVENT))]),
+      bandRange: rangeOf([daysAt(days, eligibleBars(prices, states, ANY_EVENT))]),
       eligible: columns.ascending(eligibleBars(prices, states, filter)),
       signals,
       extremes: columns.floats(extremesOf(prices, signals.bars, horizons)),
       byBand: states.bands.map((_, code) => beside.bars.filter((_, i) => beside.entered[i] === code)),
-      anyContext: beside === all ? signals : kept(all, enters(all)),
+      anyContext: beside === all ? signals : filterSignals(all, enters(all)),
       inContext:
         contextOf && Uint8Array.from(contextOf(series, [...series.days.keys()]), band => Number(matches(band))),
     })
@@ -128,7 +128,7 @@ interface Holder {
   /** What the ticker earns on any bar, left out of the excess. */
   base: number
   /** Place of each bar on the calendar, where that is known already. */
-  places?: Int32Array
+  indices?: Int32Array
 }
 
 /** Mean return of all positions that are open, by day of a calendar (Jaffe 1974; Fama 1998). */
@@ -149,7 +149,7 @@ export function calendarTime(calendar: Int32Array, holders: readonly Holder[], h
   }
   // Nothing but zeros before and after each holder.
   const opened = new Int32Array(holders.reduce((most, { days }) => Math.max(most, days.length), 0))
-  for (const { days, close, events, base, places = placesIn(calendar, days) } of holders) {
+  for (const { days, close, events, base, indices = placesIn(calendar, days) } of holders) {
     openPositions(opened, events, horizon, days.length)
     let positions = 0
     for (let bar = 1; bar < days.length; bar++) {
@@ -157,9 +157,9 @@ export function calendarTime(calendar: Int32Array, holders: readonly Holder[], h
       opened[bar] = 0
       if (positions === 0) continue
       const earned = close[bar]! / close[bar - 1]! - 1
-      made.open[places[bar]!]! += positions
-      made.sum[places[bar]!]! += positions * earned
-      made.excess[places[bar]!]! += positions * (earned - base)
+      made.open[indices[bar]!]! += positions
+      made.sum[indices[bar]!]! += positions * earned
+      made.excess[indices[bar]!]! += positions * (earned - base)
     }
   }
   return made

@@ -17,7 +17,7 @@ import {
 } from '../statistics/robust.js'
 import { jointShift, type ShiftOptions } from '../statistics/shift.js'
 import { CELL_TEST } from '../trials.js'
-import type { Held } from './abnormal.js'
+import type { EventPortfolio } from './abnormal.js'
 import {
   type Cell,
   calendarSeries,
@@ -30,10 +30,10 @@ import {
 } from './cell.js'
 import { type Interval, LEAST_UNITS, type StudyWindow, type TestResult } from './result.js'
 
-type Asked = Pick<StudyQuery, 'seed' | 'reps' | 'resamples'>
+type SamplingOptions = Pick<StudyQuery, 'seed' | 'reps' | 'resamples'>
 
 /** @param few why there is to be none; null where there may be */
-export function intervalsOf(cell: Cell, { seed, resamples: reps }: Asked, few: string | null): Interval[] {
+export function intervalsOf(cell: Cell, { seed, resamples: reps }: SamplingOptions, few: string | null): Interval[] {
   if (few !== null) return [noInterval('stationary bootstrap', few), noInterval('bca', few)]
   const { horizon } = cell
   return [
@@ -43,7 +43,7 @@ export function intervalsOf(cell: Cell, { seed, resamples: reps }: Asked, few: s
 }
 
 /** The default first, the naive one last. */
-export function testsOf(cell: Cell, held: Held, query: StudyQuery, few: string | null): TestResult[] {
+export function testsOf(cell: Cell, held: EventPortfolio, query: StudyQuery, few: string | null): TestResult[] {
   const { horizon, members } = cell
   const { events, excess } = cell.series
   const shifts = () => ({ reps: query.reps, random: streamOf(query.seed, 'shift', horizon) })
@@ -64,7 +64,7 @@ function excessOf(members: Cell['members']): number[] {
 }
 
 /** Of few events there are no draws. */
-export function randomEntries(cell: Cell, { seed, reps, resamples }: Asked, few: string | null): RandomEntry {
+export function randomEntries(cell: Cell, { seed, reps, resamples }: SamplingOptions, few: string | null): RandomEntry {
   if (few !== null) return noDraws(cell, few)
   return randomEntry(cell, reps === 'all' ? resamples : reps, streamOf(seed, 'random_entry', cell.horizon))
 }
@@ -109,7 +109,10 @@ function hansenHodrickTest({ series, horizon }: Cell): TestResult {
  * a benchmark, the alpha of the regression on it. Newey-West with the automatic lag 4 (n / 100)^(2/9) (Newey & West 1994),
  * because returns of different days share no bar.
  */
-function calendarTimeT({ portfolio: { open, sum, excess }, benchmark }: Held): { t: number; df: null } | null {
+function calendarTimeT({
+  portfolio: { open, sum, excess },
+  benchmark,
+}: EventPortfolio): { t: number; df: null } | null {
   const isHeld = (day: number): boolean => open[day]! > 0 && !Number.isNaN(benchmark?.[day] ?? 0)
   const days = Int32Array.from(open.keys()).filter(isHeld)
   const lag = automaticLag(days.length)
@@ -216,7 +219,7 @@ export function randomEntry(cell: Cell, draws: number, random: Random): RandomEn
   // In order of size, so that the sum is the same whatever the order of the draws.
   const means = Float64Array.from(drawn, ({ mean }) => mean).sort()
   const centre = mean(means)!
-  const found = judged(drawn, centre, ownEntries(cell))
+  const found = chanceOfDraws(drawn, centre, ownEntries(cell))
   return {
     draws: means.length,
     mean: centre,
@@ -264,13 +267,13 @@ function drawnEntries(cell: Cell, units: readonly Unit[], draws: number, random:
 /** Adds up what the events of a unit have where they land if it begins on another day, the calendar wrapping round. */
 function landings({ members, calendar }: Cell) {
   const size = calendar.length
-  const { lying, laid, starts, ends } = returnsByPlace(members, size)
+  const { lying, laid: filled, starts, ends } = returnsByIndex(members, size)
   return (unit: Unit, day: number, { sums, counts }: Entries): void => {
     for (let from = unit.from; from <= unit.to; from++) {
       const to = (day + from - unit.from) % size
       for (let event = from === 0 ? 0 : ends[from - 1]!; event < ends[from]!; event++) {
         const start = starts[event]!
-        const value = start >= 0 ? lying[start + to]! : laid[~start + to]!
+        const value = start >= 0 ? lying[start + to]! : filled[~start + to]!
         if (Number.isNaN(value)) continue
         sums[to]! += value
         counts[to]!++
@@ -283,18 +286,18 @@ function landings({ members, calendar }: Cell) {
  * Where the returns of each event's ticker begin, by place of the calendar, NaN where there is none: a ticker that has one
  * on every day is read where it lies, beside others; only those that lack one are laid anew, which their complement says.
  */
-function returnsByPlace(members: Cell['members'], size: number) {
+function returnsByIndex(members: Cell['members'], size: number) {
   const { buffer } = members[0]!.returns
   const begins = new Int32Array(members.length)
-  let lacking = 0
+  let incomplete = 0
   members.forEach(({ returns }, i) => {
     const lies = returns.buffer === buffer && returns.length === size
-    begins[i] = lies ? returns.byteOffset / returns.BYTES_PER_ELEMENT : ~(lacking++ * size)
+    begins[i] = lies ? returns.byteOffset / returns.BYTES_PER_ELEMENT : ~(incomplete++ * size)
   })
-  const laid = new Float64Array(lacking * size).fill(Number.NaN)
-  members.forEach(({ places, returns }, member) => {
+  const laid = new Float64Array(incomplete * size).fill(Number.NaN)
+  members.forEach(({ indices, returns }, member) => {
     const begin = ~begins[member]!
-    if (begin >= 0) for (let i = 0; i < places.length; i++) laid[begin + places[i]!] = returns[i]!
+    if (begin >= 0) for (let i = 0; i < indices.length; i++) laid[begin + indices[i]!] = returns[i]!
   })
   const events = {
     starts: new Int32Array(members.reduce((sum, one) => sum + one.events.length, 0)),
@@ -313,13 +316,13 @@ interface EventsByDay {
 /** Puts the events of members day by day. @param startOf where the row of a member begins */
 function putByDay(members: Cell['members'], startOf: (member: number) => number, { starts, ends }: EventsByDay): void {
   ends.fill(0)
-  for (const { places, events } of members) for (const event of events) ends[places[event]!]!++
+  for (const { indices, events } of members) for (const event of events) ends[indices[event]!]!++
   for (let i = 1; i < ends.length; i++) ends[i]! += ends[i - 1]!
   const next = new Int32Array(ends.length)
   next.set(ends.subarray(0, -1), 1)
-  members.forEach(({ places, events }, i) => {
+  members.forEach(({ indices, events }, i) => {
     const start = startOf(i)
-    for (const event of events) starts[next[places[event]!]!++] = start
+    for (const event of events) starts[next[indices[event]!]!++] = start
   })
 }
 
@@ -337,7 +340,7 @@ function errorsFrom(centre: number, { mean, error }: RatioError): number {
  * The share of draws that lie as far from their centre as the events do, each by its own error; and, by the error of the
  * events, the range around it that 95 % of draws lie in. All null where nothing tells how much the events vary.
  */
-function judged(
+function chanceOfDraws(
   drawn: readonly RatioError[],
   centre: number,
   own: RatioError,
@@ -346,8 +349,8 @@ function judged(
   const errors = Float64Array.from(drawn, one => errorsFrom(centre, one)).sort()
   const far = errorsFrom(centre, own) - ROUNDING
   const p = (1 + errors.filter(value => value >= far).length) / (1 + errors.length)
-  const reach = (quantile(errors, 0.95) ?? Number.NaN) * own.error
-  return Number.isFinite(reach) ? { p, low: centre - reach, high: centre + reach } : { p, low: null, high: null }
+  const margin = (quantile(errors, 0.95) ?? Number.NaN) * own.error
+  return Number.isFinite(margin) ? { p, low: centre - margin, high: centre + margin } : { p, low: null, high: null }
 }
 
 function ownEntries({ members, calendar, horizon }: Cell): RatioError {
@@ -359,11 +362,11 @@ function ownEntries({ members, calendar, horizon }: Cell): RatioError {
 /** Each event replaced by the mean of its ticker's base bars in its year. */
 function yearMatched({ members, calendar, n }: Cell): number {
   let sum = 0
-  for (const { places, returns, events } of members) {
+  for (const { indices, returns, events } of members) {
     for (let next = 0; next < events.length; ) {
-      const year = yearOf(calendar[places[events[next]!]!]!)
-      const from = countBelow(places, countBelow(calendar, dayOf(year, 1, 1)!))
-      const to = countBelow(places, countBelow(calendar, dayOf(year + 1, 1, 1)!))
+      const year = yearOf(calendar[indices[events[next]!]!]!)
+      const from = countBelow(indices, countBelow(calendar, dayOf(year, 1, 1)!))
+      const to = countBelow(indices, countBelow(calendar, dayOf(year + 1, 1, 1)!))
       const first = next
       while (next < events.length && events[next]! < to) next++
       sum += ((next - first) * returns.subarray(from, to).reduce((total, value) => total + value, 0)) / (to - from)

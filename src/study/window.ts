@@ -4,21 +4,21 @@ import { TIMEFRAMES, windowName } from '../model/terms.js'
 import type { StudyQuery } from '../params/studies.js'
 import { deviation, mean, quantile } from '../statistics/moments.js'
 import { sharpe } from '../statistics/sharpe.js'
-import { abnormalOver, heldPositions, type ModelledEvent } from './abnormal.js'
+import { abnormalOver, eventPortfolio, type ModelledEvent } from './abnormal.js'
 import {
   aftermathTally,
   baseOf,
   cellOf,
-  gains,
+  countGains,
   histogram,
-  hitOf,
+  hitRateOf,
   independentWindows,
   type MemberBars,
   memberBars,
   streamOf,
 } from './cell.js'
-import { type StudyWindow, tooFew, type UnjudgedWindow } from './result.js'
-import { forwardReturns, lostOf } from './signals.js'
+import { type StudyWindow, tooFew, type UncorrectedWindow } from './result.js'
+import { forwardReturns, lostWindowsOf } from './signals.js'
 import { dailyReturns, extremesAfter, type Subject } from './subject.js'
 import { intervalsOf, randomEntries, testsOf } from './tests.js'
 
@@ -39,15 +39,15 @@ export interface Material {
 export type Cell = ReturnType<typeof studyWindow>
 
 /** One cell, and the Sharpe ratio of the portfolio that holds its events. */
-export function studyWindow(material: Material, horizon: number): { window: UnjudgedWindow; sharpe: number | null } {
+export function studyWindow(material: Material, horizon: number): { window: UncorrectedWindow; sharpe: number | null } {
   const { query } = material
   const subjects = material.subjects.filter(({ signals }) => signals.bars.length > 0)
   const room = new Float64Array(subjects.reduce((sum, { eligible }) => sum + eligible.length, 0))
   const { base, figures, histogram } = spreadsOf(membersIn(room, subjects, horizon))
   const members = membersIn(room, subjects, horizon)
   const cell = cellOf(members, horizon)
-  const { independent, ...hit } = hitOf(cell)
-  const held = heldPositions(subjects, members, horizon, material.benchmark)
+  const { independent, ...hit } = hitRateOf(cell)
+  const held = eventPortfolio(subjects, members, horizon, material.benchmark)
   const counts = countsOf(material, members, horizon)
   const few = tooFew(counts.n, counts.n_indep, query)
   const options = { reps: query.reps, random: streamOf(query.seed, 'aftermath', horizon) }
@@ -97,7 +97,7 @@ function spreadsOf(members: readonly MemberBars[]) {
 function countsOf({ subjects, asOf }: Material, members: readonly MemberBars[], horizon: number) {
   const lost = { not_elapsed: 0, too_early: 0, delisted: 0 }
   for (const { prices, signals } of subjects) {
-    const { notElapsed, delisted } = lostOf(prices, horizon, signals.bars, asOf)
+    const { notElapsed, delisted } = lostWindowsOf(prices, horizon, signals.bars, asOf)
     lost.not_elapsed += notElapsed
     lost.delisted += delisted
   }
@@ -167,7 +167,7 @@ const OF_EVENTS = [
 
 /** Why each statistic that is null is null; where a part has a reason of its own it stands there. */
 function reasonsOf(
-  window: Omit<UnjudgedWindow, 'reasons'>,
+  window: Omit<UncorrectedWindow, 'reasons'>,
   { filter: { timeframe, context }, abnormal }: Pick<StudyQuery, 'filter' | 'abnormal'>,
   aftermathReason: string | null,
 ): Record<string, string> {
@@ -207,7 +207,7 @@ function noReturns({ events, n, lost }: Pick<StudyWindow, 'events' | 'n' | 'lost
 function otherBands(
   subjects: readonly Subject[],
   horizon: number,
-  asked: readonly string[] | null,
+  chosen: readonly string[] | null,
 ): StudyWindow['other_bands'] {
   const found = (subjects[0]?.states.bands ?? []).map(band => ({ band, n: 0, sum: 0, gains: 0 }))
   for (const { prices, byBand } of subjects) {
@@ -223,7 +223,7 @@ function otherBands(
     }
   }
   return found
-    .filter(({ band }) => !asked?.includes(band))
+    .filter(({ band }) => !chosen?.includes(band))
     .map(({ band, n, sum, gains }) => ({
       ...{ band, n },
       ...(n === 0 ? { mean: null, hit: null } : { mean: sum / n, hit: gains / n }),
@@ -254,7 +254,7 @@ function contextBase(
     n += some.length
     weights += events.length
     sum += (events.length * some.reduce((total, value) => total + value, 0)) / some.length
-    above += (events.length * gains(some)) / some.length
+    above += (events.length * countGains(some)) / some.length
   }
   if (weights === 0) return null
   return { n, mean: sum / weights, hit: above / weights, diff: mean - sum / weights }

@@ -4,22 +4,22 @@ import { type Day, formatDay } from '../model/day.js'
 import type { EventFilter } from '../params/studies.js'
 import { CHECKED } from '../statistics/verdict.js'
 import { ESTIMATION } from './abnormal.js'
-import { type Gravity, isVolatile, LEAST_UNITS, type StudyWindow, tooFewEvents, type Warning } from './result.js'
-import { lacksDividends, lostOf } from './signals.js'
+import { isVolatile, LEAST_UNITS, type StudyWindow, tooFewEvents, type Warning, type WarningKind } from './result.js'
+import { excludesDividends, lostWindowsOf } from './signals.js'
 import type { Subject } from './subject.js'
 import type { Material } from './window.js'
 
 /** What a reader must know before believing a number. */
 export function warningsOf(material: Material, windows: readonly StudyWindow[]): Warning[] {
   const { subjects, query, asOf } = material
-  const partial = reach(material).map((sentence): Warning => ['partial', sentence])
+  const partial = coverage(material).map((sentence): Warning => ['partial', sentence])
   if (datesOf(subjects, 'signals').length === 0) return [['nothing', noEvent(material)], ...partial]
   return [
     ...ofWindows(windows, subjects.length),
     ...partial,
     ['partial', anyContext(query.filter)],
     ['disputed', leaning(material)],
-    ['looks', severalLooks(windows)],
+    ['looks', severalTests(windows)],
     ['left_out', delisted(subjects, query.horizons, asOf)],
     ['prices', unadjusted(subjects)],
     ['left_out', without(subjects)],
@@ -34,7 +34,7 @@ function noEvent({ subjects, query: { filter } }: Material): string {
   const inRange = extent(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
   if (inRange !== null) return `No event from ${inRange}.`
   const all = extent(
-    subjects.map(({ reach: { first, last } }) => Int32Array.from(first === null ? [] : [first, last!])),
+    subjects.map(({ bandRange: { first, last } }) => Int32Array.from(first === null ? [] : [first, last!])),
   )
   if (all === null) return 'No bar has a band of this field, so there is no event.'
   return `No event: the dates asked for leave out every bar with a band of ${filter.field}, from ${all}.`
@@ -46,12 +46,12 @@ function extent(days: readonly Int32Array[]): string | null {
 }
 
 /** A second ticker that has ended, or begins later. */
-function reach({ query: { filter, benchmark }, subjects, contextDays, benchmark: held }: Material): string[] {
+function coverage({ query: { filter, benchmark }, subjects, contextDays, benchmark: held }: Material): string[] {
   const events = datesOf(subjects, 'signals')
   const { context } = filter
   return [
-    ...(context === null ? [] : contextReach(context.ticker, contextDays!, events, datesOf(subjects, 'anyContext'))),
-    ...(benchmark === null ? [] : benchmarkReach(benchmark, held!.days, events)),
+    ...(context === null ? [] : contextCoverage(context.ticker, contextDays!, events, datesOf(subjects, 'anyContext'))),
+    ...(benchmark === null ? [] : benchmarkCoverage(benchmark, held!.days, events)),
   ]
 }
 
@@ -62,8 +62,8 @@ function anyContext({ context }: EventFilter): string | null {
 }
 
 /** A warning of those windows that it holds for, and what it says of each in a list. */
-interface OfWindows {
-  kind: Gravity
+interface WindowWarning {
+  kind: WarningKind
   /** false where it does not hold. */
   of(window: StudyWindow): string | false
   says(list: string): string
@@ -75,7 +75,7 @@ interface OfWindows {
 /** BCa intervals of fewer units miss the truth of random walks up to twice as often as they say. */
 const ENOUGH_FOR_BCA = 50
 
-const OF_WINDOWS: readonly OfWindows[] = [
+const WINDOW_WARNINGS: readonly WindowWarning[] = [
   {
     kind: 'few',
     of: ({ grey, window, n, n_indep }) => grey && `${window}: ${n}, ${n_indep} without overlap`,
@@ -117,8 +117,8 @@ const OF_WINDOWS: readonly OfWindows[] = [
 ]
 
 function ofWindows(windows: readonly StudyWindow[], tickers: number): Warning[] {
-  return OF_WINDOWS.map(({ kind, of, says, between = '; ', pooled }) => {
-    const list = windows.map(of).filter(told => told !== false)
+  return WINDOW_WARNINGS.map(({ kind, of, says, between = '; ', pooled }) => {
+    const list = windows.map(of).filter(text => text !== false)
     return [kind, list.length > 0 && (tickers > 1 || !pooled) && says(list.join(between))]
   })
 }
@@ -135,11 +135,11 @@ function leaning({ query: { filter, abnormal }, fromPrices }: Material): string 
   return `${field} is made from prices: the estimation window of an event holds part of the fall or rise that led to it, so abnormal returns lean the other way, and their tests find too much, the more events the more. Trust P.`
 }
 
-function severalLooks(windows: readonly StudyWindow[]): string | null {
-  const looks = windows.filter(({ tests }) => tests[0]?.p !== null).length
-  if (looks < 2) return null
-  const chance = Math.round(100 * (1 - 0.95 ** looks))
-  return `${looks} windows were looked at: were they independent, at least one p below .05 would come by chance ${chance} % of the time.`
+function severalTests(windows: readonly StudyWindow[]): string | null {
+  const tested = windows.filter(({ tests }) => tests[0]?.p !== null).length
+  if (tested < 2) return null
+  const chance = Math.round(100 * (1 - 0.95 ** tested))
+  return `${tested} windows were looked at: were they independent, at least one p below .05 would come by chance ${chance} % of the time.`
 }
 
 function delisted(subjects: readonly Subject[], horizons: readonly number[], asOf: number | null): string | null {
@@ -147,7 +147,7 @@ function delisted(subjects: readonly Subject[], horizons: readonly number[], asO
   let unknown = 0
   let settled = 0
   for (const { prices, signals } of subjects) {
-    const lost = lostOf(prices, longest, signals.bars, asOf)
+    const lost = lostWindowsOf(prices, longest, signals.bars, asOf)
     unknown += lost.delisted
     settled += lost.settled
   }
@@ -160,7 +160,7 @@ function delisted(subjects: readonly Subject[], horizons: readonly number[], asO
 }
 
 function unadjusted(subjects: readonly Subject[]): string | null {
-  const raw = subjects.filter(({ prices, signals }) => lacksDividends(prices) && signals.bars.length > 0)
+  const raw = subjects.filter(({ prices, signals }) => excludesDividends(prices) && signals.bars.length > 0)
   if (raw.length === 0) return null
   return `Prices of ${named(raw)} are not adjusted for dividends, whose ex-dates look like falls.`
 }
@@ -190,7 +190,7 @@ const CURRENT_DAYS = 7
  * @param events dates of the events that count, in any order
  * @param unfiltered the same with those that the context leaves out; before its first bar it leaves out all
  */
-export function contextReach(
+export function contextCoverage(
   ticker: string,
   days: Int32Array,
   events: readonly Day[],
@@ -201,7 +201,7 @@ export function contextReach(
 }
 
 /** The same of a benchmark: it has no return where it has no bars. */
-function benchmarkReach(ticker: string, days: Int32Array, events: readonly Day[]): string[] {
+function benchmarkCoverage(ticker: string, days: Int32Array, events: readonly Day[]): string[] {
   const late = 'and there is nothing to compare them with'
   return beyond(ticker, days, [events, late], [events, 'so have nothing to be compared with'])
 }
@@ -238,17 +238,17 @@ export function hintsOf({ query: { filter }, subjects }: Material): string[] {
   const beside = (band: string): number =>
     total(({ anyContext }) => anyContext.contextBands?.filter(other => other === band).length ?? 0)
   return [
-    ...strongerOf('band', bands, entered),
-    ...(context === null ? [] : strongerOf(`context band of ${context.ticker}`, context.bands, beside)),
+    ...strongerBands('band', bands, entered),
+    ...(context === null ? [] : strongerBands(`context band of ${context.ticker}`, context.bands, beside)),
   ]
 }
 
 /** @param eventsOf how many events a band would add */
-function strongerOf(what: string, asked: readonly string[] | null, eventsOf: (band: string) => number): string[] {
-  return (asked ?? []).flatMap(band =>
+function strongerBands(what: string, chosen: readonly string[] | null, eventsOf: (band: string) => number): string[] {
+  return (chosen ?? []).flatMap(band =>
     STRONGER.flatMap(word => {
       const stronger = `${word}_${band}`
-      const more = asked!.includes(stronger) ? 0 : eventsOf(stronger)
+      const more = chosen!.includes(stronger) ? 0 : eventsOf(stronger)
       if (more === 0) return []
       return `${stronger} is a band of its own, with ${more} more ${more === 1 ? 'event' : 'events'}: ${what} ${band},${stronger} takes both.`
     }),
@@ -308,7 +308,7 @@ function leaningLine(field: string): string {
 }
 
 function pricesLine(subjects: Material['subjects']): string {
-  const raw = subjects.filter(({ prices }) => lacksDividends(prices)).length
+  const raw = subjects.filter(({ prices }) => excludesDividends(prices)).length
   const adjusted = subjects.some(({ prices }) => prices.adjustment !== 'raw')
   if (raw === 0) return adjusted ? 'Prices are adjusted for splits and dividends.' : 'Prices are as they were traded.'
   if (raw === subjects.length) return 'Prices are not adjusted for dividends: returns and base both lack them.'

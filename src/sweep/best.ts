@@ -6,9 +6,9 @@ import { type Column, pbo, type SuperiorAbility, superiorAbility } from '../stat
 import { deflatedSharpe, sampleOf } from '../statistics/sharpe.js'
 import { LEVEL } from '../statistics/verdict.js'
 import { chance } from '../study/words.js'
-import { filterOf, namedStream, type Pace, type Sums } from './ground.js'
-import { type Look, type Resamples, type Scene, type Tested, testedOf } from './look.js'
+import { type CellDetails, type CellResult, detailsOf, type Resamples, type SweepRun } from './cells.js'
 import type { BestOfMany, KnownSweep, SweepCell } from './result.js'
+import { type Checkpoint, filterOf, namedStream, type Sums } from './ticker-data.js'
 
 /** Returns of so many cells times days are held at once: 16 MB, and a few seconds of work. */
 const MOST_VALUES = 2_000_000
@@ -28,14 +28,14 @@ export class Contest {
     this.#days = days
   }
 
-  enter(name: string, found: Tested): void {
+  enter(name: string, found: CellDetails): void {
     this.#names.push(name)
     this.#columns.push(found.column)
     this.#blocks.push(found.block)
     this.#returns?.push(found.returns)
     if ((this.#returns?.length ?? 0) * this.#days > MOST_VALUES) this.#returns = null
     const { sharpe, returns, span } = found
-    if (sharpe === null || !isFiner({ name, sharpe }, this.#finest)) return
+    if (sharpe === null || !isBetter({ name, sharpe }, this.#finest)) return
     this.#finest = { name, sharpe, returns: returns.slice(span.from, span.to) }
   }
 
@@ -43,12 +43,12 @@ export class Contest {
   async judge(
     query: Pick<SweepQuery, 'resamples' | 'pbo_blocks' | 'seed'>,
     trials: { tried: number; sharpes: readonly number[] },
-    pace: Pace,
+    checkpoint: Checkpoint,
   ): Promise<BestOfMany> {
     const reasons: Record<string, string> = {}
-    await pace(() => `testing the best of ${whole(this.#names.length)}`)
-    const ability = await this.#ability(query, reasons, pace)
-    await pace(() => `probability of overfitting, ${whole(this.#names.length)} cells`)
+    await checkpoint(() => `testing the best of ${whole(this.#names.length)}`)
+    const ability = await this.#ability(query, reasons, checkpoint)
+    await checkpoint(() => `probability of overfitting, ${whole(this.#names.length)} cells`)
     return {
       cells: this.#names.length,
       resamples: query.resamples,
@@ -63,7 +63,7 @@ export class Contest {
   async #ability(
     { resamples, seed }: Pick<SweepQuery, 'resamples' | 'seed'>,
     reasons: Record<string, string>,
-    pace: Pace,
+    checkpoint: Checkpoint,
   ): Promise<Pick<BestOfMany, 'block' | 'reality_check' | 'spa' | 'best_cell'>> {
     const block = median(this.#blocks)
     const test = block === null ? null : superiorAbility(this.#columns, this.#days, { block, eitherSign: true })
@@ -71,7 +71,7 @@ export class Contest {
     const found: { reps: number; part: SuperiorAbility }[] = []
     for (const [i, reps] of parts.entries()) {
       found.push({ reps, part: test!(reps, namedStream(seed, `best of many, part ${i}`)) })
-      await pace(() => `best of ${whole(this.#names.length)}, ${i + 1} of ${parts.length}`)
+      await checkpoint(() => `best of ${whole(this.#names.length)}, ${i + 1} of ${parts.length}`)
     }
     const [first] = found
     if (first === undefined) {
@@ -79,7 +79,7 @@ export class Contest {
       return { block, reality_check: null, spa: null, best_cell: null }
     }
     const p = (of: (part: SuperiorAbility) => number): number =>
-      together(found.map(({ reps, part }) => ({ reps, p: of(part) })))
+      combinedP(found.map(({ reps, part }) => ({ reps, p: of(part) })))
     return {
       block,
       reality_check: p(part => part.realityCheck),
@@ -126,7 +126,7 @@ const MOST_PRODUCTS = 200_000_000
 
 /** Resamples in parts of about equal work; a column counts for each of its signs. */
 function partsOf(resamples: number, columns: readonly Column[]): number[] {
-  const products = 2 * resamples * columns.reduce((sum, { places }) => sum + places.length, 0)
+  const products = 2 * resamples * columns.reduce((sum, { indices }) => sum + indices.length, 0)
   const parts = Math.min(resamples, Math.max(1, Math.ceil(products / MOST_PRODUCTS)))
   return Array.from({ length: parts }, (_, i) => {
     return Math.floor(((i + 1) * resamples) / parts) - Math.floor((i * resamples) / parts)
@@ -134,7 +134,7 @@ function partsOf(resamples: number, columns: readonly Column[]): number[] {
 }
 
 /** The p of all resamples of those of their parts, each (1 + exceeding) / (1 + resamples). */
-function together(parts: readonly { reps: number; p: number }[]): number {
+function combinedP(parts: readonly { reps: number; p: number }[]): number {
   let exceeding = 0
   let all = 0
   for (const { reps, p } of parts) {
@@ -145,7 +145,7 @@ function together(parts: readonly { reps: number; p: number }[]): number {
 }
 
 /** Of several alike the first by name, so that the order of cells does not matter. */
-function isFiner(one: { name: string; sharpe: number }, other: { name: string; sharpe: number } | null): boolean {
+function isBetter(one: { name: string; sharpe: number }, other: { name: string; sharpe: number } | null): boolean {
   if (other === null) return true
   return one.sharpe > other.sharpe || (one.sharpe === other.sharpe && one.name < other.name)
 }
@@ -164,30 +164,32 @@ export function disagreements({ spa, deflated_sharpe: deflated }: BestOfMany): s
 }
 
 /** What is kept of a look. */
-export interface Found extends Omit<Look, 'cell' | 'grounds'>, Omit<Tested, 'returns' | 'span' | 'block' | 'column'> {}
+export interface CellSummary
+  extends Omit<CellResult, 'cell' | 'members'>,
+    Omit<CellDetails, 'returns' | 'span' | 'block' | 'column'> {}
 
 const UNTESTED = { low: null, high: null, sharpe: null }
 
 /** A look as it is kept, and what a contest needs of it; null where it was not tested, or is not to enter one. */
-export interface Seen {
-  found: Found
-  tested: Tested | null
+export interface CellOutcome {
+  summary: CellSummary
+  details: CellDetails | null
 }
 
 /** @param resamples null: no contest follows, and p is all that is asked for */
-export function seenOf(look: Look, scene: Scene, resamples: Resamples | null): Seen {
-  const { cell, grounds: _, ...kept } = look
-  if (cell === null || resamples === null) return { found: { ...kept, ...UNTESTED }, tested: null }
-  const tested = testedOf({ ...look, cell }, scene, resamples)
+export function outcomeOf(result: CellResult, run: SweepRun, resamples: Resamples | null): CellOutcome {
+  const { cell, members: _, ...kept } = result
+  if (cell === null || resamples === null) return { summary: { ...kept, ...UNTESTED }, details: null }
+  const tested = detailsOf({ ...result, cell }, run, resamples)
   const { low, high, sharpe } = tested
-  return { found: { ...kept, low, high, sharpe }, tested }
+  return { summary: { ...kept, low, high, sharpe }, details: tested }
 }
 
 export function sweepCell(
-  found: Found & { q: number | null },
+  found: CellSummary & { q: number | null },
   query: KnownSweep,
 ): Omit<SweepCell, 'log_q' | 'verdict'> {
-  const { key, events, sums, baseHit, apart, hit, p, q, low, high, t, sharpe, reason } = found
+  const { key, events, sums, baseHit, nonOverlapping: apart, hit, p, q, low, high, t, sharpe, reason } = found
   const { field, bands, prev_bands, context } = filterOf(key.condition, query)
   return {
     ticker: key.ticker,

@@ -4,24 +4,24 @@ import { dateOf } from '../model/day.js'
 import type { SweepQuery } from '../params/studies.js'
 import { type PricedSource, type Trial, type Trials, vocabulariesOf, type Ways } from '../source.js'
 import { CHECKED, LEVEL, verdictOf } from '../statistics/verdict.js'
-import { gravestFirst, LEAST_UNITS, tooFewEvents, type Warning } from '../study/result.js'
+import { bySeverity, LEAST_UNITS, tooFewEvents, type Warning } from '../study/result.js'
 import { originAssumed, RETURNS_ASSUMED } from '../study/words.js'
 import { CELL_TEST, cellTrial, checkFamily, correctedByLog, noteAndCompare, type Standing } from '../trials.js'
-import { Contest, disagreements, type Found, sweepCell } from './best.js'
+import { type CellSummary, Contest, disagreements, sweepCell } from './best.js'
+import { adjusted, byEvidence, cellCount, type SweepRun } from './cells.js'
+import { ADJUSTMENTS, checkCells, type KnownSweep, type Sweep } from './result.js'
 import {
-  type Book,
-  booksOf,
+  type Combination,
+  checkpointOf,
   eligibleDays,
   filterOf,
   isValidated,
-  type Key,
-  paceOf,
   planOf,
+  readTickers,
+  type TickerData,
   timelineOf,
-} from './ground.js'
-import { adjusted, byEvidence, cellCount, type Scene } from './look.js'
-import { ADJUSTMENTS, checkCells, type KnownSweep, type Sweep } from './result.js'
-import { lookAll, validationOf } from './validation.js'
+} from './ticker-data.js'
+import { runCells, validationOf } from './validation.js'
 
 export type { SweepContext, SweepQuery } from '../params/studies.js'
 
@@ -32,37 +32,37 @@ export type { SweepContext, SweepQuery } from '../params/studies.js'
  * Throws NotFound, TierRestricted and Busy as the source does, InvalidParameter for a question without cells, with too
  * many, or for parts that the days do not have.
  */
-export async function sweep(source: PricedSource, asked: SweepQuery, ways: Ways = {}): Promise<Sweep> {
-  const query: KnownSweep = { ...asked, vocabularies: await vocabulariesOf(source, asked.fields) }
-  const trials = ways.trials ?? null
+export async function sweep(source: PricedSource, request: SweepQuery, options: Ways = {}): Promise<Sweep> {
+  const query: KnownSweep = { ...request, vocabularies: await vocabulariesOf(source, request.fields) }
+  const trials = options.trials ?? null
   const { threads } = source
   checkCells(cellCount(query))
   checkFamily(query.family, trials)
-  const pace = paceOf(ways.step)
-  const books = await booksOf(source, query, pace)
-  const timeline = timelineOf(books)
+  const checkpoint = checkpointOf(options.step)
+  const tickerData = await readTickers(source, query, checkpoint)
+  const timeline = timelineOf(tickerData)
   const plan = planOf(query, timeline)
-  const scene: Scene = { books, timeline, query, masks: query.horizons.map(() => null), name: 'sweep' }
+  const run: SweepRun = { tickerData, timeline, query, masks: query.horizons.map(() => null), name: 'sweep' }
   const contest = new Contest(timeline.days.length)
-  const found: Found[] = []
-  for await (const { seen } of lookAll({ scenes: [scene], tests: true }, pace, threads)) {
+  const found: CellSummary[] = []
+  for await (const { outcomes: seen } of runCells({ runs: [run], tests: true }, checkpoint, threads)) {
     for (const one of seen) {
-      found.push(one.found)
-      if (one.tested !== null) contest.enter(one.found.name, one.tested)
+      found.push(one.summary)
+      if (one.details !== null) contest.enter(one.summary.name, one.details)
     }
   }
-  const ledger = await noted(found, query, books, trials)
-  const best = await contest.judge(query, familyOf(found, ledger, query), pace)
-  const validation = plan === null ? null : await validationOf(scene, plan, pace, threads)
+  const ledger = await logCells(found, query, tickerData, trials)
+  const best = await contest.judge(query, familyOf(found, ledger, query), checkpoint)
+  const validation = plan === null ? null : await validationOf(run, plan, checkpoint, threads)
   const asOf = await source.asOfDay()
   const result = resultOf(found, query, ledger)
   const disputed = disagreements(best).map((sentence): Warning => ['disputed', sentence])
-  const warnings = [...gravestFirst([...disputed, ...result.warnings]), ...source.remarks()]
-  return { ...headOf(scene, asOf), ...result, warnings, best, validation }
+  const warnings = [...bySeverity([...disputed, ...result.warnings]), ...source.remarks()]
+  return { ...headOf(run, asOf), ...result, warnings, best, validation }
 }
 
 /** The cells in order of evidence, how many there were, and what must be said of them. */
-function resultOf(found: readonly Found[], query: KnownSweep, ledger: Noted | null) {
+function resultOf(found: readonly CellSummary[], query: KnownSweep, ledger: LoggedCells | null) {
   const corrected = adjusted(
     found.map(({ p }) => p),
     othersOf(ledger, query).map(({ p }) => p),
@@ -92,23 +92,23 @@ function resultOf(found: readonly Found[], query: KnownSweep, ledger: Noted | nu
 }
 
 /** The looks that the best Sharpe ratio is deflated by: those of the run, or all of the ledger. */
-function familyOf(found: readonly Found[], ledger: Noted | null, query: SweepQuery) {
+function familyOf(found: readonly CellSummary[], ledger: LoggedCells | null, query: SweepQuery) {
   const sharpes = [...found, ...othersOf(ledger, query)].map(({ sharpe }) => sharpe).filter(sharpe => sharpe !== null)
   return { tried: found.length + othersOf(ledger, query).length, sharpes }
 }
 
 /** The trials of other runs that Q and the deflated Sharpe ratio count. */
-function othersOf(ledger: Noted | null, { family }: SweepQuery): readonly Trial[] {
+function othersOf(ledger: LoggedCells | null, { family }: SweepQuery): readonly Trial[] {
   return family === 'ledger' && ledger !== null ? ledger.others : []
 }
 
-function headOf({ books, timeline, query }: Scene, asOf: number | null) {
+function headOf({ tickerData, timeline, query }: SweepRun, asOf: number | null) {
   const { timeframe, fields, bands, when, lag, horizons, contexts, by, prev_band, adjust, family } = query
   const { seed, resamples, min_events } = query
   const { days, end } = timeline
   return {
     schema: 'bands.sweep/2' as const,
-    tickers: books.map(({ ticker }) => ticker),
+    tickers: tickerData.map(({ ticker }) => ticker),
     timeframe,
     fields: [...fields],
     ...(bands === undefined ? {} : { bands: [...bands] }),
@@ -128,13 +128,13 @@ function headOf({ books, timeline, query }: Scene, asOf: number | null) {
 }
 
 /** What the numbers stand on, line by line. */
-function assumptionsOf(query: SweepQuery, looks: number): string[] {
+function assumptionsOf(query: SweepQuery, cells: number): string[] {
   const { resamples, pbo_blocks, seed } = query
   return [
     RETURNS_ASSUMED,
     `Base: every bar of the same ticker and dates on which the field has a band and whose window has elapsed${query.by === 'pool' ? '; each ticker counts in it as its events count' : ''}.`,
     `p (Newey-West t): the mean excess per event of the calendar series over its Newey-West error, lag window - 1. Two-sided Student t; its degrees of freedom are the effective number of blocks of dates less one.`,
-    `q: p corrected ${corrected(query, looks)}.${query.adjust === 'none' ? '' : CAUTION}`,
+    `q: p corrected ${corrected(query, cells)}.${query.adjust === 'none' ? '' : CAUTION}`,
     `Cells with ${tooFewEvents(query)}, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as looks with p = 1.`,
     `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${whole(resamples)} resamples, the same for all cells with about as many days and as long blocks, their ends moved out as few stretches of time ask for (Hesterberg 2015).`,
     'Best of many: reality check and SPA ask for the greatest difference either way; all cells are resampled on the same days, in blocks as long as the median of those of the intervals.',
@@ -149,14 +149,14 @@ const CAUTION = ` Corrections and the deflated Sharpe ratio are cautious. ${CHEC
 const VALIDATED = `Validation: cells are chosen by a corrected p below ${LEVEL} on the training part alone (the best one where there is none) and held in the direction that they went there; no window of training meets one that is checked.`
 
 /** What a reader must know before believing a number. */
-function warningsOf(found: readonly Found[], query: SweepQuery, tried: Sweep['tried']): Warning[] {
+function warningsOf(found: readonly CellSummary[], query: SweepQuery, tried: Sweep['tried']): Warning[] {
   const lost = found.reduce((sum, { events, sums }) => sum + events - sums.n, 0)
   const grey = tried.tested > 0 ? tried.cells - tried.tested : 0
-  const [looks, isPlain] = [whole(tried.cells), query.adjust === 'none']
+  const [cells, isPlain] = [whole(tried.cells), query.adjust === 'none']
   return [
     ['nothing', tried.tested === 0 && 'No cell has enough events to be tested.'],
-    ['left_out', grey > 0 && `${whole(grey)} of ${looks} cells have too few events for a p.`],
-    ['flattering', isPlain && `p is not corrected for ${looks} looks: one in twenty is below .05 by chance.`],
+    ['left_out', grey > 0 && `${whole(grey)} of ${cells} cells have too few events for a p.`],
+    ['flattering', isPlain && `p is not corrected for ${cells} looks: one in twenty is below .05 by chance.`],
     [
       'left_out',
       lost > 0 && `${whole(lost)} windows of events have not elapsed, or have no final price, and are left out.`,
@@ -164,42 +164,42 @@ function warningsOf(found: readonly Found[], query: SweepQuery, tried: Sweep['tr
   ]
 }
 
-function corrected({ adjust, family }: SweepQuery, looks: number): string {
+function corrected({ adjust, family }: SweepQuery, cells: number): string {
   if (adjust === 'none') return 'for nothing'
   const where = family === 'ledger' ? ' of the trial log' : ''
-  return `for all ${whole(looks)} cells${where} by ${ADJUSTMENTS[adjust]}`
+  return `for all ${whole(cells)} cells${where} by ${ADJUSTMENTS[adjust]}`
 }
 
 /** A look as the ledger keeps it. */
-interface Tried {
-  key: Key
+interface LoggedCell {
+  key: Combination
   p: number | null
   sharpe: number | null
 }
 
 /** The standing in the trial log, and the hash of each cell in the order found. */
-interface Noted extends Standing {
+interface LoggedCells extends Standing {
   hashes: readonly string[]
 }
 
 /** Notes every cell; null without a ledger. */
-export async function noted(
-  tried: readonly Tried[],
+export async function logCells(
+  tried: readonly LoggedCell[],
   query: KnownSweep,
-  books: readonly Book[],
+  tickerData: readonly TickerData[],
   trials: Trials | null,
-): Promise<Noted | null> {
+): Promise<LoggedCells | null> {
   const ranges = new Map<string, Range>()
   const own = tried.map(({ key, p, sharpe }) => {
     const { condition, horizon, ticker } = key
-    const group = ticker === null ? books : books.filter(book => book.ticker === ticker)
+    const group = ticker === null ? tickerData : tickerData.filter(data => data.ticker === ticker)
     const name = `${condition.field} ${ticker}`
-    const range = ranges.get(name) ?? rangeOf(group.map(book => eligibleDays(book, condition.field)))
+    const range = ranges.get(name) ?? rangeOf(group.map(data => eligibleDays(data, condition.field)))
     ranges.set(name, range)
-    const tickers = group.map(book => book.ticker)
+    const tickers = group.map(data => data.ticker)
     const spec = { tickers, filter: filterOf(condition, query), horizon, ...range }
     return cellTrial(spec, { p, test: CELL_TEST, sharpe })
   })
-  const standing = await noteAndCompare(trials, 'cell', own, query.family ?? 'ledger')
-  return standing && { ...standing, hashes: own.map(({ hash }) => hash) }
+  const state = await noteAndCompare(trials, 'cell', own, query.family ?? 'ledger')
+  return state && { ...state, hashes: own.map(({ hash }) => hash) }
 }

@@ -4,91 +4,104 @@ import type { BarRange } from '../statistics/folds.js'
 import { LEVEL } from '../statistics/verdict.js'
 import { forwardReturns } from '../study/signals.js'
 import { inOrder, shared } from '../threads.js'
-import { type Seen, seenOf } from './best.js'
+import { type CellOutcome, outcomeOf } from './best.js'
+import {
+  adjusted,
+  byEvidence,
+  type CellBatch,
+  type CellResult,
+  cellCount,
+  cellResults,
+  Resamples,
+  type SweepRun,
+} from './cells.js'
+import type { SweepValidation } from './result.js'
 import {
   added,
+  type Checkpoint,
   conditionsOf,
-  type Ground,
-  groundOf,
-  NOTHING,
-  type Pace,
-  type Plan,
+  memberOf,
   poolOf,
   rangeMask,
   type Sums,
+  type SweepMember,
   signalsOn,
   signed,
   sumsOf,
   type Timeline,
   trainMask,
+  type ValidationPlan,
   windowEnds,
-} from './ground.js'
-import { adjusted, byEvidence, cellCount, type Look, looksAt, type Part, Resamples, type Scene } from './look.js'
-import type { SweepValidation } from './result.js'
+  ZERO_SUMS,
+} from './ticker-data.js'
 
 /** A cell on the training part, and the way it went there: 1 above its base, -1 below. */
-interface Trained extends Pick<Look, 'key' | 'name' | 'sums'> {
+interface Trained extends Pick<CellResult, 'key' | 'name' | 'sums'> {
   p: number
   q: number
   sign: 1 | -1
 }
 
-type Fold = Plan['folds'][number]
+type Fold = ValidationPlan['folds'][number]
 
 /** Cells chosen on one part of the data and checked on another, of whose windows the choice has seen none. */
 export async function validationOf(
-  scene: Scene,
-  plan: Plan,
-  pace: Pace,
+  run: SweepRun,
+  plan: ValidationPlan,
+  checkpoint: Checkpoint,
   threads: number | undefined,
 ): Promise<SweepValidation> {
-  const { timeline, query } = scene
+  const { timeline, query } = run
   const ends = query.horizons.map(horizon => windowEnds(timeline, horizon))
-  const windows = query.horizons.map(horizon => windowCounts(scene, horizon))
+  const windows = query.horizons.map(horizon => windowCounts(run, horizon))
   const folds: SweepValidation['folds'] = []
   const checks: Sums[][] = []
-  const scenes = plan.folds.map(fold => {
+  const runs = plan.folds.map(fold => {
     const masks = ends.map(column => trainMask(fold, plan.embargo, column))
-    return { ...scene, masks, name: `${plan.kind} ${fold.name}` }
+    return { ...run, masks, name: `${plan.kind} ${fold.name}` }
   })
-  const trained = await trainedIn(scenes, pace, threads)
+  const trained = await trainedIn(runs, checkpoint, threads)
   for (const [i, fold] of plan.folds.entries()) {
-    const { masks } = scenes[i]!
+    const { masks } = runs[i]!
     const chosen = chosenOf(trained[i]!, query)
-    const checked = fold.test.map(part => checkedOn(scene, part, chosen))
+    const checked = fold.test.map(part => checkedOn(run, part, chosen))
     checks.push(checked)
     folds.push({
       ...rangesOf(fold, masks, windows, timeline),
       chosen: chosen.map(({ name, sign }) => (sign === 1 ? name : `${name} (short)`)),
-      train_mean: meanOf(chosen.map(({ sums, sign }) => signed(sums, sign)).reduce(added, NOTHING)),
-      test_mean: meanOf(checked.reduce(added, NOTHING)),
+      train_mean: meanOf(chosen.map(({ sums, sign }) => signed(sums, sign)).reduce(added, ZERO_SUMS)),
+      test_mean: meanOf(checked.reduce(added, ZERO_SUMS)),
     })
   }
-  const all = checks.flat().reduce(added, NOTHING)
-  return { kind: plan.kind, folds, test: figuresOf(all), paths: plan.paths && pathMeans(plan.paths, checks) }
+  const all = checks.flat().reduce(added, ZERO_SUMS)
+  return { kind: plan.kind, folds, test: testFigures(all), paths: plan.paths && pathMeans(plan.paths, checks) }
 }
 
-type Chance = Pick<Look, 'key' | 'name' | 'sums' | 'p'>
+type Candidate = Pick<CellResult, 'key' | 'name' | 'sums' | 'p'>
 
 /** The cells of each scene. */
-async function trainedIn(scenes: readonly Scene[], pace: Pace, threads: number | undefined): Promise<Chance[][]> {
-  const trained: Chance[][] = scenes.map(() => [])
-  for await (const { scene, seen } of lookAll({ scenes, tests: false }, pace, threads))
-    for (const { found } of seen) trained[scene]!.push(found)
+async function trainedIn(
+  runs: readonly SweepRun[],
+  checkpoint: Checkpoint,
+  threads: number | undefined,
+): Promise<Candidate[][]> {
+  const trained: Candidate[][] = runs.map(() => [])
+  for await (const { run, outcomes: seen } of runCells({ runs, tests: false }, checkpoint, threads))
+    for (const { summary: found } of seen) trained[run]!.push(found)
   return trained
 }
 
 /** Those with a corrected p below 5 %, or the best one where there is none. */
-function chosenOf(looks: readonly Chance[], query: Scene['query']): Trained[] {
+function chosenOf(cells: readonly Candidate[], query: SweepRun['query']): Trained[] {
   const corrected = adjusted(
-    looks.map(({ p }) => p),
+    cells.map(({ p }) => p),
     [],
     query.adjust,
   )
-  const tested = looks.flatMap(({ p, ...look }, i): Trained[] => {
+  const tested = cells.flatMap(({ p, ...result }, i): Trained[] => {
     const q = corrected[i]!
-    const sign = look.sums.returns < look.sums.base ? -1 : 1
-    return p === null || q === null ? [] : [{ ...look, p, q, sign }]
+    const sign = result.sums.returns < result.sums.base ? -1 : 1
+    return p === null || q === null ? [] : [{ ...result, p, q, sign }]
   })
   tested.sort(byEvidence)
   const found = tested.filter(({ q }) => q < LEVEL)
@@ -96,29 +109,30 @@ function chosenOf(looks: readonly Chance[], query: Scene['query']): Trained[] {
 }
 
 /** What followed the events of the chosen cells in a test part, each cell in the direction that it was chosen for. */
-function checkedOn({ books, timeline }: Scene, part: BarRange, chosen: readonly Trained[]): Sums {
+function checkedOn({ tickerData, timeline }: SweepRun, part: BarRange, chosen: readonly Trained[]): Sums {
   const mask = rangeMask([part], timeline.days.length)
-  const known = new Map<string, Ground[]>()
-  let sums: Sums = NOTHING
+  const cache = new Map<string, SweepMember[]>()
+  let sums: Sums = ZERO_SUMS
   for (const { key, sign } of chosen) {
     const { condition, horizon, ticker } = key
-    const group = ticker === null ? books : books.filter(book => book.ticker === ticker)
+    const group = ticker === null ? tickerData : tickerData.filter(data => data.ticker === ticker)
     const name = `${condition.field} ${horizon} ${ticker}`
-    const grounds = known.get(name) ?? group.map(book => groundOf(book, condition.field, horizon, mask, timeline))
-    known.set(name, grounds)
-    const pool = poolOf(grounds, signalsOn(group, condition))
-    sums = added(sums, signed(sumsOf(pool.grounds), sign))
+    const members = cache.get(name) ?? group.map(data => memberOf(data, condition.field, horizon, mask, timeline))
+    cache.set(name, members)
+    const pool = poolOf(members, signalsOn(group, condition))
+    sums = added(sums, signed(sumsOf(pool.members), sign))
   }
   return sums
 }
 
 /** By place of the timeline: how many windows of events begin there and have elapsed, of all tickers and fields. */
-function windowCounts({ books, timeline }: Scene, horizon: number): Int32Array {
+function windowCounts({ tickerData, timeline }: SweepRun, horizon: number): Int32Array {
   const found = new Int32Array(timeline.days.length)
-  for (const book of books) {
-    const places = timeline.places.get(book)!
-    const forward = forwardReturns(book.prices, horizon)
-    for (const { bars } of book.fields) for (const bar of bars) if (!Number.isNaN(forward[bar]!)) found[places[bar]!]!++
+  for (const data of tickerData) {
+    const indices = timeline.indices.get(data)!
+    const forward = forwardReturns(data.prices, horizon)
+    for (const { bars } of data.fields)
+      for (const bar of bars) if (!Number.isNaN(forward[bar]!)) found[indices[bar]!]!++
   }
   return found
 }
@@ -130,35 +144,38 @@ function rangesOf(
   windows: readonly Int32Array[],
   { days }: Timeline,
 ): Pick<SweepValidation['folds'][number], 'name' | 'train' | 'test' | 'purged'> {
-  const within = ({ from, to }: BarRange, isKept: (which: number, place: number) => boolean): number => {
+  const within = ({ from, to }: BarRange, counts: (which: number, index: number) => boolean): number => {
     let sum = 0
     windows.forEach((column, which) => {
-      for (let place = from; place < to; place++) if (isKept(which, place)) sum += column[place]!
+      for (let index = from; index < to; index++) if (counts(which, index)) sum += column[index]!
     })
     return sum
   }
   const dated = (range: BarRange, events: number) => {
     return { from: formatDay(days[range.from]!), to: formatDay(days[range.to - 1]!), events }
   }
-  const isTrained = (which: number, place: number): boolean => masks[which]![place] === 1
+  const isTrained = (which: number, index: number): boolean => masks[which]![index] === 1
   const isAny = (): boolean => true
   return {
     name,
     train: train.map(range => dated(range, within(range, isTrained))),
     test: test.map(range => dated(range, within(range, isAny))),
-    purged: train.reduce((sum, range) => sum + within(range, (which, place) => !isTrained(which, place)), 0),
+    purged: train.reduce((sum, range) => sum + within(range, (which, index) => !isTrained(which, index)), 0),
   }
 }
 
 /** Mean return of each path, which goes through every group once. */
-function pathMeans({ folds, groups }: NonNullable<Plan['paths']>, checks: readonly Sums[][]): (number | null)[] {
+function pathMeans(
+  { folds, groups }: NonNullable<ValidationPlan['paths']>,
+  checks: readonly Sums[][],
+): (number | null)[] {
   return folds.map(path => {
     const parts = path.map((fold, group) => checks[fold]![groups[fold]!.indexOf(group)]!)
-    return meanOf(parts.reduce(added, NOTHING))
+    return meanOf(parts.reduce(added, ZERO_SUMS))
   })
 }
 
-function figuresOf(sums: Sums): SweepValidation['test'] {
+function testFigures(sums: Sums): SweepValidation['test'] {
   const { n, returns, base, hits } = sums
   if (n === 0) return { n, mean: null, base: null, diff: null, hit: null }
   return { n, mean: returns / n, base: base / n, diff: (returns - base) / n, hit: hits / n }
@@ -171,71 +188,71 @@ function meanOf({ n, returns }: Sums): number | null {
 /** What is looked at: the same data, and of them the bars that count in each scene. */
 export interface SweepData {
   /** At least one. */
-  scenes: readonly Scene[]
+  runs: readonly SweepRun[]
   /** Whether a cell that is tested gets what else is told of it, and what the contest needs. */
   tests: boolean
 }
 
 /** A part of a scene. */
-export interface SweepTask extends Part {
-  scene: number
+export interface SweepTask extends CellBatch {
+  run: number
 }
 
 /**
  * Looks at every cell of each scene, part by part in the order of the cells, here or in threads: what a cell draws hangs
  * on its name alone.
  */
-export async function* lookAll(
+export async function* runCells(
   data: SweepData,
-  pace: Pace,
+  checkpoint: Checkpoint,
   threads: number | undefined,
-): AsyncGenerator<{ scene: number; seen: Seen[] }> {
-  const { scenes } = data
-  const tasks = scenes.flatMap((scene, i) => partsOf(scene).map(part => ({ ...part, scene: i })))
-  const look = looker(data)
+): AsyncGenerator<{ run: number; outcomes: CellOutcome[] }> {
+  const { runs } = data
+  const tasks = runs.flatMap((run, i) => batchesOf(run).map(part => ({ ...part, run: i })))
+  const testBatch = cellRunner(data)
   let done = 0
-  const turn = (scene: number): Promise<void> => {
-    const total = cellCount(scenes[scene]!.query)
-    return pace(() => `${scenes[scene]!.name}, cell ${whole(1 + ((done - 1) % total))} of ${whole(total)}`)
+  const turn = (run: number): Promise<void> => {
+    const total = cellCount(runs[run]!.query)
+    return checkpoint(() => `${runs[run]!.name}, cell ${whole(1 + ((done - 1) % total))} of ${whole(total)}`)
   }
-  const here = async (task: SweepTask): Promise<Seen[]> => {
-    const seen: Seen[] = []
-    for (const one of look(task)) {
-      seen.push(one)
+  const here = async (task: SweepTask): Promise<CellOutcome[]> => {
+    const outcomes: CellOutcome[] = []
+    for (const one of testBatch(task)) {
+      outcomes.push(one)
       done++
-      await turn(task.scene)
+      await turn(task.run)
     }
-    return seen
+    return outcomes
   }
-  const ms = tasks.length * msOfPart(scenes[0]!)
+  const ms = tasks.length * msOfPart(runs[0]!)
   const work = { job: 'sweep' as const, data: () => shared(data), tasks, ms, here }
-  let [next, given] = [0, 0]
-  for await (const seen of inOrder(work, threads)) {
-    const { scene } = tasks[next++]!
-    yield { scene, seen }
+  let [next, finished] = [0, 0]
+  for await (const outcomes of inOrder(work, threads)) {
+    const { run } = tasks[next++]!
+    yield { run, outcomes: outcomes }
     // Those of other threads are counted here.
-    given += seen.length
-    done = given
-    await turn(scene)
+    finished += outcomes.length
+    done = finished
+    await turn(run)
   }
 }
 
 /** Looks at parts, one after the other; what several of them draw is drawn once. */
-export function looker({ scenes, tests }: SweepData): (task: SweepTask) => Generator<Seen> {
-  const resamples = tests ? new Resamples(scenes[0]!.query) : null
+export function cellRunner({ runs, tests }: SweepData): (task: SweepTask) => Generator<CellOutcome> {
+  const resamples = tests ? new Resamples(runs[0]!.query) : null
   return function* (task) {
-    const scene = scenes[task.scene]!
-    for (const look of looksAt(scene, task)) yield seenOf(look, scene, resamples)
+    const run = runs[task.run]!
+    for (const result of cellResults(run, task)) yield outcomeOf(result, run, resamples)
   }
 }
 
 /** Books whose cells are looked at together where each ticker has cells of its own: of all of them too much is kept. */
-const TOGETHER = 64
+const BATCH_SIZE = 64
 
-function partsOf({ books, query: { fields, horizons, by } }: Scene): Part[] {
-  const size = by === 'pool' ? books.length : TOGETHER
-  const ranges = Array.from({ length: Math.ceil(books.length / size) }, (_, i) => {
-    return { from: i * size, to: Math.min(books.length, (i + 1) * size) }
+function batchesOf({ tickerData, query: { fields, horizons, by } }: SweepRun): CellBatch[] {
+  const size = by === 'pool' ? tickerData.length : BATCH_SIZE
+  const ranges = Array.from({ length: Math.ceil(tickerData.length / size) }, (_, i) => {
+    return { from: i * size, to: Math.min(tickerData.length, (i + 1) * size) }
   })
   return [...fields.keys()].flatMap(field =>
     [...horizons.keys()].flatMap(which => ranges.map(range => ({ field, which, ...range }))),
@@ -245,8 +262,8 @@ function partsOf({ books, query: { fields, horizons, by } }: Scene): Part[] {
 /** So many bars take a cell about a millisecond, with its tests. */
 const BARS_A_MS = 10_000
 
-function msOfPart({ books, query }: Scene): number {
-  const { length } = query.by === 'pool' ? books : books.slice(0, TOGETHER)
-  const bars = books.reduce((sum, { days }) => sum + days.length, 0)
-  return (bars * (length / books.length) * conditionsOf(query, 0).length) / BARS_A_MS
+function msOfPart({ tickerData, query }: SweepRun): number {
+  const { length } = query.by === 'pool' ? tickerData : tickerData.slice(0, BATCH_SIZE)
+  const bars = tickerData.reduce((sum, { days }) => sum + days.length, 0)
+  return (bars * (length / tickerData.length) * conditionsOf(query, 0).length) / BARS_A_MS
 }

@@ -1,5 +1,5 @@
 import { InvalidParameter, listed, sentence, TierRestricted } from '../errors.js'
-import { Alike, onCommonCalendar, placesIn } from '../model/calendar.js'
+import { onCommonCalendar, placesIn, SharedColumns } from '../model/calendar.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { Baseline, PoolQuery } from '../model/event.js'
 import type { History, WindowOutcomes } from '../model/history.js'
@@ -215,7 +215,7 @@ interface TickerSource extends Answered {
   /** The calendar of the ticker: the days of its base bars, or workdays where no prices are known. */
   days: Int32Array
   /** Where each row lies on that calendar. */
-  places: Int32Array
+  indices: Int32Array
 }
 
 type OutcomeColumns = Pick<WindowOutcomes, 'ended' | 'performances'> & { returns: Float64Array | null }
@@ -233,7 +233,7 @@ async function* tickerSources(
   const isWhole = context === undefined && when === undefined
   const narrowed = isWhole || bands === undefined ? beside : { ...beside, bands }
   const whole = isWhole ? null : source.histories(all)[Symbol.asyncIterator]()
-  const alike = new Alike()
+  const alike = new SharedColumns()
   try {
     for await (const history of source.histories({ ...all, ...narrowed, outcomes: 'needed', base: true })) {
       const { ticker, query_range, after, as_of, outcomes, base } = history
@@ -253,7 +253,7 @@ async function* tickerSources(
         bars,
         base: base && { bars: base.bars, windows: base.windows },
         days,
-        places: placesIn(days, history.days),
+        indices: placesIn(days, history.days),
       }
     }
   } finally {
@@ -372,19 +372,19 @@ function sharesOf(
     return own.length === 0 ? [] : [{ source, rows: own, base: of.get(source) }]
   })
   // Only days whose window has ended, as a study has them.
-  const { calendar, places } = onCommonCalendar(
+  const { calendar, indices } = onCommonCalendar(
     counting.map(({ source: { days }, base }) => (base === undefined ? days : days.subarray(0, base.returns.length))),
   )
   const [hits, tops]: [ShareMember[], ShareMember[]] = [[], []]
   counting.forEach(({ source, rows, base }, m) => {
     const { performances, returns } = source.outcomes[w]!
-    const at = (some: Int32Array): Int32Array => some.map(row => places[m]![source.places[row]!]!)
+    const at = (some: Int32Array): Int32Array => some.map(row => indices[m]![source.indices[row]!]!)
     const ranked = rows.filter(row => performances[row] !== UNDEFINED)
     const isTop = ranked.map(row => Number(isAmongTop(performances[row]!)))
-    tops.push({ places: at(ranked), holds: isTop, base: base === undefined ? TOP_SHARE : topShare(base) })
+    tops.push({ indices: at(ranked), holds: isTop, base: base === undefined ? TOP_SHARE : topShare(base) })
     if (returns === null || base === undefined) return
     const rose = rows.map(row => Number(returns[row]! > 0))
-    hits.push({ places: at(rows), holds: rose, base: base.rises / base.returns.length })
+    hits.push({ indices: at(rows), holds: rose, base: base.rises / base.returns.length })
   })
   const window = TIMEFRAMES[timeframe].windows[w]!
   const isPriced = hits.length === counting.length

@@ -220,14 +220,14 @@ function row(
 
 /** How often one band followed another. */
 function counter(bands: readonly string[]) {
-  const places = new Map(bands.map((band, i) => [band, i]))
+  const indices = new Map(bands.map((band, i) => [band, i]))
   const counts = new Int32Array(bands.length * bands.length)
-  const place = (from: string, to: string): number => places.get(from)! * bands.length + places.get(to)!
+  const index = (from: string, to: string): number => indices.get(from)! * bands.length + indices.get(to)!
   return {
     add: (from: string, to: string, times: number): void => {
-      counts[place(from, to)]! += times
+      counts[index(from, to)]! += times
     },
-    of: (from: string, to: string): number => counts[place(from, to)]!,
+    of: (from: string, to: string): number => counts[index(from, to)]!,
   }
 }
 

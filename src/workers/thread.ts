@@ -26,12 +26,12 @@ const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
     }
   },
   sweep: async (data: SweepData) => {
-    const look = (await import('../sweep/validation.js')).looker(data)
-    return { answer: (task: SweepTask) => ({ result: [...look(task)] }) }
+    const runBatch = (await import('../sweep/validation.js')).cellRunner(data)
+    return { answer: (task: SweepTask) => ({ result: [...runBatch(task)] }) }
   },
   grid: async (data: GridData) => {
-    const look = (await import('../backtest/grid.js')).cellLooker(data)
-    return { answer: (task: CellTask) => ({ result: look(task) }) }
+    const runCell = (await import('../backtest/grid.js')).cellLooker(data)
+    return { answer: (task: CellTask) => ({ result: runCell(task) }) }
   },
 }
 

@@ -6,7 +6,7 @@ import { Local } from '../../src/local/local.js'
 import { verify } from '../../src/local/verify.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { MarketBars } from '../../src/source.js'
-import { forwardReturns, lostOf } from '../../src/study/signals.js'
+import { forwardReturns, lostWindowsOf } from '../../src/study/signals.js'
 import { readFacts, refused } from '../feeds/files.js'
 import { series } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
@@ -67,7 +67,9 @@ describe('a delisting', () => {
     expect(bars.delisting).toBeNull()
     expect(remarks).toEqual([])
     expect(forwardReturns(bars, 20).filter(Number.isNaN)).toHaveLength(20)
-    expect(lostOf(bars, 20, [...bars.series.days.keys()], await market.asOfDay())).toMatchObject({ delisted: 20 })
+    expect(lostWindowsOf(bars, 20, [...bars.series.days.keys()], await market.asOfDay())).toMatchObject({
+      delisted: 20,
+    })
   })
 
   it('is known on its day, and not before', async () => {

@@ -57,13 +57,13 @@ function rejections(p: readonly number[]): { rejected: number; least: number; mo
 
 /** Columns with memory and something in common. */
 function candidates(random: Random, many: number, n: number) {
-  const places = Int32Array.from({ length: n }, (_, day) => day)
-  const shared = Float64Array.from(places, () => random.normal())
+  const indices = Int32Array.from({ length: n }, (_, day) => day)
+  const shared = Float64Array.from(indices, () => random.normal())
   return Array.from({ length: many }, (_, k) => {
     let last = 0
     return {
-      places,
-      values: Float64Array.from(places, day => {
+      indices,
+      values: Float64Array.from(indices, day => {
         last = 0.2 * last + random.normal()
         return (1 + k) * (last + shared[day]!)
       }),
@@ -142,10 +142,10 @@ provenInFull('an edge that is three times its error is found by the Newey-West t
 
 function neweyWestOf(members: readonly ShiftMember[], { bars, horizon }: Form): ReturnType<typeof neweyWest> {
   const [num, den] = [new Float64Array(bars), new Float64Array(bars)]
-  for (const { places, returns, base, events } of members) {
+  for (const { indices, returns, base, events } of members) {
     for (const event of events) {
-      num[places[event]!]! += returns[event]! - base
-      den[places[event]!]! += 1
+      num[indices[event]!]! += returns[event]! - base
+      den[indices[event]!]! += 1
     }
   }
   return neweyWest(num, den, horizon - 1)
@@ -175,7 +175,7 @@ function made(random: Random, { tickers, bars, horizon, ratio, share, spell, cha
       if (volatile[t] === 1 && random.uniform() < likely) events.push(t)
     }
     return {
-      places: Int32Array.from(returns.keys()),
+      indices: Int32Array.from(returns.keys()),
       returns,
       base,
       events: Int32Array.from(events),

@@ -170,7 +170,7 @@ describe('superior predictive ability', () => {
     const values = dense(column!, 120)
     const total = values.reduce((sum, value) => sum + value, 0)
     const [sign, reps] = [Math.sign(total), 499]
-    const one = { places: column!.places, values: column!.values.map(value => sign * value) }
+    const one = { indices: column!.indices, values: column!.values.map(value => sign * value) }
     const random = new Random(7)
     let exceeding = 0
     for (let rep = 0; rep < reps; rep++) {
@@ -188,18 +188,18 @@ describe('superior predictive ability', () => {
     const of = (some: readonly Column[]) => spa(some, 90, { block: 5, reps: 300, random: new Random(2) })!
     const found = of(columns)
     expect(of(columns.toReversed())).toEqual({ ...found, best: 11 - found.best })
-    const scaled = columns.map(({ places, values }, i) => ({ places, values: values.map(value => 4 ** i * value) }))
+    const scaled = columns.map(({ indices, values }, i) => ({ indices, values: values.map(value => 4 ** i * value) }))
     expect({ ...of(scaled), realityCheck: 0 }).toEqual({ ...found, realityCheck: 0 })
     expect(of([...columns, ...columns])).toEqual(found)
   })
 
   it('finds a column that beats the others, and finds none where all lose', () => {
     const columns = drawn(new Random(8), 40, 400)
-    const better = { places: columns[6]!.places, values: columns[6]!.values.map(value => value + 0.6) }
+    const better = { indices: columns[6]!.indices, values: columns[6]!.values.map(value => value + 0.6) }
     const options = { block: 5, reps: 499, random: new Random(1) }
     const found = spa(columns.with(6, better), 400, options)!
     expect(found).toMatchObject({ best: 6, lower: 1 / 500, consistent: 1 / 500, upper: 1 / 500 })
-    const worse = columns.map(({ places, values }) => ({ places, values: values.map(value => value - 2) }))
+    const worse = columns.map(({ indices, values }) => ({ indices, values: values.map(value => value - 2) }))
     expect(spa(worse, 400, options)).toMatchObject({ lower: 1, consistent: 1, upper: 1 })
   })
 
@@ -216,8 +216,8 @@ describe('superior predictive ability', () => {
   it('is null where no column varies, and leaves out those that do not', () => {
     const options = { block: 5, reps: 99, random: new Random(1) }
     const everyDay = Int32Array.from({ length: 50 }, (_, i) => i)
-    const constant = { places: everyDay, values: new Float64Array(50).fill(0.1) }
-    const empty = { places: new Int32Array(0), values: new Float64Array(0) }
+    const constant = { indices: everyDay, values: new Float64Array(50).fill(0.1) }
+    const empty = { indices: new Int32Array(0), values: new Float64Array(0) }
     expect(spa([], 50, options)).toBeNull()
     expect(spa([empty, constant], 50, options)).toBeNull()
     const [one] = drawn(new Random(1), 1, 50)
@@ -238,9 +238,9 @@ function published(): Column[] {
   const random = new RandomState(51)
   const own = Array.from({ length: 300 }, () => Array.from({ length: 12 }, () => random.normal()))
   const common = Array.from({ length: 300 }, () => random.normal())
-  const places = Int32Array.from(common.keys())
+  const indices = Int32Array.from(common.keys())
   return Array.from({ length: 12 }, (_, k) => ({
-    places,
+    indices,
     values: Float64Array.from(
       own,
       (row, t) => row[k]! * (1 + k / 4) + 0.5 * common[t]! + (k === 2 ? 0.06 : k > 8 ? -0.5 : 0),
@@ -252,15 +252,15 @@ function published(): Column[] {
 function drawn(random: Random, many: number, n: number): Column[] {
   const common = Float64Array.from({ length: n }, () => random.normal())
   return Array.from({ length: many }, (_, k) => {
-    const places = Int32Array.from({ length: n }, (_, day) => day).filter(() => random.uniform() < 0.4)
+    const indices = Int32Array.from({ length: n }, (_, day) => day).filter(() => random.uniform() < 0.4)
     const edge = k % 4 === 3 ? -1.5 : 0
-    return { places, values: Float64Array.from(places, day => common[day]! + random.normal() + edge) }
+    return { indices, values: Float64Array.from(indices, day => common[day]! + random.normal() + edge) }
   })
 }
 
-function dense({ places, values }: Column, n: number): Float64Array {
+function dense({ indices, values }: Column, n: number): Float64Array {
   const column = new Float64Array(n)
-  places.forEach((place, i) => {
+  indices.forEach((place, i) => {
     column[place] = values[i]!
   })
   return column

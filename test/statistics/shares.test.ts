@@ -30,12 +30,12 @@ describe('the interval of a share', () => {
   })
 
   it('counts dates whose windows share no day where all events end alike', () => {
-    const all = { places: [0, 1, 2, 10, 30], holds: [1, 1, 1, 1, 1], base: 0.5 }
+    const all = { indices: [0, 1, 2, 10, 30], holds: [1, 1, 1, 1, 1], base: 0.5 }
     expect(shareInterval([all, all], 40, 5)).toEqual({ share: 1, ...wilson(3, 3), independent: 3 })
   })
 
   it('counts events of many tickers on one day as one case', () => {
-    const one = { places: [0, 40, 80, 120, 160, 200], holds: [1, 0, 1, 1, 0, 1], base: 0.5 }
+    const one = { indices: [0, 40, 80, 120, 160, 200], holds: [1, 0, 1, 1, 0, 1], base: 0.5 }
     const alone = shareInterval([one], 240, 5)
     const many = shareInterval(
       Array.from({ length: 50 }, () => one),
@@ -46,7 +46,7 @@ describe('the interval of a share', () => {
   })
 
   it('is none without events', () => {
-    expect(shareInterval([{ places: [], holds: [], base: 0.5 }], 9, 5)).toEqual({
+    expect(shareInterval([{ indices: [], holds: [], base: 0.5 }], 9, 5)).toEqual({
       ...{ share: null, low: null, high: null },
       independent: 0,
     })
@@ -63,12 +63,12 @@ describe('the interval of a share', () => {
       const pool = Array.from({ length: tickers }, () => {
         const own = walk(random, days + window)
         const rose = (t: number): number => Number(common[t + window]! - common[t]! + own[t + window]! - own[t]! > 0)
-        const places = dates.filter(() => random.uniform() < 0.5)
-        return { places, holds: places.map(rose), base: mean(Array.from({ length: days }, (_, t) => rose(t))) }
+        const indices = dates.filter(() => random.uniform() < 0.5)
+        return { indices, holds: indices.map(rose), base: mean(Array.from({ length: days }, (_, t) => rose(t))) }
       })
-      const truth = mean(pool.flatMap(({ places, base }) => places.map(() => base)))
+      const truth = mean(pool.flatMap(({ indices, base }) => indices.map(() => base)))
       const { low, high, share } = shareInterval(pool, days, window)
-      const n = sum(pool.map(({ places }) => places.length))
+      const n = sum(pool.map(({ indices }) => indices.length))
       const naive = wilson(share! * n, n)!
       missed += Number(low! > truth || high! < truth)
       plain += Number(naive.low > truth || naive.high < truth)
@@ -79,14 +79,14 @@ describe('the interval of a share', () => {
 })
 
 function member(random: Random, days: number): ShareMember {
-  const places = Array.from({ length: days }, (_, day) => day).filter(() => random.uniform() < 0.3)
-  return { places, holds: places.map(() => Number(random.uniform() < 0.5)), base: random.uniform() }
+  const indices = Array.from({ length: days }, (_, day) => day).filter(() => random.uniform() < 0.3)
+  return { indices, holds: indices.map(() => Number(random.uniform() < 0.5)), base: random.uniform() }
 }
 
 function count(pool: readonly ShareMember[], day: number, of: (holds: number, base: number) => number): number {
   return sum(
-    pool.flatMap(({ places, holds, base }) =>
-      Array.from(places, (place, i) => (place === day ? of(holds[i]!, base) : 0)),
+    pool.flatMap(({ indices, holds, base }) =>
+      Array.from(indices, (place, i) => (place === day ? of(holds[i]!, base) : 0)),
     ),
   )
 }

@@ -76,7 +76,7 @@ describe('the joint circular shift', () => {
   it('finds nothing where every bar is an event or nothing varies', () => {
     const one = member(new Random(3), 200, 1)
     const centred = one.returns.map(value => value - mean(one.returns)!)
-    const every = { ...one, returns: centred, base: 0, events: Int32Array.from(one.places.keys()) }
+    const every = { ...one, returns: centred, base: 0, events: Int32Array.from(one.indices.keys()) }
     expect(jointShift([every], 200, 5, options('all'))).toMatchObject({ p: 1 })
     expect(jointShift([{ ...one, returns: new Float64Array(200), base: 0 }], 200, 5, options('all'))).toMatchObject({
       p: 1,
@@ -90,7 +90,7 @@ describe('the joint circular shift', () => {
     expect(jointShift([one], 30, 20, options('all'))).toEqual({
       reason: '30 bars are too few to shift windows of 20 against each other',
     })
-    const lonely = { places: Int32Array.of(4), returns: Float64Array.of(1), base: 0, events: Int32Array.of(0) }
+    const lonely = { indices: Int32Array.of(4), returns: Float64Array.of(1), base: 0, events: Int32Array.of(0) }
     expect(jointShift([lonely], 30, 5, options('all'))).toEqual({
       reason: 'no shift leaves an event where its ticker has a return',
     })
@@ -99,7 +99,7 @@ describe('the joint circular shift', () => {
 
 describe('the G-test of what followed', () => {
   const codes = Uint8Array.from({ length: 240 }, (_, i) => (i % 12 < 3 ? 0 : i % 12 < 8 ? 1 : 2))
-  const places = Int32Array.from(codes.keys())
+  const indices = Int32Array.from(codes.keys())
 
   it.each([
     { categories: 3, every: 17 },
@@ -113,10 +113,10 @@ describe('the G-test of what followed', () => {
       const own = Math.ceil(240 / every)
       const random = new Random(2)
       const pool = [0, 1].map(() => ({
-        places,
+        indices,
         // One of them on most bars.
         codes: codes.map(() => (random.below(4) > 0 ? 0 : random.below(categories))),
-        events: places.filter(place => place % every === 0),
+        events: indices.filter(place => place % every === 0),
       }))
       const found = gTestShift(pool, 240, 6, categories, options('all'))
       if ('reason' in found) throw new Error(found.reason)
@@ -140,16 +140,16 @@ describe('the G-test of what followed', () => {
 
   it('sees a band that follows only the events', () => {
     const random = new Random(3)
-    const events = places.filter(() => random.uniform() < 0.08)
+    const events = indices.filter(() => random.uniform() < 0.08)
     const marked = codes.map((_, i) => (events.includes(i) ? 0 : 1 + random.below(2)))
-    expect(gTestShift([{ places, codes: marked, events }], 240, 2, 3, options('all'))).toMatchObject({ p: 1 / 238 })
+    expect(gTestShift([{ indices, codes: marked, events }], 240, 2, 3, options('all'))).toMatchObject({ p: 1 / 238 })
   })
 
   it('is 0 of all bars, and says why there is no answer', () => {
-    expect(gTestShift([{ places, codes, events: places }], 240, 5, 3, options('all'))).toMatchObject({ g: 0, p: 1 })
-    const none = { places, codes, events: new Int32Array(0) }
+    expect(gTestShift([{ indices, codes, events: indices }], 240, 5, 3, options('all'))).toMatchObject({ g: 0, p: 1 })
+    const none = { indices, codes, events: new Int32Array(0) }
     expect(gTestShift([none], 240, 5, 3, options('all'))).toEqual({ reason: 'no events' })
-    expect(gTestShift([{ places, codes, events: places }], 240, 200, 3, options('all'))).toHaveProperty('reason')
+    expect(gTestShift([{ indices, codes, events: indices }], 240, 200, 3, options('all'))).toHaveProperty('reason')
   })
 })
 
@@ -161,7 +161,7 @@ function options(reps: number | 'all'): ShiftOptions {
 function member(random: Random, calendar: number, share: number): ShiftMember {
   const days = Int32Array.from({ length: calendar }, (_, day) => day).filter(() => random.uniform() < share)
   return {
-    places: days,
+    indices: days,
     returns: Float64Array.from(days, () => random.normal()),
     base: random.normal() / 10,
     events: Int32Array.from(days.keys()).filter(i => i % 20 < 6 && random.uniform() < 0.4),
@@ -169,18 +169,18 @@ function member(random: Random, calendar: number, share: number): ShiftMember {
 }
 
 function shifted(pool: readonly ShiftMember[], calendar: number, k: number): number[] {
-  return pool.flatMap(({ places, returns, base, events }) =>
+  return pool.flatMap(({ indices, returns, base, events }) =>
     [...events].flatMap(event => {
-      const landing = places.indexOf((places[event]! + k) % calendar)
+      const landing = indices.indexOf((indices[event]! + k) % calendar)
       return landing === -1 ? [] : [returns[landing]! - base]
     }),
   )
 }
 
-function rotated({ places, returns, base, events }: ShiftMember, calendar: number, by: number): ShiftMember {
-  const order = [...places.keys()].sort((a, b) => ((places[a]! + by) % calendar) - ((places[b]! + by) % calendar))
+function rotated({ indices, returns, base, events }: ShiftMember, calendar: number, by: number): ShiftMember {
+  const order = [...indices.keys()].sort((a, b) => ((indices[a]! + by) % calendar) - ((indices[b]! + by) % calendar))
   return {
-    places: Int32Array.from(order, i => (places[i]! + by) % calendar),
+    indices: Int32Array.from(order, i => (indices[i]! + by) % calendar),
     returns: Float64Array.from(order, i => returns[i]!),
     base,
     events: Int32Array.from(events, event => order.indexOf(event)).sort(),

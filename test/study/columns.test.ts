@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { daysAt, placesIn } from '../../src/model/calendar.js'
 import { Random } from '../../src/statistics/random.js'
-import { cellOf, memberBars, placesAmong } from '../../src/study/cell.js'
+import { cellOf, indicesAmong, memberBars } from '../../src/study/cell.js'
 import { MarketColumns } from '../../src/study/signals.js'
 import { randomEntry } from '../../src/study/tests.js'
 import { shared } from '../../src/threads.js'
@@ -53,7 +53,7 @@ it('places of bars among others, and their days, are the same of bars in a row a
       ),
       ascending,
       (bars, some) => {
-        expect(placesAmong(bars, some)).toEqual(placesIn(bars, some).filter(place => place >= 0))
+        expect(indicesAmong(bars, some)).toEqual(placesIn(bars, some).filter(place => place >= 0))
         const days = Int32Array.from({ length: 100 }, (_, i) => 15_000 + 2 * i)
         expect(daysAt(days, bars)).toEqual(Int32Array.from(bars, bar => days[bar]!))
       },

@@ -13,7 +13,7 @@ import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { eventHistory, type MarketBars, type PricedSource, type States } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import type { Store } from '../../src/store/store.js'
-import { eligibleBars, forwardReturns, lostOf } from '../../src/study/signals.js'
+import { eligibleBars, forwardReturns, lostWindowsOf } from '../../src/study/signals.js'
 import { randomBars } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { notInQuick } from '../support/full.js'
@@ -289,18 +289,18 @@ describe('a window without a return', () => {
   const all = [0, 1, 2, 3, 4, 5]
 
   it('has not elapsed while the ticker is traded', () => {
-    expect(lostOf(bars, 2, all, last)).toEqual({ notElapsed: 2, delisted: 0, settled: 0 })
-    expect(lostOf(bars, 9, all, last + 14)).toEqual({ notElapsed: 6, delisted: 0, settled: 0 })
-    expect(lostOf(bars, 2, [0, 4], null)).toEqual({ notElapsed: 1, delisted: 0, settled: 0 })
+    expect(lostWindowsOf(bars, 2, all, last)).toEqual({ notElapsed: 2, delisted: 0, settled: 0 })
+    expect(lostWindowsOf(bars, 9, all, last + 14)).toEqual({ notElapsed: 6, delisted: 0, settled: 0 })
+    expect(lostWindowsOf(bars, 2, [0, 4], null)).toEqual({ notElapsed: 1, delisted: 0, settled: 0 })
   })
 
   it('is lost where the bars of the ticker end and the market goes on', () => {
-    expect(lostOf(bars, 2, all, last + 15)).toEqual({ notElapsed: 0, delisted: 2, settled: 0 })
+    expect(lostWindowsOf(bars, 2, all, last + 15)).toEqual({ notElapsed: 0, delisted: 2, settled: 0 })
   })
 
   it('is none where a delisting tells what became of it', () => {
     const settled = pricesOf([1, 2, 3, 4, 5, 6], { day: last + 1, price: 2 })
-    expect(lostOf(settled, 2, all, last + 400)).toEqual({ notElapsed: 0, delisted: 0, settled: 2 })
+    expect(lostWindowsOf(settled, 2, all, last + 400)).toEqual({ notElapsed: 0, delisted: 0, settled: 2 })
     expect(forwardReturns(settled, 2).every(Number.isFinite)).toBe(true)
   })
 })

@@ -15,10 +15,10 @@ import { cellOf, memberBars } from '../../src/study/cell.js'
 import { eventStudy } from '../../src/study/event-study.js'
 import { stationaryInterval } from '../../src/study/tests.js'
 import { Contest, disagreements } from '../../src/sweep/best.js'
-import { namedStream, paceOf } from '../../src/sweep/ground.js'
-import { adjusted, Resamples } from '../../src/sweep/look.js'
+import { adjusted, Resamples } from '../../src/sweep/cells.js'
 import type { BestOfMany, SweepCell } from '../../src/sweep/result.js'
 import { type SweepQuery, sweep } from '../../src/sweep/sweep.js'
+import { checkpointOf, namedStream } from '../../src/sweep/ticker-data.js'
 import { queryOf } from '../study/support/study-market.js'
 import { notInQuick } from '../support/full.js'
 import { barsIn, statesIn } from '../support/source.js'
@@ -321,19 +321,19 @@ describe('the test of the best', () => {
   it('of one cell is its two-sided bootstrap p', async () => {
     const days = 300
     const random = new Random(4)
-    const places = Int32Array.from({ length: 60 }, (_, i) => i * 5)
-    const values = Float64Array.from(places, () => 0.4 + random.normal())
+    const indices = Int32Array.from({ length: 60 }, (_, i) => i * 5)
+    const values = Float64Array.from(indices, () => 0.4 + random.normal())
     const contest = new Contest(days)
     const returns = new Float64Array(days).map(() => random.normal())
     const block = 8
     contest.enter('one', {
       ...{ low: null, high: null, t: null, sharpe: 0.1, block, returns, span: { from: 0, to: days } },
-      column: { places, values },
+      column: { indices, values },
     })
     const query = { resamples: 499, pbo_blocks: 4, seed: 9 }
-    const best = await contest.judge(query, { tried: 1, sharpes: [0.1] }, paceOf(undefined))
+    const best = await contest.judge(query, { tried: 1, sharpes: [0.1] }, checkpointOf(undefined))
     const series = new Float64Array(days)
-    places.forEach((place, i) => {
+    indices.forEach((place, i) => {
       series[place] = values[i]!
     })
     const mean = series.reduce((sum, value) => sum + value, 0) / days

@@ -1,14 +1,22 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formatDay } from '../../src/model/day.js'
-import { booksOf, paceOf, planOf, rangeMask, timelineOf, trainMask, windowEnds } from '../../src/sweep/ground.js'
 import { type SweepQuery, sweep } from '../../src/sweep/sweep.js'
+import {
+  checkpointOf,
+  planOf,
+  rangeMask,
+  readTickers,
+  timelineOf,
+  trainMask,
+  windowEnds,
+} from '../../src/sweep/ticker-data.js'
 import { notInQuick } from '../support/full.js'
 import { asked, madeMarket } from './support/market.js'
 
 const MARKET = madeMarket({ seed: 8, tickers: 3, bars: 420, staggered: 35, chained: ['macd_state'], leaving: 0.2 })
 const TICKERS = await MARKET.withBars()
-const BOOKS = await booksOf(MARKET, asked({ tickers: TICKERS, fields: ['macd_state'] }), paceOf(undefined))
+const BOOKS = await readTickers(MARKET, asked({ tickers: TICKERS, fields: ['macd_state'] }), checkpointOf(undefined))
 const TIMELINE = timelineOf(BOOKS)
 
 const cuts: fc.Arbitrary<Partial<SweepQuery>> = fc.oneof(
@@ -38,9 +46,9 @@ describe('what is chosen on', () => {
         for (const fold of plan.folds) {
           const mask = trainMask(fold, plan.embargo, ends)
           const tested = rangeMask(fold.test, mask.length)
-          const windows = BOOKS.flatMap(book => {
-            const places = TIMELINE.places.get(book)!
-            return Array.from(places, (start, bar) => ({ start, end: places[bar + horizon] ?? places.at(-1)! }))
+          const windows = BOOKS.flatMap(data => {
+            const indices = TIMELINE.indices.get(data)!
+            return Array.from(indices, (start, bar) => ({ start, end: indices[bar + horizon] ?? indices.at(-1)! }))
           })
           for (const part of fold.test) {
             const own = windows.filter(({ start }) => start >= part.from && start < part.to)

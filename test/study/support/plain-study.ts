@@ -41,11 +41,11 @@ export function plainShift(tickers: readonly PlainTicker[], h: number): { shifts
   const N = calendar.length
   const placed = tickers.map(({ days, base, events, returns, mean }) => {
     const excess = new Map(base.map(t => [days[t]!, returns[t]! - mean]))
-    return { excess, places: events.map(t => calendar.indexOf(days[t]!)) }
+    return { excess, indices: events.map(t => calendar.indexOf(days[t]!)) }
   })
   const meanAt = (k: number): number =>
     average(
-      placed.flatMap(({ excess, places }) => places.flatMap(place => excess.get(calendar[(place + k) % N]!) ?? [])),
+      placed.flatMap(({ excess, indices }) => indices.flatMap(place => excess.get(calendar[(place + k) % N]!) ?? [])),
     )
   const own = meanAt(0)
   let [shifts, exceeding] = [0, 0]

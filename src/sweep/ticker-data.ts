@@ -8,18 +8,18 @@ import { ANY_EVENT, type EventFilter, type SweepQuery } from '../params/studies.
 import type { BarStates, MarketBars, PricedSource, Step } from '../source.js'
 import { type BarRange, cpcv, type Fold, kFolds, purge, rollingFolds } from '../statistics/folds.js'
 import { Random } from '../statistics/random.js'
-import { type MemberBars, memberBars, placesAmong } from '../study/cell.js'
+import { indicesAmong, type MemberBars, memberBars } from '../study/cell.js'
 import { contextOn, eligibleBars, forwardReturns, MarketColumns, signalsIn } from '../study/signals.js'
 import { filterWords } from '../trials.js'
 import type { KnownSweep, SweepValidation } from './result.js'
 
 /** One ticker's bars of one field and horizon on which the window has elapsed. */
-export interface Ground extends MemberBars {
-  book: Book
+export interface SweepMember extends MemberBars {
+  data: TickerData
 }
 
 /** Which bars count: 1 for each place of the timeline that does; null: all. */
-export type Mask = Uint8Array | null
+export type BarMask = Uint8Array | null
 
 /** The days of all tickers from the first on which a field has a band, and where each ticker's bars lie on it. */
 export interface Timeline {
@@ -27,53 +27,62 @@ export interface Timeline {
   /** Places up to and without this one have events. */
   end: number
   /** By book; -1 for a bar before the first day. */
-  places: ReadonlyMap<Book, Int32Array>
+  indices: ReadonlyMap<TickerData, Int32Array>
 }
 
 /** Without a day where no bar counts. */
-export function timelineOf(books: readonly Book[]): Timeline {
-  const { first, last } = rangeOf(books.flatMap(book => book.fields.map((_, field) => eligibleDays(book, field))))
-  const days = unionCalendar(books.map(book => book.days)).filter(day => first !== null && day >= first)
+export function timelineOf(tickerData: readonly TickerData[]): Timeline {
+  const { first, last } = rangeOf(tickerData.flatMap(data => data.fields.map((_, field) => eligibleDays(data, field))))
+  const days = unionCalendar(tickerData.map(data => data.days)).filter(day => first !== null && day >= first)
   const end = last === null ? 0 : days.indexOf(last) + 1
-  const placesOf = new Map([...new Set(books.map(book => book.days))].map(own => [own, placesIn(days, own)]))
-  return { days, end, places: new Map(books.map(book => [book, placesOf.get(book.days)!])) }
+  const indicesOf = new Map([...new Set(tickerData.map(data => data.days))].map(own => [own, placesIn(days, own)]))
+  return { days, end, indices: new Map(tickerData.map(data => [data, indicesOf.get(data.days)!])) }
 }
 
 /** Days on which a field of a ticker has a band. */
-export function eligibleDays({ days, fields }: Book, field: number): Int32Array {
+export function eligibleDays({ days, fields }: TickerData, field: number): Int32Array {
   return daysAt(days, fields[field]!.eligible)
 }
 
-export function groundOf(book: Book, field: number, horizon: number, mask: Mask, timeline: Timeline): Ground {
-  const { eligible } = book.fields[field]!
-  const places = timeline.places.get(book)!
-  const counting = mask === null ? eligible : eligible.filter(bar => mask[places[bar]!] === 1)
-  return { ...memberBars(book.ticker, book.days, forwardReturns(book.prices, horizon), counting, NO_EVENTS), book }
+export function memberOf(
+  data: TickerData,
+  field: number,
+  horizon: number,
+  mask: BarMask,
+  timeline: Timeline,
+): SweepMember {
+  const { eligible } = data.fields[field]!
+  const indices = timeline.indices.get(data)!
+  const counting = mask === null ? eligible : eligible.filter(bar => mask[indices[bar]!] === 1)
+  return { ...memberBars(data.ticker, data.days, forwardReturns(data.prices, horizon), counting, NO_EVENTS), data }
 }
 
 const NO_EVENTS = new Int32Array()
 
 /** The events of a condition on each ticker's ground; `lost` are those that it does not have. */
-export interface Pool {
-  grounds: Ground[]
+export interface EventPool {
+  members: SweepMember[]
   lost: number
 }
 
-export function poolOf(grounds: readonly Ground[], signals: ReadonlyMap<Book, Int32Array>): Pool {
+export function poolOf(members: readonly SweepMember[], signals: ReadonlyMap<TickerData, Int32Array>): EventPool {
   let lost = 0
-  const pool: Ground[] = []
-  for (const ground of grounds) {
-    const bars = signals.get(ground.book)!
+  const pool: SweepMember[] = []
+  for (const member of members) {
+    const bars = signals.get(member.data)!
     if (bars.length === 0) continue
-    const events = placesAmong(ground.bars, bars)
+    const events = indicesAmong(member.bars, bars)
     lost += bars.length - events.length
-    if (events.length > 0) pool.push({ ...ground, events })
+    if (events.length > 0) pool.push({ ...member, events })
   }
-  return { grounds: pool, lost }
+  return { members: pool, lost }
 }
 
-export function signalsOn(books: readonly Book[], condition: Condition): ReadonlyMap<Book, Int32Array> {
-  return new Map(books.map(book => [book, signalBars(book, condition)]))
+export function signalsOn(
+  tickerData: readonly TickerData[],
+  condition: Condition,
+): ReadonlyMap<TickerData, Int32Array> {
+  return new Map(tickerData.map(data => [data, signalBars(data, condition)]))
 }
 
 /** Sums over the events of a pool, of which some gained and some fell, and of the base of each one's ticker. */
@@ -85,11 +94,11 @@ export interface Sums {
   base: number
 }
 
-export const NOTHING: Readonly<Sums> = { n: 0, returns: 0, hits: 0, falls: 0, base: 0 }
+export const ZERO_SUMS: Readonly<Sums> = { n: 0, returns: 0, hits: 0, falls: 0, base: 0 }
 
-export function sumsOf(grounds: readonly Ground[]): Sums {
-  const sums = { ...NOTHING }
-  for (const { events, returns, base } of grounds) {
+export function sumsOf(members: readonly SweepMember[]): Sums {
+  const sums = { ...ZERO_SUMS }
+  for (const { events, returns, base } of members) {
     sums.n += events.length
     sums.base += events.length * base
     for (const i of events) {
@@ -113,7 +122,7 @@ export function added(a: Sums, b: Sums): Sums {
 }
 
 /** How the days are cut: what is chosen on, what is checked on, and in which parts the checks are told apart. */
-export interface Plan {
+export interface ValidationPlan {
   kind: SweepValidation['kind']
   embargo: number
   folds: (Fold & { name: string })[]
@@ -126,7 +135,7 @@ export function isValidated({ split, walk_forward, cv, cpcv }: SweepQuery): bool
 }
 
 /** null where no validation is asked for, or no bar counts. Throws InvalidParameter for parts that the days do not have. */
-export function planOf(query: SweepQuery, timeline: Timeline): Plan | null {
+export function planOf(query: SweepQuery, timeline: Timeline): ValidationPlan | null {
   const { split, walk_forward, cv, cpcv } = query
   if (timeline.end === 0) return null
   if (split !== null) return splitPlan(split, timeline)
@@ -135,7 +144,7 @@ export function planOf(query: SweepQuery, timeline: Timeline): Plan | null {
   return cpcv === null ? null : cpcvPlan(cpcv, timeline)
 }
 
-function splitPlan(split: string, { days, end }: Timeline): Plan {
+function splitPlan(split: string, { days, end }: Timeline): ValidationPlan {
   const first = parseDay(split)
   const at = first === null ? -1 : days.subarray(0, end).findIndex(day => day >= first)
   if (at <= 0) {
@@ -150,7 +159,7 @@ function splitPlan(split: string, { days, end }: Timeline): Plan {
   return { kind: 'split', embargo: 0, folds, paths: null }
 }
 
-function walkForwardPlan(asked: NonNullable<SweepQuery['walk_forward']>, { end }: Timeline): Plan {
+function walkForwardPlan(asked: NonNullable<SweepQuery['walk_forward']>, { end }: Timeline): ValidationPlan {
   const { train, embargo } = asked
   const folds = rollingFolds(end, asked)
   if (folds.length === 0)
@@ -158,16 +167,19 @@ function walkForwardPlan(asked: NonNullable<SweepQuery['walk_forward']>, { end }
   return { kind: 'walk_forward', embargo, folds: named(folds, (_, i) => `part ${i + 1}`), paths: null }
 }
 
-function cvPlan({ k, embargo }: NonNullable<SweepQuery['cv']>, { end }: Timeline): Plan {
+function cvPlan({ k, embargo }: NonNullable<SweepQuery['cv']>, { end }: Timeline): ValidationPlan {
   if (k > end) throw tooFew('cv', end, `at least one bar for each of ${k} folds`)
   return { kind: 'cv', embargo, folds: named(kFolds(end, k, embargo), (_, i) => `fold ${i + 1} of ${k}`), paths: null }
 }
 
-function named<One extends Fold>(folds: readonly One[], name: (fold: One, i: number) => string): Plan['folds'] {
+function named<One extends Fold>(
+  folds: readonly One[],
+  name: (fold: One, i: number) => string,
+): ValidationPlan['folds'] {
   return folds.map((fold, i) => ({ name: name(fold, i), train: fold.train, test: fold.test }))
 }
 
-function cpcvPlan({ n, k }: NonNullable<SweepQuery['cpcv']>, { end }: Timeline): Plan {
+function cpcvPlan({ n, k }: NonNullable<SweepQuery['cpcv']>, { end }: Timeline): ValidationPlan {
   if (n > end) throw tooFew('cpcv', end, `at least one bar for each of ${n} groups`)
   const { splits, paths } = cpcv(end, n, k)
   const folds = named(splits, ({ groups }) => `groups ${groups.map(group => group + 1).join(', ')}`)
@@ -182,12 +194,12 @@ function tooFew(param: string, bars: number, allowed: string): InvalidParameter 
  * The bars that a fold may be chosen on, for one horizon: those of its training part whose window meets no test part,
  * nor the windows that begin in one, nor the embargo after it (López de Prado 2018, ch. 7).
  */
-export function trainMask(fold: Plan['folds'][number], embargo: number, ends: Int32Array): Uint8Array {
+export function trainMask(fold: ValidationPlan['folds'][number], embargo: number, ends: Int32Array): Uint8Array {
   const windows = Array.from(ends, (end, start) => ({ start, end }))
   const mask = new Uint8Array(ends.length)
-  for (const place of purge(windows, fold.test, embargo)) mask[place] = 1
+  for (const index of purge(windows, fold.test, embargo)) mask[index] = 1
   const train = rangeMask(fold.train, ends.length)
-  return mask.map((kept, place) => kept & train[place]!)
+  return mask.map((kept, index) => kept & train[index]!)
 }
 
 export function rangeMask(ranges: readonly BarRange[], length: number): Uint8Array {
@@ -197,29 +209,29 @@ export function rangeMask(ranges: readonly BarRange[], length: number): Uint8Arr
 }
 
 /** For each place of the timeline, where the last window ends that begins there: of any ticker, so that none is missed. */
-export function windowEnds({ days, places }: Timeline, horizon: number): Int32Array {
+export function windowEnds({ days, indices }: Timeline, horizon: number): Int32Array {
   const ends = Int32Array.from(days.keys())
-  for (const own of places.values()) {
+  for (const own of indices.values()) {
     const last = own.length - 1
     for (let bar = 0; bar <= last; bar++) {
-      const place = own[bar]!
-      if (place >= 0) ends[place] = Math.max(ends[place]!, own[Math.min(last, bar + horizon)]!)
+      const index = own[bar]!
+      if (index >= 0) ends[index] = Math.max(ends[index]!, own[Math.min(last, bar + horizon)]!)
     }
   }
   return ends
 }
 
 /** All that a sweep needs of one ticker, read once. */
-export interface Book {
+export interface TickerData {
   ticker: string
   days: Int32Array
   prices: { series: Pick<Series, 'close'>; delisting: MarketBars['delisting'] }
   /** In the order of the query. */
-  fields: BookField[]
+  fields: FieldData[]
 }
 
 /** One field: the bars on which it has a band, and its events in columns. */
-interface BookField {
+interface FieldData {
   eligible: Int32Array
   bars: Int32Array
   entered: Uint8Array
@@ -229,26 +241,30 @@ interface BookField {
 }
 
 /** Ascending by ticker, each once, so that the order in which they were named cannot matter. */
-export async function booksOf(source: PricedSource, query: SweepQuery, pace: Pace): Promise<Book[]> {
+export async function readTickers(
+  source: PricedSource,
+  query: SweepQuery,
+  checkpoint: Checkpoint,
+): Promise<TickerData[]> {
   const tickers = [...new Set(query.tickers)].sort()
   const { fields, timeframe, when, lag } = query
   const contexts = await contextsOf(source, query)
   const columns = new MarketColumns()
-  const books: Book[] = []
+  const tickerData: TickerData[] = []
   for await (const found of source.states({
     tickers,
     fields: when === undefined ? fields : [...fields, when],
     timeframe,
     lag,
   })) {
-    books.push(bookOf(found, query, contexts, columns))
-    await pace(() => `reading ${found.prices.ticker}, ${books.length} of ${tickers.length}`)
+    tickerData.push(tickerDataOf(found, query, contexts, columns))
+    await checkpoint(() => `reading ${found.prices.ticker}, ${tickerData.length} of ${tickers.length}`)
   }
-  return books
+  return tickerData
 }
 
 /** Bars of the events that make a condition, ascending. */
-function signalBars({ fields }: Book, { field, band, prev_band, context }: Condition): Int32Array {
+function signalBars({ fields }: TickerData, { field, band, prev_band, context }: Condition): Int32Array {
   const { bars, entered, left, contexts } = fields[field]!
   const codes = context === null ? null : contexts[context.which]!
   return bars.filter(
@@ -265,12 +281,12 @@ async function contextsOf(source: PricedSource, { contexts, timeframe }: SweepQu
   return Promise.all(contexts.map(async context => (await contextOn(source, context, timeframe)).codesOn))
 }
 
-function bookOf(
+function tickerDataOf(
   { prices, states: read }: BarStates,
   query: SweepQuery,
   contexts: readonly ContextCodes[],
   columns: MarketColumns,
-): Book {
+): TickerData {
   const { timeframe, after, before, when } = query
   const { ticker, series, delisting } = prices
   const truths = when === undefined ? null : read.at(-1)!.codes
@@ -296,20 +312,20 @@ interface Condition {
 }
 
 /** A combination that is looked at. */
-export interface Key {
+export interface Combination {
   condition: Condition
   horizon: number
   /** null: all tickers together */
   ticker: string | null
 }
 
-type Asked = Pick<
+type ConditionQuery = Pick<
   KnownSweep,
   'fields' | 'bands' | 'when' | 'lag' | 'contexts' | 'prev_band' | 'timeframe' | 'after' | 'before' | 'vocabularies'
 >
 
 /** Every combination of one field's bands, with those left and those of a context where they are told apart. */
-export function conditionsOf(query: Asked, field: number): Condition[] {
+export function conditionsOf(query: ConditionQuery, field: number): Condition[] {
   const words = vocabulary(query, query.fields[field]!)
   const bands = [...words.keys()]
   const contexts: Condition['context'][] = query.contexts.flatMap((context, which) =>
@@ -324,14 +340,14 @@ export function conditionsOf(query: Asked, field: number): Condition[] {
 }
 
 /** What a cell is called: its words alone, so that the name stays whatever else is looked at. */
-export function nameOf({ condition, horizon, ticker }: Key, query: Asked): string {
+export function nameOf({ condition, horizon, ticker }: Combination, query: ConditionQuery): string {
   return [...filterWords(filterOf(condition, query)), windowName(horizon, query.timeframe), ticker ?? []]
     .flat()
     .join('; ')
 }
 
 /** A condition as an event study asks for it. */
-export function filterOf({ field, band, prev_band, context }: Condition, query: Asked): EventFilter {
+export function filterOf({ field, band, prev_band, context }: Condition, query: ConditionQuery): EventFilter {
   const { timeframe, after, before, when, lag } = query
   const name = query.fields[field]!
   const bands = vocabulary(query, name)
@@ -346,26 +362,26 @@ export function filterOf({ field, band, prev_band, context }: Condition, query: 
   }
 }
 
-function vocabulary({ vocabularies }: Asked, field: string): readonly string[] {
+function vocabulary({ vocabularies }: ConditionQuery, field: string): readonly string[] {
   return vocabularies.get(field) ?? []
 }
 
 /** Milliseconds of work after which others get their turn. */
-const SPELL = 40
+const TURN_MS = 40
 
 /**
  * Lets long work be watched and broken off: tells how far it is, and lets the event loop turn now and then. To be awaited
  * as often as one likes.
  */
-export type Pace = (text: () => string) => Promise<void>
+export type Checkpoint = (text: () => string) => Promise<void>
 
-export function paceOf(step: Step | undefined): Pace {
-  let next = performance.now() + SPELL
+export function checkpointOf(step: Step | undefined): Checkpoint {
+  let next = performance.now() + TURN_MS
   return async text => {
     if (performance.now() < next) return
     step?.(text)
     await setImmediate()
-    next = performance.now() + SPELL
+    next = performance.now() + TURN_MS
   }
 }
 

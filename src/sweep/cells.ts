@@ -5,38 +5,38 @@ import { quantile } from '../statistics/moments.js'
 import { benjaminiHochberg, benjaminiYekutieli, type Column, holm } from '../statistics/selection.js'
 import type { ShareInterval } from '../statistics/shares.js'
 import { sharpe } from '../statistics/sharpe.js'
-import { type Cell, cellOf, daysWith, hitOf, independentWindows } from '../study/cell.js'
+import { type Cell, cellOf, daysWith, hitRateOf, independentWindows } from '../study/cell.js'
 import { tooFew } from '../study/result.js'
 import { calendarTime, dailyReturns } from '../study/subject.js'
 import { blocksOf, defaultTest } from '../study/tests.js'
+import type { KnownSweep, SweepCell } from './result.js'
 import {
-  type Book,
+  type BarMask,
+  type Combination,
   conditionsOf,
-  type Ground,
-  groundOf,
-  type Key,
-  type Mask,
+  type EventPool,
+  memberOf,
   namedStream,
   nameOf,
-  type Pool,
   poolOf,
   type Sums,
+  type SweepMember,
   signalsOn,
   sumsOf,
+  type TickerData,
   type Timeline,
-} from './ground.js'
-import type { KnownSweep, SweepCell } from './result.js'
+} from './ticker-data.js'
 
 /** A cell that was looked at, and its p-value. */
-export interface Look {
-  key: Key
+export interface CellResult {
+  key: Combination
   name: string
   events: number
   sums: Sums
   /** Share of gains after any bar of the tickers, each counting as its events do. */
   baseHit: number | null
   /** Windows of one ticker that share no bar, added up. */
-  apart: number
+  nonOverlapping: number
   /** Hit rate, its interval and how many independent cases it amounts to. */
   hit: ShareInterval
   /** Newey-West t of the difference, and its p. */
@@ -46,16 +46,16 @@ export interface Look {
   reason: string | null
   /** null where it was not tested. */
   cell: Cell | null
-  grounds: readonly Ground[]
+  members: readonly SweepMember[]
 }
 
 /** The data that is looked at, and the part of it that counts. */
-export interface Scene {
-  books: readonly Book[]
+export interface SweepRun {
+  tickerData: readonly TickerData[]
   timeline: Timeline
   query: KnownSweep
   /** The bars that count, by horizon of the query. */
-  masks: readonly Mask[]
+  masks: readonly BarMask[]
   /** What the run is called; it is part of the seed. */
   name: string
 }
@@ -67,7 +67,7 @@ export function cellCount(query: KnownSweep): number {
 }
 
 /** Cells that are looked at together: those of a field over one horizon, each by its place in the query's list. */
-export interface Part {
+export interface CellBatch {
   field: number
   which: number
   /** Books from one place up to another. */
@@ -79,34 +79,37 @@ export interface Part {
  * Looks at the cells of a part. Each is handed over at once, because what is kept of it is little and what it stands on
  * is not; ticker by ticker, because these have the same days.
  */
-export function* looksAt(scene: Scene, { field, which, from, to }: Part): Generator<Look> {
-  const { query } = scene
-  const books = scene.books.slice(from, to)
+export function* cellResults(run: SweepRun, { field, which, from, to }: CellBatch): Generator<CellResult> {
+  const { query } = run
+  const tickerData = run.tickerData.slice(from, to)
   const horizon = query.horizons[which]!
   const conditions = conditionsOf(query, field).map(condition => {
-    return { condition, signals: signalsOn(books, condition) }
+    return { condition, signals: signalsOn(tickerData, condition) }
   })
-  const grounds = books.map(book => groundOf(book, field, horizon, scene.masks[which]!, scene.timeline))
-  for (const group of query.by === 'pool' ? [grounds] : grounds.map(ground => [ground])) {
+  const members = tickerData.map(data => memberOf(data, field, horizon, run.masks[which]!, run.timeline))
+  for (const group of query.by === 'pool' ? [members] : members.map(member => [member])) {
     const ticker = query.by === 'pool' ? null : group[0]!.ticker
     for (const { condition, signals } of conditions)
-      yield lookAt({ condition, horizon, ticker }, poolOf(group, signals), scene)
+      yield cellResult({ condition, horizon, ticker }, poolOf(group, signals), run)
   }
 }
 
-function lookAt(key: Key, { grounds, lost }: Pool, { query }: Scene): Look {
+function cellResult(key: Combination, { members, lost }: EventPool, { query }: SweepRun): CellResult {
   const name = nameOf(key, query)
-  const sums = sumsOf(grounds)
-  const baseHits = grounds.reduce((sum, { events, baseHit }) => sum + events.length * baseHit, 0)
+  const sums = sumsOf(members)
+  const baseHits = members.reduce((sum, { events, baseHit }) => sum + events.length * baseHit, 0)
   const baseHit = sums.n === 0 ? null : baseHits / sums.n
-  const apart = independentWindows(grounds, key.horizon)
-  const cell = cellOf(grounds, key.horizon)
+  const nonOverlapping = independentWindows(members, key.horizon)
+  const cell = cellOf(members, key.horizon)
   const untested = { t: null, p: null, cell: null }
-  const look = { ...{ key, name, events: sums.n + lost, sums, baseHit, apart, hit: hitOf(cell), grounds }, ...untested }
-  const few = tooFew(sums.n, apart, query)
-  if (few !== null) return { ...look, reason: few }
+  const result = {
+    ...{ key, name, events: sums.n + lost, sums, baseHit, nonOverlapping, hit: hitRateOf(cell), members },
+    ...untested,
+  }
+  const few = tooFew(sums.n, nonOverlapping, query)
+  if (few !== null) return { ...result, reason: few }
   const { statistic: t, p, reason } = defaultTest(cell)
-  return p === null ? { ...look, reason } : { ...look, t, p, reason: null, cell }
+  return p === null ? { ...result, reason } : { ...result, t, p, reason: null, cell }
 }
 
 /** Of mean blocks, from one to the next longer one: few enough that many cells share one. */
@@ -126,7 +129,7 @@ const MOST_BYTES = 64 * 2 ** 20
 export class Resamples {
   readonly #seed: number
   readonly #reps: number
-  readonly #kept = new Map<string, Uint8Array>()
+  readonly #cache = new Map<string, Uint8Array>()
   #bytes = 0
 
   constructor({ seed, resamples }: { seed: number; resamples: number }) {
@@ -168,18 +171,18 @@ export class Resamples {
   /** How often each day is drawn: a row a day, a column a resample. */
   #drawn(days: number, block: number): Uint8Array {
     const name = `${days} ${block}`
-    const drawn = this.#kept.get(name) ?? this.#draw(days, block, name)
+    const drawn = this.#cache.get(name) ?? this.#draw(days, block, name)
     // Last in the map is used last.
-    this.#kept.delete(name)
-    this.#kept.set(name, drawn)
+    this.#cache.delete(name)
+    this.#cache.set(name, drawn)
     return drawn
   }
 
   #draw(days: number, block: number, name: string): Uint8Array {
     const reps = this.#reps
-    for (const [oldest, { length }] of this.#kept) {
+    for (const [oldest, { length }] of this.#cache) {
       if (this.#bytes + days * reps <= MOST_BYTES) break
-      this.#kept.delete(oldest)
+      this.#cache.delete(oldest)
       this.#bytes -= length
     }
     const random = namedStream(this.#seed, `bootstrap ${name}`)
@@ -235,7 +238,7 @@ function nullsLast(a: number | null, b: number | null): number {
 }
 
 /** What a tested cell adds to its p-value. */
-export interface Tested extends Pick<SweepCell, 'low' | 'high' | 'sharpe'> {
+export interface CellDetails extends Pick<SweepCell, 'low' | 'high' | 'sharpe'> {
   /** Of the calendar-time portfolio, one a day of the timeline; it could hold something from the first place to the last. */
   returns: Float64Array
   span: { from: number; to: number }
@@ -245,37 +248,40 @@ export interface Tested extends Pick<SweepCell, 'low' | 'high' | 'sharpe'> {
   column: Column
 }
 
-export function testedOf(look: Look & { cell: Cell }, scene: Scene, resamples: Resamples): Tested {
-  const { cell, key } = look
+export function detailsOf(result: CellResult & { cell: Cell }, run: SweepRun, resamples: Resamples): CellDetails {
+  const { cell, key } = result
   return {
     ...(resamples.interval(cell) ?? { low: null, high: null, block: key.horizon }),
-    ...held(look, scene),
-    column: columnOf(cell, scene.timeline.days),
+    ...portfolioOf(result, run),
+    column: columnOf(cell, run.timeline.days),
   }
 }
 
 /** The portfolio that holds each event for the horizon, and its Sharpe ratio over the days on which it could. */
-function held({ grounds, key }: Look, { timeline }: Scene): Pick<Tested, 'sharpe' | 'returns' | 'span'> {
-  const holders = grounds.map(({ book, bars, events, base }) => {
-    const { days, prices } = book
+function portfolioOf(
+  { members, key }: CellResult,
+  { timeline }: SweepRun,
+): Pick<CellDetails, 'sharpe' | 'returns' | 'span'> {
+  const holders = members.map(({ data, bars, events, base }) => {
+    const { days, prices } = data
     const { close } = prices.series
-    return { days, close, events: events.map(i => bars[i]!), base, places: timeline.places.get(book)! }
+    return { days, close, events: events.map(i => bars[i]!), base, indices: timeline.indices.get(data)! }
   })
   const returns = dailyReturns(calendarTime(timeline.days, holders, key.horizon))
   const span = { from: timeline.days.length, to: 0 }
-  for (const { book, bars } of grounds) {
-    const places = timeline.places.get(book)!
-    span.from = Math.min(span.from, places[bars[0]!]!)
-    span.to = Math.max(span.to, places[Math.min(bars.at(-1)! + key.horizon, places.length - 1)]! + 1)
+  for (const { data, bars } of members) {
+    const indices = timeline.indices.get(data)!
+    span.from = Math.min(span.from, indices[bars[0]!]!)
+    span.to = Math.max(span.to, indices[Math.min(bars.at(-1)! + key.horizon, indices.length - 1)]! + 1)
   }
   return { sharpe: sharpe(returns.subarray(span.from, span.to), 1), returns, span }
 }
 
 function columnOf({ calendar, series: { events, excess }, n }: Cell, days: Int32Array): Column {
-  const places = placesIn(days, calendar)
+  const indices = placesIn(days, calendar)
   const some = daysWith(events)
   return {
-    places: some.map(day => places[day]!),
+    indices: some.map(day => indices[day]!),
     values: Float64Array.from(some, day => (excess[day]! * days.length) / n),
   }
 }
