@@ -160,6 +160,10 @@ class Run {
     return { ...this.#result, days: this.#result.days.subarray(0, days), equity, value, positions, exposure }
   }
 
+  get #isFull(): boolean {
+    return this.#positions.count >= this.#strategy.portfolio.max_positions
+  }
+
   get #isCut(): boolean {
     return this.#part.to < this.#calendar.length
   }
@@ -195,6 +199,11 @@ class Run {
     if (this.#random !== null) shuffleEqual(found, this.#order, this.#random)
     let [last, first] = [-1, -1]
     for (let i = 0; i < n; i++) {
+      if (this.#isBrief && !this.#isCut && this.#isFull) {
+        // Nothing else happens on this day, and nobody counts the signals that are skipped.
+        if (first < 0) first = i
+        break
+      }
       const fate = this.#consider(found[i]!)
       if (fate === 'taken') last = i
       else if (first < 0 && (fate === 'no_place' || fate === 'no_cash')) first = i
@@ -214,7 +223,7 @@ class Run {
       this.#occupy(which, index, ahead.next)
       return 'purged'
     }
-    if (this.#isBrief && this.#positions.count >= strategy.portfolio.max_positions) return 'no_place'
+    if (this.#isBrief && this.#isFull) return 'no_place'
     const member = members[which]!
     const purse = { open: this.#positions.count, equity: this.#equity, cash: this.#cash }
     const size = sizeOf(strategy, member, member.signals.bars[index]!, purse)

@@ -117,10 +117,10 @@ export function entryTest(
   return trades => {
     const closed = trades.filter(({ left }) => left.why !== 'open')
     if (count === 0 || closed.length === 0) return null
-    const rows = closed.map(({ member, signal }) => {
-      const landing = landings.get(member) ?? landingOf(strategy, member, calendar)
+    const rows = closed.map(({ member, index }) => {
+      const landing = landings.get(member) ?? landingOf(strategy, member, { calendar, moves })
       landings.set(member, landing)
-      return landing.netsAfter(signal, moves)
+      return landing(index)
     })
     if (rows.some(row => row === null)) return null
     const sorted = (rows as MovedSignal[]).sort((a, b) => a.place - b.place)
@@ -139,49 +139,38 @@ interface MovedSignal {
   missing: readonly number[]
 }
 
-interface Landing {
-  /** null where the signal is no eligible bar. */
-  netsAfter: (signal: number, moves: Int32Array) => MovedSignal | null
-}
+/** The moved trades of one signal of a ticker, by its index; null where the signal is no eligible bar. */
+type Landing = (index: number) => MovedSignal | null
 
-function landingOf(strategy: Strategy, member: Member, calendar: Int32Array): Landing {
+function landingOf(
+  strategy: Strategy,
+  member: Member,
+  { calendar, moves }: { calendar: Int32Array; moves: Int32Array },
+): Landing {
   const { length } = calendar
   const places = placesIn(calendar, member.bars.days)
   const barAt = eligibleAt(member, places, length)
-  const known = new Map<number, MovedSignal | null>()
+  const known: (MovedSignal | null | undefined)[] = new Array(member.signals.bars.length)
   // Without an event that ends trades, all trades from a bar are the same.
-  const isShared = member.ends.length === 0
-  const [byPlace, isKnown] = [new Float64Array(isShared ? length : 0), new Uint8Array(isShared ? length : 0)]
-  const netAt = (place: number, event: EventAfter): number => {
-    if (!isShared) return movedNet(strategy, member, barAt[place]!, event)
-    if (isKnown[place] === 0) {
-      byPlace[place] = movedNet(strategy, member, barAt[place]!, event)
-      isKnown[place] = 1
-    }
-    return byPlace[place]!
-  }
-  const moved = (signal: number, moves: Int32Array): MovedSignal | null => {
+  const shared = member.ends.length > 0 ? null : Float64Array.from(barAt, bar => movedNet(strategy, member, bar, NEVER))
+  const moved = (signal: number): MovedSignal | null => {
     const place = places[signal]!
     if (barAt[place] !== signal) return null
-    const event = eventAfter(member, signal)
+    const event = shared === null ? eventAfter(member, signal) : NEVER
     const nets = new Float64Array(moves.length)
     const missing: number[] = []
     for (let move = 0; move < moves.length; move++) {
-      const net = netAt((place + moves[move]!) % length, event)
+      const from = (place + moves[move]!) % length
+      const net = shared === null ? movedNet(strategy, member, barAt[from]!, event) : shared[from]!
       if (Number.isNaN(net)) missing.push(move)
       else nets[move] = net
     }
     return { place, nets, missing }
   }
-  return {
-    netsAfter: (signal, moves) => {
-      let found = known.get(signal)
-      if (found === undefined) {
-        found = moved(signal, moves)
-        known.set(signal, found)
-      }
-      return found
-    },
+  return index => {
+    const found = known[index] === undefined ? moved(member.signals.bars[index]!) : known[index]
+    known[index] = found
+    return found
   }
 }
 
@@ -261,6 +250,8 @@ function eligibleAt({ eligible }: Member, places: Int32Array, length: number): I
 interface EventAfter extends Pick<ExitEvent, 'why'> {
   after: number
 }
+
+const NEVER: EventAfter = { after: Number.POSITIVE_INFINITY, why: 'leave' }
 
 function eventAfter(member: Member, signal: number): EventAfter {
   const { bar, why } = exitEventAfter(member, signal)
