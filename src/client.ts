@@ -38,7 +38,7 @@ import type { EventStudy } from './study/result.js'
 import type { Sweep } from './sweep/result.js'
 
 /** How progress of long work is told: often, the text only made when it is asked for. */
-interface StudyWays {
+interface ProgressOptions {
   step?: (text: () => string) => void
 }
 
@@ -53,43 +53,43 @@ abstract class Studies extends Questions {
   #trials: Promise<Trials | null> | null = null
 
   /** What followed events, against what follows any bar: returns, an average path, intervals and tests. */
-  async study(params: StudyParams, ways: StudyWays = {}): Promise<EventStudy & OwnFields> {
+  async study(params: StudyParams, options: ProgressOptions = {}): Promise<EventStudy & OwnFields> {
     const { parseStudy } = await import('./params/studies.js')
     const { eventStudy } = await import('./study/event-study.js')
     const query = parseStudy(params, this.known)
-    return this.#ask(ways, (market, all) => eventStudy(market, query, all))
+    return this.#ask(options, (market, all) => eventStudy(market, query, all))
   }
 
   /** Events traded by rules: trades, equity and their statistics. */
-  async backtest(params: BacktestParams, ways: StudyWays = {}): Promise<Backtest & OwnFields> {
+  async backtest(params: BacktestParams, options: ProgressOptions = {}): Promise<Backtest & OwnFields> {
     const { parseBacktest } = await import('./params/backtest.js')
     const { backtest } = await import('./backtest/backtest.js')
     const { strategy, run } = parseBacktest(params, { tier: this.tier, fields: this.known })
-    return this.#ask(ways, (market, all) => backtest(market, strategy, run, all))
+    return this.#ask(options, (market, all) => backtest(market, strategy, run, all))
   }
 
   /** Every combination of some values of a strategy: `{ …, vary: { hold: [5, 10, 20] } }`; whether the best of them is real. */
-  async grid(params: GridParams, ways: StudyWays = {}): Promise<Grid & OwnFields> {
+  async grid(params: GridParams, options: ProgressOptions = {}): Promise<Grid & OwnFields> {
     const { parseGrid } = await import('./params/grid.js')
     const { grid } = await import('./backtest/grid.js')
     const query = parseGrid(params, { tier: this.tier, fields: this.known })
-    return this.#ask(ways, (market, all) => grid(market, query, all))
+    return this.#ask(options, (market, all) => grid(market, query, all))
   }
 
   /** Strategies side by side over the days that all have: statistics, years, correlations, differences of Sharpe ratios. */
-  async compare(params: CompareParams, ways: StudyWays = {}): Promise<Comparison & OwnFields> {
+  async compare(params: CompareParams, options: ProgressOptions = {}): Promise<Comparison & OwnFields> {
     const { parseCompare } = await import('./params/grid.js')
     const { compare } = await import('./backtest/compare.js')
     const query = parseCompare(params, { tier: this.tier, fields: this.known })
-    return this.#ask(ways, (market, all) => compare(market, query, all))
+    return this.#ask(options, (market, all) => compare(market, query, all))
   }
 
   /** Every field, band and window at once, with p-values corrected for so many looks. */
-  async sweep(params: SweepParams, ways: StudyWays = {}): Promise<Sweep & OwnFields> {
+  async sweep(params: SweepParams, options: ProgressOptions = {}): Promise<Sweep & OwnFields> {
     const { parseSweep } = await import('./params/studies.js')
     const { sweep } = await import('./sweep/sweep.js')
     const query = parseSweep(params, this.known)
-    return this.#ask(ways, (market, all) => sweep(market, query, all))
+    return this.#ask(options, (market, all) => sweep(market, query, all))
   }
 
   /** The page of an answer, as `--report` writes it: one HTML document that needs nothing else. */
@@ -112,24 +112,24 @@ abstract class Studies extends Questions {
 
   /** What is looked at is counted. */
   async #ask<Found extends { warnings: string[] }>(
-    ways: StudyWays,
-    work: (market: PricedSource, ways: StudyWays & { trials: Trials | null }) => Promise<Found>,
+    options: ProgressOptions,
+    work: (market: PricedSource, options: ProgressOptions & { trials: Trials | null }) => Promise<Found>,
   ): Promise<Found & OwnFields> {
-    checkOptions('ways', ways, { step: checkFunction })
+    checkOptions('ways', options, { step: checkFunction })
     const market = await this.#prices()
-    return this.stating(await this.#counted(trials => work(market, { ...ways, trials })))
+    return this.withDefinitions(await this.#counted(trials => work(market, { ...options, trials })))
   }
 
   /** A server's events stand on no data here, so their tallies are not noted. */
-  protected logged<Found extends { warnings: string[] }>(
+  protected withTrialLog<Found extends { warnings: string[] }>(
     ask: (trials: Trials | null) => Promise<Found>,
   ): Promise<Found> {
     return this.isServer ? ask(null) : this.#counted(ask)
   }
 
   async #counted<Found extends { warnings: string[] }>(ask: (trials: Trials | null) => Promise<Found>): Promise<Found> {
-    const { counted } = await import('./trials.js')
-    return counted(await this.#ledger(), ask)
+    const { withCountedTrials } = await import('./trials.js')
+    return withCountedTrials(await this.#ledger(), ask)
   }
 
   /** A refusal is not kept: another time there may be an answer. */
@@ -343,7 +343,7 @@ export class BandsClient extends Studies {
 
   /** Why a bar has the band that it has; the newest bar unless a date is given. */
   async explain(params: ExplainParams): Promise<Explanation & OwnFields> {
-    return this.stating(await explain(this.#local, parseExplain(params, this.known)))
+    return this.withDefinitions(await explain(this.#local, parseExplain(params, this.known)))
   }
 
   /**
@@ -356,7 +356,7 @@ export class BandsClient extends Studies {
     const names = tickersOf(tickers ?? [])
     const asked = names.length > 0 ? names : await this.#local.withBars()
     const local = date === undefined ? this.#local : this.#local.on(date)
-    return this.stating(await screen(local, { ...query, tickers: asked }))
+    return this.withDefinitions(await screen(local, { ...query, tickers: asked }))
   }
 
   /** Every event with returns and percentiles, whatever the age; Pro. Rows come as they are read. */

@@ -71,7 +71,7 @@ export interface Opened {
 export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
   const { cacheBytes = 0, ...choice } = options
   const path = checkRestored(choice)
-  const view = { ...choice, ...(await rememberedUpTo(cacheBytes)) }
+  const view = { ...choice, ...(await memoryFor(cacheBytes)) }
   if (namedDatabase(choice) !== null) {
     if (existsSync(path)) return opened(openForReading(choice), path, view)
     throw new NotFound(`there is no database at ${path}; an import makes one.`, [], {
@@ -94,7 +94,7 @@ export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
 export const CACHE_BYTES = 64 * 1024 * 1024
 
 /** A command asks one question. Records that were made for one have a quarter beside what is read. */
-async function rememberedUpTo(bytes: number): Promise<Pick<Seen, 'remembered' | 'derived'>> {
+async function memoryFor(bytes: number): Promise<Pick<StoreView, 'remembered' | 'derived'>> {
   if (bytes === 0) return {}
   const [{ cachedStore }, { DerivedMemory }] = await Promise.all([
     import('./store/cached-store.js'),
@@ -104,7 +104,7 @@ async function rememberedUpTo(bytes: number): Promise<Pick<Seen, 'remembered' | 
 }
 
 /** The bundled sample, whatever the user has. */
-export function openSample(view: Seen = {}): Opened {
+export function openSample(view: StoreView = {}): Opened {
   return opened(openSqlite(samplePath(), { readonly: true }), samplePath(), view, true)
 }
 
@@ -169,7 +169,7 @@ async function writing<T>(
   { wait = false, ...choice }: WriteChoice,
   begin: (store: Store, writer: Writer) => Promise<T>,
 ): Promise<T> {
-  const path = await restored(choice)
+  const path = await pathAfterRestore(choice)
   const store = await retryWhileBusy(() => openSqlite(path, { readonly: false, notice: choice.notice }), wait)
   try {
     return await begin(store, thisProcess())
@@ -188,7 +188,7 @@ function thisProcess(): Writer {
  * without a database, Busy where that process is at work.
  */
 export async function forceUnlock(choice: DatabaseChoice = {}): Promise<{ path: string; freed: Writer | null }> {
-  const path = await restored(choice)
+  const path = await pathAfterRestore(choice)
   if (!existsSync(path)) throw new NotFound(`there is no database at ${path}.`)
   return { path, freed: releaseLock(path) }
 }
@@ -248,7 +248,7 @@ export async function checkPrivate(path: string): Promise<void> {
  * missing.
  */
 export async function openTrials(choice: DatabaseChoice = {}): Promise<Trials | null> {
-  const path = await besidePath('trials', choice)
+  const path = await companionPath('trials', choice)
   if (path === null) return null
   const { openSqliteTrials } = await import('./store/sqlite/lists.js')
   return openSqliteTrials(path, Date.now, choice.notice)
@@ -259,7 +259,7 @@ export async function openTrials(choice: DatabaseChoice = {}): Promise<Trials | 
  * that cannot be read, NotFound for a named database that is missing.
  */
 export async function openTrialsForReading(choice: DatabaseChoice = {}): Promise<ReadTrials | 'none' | null> {
-  const path = await besidePath('trials', choice)
+  const path = await companionPath('trials', choice)
   if (path === null) return null
   if (!existsSync(path)) return 'none'
   const { openSqliteTrialsForReading } = await import('./store/sqlite/lists.js')
@@ -267,7 +267,7 @@ export async function openTrialsForReading(choice: DatabaseChoice = {}): Promise
 }
 
 /** Beside the user's own database; null while the sample answers. Throws NotFound for a named database that is missing. */
-async function besidePath(kind: 'trials' | 'lists', choice: DatabaseChoice): Promise<string | null> {
+async function companionPath(kind: 'trials' | 'lists', choice: DatabaseChoice): Promise<string | null> {
   const { local, sample } = await openLocal(choice)
   await local.close()
   return sample ? null : filesOf(choice)[kind]
@@ -278,20 +278,20 @@ async function besidePath(kind: 'trials' | 'lists', choice: DatabaseChoice): Pro
  * where that would be. Throws StorageError where they cannot be written, NotFound for a named database that is missing.
  */
 export async function openLists(choice: DatabaseChoice = {}): Promise<Lists> {
-  await besidePath('lists', choice)
+  await companionPath('lists', choice)
   const { openSqliteLists } = await import('./store/sqlite/lists.js')
   return openSqliteLists(filesOf(choice).lists, Date.now, choice.notice)
 }
 
 /** The same for reading: null while none was made yet. Throws StorageError for one that cannot be read. */
 export async function openListsForReading(choice: DatabaseChoice = {}): Promise<ReadLists | null> {
-  await besidePath('lists', choice)
+  await companionPath('lists', choice)
   const { openSqliteListsForReading } = await import('./store/sqlite/lists.js')
   return openSqliteListsForReading(filesOf(choice).lists)
 }
 
 /** Where the data is. Finishes a restore that was stopped there, and says so. Throws Busy, StorageError where it cannot be. */
-async function restored(choice: DatabaseChoice): Promise<string> {
+async function pathAfterRestore(choice: DatabaseChoice): Promise<string> {
   const files = filesOf(choice)
   if (!Object.values(files).some(path => existsSync(restoreNote(path)))) return files.data
   const done = (await import('./store/sqlite/restore.js')).finishRestore(files)
@@ -316,14 +316,14 @@ export function restoredFilesOf(choice: AccountsChoice = {}): Files {
 }
 
 /** Whether the files beside the data are what they must be, of those that there are. Throws StorageError. */
-export async function verifyBeside(choice: AccountsChoice = {}): Promise<Verified[]> {
+export async function verifyOtherFiles(choice: AccountsChoice = {}): Promise<Verified[]> {
   const files = restoredFilesOf(choice)
   const { COMPANION_FILES: BESIDE } = await import('./store/sqlite/verify.js')
   return BESIDE.filter(([kind]) => existsSync(files[kind])).map(([kind, verify]) => verify(files[kind]))
 }
 
 /** As which tier, day and time a database is seen, with which fields, and by how many. */
-interface Seen extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'fields' | 'threads'> {
+interface StoreView extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'fields' | 'threads'> {
   /** A store that remembers what was asked of another. */
   remembered?: ((store: Store) => Store) | undefined
   /** What keeps records that were made for a question. */
@@ -333,10 +333,10 @@ interface Seen extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'fields' | 't
 function opened(
   store: Store,
   path: string,
-  { tier = null, asOf = null, remembered, ...seen }: Seen,
+  { tier = null, asOf = null, remembered, ...view }: StoreView,
   sample = false,
 ): Opened {
-  return { ...composed(remembered?.(store) ?? store, tier, asOf, seen), path, sample }
+  return { ...composed(remembered?.(store) ?? store, tier, asOf, view), path, sample }
 }
 
 /** A store as one caller sees it: the engine over its bars, and beside it the pages of other tickers. */
@@ -344,7 +344,7 @@ export function composed(
   store: Store,
   tier: Tier | null,
   asOf: Day | null,
-  { now, fields, threads, derived }: Omit<Seen, 'tier' | 'asOf' | 'remembered'> = {},
+  { now, fields, threads, derived }: Omit<StoreView, 'tier' | 'asOf' | 'remembered'> = {},
 ): Pick<Opened, 'local' | 'bands'> {
   const { pages } = store
   const elsewhere = {

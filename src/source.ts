@@ -38,7 +38,7 @@ export interface Source {
   /** Well-formed tickers that can be asked for, ascending; null where the answerer does not tell. */
   tickers(): Promise<readonly string[] | null>
   /** Which series of those tickers are not there; only where pages of a server answer, of which some may not be kept. */
-  lacking?(): Promise<(key: SeriesKey) => boolean>
+  missing?(): Promise<(key: SeriesKey) => boolean>
   /** Why a question found no event, at no cost; null where the answerer does not know. Throws as the question does. */
   whyEmpty(query: HistoryQuery): Promise<WhyEmpty | null>
   /** What is known of tickers at no cost, to say why an answer is old; without those of which nothing is. */
@@ -91,7 +91,7 @@ export type WhyEmpty =
   | { code: 'bars_end'; last: Day }
   /** The same before the range; when is for the owner of the bars alone. */
   | { code: 'ended_before'; last: Day; range: NamedRange }
-  | { code: 'bars_begin'; first: Day }
+  | { code: 'bars_begin'; firstOf: Day }
   /** No such band ever; those that were. */
   | { code: 'never_entered'; seen: readonly string[] }
   | { code: 'never_changed'; band: string }
@@ -231,7 +231,7 @@ export async function newestOf(source: Pick<Source, 'histories'>, query: EventsQ
 }
 
 /** What can be said of no event by who knows events and their range alone. @param seen bands that were entered in it */
-export function noneTold(
+export function noEventsKnown(
   { query_range, after, as_of }: Pick<EventHistory, 'query_range' | 'after' | 'as_of'>,
   seen: readonly string[] = [],
 ): WhyEmpty {
@@ -310,7 +310,7 @@ export type ReadTrials = Pick<Trials, 'of' | 'close'>
 export type Step = (text: () => string) => void
 
 /** Beside a question: who is told how far it is, and where all that is looked at is noted. */
-export interface Ways {
+export interface RunContext {
   step?: Step
   trials?: Trials | null
 }

@@ -28,7 +28,7 @@ export interface Start {
 /** What it is asked: tasks by number, one after the other in the order asked; and to give one up. */
 export type ToThread = { id: number; task: unknown } | { stop: number }
 /** How a task ends. */
-export type FromThread = { id: number } & ({ result: unknown } | { refusal: Refusal } | { fault: unknown })
+export type FromThread = { id: number } & ({ result: unknown } | { refusal: SerializedError } | { fault: unknown })
 
 /** What a task gives, and buffers of it that leave the thread without being copied. */
 export interface Done<Result> {
@@ -43,7 +43,7 @@ export interface Handler {
 }
 
 /** An error of ours on its way to another thread, where its class is known by number. */
-export interface Refusal {
+export interface SerializedError {
   kind: number
   code: ErrorCode
   own: object
@@ -51,7 +51,7 @@ export interface Refusal {
 }
 
 /** The narrower before the wider. */
-const KINDS = [
+const ERROR_KINDS = [
   BadData,
   Busy,
   ConfigError,
@@ -63,15 +63,15 @@ const KINDS = [
   BandsError,
 ]
 
-export function refusalOf(error: BandsError): Refusal {
+export function serializeError(error: BandsError): SerializedError {
   const { code, message, stack } = error
-  const kind = KINDS.findIndex(known => error instanceof known)
+  const kind = ERROR_KINDS.findIndex(known => error instanceof known)
   return { kind, code, own: { ...error, message, stack }, payload: error.payload() }
 }
 
-export function revived({ kind, code, own, payload }: Refusal): BandsError {
+export function deserializeError({ kind, code, own, payload }: SerializedError): BandsError {
   const error = Object.assign(new BandsError(code, '', {}, payload), own)
-  return Object.setPrototypeOf(error, KINDS[kind]!.prototype)
+  return Object.setPrototypeOf(error, ERROR_KINDS[kind]!.prototype)
 }
 
 /** The program of every thread; undefined where it is missing, as in a bundle of a user's own. */
@@ -131,7 +131,7 @@ export class Threads<Task, Result> {
       const task = thread.tasks.get(answer.id)!
       thread.tasks.delete(answer.id)
       if ('result' in answer) task.resolve(answer.result)
-      else task.reject('refusal' in answer ? revived(answer.refusal) : answer.fault)
+      else task.reject('refusal' in answer ? deserializeError(answer.refusal) : answer.fault)
     })
     const lost = (cause: unknown): void => {
       this.#threads.delete(thread)
@@ -266,23 +266,23 @@ function copyOf(value: unknown, copied: (column: Column) => Column, seen: Map<ob
   if (typeof value !== 'object' || value === null) return value
   const known = seen.get(value)
   if (known !== undefined) return known
-  const kept = <Copy>(copy: Copy): Copy => {
+  const remembered = <Copy>(copy: Copy): Copy => {
     seen.set(value, copy)
     return copy
   }
   const again = (part: unknown): unknown => copyOf(part, copied, seen)
-  if (isColumn(value)) return isShared(value) ? value : kept(copied(value))
+  if (isColumn(value)) return isShared(value) ? value : remembered(copied(value))
   if (value instanceof Map) {
-    const copy = kept(new Map())
+    const copy = remembered(new Map())
     for (const [key, part] of value) copy.set(again(key), again(part))
     return copy
   }
   if (Array.isArray(value)) {
-    const copy: unknown[] = kept([])
+    const copy: unknown[] = remembered([])
     for (const part of value) copy.push(again(part))
     return copy
   }
-  const copy: Record<string, unknown> = kept({})
+  const copy: Record<string, unknown> = remembered({})
   for (const [name, part] of Object.entries(value)) copy[name] = again(part)
   return copy
 }

@@ -88,7 +88,7 @@ export interface LogStanding {
 }
 
 /** The standing of a run, and the q of each of its trials over the log, by hash; null without a p. */
-export interface Standing {
+export interface RunInLog {
   log: LogStanding
   /** How many cells or strategies, as the run has, the log knows of any data. */
   ofKind: number
@@ -107,24 +107,26 @@ export async function noteAndCompare(
   kind: TrialKind,
   own: readonly Trial[],
   family: Family,
-): Promise<Standing | null> {
+): Promise<RunInLog | null> {
   if (trials === null) return null
   const { ofKind } = await trials.note(kind, own)
   const known = [...(await trials.of('cell')), ...(await trials.of('strategy')).filter(isTested)]
-  return { ...standingAmong(own, known, family), ofKind }
+  return { ...compareWithLog(own, known, family), ofKind }
 }
 
 /** @param known all trials of the log; those of the run count as the run has them */
-export function standingAmong(
+export function compareWithLog(
   own: readonly Trial[],
   known: readonly Trial[],
   family: Family,
-): Omit<Standing, 'ofKind'> {
+): Omit<RunInLog, 'ofKind'> {
   const mine = new Map(own.map(trial => [trial.hash, trial]))
   // A run without a test leaves the p that an earlier test gave its trials.
   for (const trial of known) if (mine.get(trial.hash)?.test === null) mine.set(trial.hash, trial)
   const ranges = [
-    ...new Map(own.map(({ asked }) => [`${asked!.timeframe} ${asked!.first} ${asked!.last}`, asked!])).values(),
+    ...new Map(
+      own.map(({ asked: question }) => [`${question!.timeframe} ${question!.first} ${question!.last}`, question!]),
+    ).values(),
   ]
   const sharesAny = (other: TrialQuestion | null): boolean => ranges.some(range => sharesData(range, other))
   const others = known.filter(trial => !mine.has(trial.hash) && sharesAny(questionOf(trial)))
@@ -172,18 +174,18 @@ function sharesData(a: TrialQuestion, b: TrialQuestion | null): boolean {
 }
 
 /** Whether a trial is a strategy, and not the tests of a split or a walk-forward, which belong to the question of one. */
-export function isStrategy({ hash, asked }: Trial): boolean {
-  return asked === undefined || asked.question === hash
+export function isStrategy({ hash, asked: question }: Trial): boolean {
+  return question === undefined || question.question === hash
 }
 
 /** How many questions some trials belong to. An older version kept the question in words only. */
 export function questionsOf(trials: readonly Trial[]): number {
-  return new Set(trials.map(({ asked, spec }) => asked?.question ?? spec.replace(/; \d+[dw];/, ';'))).size
+  return new Set(trials.map(({ asked: question, spec }) => question?.question ?? spec.replace(/; \d+[dw];/, ';'))).size
 }
 
 /** The words of an older version: `rsi_zone = oversold; 20d; AAPL; 2013-02-08 to 2018-02-07`; null where they tell no dates. */
-function questionOf({ asked, spec }: Trial): TrialQuestion | null {
-  if (asked !== undefined) return asked
+function questionOf({ asked: question, spec }: Trial): TrialQuestion | null {
+  if (question !== undefined) return question
   const words = OLDER_WORDS.exec(spec)
   if (words === null) return null
   const [, unit = 'd', first = '', last = ''] = words
@@ -206,12 +208,12 @@ export function checkFamily(family: Family | undefined, trials: Trials | null): 
  * cannot be written at its end (another process holds it, the disk is full): it counts its looks as if they were noted,
  * and its warnings say that they are not.
  */
-export async function counted<Found extends { warnings: string[] }>(
+export async function withCountedTrials<Found extends { warnings: string[] }>(
   trials: Trials | null,
   ask: (trials: Trials | null) => Promise<Found>,
 ): Promise<Found> {
   if (trials === null) return ask(null)
-  const patient = new PatientTrials(trials)
+  const patient = new FallbackTrials(trials)
   const found = await ask(patient)
   if (patient.failure === null) return found
   return {
@@ -221,7 +223,7 @@ export async function counted<Found extends { warnings: string[] }>(
 }
 
 /** A ledger that knows of the looks of its run even where it cannot write them down. */
-class PatientTrials implements Trials {
+class FallbackTrials implements Trials {
   /** Why something could not be noted; null where all was. */
   failure: string | null = null
   readonly #ledger: Trials

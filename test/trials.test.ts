@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { openBands } from '../src/index.js'
 import type { Trial, TrialQuestion, Trials } from '../src/source.js'
 import { openSqliteTrials } from '../src/store/sqlite/lists.js'
-import { CELL_TEST, correctedByLog, counted, standingAmong } from '../src/trials.js'
+import { CELL_TEST, compareWithLog, correctedByLog, withCountedTrials } from '../src/trials.js'
 import { scratch } from './cli/support/run.js'
 import { Database } from './support/database.js'
 import { csv, fileOf, imported, simulatedRows } from './support/imports.js'
@@ -32,17 +32,17 @@ async function ledger(sql: string): Promise<Trials> {
 
 describe('a question whose looks are noted', () => {
   it('is answered as it is where they can be', async () => {
-    const found = await counted(await ledger(''), ask)
+    const found = await withCountedTrials(await ledger(''), ask)
     expect(found).toEqual({ noted: { ofKind: 2, all: 2 }, known: [one, two], warnings: ['another one'] })
   })
 
   it('is answered without a ledger', async () => {
-    expect(await counted(null, ask)).toEqual({ noted: null, known: null, warnings: ['another one'] })
+    expect(await withCountedTrials(null, ask)).toEqual({ noted: null, known: null, warnings: ['another one'] })
   })
 
   it('keeps its answer where the ledger cannot be written, counts its looks all the same, and says so', async () => {
     const trials = await ledger("CREATE TRIGGER full BEFORE INSERT ON trials BEGIN SELECT RAISE(ABORT, 'full'); END")
-    const found = await counted(trials, ask)
+    const found = await withCountedTrials(trials, ask)
     expect(found).toMatchObject({ noted: { ofKind: 2, all: 2 }, known: [one, two] })
     expect(found.warnings).toEqual([
       'another one',
@@ -52,7 +52,7 @@ describe('a question whose looks are noted', () => {
   })
 
   it('keeps its answer where the ledger cannot even be read', async () => {
-    const found = await counted(await ledger('DROP TABLE trials'), ask)
+    const found = await withCountedTrials(await ledger('DROP TABLE trials'), ask)
     expect(found).toMatchObject({ noted: { ofKind: 2, all: 2 }, known: [one, two] })
     expect(found.warnings).toHaveLength(2)
   })
@@ -60,7 +60,7 @@ describe('a question whose looks are noted', () => {
   it('throws what the question throws', async () => {
     const trials = await ledger('')
     const failing = async (): Promise<{ warnings: string[] }> => Promise.reject(new RangeError('no such thing'))
-    await expect(counted(trials, failing)).rejects.toThrow('no such thing')
+    await expect(withCountedTrials(trials, failing)).rejects.toThrow('no such thing')
     expect(await trials.of('cell')).not.toContain(three)
   })
 })
@@ -76,7 +76,7 @@ describe('the standing of a result in the log', () => {
 
   it('counts questions and windows, what chance gives of them, and corrects every p by Benjamini and Hochberg', () => {
     const others = Array.from({ length: 18 }, (_, i) => tried(3 + i, 2 + Math.floor(i / 2), 0.5))
-    const { log, q } = standingAmong(own, [...own, ...others], 'ledger')
+    const { log, q } = compareWithLog(own, [...own, ...others], 'ledger')
     expect(log).toEqual({ family: 'ledger', questions: 10, windows: 20, expected: 1 })
     expect(q.get('trial 1')).toBeCloseTo(0.08, 12)
     expect(q.get('trial 2')).toBe(0.5)
@@ -90,7 +90,7 @@ describe('the standing of a result in the log', () => {
       { ...asked, first: null, last: null },
       { ...asked, question: 'touches', first: 200, last: 300 },
     ]
-    const { log } = standingAmong(
+    const { log } = compareWithLog(
       own,
       others.map((asked, i) => tried(10 + i, 2, 0.5, { asked })),
       'ledger',
@@ -103,19 +103,19 @@ describe('the standing of a result in the log', () => {
     const range = '1970-04-11 to 1970-06-01'
     const old = [1, 2].map(n => of(n, `rsi_zone = oversold; ${5 * n}d; AAPL; ${range}`))
     const others = [of(3, `rsi_zone = oversold; 5w; AAPL; ${range}`)]
-    const { log, q } = standingAmong(own, [...old, ...others], 'ledger')
+    const { log, q } = compareWithLog(own, [...old, ...others], 'ledger')
     expect(log).toMatchObject({ questions: 2, windows: 4 })
     expect(q.get('trial 1')).toBeCloseTo(0.016, 12)
   })
 
   it('keeps the p that a test gave where a run without one asks the same', () => {
     const untested = own.map(trial => ({ ...trial, p: null, test: null }))
-    expect(standingAmong(untested, own, 'ledger').q.get('trial 1')).toBeCloseTo(0.008, 12)
-    expect(standingAmong(untested, [], 'ledger').q.get('trial 1')).toBeNull()
+    expect(compareWithLog(untested, own, 'ledger').q.get('trial 1')).toBeCloseTo(0.008, 12)
+    expect(compareWithLog(untested, [], 'ledger').q.get('trial 1')).toBeNull()
   })
 
   it('makes a verdict stricter, never milder, unless the family is the run', () => {
-    const { log } = standingAmong(own, [], 'ledger')
+    const { log } = compareWithLog(own, [], 'ledger')
     expect([0.01, 0.2, null].map(q => correctedByLog(0.03, log, q))).toEqual([0.03, 0.2, 0.03])
     expect(correctedByLog(0.03, { ...log, family: 'run' }, 0.2)).toBe(0.03)
     expect([correctedByLog(null, log, 0.2), correctedByLog(0.03, null, 0.2)]).toEqual([null, 0.03])

@@ -3,7 +3,7 @@ import { type Day, dateOf, formatDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
 import { eventsFilter, type RunOptions, type Strategy } from '../params/strategy.js'
 import type { EventFilter } from '../params/studies.js'
-import { type MarketBars, type PricedSource, tickerBars, vocabulariesOf, type Ways } from '../source.js'
+import { type MarketBars, type PricedSource, type RunContext, tickerBars, vocabulariesOf } from '../source.js'
 import { sampleOf } from '../statistics/sharpe.js'
 import { bySeverity, type Warning } from '../study/result.js'
 import { signalsOf } from '../study/signals.js'
@@ -43,7 +43,7 @@ export async function backtest(
   source: PricedSource,
   strategy: Strategy,
   run: RunOptions,
-  { step, trials = null }: Ways = {},
+  { step, trials = null }: RunContext = {},
 ): Promise<Backtest> {
   const { candidates = [], family } = run
   checkFamily(family, trials)

@@ -1,7 +1,7 @@
 import { dateOf, formatDay } from '../model/day.js'
 import type { CompareQuery } from '../params/grid.js'
 import { DEFAULT_REPS } from '../params/studies.js'
-import { type PricedSource, vocabulariesOf, type Ways } from '../source.js'
+import { type PricedSource, type RunContext, vocabulariesOf } from '../source.js'
 import { expandedTail, politisWhite, stationaryIndices } from '../statistics/bootstrap.js'
 import { normalQuantile } from '../statistics/distributions.js'
 import { deviation, mean, quantile } from '../statistics/moments.js'
@@ -52,7 +52,7 @@ interface Rival extends Drawn {
 export async function compare(
   source: PricedSource,
   { names, strategies, resamples, seed, family, min_trades }: CompareQuery,
-  { step, trials = null }: Ways = {},
+  { step, trials = null }: RunContext = {},
 ): Promise<Comparison> {
   checkFamily(family, trials)
   const simulations: Pick<Rival, keyof Drawn | 'equities'>[] = []

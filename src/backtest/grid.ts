@@ -5,7 +5,7 @@ import { countBelow, countUpTo, dateOf, formatDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
 import { type Axis, combinations, type GridQuery, type GridStatistic } from '../params/grid.js'
 import type { Strategy } from '../params/strategy.js'
-import { type PricedSource, type Step, vocabulariesOf, type Ways } from '../source.js'
+import { type PricedSource, type RunContext, type Step, vocabulariesOf } from '../source.js'
 import { mean } from '../statistics/moments.js'
 import { regression } from '../statistics/robust.js'
 import { pbo } from '../statistics/selection.js'
@@ -36,7 +36,11 @@ const BLOCKS = 16
  * the same statistic, and what came of it on the part after it is told. The same question of the same data gives the same
  * bytes, however many threads share the work. Throws as backtest() does.
  */
-export async function grid(source: PricedSource, query: GridQuery, { step, trials = null }: Ways = {}): Promise<Grid> {
+export async function grid(
+  source: PricedSource,
+  query: GridQuery,
+  { step, trials = null }: RunContext = {},
+): Promise<Grid> {
   const { axes, statistic, strategies, run } = query
   checkFamily(run.family, trials)
   const ready = await loaded(source, strategies, step)

@@ -97,7 +97,7 @@ export function groupOf(word: string): Entry[] {
 }
 
 /** How far a command line was understood. */
-export interface Heard {
+export interface ParsedCommand {
   /** The first of two words. */
   group?: string
   entry?: Entry

@@ -6,7 +6,7 @@ import { CATALOGUE, type Entry, TOP_WORDS } from './catalogue.js'
 import { longName } from './command-line.js'
 
 /** What people type for a command: what they mean by it, which no likeness of letters tells. */
-interface Meant {
+interface Slip {
   words: readonly string[]
   /** The command, and words that make a whole line of it where nothing else was typed. */
   command: string
@@ -20,39 +20,49 @@ interface Meant {
 const FIRST_QUESTION = ['AAPL', 'rsi_zone', '--band', 'oversold']
 
 /** Every slip that leads somewhere; a word that has become a command is heard as one, and its row is of no use. */
-export const MEANT: readonly Meant[] = [
-  meant('list ls symbols stocks', 'tickers', [], 'lists what is loaded'),
-  meant('watchlist watchlists lists favorites favourites', 'watch list', [], 'tells the lists of tickers'),
-  meant('load add upload ingest read open', 'import', ['FILE.csv'], 'loads files of prices'),
-  meant('update refresh sync', 'import', ['FILE.csv'], 'adds new bars to what is loaded'),
-  meant('fetch download', 'pull', ['AAPL', 'rsi_zone'], 'fetches events of a server'),
-  meant('search find query get history signals', 'events', FIRST_QUESTION, 'lists when a field changed its band'),
-  meant('count stats statistics summary', 'tally', FIRST_QUESTION, 'counts what followed'),
-  meant('screener filter', 'screen', ['rsi_zone = oversold'], 'tells which tickers a condition holds of'),
-  meant('current latest today state', 'now', ['AAPL'], 'tells the present band of every field'),
-  meant('chart plot draw graph price prices', 'show', ['AAPL', 'rsi_zone'], 'draws the price and its bands'),
-  meant('why', 'explain', ['AAPL', 'rsi_zone'], 'tells why a field has its band'),
-  meant('test analyse analyze research', 'study', FIRST_QUESTION, 'tests what followed'),
-  meant('trade bt strategy', 'backtest', [...FIRST_QUESTION, '--hold', '20'], 'trades events by rules'),
+export const COMMON_SLIPS: readonly Slip[] = [
+  slipMessage('list ls symbols stocks', 'tickers', [], 'lists what is loaded'),
+  slipMessage('watchlist watchlists lists favorites favourites', 'watch list', [], 'tells the lists of tickers'),
+  slipMessage('load add upload ingest read open', 'import', ['FILE.csv'], 'loads files of prices'),
+  slipMessage('update refresh sync', 'import', ['FILE.csv'], 'adds new bars to what is loaded'),
+  slipMessage('fetch download', 'pull', ['AAPL', 'rsi_zone'], 'fetches events of a server'),
+  slipMessage('search find query get history signals', 'events', FIRST_QUESTION, 'lists when a field changed its band'),
+  slipMessage('count stats statistics summary', 'tally', FIRST_QUESTION, 'counts what followed'),
+  slipMessage('screener filter', 'screen', ['rsi_zone = oversold'], 'tells which tickers a condition holds of'),
+  slipMessage('current latest today state', 'now', ['AAPL'], 'tells the present band of every field'),
+  slipMessage('chart plot draw graph price prices', 'show', ['AAPL', 'rsi_zone'], 'draws the price and its bands'),
+  slipMessage('why', 'explain', ['AAPL', 'rsi_zone'], 'tells why a field has its band'),
+  slipMessage('test analyse analyze research', 'study', FIRST_QUESTION, 'tests what followed'),
+  slipMessage('trade bt strategy', 'backtest', [...FIRST_QUESTION, '--hold', '20'], 'trades events by rules'),
   {
-    ...meant('optimize optimise grid', 'backtest', FIRST_QUESTION, 'tries every combination of values with --vary'),
+    ...slipMessage(
+      'optimize optimise grid',
+      'backtest',
+      FIRST_QUESTION,
+      'tries every combination of values with --vary',
+    ),
     after: ['--vary', 'hold=5,10,20'],
   },
   {
-    ...meant('report html page', 'study', FIRST_QUESTION, 'writes a page with --report FILE, and so does backtest'),
+    ...slipMessage(
+      'report html page',
+      'study',
+      FIRST_QUESTION,
+      'writes a page with --report FILE, and so does backtest',
+    ),
     after: ['--report', 'report.html'],
   },
-  meant('delete rm drop', 'remove', ['AAPL'], 'takes a ticker out'),
-  meant('mv move', 'rename', ['AAPL', 'NEW'], 'gives a ticker another name'),
-  meant('save dump', 'export', ['events'], 'writes events, series or bars out'),
-  meant('server start', 'serve', [], 'answers over HTTP'),
-  meant('settings set configure options', 'config', [], 'tells every setting'),
-  meant('info about', 'status', [], 'tells how fresh and how whole the data is'),
-  meant('indicators bands', 'fields', [], 'tells what can be asked'),
-  meant('version', '--version', [], 'tells which version this is'),
+  slipMessage('delete rm drop', 'remove', ['AAPL'], 'takes a ticker out'),
+  slipMessage('mv move', 'rename', ['AAPL', 'NEW'], 'gives a ticker another name'),
+  slipMessage('save dump', 'export', ['events'], 'writes events, series or bars out'),
+  slipMessage('server start', 'serve', [], 'answers over HTTP'),
+  slipMessage('settings set configure options', 'config', [], 'tells every setting'),
+  slipMessage('info about', 'status', [], 'tells how fresh and how whole the data is'),
+  slipMessage('indicators bands', 'fields', [], 'tells what can be asked'),
+  slipMessage('version', '--version', [], 'tells which version this is'),
 ]
 
-function meant(words: string, command: string, example: readonly string[], does: string): Meant {
+function slipMessage(words: string, command: string, example: readonly string[], does: string): Slip {
   return { words: words.split(' '), command, example, does }
 }
 
@@ -60,11 +70,11 @@ function meant(words: string, command: string, example: readonly string[], does:
  * What a first word that is no command most likely means, as a sentence that leads there; undefined where nobody knows.
  * @param argv the line as it was typed
  */
-export function meantByCommand(word: string, argv: readonly string[]): InvalidParameter | undefined {
+export function suggestCommand(word: string, argv: readonly string[]): InvalidParameter | undefined {
   const others = argv.filter((_, i) => i !== argv.indexOf(word))
   const lead = (what: Words, to: Remedy): InvalidParameter =>
     wrong('command', sentence`there is no command ${quoted(word)}: ${[what].flat()}.`, { value: word }, { remedy: to })
-  const row = MEANT.find(({ words }) => words.includes(word.toLowerCase()))
+  const row = COMMON_SLIPS.find(({ words }) => words.includes(word.toLowerCase()))
   if (row !== undefined) {
     const { command, example, does, after = [] } = row
     const words = others.length === 0 ? example : command === '--version' ? [] : others
@@ -73,11 +83,11 @@ export function meantByCommand(word: string, argv: readonly string[]): InvalidPa
       remedy(command, words.includes(after[0] ?? '') ? words : [...words, ...after]),
     )
   }
-  return meantByName(word, others, lead)
+  return suggestByName(word, others, lead)
 }
 
 /** A field, a band, a file or a ticker where a command belongs. */
-function meantByName(
+function suggestByName(
   word: string,
   others: readonly string[],
   lead: (what: Words, to: Remedy) => InvalidParameter,
@@ -117,7 +127,7 @@ function isTicker(word: string): boolean {
 const OPERATORS = ['=', '==', '!=', 'in', 'not', 'enters', 'leaves']
 
 /** The words of a line with a condition that stands there in several of them as one; null where there is none. */
-export function conditionInOne(argv: readonly string[]): string[] | null {
+export function joinedCondition(argv: readonly string[]): string[] | null {
   const start = argv.findIndex(
     (word, i) => !word.startsWith('-') && OPERATORS.includes(argv[i + 1]?.toLowerCase() ?? ''),
   )

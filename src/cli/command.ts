@@ -32,14 +32,14 @@ export class Args {
     this.#options = options
   }
 
-  argument(place: number): string | undefined {
-    const value = this.#arguments[place]
+  argument(index: number): string | undefined {
+    const value = this.#arguments[index]
     return typeof value === 'string' ? value : undefined
   }
 
   /** The words of a `[X...]` argument. */
-  rest(place: number): string[] {
-    const value = this.#arguments[place]
+  rest(index: number): string[] {
+    const value = this.#arguments[index]
     return Array.isArray(value) ? value.map(String) : []
   }
 
@@ -60,7 +60,7 @@ export class Args {
   }
 
   /** What was typed for some options, of which another of these can be made. */
-  kept(options: readonly string[]): Record<string, unknown> {
+  pick(options: readonly string[]): Record<string, unknown> {
     const names = options.map(camelCased)
     return Object.fromEntries(names.flatMap(name => (name in this.#options ? [[name, this.#options[name]]] : [])))
   }

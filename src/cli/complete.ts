@@ -217,7 +217,7 @@ async function conditions(line: Line, text: string): Promise<readonly Candidate[
 /** Tickers of the database in use, with bars or pulled; of the sample where there is none. */
 async function loaded({ values, env }: Line): Promise<readonly Candidate[]> {
   const { openLocal } = await import('../open.js')
-  const { bands } = await openLocal({ db: values.get('--db') ?? (await keptDatabase(env)), env })
+  const { bands } = await openLocal({ db: values.get('--db') ?? (await savedDatabase(env)), env })
   try {
     return (await bands.tickers()).map(name => [name])
   } finally {
@@ -227,7 +227,7 @@ async function loaded({ values, env }: Line): Promise<readonly Candidate[]> {
 
 async function lists({ values, env }: Line): Promise<readonly Candidate[]> {
   const { openListsForReading } = await import('../open.js')
-  const found = await openListsForReading({ db: values.get('--db') ?? (await keptDatabase(env)), env })
+  const found = await openListsForReading({ db: values.get('--db') ?? (await savedDatabase(env)), env })
   try {
     return ((await found?.all()) ?? []).map(({ name }) => [name])
   } finally {
@@ -236,11 +236,11 @@ async function lists({ values, env }: Line): Promise<readonly Candidate[]> {
 }
 
 /** What config.json says, where no variable does; nothing of one that is broken, which is told when a command runs. */
-async function keptDatabase(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+async function savedDatabase(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   if (env.BANDS_DB || !hasConfigFile(env)) return undefined
   const { readConfigFile } = await import('./config-file.js')
   const file = await readConfigFile(env).catch(() => null)
-  return file?.kept.values.db
+  return file?.saved.values.db
 }
 
 /** Tickers are typed in either case. */

@@ -11,7 +11,7 @@ import { beyondBounds, smallText, TOO_LONG } from '../params/small-text.js'
 import { COSTS } from '../params/strategy.js'
 import { refuse, textOf as textValueOf, tierValue } from '../params/values.js'
 import { addressOf } from '../remote/address.js'
-import { configPath, type Kept, SETTINGS } from './config.js'
+import { configPath, type SavedSettings, SETTINGS } from './config.js'
 
 const ADDRESS: Kind<string, string> = {
   schema: { type: 'string', format: 'uri' },
@@ -25,7 +25,7 @@ const ADDRESS: Kind<string, string> = {
 }
 
 /** What config.json may say beside servers: `bands config set` writes it, and what the line or a variable says wins. */
-export const KEPT = {
+export const CONFIG_KEYS = {
   db: SETTINGS.db,
   tickers: optional(several(TICKER, 'TICKERS'), 'the tickers of questions that name none'),
   // Of a backtest, where neither the line nor a strategy file says.
@@ -39,14 +39,14 @@ export const KEPT = {
   upgrade_url: optional(ADDRESS, 'where a higher tier is to be had, for what a tier is refused'),
 } as const satisfies Table
 
-export type KeptSetting = keyof typeof KEPT
+export type ConfigKey = keyof typeof CONFIG_KEYS
 
 /** What config.json says. */
 export interface ConfigFile {
   /** The profile that answers where nothing else is said, and the place that says so. */
   profile: { name: string; place: string } | null
   profiles: ReadonlyMap<string, Profile>
-  kept: Kept
+  saved: SavedSettings
 }
 
 export interface Profile {
@@ -65,21 +65,21 @@ export async function readConfigFile(env: NodeJS.ProcessEnv): Promise<ConfigFile
   return text === null || text.trim() === '' ? EMPTY : configIn(new Source(path, text))
 }
 
-const EMPTY: ConfigFile = { profile: null, profiles: new Map(), kept: { values: {}, places: {} } }
+const EMPTY: ConfigFile = { profile: null, profiles: new Map(), saved: { values: {}, places: {} } }
 
 /** Throws ConfigError. */
 function configIn(file: Source): ConfigFile {
-  const members = file.members(file.tree(), ['profile', 'profiles', ...Object.keys(KEPT)], 'setting')
-  const kept = keptIn(file, members)
+  const members = file.members(file.tree(), ['profile', 'profiles', ...Object.keys(CONFIG_KEYS)], 'setting')
+  const saved = savedSettingsIn(file, members)
   const profiles = new Map<string, Profile>()
   const listed = members.get('profiles')
   if (listed !== undefined)
     for (const [name, node] of file.members(listed, null, 'profile')) profiles.set(name, profileOf(file, name, node))
   const chosen = members.get('profile')
-  if (chosen === undefined) return { profile: null, profiles, kept }
+  if (chosen === undefined) return { profile: null, profiles, saved }
   const name = file.text(chosen, 'profile')
   if (!profiles.has(name)) throw file.fault(chosen, noProfile(name, [...profiles.keys()]))
-  return { profile: { name, place: file.line(chosen) }, profiles, kept }
+  return { profile: { name, place: file.line(chosen) }, profiles, saved }
 }
 
 export function noProfile(name: string, names: readonly string[]): string {
@@ -106,8 +106,8 @@ export async function writeProfile(
  * Writes settings into config.json, made if it is missing; undefined takes one away. Comments and everything else stay.
  * Throws InvalidParameter for a value, ConfigError for a file that is broken before: it is left as it is.
  */
-export async function writeKept(env: NodeJS.ProcessEnv, written: Readonly<Record<string, unknown>>): Promise<void> {
-  const read: Record<string, unknown> = readParams(KEPT, written)
+export async function saveSettings(env: NodeJS.ProcessEnv, written: Readonly<Record<string, unknown>>): Promise<void> {
+  const read: Record<string, unknown> = readParams(CONFIG_KEYS, written)
   await changeConfig(
     env,
     Object.keys(written).map(name => [[name], written[name] === undefined ? undefined : read[name]]),
@@ -130,10 +130,10 @@ async function changeConfig(env: NodeJS.ProcessEnv, edits: readonly Edit[]): Pro
 }
 
 /** The settings of a file, each read as its row reads it. */
-function keptIn(file: Source, members: ReadonlyMap<string, Node>): Kept {
+function savedSettingsIn(file: Source, members: ReadonlyMap<string, Node>): SavedSettings {
   const values: Record<string, unknown> = {}
   const places: Record<string, string> = {}
-  for (const [name, row] of Object.entries<Parameter>(KEPT)) {
+  for (const [name, row] of Object.entries<Parameter>(CONFIG_KEYS)) {
     const node = members.get(name)
     if (node === undefined) continue
     values[name] = file.check(node, () => readParams({ [name]: row }, { [name]: getNodeValue(node) }))[name]
@@ -171,7 +171,7 @@ class Source {
   readonly #path: string
   readonly #text: string
   /** The last place whose line was asked for. */
-  #seen = { offset: 0, line: 1 }
+  #lastFound = { offset: 0, line: 1 }
 
   constructor(path: string, text: string) {
     this.#path = path
@@ -230,10 +230,10 @@ class Source {
 
   line({ offset }: { offset: number }): string {
     // Lines are asked for from the first to the last: only the text in between is looked at.
-    if (offset < this.#seen.offset) this.#seen = { offset: 0, line: 1 }
-    const { offset: from, line } = this.#seen
-    this.#seen = { offset, line: line + this.#text.slice(from, offset).split('\n').length - 1 }
-    return `${this.#path}:${this.#seen.line}`
+    if (offset < this.#lastFound.offset) this.#lastFound = { offset: 0, line: 1 }
+    const { offset: from, line } = this.#lastFound
+    this.#lastFound = { offset, line: line + this.#text.slice(from, offset).split('\n').length - 1 }
+    return `${this.#path}:${this.#lastFound.line}`
   }
 }
 

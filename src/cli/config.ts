@@ -60,7 +60,7 @@ export const SETTINGS = {
 export type Setting = keyof typeof SETTINGS
 
 /** Settings that a variable of the environment tells where no option does: `as_of` is told by BANDS_AS_OF. */
-const OF_VARIABLES = ['db', 'tier', 'as_of', 'remote', 'profile', 'threads', 'fields_file', 'debug'] as const
+const VARIABLE_SETTINGS = ['db', 'tier', 'as_of', 'remote', 'profile', 'threads', 'fields_file', 'debug'] as const
 
 /** Every setting: of its option, otherwise of its variable, otherwise of config.json, otherwise its default. */
 export interface Config extends Read<typeof SETTINGS> {
@@ -69,14 +69,14 @@ export interface Config extends Read<typeof SETTINGS> {
   /** What told a setting, as it is typed: an option, a variable, or a place in config.json. Nothing where its default holds. */
   from: Readonly<Partial<Record<Setting, string>>>
   /** What config.json says of questions, and where. */
-  kept: Kept
+  saved: SavedSettings
 }
 
 /** What `--remote` and BANDS_REMOTE say for the database here. */
-export const HERE = 'local'
+export const LOCAL = 'local'
 
 /** What config.json says of questions: of each row of its table only what stands there. */
-export interface Kept {
+export interface SavedSettings {
   values: Readonly<Record<string, unknown>> & {
     readonly db?: string
     readonly tickers?: readonly string[]
@@ -89,28 +89,28 @@ export interface Kept {
 /** By these a user has told before what is to be coloured. */
 const COLOUR_VARIABLES = ['NO_COLOR', 'FORCE_COLOR', 'CLICOLOR_FORCE', 'CLICOLOR']
 
-const NOTHING: Kept = { values: {}, places: {} }
+const NOTHING: SavedSettings = { values: {}, places: {} }
 
-/** Throws InvalidParameter naming the option or the variable. @param kept what config.json says */
-export function readConfig(options: Written, env: NodeJS.ProcessEnv, kept: Kept = NOTHING): Config {
+/** Throws InvalidParameter naming the option or the variable. @param saved what config.json says */
+export function readConfig(options: Written, env: NodeJS.ProcessEnv, saved: SavedSettings = NOTHING): Config {
   const values = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
   const from: Partial<Record<string, string>> = {}
   for (const name of Object.keys(values)) from[name] = `--${name.replaceAll('_', '-')}`
-  for (const name of OF_VARIABLES) {
+  for (const name of VARIABLE_SETTINGS) {
     const variable = `BANDS_${name.toUpperCase()}`
     // An empty variable counts as none.
     if (name in values || !env[variable]) continue
     values[name] = name === 'debug' ? wantsDebug(false, env) : env[variable]
     from[name] = variable
   }
-  for (const [name, value] of Object.entries(kept.values)) {
+  for (const [name, value] of Object.entries(saved.values)) {
     if (name in values || !(name in SETTINGS)) continue
     if (name === 'color' && COLOUR_VARIABLES.some(variable => env[variable])) continue
     values[name] = value
-    from[name] = kept.places[name]
+    from[name] = saved.places[name]
   }
   try {
-    return { ...readParams(SETTINGS, values), upgrade_url: kept.values.upgrade_url, from, kept }
+    return { ...readParams(SETTINGS, values), upgrade_url: saved.values.upgrade_url, from, saved }
   } catch (error) {
     if (!(error instanceof InvalidParameter)) throw error
     const source = from[error.param]
@@ -120,7 +120,7 @@ export function readConfig(options: Written, env: NodeJS.ProcessEnv, kept: Kept 
 
 /** Whether this very command line asks a server: what only the database here can answer is then refused. */
 export function isRemoteTyped({ remote, from }: Config): boolean {
-  return from.remote === '--remote' ? remote !== HERE : from.profile === '--profile'
+  return from.remote === '--remote' ? remote !== LOCAL : from.profile === '--profile'
 }
 
 export function wantsDebug(flag: boolean, env: NodeJS.ProcessEnv): boolean {

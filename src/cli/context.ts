@@ -9,7 +9,7 @@ import type { Opened, Puller } from '../open.js'
 import { count, whole } from '../present/numbers.js'
 import type { Allowance, Credits, Remote } from '../remote/remote.js'
 import type { Omitted, Source } from '../source.js'
-import { type Config, HERE, hasConfigFile, isRemoteTyped } from './config.js'
+import { type Config, hasConfigFile, isRemoteTyped, LOCAL } from './config.js'
 import type { Style } from './draw/described.js'
 import type { Screen } from './draw/table.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
@@ -32,7 +32,7 @@ export class Context {
   readonly #own: ReadonlyMap<string, string>
   #opened: Opened | null = null
   #remote: Promise<Remote | null> | null = null
-  #asked: Remote | null = null
+  #usedRemote: Remote | null = null
   /** What is to be closed at the end. */
   readonly #open: Closed[] = []
   #progress: ReturnType<typeof progressOn> | null = null
@@ -64,9 +64,9 @@ export class Context {
 
   /** The server that was chosen; null where the database on this machine answers. */
   async remote(config = this.config): Promise<Remote | null> {
-    const asked = await this.server(config)
-    if (asked === null) refuseServerOptions(this.config)
-    return asked
+    const usedRemote = await this.server(config)
+    if (usedRemote === null) refuseServerOptions(this.config)
+    return usedRemote
   }
 
   /** The same for a question in which options of a server have another use, too. */
@@ -74,19 +74,19 @@ export class Context {
     const { remote, profile } = config
     // Most users have no server, and are not to wait for the code that asks one.
     if (remote !== undefined || profile !== undefined || hasConfigFile(this.world.env)) await this.#chosen(config)
-    return this.#asked
+    return this.#usedRemote
   }
 
   async #chosen(config: Config): Promise<Remote | null> {
     const { openChosen } = await import('./profiles.js')
     this.#remote ??= openChosen(config, this.world.env)
-    this.#asked = await this.#remote
-    return this.#asked
+    this.#usedRemote = await this.#remote
+    return this.#usedRemote
   }
 
   /** The server that questions went to; null while none did. */
   get asked(): Remote | null {
-    return this.#asked
+    return this.#usedRemote
   }
 
   /** Throws InvalidParameter where the command line asks a server alone: for what that cannot answer. */
@@ -114,8 +114,8 @@ export class Context {
   }
 
   /** The server that was chosen, if one is, and the database here, which has the prices: --db names it in either case. */
-  async beside(): Promise<{ remote: Remote | null; local: Local }> {
-    const remote = await this.remote(isRemoteTyped(this.config) ? this.#besideDatabase : this.config)
+  async remoteAndLocal(): Promise<{ remote: Remote | null; local: Local }> {
+    const remote = await this.remote(isRemoteTyped(this.config) ? this.#configWithoutDb : this.config)
     return { remote, local: (await this.#here()).local }
   }
 
@@ -155,7 +155,7 @@ export class Context {
 
   /** The server that events are pulled from: the database is another matter here. Throws InvalidParameter for none. */
   async origin(): Promise<Remote> {
-    const remote = await this.#chosen(this.#besideDatabase)
+    const remote = await this.#chosen(this.#configWithoutDb)
     if (remote === null) throw noServer()
     return remote
   }
@@ -166,7 +166,7 @@ export class Context {
       import('./profiles.js'),
       import('../remote/address.js'),
     ])
-    const chosen = await chosenServer(this.#besideDatabase, this.world.env)
+    const chosen = await chosenServer(this.#configWithoutDb, this.world.env)
     if (chosen === null) throw noServer()
     return addressOf(chosen.url, { allowPlainHttp: this.config.allow_plain_http }).base
   }
@@ -192,7 +192,7 @@ export class Context {
   }
 
   /** Naming the database says nothing here about who is asked. */
-  get #besideDatabase(): Config {
+  get #configWithoutDb(): Config {
     const { db: _db, ...from } = this.config.from
     return { ...this.config, from }
   }
@@ -314,7 +314,7 @@ export class Context {
     this.#progress?.erase()
     this.#forget?.()
     try {
-      if (!this.#hushed) await this.#tellSource()
+      if (!this.#hushed) await this.#noticeSource()
     } finally {
       await this.#closeAll()
     }
@@ -322,7 +322,7 @@ export class Context {
 
   /** A lock that is lost, or a server that has gone, keeps nothing else from being closed. */
   async #closeAll(): Promise<void> {
-    const all = [...this.#open, this.#opened?.local, this.#asked].map(one => one?.close())
+    const all = [...this.#open, this.#opened?.local, this.#usedRemote].map(one => one?.close())
     for (const ended of await Promise.allSettled(all))
       if (ended.status === 'rejected' && ended.reason instanceof FileLost) throw ended.reason
   }
@@ -335,7 +335,7 @@ export class Context {
   }
 
   /** Whose data that was, where it is not the user's own. */
-  async #tellSource(): Promise<void> {
+  async #noticeSource(): Promise<void> {
     if (this.opened?.sample) await this.notice(await sampleNotice(this.opened.local))
     for (const mark of this.opened?.bands.marks ?? []) await this.notice(mark)
     if (this.asked === null || !this.#shown) return
@@ -355,7 +355,7 @@ function noServer(): InvalidParameter {
 
 /** What only a server could heed is not passed over: the answer would come from elsewhere than was meant. */
 function refuseServerOptions({ remote, from }: Config): void {
-  if (remote === HERE) return
+  if (remote === LOCAL) return
   const option = from.key_file ?? from.timeout ?? from.retries
   if (option === undefined) return
   const message = `${option} is for a server, and none is chosen; give --remote URL, or --profile NAME.`

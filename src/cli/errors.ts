@@ -24,9 +24,9 @@ import {
 } from '../errors.js'
 import type { FieldSet } from '../fields/index.js'
 import { fieldsWithBand } from '../language/condition.js'
-import { CATALOGUE, type Entry, groupOf, type Heard, TOP_WORDS, usage } from './catalogue.js'
+import { CATALOGUE, type Entry, groupOf, type ParsedCommand, TOP_WORDS, usage } from './catalogue.js'
 import { againLine, corrected, correctedIn, inWordsOf, namesOf, pasted, remedyLine } from './command-line.js'
-import { commandsWith, conditionInOne, meantByCommand } from './command-suggestions.js'
+import { commandsWith, joinedCondition, suggestCommand } from './command-suggestions.js'
 import { wantsDebug } from './config.js'
 import type { Context } from './context.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
@@ -152,9 +152,9 @@ function tierHelp({ upgradeUrl }: TierRestricted, argv: readonly string[], conte
 /** Where a server was asked, it has refused the key; otherwise there was none, and the message says what to do. */
 async function refusedKeyHelp(context?: Context): Promise<[string, string][]> {
   if (context?.asked == null) return []
-  const { whereKeyIs } = await import('./profiles.js')
+  const { keySource } = await import('./profiles.js')
   // The files may have changed since, and this is no time to fail.
-  const where = await whereKeyIs(context.config, context.world.env).catch(() => null)
+  const where = await keySource(context.config, context.world.env).catch(() => null)
   return [
     ['key', where?.from ?? ''],
     ['try', where?.login ?? ''],
@@ -174,7 +174,7 @@ function parameterHelp(error: InvalidParameter, argv: readonly string[]): [strin
 
 /** The line that the refusal names, or the one with the nearest that is allowed; null where nothing is near. */
 function correctedLine({ offence, remedy }: InvalidParameter, argv: readonly string[]): string | null {
-  const inOne = conditionInOne(argv)
+  const inOne = joinedCondition(argv)
   if (inOne !== null) return pasted(inOne)
   if (remedy !== null) return remedyLine(remedy)
   const meant = offence.suggestions?.[0]
@@ -242,7 +242,7 @@ function stackOf(thrown: unknown): string {
 export async function usageError(
   error: CommanderError,
   argv: readonly string[],
-  heard: Heard,
+  heard: ParsedCommand,
 ): Promise<InvalidParameter> {
   const { group, entry, command } = heard
   const word = /'([^']*)'/.exec(error.message)?.[1] ?? ''
@@ -250,7 +250,7 @@ export async function usageError(
     case 'commander.unknownCommand': {
       // Inside a group, only its own second words are meant.
       const words = group === undefined ? TOP_WORDS : groupOf(group).map(({ name }) => name.split(' ')[1]!)
-      const meant = group === undefined ? meantByCommand(word, argv) : undefined
+      const meant = group === undefined ? suggestCommand(word, argv) : undefined
       return meant ?? unknown('command', word, words, suggest(word, words), group)
     }
     case 'commander.unknownOption':
@@ -273,7 +273,7 @@ export async function usageError(
   }
 }
 
-async function unknownOption(typed: string, { command, entry }: Heard): Promise<InvalidParameter> {
+async function unknownOption(typed: string, { command, entry }: ParsedCommand): Promise<InvalidParameter> {
   const allowed = namesOf(command?.options ?? [])
   const bare = allowed.map(name => name.slice(2))
   const near = suggest(typed.replace(/^-+/, ''), bare).map(name => `--${name}`)

@@ -1,7 +1,7 @@
 import { FileLost, wrong } from '../errors.js'
 import { wordValue } from '../params/values.js'
 import type { Args, Command } from './command.js'
-import { fieldsIn, fieldsUnlessBroken, hasConfigFile, type Kept, readConfig, SETTINGS } from './config.js'
+import { fieldsIn, fieldsUnlessBroken, hasConfigFile, readConfig, type SavedSettings, SETTINGS } from './config.js'
 import { Context, Stopped } from './context.js'
 import { type Format, QUESTION_OUTPUTS } from './output.js'
 import { ClosedPipe, paged, processWorld, type World, widthOf } from './world.js'
@@ -36,7 +36,7 @@ async function answer(argv: readonly string[], world: World, run: { context?: Co
     return 0
   }
   const { command, args, globals } = request
-  const config = readConfig(globals.params(Object.keys(SETTINGS)), world.env, await keptIn(world.env, command))
+  const config = readConfig(globals.params(Object.keys(SETTINGS)), world.env, await savedSettings(world.env, command))
   const fields = await (command.withoutFields ? fieldsUnlessBroken : fieldsIn)(config, world.env)
   run.context = new Context(world, config, formatOf(globals, command.outputs ?? QUESTION_OUTPUTS), argv, fields)
   await command.run(run.context, args)
@@ -44,11 +44,14 @@ async function answer(argv: readonly string[], world: World, run: { context?: Co
 }
 
 /** What config.json says; of one that is broken only the command that examines it has nothing to say here. */
-async function keptIn(env: NodeJS.ProcessEnv, { examinesSettings }: Command): Promise<Kept | undefined> {
+async function savedSettings(
+  env: NodeJS.ProcessEnv,
+  { examinesSettings }: Command,
+): Promise<SavedSettings | undefined> {
   if (!hasConfigFile(env)) return undefined
   const { readConfigFile } = await import('./config-file.js')
   try {
-    return (await readConfigFile(env)).kept
+    return (await readConfigFile(env)).saved
   } catch (error) {
     if (examinesSettings) return undefined
     throw error

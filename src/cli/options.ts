@@ -20,7 +20,7 @@ import { conditionValue, fieldOrConditionValue, timeframeValue } from '../params
 import type { Args } from './command.js'
 import { SETTINGS } from './config.js'
 import type { Context } from './context.js'
-import { allNamed, everyTicker, isPooled, keptTickers, thereOf, usualTickers } from './tickers.js'
+import { allNamed, announcedDefaultTickers, defaultTickers, everyTicker, isPooled, loadedOf } from './tickers.js'
 
 /** Options of every command; they may stand before or after it. */
 export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
@@ -45,20 +45,20 @@ export const POOLED: readonly OptionSpec[] = [
 ]
 
 /** A ticker and its field, for which a condition may stand. */
-export interface Place {
+export interface Target {
   ticker: string
   field?: string
 }
 
 /** The same of several. */
-export interface Places extends Pick<Place, 'field'> {
+export interface PoolTarget extends Pick<Target, 'field'> {
   tickers: string[]
 }
 
 /** The filters as typed, of a ticker and a field → a search that can be trusted. Throws InvalidParameter. */
-export async function eventsQuery(context: Context, args: Args, place: Place): Promise<EventsQuery> {
+export async function eventsQuery(context: Context, args: Args, target: Target): Promise<EventsQuery> {
   const table = (await context.withholds()) ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS
-  const params: Written = { ...filtersOf(args, context.fields), ...args.params(['limit']), ...place }
+  const params: Written = { ...filtersOf(args, context.fields), ...args.params(['limit']), ...target }
   const word = args.text('context')
   if (word !== undefined && params.context_band === undefined)
     throw wrong('context', `context ${quoted(word)} names no band: write ${word}=BAND.`, {
@@ -81,8 +81,8 @@ export function checkOrder({ argv, fields }: Context, first: string, last: strin
 }
 
 /** The same for questions that have no limit. */
-export function historyQuery({ fields }: Context, args: Args, place: Place): HistoryQuery {
-  return parseHistory({ ...filtersOf(args, fields), ...place }, fields)
+export function historyQuery({ fields }: Context, args: Args, target: Target): HistoryQuery {
+  return parseHistory({ ...filtersOf(args, fields), ...target }, fields)
 }
 
 /** Rows for machines are all there are, unless a limit was typed. */
@@ -100,7 +100,7 @@ export async function largestLimit(context: Context, total: number): Promise<num
 }
 
 /** A condition may stand in place of the field. Throws InvalidParameter where neither is given. */
-export function place(args: Args, command: string): Place {
+export function targetOf(args: Args, command: string): Target {
   const [ticker, field] = [args.argument(0)!, args.argument(1)]
   if (field !== undefined) return { ticker, field }
   if (args.text('when') !== undefined) return { ticker }
@@ -148,13 +148,13 @@ export async function tickersAndField(
   command: string,
   loaded: (field: string) => Promise<readonly string[]>,
   others = '',
-): Promise<Places> {
+): Promise<PoolTarget> {
   const words = args.rest(0)
   const pooled = isPooled(args)
   const field = words.at(-1)
   if (args.text('when') !== undefined && (field === undefined || !isField(field, context.fields)))
     return { tickers: await tickersOfCondition(context, args, command, loaded) }
-  const usual = words.length === 1 && !pooled ? keptTickers(context) : []
+  const usual = words.length === 1 && !pooled ? defaultTickers(context) : []
   if (field === undefined || (words.length === 1 && !pooled && usual.length === 0)) {
     const missing = words.length === 0 || !field!.includes('_') ? 'FIELD' : 'TICKER'
     const allowed = `bands ${command} TICKER... FIELD, or bands ${command} FIELD --tickers A,B, or bands ${command} FIELD --all${others}`
@@ -169,7 +169,7 @@ export async function tickersAndField(
       `${second} and ${name} are two fields, and a ${command} is of one; the field of a second ticker is --context T:F.`,
       { value: second },
     )
-  if (usual.length > 0) return { tickers: await usualTickers(context), field: name }
+  if (usual.length > 0) return { tickers: await announcedDefaultTickers(context), field: name }
   return { tickers: await allNamed(context, args, words.slice(0, -1), () => loaded(name)), field: name }
 }
 
@@ -183,7 +183,7 @@ async function tickersOfCondition(
   const { name } = conditionValue('when', args.text('when')!, context.fields)
   const words = args.rest(0)
   if (words.length > 0 || isPooled(args)) return allNamed(context, args, words, () => loaded(name))
-  const usual = await usualTickers(context)
+  const usual = await announcedDefaultTickers(context)
   if (usual.length > 0) return usual
   const allowed = `bands ${command} TICKER... --when CONDITION, or bands ${command} --all --when CONDITION`
   throw wrong('ticker', 'TICKER is missing.', { allowed })
@@ -197,11 +197,11 @@ function isField(word: string, fields: FieldSet): boolean {
 }
 
 /** Tickers and field of a question about events. Throws as tickersAndField does. */
-export async function askedPlace(context: Context, args: Args, command: string) {
+export async function poolTarget(context: Context, args: Args, command: string) {
   const usage = `bands ${command} FIELD --tickers A,B`
   const timeframe = timeframeValue('timeframe', args.text('timeframe') ?? 'daily')
   const loaded = async (field: string) =>
-    thereOf(context, await everyTicker(context, usage), { fields: [field], timeframe })
+    loadedOf(context, await everyTicker(context, usage), { fields: [field], timeframe })
   return tickersAndField(context, args, command, loaded, `, or bands ${command} TICKER... --when CONDITION`)
 }
 
@@ -213,6 +213,6 @@ export async function pooledQuery(
   parse = parsePool,
 ): Promise<PoolQuery> {
   const { fields } = context
-  const place = await askedPlace(context, args, command)
-  return parse({ ...filtersOf(args, fields), ...place }, fields)
+  const target = await poolTarget(context, args, command)
+  return parse({ ...filtersOf(args, fields), ...target }, fields)
 }

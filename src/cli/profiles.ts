@@ -3,7 +3,7 @@ import { BUILT_IN } from '../fields/index.js'
 import { checkPrivate, openRemote } from '../open.js'
 import { addressOf } from '../remote/address.js'
 import type { Remote } from '../remote/remote.js'
-import { type Config, credentialsPath, HERE, isRemoteTyped } from './config.js'
+import { type Config, credentialsPath, isRemoteTyped, LOCAL } from './config.js'
 import { changeFile, noProfile, type Profile, readConfigFile, textOf } from './config-file.js'
 
 /** A key as it is kept: bound to the scheme, host and port that it was given for, and sent to no other. */
@@ -23,12 +23,12 @@ export async function storedKeys(env: NodeJS.ProcessEnv): Promise<StoredKey[]> {
 }
 
 /** Keeps a key in place of one that its profile had, or of null forgets that one. Throws ConfigError. */
-export async function keepKey(env: NodeJS.ProcessEnv, profile: string, key: StoredKey | null): Promise<void> {
+export async function saveKey(env: NodeJS.ProcessEnv, profile: string, key: StoredKey | null): Promise<void> {
   const path = credentialsPath(env)
   await changeFile(path, text => {
     const others = (text === null ? [] : keysIn(text, path)).filter(stored => stored.profile !== profile)
-    const kept = key === null ? others : [...others, key]
-    const keys = Object.fromEntries(kept.map(({ profile, origin, key }) => [profile, { origin, key }]))
+    const stored = key === null ? others : [...others, key]
+    const keys = Object.fromEntries(stored.map(({ profile, origin, key }) => [profile, { origin, key }]))
     return `${JSON.stringify({ keys }, null, 2)}\n`
   })
 }
@@ -53,7 +53,7 @@ function keysIn(text: string, path: string): StoredKey[] {
 }
 
 /** The server that a run asks. */
-export interface Chosen {
+export interface ChosenServer {
   url: string
   /** What names it: an option, a variable, or a place in config.json. */
   from: string
@@ -66,16 +66,16 @@ export interface Chosen {
  * that says something; null where that is the database here, or nothing is said. A database that is named with --db
  * answers before what only the environment or a file says. Throws InvalidParameter, ConfigError.
  */
-export async function chosenServer(config: Config, env: NodeJS.ProcessEnv): Promise<Chosen | null> {
+export async function chosenServer(config: Config, env: NodeJS.ProcessEnv): Promise<ChosenServer | null> {
   const { remote, profile: name, from } = config
   const [typedRemote, typedProfile] = [from.remote === '--remote', from.profile === '--profile']
-  if (typedRemote && remote === HERE && typedProfile) {
+  if (typedRemote && remote === LOCAL && typedProfile) {
     const message = '--remote local asks the database here, and --profile a server; leave one of them out.'
     throw wrong('profile', message)
   }
   if (!isRemoteTyped(config) && from.db === '--db') return null
   const url = typedProfile && !typedRemote ? undefined : remote
-  if (url === HERE) return null
+  if (url === LOCAL) return null
   const named = name === undefined ? null : await namedProfile(name, from.profile, env)
   if (url !== undefined) return { url, from: from.remote!, profile: named }
   if (named !== null) return { url: named.url, from: from.profile!, profile: named }
@@ -107,13 +107,13 @@ export interface FoundKey {
  * The key for a server: of --key-file, BANDS_API_KEY and those that `bands login` keeps for just this origin. Throws
  * Unauthorized where there is none, ConfigError for a file that cannot be used.
  */
-export async function keyFor(chosen: Chosen, config: Config, env: NodeJS.ProcessEnv): Promise<FoundKey> {
-  const found = await givenKey(config, env)
+export async function keyFor(chosen: ChosenServer, config: Config, env: NodeJS.ProcessEnv): Promise<FoundKey> {
+  const found = await keyFromInput(config, env)
   if (found !== null) return found
   const { base, origin } = addressOf(chosen.url, { allowPlainHttp: true })
   const name = chosen.profile?.name
-  const kept = (await storedKeys(env)).filter(stored => name === undefined || stored.profile === name)
-  const own = kept.filter(stored => stored.origin === origin)
+  const matching = (await storedKeys(env)).filter(stored => name === undefined || stored.profile === name)
+  const own = matching.filter(stored => stored.origin === origin)
   const profiles = own.map(stored => stored.profile)
   if (new Set(own.map(stored => stored.key)).size > 1) {
     const message = `several keys are kept for ${origin}; choose one with --profile: ${profiles.join(', ')}.`
@@ -125,13 +125,15 @@ export async function keyFor(chosen: Chosen, config: Config, env: NodeJS.Process
     return { key, from: `bands login, profile ${profile}`, login: `bands login --profile ${profile}` }
   }
   const login = name === undefined ? `bands login --remote ${base}` : `bands login --profile ${name}`
-  if (name !== undefined && kept[0] !== undefined)
-    throw new Unauthorized(`the key of profile "${name}" was given for ${kept[0].origin}, not for ${origin}; ${login}`)
+  if (name !== undefined && matching[0] !== undefined)
+    throw new Unauthorized(
+      `the key of profile "${name}" was given for ${matching[0].origin}, not for ${origin}; ${login}`,
+    )
   throw new Unauthorized(`no API key for ${base}; set BANDS_API_KEY, or ${login}`)
 }
 
 /** Where the key of a run is from, and how another is put there: a login is of no use where a variable counts first. */
-export async function whereKeyIs(config: Config, env: NodeJS.ProcessEnv): Promise<Omit<FoundKey, 'key'> | null> {
+export async function keySource(config: Config, env: NodeJS.ProcessEnv): Promise<Omit<FoundKey, 'key'> | null> {
   const chosen = await chosenServer(config, env)
   if (chosen === null) return null
   const { key: _key, ...where } = await keyFor(chosen, config, env)
@@ -139,7 +141,7 @@ export async function whereKeyIs(config: Config, env: NodeJS.ProcessEnv): Promis
 }
 
 /** A key that is told for this run alone; null where none is. */
-export async function givenKey({ key_file: keyFile }: Config, env: NodeJS.ProcessEnv): Promise<FoundKey | null> {
+export async function keyFromInput({ key_file: keyFile }: Config, env: NodeJS.ProcessEnv): Promise<FoundKey | null> {
   if (keyFile !== undefined) {
     const text = await textOf(keyFile)
     const key = text?.trim()

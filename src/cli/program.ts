@@ -1,7 +1,7 @@
 import { CommanderError, Option, Command as Tree } from 'commander'
 import { wrong } from '../errors.js'
 import type { OptionSpec } from '../params/row.js'
-import { CATALOGUE, type Entry, groupOf, type Heard, TOP_WORDS } from './catalogue.js'
+import { CATALOGUE, type Entry, groupOf, type ParsedCommand, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
 import { Args } from './command.js'
 import { GLOBAL_OPTIONS } from './options.js'
@@ -20,7 +20,7 @@ type HelpRequest = { helpFor: Entry; command: Command } | { helpFor: string }
 /** `options` asks for what goes with every command. */
 export type Request = Call | 'version' | 'help' | 'options' | HelpRequest
 
-type Hearing = Heard & { call?: Call }
+type ParsedLine = ParsedCommand & { call?: Call }
 
 /**
  * Words → what they ask for. Options of every command may stand before or after it. Throws InvalidParameter for what
@@ -32,27 +32,27 @@ export async function parseWords(words: readonly string[]): Promise<Request> {
   // `bands help events` is `bands events --help`.
   const argv = first === 'help' ? [...others, '--help'] : [...words]
   const tree = silentTree()
-  const heard: Hearing = {}
+  const parsed: ParsedLine = {}
   // A command takes longer to set up than a line to parse: those that are not on it are only there to be suggested.
   const typed = TOP_WORDS.filter(word => argv.includes(word))
   for (const word of typed.length > 0 ? typed : TOP_WORDS) tree.command(word)
   tree.hook('preSubcommand', async (_, branch) => {
     const entries = groupOf(branch.name())
-    if (entries.length === 0) return prepare(branch, branch.name(), tree, heard)
-    heard.group = branch.name()
+    if (entries.length === 0) return prepare(branch, branch.name(), tree, parsed)
+    parsed.group = branch.name()
     for (const { name } of entries) branch.command(name.split(' ')[1]!)
-    branch.hook('preSubcommand', (_, twig) => prepare(twig, `${branch.name()} ${twig.name()}`, tree, heard))
+    branch.hook('preSubcommand', (_, twig) => prepare(twig, `${branch.name()} ${twig.name()}`, tree, parsed))
   })
   try {
     await tree.parseAsync(argv, { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (new Args([], tree.opts()).flag('version')) return 'version'
-    if (error.code === 'commander.help' || error.code === 'commander.helpDisplayed') return helpRequest(heard)
+    if (error.code === 'commander.help' || error.code === 'commander.helpDisplayed') return helpRequest(parsed)
     const { usageError } = await import('./errors.js')
-    throw await usageError(error, argv, heard)
+    throw await usageError(error, argv, parsed)
   }
-  return heard.call!.globals.flag('version') ? 'version' : heard.call!
+  return parsed.call!.globals.flag('version') ? 'version' : parsed.call!
 }
 
 /** A tree that prints nothing and ends nothing by itself: both are the business of main. */
@@ -77,16 +77,16 @@ function silentTree(): Tree {
 }
 
 /** Loads a command and tells its branch of the tree what can be said to it. */
-async function prepare(branch: Tree, name: string, tree: Tree, heard: Hearing): Promise<void> {
-  heard.entry = CATALOGUE.find(entry => entry.name === name)!
-  const command = await heard.entry.load()
-  heard.command = command
+async function prepare(branch: Tree, name: string, tree: Tree, parsed: ParsedLine): Promise<void> {
+  parsed.entry = CATALOGUE.find(entry => entry.name === name)!
+  const command = await parsed.entry.load()
+  parsed.command = command
   for (const [word] of command.arguments ?? []) branch.argument(word)
   for (const spec of command.options ?? []) branch.addOption(option(spec))
   branch.action(() => {
     // An option of every command may mean something of its own to one, such as the tier of a new account.
     const args = new Args(branch.processedArgs, branch.optsWithGlobals())
-    heard.call = { name, command, args, globals: new Args([], tree.opts()) }
+    parsed.call = { name, command, args, globals: new Args([], tree.opts()) }
   })
 }
 
@@ -101,7 +101,7 @@ function option([flags, , times]: OptionSpec): Option {
   })
 }
 
-function helpRequest({ group, entry, command }: Heard): Request {
+function helpRequest({ group, entry, command }: ParsedCommand): Request {
   if (entry !== undefined && command !== undefined) return { helpFor: entry, command }
   return group === undefined ? 'help' : { helpFor: group }
 }

@@ -2,7 +2,7 @@ import { basename, extname, resolve } from 'node:path'
 import { redacted } from '../accounts/key.js'
 import { version } from '../built.js'
 import { Busy, NotFound, quoted, StorageError, wrong } from '../errors.js'
-import type { Ledger, NotedTrial } from '../present/data.js'
+import type { NotedTrial, TrialLog } from '../present/data.js'
 import type { Described, Description, Records } from '../present/description.js'
 import { count } from '../present/numbers.js'
 import type { Reported } from '../present/prices.js'
@@ -18,7 +18,7 @@ import { checkFolder, endingOf, intoFile, writeAnswer } from './formats.js'
  * the bands, with the prices that are loaded here. Throws NotFound where a server is asked and no prices are here.
  */
 export async function studyMarket(context: Context): Promise<PricedSource> {
-  const { remote, local } = await context.beside()
+  const { remote, local } = await context.remoteAndLocal()
   if (remote === null) return local
   if (context.opened!.sample || (await local.asOfDay()) === null)
     throw new NotFound(
@@ -36,21 +36,21 @@ export async function withTrials<Found extends { warnings: string[] }>(
   context: Context,
   ask: (trials: Trials | null) => Promise<Found>,
 ): Promise<Found> {
-  const { counted } = await import('../trials.js')
+  const { withCountedTrials } = await import('../trials.js')
   const { openTrials } = await import('../open.js')
   const trials = await openTrials(context.choice).catch(async error => {
     if (!(error instanceof StorageError || error instanceof Busy)) throw error
     await context.notice(`this run is not counted among the trials: ${error.message}`)
     return null
   })
-  return counted(context.closing(trials), ask)
+  return withCountedTrials(context.closing(trials), ask)
 }
 
 /**
  * Trials of some kinds, oldest first; `none` where no ledger was made yet, null while the sample answers. Throws
  * StorageError for a ledger it cannot read.
  */
-export async function ledger(context: Context, kinds: readonly TrialKind[], since?: number): Promise<Ledger> {
+export async function trialLog(context: Context, kinds: readonly TrialKind[], since?: number): Promise<TrialLog> {
   const { openTrialsForReading } = await import('../open.js')
   const trials = await openTrialsForReading(context.choice)
   if (trials === null || trials === 'none') return trials

@@ -11,15 +11,15 @@ import type { World } from './world.js'
 /** Which tickers a line is about: words, --tickers, @FILE, -, --watch, --all, and config.json where it says none of these. */
 
 /** The tickers of questions that name none, as config.json has them. */
-export function keptTickers({ config }: Context): readonly string[] {
-  return config.kept.values.tickers ?? []
+export function defaultTickers({ config }: Context): readonly string[] {
+  return config.saved.values.tickers ?? []
 }
 
 /** The same for a question that names none, saying so: nobody is to wonder which they are. */
-export async function usualTickers(context: Context): Promise<string[]> {
-  const tickers = keptTickers(context)
+export async function announcedDefaultTickers(context: Context): Promise<string[]> {
+  const tickers = defaultTickers(context)
   if (tickers.length > 0)
-    await context.remark(`tickers of ${context.config.kept.places.tickers}: ${tickers.join(', ')}`)
+    await context.remark(`tickers of ${context.config.saved.places.tickers}: ${tickers.join(', ')}`)
   return [...tickers]
 }
 
@@ -190,18 +190,18 @@ function split(text: string): string[] {
  * Of all tickers those of which some of the fields is there, saying which are left out. All of them where none is left:
  * then the refusal tells what there is.
  */
-export async function thereOf(
+export async function loadedOf(
   context: Context,
   tickers: readonly string[],
   { fields, timeframe }: { fields: readonly string[]; timeframe: Timeframe },
 ): Promise<readonly string[]> {
-  const lacks = await (await context.bands()).lacking?.()
+  const lacks = await (await context.bands()).missing?.()
   if (lacks === undefined) return tickers
   const isThere = (ticker: string): boolean => fields.some(field => !lacks({ ticker, timeframe, field }))
   const there = tickers.filter(isThere)
   if (there.length === 0 || there.length === tickers.length) return tickers
   const left = tickers.filter(ticker => !isThere(ticker))
-  const named = left.length > MOST ? count(left.length, 'ticker') : left.join(', ')
+  const named = left.length > MOST_NAMED ? count(left.length, 'ticker') : left.join(', ')
   const what = fields.length === 1 ? `their ${timeframe} ${fields[0]}` : `every ${timeframe} field of theirs`
   const why = `${what} is not here, or not to its end (bands tickers shows what was pulled)`
   await context.remark(`left out, because ${why}: ${named}.`)
@@ -209,4 +209,4 @@ export async function thereOf(
 }
 
 /** As many as a line names. */
-const MOST = 8
+const MOST_NAMED = 8

@@ -60,7 +60,7 @@ export abstract class Questions {
   async events(params: EventsParams): Promise<EventsPage & Noted> {
     const query = parseEvents(params, this.withholds ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS, this.known)
     const page = await this.#bands.events(query)
-    return this.stating({ ...page, notes: page.total_occurrences > 0 ? [] : await this.#whyNone(query) })
+    return this.withDefinitions({ ...page, notes: page.total_occurrences > 0 ? [] : await this.#whyNone(query) })
   }
 
   /**
@@ -71,7 +71,7 @@ export abstract class Questions {
     const query = parsePoolEvents(params, this.withholds ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS, this.known)
     const found = await poolEvents(this.#bands, query)
     const { notes } = await this.#noted(query, { ...found, events: found.total_occurrences })
-    return this.stating({ ...found, notes })
+    return this.withDefinitions({ ...found, notes })
   }
 
   /** `GET /v1/scan/oversold`: which tickers are oversold; `limit` as above, 20 unless given. */
@@ -87,7 +87,7 @@ export abstract class Questions {
   async history(params: HistoryParams): Promise<EventHistory & Noted> {
     const query = parseHistory(params, this.known)
     const history = await eventHistory(this.#bands, query)
-    return this.stating({ ...history, notes: history.events.length > 0 ? [] : await this.#whyNone(query) })
+    return this.withDefinitions({ ...history, notes: history.events.length > 0 ? [] : await this.#whyNone(query) })
   }
 
   /**
@@ -102,27 +102,27 @@ export abstract class Questions {
       ...(by !== undefined && { by: wordValue('by', textOf('by', by), TALLY_GROUPINGS) }),
       ...readParams(LOG, family === undefined ? {} : { family }),
     }
-    const found = await this.logged(trials => tally(this.#bands, query, { trials }))
-    return this.stating(await this.#noted(pool, found))
+    const found = await this.withTrialLog(trials => tally(this.#bands, query, { trials }))
+    return this.withDefinitions(await this.#noted(pool, found))
   }
 
   /** Asks with the trial log; with null where there is none. */
-  protected abstract logged<Found extends { warnings: string[] }>(
+  protected abstract withTrialLog<Found extends { warnings: string[] }>(
     ask: (trials: Trials | null) => Promise<Found>,
   ): Promise<Found>
 
   /** Which band follows which, and how long each lasts, in bars; with a context also by the band that it was in. */
   async transitions(params: TransitionsParams): Promise<Transitions & Noted> {
     const pool = parseTransitions(params, this.known)
-    return this.stating(await this.#noted(pool, await transitionsOf(this.#bands, pool)))
+    return this.withDefinitions(await this.#noted(pool, await transitionsOf(this.#bands, pool)))
   }
 
   /** The present band of fields, since when, and how long such stays last; all fields of the tier unless some are named, without those that wait for an import (`omitted`). */
   async now(params: ParamsOf<typeof NOW>): Promise<Now & OwnFields> {
     const { tickers, fields, timeframe, ...filter } = readParams(NOW, params, this.known)
     const chosen = await fieldsFor(this.#bands, tickers.length === 0 ? [] : fields, { ticker: tickers[0], timeframe })
-    const skip = fields === undefined ? await this.#bands.lacking?.() : undefined
-    return this.stating(await now(this.#bands, { tickers, ...chosen, timeframe, skip, ...filter }))
+    const skip = fields === undefined ? await this.#bands.missing?.() : undefined
+    return this.withDefinitions(await now(this.#bands, { tickers, ...chosen, timeframe, skip, ...filter }))
   }
 
   /** The 21 band fields with tier and vocabulary. */
@@ -135,7 +135,7 @@ export abstract class Questions {
   }
 
   /** An answer with the hashes of the definitions that it stands on, where some are of the user's own fields. */
-  protected stating<Answer extends object>(answer: Answer): Answer & OwnFields {
+  protected withDefinitions<Answer extends object>(answer: Answer): Answer & OwnFields {
     const own = definitionsIn(answer, this.known)
     return own === null ? answer : { ...answer, own_fields: own }
   }

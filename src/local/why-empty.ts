@@ -33,7 +33,7 @@ export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEm
   const end = Math.min(last, view.days[view.bars - 1]!)
   if (range !== null && end < range.from) return { code: 'ended_before', last: end, range }
   if (end < from) return { code: 'bars_end', last: end }
-  if (first > to) return { code: 'bars_begin', first }
+  if (first > to) return { code: 'bars_begin', firstOf: first }
   return ofEvents(cache, query, { view, context, when, rangeStart, from, to, range, band: stay.band })
 }
 

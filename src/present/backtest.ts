@@ -2,7 +2,7 @@ import type { Backtest, Interval, MonteCarlo } from '../backtest/result.js'
 import { idlePlaces } from '../backtest/sizing.js'
 import { backtestAnswer, deflatedText } from './answer.js'
 import { type Chart, line, newChart, type PriceChart } from './chart.js'
-import { besideEquity, dayOf, equityChart, isPositive, pricesSection, testsChart, tradedPrice } from './charts.js'
+import { dayOf, equityChart, equityDetails, isPositive, pricesSection, testsChart, tradedPrice } from './charts.js'
 import {
   assumedSection,
   type Column,
@@ -22,21 +22,21 @@ import {
 import { EVERY } from './long-tables.js'
 import { count, money, percentage, probability, ratio, returnText, shareRange, shareText, whole } from './numbers.js'
 import {
-  besideTests,
+  allDataText,
   outOfSampleSection,
   outOfSampleTiles,
-  partsOf,
   type SideBySide,
   sideBySide,
   statisticsSection,
   validationSection,
-  wholeWords,
+  validationText,
+  wideIfTested,
   wonText,
   yearsSection,
   yearsTrend,
 } from './performance.js'
 import { assumedText, headingOf, questionOf, signalsSection, skippedText, tradesSection } from './trades.js'
-import { blocksText, originFacts, readingSection, stopped, strategies, triedText } from './words.js'
+import { blocksText, originFacts, readingSection, strategies, triedText, withFullStop } from './words.js'
 
 /** What became of money that followed the rules, beside what holding made of it. */
 export function describeBacktest(found: Backtest, prices: readonly PriceChart[] = []): Description {
@@ -52,13 +52,13 @@ export function describeBacktest(found: Backtest, prices: readonly PriceChart[] 
     heading: headingOf(found),
     assumed: [assumedText(found)],
     lead: [
-      tests === null ? { chart: equityChart(found), note: wholeWords(found) ?? '' } : { chart: testsChart(tests) },
+      tests === null ? { chart: equityChart(found), note: allDataText(found) ?? '' } : { chart: testsChart(tests) },
     ],
     warnings: found.warnings,
     tiles: tilesOf(found),
     facts: [['Rules', `${questionOf(found)}.`], ['How it is traded', assumedText(found)], ...originFacts(found)],
     sections: compact([
-      outOfSampleSection(found, [stopped(triedText(found.trials, strategies))]),
+      outOfSampleSection(found, [withFullStop(triedText(found.trials, strategies))]),
       ...(tests === null ? [] : [validationSection(found)]),
       statisticsSection(found),
       equitySection(found),
@@ -89,18 +89,22 @@ function tilesOf(found: Backtest): Tile[] {
 function wholeTiles(found: Backtest): Tile[] {
   const { statistics, benchmarks, trade_statistics: trades, random_entry: random } = found
   const held = benchmarks[0]?.statistics
-  const beside = (label: string, key: 'total_return' | 'cagr' | 'sharpe' | 'max_drawdown', text = returnText): Tile => {
+  const withHolding = (
+    label: string,
+    key: 'total_return' | 'cagr' | 'sharpe' | 'max_drawdown',
+    text = returnText,
+  ): Tile => {
     return { label, value: text(statistics[key]), note: `holding ${text(held?.[key])}` }
   }
-  const total = beside('Total return', 'total_return')
+  const total = withHolding('Total return', 'total_return')
   // How much of the equity can be in positions at all, where tickers are fewer than places.
   const idle = idlePlaces(found.strategy, found.tickers.length)
   const invested = idle === null ? '' : `; ${idle.most}/${idle.places} invested at most`
   return [
     { ...total, note: total.note + invested, ...tone(statistics.total_return) },
-    { ...beside('A year', 'cagr'), ...tone(statistics.cagr) },
-    beside('Sharpe', 'sharpe', ratio),
-    beside('Worst drawdown', 'max_drawdown'),
+    { ...withHolding('A year', 'cagr'), ...tone(statistics.cagr) },
+    withHolding('Sharpe', 'sharpe', ratio),
+    withHolding('Worst drawdown', 'max_drawdown'),
     {
       label: 'Time in market',
       value: shareText(statistics.invested),
@@ -142,7 +146,7 @@ function equitySection(found: Backtest): Section {
           },
           ...yearsTrend(found),
         ]
-  return section({ id: 'chance', title: 'In short', untitled: true, ...besideTests(found) }, [
+  return section({ id: 'chance', title: 'In short', untitled: true, ...wideIfTested(found) }, [
     { on: 'terminal', trend },
     { notes: [tradesSentence(found), signalsSentence(found), ...chanceSentences(found)] },
     pageNote(
@@ -183,19 +187,19 @@ function chanceSentences({ random_entry: random, trials, seed, draws }: Backtest
       ? random.reason && `Random entry: ${random.reason}`
       : `Random entry, all signals moved to other dates together: two-sided p ${probability(random.p)}${range} (${count(random.draws, 'move')}, seed ${seed}), mean ${returnText(random.mean)} a trade.`
   return compact([
-    entry && stopped(entry),
-    stopped(`${triedText(trials, strategies)} Deflated Sharpe ratio: ${deflatedText(trials)}`),
+    entry && withFullStop(entry),
+    withFullStop(`${triedText(trials, strategies)} Deflated Sharpe ratio: ${deflatedText(trials)}`),
   ])
 }
 
 function curveSection(found: Backtest): Section {
   const { equity, months } = found
-  const ofAll = wholeWords(found)
+  const ofAll = allDataText(found)
   return section({ id: 'equity', title: 'Equity', on: 'wide' }, [
     ofAll !== null && pageNote(`Here and below: ${ofAll}.`),
     (found.validation?.test ?? null) !== null && { on: 'page', chart: equityChart(found) },
     equity.length > 0 && { on: 'terminal', chart: equityChart(found) },
-    ...besideEquity(found).map((chart): Part => ({ on: 'page', chart })),
+    ...equityDetails(found).map((chart): Part => ({ on: 'page', chart })),
     { on: 'page', months },
   ])
 }
@@ -216,14 +220,14 @@ const DRAWDOWNS: readonly Column<Backtest['drawdowns'][number]>[] = [
 
 /** What was assumed, and how to run it again. */
 function settingsSection({ assumptions, strategy, validation }: Backtest): Section {
-  const parts = validation === null ? '' : partsOf(validation)
+  const parts = validation === null ? '' : validationText(validation)
   const candidates = validation?.candidates ?? []
-  const beside = candidates.length === 0 ? parts : `the candidates (${candidates.join('; ')}) and ${parts}`
+  const withHolding = candidates.length === 0 ? parts : `the candidates (${candidates.join('; ')}) and ${parts}`
   return assumedSection(assumptions, [
     pageNote(
-      beside === ''
+      withHolding === ''
         ? 'This is the strategy file of the run, complete; kept in a file, it makes the run again.'
-        : `This is the strategy file of the run. Not in it are ${beside}: they are given on the command line.`,
+        : `This is the strategy file of the run. Not in it are ${withHolding}: they are given on the command line.`,
     ),
     { on: 'page', code: JSON.stringify(strategy, null, 2) },
   ])

@@ -182,7 +182,7 @@ export function testsDrawdown({ equity, statistics }: Tests): Chart {
 }
 
 /** How far the equity lay below its high, how much of it was in positions, and its latest year: read with one pointer beside the equity. */
-export function besideEquity({ equity, statistics }: Backtest): Chart[] {
+export function equityDetails({ equity, statistics }: Backtest): Chart[] {
   const [fall, gross] = [equity.map(({ drawdown }) => drawdown), equity.map(({ gross }) => gross)]
   const rolling = equity.map(({ rolling_sharpe }) => rolling_sharpe)
   return [

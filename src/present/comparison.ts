@@ -21,7 +21,7 @@ import { count, listed, percentage, ratio, returnText } from './numbers.js'
 import { type Row, type SideBySide, sideBySide, statisticsOf, yearsTable } from './performance.js'
 import { statisticsRow } from './records.js'
 
-import { blocksText, originFacts, rangeTexts, readingSection, stopped, triedText, whoText } from './words.js'
+import { blocksText, originFacts, rangeTexts, readingSection, tickersText, triedText, withFullStop } from './words.js'
 
 /** Strategies side by side. */
 export function describeComparison(found: Comparison): Description {
@@ -32,7 +32,7 @@ export function describeComparison(found: Comparison): Description {
     kind: 'Comparison of strategies',
     question: `Which of ${listed(names, 4, 'strategies')} did better over the same days?`,
     answer: answerOf(found),
-    heading: [`${names.join(', ')}  ${found.timeframe}`, whoText(found.tickers), ...rangeTexts(found)],
+    heading: [`${names.join(', ')}  ${found.timeframe}`, tickersText(found.tickers), ...rangeTexts(found)],
     assumed: ['Over the days that all of them have. The tickers are those that were asked for (survivorship).'],
     lead: [{ chart: curvesChart(found) }],
     warnings: found.warnings,
@@ -217,7 +217,7 @@ function chanceSection({ best, trials, strategies }: Comparison): Section {
       ? 'None has a Sharpe ratio that could be deflated.'
       : `Deflated Sharpe ratio of ${best}: ${deflatedText(trials)}`
   return section({ id: 'chance', title: 'How many were tried', untitled: true }, [
-    { notes: [stopped(`${triedText(trials)} ${deflated}`)] },
+    { notes: [withFullStop(`${triedText(trials)} ${deflated}`)] },
     { on: 'page', list: strategies.map(({ name, strategy }) => `${name}: ${exitsInWords(strategy)}`) },
   ])
 }

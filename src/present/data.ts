@@ -238,7 +238,7 @@ function exact(value: string | number | null): string | number | null {
 export type NotedTrial = Trial & { kind: TrialKind }
 
 /** Trials of some kinds, oldest first; `none` where no ledger was made yet, null while the sample answers. */
-export type Ledger = readonly NotedTrial[] | 'none' | null
+export type TrialLog = readonly NotedTrial[] | 'none' | null
 
 interface TrialsShown {
   kinds: readonly TrialKind[]
@@ -249,7 +249,7 @@ interface TrialsShown {
 }
 
 /** The trial log: people see the newest of it. */
-export function describeTrials(found: Ledger, { kinds, limit, since }: TrialsShown): Described {
+export function describeTrials(found: TrialLog, { kinds, limit, since }: TrialsShown): Described {
   const trials = found === 'none' || found === null ? [] : found
   const all: Readonly<Record<TrialKind, NotedTrial[]>> = {
     cell: trials.filter(({ kind }) => kind === 'cell'),
@@ -279,7 +279,7 @@ export function describeTrials(found: Ledger, { kinds, limit, since }: TrialsSho
           `tried: ${kinds.map(kind => counted[kind]).join(', ')}`,
           ...(since === null ? [] : [`since ${since}`]),
         ],
-        parts: [{ notes: ledgerNotes(found, isCut ? limit : null) }],
+        parts: [{ notes: trialLogNotes(found, isCut ? limit : null) }],
       },
       ...kinds
         .filter(kind => all[kind].length > 0)
@@ -289,7 +289,7 @@ export function describeTrials(found: Ledger, { kinds, limit, since }: TrialsSho
 }
 
 /** @param limit null: all are shown */
-function ledgerNotes(found: Ledger, limit: number | null): string[] {
+function trialLogNotes(found: TrialLog, limit: number | null): string[] {
   const noted = 'bands study, tally, sweep and backtest note what they try.'
   if (found === null) return ['Nothing is noted of the bundled sample.']
   if (found === 'none') return [`This database has no trial log yet: ${noted}`]

@@ -60,7 +60,7 @@ export interface Described extends Records {
 /** What is read under one heading, which stands there even where nothing was found. */
 export interface Paragraph {
   heading: readonly string[]
-  on?: Where
+  on?: Medium
   parts: readonly Part[]
 }
 
@@ -81,7 +81,7 @@ export type Tone = 'good' | 'bad' | 'faint' | 'strong'
  * Who shows a part: the page alone, the terminal alone, the terminal in short; the page and a terminal that was asked for
  * everything, or for what became of each signal; what is read on a screen alone, or from a pipe, which has whole words.
  */
-export type Where = 'page' | 'terminal' | 'short' | 'wide' | 'explain' | 'screen' | 'pipe'
+export type Medium = 'page' | 'terminal' | 'short' | 'wide' | 'explain' | 'screen' | 'pipe'
 
 export interface Section {
   /** Names it in the page. */
@@ -93,12 +93,12 @@ export interface Section {
   untitled?: true
   /** The title where many stand in a row. */
   short?: string
-  on?: Where
+  on?: Medium
   parts: readonly Part[]
 }
 
 /** A piece of a section. */
-export type Part = { on?: Where | undefined } & (
+export type Part = { on?: Medium | undefined } & (
   | { notes: readonly string[] }
   | { table: Table }
   | { chart: Chart; note?: string }
@@ -194,7 +194,7 @@ export interface Heading {
   spare?: number
   /** Of a last column: text that does not fit goes on in lines below. */
   wraps?: true
-  on?: Where
+  on?: Medium
 }
 
 /** A column: its head, and what stands in it. */
@@ -359,7 +359,7 @@ export interface Month {
 /** Each reason for a missing number once, with what it is about; nothing where none is missing. */
 export function reasonsPart(
   told: readonly { where: string; reasons: Readonly<Record<string, string>> }[],
-  on?: Where,
+  on?: Medium,
 ): Part | null {
   const about = new Map<string, string[]>()
   for (const { where, reasons } of told)

@@ -38,7 +38,7 @@ function reasonOf(why: WhyEmpty, query: HistoryQuery): Words {
     case 'ended_before':
       return `no bar of ${ticker} lies ${spannedIn(why.range)}.`
     case 'bars_begin':
-      return `the bars of ${ticker} begin on ${formatDay(why.first)}, and none lies ${bounds({ before: query.before })}.`
+      return `the bars of ${ticker} begin on ${formatDay(why.firstOf)}, and none lies ${bounds({ before: query.before })}.`
     case 'never_entered':
       return `${name} never ${happened}${becameInstead(why.seen)}.`
     case 'never_changed':
@@ -61,7 +61,7 @@ function reasonOf(why: WhyEmpty, query: HistoryQuery): Words {
     case 'when_never':
       return whenNever(why, query, `${name} ${happened}`)
     case 'none_told':
-      return noneTold(why, query)
+      return noEventsKnown(why, query)
     case 'told':
       return why.text
   }
@@ -111,7 +111,10 @@ function noDay(query: HistoryQuery, range: Range | null): string {
 }
 
 /** By who knows events and their range alone. */
-function noneTold({ query_range, range, seen }: Extract<WhyEmpty, { code: 'none_told' }>, query: HistoryQuery): string {
+function noEventsKnown(
+  { query_range, range, seen }: Extract<WhyEmpty, { code: 'none_told' }>,
+  query: HistoryQuery,
+): string {
   const { ticker, field, timeframe, bands, context, after, before } = query
   const what =
     bands === undefined ? `${ticker}'s ${timeframe} ${field} did not change` : `${ticker} never became ${either(bands)}`

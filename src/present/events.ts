@@ -14,7 +14,7 @@ import type { PoolEvent, PoolEvents, PoolEventsQuery } from '../tally/pool.js'
 import { OVERSOLD_KEYS } from '../tiers.js'
 import { type Column, column, type Described, signTone, type Tone, tablePart } from './description.js'
 import { count, UNKNOWN, whole } from './numbers.js'
-import { asOfText, stateText, whoText } from './words.js'
+import { asOfText, stateText, tickersText } from './words.js'
 
 /** The newest events of one ticker and field, newest first, cut at the limit: in any form but the plain specified page. */
 export function describeEvents(found: NewestEvents, query: EventsQuery, withReturns: boolean): Described {
@@ -66,7 +66,7 @@ export function describePoolEvents(found: PoolEvents, query: PoolEventsQuery, wi
     rows: events.map(({ ticker, ...event }) => ({ ticker, field, timeframe, ...event })),
     paragraphs: [
       {
-        heading: eventsHeading(newest, { ...query, ticker: whoText(tickers) }),
+        heading: eventsHeading(newest, { ...query, ticker: tickersText(tickers) }),
         parts: [tablePart('Events, newest first', columns, found.events)],
       },
     ],
@@ -112,7 +112,7 @@ function eventColumns(
     column('band', 'text', isOne ? { on: 'pipe' } : {}),
     { title: 'From', kind: 'text', spare: isOne ? 1 : 7, of: event => event.prev_band },
     ...(isFull ? settled : []),
-    { title: 'Held', kind: 'bars', spare: 0, of: heldText },
+    { title: 'Held', kind: 'bars', spare: 0, of: durationText },
     ...(isFull ? windowNames(timeframe).map((window, w) => outcome(window, 2 + w, withReturns)) : []),
   ]
 }
@@ -121,7 +121,7 @@ function flipsText({ flips_recent_at_entry: flips, flips_lookback: lookback }: H
   return `${flips ?? UNKNOWN}/${lookback ?? UNKNOWN}`
 }
 
-function heldText({ duration_days: days, duration_weeks: weeks }: HistoricEvent): string {
+function durationText({ duration_days: days, duration_weeks: weeks }: HistoricEvent): string {
   const bars = days ?? weeks
   return bars == null ? 'active' : `${bars}${days == null ? 'w' : 'd'}`
 }

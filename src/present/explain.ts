@@ -13,7 +13,12 @@ export function describeExplanation(found: Explanation): Described {
   const bar = { ticker, field, timeframe, date, band, in_force, entered }
   const figures = [
     ...readings.map(({ name, value, note }) => ({ ...bar, reading: name, value, note })),
-    ...(tests ?? []).map(({ test, holds, ...seen }) => ({ ...bar, reading: test, value: holds, note: bandSeen(seen) })),
+    ...(tests ?? []).map(({ test, holds, ...seen }) => ({
+      ...bar,
+      reading: test,
+      value: holds,
+      note: bandShown(seen),
+    })),
   ]
   return {
     document: found,
@@ -47,7 +52,7 @@ const TESTS: readonly Column<ExplainedTest>[] = [
   { title: 'On', kind: 'date', spare: 1, of: ({ date }) => date },
 ]
 
-function bandSeen({ band, date }: Pick<ExplainedTest, 'band' | 'date'>): string {
+function bandShown({ band, date }: Pick<ExplainedTest, 'band' | 'date'>): string {
   return date === null ? 'no bar counts' : `${band ?? 'no band'} on ${date}`
 }
 
@@ -101,9 +106,9 @@ function eventParagraphs({ windows, stability, flips, flips_lookback }: Explaine
   ]
 }
 
-type Seen = NonNullable<ExplainedEvent['windows']>[string] & { window: string }
+type WindowRow = NonNullable<ExplainedEvent['windows']>[string] & { window: string }
 
-const WINDOWS: readonly Column<Seen>[] = [
+const WINDOWS: readonly Column<WindowRow>[] = [
   column('window', 'window'),
   { title: 'Ends', kind: 'text', spare: 1, of: ({ ends }) => ends ?? 'open' },
   { title: 'Return', kind: 'return', of: seen => seen.return ?? '', tone: plain },

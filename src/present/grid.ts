@@ -34,10 +34,10 @@ import {
   overfittingText,
   rangeTexts,
   readingSection,
-  stopped,
   strategies,
+  tickersText,
   triedText,
-  whoText,
+  withFullStop,
 } from './words.js'
 
 /** What a statistic is, and what it is called. */
@@ -68,7 +68,7 @@ export function describeGrid(found: Grid): Description {
     question: `Which ${listed(keys, 4, 'settings')} had the best ${nameOf(statistic)} on ${listed(found.tickers)}, and does the best of ${whole(cells.length)} mean anything?`,
     answer: answerOf(found),
     heading: [
-      `${whoText(found.tickers)}  ${count(cells.length, 'combination')} of ${axes.map(({ key }) => key).join(', ')}  ${found.timeframe}`,
+      `${tickersText(found.tickers)}  ${count(cells.length, 'combination')} of ${axes.map(({ key }) => key).join(', ')}  ${found.timeframe}`,
       ...rangeTexts(found),
     ],
     assumed: [
@@ -283,7 +283,7 @@ function bestSection(found: Grid): Section {
       notes: [
         `Best: ${settingText(found, top)}, ${nameOf(statistic)} ${value(top.value)}, ${count(top.trade_statistics.n, 'trade')}.`,
         `${around} ${smooth}`,
-        stopped(`${triedText(trials)} Deflated Sharpe ratio: ${deflated}`),
+        withFullStop(`${triedText(trials)} Deflated Sharpe ratio: ${deflated}`),
         overfittingText(pbo, reasons.pbo ?? UNKNOWN),
       ],
     },

@@ -120,9 +120,9 @@ export function statisticsSection(found: Backtest): Section {
   ]
   const all = statisticsOf(found)
   const short = all.filter(([, , , , on]) => on === undefined)
-  return section({ id: 'performance', short: 'Performance', ...wholeTitle(found), ...besideTests(found) }, [
-    { on: 'short', table: besideBenchmarks(found, short, []) },
-    { on: 'wide', table: besideBenchmarks(found, all, benchmarks.length === 0 ? [] : AGAINST) },
+  return section({ id: 'performance', short: 'Performance', ...allDataTitle(found), ...wideIfTested(found) }, [
+    { on: 'short', table: compareBenchmarks(found, short, []) },
+    { on: 'wide', table: compareBenchmarks(found, all, benchmarks.length === 0 ? [] : AGAINST) },
     reasonsPart(reasons, 'page'),
   ])
 }
@@ -130,7 +130,7 @@ export function statisticsSection(found: Backtest): Section {
 /** The statistics that every draw has, and where their points are. */
 const OF_DRAWS = { total_return: 'return', sharpe: 'sharpe', max_drawdown: 'max_drawdown' } as const
 
-function besideBenchmarks(
+function compareBenchmarks(
   { statistics, benchmarks, draws }: Backtest,
   rows: readonly Row<EquityStatistics>[],
   against: typeof AGAINST,
@@ -255,19 +255,19 @@ export function outOfSampleTiles({ validation }: Pick<Backtest, 'validation'>): 
 }
 
 /** What the numbers that are not out of the sample are of; nothing where all data are one part. */
-export function wholeWords({ validation }: Backtest): string | null {
+export function allDataText({ validation }: Backtest): string | null {
   if (validation === null) return null
   const [first, ...more] = validation.candidates
   return first === undefined ? 'all data' : `first of ${more.length + 1} candidates (${first}), all data`
 }
 
 /** Results of all data are shown by a terminal only with --wide where tests were made. */
-export function besideTests({ validation }: Pick<Backtest, 'validation'>): Pick<Section, 'on'> {
+export function wideIfTested({ validation }: Pick<Backtest, 'validation'>): Pick<Section, 'on'> {
   return (validation?.test ?? null) === null ? {} : { on: 'wide' }
 }
 
 /** The same as a heading. */
-function wholeTitle({ validation }: Backtest): Pick<Section, 'title' | 'untitled' | 'phrases'> {
+function allDataTitle({ validation }: Backtest): Pick<Section, 'title' | 'untitled' | 'phrases'> {
   if (validation === null) return { title: 'Performance', untitled: true }
   const [first, ...more] = validation.candidates
   if (first === undefined) return { title: 'All data', phrases: ['the parts to check on among them'] }
@@ -276,7 +276,7 @@ function wholeTitle({ validation }: Backtest): Pick<Section, 'title' | 'untitled
 }
 
 /** What each way to check on other dates is called. */
-export const WAYS: Readonly<Record<ValidationKind, string>> = {
+export const VALIDATION_TITLES: Readonly<Record<ValidationKind, string>> = {
   split: 'Before and after the split',
   walk_forward: 'Walk-forward',
   cv: 'Purged cross-validation',
@@ -284,7 +284,7 @@ export const WAYS: Readonly<Record<ValidationKind, string>> = {
 }
 
 /** As what was asked for. */
-export function partsOf({ kind }: Validation): string {
+export function validationText({ kind }: Validation): string {
   return kind === 'split' ? 'the split' : 'the walk-forward'
 }
 
@@ -310,7 +310,7 @@ export function validationSection({ validation }: Pick<Backtest, 'validation'>):
   const columns = candidates.length > 0 ? [...FOLDS, chosen] : FOLDS
   const phrases = [`${count(purged, 'trade')} left out between the parts`]
   const table = tablePart('Parts of the data', columns, rows, { whole: 'json' })
-  return section({ id: 'validation', title: WAYS[kind], phrases }, [table])
+  return section({ id: 'validation', title: VALIDATION_TITLES[kind], phrases }, [table])
 }
 
 const FOLDS: readonly Column<Fold>[] = [

@@ -58,14 +58,20 @@ function inputsNamed(found: Priced): Inputs {
   if ('fields' in found) return { tickers, timeframe, fields: found.fields, lags: found.lags, beside: found.contexts }
   if (found.schema === 'bands.study/2') {
     const { field, when, lag = 0, context, benchmark } = found
-    return { tickers, timeframe, fields: compact([field, when]), lags: [lag], beside: besides(context, benchmark) }
+    return {
+      tickers,
+      timeframe,
+      fields: compact([field, when]),
+      lags: [lag],
+      beside: comparedTickers(context, benchmark),
+    }
   }
   const { entry, benchmark, lag = 0 } = found.strategy
-  const beside = besides(entry.context, benchmark)
-  return { tickers, timeframe, fields: fieldsOf(found.strategy), lags: [lag], beside }
+  const compared = comparedTickers(entry.context, benchmark)
+  return { tickers, timeframe, fields: fieldsOf(found.strategy), lags: [lag], beside: compared }
 }
 
-function besides(context: { ticker: string; field: string; lag?: number } | null, benchmark: string | null) {
+function comparedTickers(context: { ticker: string; field: string; lag?: number } | null, benchmark: string | null) {
   return compact([context, benchmark !== null && { ticker: benchmark, field: null }])
 }
 
@@ -151,7 +157,7 @@ interface Inputs {
  */
 export async function hashOfInputs(
   source: PricedSource,
-  { tickers, fields, timeframe, lags = [0], beside = [] }: Inputs,
+  { tickers, fields, timeframe, lags = [0], beside: compared = [] }: Inputs,
   kinds = new Set<Adjustment>(),
 ): Promise<string> {
   const hash = createHash('sha256')
@@ -165,7 +171,7 @@ export async function hashOfInputs(
     }
   }
   const named = new Map(
-    beside.map(({ ticker, field, lag = 0 }) => [
+    compared.map(({ ticker, field, lag = 0 }) => [
       `${ticker} ${field}${lag > 0 ? ` lag ${lag}` : ''}`,
       { tickers: [ticker], fields: field === null ? [] : [field], timeframe },
     ]),

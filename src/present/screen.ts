@@ -8,7 +8,7 @@ import { describeTally, topTone } from './tally.js'
 import { omittedNotes } from './words.js'
 
 /** How the matches are shown. */
-interface ScreenLook {
+interface ScreenDisplay {
   /** Columns in their order; all unless given. */
   columns?: readonly string[] | undefined
   /** `bars` or `close:desc`; the newest onset first unless given. */
@@ -18,7 +18,7 @@ interface ScreenLook {
 }
 
 /** Which tickers a condition holds of, or became true of; for machines a row a match. */
-export function describeScreen(found: Screen, look: ScreenLook = {}): Described {
+export function describeScreen(found: Screen, look: ScreenDisplay = {}): Described {
   const { condition, as_of, tally } = found
   const columns = columnsOf(found.subjects, tally !== undefined)
   const chosen = look.columns?.map(name => columnNamed('columns', name, columns)) ?? columns
@@ -44,7 +44,11 @@ export function describeScreen(found: Screen, look: ScreenLook = {}): Described 
 }
 
 /** Throws InvalidParameter for a column that there will not be. */
-export function checkLook({ columns = [], sort }: ScreenLook, subjects: readonly string[], isTallied: boolean): void {
+export function checkDisplay(
+  { columns = [], sort }: ScreenDisplay,
+  subjects: readonly string[],
+  isTallied: boolean,
+): void {
   const known = columnsOf(subjects, isTallied)
   for (const name of columns) columnNamed('columns', name, known)
   if (sort !== undefined) sorted([], sort, known)
@@ -71,7 +75,7 @@ function pooled(tally: NonNullable<Screen['tally']>): Paragraph[] {
 /** As many matches are drawn. */
 const MOST_DRAWN = 10
 
-function trendPart(matches: readonly ScreenMatch[], closes: ScreenLook['closes']): Part | null {
+function trendPart(matches: readonly ScreenMatch[], closes: ScreenDisplay['closes']): Part | null {
   if (closes === undefined || closes.size === 0) return null
   const trend = matches.slice(0, MOST_DRAWN).map(({ ticker, close }) => {
     return { name: ticker, values: closes.get(ticker) ?? [], text: figure(close) }

@@ -39,7 +39,7 @@ export function testSections({ windows, resamples }: EventStudy): Section[] {
 export const BY_WINDOW = { grouped: true, whole: 'json' } as const
 
 /** What the page alone says of a row. */
-const BESIDE: readonly Column<Pick<Of<'tests'>, 'n' | 'reason'>>[] = [
+const NOTE_COLUMNS: readonly Column<Pick<Of<'tests'>, 'n' | 'reason'>>[] = [
   { title: 'n', kind: 'count', on: 'page', of: ({ n }) => n },
   { title: 'Why there is none', kind: 'text', on: 'page', optional: true, of: ({ reason }) => reason },
 ]
@@ -50,7 +50,7 @@ const TESTS: readonly Column<Of<'tests'>>[] = [
   { title: 'df', kind: 'degrees', spare: 1, of: ({ df }) => df },
   { title: 'p', kind: 'probability', of: ({ p }) => p },
   { title: 'Test', kind: 'text', of: ({ name }) => name },
-  ...BESIDE,
+  ...NOTE_COLUMNS,
 ]
 
 const INTERVALS: readonly Column<Of<'intervals'>>[] = [
@@ -58,7 +58,7 @@ const INTERVALS: readonly Column<Of<'intervals'>>[] = [
   { title: 'Diff 95%', kind: 'return', of: ({ low, high }) => [low, high] },
   { title: 'Block', kind: 'tenth', spare: 1, of: ({ block }) => block },
   { title: 'Method', kind: 'text', of: ({ method }) => method },
-  ...BESIDE,
+  ...NOTE_COLUMNS,
 ]
 
 /** What else the events can be held against. */
@@ -111,21 +111,21 @@ const RANDOM: readonly Column<StudyWindow>[] = [
   { title: 'Same years', kind: 'return', spare: 2, of: ({ random_entry: random }) => random.year_matched },
 ]
 
-type Told = StudyWindow & { aftermath: NonNullable<StudyWindow['aftermath']> }
+type AftermathWindow = StudyWindow & { aftermath: NonNullable<StudyWindow['aftermath']> }
 
 /** The aftermath bands after the events beside those after any bar. */
 function aftermathSection(windows: readonly StudyWindow[]): Section | null {
-  const told = windows.filter((window): window is Told => window.aftermath !== null)
-  if (told.length === 0) return null
+  const known = windows.filter((window): window is AftermathWindow => window.aftermath !== null)
+  if (known.length === 0) return null
   const sum = (counts: readonly number[]): number => counts.reduce((all, n) => all + n, 0)
-  const stacks = told.flatMap(({ window, aftermath: { counts, base } }) => [
+  const stacks = known.flatMap(({ window, aftermath: { counts, base } }) => [
     { label: window, note: `events, n ${sum(counts)}`, counts, isBase: false },
     { label: '', note: 'any bar', counts: base, isBase: true },
   ])
-  const columns: Column<Told>[] = [
+  const columns: Column<AftermathWindow>[] = [
     WINDOW,
     ...PERFORMANCES.map(
-      (name, i): Column<Told> => ({
+      (name, i): Column<AftermathWindow> => ({
         title: words(name),
         sign: SIGNS[i]!,
         kind: 'lifted',
@@ -147,7 +147,7 @@ function aftermathSection(windows: readonly StudyWindow[]): Section | null {
     [
       pageNote("Each return ranked against the ticker's own past: sharp is the worst or best 5%, flat the middle 20%."),
       { on: 'page', stacks: { id: 'stacked', title: 'Shares of the aftermath bands', names: 'short', of: stacks } },
-      tablePart(caption, columns, told, { whole: 'json' }),
+      tablePart(caption, columns, known, { whole: 'json' }),
     ],
   )
 }

@@ -21,15 +21,15 @@ import { EVERY, occurrencesTable } from './long-tables.js'
 import { count, either, listed, probability, returnRange, returnText, shareRange, whole } from './numbers.js'
 import { BY_WINDOW, otherSections, testSections, WINDOW } from './study-tests.js'
 import {
+  conditionsText,
   conditionTexts,
   fewestFact,
   fromText,
-  narrowed,
   originFacts,
   rangeTexts,
   readingSection,
   stateText,
-  whoText,
+  tickersText,
 } from './words.js'
 
 /** What followed the events, against what follows anyway. */
@@ -60,7 +60,7 @@ export function describeStudy(study: EventStudy, prices: readonly PriceChart[] =
     warnings: study.warnings,
     tiles: tilesOf(study),
     facts: compact([
-      ['Looks', looksText(study)],
+      ['Looks', testsCountText(study)],
       lastBar !== null && ['Last bar of the tickers', lastBar],
       ...originFacts(study),
     ]),
@@ -76,9 +76,9 @@ function questionOf(study: EventStudy): string {
   const weekly = timeframe === 'weekly' ? ', weekly' : ''
   if (isCondition(field)) {
     const became = bands === null ? 'changed' : `became ${either(bands)}`
-    return `What followed when it ${became} of ${listed(tickers)} that ${field}${narrowed(study)}${weekly}?`
+    return `What followed when it ${became} of ${listed(tickers)} that ${field}${conditionsText(study)}${weekly}?`
   }
-  return `What followed when ${listed(tickers)} ${entered}${narrowed(study)} (${field}${weekly})?`
+  return `What followed when ${listed(tickers)} ${entered}${conditionsText(study)} (${field}${weekly})?`
 }
 
 function headingOf(study: EventStudy): string[] {
@@ -88,7 +88,7 @@ function headingOf(study: EventStudy): string[] {
   const behind = lastBar === null ? '' : `, last bar ${lastBar}`
   const ranges = rangeTexts(study)
   return [
-    `${whoText(tickers)}  ${entered}${fromText(study)}  ${timeframe}`,
+    `${tickersText(tickers)}  ${entered}${fromText(study)}  ${timeframe}`,
     ...conditionTexts(study),
     count(events, 'event'),
     ...ranges.slice(0, -1),
@@ -107,7 +107,7 @@ function assumedText({ tickers, resamples, seed, trials }: EventStudy): string {
   ].join(' ')
 }
 
-function looksText({ trials: { run, ledger } }: EventStudy): string {
+function testsCountText({ trials: { run, ledger } }: EventStudy): string {
   return `${count(run, 'cell')} in this run${ledger === null ? '' : `, ${count(ledger, 'cell')} ever tried on this database`}`
 }
 
@@ -197,11 +197,11 @@ const RETURNS: readonly Column<StudyWindow>[] = [
 
 /** What such times bring anyway. */
 function contextSection({ context, windows }: EventStudy): Section | null {
-  const told = windows.flatMap(({ window, context_base: base }) => (base === null ? [] : [{ window, ...base }]))
-  if (told.length === 0) return null
+  const known = windows.flatMap(({ window, context_base: base }) => (base === null ? [] : [{ window, ...base }]))
+  if (known.length === 0) return null
   const [state = 'of the same context'] = conditionTexts({ context, stability: null, max_flips: null })
   const title = `Against any bar ${state}`
-  return section({ id: 'context', title, short: 'Same context' }, [tablePart(title, CONTEXT, told)])
+  return section({ id: 'context', title, short: 'Same context' }, [tablePart(title, CONTEXT, known)])
 }
 
 const CONTEXT: readonly Column<NonNullable<StudyWindow['context_base']> & { window: string }>[] = [
@@ -212,15 +212,15 @@ const CONTEXT: readonly Column<NonNullable<StudyWindow['context_base']> & { wind
   { title: 'Diff', kind: 'return', hint: 'Mean after the events, less this mean', of: ({ diff }) => diff },
 ]
 
-type Told = StudyWindow & { abnormal: NonNullable<StudyWindow['abnormal']> }
+type AbnormalWindow = StudyWindow & { abnormal: NonNullable<StudyWindow['abnormal']> }
 
 /** The abnormal returns, and every test of them. */
 function abnormalSections({ windows, abnormal, benchmark }: EventStudy): Section[] {
-  const told = windows.filter((window): window is Told => window.abnormal !== null)
-  if (told.length === 0) return []
+  const known = windows.filter((window): window is AbnormalWindow => window.abnormal !== null)
+  if (known.length === 0) return []
   const model = abnormal === 'market' ? `market model on ${benchmark}` : 'less the mean before'
   const title = `Cumulative abnormal return, ${model}`
-  const rows = told.flatMap(window => {
+  const rows = known.flatMap(window => {
     const { tests, reason } = window.abnormal
     const made = tests.filter(({ statistic }) => statistic !== null)
     const none = { statistic: null, p: null, name: reason ?? tests[0]?.reason ?? '' }
@@ -237,7 +237,7 @@ function abnormalSections({ windows, abnormal, benchmark }: EventStudy): Section
   const all = 'Tests of the abnormal return'
   return [
     section({ id: 'abnormal', title, short: 'Abnormal', phrases }, [
-      tablePart('Mean cumulative abnormal return', ABNORMAL, told),
+      tablePart('Mean cumulative abnormal return', ABNORMAL, known),
     ]),
     section({ id: 'abnormal-tests', title: all, short: 'Its tests', on: 'wide' }, [
       tablePart(all, columns, rows, BY_WINDOW),
@@ -245,7 +245,7 @@ function abnormalSections({ windows, abnormal, benchmark }: EventStudy): Section
   ]
 }
 
-const ABNORMAL: readonly Column<Told>[] = [
+const ABNORMAL: readonly Column<AbnormalWindow>[] = [
   WINDOW,
   { title: 'n', kind: 'count', of: ({ abnormal }) => abnormal.n },
   { title: 'CAR', kind: 'return', of: ({ abnormal }) => abnormal.car },

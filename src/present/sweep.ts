@@ -18,7 +18,7 @@ import {
 } from './description.js'
 import { cellsTable, cellText, EVERY } from './long-tables.js'
 import { count, listed, probability, ratio, returnText, shareText, UNKNOWN, whole } from './numbers.js'
-import { WAYS } from './performance.js'
+import { VALIDATION_TITLES } from './performance.js'
 import {
   blocksText,
   fewestFact,
@@ -26,8 +26,8 @@ import {
   overfittingText,
   rangeTexts,
   readingSection,
-  stopped,
-  whoText,
+  tickersText,
+  withFullStop,
 } from './words.js'
 
 /** How many combinations were tried first, then the best of them, and whether the best one is real. */
@@ -70,19 +70,19 @@ export function describeSweep(sweep: Sweep, { limit = 20 }: { limit?: number } =
 function questionOf(sweep: Sweep): string {
   const { tickers, fields, tried } = sweep
   const combinations = count(tried.cells, 'combination')
-  const held = heldTexts(sweep).map(words => `, ${words}`)
+  const held = fixedConditions(sweep).map(words => `, ${words}`)
   return `Which of ${combinations} of ${listed(fields, 2, 'fields')}${held.length === 0 ? '' : `${held.join('')},`} was followed by unusual returns of ${listed(tickers, 3)}?`
 }
 
 /** What all events are narrowed to. */
-function heldTexts({ when, lag }: Pick<Sweep, 'when' | 'lag'>): string[] {
+function fixedConditions({ when, lag }: Pick<Sweep, 'when' | 'lag'>): string[] {
   return [...(when === undefined ? [] : [`when ${when}`]), ...lagInWords(lag)]
 }
 
 function headingOf(sweep: Sweep): string[] {
   const { tickers, timeframe, fields } = sweep
   const what = fields.length <= 2 ? fields.join(', ') : count(fields.length, 'field')
-  return [`${whoText(tickers)}  ${what}  ${timeframe}`, ...heldTexts(sweep), ...rangeTexts(sweep)]
+  return [`${tickersText(tickers)}  ${what}  ${timeframe}`, ...fixedConditions(sweep), ...rangeTexts(sweep)]
 }
 
 function nothingText({ tickers, tried: { cells } }: Sweep): string {
@@ -186,12 +186,12 @@ function bestSection({ best }: Sweep): Section {
   return section({ ...head, phrases: [count(resamples, 'resample')] }, [
     {
       notes: [
-        stopped(`Superior predictive ability (Hansen)${ofBest}: ${ability}`),
-        stopped(`Deflated Sharpe ratio, of holding after ${best_sharpe_cell ?? 'events'}: ${sharpe}`),
+        withFullStop(`Superior predictive ability (Hansen)${ofBest}: ${ability}`),
+        withFullStop(`Deflated Sharpe ratio, of holding after ${best_sharpe_cell ?? 'events'}: ${sharpe}`),
         overfittingText(pbo, why('pbo')),
       ],
     },
-    { on: 'wide', notes: [stopped(`Reality check (White), of the differences from any bar: ${check}`)] },
+    { on: 'wide', notes: [withFullStop(`Reality check (White), of the differences from any bar: ${check}`)] },
     pageNote(
       `Drawn${drawn}. White 2000; Hansen 2005, the consistent one, between cells that fell behind counting as far behind as they were, and none counting as behind; Bailey and López de Prado 2014; Bailey and others 2017.`,
     ),
@@ -206,7 +206,7 @@ function validationSection({ validation: found }: Sweep): Section | null {
   const { kind, folds, test, paths } = found
   const all = `Chosen cells on data that did not choose them: n ${whole(test.n)}, mean ${returnText(test.mean)}, any bar ${returnText(test.base)}, difference ${returnText(test.diff)}, hit ${shareText(test.hit)}.`
   const ofPaths = paths === null ? [] : [`Mean of each path: ${paths.map(returnText).join(', ')}.`]
-  return section({ id: 'validation', title: WAYS[kind], short: 'Validation' }, [
+  return section({ id: 'validation', title: VALIDATION_TITLES[kind], short: 'Validation' }, [
     tablePart('Folds', FOLDS, folds, { whole: 'json' }),
     { notes: [all, ...ofPaths] },
   ])

@@ -23,7 +23,7 @@ import {
   tablePart,
 } from './description.js'
 import { count, either, listed, share, shareText, whole } from './numbers.js'
-import { asOfText, logText, omittedNotes, oneTicker, readingSection, SIGNS, stateText, whoText } from './words.js'
+import { asOfText, logText, omittedNotes, oneTicker, readingSection, SIGNS, stateText, tickersText } from './words.js'
 
 /** What followed, counted: two tables, and for machines a row for every group and window. */
 export function describeTally(found: Tally): Described {
@@ -175,7 +175,7 @@ const COLUMNS = [
 
 function tallyHeading(found: Tally): string[] {
   return [
-    `${whoText(found.tickers)}  ${bandText(found)}  ${found.timeframe}`,
+    `${tickersText(found.tickers)}  ${bandText(found)}  ${found.timeframe}`,
     ...narrowedTexts(found),
     `${count(found.events, 'event')} in ${found.query_range ?? 'no range'}`,
     ...asOfText(found),
@@ -275,11 +275,11 @@ function nowParagraph({ timeframe, as_of, query_range, states }: Now, unknown: b
   const seen = unknown || known.length === 0 ? states : known
   const names = [...new Set(seen.map(state => state.ticker))]
   const several = names.length > 1
-  const columns = [column('ticker', 'text', several ? {} : { on: 'pipe' }), ...STATE, staysColumn(query_range)]
+  const columns = [column('ticker', 'text', several ? {} : { on: 'pipe' }), ...STATE, durationColumn(query_range)]
   const note = '* since the beginning of the data: no event entered it'
   return {
     heading: [
-      `${whoText(names)}  ${timeframe}`,
+      `${tickersText(names)}  ${timeframe}`,
       `${query_range === WHOLE_RANGE ? 'all stays' : `stays of the last ${query_range ?? '?'}`}, in bars`,
       ...asOfText({ as_of }),
     ],
@@ -301,7 +301,7 @@ const STATE: readonly Column<FieldState>[] = [
 ]
 
 /** None in the range of a tier or a server is not none at all. */
-function staysColumn(range: string | null): Column<FieldState> {
+function durationColumn(range: string | null): Column<FieldState> {
   const isWhole = range === WHOLE_RANGE
   return { title: 'Stays', kind: 'count', spare: 5, of: ({ completed_stays: { n } }) => (isWhole ? n : n || null) }
 }

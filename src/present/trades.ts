@@ -8,7 +8,7 @@ import { tradeHistogram } from './charts.js'
 import { type Column, reasonsPart, type Section, section, type Table, tableOf, tablePart } from './description.js'
 import { rankColumn, tradesTable } from './long-tables.js'
 import { count, either, listed, percentage, ratio, returnText, UNKNOWN, whole, words } from './numbers.js'
-import { bySpelling, conditionTexts, fromText, narrowed, rangeTexts, whoText } from './words.js'
+import { bySpelling, conditionsText, conditionTexts, fromText, rangeTexts, tickersText } from './words.js'
 
 /** The rules of a strategy as a sentence. */
 export function questionOf(found: Backtest): string {
@@ -18,7 +18,7 @@ export function questionOf(found: Backtest): string {
   const entered = becomesText(entry, 'changes band', either)
   const ends = exitTexts(exit)
   const left = ends.length === 0 ? 'at the last bar' : either(ends)
-  return `${verb} ${listed(found.tickers)} when ${entered}${narrowed(entry)}; out ${[left + weekly, ...lagInWords(lag)].join('; ')}`
+  return `${verb} ${listed(found.tickers)} when ${entered}${conditionsText(entry)}; out ${[left + weekly, ...lagInWords(lag)].join('; ')}`
 }
 
 /** The same in phrases. */
@@ -27,7 +27,7 @@ export function headingOf(found: Backtest): string[] {
   const event = becomesText(entry, 'changes', bands => bands.join(' or '))
   return [
     ...(typeof name === 'string' ? [name] : []),
-    `${whoText(found.tickers)}  ${side} when ${event}${fromText(entry)}  ${found.timeframe}`,
+    `${tickersText(found.tickers)}  ${side} when ${event}${fromText(entry)}  ${found.timeframe}`,
     ...conditionTexts(entry),
     ...lagInWords(lag),
     ...rangeTexts(found),

@@ -14,7 +14,7 @@ import {
   tablePart,
 } from './description.js'
 import { barsText, count, probability, ratio, UNKNOWN, whole } from './numbers.js'
-import { asOfText, oneTicker, whoText } from './words.js'
+import { asOfText, oneTicker, tickersText } from './words.js'
 
 /**
  * Which band follows which, how long each lasts, and where its stays go; with a context whether that matters. For machines
@@ -30,7 +30,7 @@ export function describeTransitions(found: Transitions): Described {
     paragraphs: [
       {
         heading: compact([
-          `${whoText(tickers)}  ${field}  ${timeframe}`,
+          `${tickersText(tickers)}  ${field}  ${timeframe}`,
           context && `beside ${context.ticker} ${context.field}`,
           `${count(events, 'transition')} in ${query_range ?? '?'}`,
           ...asOfText(found),

@@ -10,7 +10,7 @@ import { count, probability, ratio, whole } from './numbers.js'
 /** Words that results have in common. */
 
 /** `3 tickers`, or their names where they are few. */
-export function whoText(tickers: readonly string[]): string {
+export function tickersText(tickers: readonly string[]): string {
   return tickers.length <= 3 ? tickers.join(', ') : `${whole(tickers.length)} tickers`
 }
 
@@ -29,7 +29,7 @@ export function bySpelling(a: string, b: string): number {
 }
 
 /** `Sharpe ratio: .5.` of what may end with a full stop already. */
-export function stopped(text: string): string {
+export function withFullStop(text: string): string {
   return text.endsWith('.') ? text : `${text}.`
 }
 
@@ -48,9 +48,9 @@ export function logText(log: LogStanding | null, q: number | null, name = 'over 
   return `${one} (${whole(windows)} windows) asked of these data: by chance ${byChance} p < .05${over}.`
 }
 
-/** How many strategies or cells were tried in a run, and ever. @param told how many the ledger of trials knows, in words */
-export function triedText({ run, ledger }: Backtest['trials'], told = whole): string {
-  const ever = ledger === null ? '' : `, ${told(ledger)} in the ledger of trials`
+/** How many strategies or cells were tried in a run, and ever. @param sizeText how many the ledger of trials knows, in words */
+export function triedText({ run, ledger }: Backtest['trials'], sizeText = whole): string {
+  const ever = ledger === null ? '' : `, ${sizeText(ledger)} in the ledger of trials`
   return `Tried: ${strategies(run)} in this run${ever}.`
 }
 
@@ -60,7 +60,7 @@ export function overfittingText(pbo: Grid['pbo'], reason: string): string {
     pbo === null
       ? reason
       : `${probability(pbo.probability)}, how often the best of one half of the days is not above the median of the other (${count(pbo.splits, 'split')})`
-  return stopped(`Probability of overfitting (CSCV): ${often}`)
+  return withFullStop(`Probability of overfitting (CSCV): ${often}`)
 }
 
 export function strategies(n: number): string {
@@ -120,7 +120,7 @@ function contextText({ ticker, field, bands, lag }: NonNullable<Conditions['cont
 }
 
 /** ` (AAPL rsi_zone …), while GSPC …, stability …`: what a question was narrowed to, behind it. */
-export function narrowed(conditions: Conditions): string {
+export function conditionsText(conditions: Conditions): string {
   return [fromText(conditions), ...conditionTexts(conditions).map(text => `, ${text}`)].join('')
 }
 

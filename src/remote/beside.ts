@@ -125,7 +125,7 @@ export class Beside implements Source {
    * Whether a series cannot be asked for, because of its ticker only others were pulled, or not all of it yet. For who
    * asks about everything that there is: one that was named is asked for, and the refusal says what to do.
    */
-  async lacking(): Promise<(key: SeriesKey) => boolean> {
+  async missing(): Promise<(key: SeriesKey) => boolean> {
     const entries = await this.#parts.pages.entries()
     const tickers = new Set(entries.map(({ ticker }) => ticker))
     const whole = new Set(entries.filter(({ state }) => state === 'complete').map(nameOf))

@@ -13,7 +13,7 @@ import type {
 } from '../model/event.js'
 import { type History, historyOf, type Stays, staysOf } from '../model/history.js'
 import { reaches, type Tier } from '../model/terms.js'
-import { type HistoriesQuery, noneTold, type Source, type StaysQuery, type WhyEmpty } from '../source.js'
+import { type HistoriesQuery, noEventsKnown, type Source, type StaysQuery, type WhyEmpty } from '../source.js'
 import { isMixed, keyOf, knownDate, type PageStore, type StoredPages, sourceWords } from '../store/pages.js'
 import { afterOf, entitle, entitleAftermath, eventsPage, PLANS, planOf, present, tierOfRange } from '../tiers.js'
 import { type Chain, chainOf, listed, named, refuseCondition } from './pages.js'
@@ -98,7 +98,7 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
       return length === 0 ? this.whyEmpty(plain) : { code: 'when_never', events: length, unknown: 0 }
     }
     const { events, ...range } = await this.#history(query, false)
-    return noneTold(range, [...new Set(events.map(event => event.band))])
+    return noEventsKnown(range, [...new Set(events.map(event => event.band))])
   }
 
   async #history(query: HistoryQuery, needsOutcomes: boolean): Promise<EventHistory> {

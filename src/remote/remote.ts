@@ -23,7 +23,7 @@ import {
   type KnownTicker,
   type NewestEvents,
   newestOf,
-  noneTold,
+  noEventsKnown,
   type Source,
   type StaysQuery,
   type WhyEmpty,
@@ -202,7 +202,7 @@ export class Remote implements Source {
       const notes = new Set(asked.flatMap(one => this.#notes.get(nameOf(one)) ?? []))
       if (notes.size > 0) return { code: 'told', text: [...notes].join(' ') }
     }
-    return this.#range && noneTold(this.#range)
+    return this.#range && noEventsKnown(this.#range)
   }
 
   async known(): Promise<readonly KnownTicker[]> {

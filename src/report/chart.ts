@@ -301,10 +301,10 @@ function percent(place: number): string {
 }
 
 /** A narrower part has no room for its share. */
-const LEAST_TOLD = 7
+const LEAST_LABELLED = 7
 
 /** Of any bar of several tickers there are shares alone. */
-function stackTold(n: number, all: number, isBase: boolean): string {
+function stackLabel(n: number, all: number, isBase: boolean): string {
   return isBase && all < 1.5 ? share(n, 1) : `${n} of ${all}`
 }
 
@@ -325,13 +325,13 @@ function stackedRow({ label, note, counts, isBase }: Stacks['of'][number]): Html
     x += wide
     return html`${
       wide > 0 &&
-      html`<rect class="out-${i}" x="${percent(from)}" y="3" width="${percent(wide)}" height="18"${isBase && html` opacity="0.5"`}><title>${words(PERFORMANCES[i]!)}: ${stackTold(n, all, isBase)}</title></rect>${
-        wide > LEAST_TOLD &&
+      html`<rect class="out-${i}" x="${percent(from)}" y="3" width="${percent(wide)}" height="18"${isBase && html` opacity="0.5"`}><title>${words(PERFORMANCES[i]!)}: ${stackLabel(n, all, isBase)}</title></rect>${
+        wide > LEAST_LABELLED &&
         html`<text class="inside${!isBase && (i === 0 || i === 6) && ' end'}" x="${percent(from + wide / 2)}" y="16" text-anchor="middle">${share(n / all, 0)}</text>`
       }`
     }`
   })
-  return html`<li${isBase && html` class="base"`}><strong>${label}</strong><span class="note">${note}</span><svg class="strip" role="img" aria-label="${note}: ${counts.map((n, i) => `${words(PERFORMANCES[i]!)} ${stackTold(n, all, isBase)}`).join(', ')}">${parts}</svg></li>`
+  return html`<li${isBase && html` class="base"`}><strong>${label}</strong><span class="note">${note}</span><svg class="strip" role="img" aria-label="${note}: ${counts.map((n, i) => `${words(PERFORMANCES[i]!)} ${stackLabel(n, all, isBase)}`).join(', ')}">${parts}</svg></li>`
 }
 
 /** Returns by year and month; the colour only repeats what the number says. */

@@ -7,11 +7,11 @@ import {
   type Description,
   type Fact,
   type Heading,
+  type Medium,
   MOST_WARNINGS,
   type Part,
   type Section,
   type Tile,
-  type Where,
 } from '../present/description.js'
 import { GLOSSARY } from '../present/glossary.js'
 import { whole as count, words } from '../present/numbers.js'
@@ -81,7 +81,7 @@ function onPaper({ answer, lead }: Description, sections: readonly Section[], dr
   return html`${terms !== null && html`<section class="paper"><h2>What the short words mean</h2>${terms}</section>`}`
 }
 
-function isShown(on: Where | undefined): boolean {
+function isShown(on: Medium | undefined): boolean {
   return on !== 'terminal' && on !== 'short'
 }
 

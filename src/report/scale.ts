@@ -188,17 +188,17 @@ const DAY_MS = 86_400_000
  */
 export function thinned(columns: readonly ArrayLike<number | null>[], length: number, most: number): number[] {
   if (length <= most) return Array.from({ length }, (_, i) => i)
-  const kept = new Set<number>([0, length - 1])
-  const stretches = Math.max(1, Math.floor((most - kept.size) / (2 * columns.length)))
+  const indexes = new Set<number>([0, length - 1])
+  const stretches = Math.max(1, Math.floor((most - indexes.size) / (2 * columns.length)))
   for (let stretch = 0; stretch < stretches; stretch++) {
     const from = Math.floor((stretch * length) / stretches)
     const to = Math.floor(((stretch + 1) * length) / stretches)
-    for (const column of columns) addExtremes(column, from, to, kept)
+    for (const column of columns) addExtremes(column, from, to, indexes)
   }
-  return [...kept].sort((a, b) => a - b)
+  return [...indexes].sort((a, b) => a - b)
 }
 
-function addExtremes(column: ArrayLike<number | null>, from: number, to: number, kept: Set<number>): void {
+function addExtremes(column: ArrayLike<number | null>, from: number, to: number, indexes: Set<number>): void {
   let [least, greatest] = [-1, -1]
   for (let i = from; i < to; i++) {
     const value = column[i]
@@ -206,7 +206,7 @@ function addExtremes(column: ArrayLike<number | null>, from: number, to: number,
     if (least < 0 || value < column[least]!) least = i
     if (greatest < 0 || value > column[greatest]!) greatest = i
   }
-  if (least >= 0) kept.add(least).add(greatest)
+  if (least >= 0) indexes.add(least).add(greatest)
 }
 
 /**
@@ -215,11 +215,11 @@ function addExtremes(column: ArrayLike<number | null>, from: number, to: number,
  */
 export function lightened(chart: Chart, most = MOST_POINTS): Chart {
   const columns = [...chart.lines.map(({ values }) => values), ...chart.ribbons.flatMap(({ low, high }) => [low, high])]
-  const kept = thinned(columns, chart.x.values.length, most)
-  const cut = (values: readonly (number | null)[]): (number | null)[] => kept.map(i => shortened(values[i]))
+  const indexes = thinned(columns, chart.x.values.length, most)
+  const cut = (values: readonly (number | null)[]): (number | null)[] => indexes.map(i => shortened(values[i]))
   return {
     ...chart,
-    x: { ...chart.x, values: kept.map(i => chart.x.values[i]!) },
+    x: { ...chart.x, values: indexes.map(i => chart.x.values[i]!) },
     lines: chart.lines.map(line => ({ ...line, values: cut(line.values) })),
     ribbons: chart.ribbons.map(ribbon => ({ ...ribbon, low: cut(ribbon.low), high: cut(ribbon.high) })),
   }

@@ -4,9 +4,9 @@ import { dateOf, formatDay } from '../model/day.js'
 import { STABILITIES, UNDEFINED } from '../model/series.js'
 import { windowName } from '../model/terms.js'
 import type { StudyQuery } from '../params/studies.js'
-import { fieldOf, type PricedSource, type Step, type Trial, tickerBars, type Ways } from '../source.js'
+import { fieldOf, type PricedSource, type RunContext, type Step, type Trial, tickerBars } from '../source.js'
 import { judgeAll } from '../statistics/verdict.js'
-import { type CellSpec, cellTrial, leastByLog, noteAndCompare, type Standing } from '../trials.js'
+import { type CellSpec, cellTrial, leastByLog, noteAndCompare, type RunInLog } from '../trials.js'
 import { modelledEvents, pathOf } from './abnormal.js'
 import {
   bySeverity,
@@ -28,7 +28,11 @@ export type { StudyQuery } from '../params/studies.js'
  * The same query of the same data gives the same bytes, in whatever order its tickers are named. Throws NotFound,
  * TierRestricted and Busy as the source does, InvalidParameter for a market model without a benchmark.
  */
-export async function eventStudy(source: PricedSource, query: StudyQuery, options: Ways = {}): Promise<EventStudy> {
+export async function eventStudy(
+  source: PricedSource,
+  query: StudyQuery,
+  options: RunContext = {},
+): Promise<EventStudy> {
   const { step = () => {}, trials = null } = options
   const material = await materialOf(source, query, step)
   const { subjects } = material
@@ -59,7 +63,7 @@ export async function eventStudy(source: PricedSource, query: StudyQuery, option
 function withVerdicts(
   windows: readonly UncorrectedWindow[],
   own: readonly Trial[],
-  state: Standing | null,
+  state: RunInLog | null,
 ): StudyWindow[] {
   const logQs = own.map(({ hash }) => state?.q.get(hash) ?? null)
   const judgements = judgeAll(

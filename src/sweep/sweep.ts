@@ -2,11 +2,11 @@ import { whole } from '../errors.js'
 import { type Range, rangeOf } from '../model/calendar.js'
 import { dateOf } from '../model/day.js'
 import type { SweepQuery } from '../params/studies.js'
-import { type PricedSource, type Trial, type Trials, vocabulariesOf, type Ways } from '../source.js'
+import { type PricedSource, type RunContext, type Trial, type Trials, vocabulariesOf } from '../source.js'
 import { CHECKED, LEVEL, verdictOf } from '../statistics/verdict.js'
 import { bySeverity, LEAST_UNITS, tooFewEvents, type Warning } from '../study/result.js'
 import { originAssumed, RETURNS_ASSUMED } from '../study/words.js'
-import { CELL_TEST, cellTrial, checkFamily, correctedByLog, noteAndCompare, type Standing } from '../trials.js'
+import { CELL_TEST, cellTrial, checkFamily, correctedByLog, noteAndCompare, type RunInLog } from '../trials.js'
 import { type CellSummary, Contest, disagreements, sweepCell } from './best.js'
 import { adjusted, byEvidence, cellCount, type SweepRun } from './cells.js'
 import { ADJUSTMENTS, checkCells, type KnownSweep, type Sweep } from './result.js'
@@ -32,7 +32,7 @@ export type { SweepContext, SweepQuery } from '../params/studies.js'
  * Throws NotFound, TierRestricted and Busy as the source does, InvalidParameter for a question without cells, with too
  * many, or for parts that the days do not have.
  */
-export async function sweep(source: PricedSource, request: SweepQuery, options: Ways = {}): Promise<Sweep> {
+export async function sweep(source: PricedSource, request: SweepQuery, options: RunContext = {}): Promise<Sweep> {
   const query: KnownSweep = { ...request, vocabularies: await vocabulariesOf(source, request.fields) }
   const trials = options.trials ?? null
   const { threads } = source
@@ -178,7 +178,7 @@ interface LoggedCell {
 }
 
 /** The standing in the trial log, and the hash of each cell in the order found. */
-interface LoggedCells extends Standing {
+interface LoggedCells extends RunInLog {
   hashes: readonly string[]
 }
 

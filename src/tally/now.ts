@@ -3,7 +3,7 @@ import { type Day, parseDay } from '../model/day.js'
 import { dateIn, type Stays, UNTOLD } from '../model/history.js'
 import { UNDEFINED } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
-import { type Omitted, type Source, vocabulariesOf, type Ways } from '../source.js'
+import { type Omitted, type RunContext, type Source, vocabulariesOf } from '../source.js'
 import { quantile } from '../statistics/moments.js'
 import { type Answered, scopeOf, tickersInOrder } from './pool.js'
 
@@ -57,7 +57,7 @@ export interface FieldState {
  * Throws NotFound for a ticker that is not there, TierRestricted for a field above the tier, InvalidParameter for no
  * ticker or field.
  */
-export async function now(source: Source, query: NowQuery, { step }: Ways = {}): Promise<Now> {
+export async function now(source: Source, query: NowQuery, { step }: RunContext = {}): Promise<Now> {
   const { fields, timeframe, omitted = [] } = query
   const tickers = tickersInOrder(query.tickers, 'now needs')
   if (fields.length === 0) throw new InvalidParameter('now needs a field.', { param: 'field' })

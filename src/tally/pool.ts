@@ -3,7 +3,7 @@ import { formatDay } from '../model/day.js'
 import type { EventHistory, HistoricEvent, HistoryQuery, PoolQuery } from '../model/event.js'
 import { eventAt, type History } from '../model/history.js'
 import type { Timeframe } from '../model/terms.js'
-import { fieldOf, type Source, type Ways } from '../source.js'
+import { fieldOf, type RunContext, type Source } from '../source.js'
 
 /** What a study looked at, as every result tells it: events lie after the first date and up to the last. */
 export interface Scope {
@@ -102,7 +102,11 @@ export interface PoolEvents extends PoolAsked, Scope {
 }
 
 /** Throws NotFound for a ticker that is not there, TierRestricted above the tier, InvalidParameter for no ticker. */
-export async function poolEvents(source: Source, query: PoolEventsQuery, { step }: Ways = {}): Promise<PoolEvents> {
+export async function poolEvents(
+  source: Source,
+  query: PoolEventsQuery,
+  { step }: RunContext = {},
+): Promise<PoolEvents> {
   const { tickers, field, limit, ...filter } = query
   const names = tickersInOrder(tickers, 'events needs')
   const answers: Answered[] = []

@@ -6,7 +6,7 @@ import type { History, WindowOutcomes } from '../model/history.js'
 import { PERFORMANCES, type Performance, STABILITIES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import type { Family } from '../params/studies.js'
-import type { HistoriesQuery, Source, Ways } from '../source.js'
+import type { HistoriesQuery, RunContext, Source } from '../source.js'
 import { overlap } from '../statistics/counts.js'
 import { type ShareInterval, type ShareMember, shareInterval } from '../statistics/shares.js'
 import { type LogStanding, noteAndCompare } from '../trials.js'
@@ -74,7 +74,11 @@ export interface TallyGroup {
  * number of events there. Throws TierRestricted where aftermath is above the tier, NotFound for a ticker that is not
  * there, InvalidParameter for no ticker or a grouping by a context that is not given.
  */
-export async function tally(source: Source, query: TallyQuery, { step, trials = null }: Ways = {}): Promise<Tally> {
+export async function tally(
+  source: Source,
+  query: TallyQuery,
+  { step, trials = null }: RunContext = {},
+): Promise<Tally> {
   const { tickers, by: asked, family = 'ledger', ...filter } = query
   const names = tickersInOrder(tickers, 'a tally needs')
   if (asked === 'context' && filter.context === undefined) {

@@ -1,7 +1,7 @@
 import { InvalidParameter } from '../errors.js'
 import type { Context, PoolQuery } from '../model/event.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
-import type { Source, Ways } from '../source.js'
+import type { RunContext, Source } from '../source.js'
 import type { ShareInterval } from '../statistics/shares.js'
 import { type CausedSpell, countOf, cumulativeIncidence, stepAt } from '../statistics/survival.js'
 import { CHECKED } from '../statistics/verdict.js'
@@ -45,7 +45,7 @@ interface Figures {
 export async function transitionsOf(
   source: Source,
   { tickers, ...query }: TransitionsQuery,
-  { step }: Ways = {},
+  { step }: RunContext = {},
 ): Promise<Transitions> {
   const names = tickersInOrder(tickers, 'transitions need')
   refuseBands(query)

@@ -3,7 +3,15 @@ import type { CellTask, GridData } from '../backtest/grid.js'
 import { BandsError } from '../errors.js'
 import type { ExportData } from '../local/export.js'
 import type { SweepData, SweepTask } from '../sweep/validation.js'
-import { type Done, type FromThread, type Handler, type Job, refusalOf, type Start, type ToThread } from '../threads.js'
+import {
+  type Done,
+  type FromThread,
+  type Handler,
+  type Job,
+  type Start,
+  serializeError,
+  type ToThread,
+} from '../threads.js'
 import type { ScanData } from './scan.js'
 
 /** The jobs, each with what it needs, loaded by the threads that it is for. */
@@ -58,7 +66,7 @@ async function answer(id: number, task: unknown, signal: AbortSignal): Promise<v
     const { result, transfer } = await (await handler).answer(task, signal)
     send({ id, result }, transfer)
   } catch (error) {
-    send(error instanceof BandsError ? { id, refusal: refusalOf(error) } : { id, fault: error })
+    send(error instanceof BandsError ? { id, refusal: serializeError(error) } : { id, fault: error })
   }
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CATALOGUE, TOP_WORDS } from '../../src/cli/catalogue.js'
-import { conditionInOne, MEANT } from '../../src/cli/command-suggestions.js'
+import { COMMON_SLIPS, joinedCondition } from '../../src/cli/command-suggestions.js'
 import { parseWords } from '../../src/cli/program.js'
 import { BUILT_IN, FIELDS } from '../../src/fields/index.js'
 import { fieldsMeant } from '../../src/language/condition.js'
@@ -161,21 +161,21 @@ describe('a slip in a condition', () => {
     expect(said).toContain('What has blanks in it has to stand in quotes as a whole.')
     expect(next).toBe("bands events AAPL --when 'rsi_zone = oversold' --limit 3")
     expect(
-      conditionInOne(
+      joinedCondition(
         'tally --all --when GSPC:rsi_zone in (oversold, neutral) and rsi_zone enters any --wide'.split(' '),
       ),
     ).toEqual(['tally', '--all', '--when', 'GSPC:rsi_zone in (oversold, neutral) and rsi_zone enters any', '--wide'])
-    expect(conditionInOne(['events', 'AAPL', '=', 'x'])).toBeNull()
-    expect(conditionInOne(['events', 'AAPL', '--when', 'rsi_zone = oversold', 'in'])).toBeNull()
-    expect(conditionInOne([])).toBeNull()
+    expect(joinedCondition(['events', 'AAPL', '=', 'x'])).toBeNull()
+    expect(joinedCondition(['events', 'AAPL', '--when', 'rsi_zone = oversold', 'in'])).toBeNull()
+    expect(joinedCondition([])).toBeNull()
   })
 })
 
 test('every word that is meant for a command leads to a command that takes the line', async () => {
-  const words = MEANT.flatMap(row => row.words)
+  const words = COMMON_SLIPS.flatMap(row => row.words)
   expect(words).toEqual([...new Set(words)])
   expect(words.filter(word => TOP_WORDS.includes(word))).toEqual([])
-  for (const { command, example, after = [] } of MEANT) {
+  for (const { command, example, after = [] } of COMMON_SLIPS) {
     if (command === '--version') continue
     expect(CATALOGUE.map(({ name }) => name)).toContain(command)
     const heard = await parseWords([...command.split(' '), ...example, ...after])

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { KEPT } from '../../src/cli/config-file.js'
+import { CONFIG_KEYS } from '../../src/cli/config-file.js'
 import { BARS, type Lent, type Ran, scratch, typed } from './support/run.js'
 
 const folder = scratch()
@@ -82,7 +82,7 @@ describe('bands config set', () => {
   })
 
   test('takes every key of the table, which help and refusals list', async () => {
-    const values: Record<keyof typeof KEPT, string> = {
+    const values: Record<keyof typeof CONFIG_KEYS, string> = {
       db: '/x/bands.db',
       tickers: 'AAPL,GSPC',
       costs_bps: '7.5',
@@ -96,7 +96,7 @@ describe('bands config set', () => {
     }
     const { ask, setting, text } = user()
     const [help, refused] = [(await ask('config --help')).out, (await ask('config set xyz 1 --json')).err]
-    expect(JSON.parse(refused).allowed).toEqual(Object.keys(KEPT))
+    expect(JSON.parse(refused).allowed).toEqual(Object.keys(CONFIG_KEYS))
     for (const [name, value] of Object.entries(values)) {
       expect(help).toContain(name)
       expect((await ask(`config set ${name} ${value}`)).code).toBe(0)

@@ -6,7 +6,7 @@ import { Random } from '../../src/statistics/random.js'
 import { judgeAll } from '../../src/statistics/verdict.js'
 import type { SweepCell } from '../../src/sweep/result.js'
 import { sweep } from '../../src/sweep/sweep.js'
-import { CELL_TEST, cellTrial, leastByLog, standingAmong } from '../../src/trials.js'
+import { CELL_TEST, cellTrial, compareWithLog, leastByLog } from '../../src/trials.js'
 import { print } from '../study/support/rejections.js'
 import { marketOf } from '../study/support/study-market.js'
 import { draws, NIGHT, provenInFull } from '../support/full.js'
@@ -34,7 +34,7 @@ provenInFull(
       for (const windows of await questionsOf(evening)) {
         const own = windows.map(trialOf)
         known.push(...own)
-        const { log, q } = standingAmong(own, known, 'ledger')
+        const { log, q } = compareWithLog(own, known, 'ledger')
         for (const [family, standing] of [
           ['log', log],
           ['run', null],

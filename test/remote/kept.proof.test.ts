@@ -431,14 +431,14 @@ describe('a ticker of which something was pulled', () => {
     const fields = BUILT_IN.names
     const query = { tickers, fields, timeframe: 'daily' as const }
     await expect(now(caller, query)).rejects.toMatchObject({ code: 'not_found' })
-    const { states } = await now(caller, { ...query, skip: await caller.lacking() })
+    const { states } = await now(caller, { ...query, skip: await caller.missing() })
     const server = await now(serverOf(), { tickers: ['SIM0001'], fields: ['rsi_zone'], timeframe: 'daily' })
     const [own, ...others] = states
     expect(others.map(({ ticker }) => ticker)).toEqual(fields.map(() => 'SIM0003'))
     const { bars: _bars, reasons: _reasons, ...rest } = server.states[0]!
     expect(own).toMatchObject(rest)
     // One of which nothing can be told is asked for, so that the refusal says why.
-    const weekly = { ...query, timeframe: 'weekly' as const, skip: await caller.lacking() }
+    const weekly = { ...query, timeframe: 'weekly' as const, skip: await caller.missing() }
     await expect(now(caller, weekly)).rejects.toMatchObject({ code: 'not_found' })
   })
 

@@ -21,7 +21,7 @@ import { version } from '../../src/built.js'
 import { BadData, Busy, InvalidParameter, NotFound, remedy } from '../../src/errors.js'
 import { Local } from '../../src/local/local.js'
 import { type DatabaseChoice, filesOf } from '../../src/open/paths.js'
-import { forceUnlock, openAccounts, openForPlan, openImporter, openLocal, verifyBeside } from '../../src/open.js'
+import { forceUnlock, openAccounts, openForPlan, openImporter, openLocal, verifyOtherFiles } from '../../src/open.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
 import { backUp, backUpInto, type Files, manifestOf } from '../../src/store/sqlite/backup.js'
@@ -432,7 +432,7 @@ describe('a restore', () => {
     const questions: ((choice: DatabaseChoice) => Promise<unknown>)[] = [
       openLocal,
       openForPlan,
-      verifyBeside,
+      verifyOtherFiles,
       openAccounts,
     ]
     for (const write of writers) {

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { BadData, invalid, NotFound, remedy, StorageError } from '../../src/errors.js'
 import { Damaged } from '../../src/store/store.js'
-import { inOrder, refusalOf, revived, shared, Threads, type Work } from '../../src/threads.js'
+import { deserializeError, inOrder, serializeError, shared, Threads, type Work } from '../../src/threads.js'
 import { drained } from '../support/drain.js'
 
 const PROGRAM = fileURLToPath(new URL('program.mjs', import.meta.url))
@@ -46,7 +46,7 @@ it.each([
   new BadData({ file: 'a.csv', line: 3 }, 'no price'),
   new Damaged('a.db', { ticker: 'AAPL', what: 'it is not what was written', mend: remedy('rebuild') }),
 ])('brings an error to another thread as it is: %s', error => {
-  const there = revived(structuredClone(refusalOf(error)))
+  const there = deserializeError(structuredClone(serializeError(error)))
   expect(there).toBeInstanceOf(error.constructor)
   expect({ ...there }).toEqual({ ...error })
   expect([there.message, there.stack, there.payload()]).toEqual([error.message, error.stack, error.payload()])

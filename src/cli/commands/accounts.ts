@@ -274,11 +274,11 @@ async function showUsage(context: Context, args: Args): Promise<void> {
   const [name, { days }] = [args.argument(0), args.read(DAYS)]
   const now = context.world.now().getTime()
   const from = now - (days - 1) * DAY_MS
-  const kept = await accountsFor(context, args)
-  const chosen = name === undefined ? await kept.accounts() : [await kept.account(name)]
+  const store = await accountsFor(context, args)
+  const chosen = name === undefined ? await store.accounts() : [await store.account(name)]
   const accounts = await Promise.all(
     chosen.map(async account => {
-      const days = await kept.usage(account.id, from)
+      const days = await store.usage(account.id, from)
       return { account: account.name, tier: account.tier, ...sums(days), days }
     }),
   )

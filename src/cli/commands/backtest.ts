@@ -66,7 +66,7 @@ const backtestCommand: Command = {
   async run(context, args) {
     const files = await filesOf(args, ['trades', 'equity', 'years', 'cells', 'report'])
     const market = await studyMarket(context)
-    const { params, ways } = await paramsAsked(context, args, market)
+    const { params, ways } = await paramsFrom(context, args, market)
     const vary = args.texts('vary')
     if (vary.length > 0) {
       for (const option of ALONE) if (args.value(option) !== undefined) throw ofOne(option)
@@ -122,7 +122,7 @@ async function showGrid(
  * A strategy file, or tickers and a field, with the options that override it. Throws InvalidParameter, BadData at the
  * place in the file, NotFound for a missing one, StorageError for one that cannot be read.
  */
-async function paramsAsked(
+async function paramsFrom(
   context: Context,
   args: Args,
   market: PricedSource,
@@ -138,20 +138,20 @@ async function paramsAsked(
     // A strategy file says all of itself; what config.json says of costs is for a run without one.
     return { params: { ...costsIn(context.config), ...options, tickers, field }, ways: { tier, fields } }
   }
-  if (more.length > 0) throw notAlone(more, fields)
+  if (more.length > 0) throw refuseOtherTickers(more, fields)
   const strategy = await textOf(first)
   const tickers = isPooled(args) ? { tickers: await allNamed(context, args, [], () => market.withBars()) } : {}
   return { params: { ...options, ...tickers, strategy }, ways: { tier, fields, file: first } }
 }
 
 /** What config.json says that a side costs. */
-function costsIn({ kept }: Config): Written {
+function costsIn({ saved }: Config): Written {
   const names = Object.values<{ param: string }>(COSTS).map(({ param }) => param)
-  return Object.fromEntries(Object.entries(kept.values).filter(([name]) => names.includes(name)))
+  return Object.fromEntries(Object.entries(saved.values).filter(([name]) => names.includes(name)))
 }
 
 /** A file has its field, and its tickers unless others are given. */
-function notAlone(more: readonly string[], fields: FieldSet): InvalidParameter {
+function refuseOtherTickers(more: readonly string[], fields: FieldSet): InvalidParameter {
   const field = more.find(word => fields.named(word) !== undefined)
   const tickers = more.filter(word => word !== field).join(',')
   const advice = [

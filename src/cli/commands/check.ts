@@ -8,7 +8,7 @@ import { TIMEFRAME_ROW } from '../../params/questions.js'
 import { optional, optionsOf, withDefault } from '../../params/row.js'
 import { type Column, column, type Described, tableOf } from '../../present/description.js'
 import { count, whole } from '../../present/numbers.js'
-import { whoText } from '../../present/words.js'
+import { tickersText } from '../../present/words.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
 import { POOLED } from '../options.js'
@@ -71,7 +71,7 @@ function describeLookahead(found: CheckLookahead): Described {
     rows: fields.map(field => ({ timeframe, ...field })),
     paragraphs: [
       {
-        heading: [`${whoText(tickers)}  ${timeframe}`, `cut off at ${count(cuts.length, 'day')}`, `seed ${seed}`],
+        heading: [`${tickersText(tickers)}  ${timeframe}`, `cut off at ${count(cuts.length, 'day')}`, `seed ${seed}`],
         parts: [
           { notes: [lookaheadVerdict(found, tested.length), ...named(none, untested)] },
           { table: tableOf('Fields', TESTED, tested) },

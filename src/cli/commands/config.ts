@@ -23,42 +23,42 @@ import { column, describeList } from '../../present/description.js'
 import { whole } from '../../present/numbers.js'
 import { addressOf } from '../../remote/address.js'
 import type { Command } from '../command.js'
-import { type Config, configFolder, configPath, credentialsPath, HERE, SETTINGS, type Setting } from '../config.js'
+import { type Config, configFolder, configPath, credentialsPath, LOCAL, SETTINGS, type Setting } from '../config.js'
 import {
+  CONFIG_KEYS,
   type ConfigFile,
-  KEPT,
-  type KeptSetting,
+  type ConfigKey,
   profileName,
   readConfigFile,
-  writeKept,
+  saveSettings,
   writeProfile,
 } from '../config-file.js'
 import { type Context, Stopped } from '../context.js'
 import { oneRow } from '../output.js'
 import {
-  type Chosen,
+  type ChosenServer,
   chosenServer,
-  givenKey,
-  keepKey,
   keyEnd,
   keyFor,
+  keyFromInput,
   openServer,
   type StoredKey,
+  saveKey,
   storedKeys,
 } from '../profiles.js'
 import type { World } from '../world.js'
 
-const WAYS = ['list', 'get', 'set', 'unset'] as const
+const ACTIONS = ['list', 'get', 'set', 'unset'] as const
 
 const configCommand: Command = {
   arguments: [
-    ['[WAY]', 'list every setting (unless given), get one, set one in config.json, or unset it there', WAYS],
-    ['[KEY]', 'which one', Object.keys(KEPT)],
+    ['[WAY]', 'list every setting (unless given), get one, set one in config.json, or unset it there', ACTIONS],
+    ['[KEY]', 'which one', Object.keys(CONFIG_KEYS)],
     ['[VALUE...]', 'what it is to be'],
   ],
   examples: ['bands config', 'bands config --json', 'bands config get db'],
   notes: [
-    `What can be set: ${optionsOf(KEPT)
+    `What can be set: ${optionsOf(CONFIG_KEYS)
       .map(([flags, help]) => `${flags.replace(/^--/, '').replaceAll('-', '_')}, ${help}`)
       .join('. ')}.`,
     'What is set in config.json holds where neither the line nor a variable says otherwise: bands config set tickers AAPL,GSPC.',
@@ -67,16 +67,16 @@ const configCommand: Command = {
   ],
   withoutFields: true,
   async run(context, args) {
-    const way = wordValue('way', args.argument(0) ?? 'list', WAYS)
+    const action = wordValue('way', args.argument(0) ?? 'list', ACTIONS)
     const key = args.argument(1)
     const words = args.rest(2)
-    if (way === 'list') {
+    if (action === 'list') {
       if (key !== undefined) throw tooMany(`list takes no key; get ${key} tells one.`, ['get', key])
       return list(context)
     }
-    if (key === undefined) throw missing(way)
-    if (way === 'get') return get(context, key, words)
-    return way === 'set' ? set(context, keptName(key), words) : unset(context, keptName(key), words)
+    if (key === undefined) throw missing(action)
+    if (action === 'get') return get(context, key, words)
+    return action === 'set' ? set(context, configKey(key), words) : unset(context, configKey(key), words)
   },
 }
 
@@ -103,7 +103,7 @@ async function get(context: Context, key: string, words: readonly string[]): Pro
   await context.show(oneRow({ schema: 'bands.setting/1', setting, value, origin }, notes))
 }
 
-async function set(context: Context, key: KeptSetting, words: readonly string[]): Promise<void> {
+async function set(context: Context, key: ConfigKey, words: readonly string[]): Promise<void> {
   if (words.length === 0) throw missing('set')
   const text = words.join(',')
   await change(context, key, key === 'db' ? await databaseFile(text) : text)
@@ -124,20 +124,20 @@ async function databaseFile(text: string): Promise<string> {
   )
 }
 
-async function unset(context: Context, key: KeptSetting, words: readonly string[]): Promise<void> {
+async function unset(context: Context, key: ConfigKey, words: readonly string[]): Promise<void> {
   if (words.length > 0) throw tooMany('unset takes one key.', ['set', key, ...words])
   await change(context, key, undefined)
 }
 
 /** Writes it, and tells what holds now, and what wins over it. */
-async function change(context: Context, key: KeptSetting, written: string | undefined): Promise<void> {
+async function change(context: Context, key: ConfigKey, written: string | undefined): Promise<void> {
   const { env } = context.world
-  await writeKept(env, { [key]: written })
-  const { kept } = await readConfigFile(env)
-  const value = shownValue(kept.values[key])
+  await saveSettings(env, { [key]: written })
+  const { saved } = await readConfigFile(env)
+  const value = shownValue(saved.values[key])
   const file = configPath(env)
   const done = value === null ? `${key} is unset` : `${key} is ${value}`
-  const row = { schema: 'bands.setting/1', setting: key, value, origin: kept.places[key] ?? 'default' }
+  const row = { schema: 'bands.setting/1', setting: key, value, origin: saved.places[key] ?? 'default' }
   await context.show(oneRow(row, [`${done} in ${file}`]))
   const winner = key in SETTINGS ? context.config.from[key as Setting] : undefined
   if (value !== null && winner !== undefined && !winner.startsWith(file))
@@ -145,16 +145,16 @@ async function change(context: Context, key: KeptSetting, written: string | unde
 }
 
 /** Throws InvalidParameter with the keys that can be set. */
-function keptName(key: string): KeptSetting {
-  const names = Object.keys(KEPT) as KeptSetting[]
+function configKey(key: string): ConfigKey {
+  const names = Object.keys(CONFIG_KEYS) as ConfigKey[]
   const found = names.find(name => name === key)
   if (found !== undefined) return found
   throw invalid('not_allowed', { param: 'key', value: key, allowed: names, suggestions: suggest(key, names) })
 }
 
-function missing(way: string): InvalidParameter {
-  const usage = `bands config ${way} KEY${way === 'set' ? ' VALUE' : ''}`
-  return wrong('key', `${way} needs a key${way === 'set' ? ' and a value' : ''}.`, { allowed: usage })
+function missing(action: string): InvalidParameter {
+  const usage = `bands config ${action} KEY${action === 'set' ? ' VALUE' : ''}`
+  return wrong('key', `${action} needs a key${action === 'set' ? ' and a value' : ''}.`, { allowed: usage })
 }
 
 function tooMany(message: string, words: readonly string[]): InvalidParameter {
@@ -192,8 +192,8 @@ async function settingsOf({ config, world: { env } }: Context): Promise<ShownSet
     ...PLAIN.map(name => of(name, config[name] ?? null)),
     ...OF_QUESTIONS.map(name => ({
       setting: name,
-      value: shownValue(config.kept.values[name] ?? KEPT[name].fallback),
-      origin: config.kept.places[name] ?? 'default',
+      value: shownValue(config.saved.values[name] ?? CONFIG_KEYS[name].fallback),
+      origin: config.saved.places[name] ?? 'default',
     })),
     { setting: 'config_file', value: configPath(env), origin: folder },
     { setting: 'credentials_file', value: credentialsPath(env), origin: folder },
@@ -208,7 +208,7 @@ async function settingsOf({ config, world: { env } }: Context): Promise<ShownSet
 const PLAIN = ['timeout', 'retries', 'allow_plain_http', 'threads', 'color', 'progress', 'quiet', 'debug'] as const
 
 /** What can be set, and is no option of every command. */
-const OF_QUESTIONS = (Object.keys(KEPT) as KeptSetting[]).filter(name => !(name in SETTINGS))
+const OF_QUESTIONS = (Object.keys(CONFIG_KEYS) as ConfigKey[]).filter(name => !(name in SETTINGS))
 
 function shownValue(value: unknown): ShownSetting['value'] {
   if (value === undefined || value === null) return null
@@ -216,7 +216,7 @@ function shownValue(value: unknown): ShownSetting['value'] {
 }
 
 /** Whether there is a key, and what keeps one from being used; never the key. */
-async function keyShown(chosen: Chosen | null, config: Config, env: NodeJS.ProcessEnv) {
+async function keyShown(chosen: ChosenServer | null, config: Config, env: NodeJS.ProcessEnv) {
   if (chosen === null) return { value: null, origin: 'default' }
   try {
     return { value: '****', origin: (await keyFor(chosen, config, env)).from }
@@ -236,15 +236,15 @@ const login: Command = {
     'What is asked stays with the database here until --profile, BANDS_PROFILE or "profile" in config.json names the profile; --remote local asks here again.',
   ],
   async run(context) {
-    const { credits, ...kept } = await loggedIn(context)
-    const { profile, url, tier, key } = kept
+    const { credits, ...login } = await loggedIn(context)
+    const { profile, url, tier, key } = login
     const [limit, remaining] = [credits?.day?.limit ?? null, credits?.day?.remaining ?? null]
     const plan = tier === null ? '' : `, tier ${tier}`
     const left = remaining === null ? '' : `, ${whole(remaining)} of ${whole(limit ?? 0)} credits left today`
-    const row = { schema: 'bands.login/1', ...kept, credits_limit: limit, credits_remaining: remaining }
+    const row = { schema: 'bands.login/1', ...login, credits_limit: limit, credits_remaining: remaining }
     await context.show({
       ...oneRow(row, [`profile ${profile}: ${url}${plan}, key ${key}${left}`]),
-      document: { schema: 'bands.login/1', ...kept, credits },
+      document: { schema: 'bands.login/1', ...login, credits },
     })
     await context.hint(
       `next: bands events AAPL rsi_zone --profile ${profile}`,
@@ -277,14 +277,14 @@ async function loggedIn(context: Context) {
   await storedKeys(env)
   const { name, url } = serverOf(config, file)
   const { base, origin } = addressOf(url, { allowPlainHttp: config.allow_plain_http })
-  const typed = config.key_file === undefined ? null : await givenKey(config, env)
+  const typed = config.key_file === undefined ? null : await keyFromInput(config, env)
   const key = typed?.key ?? (await readSecret(world, `API key for ${base}: `, 'API key'))
   const server = context.closing(await openServer(base, key, config, env))
   await server.checkKey().catch(error => {
     throw error instanceof Unauthorized ? new Unauthorized(`${base} refuses this key: ${error.message}`) : error
   })
   const { tier, credits } = server
-  await keepKey(env, name, { profile: name, origin, key })
+  await saveKey(env, name, { profile: name, origin, key })
   await writeProfile(env, { name, url: base, tier })
   return { profile: name, url: base, tier, key: keyEnd(key), credits }
 }
@@ -293,7 +293,7 @@ async function loggedIn(context: Context) {
 function serverOf({ remote, profile }: Config, { profile: chosen, profiles }: ConfigFile) {
   const name = profile === undefined ? (chosen?.name ?? 'default') : profileName(profile)
   const known = profiles.get(name)
-  const url = remote === HERE ? undefined : (remote ?? known?.url)
+  const url = remote === LOCAL ? undefined : (remote ?? known?.url)
   if (url === undefined) throw wrong('remote', `which server is the key for? bands login --remote URL.`)
   if (profile === undefined && known !== undefined && originOf(known.url) !== originOf(url)) {
     const message = `profile "${name}" is of ${known.url}; give this server a name of its own: --profile NAME.`
@@ -308,17 +308,17 @@ function originOf(url: string): string {
 
 /** Forgets a key: of the profile or the server that is said, otherwise the only one. Throws NotFound where there is none. */
 async function forgottenKey({ config, world: { env } }: Context): Promise<StoredKey> {
-  const kept = await storedKeys(env)
+  const stored = await storedKeys(env)
   const { remote } = config
   const name = config.profile ?? (remote === undefined ? (await readConfigFile(env)).profile?.name : undefined)
-  const meant = kept.filter(({ profile, origin }) => {
+  const meant = stored.filter(({ profile, origin }) => {
     if (name !== undefined) return profile === name
-    return remote === undefined || remote === HERE || origin === originOf(remote)
+    return remote === undefined || remote === LOCAL || origin === originOf(remote)
   })
   const [only] = meant
   if (only === undefined) {
     const whose = name === undefined ? '' : ` of profile "${name}"`
-    const names = kept.map(({ profile }) => profile)
+    const names = stored.map(({ profile }) => profile)
     throw new NotFound(`no key${whose} is kept.`, name === undefined ? [] : suggest(name, names))
   }
   if (meant.length > 1) {
@@ -326,7 +326,7 @@ async function forgottenKey({ config, world: { env } }: Context): Promise<Stored
     const message = `several keys are kept; choose the one to forget with --profile: ${names.join(', ')}.`
     throw wrong('profile', message, { allowed: names })
   }
-  await keepKey(env, only.profile, null)
+  await saveKey(env, only.profile, null)
   return only
 }
 

@@ -5,7 +5,7 @@ import { loadedTickers } from '../../local/status.js'
 import { type Day, formatDay } from '../../model/day.js'
 import { FACT_KINDS } from '../../model/facts.js'
 import { databasePath } from '../../open/paths.js'
-import { forceUnlock, openLists, openListsForReading, statusOf, verifyBeside } from '../../open.js'
+import { forceUnlock, openLists, openListsForReading, statusOf, verifyOtherFiles } from '../../open.js'
 import { MOMENT } from '../../params/figures.js'
 import { DAY, integerOf, oneOf } from '../../params/kinds.js'
 import { optional, optionsOf, withDefault } from '../../params/row.js'
@@ -21,7 +21,7 @@ import { remedyLine } from '../command-line.js'
 import type { Context } from '../context.js'
 import { TICKER } from '../options.js'
 import { oneRow } from '../output.js'
-import { ledger } from '../research.js'
+import { trialLog } from '../research.js'
 import { ACCOUNTS_FILE, hasAccountsElsewhere } from './accounts.js'
 
 /** What is loaded, whether it is whole, and how it goes again. */
@@ -76,16 +76,21 @@ const verify: Command = {
   async run(context, args) {
     const deep = args.flag('deep')
     const { tickers, damages } = await checked(context, deep)
-    const beside = context.opened!.sample ? [] : await verifyBeside({ ...context.choice, ...args.read(ACCOUNTS_FILE) })
-    const own = damages.map(damage => told(context.opened!.path, damage))
-    const rows = [...own, ...beside.flatMap(({ file, damages }) => damages.map(damage => told(file, damage)))]
-    const files = beside.map(({ kind, file, rows }) => ({ kind, file, rows }))
-    const looked = [count(tickers, 'ticker'), ...files.map(({ kind, rows }) => `${ROWS[kind]} (${count(rows, 'row')})`)]
-    const said = `${looked.join(', ')} checked${deep ? ', every event derived again' : ''}`
+    const otherFiles = context.opened!.sample
+      ? []
+      : await verifyOtherFiles({ ...context.choice, ...args.read(ACCOUNTS_FILE) })
+    const own = damages.map(damage => damageRow(context.opened!.path, damage))
+    const rows = [...own, ...otherFiles.flatMap(({ file, damages }) => damages.map(damage => damageRow(file, damage)))]
+    const files = otherFiles.map(({ kind, file, rows }) => ({ kind, file, rows }))
+    const checkedParts = [
+      count(tickers, 'ticker'),
+      ...files.map(({ kind, rows }) => `${ROWS[kind]} (${count(rows, 'row')})`),
+    ]
+    const summary = `${checkedParts.join(', ')} checked${deep ? ', every event derived again' : ''}`
     const verdict = rows.length === 0 ? 'all as it was written' : count(rows.length, 'damage')
     const { path: database } = context.opened!
     const document = { schema: 'bands.verify/1', database, tickers, deep, beside: files, damages: rows }
-    await context.show(describeList(document, rows, DAMAGES, { notes: [`${said}: ${verdict}`] }))
+    await context.show(describeList(document, rows, DAMAGES, { notes: [`${summary}: ${verdict}`] }))
     if (hasAccountsElsewhere(context, args))
       await context.remark('accounts in PostgreSQL (BANDS_ACCOUNTS): bands accounts usage --reconcile looks at them.')
     if (rows.length > 0) context.outcome = 5
@@ -94,7 +99,7 @@ const verify: Command = {
 
 const ROWS = { accounts: 'the ledger of credits', trials: 'the ledger of trials', lists: 'the watch lists' }
 
-interface ToldDamage {
+interface DamageRow {
   file: string
   ticker: string
   what: string
@@ -102,11 +107,11 @@ interface ToldDamage {
   try: string | null
 }
 
-function told(file: string, { ticker, what, mend }: Damage): ToldDamage {
+function damageRow(file: string, { ticker, what, mend }: Damage): DamageRow {
   return { file, ticker, what, try: mend === null ? null : remedyLine(mend) }
 }
 
-const DAMAGES: readonly Column<ToldDamage>[] = [
+const DAMAGES: readonly Column<DamageRow>[] = [
   { ...column('file'), of: ({ file }) => basename(file) },
   column('ticker'),
   column('what', 'text', { title: 'damage' }),
@@ -242,7 +247,7 @@ const trials: Command = {
   async run(context, args) {
     const { kind, limit, since } = args.read(TRIALS)
     const kinds = kind === undefined ? KINDS : [kind]
-    const found = await ledger(context, kinds, since?.time)
+    const found = await trialLog(context, kinds, since?.time)
     await context.show(describeTrials(found, { kinds, limit, since: since?.day ?? null }))
   },
 }

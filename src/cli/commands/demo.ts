@@ -10,7 +10,7 @@ import { eventStudy } from '../../study/event-study.js'
 import { type Now, now } from '../../tally/now.js'
 import { tally } from '../../tally/tally.js'
 import { grantedFields } from '../../tiers.js'
-import { counted } from '../../trials.js'
+import { withCountedTrials } from '../../trials.js'
 import type { Command } from '../command.js'
 import { blocksOf } from '../draw/described.js'
 import type { Answer } from '../output.js'
@@ -37,7 +37,9 @@ const demoCommand: Command = {
     const tallied = describeTally(await tally(bands, { ...filter, tickers: [ticker] }))
     const fields = grantedFields(context.config.tier, context.fields).map(({ name }) => name)
     const states = await now(bands, { tickers: [COMPANY], fields, timeframe: 'daily' })
-    const studied = await counted(null, trials => eventStudy(bands, parseStudy(STUDY), { trials, step: context.step }))
+    const studied = await withCountedTrials(null, trials =>
+      eventStudy(bands, parseStudy(STUDY), { trials, step: context.step }),
+    )
     const study = resultOf(describeStudy(studied), windowRecords(studied))
     await context.show(demoAnswer(events, tallied, study, states), { whole: true })
     // A folder that takes no files is no reason to end a first look with an error.

@@ -16,7 +16,7 @@ import { type Context, creditsLeft } from '../context.js'
 import type { Screen } from '../draw/table.js'
 import { wrap } from '../draw/text.js'
 import type { Answer } from '../output.js'
-import { type FoundKey, openChosen, storedKeys, whereKeyIs } from '../profiles.js'
+import { type FoundKey, keySource, openChosen, storedKeys } from '../profiles.js'
 import { terminalFacts } from '../world.js'
 
 const doctorCommand: Command = {
@@ -35,7 +35,7 @@ const doctorCommand: Command = {
       node,
       abi: modules,
       today: dayAt(world.now().getTime()),
-      beside: await checksBeside(context),
+      beside: await environmentChecks(context),
       terminal: terminalFacts(world, config.color),
     })
     await context.show(doctorAnswer(found))
@@ -82,7 +82,7 @@ function drawn({ check, outcome, detail, remedy }: CheckRow, { width, paint }: S
  * What the doctor examines beside the database: settings, kept keys, and the server that is chosen, if one is, at no
  * cost. Never throws for what it finds.
  */
-async function checksBeside(context: Context): Promise<Check[]> {
+async function environmentChecks(context: Context): Promise<Check[]> {
   const { config } = context
   const { env } = context.world
   // These are about the database here, which is examined as well.
@@ -125,7 +125,7 @@ async function serverChecks(context: Context, config: Config): Promise<Check[]> 
   const { env } = context.world
   try {
     const server = context.closing(await openChosen(config, env))
-    return server === null ? [] : await answerChecks(server, (await whereKeyIs(config, env))!)
+    return server === null ? [] : await answerChecks(server, (await keySource(config, env))!)
   } catch (thrown) {
     return [fail('server', said(thrown), 'bands config tells which server is chosen, and what chose it')]
   }

@@ -8,12 +8,12 @@ import { eventWords, pasted } from '../command-line.js'
 import type { Context } from '../context.js'
 import {
   allUnlessLimited,
-  askedPlace,
   eventsQuery,
   largestLimit,
-  type Places,
   POOL_ARGUMENTS,
   POOLED,
+  type PoolTarget,
+  poolTarget,
 } from '../options.js'
 import { json } from '../output.js'
 import { isPooled } from '../tickers.js'
@@ -41,7 +41,7 @@ const eventsCommand: Command = {
     'Events of several tickers on one date are in order of ticker. --limit may cut within a date; a remark then says how many of that date are left out.',
   ],
   async run(context, args) {
-    const { tickers, ...asked } = await askedPlace(context, args, 'events')
+    const { tickers, ...asked } = await poolTarget(context, args, 'events')
     const [ticker, second] = tickers
     // A list of one ticker is a list all the same: a script gets the same document whatever is in it.
     if (second !== undefined || isPooled(args)) return pool(context, args, { tickers, ...asked })
@@ -57,7 +57,7 @@ const eventsCommand: Command = {
 }
 
 /** The same of several tickers, in a document of its own. */
-async function pool(context: Context, args: Args, { tickers, ...place }: Places): Promise<void> {
+async function pool(context: Context, args: Args, { tickers, ...place }: PoolTarget): Promise<void> {
   // Every refusal of a question about one ticker is one of several: its filters, its limit.
   const { ticker: _ticker, ...asked } = await eventsQuery(context, args, { ticker: tickers[0]!, ...place })
   const query = { ...allUnlessLimited(context, args, asked), tickers }

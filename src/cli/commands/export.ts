@@ -215,7 +215,7 @@ async function runExport(
     sent(context, out, (sink, counted) =>
       writeRows(
         format,
-        seen(rows, () => counted(1)),
+        withCount(rows, () => counted(1)),
         columns,
         sink,
         { raw },
@@ -226,7 +226,7 @@ async function runExport(
     await sent(context, out, (sink, counted) =>
       writeBlocks(
         format,
-        seen(blocks, ({ rows }) => counted(rows)),
+        withCount(blocks, ({ rows }) => counted(rows)),
         sink,
       ),
     )
@@ -235,7 +235,7 @@ async function runExport(
   else await send(exportBars(cache, filter), BAR_COLUMNS)
 }
 
-async function* seen<T>(items: AsyncIterable<T>, look: (item: T) => void): AsyncGenerator<T> {
+async function* withCount<T>(items: AsyncIterable<T>, look: (item: T) => void): AsyncGenerator<T> {
   for await (const item of items) {
     look(item)
     yield item

@@ -121,7 +121,7 @@ async function runImport(
   if (args.rest(0).length === 0) throw wrong('file', 'FILE is missing.', { allowed: `bands ${name} FILE...` })
   const inputs = await expandInputs(args.rest(0))
   const { databasePath } = await import('../../open/paths.js')
-  const keepRejects = rejectsKept(args.text('rejects'), dirname(databasePath(context.choice)), inputs)
+  const keepRejects = rejectsWriter(args.text('rejects'), dirname(databasePath(context.choice)), inputs)
   const importer = await context.importer({ wait: args.flag('wait'), make: true })
   // A document, or rows below one header, are written when they are whole.
   const atOnce = context.isForPeople || context.format === 'ndjson'
@@ -136,12 +136,12 @@ async function runImport(
     }
   for await (const report of importer.import(inputs, options)) {
     done.push({ report, rejects: await keepRejects(report) })
-    if (atOnce) await unheard(context.show(describeImport(done.slice(-1), [])))
+    if (atOnce) await withoutReader(context.show(describeImport(done.slice(-1), [])))
     if (context.format !== 'json')
       for (const { message } of refusedTickers(report))
         await context.notice(`error: ${report.file}: ${withOptions(message)}`)
   }
-  if (!atOnce) await unheard(context.show(describeImport(done, refused)))
+  if (!atOnce) await withoutReader(context.show(describeImport(done, refused)))
   const refusals = refusalsOf(done, refused.length, inputs.length)
   if (refusals !== '') throw new BandsError('bad_data', refusals)
 }
@@ -195,7 +195,7 @@ export function progressText({ file, stage, done, of, rows }: ImportProgress): s
 }
 
 /** The files are to be loaded even when nobody reads on (`| head`). */
-async function unheard(telling: Promise<void>): Promise<void> {
+async function withoutReader(telling: Promise<void>): Promise<void> {
   await telling.catch(error => {
     if (!(error instanceof ClosedPipe)) throw error
   })
@@ -360,7 +360,7 @@ function rejectLines({ file, rejected }: FileReport, rejects: string | null): st
  * the file that is named, otherwise into one for each input in a folder. What it gives back takes a report and tells the
  * file that now holds its bad rows; null when there are none.
  */
-function rejectsKept(named: string | undefined, folder: string, inputs: readonly Input[]) {
+function rejectsWriter(named: string | undefined, folder: string, inputs: readonly Input[]) {
   /** Path → the header it was begun with. */
   const begun = new Map<string, string | null>()
   /** One file takes the rows of all inputs of one header; those of another header go beside it. */

@@ -35,7 +35,7 @@ const fields: Command = {
     if (other !== undefined) throw wrong(other, sentence`${parameter(other)} is for bands fields check FILE alone.`)
     const named = args.rest(0).map(name => fieldValue('field', name, context.fields))
     await context.show(fieldsAnswer(word === undefined ? context.fields.all : named, word !== undefined))
-    await tellBroken(context)
+    await reportBrokenFields(context)
   },
 }
 
@@ -45,7 +45,7 @@ function fileIn([file, second]: readonly string[]): string {
 }
 
 /** Here, where nothing is asked, the specified fields are told all the same. */
-async function tellBroken(context: Context): Promise<void> {
+async function reportBrokenFields(context: Context): Promise<void> {
   await fieldsIn(context.config, context.world.env).catch(({ message }: Error) =>
     context.notice(`Fields of your own are left out: ${message}`),
   )

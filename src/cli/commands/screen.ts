@@ -3,7 +3,7 @@ import type { Local } from '../../local/local.js'
 import { openLists } from '../../open.js'
 import { CHANGES, parseChanges, parseScreen, SCREEN } from '../../params/questions.js'
 import { type OptionSpec, optionsOf } from '../../params/row.js'
-import { checkLook, describeChanges, describeScreen } from '../../present/screen.js'
+import { checkDisplay, describeChanges, describeScreen } from '../../present/screen.js'
 import { webhookUrl } from '../../remote/webhook.js'
 import { type Changed, changes, questionOf, type Screen, screen, subjectsNamed } from '../../screen/screen.js'
 import type { Args, Command } from '../command.js'
@@ -53,7 +53,7 @@ const screenCommand: Command = {
     // What is wrong with the line is told before anything is asked, and posted.
     const names = args.list('columns')
     const look = { columns: names.length === 0 ? undefined : names, sort: args.text('sort') }
-    checkLook(look, subjectsNamed(local, asked.condition), asked.tally)
+    checkDisplay(look, subjectsNamed(local, asked.condition), asked.tally)
     const post = await webhookOf(context, args)
     const tickers = await marketTickers(context, args, asOf)
     const found = await screen(asOf, { ...asked, tickers }, { step: context.step })
@@ -61,7 +61,7 @@ const screenCommand: Command = {
     const closes = await closesOf(context, asOf, found)
     await context.show(describeScreen(found, { ...look, closes }))
     if (found.matches.length > 0) return context.hint(...hintsOf(found, asked))
-    await tellEmpty(context, found)
+    await explainEmpty(context, found)
     if (args.flag('fail-empty')) context.outcome = 3
   },
 }
@@ -91,7 +91,7 @@ function hintsOf(
 }
 
 /** Why there is nothing, as far as one can say without asking another question. */
-async function tellEmpty(context: Context, { scanned, stale, as_of, within }: Screen): Promise<void> {
+async function explainEmpty(context: Context, { scanned, stale, as_of, within }: Screen): Promise<void> {
   const what =
     within === null
       ? `it holds of none of them on ${as_of}`
@@ -127,7 +127,7 @@ const changesCommand: Command = {
     const fields = args.value('fields') === undefined ? undefined : asked.fields
     const query = { ...asked, fields, tickers }
     const ways = { step: context.step }
-    const tell = (changed: Changed) => tellChanges({ context, args, post }, changed, tickers.length)
+    const tell = (changed: Changed) => showChanges({ context, args, post }, changed, tickers.length)
     if (asked.since !== 'last') return tell(await changes(local, { ...query, since: asked.since ?? newest }, ways))
     const question = questionOf({ ...asked, lists: args.list('watch') }, local.fieldSet.names)
     const lists = context.closing(await openLists(context.choice))
@@ -139,7 +139,7 @@ const changesCommand: Command = {
 }
 
 /** Posts and shows what was found; throws where either is not done to the end. */
-async function tellChanges(
+async function showChanges(
   { context, args, post }: { context: Context; args: Args; post: Post },
   { found }: Changed,
   tickers: number,
@@ -165,7 +165,7 @@ type Post = (document: object) => Promise<void>
 async function webhookOf(context: Context, args: Args): Promise<Post> {
   const text = args.text('webhook')
   if (text === undefined) {
-    refuseAlone(args)
+    checkSecretUse(args)
     return async () => {}
   }
   const allowPrivate = args.flag('allow-private')
@@ -179,7 +179,7 @@ async function webhookOf(context: Context, args: Args): Promise<Post> {
   }
 }
 
-function refuseAlone(args: Args): void {
+function checkSecretUse(args: Args): void {
   const alone = ['webhook-secret-file', 'allow-private'].find(name => args.value(name) !== undefined)
   if (alone === undefined) return
   throw wrong(alone.replaceAll('-', '_'), `--${alone} is for --webhook URL, and none is given.`)

@@ -13,7 +13,7 @@ import { isLoopback } from '../../server/requests.js'
 import { type Running, startServer } from '../../server/server.js'
 import { ERROR_SHAPES } from '../../wire/format.js'
 import type { Command } from '../command.js'
-import { KEPT, textOf } from '../config-file.js'
+import { CONFIG_KEYS, textOf } from '../config-file.js'
 import type { Context } from '../context.js'
 import { oneRow } from '../output.js'
 import { ClosedPipe, type Stream } from '../world.js'
@@ -49,7 +49,7 @@ const SERVER = {
     'trace, debug, info, warn, error or silent; info unless given',
   ),
   log_file: optional(FILE, 'where the log goes instead of stderr'),
-  upgrade_url: KEPT.upgrade_url,
+  upgrade_url: CONFIG_KEYS.upgrade_url,
   max_connections: withDefault(
     integerOf(1, 1_000_000),
     LIMITS.connections,

@@ -6,22 +6,22 @@ import { integerValue } from '../../params/values.js'
 import { WHEN } from '../../params/when.js'
 import { describeExplanation } from '../../present/explain.js'
 import { count } from '../../present/numbers.js'
-import { whoText } from '../../present/words.js'
+import { tickersText } from '../../present/words.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
 import { drawingWidth, drawMultiples, drawTimeline } from '../draw/chart.js'
 import type { Screen } from '../draw/table.js'
 import { noticeNoEvent } from '../notices.js'
 import {
-  askedPlace,
   checkOrder,
   FIELD,
   historyQuery,
   POOL_ARGUMENTS,
   POOLED,
-  place,
+  poolTarget,
   TICKER,
   TIMEFRAME,
+  targetOf,
 } from '../options.js'
 import type { Answer } from '../output.js'
 import { isPooled } from '../tickers.js'
@@ -44,7 +44,7 @@ const showCommand: Command = {
     'The last 250 bars unless --after is given; CSV and NDJSON have all. A ^ or a number beneath the bands counts events.',
   ],
   async run(context, args) {
-    const { tickers, ...place } = await askedPlace(context, args, 'show')
+    const { tickers, ...place } = await poolTarget(context, args, 'show')
     const isPool = tickers.length > 1 || isPooled(args)
     const height = integerValue('height', args.text('height') ?? (isPool ? '4' : '12'), 3, 60)
     const style = { height, ascii: args.flag('ascii') }
@@ -79,7 +79,7 @@ async function multiples(context: Context, { tickers, ...query }: PoolQuery, sty
     paragraphs: [],
     blocks: screen => [
       {
-        title: [`${whoText(tickers)}  ${field}  ${timeframe}`, ...(as_of === null ? [] : [`as of ${as_of}`])],
+        title: [`${tickersText(tickers)}  ${field}  ${timeframe}`, ...(as_of === null ? [] : [`as of ${as_of}`])],
         drawing: drawMultiples(found, drawnOn(screen, style, found[0]?.bands ?? [])),
       },
     ],
@@ -152,7 +152,7 @@ const explainCommand: Command = {
 function placeAndDate(args: Args): { ticker: string; field?: string; date?: string | undefined } {
   const [ticker, second, third] = [args.argument(0)!, args.argument(1), args.argument(2)]
   const isDate = args.text('when') !== undefined && third === undefined && /^\d/.test(second ?? '')
-  return isDate ? { ticker, date: second } : { ...place(args, 'explain'), date: third }
+  return isDate ? { ticker, date: second } : { ...targetOf(args, 'explain'), date: third }
 }
 
 export const commands = { show: showCommand, explain: explainCommand }

@@ -8,7 +8,7 @@ import { sweep } from '../../sweep/sweep.js'
 import type { Command } from '../command.js'
 import { POOLED, under } from '../options.js'
 import { filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
-import { allNamed, isPooled, usualTickers } from '../tickers.js'
+import { allNamed, announcedDefaultTickers, isPooled } from '../tickers.js'
 
 const sweepCommand: Command = {
   arguments: [['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input); left out with --tickers or --all']],
@@ -33,7 +33,7 @@ const sweepCommand: Command = {
   async run(context, args) {
     const files = await filesOf(args, ['cells', 'report'])
     const limit = integerValue('limit', args.text('limit') ?? '20', 1, 100_000)
-    const usual = args.rest(0).length === 0 && !isPooled(args) ? await usualTickers(context) : null
+    const usual = args.rest(0).length === 0 && !isPooled(args) ? await announcedDefaultTickers(context) : null
     if (usual?.length === 0) {
       const allowed = 'bands sweep TICKER..., or bands sweep --tickers A,B, or bands sweep --all'
       throw wrong('ticker', 'TICKER is missing.', { allowed })

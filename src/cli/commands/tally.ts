@@ -19,7 +19,7 @@ import { eventWords, pasted } from '../command-line.js'
 import type { Context } from '../context.js'
 import { noticeNoEvent, noticeNoEventOfAny, whyNoFactsOfAny } from '../notices.js'
 import { POOL_ARGUMENTS, POOLED, pooledQuery, TIMEFRAME } from '../options.js'
-import { allNamed, everyTicker, thereOf, usualTickers } from '../tickers.js'
+import { allNamed, announcedDefaultTickers, everyTicker, loadedOf } from '../tickers.js'
 
 const GROUPED = {
   by: optional(
@@ -108,14 +108,14 @@ const nowCommand: Command = {
     const words = args.rest(0)
     const isNamed = words.length > 0 || args.value('tickers') !== undefined || args.value('watch') !== undefined
     const every = (): Promise<readonly string[]> => everyTicker(context, 'bands now A B')
-    const usual = isNamed || args.flag('all') ? [] : await usualTickers(context)
+    const usual = isNamed || args.flag('all') ? [] : await announcedDefaultTickers(context)
     const named = isNamed ? await allNamed(context, args, words, every) : usual
     const bands = await context.bands()
     const listed = named.length > 0 ? named : await every()
     const asked = fields.length > 0 ? fields : undefined
     const { fields: chosen, omitted } = await fieldsFor(bands, asked, { ticker: listed[0], timeframe })
-    const tickers = named.length > 0 ? listed : await thereOf(context, listed, { fields: chosen, timeframe })
-    const skip = named.length > 0 && fields.length > 0 ? undefined : await bands.lacking?.()
+    const tickers = named.length > 0 ? listed : await loadedOf(context, listed, { fields: chosen, timeframe })
+    const skip = named.length > 0 && fields.length > 0 ? undefined : await bands.missing?.()
     const query = { tickers, fields: chosen, omitted, timeframe, skip, ...filter }
     const found = await now(bands, query, { step: context.step })
     // Nobody asked for a line about each field that, say, a fund cannot have.
@@ -128,8 +128,8 @@ const nowCommand: Command = {
     }
     // Of a filter's answer what is missing is missing for another reason.
     if (filter.band === undefined && filter.since === undefined && !filter.changed)
-      await tellLacks(context, bands, fields, found)
-    await tellOld(context, bands, found)
+      await noticeMissingFacts(context, bands, fields, found)
+    await noticeOldBands(context, bands, found)
   },
 }
 
@@ -137,7 +137,12 @@ const nowCommand: Command = {
 const STALE = 10
 
 /** Which of the fields that were asked for can have no band. */
-async function tellLacks(context: Context, source: Source, fields: readonly string[], { states }: Now): Promise<void> {
+async function noticeMissingFacts(
+  context: Context,
+  source: Source,
+  fields: readonly string[],
+  { states }: Now,
+): Promise<void> {
   if (context.config.quiet) return
   for (const field of new Set(fields)) {
     const own = states.filter(state => state.field === field)
@@ -149,7 +154,7 @@ async function tellLacks(context: Context, source: Source, fields: readonly stri
 }
 
 /** Which tickers have stopped before the others. */
-async function tellOld(context: Context, source: Source, { states, as_of }: Now): Promise<void> {
+async function noticeOldBands(context: Context, source: Source, { states, as_of }: Now): Promise<void> {
   if (context.config.quiet || as_of === null) return
   const asked = [...new Set(states.map(state => state.ticker))]
   const limit = parseDay(as_of)! - STALE

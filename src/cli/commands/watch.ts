@@ -35,7 +35,7 @@ const add: Command = {
     const lists = context.closing(await openLists(context.choice))
     checkKind(await lists.named(name), condition)
     await showList(context, await (condition === null ? lists.add(name, tickers) : lists.addCondition(name, condition)))
-    await tellMissing(context, tickers)
+    await noticeMissingTickers(context, tickers)
   },
 }
 
@@ -81,7 +81,7 @@ const show: Command = {
   async run(context, args) {
     const found = listNamed(args.argument(0)!, await allLists(context))
     await showList(context, found)
-    await tellMissing(context, found.tickers)
+    await noticeMissingTickers(context, found.tickers)
   },
 }
 
@@ -119,7 +119,7 @@ async function showList(context: Context, { name, condition, tickers }: NamedLis
 }
 
 /** They may be loaded later, and a slip of the hand would otherwise be found only then. */
-async function tellMissing(context: Context, tickers: readonly string[]): Promise<void> {
+async function noticeMissingTickers(context: Context, tickers: readonly string[]): Promise<void> {
   if (context.config.quiet || tickers.length === 0) return
   const loaded = new Set(await (await context.local()).tickers())
   const missing = tickers.filter(ticker => !loaded.has(ticker))

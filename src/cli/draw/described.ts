@@ -8,13 +8,13 @@ import {
   type Heading,
   isNumber,
   type Kind,
+  type Medium,
   MOST_WARNINGS,
   type Paragraph,
   type Part,
   type Section,
   type Trend,
   type Value,
-  type Where,
 } from '../../present/description.js'
 import {
   barsText,
@@ -61,7 +61,7 @@ function warningBlocks(warnings: readonly string[], { width }: Screen, { wide = 
   return [{ notes: [...warnings.slice(0, MOST_WARNINGS), more] }]
 }
 
-function isShown(on: Where | undefined, { wide = false, explain = false, words }: Drawn): boolean {
+function isShown(on: Medium | undefined, { wide = false, explain = false, words }: Drawn): boolean {
   if (on === undefined || on === 'terminal') return true
   if (on === 'screen' || on === 'pipe') return words === (on === 'pipe')
   if (on === 'page') return false

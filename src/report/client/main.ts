@@ -10,8 +10,8 @@ const text = document.getElementById('result')?.textContent ?? 'null'
 for (const data of document.querySelectorAll<HTMLElement>('[data-chart]')) {
   new Plot(data.closest('figure')!, JSON.parse(data.textContent ?? '') as Chart)
 }
-enliven(JSON.parse(text) as EventStudy | Backtest | Sweep)
-tellWide()
+makeInteractive(JSON.parse(text) as EventStudy | Backtest | Sweep)
+markWideTables()
 saving()
 openOnPaper()
 
@@ -43,7 +43,7 @@ function saving(): void {
 }
 
 /** Says above what is wider than the page that it can be scrolled, as long as there is something out of sight. */
-function tellWide(): void {
+function markWideTables(): void {
   for (const box of document.querySelectorAll<HTMLElement>('.scroll')) {
     const line = document.createElement('p')
     line.className = 'more'
@@ -60,7 +60,7 @@ function tellWide(): void {
 }
 
 /** Lets the long table of the page be sorted by its headings, and filtered where there is a form for it. */
-function enliven(result: EventStudy | Backtest | Sweep): void {
+function makeInteractive(result: EventStudy | Backtest | Sweep): void {
   const box = document.querySelector<HTMLElement>('[data-table="sorted"]')
   if (box === null) return
   const table = longTable(result)
@@ -74,11 +74,11 @@ function enliven(result: EventStudy | Backtest | Sweep): void {
     const rows = order === null ? found : ordered(table, found, order.column, order.descending)
     const shown = rows.slice(0, MOST_ROWS)
     body.innerHTML = tableRows(table, shown).text
-    const told = `${shown.length < found.length ? `the first ${count(shown.length)} of ` : ''}${count(found.length)} rows`
+    const value = `${shown.length < found.length ? `the first ${count(shown.length)} of ` : ''}${count(found.length)} rows`
     // A page carries no more of a long list than it has room for.
     const left = all > table.rows.length ? `, of ${count(all)}: ${table.sorted!.whole} has all` : ''
     const place = form?.querySelector('output') ?? box.querySelector('.cut')
-    if (place) place.textContent = form ? told + left : `Here are ${told}${left}.`
+    if (place) place.textContent = form ? value + left : `Here are ${value}${left}.`
   }
 
   const headings = [...box.querySelectorAll<HTMLElement>('thead th')]
@@ -108,6 +108,11 @@ function enliven(result: EventStudy | Backtest | Sweep): void {
 
 function filterOf(form: HTMLFormElement): CellFilter {
   const data = new FormData(form)
-  const told = (name: string): string => String(data.get(name) ?? '')
-  return { text: told('text'), field: told('field'), window: told('window'), only: told('only') as CellFilter['only'] }
+  const value = (name: string): string => String(data.get(name) ?? '')
+  return {
+    text: value('text'),
+    field: value('field'),
+    window: value('window'),
+    only: value('only') as CellFilter['only'],
+  }
 }

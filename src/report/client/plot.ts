@@ -108,7 +108,7 @@ export class Plot {
     if (at !== null) this.#pointer.style.left = `${this.#x.place(this.#chart.x.values[at]!)}px`
     for (const { kind, place, told } of this.#values) told.textContent = at === null ? '' : this.#value(kind, place, at)
     this.#readout.classList.toggle('on', at !== null)
-    this.#readout.textContent = at === null ? this.#hint : this.#told(at)
+    this.#readout.textContent = at === null ? this.#hint : this.#readoutText(at)
   }
 
   #value(kind: string, place: number, at: number): string {
@@ -120,7 +120,7 @@ export class Plot {
     return `${valueText(y.unit, low[at])} to ${valueText(y.unit, high[at])}`
   }
 
-  #told(at: number): string {
+  #readoutText(at: number): string {
     const { x, stripes, marks, bars } = this.#chart
     const edges = bars[0]?.edges
     const text = (value: number | undefined): string => valueText(x.unit, value)
