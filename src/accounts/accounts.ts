@@ -219,14 +219,11 @@ export function stateOf({ expires, revoked }: Pick<KeyEntry, 'expires' | 'revoke
   return expires !== null && Date.parse(expires) <= now ? 'expired' : 'active'
 }
 
-/**
- * The stored name of an account or a key. Throws InvalidParameter naming the parameter.
- * a26/: Invisible or direction-changing characters would make two names look alike.
- */
+/** The stored name of an account or a key. Throws InvalidParameter naming the parameter. */
 export function nameValue(param: string, text: string): string {
   const name = text.normalize('NFC')
   const length = [...name].length
-  // Signs that are not seen, or that turn the text around them, would let two names look alike.
+  // Invisible or direction-changing characters would make two names look alike.
   if (length >= 1 && length <= LONGEST && name.trim() === name && !/[\p{C}\p{Zl}\p{Zp}]/u.test(name)) return name
   const allowed = `a name of 1 to ${LONGEST} printable characters, without blanks at its ends`
   throw invalid('not_allowed', { param, value: text, allowed })

@@ -124,10 +124,7 @@ interface Fit {
   since: number
 }
 
-/**
- * @param isBehind data derived from its facts are not up to date
- * l13/: Stored data that will be replaced are not read: they may be damaged.
- */
+/** @param isBehind data derived from its facts are not up to date */
 async function takeTicker(
   store: Store,
   incoming: SourcedBars,
@@ -137,7 +134,7 @@ async function takeTicker(
   const { ticker, source, format, prices } = incoming
   const given = { ticker, source, format, prices, bars: incoming.bars, importedAt }
   if (given.bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
-  // What is replaced is not looked at: it may be damaged.
+  // Stored data that will be replaced are not read: they may be damaged.
   const stored = choices.replace ? null : await storedOf(store, ticker)
   const refused = refusedAtSight(given, stored, pulled, choices)
   if (refused !== null) return { refused }
@@ -171,12 +168,9 @@ async function withStored(store: Store, kept: Kept, bar: number): Promise<Kept> 
   }
 }
 
-/**
- * The first bar that differs from the stored ones; 0 if all derived data may differ.
- * l16/: Another asset class may change the weeks; unadjusted closes may be known only from now on.
- */
+/** The first bar that differs from the stored ones; 0 if all derived data may differ. */
 function sinceOf(stored: Stored | null, now: Kept, [first]: readonly Stretch[]): number {
-  // What trades at weekends has other weeks, and the close that was paid is another where it is told from now on.
+  // Another asset class may change the weeks; unadjusted closes may be known only from now on.
   const isSame =
     stored !== null &&
     stored.entry.assetClass === now.entry.assetClass &&

@@ -139,16 +139,13 @@ async function amendedBySector(store: Store, key: string, fresh: ReadonlySet<str
   return found
 }
 
-/**
- * A ticker without a sector, or whose sector is up to date. Without facts that count there is nothing to derive.
- * l41/: If its sector is up to date, the comparison is as well.
- */
+/** A ticker without a sector, or whose sector is up to date. Without facts that count there is nothing to derive. */
 async function amendedByFacts(store: Store, ticker: string): Promise<Amendment[]> {
   const entry = await store.ticker(ticker)
   if (entry === null) return []
   const sheets = await store.sheets(ticker)
   const company = await companyOf(store, entry)
-  // Of a sector that is not behind, the comparison stands.
+  // If its sector is up to date, the comparison is as well.
   const fields = company.facts !== null && sectorKey(securityOf(sheets)) !== null ? BY_FACTS_ALONE : BY_FACTS
   return TIMEFRAME_NAMES.map(timeframe => amendment(company, timeframe, null, fields))
 }

@@ -251,10 +251,7 @@ function followed(had: readonly Row[], given: readonly Row[]): readonly Row[] {
   return [...left, ...last]
 }
 
-/**
- * A source without a sector does not delete a stored one.
- * l52/: Rare columns may be missing in one of them: unknown there.
- */
+/** A source without a sector does not delete a stored one. */
 function completed(had: readonly Row[], given: readonly Row[]): readonly Row[] {
   const all = [...had, ...given].map(row => row.record as object)
   const told = all.map(record => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)))
@@ -265,7 +262,7 @@ function completed(had: readonly Row[], given: readonly Row[]): readonly Row[] {
 
 function sameRecord(a: FactRecord, b: FactRecord): boolean {
   const [one, other] = [a, b] as unknown as Record<string, unknown>[]
-  // A rare column that one of them lacks is not known there.
+  // Rare columns may be missing in one of them: unknown there.
   const names = new Set([...Object.keys(one!), ...Object.keys(other!)])
   return [...names].every(name => Object.is(one![name] ?? null, other![name] ?? null))
 }

@@ -177,7 +177,6 @@ export class Importer {
    * `onRefused` the later files are imported as well. A ticker whose bars do not fit the stored ones is not loaded,
    * but
    * reported. A store of other definitions is rebuilt first, so that two versions never mix.
-   * l69/: Also when the caller stops early or a file is bad: the files before it are loaded.
    */
   async *import(inputs: readonly Input[], options: ImportOptions = {}): AsyncGenerator<FileReport> {
     const { checkImporting, givenInputs } = await import('./given.js')
@@ -191,7 +190,7 @@ export class Importer {
         if (report !== null) yield report
       }
     } finally {
-      // Whoever stops listening, or is stopped by a bad file, has loaded what came before.
+      // Also when the caller stops early or a file is bad: the files before it are loaded.
       if (this.#store !== null) await this.#settle(options)
     }
   }
@@ -239,7 +238,6 @@ export class Importer {
    * Derives everything again from bars and facts, with the current definitions. A partly loaded file counts as
    * finished.
    * Returns the number of tickers.
-   * l73/: Until the last ticker is written, the store must not claim the current definitions.
    */
   async rebuild(onProgress?: ImportOptions['onProgress']): Promise<number> {
     checkFunction('onProgress', onProgress)
@@ -258,7 +256,7 @@ export class Importer {
     const onTicker = progressOf('', entries.length, onProgress)
     const keptOf = (entry: TickerEntry): Promise<Kept> => companyOf(this.store, entry)
     for await (const { records, isLast } of deriveGroups(groups, keptOf, onTicker)) {
-      // Until the last is written, nobody takes what others derived for what these definitions give.
+      // Until the last ticker is written, the store must not claim the current definitions.
       const until = made === UNDERIVED ? UNDERIVED : HALF_REBUILT
       const isSound = made === DEFINITIONS_VERSION || isLast
       await this.store.write({ records, unsettled: behind.keys }, isSound ? DEFINITIONS_VERSION : until)
@@ -332,10 +330,7 @@ export class Importer {
     return this.#finished
   }
 
-  /**
-   * Every ticker with any data: bars, facts, or pages of a server.
-   * l77/: On a full disk the writer's row stays. The lock does not, so the next writer can take it.
-   */
+  /** Every ticker with any data: bars, facts, or pages of a server. */
   async tickers(): Promise<string[]> {
     return this.#store === null ? [] : this.store.names()
   }
@@ -347,7 +342,7 @@ export class Importer {
       if (this.#left !== null) await this.#finish()
       await this.#store?.unlock(this.#with.writer)
     } catch (error) {
-      // On a full disk the name of who was writing stays. The lock does not, and the next one takes the place.
+      // On a full disk the writer's row stays. The lock does not, so the next writer can take it.
       if (!(error instanceof NotWritten)) throw error
     } finally {
       await this.#store?.close()
@@ -360,10 +355,7 @@ export class Importer {
     if (made !== '' && made !== DEFINITIONS_VERSION) await this.#rebuild(await Behind.in(this.store), onProgress)
   }
 
-  /**
-   * null for a refused file, if onRefused handles it.
-   * l79/: If all files are refused, no empty database is left.
-   */
+  /** null for a refused file, if onRefused handles it. */
   async #importOrRefuse(input: Input, options: ImportOptions): Promise<FileReport | null> {
     try {
       return await this.#importFile(input, options)
@@ -386,7 +378,7 @@ export class Importer {
       throw new BadData({ file: result.file }, 'these are daily bars, not facts; import loads them', {
         remedy: remedy('import', [result.file]),
       })
-    // Files that are all refused leave no empty database behind.
+    // If all files are refused, no empty database is left.
     if (this.#store === null) await this.#refresh(options)
     if (result.holds === 'facts') {
       const { reports, barless, doubts } = await this.#takeFacts(result.facts, result, options)
@@ -401,13 +393,7 @@ export class Importer {
     return { ...found, tickers: reports, refused, remarks, warnings, ...(resumed > 0 && { resumed }) }
   }
 
-  /**
-   * @param onRefused called before anything is written
-   * l81/: The second file of a run continues where the first one has replaced data, and a stopped import where it
-   * stopped.
-   * l82/: Written groups can be freed.
-   * l83/: Nothing changed: then the mark of a stopped import is deleted.
-   */
+  /** @param onRefused called before anything is written */
   async #takeBars(
     tickers: readonly SourcedBars[],
     { replace = false, rescale, acceptJump, onProgress }: ImportOptions,
@@ -419,7 +405,7 @@ export class Importer {
     const stopped = await Behind.in(this.store)
     const resumed = stopped.files.length === 0 ? 0 : stopped.through(content())
     const through = new Set(tickers.slice(0, resumed).map(({ ticker }) => ticker))
-    // The second file of a run goes on where the first has begun again, and an import where it was stopped.
+    // The second file of a run continues where the first one has replaced data, and a stopped import where it stopped.
     const choicesFor = (ticker: string): Choices => {
       const refusedBefore = this.#run.refused.get(ticker)
       const isFirst = replace && this.#run.isFirst(`bars ${ticker}`)
@@ -451,9 +437,9 @@ export class Importer {
     const [first] = tickers
     if (first === undefined || (changes.length === 0 && behind.files.length === 0)) return
     const of = changes.length
-    // What is written is let go.
+    // Written groups can be freed.
     const groups = together(changes.splice(0), ({ bars }) => bars)
-    // Where nothing has changed, that it was stopped is no longer so.
+    // Nothing changed: then the mark of a stopped import is deleted.
     if (groups.length === 0) groups.push([])
     const part = {
       ...{ file: first.source, of: tickers.length, since: new Date().toISOString() },
@@ -501,13 +487,10 @@ export class Importer {
     }
   }
 
-  /**
-   * Derives what is pending, one step per transaction.
-   * l86/: After an abort, do not try again at the end.
-   */
+  /** Derives what is pending, one step per transaction. */
   async #settle({ onProgress }: Pick<ImportOptions, 'onProgress'>): Promise<void> {
     const left = this.#left
-    // Who stops this is not kept waiting by another attempt at the end.
+    // After an abort, do not try again at the end.
     this.#left = null
     const behind = await Behind.in(this.store)
     for await (const { amendments, what, done, of } of settlements(this.store, behind)) {

@@ -22,24 +22,19 @@ export interface Merged extends Counts {
   stretches: Stretch[]
 }
 
-/**
- * Merges new daily bars into stored ones; on a common date the new bar wins.
- * l90/: If only one series has unadjusted closes, some bars lack them; an adjusted close cannot replace them.
- * l91/: Stored bars before the next new bar stay.
- * l92/: The unadjusted close of a day never changes, unlike the adjusted one.
- */
+/** Merges new daily bars into stored ones; on a common date the new bar wins. */
 export function merge(present: Series, incoming: Series): Merged {
   const [mine, theirs] = [present.days.length, incoming.days.length]
   const common = incoming.days.reduce((sum, day) => sum + Number(hasDay(present.days, day)), 0)
   const series = emptySeries('daily', mine + theirs - common)
   series.known = series.days
-  // Where one series tells it and the other does not, it is unknown on some bars; an adjusted close is not it.
+  // If only one series has unadjusted closes, some bars lack them; an adjusted close cannot replace them.
   const paid = present.unadjustedClose || incoming.unadjustedClose ? new Float64Array(series.days.length) : null
   const counts = { added: 0, replaced: 0, unchanged: 0 }
   const stretches: Stretch[] = []
   let [t, i, j] = [0, 0, 0]
   while (i < mine || j < theirs) {
-    // What lies before the next bar that comes in stays as it is.
+    // Stored bars before the next new bar stay.
     if (j === theirs || present.days[i]! < incoming.days[j]!) {
       const until = j === theirs ? mine : countBelow(present.days, incoming.days[j]!)
       copyBars(present, i, until, series, t)
@@ -55,7 +50,7 @@ export function merge(present: Series, incoming: Series): Merged {
     if (same) copyBars(present, i, i + 1, series, t)
     else copyBars(incoming, j, j + 1, series, t)
     if (paid !== null) {
-      // What was paid on a day does not change, whatever its adjusted close has become.
+      // The unadjusted close of a day never changes, unlike the adjusted one.
       const told = paidAt(incoming, j)
       paid[t] = Number.isNaN(told) && isCommon ? paidAt(present, i) : told
     }
@@ -92,13 +87,10 @@ function add(stretches: Stretch[], place: number, bars: number): void {
   else stretches.push({ place, bars })
 }
 
-/**
- * Whether two bars have the same prices and volume; unknown volumes are equal.
- * l95/: A file with only adjusted closes says nothing about unadjusted ones.
- */
+/** Whether two bars have the same prices and volume; unknown volumes are equal. */
 function sameBar(a: Series, i: number, b: Series, j: number): boolean {
   for (const column of BAR_FIGURES) if (!Object.is(a[column][i]!, b[column][j]!)) return false
-  // A file that tells only adjusted closes says nothing about the others.
+  // A file with only adjusted closes says nothing about unadjusted ones.
   return b.unadjustedClose === undefined || paidAt(a, i) === b.unadjustedClose[j]
 }
 

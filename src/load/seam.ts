@@ -82,17 +82,14 @@ export function judge(stored: Series, given: Series, known: Known): { misfit: Mi
   return misfit === null ? judgeSeams(stored, given, both, known) : { misfit, oddities: [] }
 }
 
-/**
- * What the closes of common days show; null if they fit.
- * l131/: Bars before the step are on another scale; if the file has all of them, none stays.
- */
+/** What the closes of common days show; null if they fit. */
 function misfitOf(stored: Series, given: Series, both: readonly Both[]): Misfit | null {
   const pairs = pairsOf(stored, given, both)
   // A file that has every stored day leaves nothing on another scale.
   const isWhole = pairs.length === stored.days.length
   const step = isWhole ? null : stepOf(pairs)
   if (step !== null) {
-    // What lies before the step is on another scale; where the file has all of that, nothing of it stays.
+    // Bars before the step are on another scale; if the file has all of them, none stays.
     const stays = both.some(({ day, given }) => given < 0 && day < step.until)
     return stays ? factorMisfit(factorOf(step.pairs), both, step.pairs, step.until) : null
   }

@@ -15,7 +15,7 @@ export interface FieldCounts {
   field: string
   /** Of its definition; null of a specified one. */
   hash: string | null
-  /** Final bars of all tickers, and those of them without a band: the warm-up, and what is undefined. */
+  /** Final bars of all tickers, and those without a band: warm-up, or undefined. */
   bars: number
   undefined: number
   /** In the order of the vocabulary. */
@@ -25,7 +25,7 @@ export interface FieldCounts {
 export interface BandCount {
   band: string
   bars: number
-  /** Of the bars that have a band; null where there are none. */
+  /** Of the bars that have a band; null if there are none. */
   share: number | null
   /** The share by ticker: the least, the median, the most; null without a ticker that has a band. */
   by_ticker: { least: number | null; median: number | null; most: number | null }

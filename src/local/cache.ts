@@ -16,10 +16,10 @@ import type { AskedSeries, DerivedMemory } from './derived.js'
 import type { Sectors } from './sectors.js'
 import { type Asides, search, sectorKey, type View, viewOf } from './view.js'
 
-/** What else is here of tickers without bars, for who has to say why a question about one cannot be answered. */
+/** Data of tickers without bars, to explain why a question about one cannot be answered. */
 export interface Elsewhere {
   tickers(): Promise<readonly string[]>
-  /** What there is of one, as the end of a sentence; null: nothing. */
+  /** The data of one ticker, as the end of a sentence; null: none. */
   of(ticker: string): Promise<string | null>
   /** The newest day of it. */
   newestDay(): Promise<Day | null>
@@ -28,24 +28,24 @@ export interface Elsewhere {
 export interface CacheWays {
   /** Which day it is, for a server that counts ranges back from there and not from the newest bar. */
   clock?: (() => Day) | null
-  /** Which day it really is, the UTC day of this machine's clock unless given: bars beyond tomorrow do not count. */
+  /** Today's date (default: the UTC day of this machine's clock): bars after tomorrow do not count. */
   now?: (() => Day) | undefined
   elsewhere?: Elsewhere | null
-  /** What can be asked for; the specified fields unless given. */
+  /** The available fields (default: the specified ones). */
   fields?: FieldSet | undefined
-  /** What keeps the records of fields that are made when they are asked for; nothing does unless given. */
+  /** Caches records of derived fields (default: no cache). */
   derived?: DerivedMemory | undefined
-  /** How many threads may answer of many tickers; as many as the machine has cores unless given. */
+  /** Maximum number of threads for answers about many tickers (default: one per core). */
   threads?: number | undefined
 }
 
-/** What a question is asked of, and which events match. */
+/** The data of a question and its matching events. */
 export interface Found {
   query: HistoryQuery
   view: View
-  /** Of the second ticker; null where there is none. */
+  /** Of the second ticker; null without a context. */
   context: View | null
-  /** Of the condition that stands beside a field; null where there is none. */
+  /** Of the condition next to a field; null without one. */
   when: View | null
   today: Day
   plan: Plan
@@ -55,14 +55,14 @@ export interface Found {
   found: Int32Array
 }
 
-/** A store as one caller sees it: as a tier or as nobody's subscriber, and as it stood on a day. What every local question is asked of. */
+/** A store as one caller sees it: with a tier or without, and as of a day. Every local question goes through it. */
 export class Cache {
   readonly store: Store
   /** null: nothing that is loaded is withheld */
   readonly tier: Tier | null
   /** null: everything that the bars show */
   readonly asOf: Day | null
-  /** What can be asked for. */
+  /** The available fields. */
   readonly fieldSet: FieldSet
   readonly threads: number | undefined
   protected readonly ways: CacheWays
@@ -78,8 +78,9 @@ export class Cache {
   }
 
   /**
-   * The day that ranges count back from: the given one, the clock's, or that of the newest bar in the store; where there
-   * are no bars, the newest of what else is here.
+   * The day that ranges count back from: the as-of day, the clock's day, or the day of the newest bar. Without bars it
+   * is
+   * the newest day of other data.
    */
   async today(): Promise<Day> {
     const { clock, elsewhere } = this.ways
@@ -93,7 +94,7 @@ export class Cache {
     return (this.ways.now ?? utcToday)() + 1
   }
 
-  /** The events that match a question, by number, in what it is asked of. Throws TierRestricted, NotFound, Busy. */
+  /** The events that match a question, by number. Throws TierRestricted, NotFound, Busy. */
   async find(query: HistoryQuery): Promise<Found> {
     entitle(query, this.tier, this.fieldSet)
     const { ticker, timeframe, field, context: other, when, lag } = query
@@ -104,8 +105,9 @@ export class Cache {
   }
 
   /**
-   * The same of some fields of many tickers, in one read: ticker by ticker, each field in the order asked.
-   * @param outcomes whether what followed is needed, too
+   * The same for some fields of many tickers, in one read: ticker by ticker, with the fields in the order of the
+   * query.
+   * @param outcomes whether returns are needed, too
    */
   async *findAll(
     { tickers, fields, ...query }: Omit<HistoriesQuery, 'outcomes' | 'base'>,
@@ -149,8 +151,9 @@ export class Cache {
   }
 
   /**
-   * Series of many tickers in one read, each with the number of its bars that were final on the day. Whether fields wait
-   * for an import is asked by who looks at them. Throws NotFound.
+   * Series of many tickers in one read, each with the number of its bars that were final on the day. The caller must
+   * check
+   * whether fields wait for an import. Throws NotFound.
    */
   async *each(query: AskedSeries): AsyncGenerator<{ series: RecordedSeries; bars: number; today: Day }> {
     await this.#checkDefinitions()
@@ -164,7 +167,7 @@ export class Cache {
     }
   }
 
-  /** As they are stored; with a condition among the fields made when they are asked for. */
+  /** Stored series; if a field is a condition, its records are derived. */
   async *#series(query: AskedSeries): AsyncGenerator<RecordedSeries | null> {
     if (query.fields.every(name => this.isRecorded(name))) return yield* this.store.series(query)
     // Most questions have no condition; they are not to load what makes its events.
@@ -185,7 +188,7 @@ export class Cache {
     return viewOf(recorded, timeframe, this.field(field).bands, bars)
   }
 
-  /** The same, whatever the day. */
+  /** The same, regardless of the day. */
   async recorded(ticker: string, timeframe: Timeframe, field: string, lag?: number): Promise<Recorded> {
     await this.#checkDefinitions()
     const recorded = this.isRecorded(field)
@@ -207,7 +210,7 @@ export class Cache {
     return this.ways.derived?.of(this.store, this.fieldSet, name, make) ?? make()
   }
 
-  /** Is the same as long as answers about the events of some series are, whatever else is written. */
+  /** Unchanged while answers about the events of some series are, regardless of other writes. */
   async stamp(series: readonly SeriesKey[]): Promise<string> {
     const { store } = this
     const onFacts = series.some(({ field }) => this.field(field).needs !== 'bars')
@@ -216,7 +219,7 @@ export class Cache {
     return JSON.stringify([await this.today(), await store.definitions(), waiting, stamps])
   }
 
-  /** One that can be asked for, as every name of a question that was read can: a field, or a condition. */
+  /** A field or a condition; every name of a parsed query is one. */
   field(name: string): AnyField {
     return this.fieldSet.named(name) ?? conditionField(name, this.fieldSet)
   }
@@ -225,7 +228,7 @@ export class Cache {
     return isRecorded(this.field(name))
   }
 
-  /** What is said of a ticker. Throws NotFound with the nearest tickers. */
+  /** A ticker's row. Throws NotFound with the nearest tickers. */
   async entry(ticker: string): Promise<TickerEntry> {
     const entry = await this.store.ticker(ticker)
     if (entry === null) throw await this.unknown(ticker)
@@ -240,9 +243,10 @@ export class Cache {
   }
 
   /**
-   * What some fields were decided by, over all bars that are kept: whoever asks as of a day looks at its first bars
-   * only. Of a part of the bars the basis of older figures could not be told. Throws NotFound.
-   * @param sectors what one run reads once; without it, every sector is read anew, as an import may have changed it
+   * The inputs of some fields over all stored bars; callers with an as-of day use only its first bars. A part of the
+   * bars
+   * would not show the share basis of older figures. Throws NotFound.
+   * @param sectors cache for one run; without it every sector is read again, as an import may have changed it
    */
   async panel(ticker: string, timeframe: Timeframe, fields: readonly Field[], sectors?: Sectors): Promise<Panel> {
     // A question about events computes nothing; it is not to load what would.
@@ -261,7 +265,7 @@ export class Cache {
     throw new Busy(`${subject}; ${WHEN}`, { remedy: remedy('rebuild') })
   }
 
-  /** All bars that are kept. */
+  /** All stored bars. */
   async whole(entry: TickerEntry, timeframe: Timeframe): Promise<Series> {
     const daily = (await this.store.bars(entry.ticker))!
     if (timeframe === 'daily') return daily
@@ -270,9 +274,9 @@ export class Cache {
   }
 
   /**
-   * What is wrong with a ticker that has no bars.
-   * @param lack what was looked for
-   * @param others tickers of which there is some of it, beside those with bars
+   * The error for a ticker without bars.
+   * @param lack the missing data
+   * @param others tickers that have such data, besides those with bars
    */
   async unknown(ticker: string, lack = 'no bars', others: readonly string[] = []): Promise<NotFound> {
     const { elsewhere } = this.ways
@@ -290,7 +294,7 @@ export class Cache {
     return new NotFound(`${lack} for "${ticker}".${didYouMean(suggestions)}`, suggestions, about)
   }
 
-  /** Throws Busy while an import runs: facts may already be new, and what stands on them still be as before. */
+  /** Throws Busy while an import runs: facts may be new while the fields that use them are still old. */
   async checkSettled(
     { entry: { ticker }, unsettled }: { entry: Pick<TickerEntry, 'ticker'>; unsettled: readonly string[] },
     field: string,
@@ -311,7 +315,7 @@ export class Cache {
     throw new Busy(`${field} of ${ticker} ${behind.why}; ${WHEN}`, { remedy: remedy('rebuild') })
   }
 
-  /** What other definitions derived is never shown as if these had. */
+  /** Events of other definitions are never shown as current. */
   async #checkDefinitions(): Promise<void> {
     if (this.#sound) return
     const made = await this.store.definitions()
@@ -332,7 +336,7 @@ export class Cache {
 
 const WHEN = 'try again later; if no import is running, a rebuild finishes it'
 
-/** A file of which only the first tickers are written yet: its import runs, or was stopped. */
+/** A file of which only the first tickers are written: its import is running or was stopped. */
 export interface PartLoaded {
   file: string
   /** How many of its tickers, in their order, are through, and how many it has. */
@@ -340,14 +344,13 @@ export interface PartLoaded {
   of: number
   /** When the import began (ISO time, UTC). */
   since: string
-  /** Digest of what the file holds and of what is done about stored bars; empty once another import has changed some. */
+  /** Digest of the file's content and of the import's options; empty once another import has changed some bars. */
   content: string
 }
 
 /**
- * What a run of imports has yet to record anew: tickers whose facts are new, sectors whose tickers are; and the files that
- * are not through. Kept in the store, so that nobody is answered from what is behind, and a run that was killed is
- * finished by the next.
+ * What imports still have to derive: tickers with new facts, sectors of such tickers, and unfinished files. Stored, so
+ * that no question uses outdated data, and the next run finishes a killed one.
  */
 export class Behind {
   readonly tickers: Set<string>
@@ -373,7 +376,7 @@ export class Behind {
     return this.steps === 0
   }
 
-  /** How many tickers and sectors are to be recorded anew. */
+  /** Number of tickers and sectors to derive. */
   get steps(): number {
     return this.tickers.size + this.sectors.size
   }
@@ -399,7 +402,7 @@ export class Behind {
     return this.#files
   }
 
-  /** What compares a ticker with its sector is behind, where it has one that counts. */
+  /** Marks the ticker's sector, if it counts, as pending. */
   addSectorOf(security: Security | null | undefined): void {
     const sector = sectorKey(security)
     if (sector !== null) this.sectors.add(sector)
@@ -410,14 +413,14 @@ export class Behind {
     return this.#files.find(part => part.content === content)?.tickers ?? 0
   }
 
-  /** Bars are written: of a part of a file, or of something else, after which no import goes on where it was stopped. */
+  /** Records written bars: of a part of a file, or of other data, after which no stopped import continues. */
   written(part: PartLoaded | null): void {
     const others = this.#files.filter(({ file, content }) => file !== part?.file && content !== part?.content)
     this.#files = others.map(other => ({ ...other, content: '' }))
     if (part !== null && part.tickers < part.of) this.#files.push(part)
   }
 
-  /** Those files stay as they are: nothing is said of them any more. */
+  /** Accepts those files as they are; they are no longer reported. */
   forgetFiles(): void {
     this.#files = []
   }
@@ -428,7 +431,7 @@ export class Behind {
     return keysOf(this.waiting, this.#since, this.#files)
   }
 
-  /** Those of tickers and sectors. */
+  /** Names of pending tickers and sectors. */
   get waiting(): string[] {
     return [...[...this.tickers].map(ticker => TICKER + ticker), ...[...this.sectors].map(key => SECTOR + key)].sort()
   }

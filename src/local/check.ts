@@ -23,17 +23,19 @@ interface CheckQuery {
 
 interface CheckWays {
   step?: (text: () => string) => void
-  /** What a name stands for; the field of that name unless given. */
+  /** Resolves a name (default: the field of that name). */
   field?: (name: string) => Field
 }
 
 /**
- * Cuts bars and facts off by random days, derives everything anew of what is left, and compares it with what the store
- * shows of those days: a difference is a value that knew its future. A cut is the same for all tickers, sectors included.
- * After freqtrade's lookahead-analysis, which runs a strategy on cut-off data likewise. Throws NotFound, Busy,
- * InvalidParameter without a cut.
+ * Cuts bars and facts at random days, derives everything again from the rest, and compares it with the store's values
+ * for those days. A difference is a value that used later data. A cut applies to all tickers, sectors included.
+ * Similar
+ * to freqtrade's lookahead-analysis, which runs a strategy on cut data. Throws NotFound, Busy, InvalidParameter
+ * without
+ * a cut.
  *
- * @param cuts by how many days the data are cut off, drawn from the days of the tickers' bars
+ * @param cuts number of days to cut at, drawn from the days of the tickers' bars
  */
 export async function checkLookahead(
   cache: Cache,
@@ -79,7 +81,7 @@ function checkCount(param: string, value: number): void {
     throw new InvalidParameter(`${param} ${value} is not ${allowed}.`, { param, value, allowed })
 }
 
-/** What is checked is made of bars and facts; what stands on other fields is checked with them. */
+/** Only fields based on bars and facts are checked; fields based on other fields are checked through those. */
 function recordedField(fields: FieldSet, name: string): Field {
   const field = fields.named(name)!
   if (!isRuled(field)) return field
@@ -124,7 +126,7 @@ async function daysOf(cache: Cache, tickers: readonly string[]): Promise<Day[]> 
   return [...seen].sort((a, b) => a - b)
 }
 
-/** So many of the days, without repetition, ascending; all of them when there are no more. */
+/** `count` random days, ascending, without repetition; all days if there are no more. */
 function drawn(days: Day[], count: number, random: Random): Day[] {
   const most = Math.min(count, days.length)
   for (let i = 0; i < most; i++) {
@@ -134,10 +136,10 @@ function drawn(days: Day[], count: number, random: Random): Day[] {
   return days.slice(0, most).sort((a, b) => a - b)
 }
 
-/** Differences that are told one by one. */
+/** Maximum number of differences listed one by one. */
 const MOST_TOLD = 100
 
-/** What the store shows of a day beside what the data up to that day give. */
+/** Compares the store's values for a day with those derived from the data up to that day. */
 class Lookahead {
   readonly fields: FieldLookahead[]
   readonly aftermath = { compared: 0, differences: 0 }
@@ -150,8 +152,8 @@ class Lookahead {
   }
 
   /**
-   * @param views what the store shows of each field on the day
-   * @param whole bands by bar of each field, from everything
+   * @param views the store's values of each field on the day
+   * @param whole bands by bar of each field, from all data
    * @param cut the data up to the day
    */
   compare(views: readonly View[], whole: readonly Uint8Array[], cut: Panel, day: Day): void {
@@ -201,7 +203,7 @@ function derived(view: View, codes: Uint8Array): View {
   return { ...view, record, events: record.bars.length }
 }
 
-/** Where there is the same event, how it is labelled. */
+/** Differences in the labels of the same event. */
 function* eventDifferences(shown: View, anew: View): Generator<Difference> {
   const [whole, cut] = [eventsInWords(shown), eventsInWords(anew)]
   for (const bar of new Set([...whole.keys(), ...cut.keys()])) {
@@ -235,17 +237,17 @@ function* outcomeDifferences({ timeframe, bars, outcomes }: View, cut: Outcomes)
   }
 }
 
-/** `bands check lookahead`: whether anything that is shown of a day knows what came after it. Dates YYYY-MM-DD. */
+/** `bands check lookahead`: whether any value of a day uses later data. Dates YYYY-MM-DD. */
 export interface CheckLookahead {
   schema: 'bands.check-lookahead/1'
   tickers: string[]
   timeframe: Timeframe
   as_of: string | null
   seed: number
-  /** The days by which the data were cut off, ascending. */
+  /** The days at which the data were cut, ascending. */
   cuts: string[]
   fields: FieldLookahead[]
-  /** What followed each bar, as far as it was known by the cut: the same for all fields. */
+  /** The returns known by the cut: the same for all fields. */
   aftermath: { compared: number; differences: number }
   /** Nothing differs, and something was compared. */
   passed: boolean
@@ -256,7 +258,7 @@ export interface CheckLookahead {
 
 export interface FieldLookahead {
   field: string
-  /** Tickers and cuts of which something was compared. */
+  /** Number of compared tickers and cuts. */
   series: number
   /** Bars on which a band was compared, and events with their stability and flips. */
   bars: number
@@ -267,10 +269,10 @@ export interface FieldLookahead {
 
 interface LookaheadDifference {
   ticker: string
-  /** null: what followed a bar. */
+  /** null: returns after a bar. */
   field: string | null
   cut: string
-  /** `band` of a bar, `event`, `stability` (and flips) of one, `aftermath` of a bar. */
+  /** `band` of a bar, `event`, `stability` (and flips) of an event, `aftermath` of a bar. */
   what: 'band' | 'event' | 'stability' | 'aftermath'
   date: string
   /** In words; null: nothing. */

@@ -14,20 +14,20 @@ import type { Recorded, RecordedSeries, SeriesQuery, Store } from '../store/stor
 interface Asked {
   readonly store: Store
   field(name: string): AnyField
-  /** What is wrong with a ticker that has no bars. */
+  /** The error for a ticker without bars. */
   unknown(ticker: string): Promise<NotFound>
 }
 
-/** A query of series in which fields stand that are recorded nowhere: conditions, and a user's own. */
+/** A query of series that includes derived fields: conditions, and the user's own fields. */
 export interface AskedSeries extends SeriesQuery {
-  /** How many bars earlier conditions look at the tickers that they name; 0 unless given. */
+  /** How many bars earlier conditions read the tickers that they name (default 0). */
   lag?: number | undefined
 }
 
 /**
- * Series with the records of derived fields among the others: made when they are asked for, of the bars, and of the records
- * of the fields that they name, which are read in the same call. A value knows nothing of later bars, so that what holds of
- * a stored record as of a day holds of these. Throws NotFound, Busy for a ticker that a condition names.
+ * Series that include records of derived fields. They are computed on demand from the bars and from the records of the
+ * fields that they name, in the same read. No value uses later bars, so they can be cut at an as-of day like stored
+ * records. Throws NotFound, Busy for a ticker that a condition names.
  */
 export async function* derivedSeries(cache: Asked, query: AskedSeries): AsyncGenerator<RecordedSeries | null> {
   const { tickers, timeframe, outcomes, lag = 0 } = query
@@ -65,13 +65,13 @@ export async function* derivedSeries(cache: Asked, query: AskedSeries): AsyncGen
 }
 
 /**
- * Records that were made for earlier questions, with all that is told of their series, up to a number of bytes and until
- * anything is written: a condition may name any ticker. What is asked with other fields is made anew, because names of a
- * user's own may mean something else among them.
+ * Caches records of derived fields with their series, up to a number of bytes and until any write: a condition may
+ * name
+ * any ticker. A query with other fields is derived again, because the user's own names may differ there.
  */
 export class DerivedMemory {
   readonly #most: number
-  /** By name, the one that was asked for last at the end. */
+  /** By name, in the order of last use. */
   readonly #kept = new Map<string, { found: Recorded; bytes: number }>()
   #of: { version: string; fields: FieldSet } | null = null
   #bytes = 0
@@ -80,7 +80,7 @@ export class DerivedMemory {
     this.#most = most
   }
 
-  /** @param make reads as much of the store as it takes; what was written meanwhile is not kept */
+  /** @param make derives the record; it is not cached if a write happens meanwhile */
   async of(
     store: Store,
     fields: FieldSet,
@@ -135,7 +135,7 @@ function otherThan(timeframe: Timeframe): Timeframe {
   return timeframe === 'daily' ? 'weekly' : 'daily'
 }
 
-/** Of one ticker at one timeframe: the recorded fields that are looked at, and whether the bars are. */
+/** For one ticker and timeframe: the recorded fields needed, and whether bars are. */
 interface Need {
   ticker: string | null
   timeframe: Timeframe
@@ -143,7 +143,7 @@ interface Need {
   bars: boolean
 }
 
-/** By place, whoever is asked about being the ticker null. */
+/** By ticker and timeframe; null is the ticker of the query. */
 type Needs = ReadonlyMap<string, Need>
 
 function placeOf(ticker: string | null, timeframe: Timeframe): string {
@@ -169,13 +169,13 @@ function needsOf(cache: Asked, asked: readonly AnyField[], timeframe: Timeframe)
   return needs
 }
 
-/** What was read of a place; without a series the ticker has no bars there. */
+/** The data read for a ticker and timeframe; series is null if it has no bars. */
 interface Place {
   series: RecordedSeries | null
   bars: Series | null
 }
 
-/** Those of the tickers that conditions name: the same for all that are asked about. */
+/** The data of the tickers that conditions name, shared by all tickers of a query. */
 export type NamedPlaces = ReadonlyMap<string, Place>
 
 /** Throws NotFound for one that is not there. */
@@ -201,7 +201,7 @@ function placeIn(series: RecordedSeries | null, daily: Series | null, timeframe:
   throw new Busy(`${series.entry.ticker} was imported anew while it was being read; try again`)
 }
 
-/** The places of the tickers that a condition names, for whoever asks for the subjects of many tickers. */
+/** The data of the tickers that a condition names, for queries about many tickers. */
 export function placesNamed(cache: Asked, field: RuledField, timeframe: Timeframe): Promise<NamedPlaces> {
   return readNamed(cache, needsOf(cache, [field], timeframe))
 }
@@ -225,7 +225,7 @@ export async function subjectsOn(
   return new Map(field.subjects.map(subject => [printSubject(subject), column(subject)]))
 }
 
-/** Bands by bar of fields that stand on each other, each made once. */
+/** Bands by bar of fields that depend on each other, each computed once. */
 class Derivation {
   readonly #cache: Asked
   readonly #places: NamedPlaces
@@ -236,7 +236,7 @@ class Derivation {
     this.#places = places
   }
 
-  /** @param ticker null: the one that is asked about */
+  /** @param ticker null: the ticker of the query */
   column(ticker: string | null, timeframe: Timeframe, name: string): Column {
     const key = `${placeOf(ticker, timeframe)} ${name}`
     const column = this.#columns.get(key) ?? this.#made(ticker, timeframe, this.#cache.field(name))
@@ -257,7 +257,7 @@ class Derivation {
     return { ...calendar, bands, codes: bandsByBar(record, calendar.days.length), transitions: record }
   }
 
-  /** @param lag how many bars earlier a condition looks at the tickers that it names itself */
+  /** @param lag how many bars earlier a condition reads the tickers that it names */
   codes(field: AnyField, ticker: string | null, timeframe: Timeframe, lag: number): Uint8Array {
     const { series, bars } = this.#at(ticker, timeframe)
     const on = series?.calendar ?? NO_BARS

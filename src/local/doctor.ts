@@ -14,7 +14,7 @@ export interface Check {
   name: string
   outcome: 'ok' | 'warn' | 'fail'
   detail: Words
-  /** What to do; null when there is nothing to do. */
+  /** The remedy; null if nothing needs to be done. */
   remedy: Words | null
 }
 
@@ -42,22 +42,22 @@ export interface Diagnosis {
   checks: Check[]
 }
 
-/** What is examined; nothing else is looked up, so that it answers where nothing else does. */
+/** The facts to examine; nothing else is looked up, so that it works even if nothing else does. */
 export interface DoctorFacts {
   /** The database file, whether or not it is there. */
   database: string
   /** `process.versions.node` and `process.versions.modules` */
   node: string
   abi: string
-  /** Which day it is: of this machine's clock unless given. */
+  /** Today's date (default: by this machine's clock). */
   today?: Day
   /** What the door has examined by itself. */
   beside?: readonly Check[]
-  /** What the door has chosen and why: colour, width. Shown as it is. */
+  /** Settings chosen by the caller, and why: colour, width. Shown unchanged. */
   terminal?: readonly { name: string; detail: string }[]
 }
 
-/** Examines this machine and the database from the ground up. Never throws for what it finds. */
+/** Examines this machine and the database from the ground up. Its findings never throw. */
 export async function doctor({
   database,
   node,
@@ -98,7 +98,7 @@ function sqliteCheck(): Check {
 /** Room that an import of a few hundred tickers takes; less than this or than the database's own size is little. */
 const ENOUGH_BYTES = 200 * 2 ** 20
 
-/** What statfs(2) calls file systems whose locks and shared memory SQLite cannot trust. */
+/** The statfs(2) types of file systems whose locks and shared memory are unsafe for SQLite. */
 const NETWORKED: Readonly<Record<number, string>> = {
   26985: 'NFS',
   20859: 'SMB',
@@ -136,7 +136,7 @@ export function databaseChecks(path: string): Check[] {
   }
 }
 
-/** What is odd about stored bars; where the database cannot be looked into, other checks say why. */
+/** Oddities of stored bars; for an unreadable database other checks report why. */
 async function barsChecks(path: string, lastDay: Day, found: readonly Check[]): Promise<Check[]> {
   if (!found.some(({ name, outcome }) => name === 'schema' && outcome === 'ok')) return []
   const store = openSqlite(path, { readonly: true })
@@ -152,7 +152,7 @@ async function barsChecks(path: string, lastDay: Day, found: readonly Check[]): 
   }
 }
 
-/** What the system failed to do says nothing of what is stored. */
+/** A system failure says nothing about the stored data. */
 function isDamage(thrown: unknown): boolean {
   const { code } = ((thrown as Error).cause ?? {}) as { code?: unknown }
   return typeof code !== 'string' || /^SQLITE_(CORRUPT|NOTADB)/.test(code)
@@ -190,7 +190,7 @@ function keptChecks(found: Omit<Inspection, 'journal' | 'faults'>, patience: Wor
 
 function importsCheck({ steps, files, since }: Behind): Check {
   const [part] = files
-  // What stands on facts is not answered while a step is left.
+  // Fields that use facts are not answered while a step is left.
   if (steps > 0) {
     const mend = sentence`wait for it; if none is running: ${remedy('rebuild')}`
     const from = since === null ? '' : ` since ${since}`

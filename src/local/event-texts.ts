@@ -5,7 +5,7 @@ import { columnsOf, eventNumbers, outcomesAfter, type View } from './view.js'
 
 /** Text as bytes, which grows at its end. */
 export class TextBytes {
-  // As much as a ticker takes: room that grows step by step leaves as much behind as it holds.
+  // Enough for a ticker: a buffer that grows step by step leaves as much garbage as it holds.
   #bytes = Buffer.allocUnsafeSlow(1 << 21)
   length = 0
 
@@ -20,7 +20,7 @@ export class TextBytes {
     this.length += from.#bytes.copy(this.#bytes, this.length, start, end)
   }
 
-  /** What was written; nothing may be written any more. */
+  /** The written bytes; ends all writing. */
   taken(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.length)
   }
@@ -34,29 +34,31 @@ export class TextBytes {
 }
 
 /**
- * Events as JSON, series by series: the same as that of the events as rows, of which making and spelling the objects takes
- * most of the time. A date and what followed a bar are spelled once, on however many fields it has events; of bands and
- * stability there are few.
+ * Events as JSON, series by series. The text equals that of event objects, whose creation and formatting would take
+ * most
+ * of the time. Dates and returns are formatted once per bar, regardless of the number of fields with events on it;
+ * bands
+ * and stabilities are few.
  */
 export class EventTexts {
   readonly #between: string
   /** The days of the series. */
   #days: Int32Array | null = null
-  /** What followed, one bar's after the other's; and by bar where it begins and ends. */
+  /** Returns as text, bar by bar; and where each bar's text begins and ends. */
   readonly #followed = new TextBytes()
   #dates: string[] = []
   #starts: number[] = []
   #ends: number[] = []
 
-  /** @param between what stands between two events */
+  /** @param between separator of two events */
   constructor(between: string) {
     this.#between = between
   }
 
   /**
-   * @param view of a field; those of one series follow each other, and are of the same moment
-   * @param all of its events, by number
-   * @returns how many these are
+   * @param view of a field; views of one series are consecutive and from one moment
+   * @param all its events, by number
+   * @returns their number
    */
   add(bytes: TextBytes, field: string, view: View, all: Int32Array = eventNumbers(view)): number {
     const { ticker, timeframe, bands, record } = view
@@ -94,7 +96,7 @@ export class EventTexts {
     return this.#dates[bar]!
   }
 
-  /** Spells what followed the bars of some events, as far as that is not done. */
+  /** Formats the returns of some events' bars, unless already done. */
   #follow(view: View, all: Int32Array): void {
     const { bars } = view.record!
     const unseen = all.filter(i => this.#starts[bars[i]!] === undefined)

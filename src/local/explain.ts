@@ -21,9 +21,9 @@ export interface ExplainQuery {
   ticker: string
   field: string
   timeframe: Timeframe
-  /** The newest final bar unless given. */
+  /** Default: the newest final bar. */
   date?: Day
-  /** How many bars earlier a condition looks at the tickers that it names; 0 unless given. */
+  /** How many bars earlier a condition reads the tickers that it names (default 0). */
   lag?: number | undefined
 }
 
@@ -34,15 +34,15 @@ export interface Explanation extends Bar, Pick<SourceFile, 'source' | 'imported_
   field: string
   timeframe: Timeframe
   as_of: string
-  /** The bar's date; `date_note` says why it is not the one asked for, null when it is. */
+  /** The bar's date; `date_note` says why it is not the requested one, null if it is. */
   date: string
   date_note: string | null
   prices: Adjustment
-  /** Of bars that several imports brought, one after the other, the first of them; absent where it was one. */
+  /** The first of several imports that brought the bars; absent if there was one. */
   begun?: SourceFile
   /** Which of the ticker's daily bars the file brought that brought this one. */
   source_bars: { first: string; last: string; bars: number; of: number }
-  /** Of a field that stands on facts: why the close that it looks at is not the one that was paid; null when it is. */
+  /** For a field that uses facts: why its close is not the unadjusted one; null if it is. */
   price_note: string | null
   /** Bars of history before this one, and the first of them: recursive averages remember where they began. */
   bars_before: number
@@ -51,7 +51,7 @@ export interface Explanation extends Bar, Pick<SourceFile, 'source' | 'imported_
   warm_up: { bars: number; first_date: string | null }
   rule: string
   readings: { name: string; value: number | null; note: string | null }[]
-  /** Of a condition: each test with the band that it looked at, and whether it holds; null: unknown. */
+  /** For a condition: each test with its band, and whether it is true; null: unknown. */
   tests?: ExplainedTest[]
   /** The band on this very bar; null where undefined, and then why. */
   band: string | null
@@ -69,7 +69,7 @@ export interface Explanation extends Bar, Pick<SourceFile, 'source' | 'imported_
 /** One test of a condition. */
 export interface ExplainedTest {
   test: string
-  /** The last bar that counts of whose band it looks at, and that band; null where there is none. */
+  /** The last bar that counts of the tested ticker, and its band; null if there is none. */
   subject: string
   date: string | null
   band: string | null
@@ -77,7 +77,7 @@ export interface ExplainedTest {
 }
 
 /**
- * The answer to "why is this not what I see elsewhere". A date without a bar means the last bar on or before it. Throws
+ * The answer to "why does another source differ". A date without a bar means the last bar on or before it. Throws
  * TierRestricted for a field above the tier or, below Pro, a date before its range; InvalidParameter for a date before
  * the first bar; NotFound for a ticker without a final bar.
  */
@@ -138,7 +138,10 @@ function barAsked({ ticker, timeframe, date }: ExplainQuery, { days }: Series, t
   throw new InvalidParameter(message, { param: 'date', value, allowed })
 }
 
-/** The highest tier, and who asks as none, explains any bar of the user's own store; the others those of their range. */
+/**
+ * The highest tier, and callers without a tier, can explain any bar of their own store; the others those of their
+ * range.
+ */
 function checkRange(day: Day, tier: Tier | null, today: Day): void {
   const highest = TIER_NAMES.at(-1)!
   if (tier === null || tier === highest || day > PLANS[tier].rangeStart(today)) return
@@ -231,11 +234,11 @@ export interface ExplainedEvent extends Omit<BandEvent, 'date' | 'band' | 'after
   /** Dates of the flips that were counted, this one included. */
   flips?: string[]
   stability?: StabilitySum
-  /** Window → what followed; null below the tier that shows it. */
+  /** Window → returns; null below the tier that shows them. */
   windows: Record<string, ExplainedWindow> | null
 }
 
-/** `volatile` from so many flips on; otherwise by the bars that the band left behind had lasted. */
+/** `volatile` from this number of flips on; otherwise judged by the duration of the previous band. */
 interface StabilitySum {
   left_band_entered: string
   left_band_bars: number

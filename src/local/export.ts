@@ -24,16 +24,16 @@ import { EventTexts, TextBytes } from './event-texts.js'
 import { Sectors } from './sectors.js'
 import { historicEvents, NO_ASIDES, search, type View } from './view.js'
 
-/** What to export; a list that is not given or empty means all. */
+/** The filter of an export; a missing or empty list means all. */
 export interface ExportFilter {
   tickers?: readonly string[]
   fields?: readonly string[]
   timeframes?: readonly Timeframe[]
-  /** Of events those that enter one of them, of series the bars on which a field is in one. */
+  /** Events that enter one of them; of series the bars on which a field is in one. */
   bands?: readonly string[]
-  /** The events of a condition; beside fields, and of series, only what is on bars on which it holds. */
+  /** The events of a condition; with fields, and for series, only rows on bars where it is true. */
   when?: string
-  /** How many bars earlier it looks at the tickers that it names. */
+  /** How many bars earlier it reads the tickers that it names. */
   context_lag?: number
   /** Both exclusive. */
   after?: Day
@@ -42,10 +42,9 @@ export interface ExportFilter {
 
 /**
  * Every event of the store, by ticker, timeframe (daily, weekly), field (in the order of the specification) and date.
- * The whole history, whatever the tier's range: an export is for the owner of the store, and a comparison needs all of
- * it. The as-of day holds. Throws TierRestricted below Pro, InvalidParameter for an unknown field or timeframe,
- * NotFound for an unknown ticker, Busy while
- * an import of facts is not finished; all before the first row.
+ * It ignores the tier's range: an export is for the owner of the store, and a comparison needs the whole history. The
+ * as-of day applies. Throws TierRestricted below Pro, InvalidParameter for an unknown field or timeframe, NotFound for
+ * an unknown ticker, Busy during an import of facts; all before the first row.
  */
 export async function* exportEvents(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedEvent> {
   for await (const { field, view, found } of exportedEvents(cache, filter)) {
@@ -61,7 +60,7 @@ export interface TextBlock {
   rows: number
 }
 
-/** Where a thread finds what is exported, and how its rows are told apart. */
+/** The data that a thread reads, and the separator of its rows. */
 export interface ExportData {
   path: string
   tier: Tier | null
@@ -71,8 +70,8 @@ export interface ExportData {
 }
 
 /**
- * The same as JSON, in blocks of many rows, none of them empty, made in threads where there is much of it.
- * @param between what stands between two rows
+ * The same as JSON, in blocks of many rows, never empty; large exports use threads.
+ * @param between separator of two rows
  */
 export async function* exportEventBlocks(
   cache: Cache,
@@ -89,7 +88,7 @@ export async function* exportEventBlocks(
         return { path: store.location, tier, today, filter, between }
       },
       tasks: tickers,
-      // A thread knows the specified fields alone.
+      // A thread knows only the specified fields.
       ms: when === null && fields.every(isRecorded) ? tickers.length * MS_A_TICKER : 0,
       here: ticker => eventBlock(cache, { ...filter, tickers: [ticker] }, between),
     },
@@ -138,14 +137,14 @@ async function* exportedEvents(cache: Cache, filter: ExportFilter): AsyncGenerat
   }
 }
 
-/** Throws what refuses an export before its first row; its fields, the bands among them, and the condition beside them. */
+/** Throws any refusal of an export before its first row; returns its fields, with their bands, and the condition. */
 async function checkExport(cache: Cache, filter: ExportFilter, what: 'events' | 'series') {
   const { tier, fieldSet } = cache
   objectOf('filter', filter)
   const read = readParams(WHEN, withoutNulls({ when: filter.when, context_lag: filter.context_lag }), fieldSet)
   lagged({ field: '', ...read }, fieldSet)
   const { when: condition = null, context_lag: lag = 0 } = read
-  // One that stands alone is the field whose events are exported.
+  // A condition without fields is itself exported as a field.
   const isAlone = what === 'events' && condition !== null && chosen(filter, 'fields').length === 0
   entitleExport(tier)
   const fields = isAlone ? [conditionValue('when', condition, fieldSet)] : chosenFields(filter, fieldSet)
@@ -156,18 +155,18 @@ async function checkExport(cache: Cache, filter: ExportFilter, what: 'events' | 
   return { fields, bands, when, lag }
 }
 
-/** Whether a day lies between the bounds. */
+/** A filter of days between the bounds. */
 function daysOf({ after = Number.NEGATIVE_INFINITY, before = Number.POSITIVE_INFINITY }: ExportFilter) {
   return (day: Day): boolean => after < day && day < before
 }
 
-/** The daily bars as they are kept, by ticker and date. Throws as `exportEvents` does. */
+/** The stored daily bars, by ticker and date. Throws like `exportEvents`. */
 export async function* exportBars(
   cache: Cache,
   filter: Pick<ExportFilter, 'tickers' | 'after' | 'before'> = {},
 ): AsyncGenerator<ExportedBar> {
   entitleExport(cache.tier)
-  // First, because it refuses what is no filter.
+  // First, because it refuses an invalid filter.
   const tickers = await chosenTickers(cache, filter)
   const isDay = daysOf(filter)
   for (const ticker of tickers) {
@@ -179,7 +178,7 @@ export async function* exportBars(
 
 const LISTS = ['tickers', 'fields', 'timeframes', 'bands'] as const
 
-/** Texts of one of the lists; none stand for all. Throws InvalidParameter for what is no list, and for one of another name. */
+/** The texts of one list; empty means all. Throws InvalidParameter for a value that is no list, or for a wrong name. */
 function chosen(filter: ExportFilter, name: (typeof LISTS)[number]): string[] {
   const names: (keyof ExportFilter)[] = [...LISTS, 'when', 'context_lag', 'after', 'before']
   const lists = checkedNames(filter, names)
@@ -213,8 +212,8 @@ function chosenTimeframes(filter: ExportFilter): readonly Timeframe[] {
 }
 
 /**
- * A row a bar: prices, every indicator, and the band of every field on that very bar (null where undefined; not the
- * band in force), by ticker, timeframe and date. `fields` chooses among the bands. Throws as `exportEvents` does.
+ * One row per bar: prices, every indicator, and each field's band on that very bar (null if undefined; not the band in
+ * force), by ticker, timeframe and date. `fields` selects the bands. Throws like `exportEvents`.
  */
 export async function* exportSeries(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedSeriesBar> {
   const { fields, bands: wanted, when, lag } = await checkExport(cache, filter, 'series')
@@ -239,7 +238,7 @@ export async function* exportSeries(cache: Cache, filter: ExportFilter = {}): As
   }
 }
 
-/** The bands of a field on all bars; of one that stands on others as its events tell them. */
+/** The bands of a field on all bars; for a derived field, from its events. */
 interface BandsByBar {
   field: AnyField
   codes: Uint8Array
@@ -247,9 +246,9 @@ interface BandsByBar {
 
 interface WantedRows {
   bands: readonly BandsByBar[]
-  /** Bands of which a row has one; any where there are none. */
+  /** Bands of which a row needs one; empty means any. */
   wanted: readonly string[]
-  /** Of a condition on each bar; null without one. */
+  /** Value of the condition on each bar; null without one. */
   truths: Uint8Array | null
   isDay: (day: Day) => boolean
 }
@@ -305,7 +304,7 @@ export function eventColumns(filter: ExportFilter = {}): Column<ExportedEvent>[]
 
 /**
  * Columns of exported series, in the order of their rows.
- * @param fields what can be asked for
+ * @param fields the available fields
  */
 export function seriesColumns(filter: ExportFilter, fields: FieldSet): Column<ExportedSeriesBar>[] {
   const of = (row: ExportedSeriesBar, name: string) => row[name]
@@ -324,7 +323,7 @@ export const BAR_COLUMNS: readonly Column<ExportedBar>[] = [
   ...columns('number', BAR_FIGURES, (bar: ExportedBar, name) => bar[name]),
 ]
 
-/** Columns of one kind; what a row has nothing of is null. */
+/** Columns of one kind; a missing value is null. */
 function columns<Row, const Name extends string>(
   kind: Column<Row>['kind'],
   names: readonly Name[],

@@ -15,14 +15,14 @@ import { entitleExport } from '../tiers.js'
 import type { Cache } from './cache.js'
 import { countedFacts } from './view.js'
 
-/** What is known of a ticker beside its bars, since when, and from which file. */
+/** The facts of a ticker, since when they are known, and their files. */
 export interface KnownFacts {
   schema: 'bands.facts/1'
   ticker: string
   /** null: everything that is loaded, also what bears a later date than the newest bar. */
   as_of: string | null
   security: (Omit<Security, 'delisted'> & { delisted?: string }) | null
-  /** Whether fields stand on these facts; of crypto and funds they never do. */
+  /** Whether fields use these facts; never for crypto and funds. */
   counted: boolean
   kinds: KindSummary[]
   /** By kind, then date. */
@@ -32,7 +32,7 @@ export interface KnownFacts {
 interface KindSummary {
   kind: FactKind
   records: number
-  /** First and last date on which one became known; null for what is undated. */
+  /** First and last date on which a record became known; null for undated kinds. */
   first_known: string | null
   last_known: string | null
   files: string[]
@@ -131,9 +131,10 @@ export interface FactLine {
 }
 
 /**
- * Every record that was known by the as-of day, so that an import of the files makes the same again: by ticker and kind,
- * each in its order. A report with other figures than one before it goes into a file that is read after that, as one file
- * may not say both. The names of files ascend. Throws NotFound for a ticker without facts.
+ * Every record known by the as-of day, by ticker and kind, each in order, so that importing the files restores them.
+ * If
+ * two reports of one session differ, the later one goes into a file that is read later, because one file must not
+ * contain both. File names ascend. Throws NotFound for a ticker without facts.
  */
 export async function* exportFacts(cache: Cache, tickers: readonly string[] = []): AsyncGenerator<FactLine> {
   entitleExport(cache.tier)
@@ -152,13 +153,13 @@ export async function* exportFacts(cache: Cache, tickers: readonly string[] = []
   }
 }
 
-/** What the file that is at hand says already of one report, by session. */
+/** The figures of a report in the present file, by session. */
 interface Told {
   number: number
   figures: Map<string | number | null, string>
 }
 
-/** The number of the file for some figures of a report; those given later never come into an earlier one. */
+/** The file number for some figures of a report; later figures never get an earlier file. */
 function fileOf(
   { period_end, known, usable_from, session }: KnownFact,
   figures: string,

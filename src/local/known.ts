@@ -16,7 +16,7 @@ import {
   UNDERIVED,
 } from '../store/store.js'
 
-/** What was known of a ticker on a day. */
+/** A ticker's data on a day. */
 export interface KnownBars {
   /** Daily bars, weeks that were final, and events of all fields on both. */
   bars: number
@@ -33,7 +33,9 @@ export interface KnownOrigin extends IndexedOrigin {
   last: Day
 }
 
-/** All tickers, ascending, with what was known on a day; null: no bar yet. Columns are read of those with later bars alone. */
+/**
+ * All tickers, ascending, with their data on a day; null: no bar yet. Only tickers with later bars need their columns.
+ */
 export async function knownTickers(
   store: Store,
   today: Day,
@@ -84,7 +86,7 @@ export function originsIn(entry: TickerEntry, days: Int32Array): KnownOrigin[] {
   })
 }
 
-/** An import as it is told. */
+/** An import as shown. */
 export interface SourceFile {
   source: string
   format: string
@@ -95,37 +97,39 @@ export function sourceFile({ source, format, importedAt }: ImportStamp): SourceF
   return { source, format, imported_at: importedAt }
 }
 
-/** The first of several imports, as it is told beside the last. */
+/** The first of several imports, shown with the last. */
 export function begunBy(begun: ImportStamp | undefined): { begun?: SourceFile } {
   return begun === undefined ? {} : { begun: sourceFile(begun) }
 }
 
-/** What is odd about stored bars, stays until somebody does something about it, and is shown until then. */
+/** Oddities of stored bars; shown until the user fixes them. */
 
 const KINDS = ['accepted_jump', 'outside_range', 'to_come', 'far_behind', 'far_beyond'] as const
 
 export interface StoredOddity {
   /**
-   * `accepted_jump`: bars on two scales. `outside_range`: bars that open or close outside their high and low. `to_come`: bars later than tomorrow, which do not count. `far_behind`,
-   * `far_beyond`: the last bar lies more than 30 days before or after that of the middle one of all tickers; before it is
-   * no cause where the ticker is known to be delisted.
+   * `accepted_jump`: bars on two scales. `outside_range`: open or close outside high and low. `to_come`: bars later
+   * than
+   * tomorrow, which do not count. `far_behind`, `far_beyond`: the last bar is more than 30 days before or after the
+   * median
+   * last bar of all tickers. A delisted ticker is never `far_behind`.
    */
   kind: (typeof KINDS)[number]
   ticker: string
   /** Of the jump, or of the last such bar. */
   date: string
-  /** How many times the bars before the jump those from it on are; null of what is no jump. */
+  /** Factor of the bars from the jump on; null for other kinds. */
   factor: number | null
   /** How many bars lie outside their range; null of other kinds. */
   bars: number | null
 }
 
-/** A ticker's last bars are far from those of the others when more days lie between. */
+/** Days between a ticker's last bar and the median one before it counts as far. */
 const FAR = 30
 
 /**
- * @param tickers as they were known on the day up to which bars count
- * @param lastDay the last day that can have a bar; null where what comes after that day is not to be shown
+ * @param tickers with their data on the as-of day
+ * @param lastDay the last day that can have a bar; null to hide later bars
  */
 export function odditiesOf(
   tickers: Awaited<ReturnType<typeof knownTickers>>,
@@ -158,7 +162,7 @@ function oddity(kind: StoredOddity['kind'], ticker: string, day: Day, more: Part
   return { kind, ticker, date: formatDay(day), factor: null, bars: null, ...more }
 }
 
-/** Oddities as people read them, a line a kind: what it is, and what to do about it. */
+/** Oddities as text, one line per kind: what is odd, and the remedy. */
 export function oddityLines(
   oddities: readonly StoredOddity[],
 ): { kind: StoredOddity['kind']; what: string; mend: Sentence }[] {

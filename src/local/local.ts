@@ -185,18 +185,18 @@ function baseOf(view: View, query: HistoryQuery, rangeStart: Day): Baseline {
   return baselineOf(view, definedAmong(barsBetween(view, query, rangeStart), view.record, view.bars))
 }
 
-/** Those of some bars in a row that have a band. @param bars of the view */
+/** Those of consecutive bars that have a band. @param bars of the view */
 function definedAmong(among: Int32Array, record: FieldRecord, bars: number): Int32Array {
   const { initialBar, gaps } = record
-  // As nearly all fields are, from their first band on.
+  // True of nearly all fields after their first band.
   if (initialBar >= 0 && gaps.length === 0) return among.subarray(Math.max(0, initialBar - (among[0] ?? 0)))
   const codes = bandsByBar(record, bars)
   return among.filter(t => codes[t] !== UNDEFINED)
 }
 
 /**
- * What any bar was followed by, to hold events against: every bar of the same ticker and range on which the field is
- * defined and the window has ended, whether or not anything happened on it.
+ * The returns after any bar, as the baseline of events: every bar in the same range where the field is defined and the
+ * window is complete, with or without an event.
  */
 function baselineOf(view: View, bars: Int32Array): Baseline {
   const { windows } = TIMEFRAMES[view.timeframe]
@@ -209,11 +209,11 @@ function baselineOf(view: View, bars: Int32Array): Baseline {
   return found
 }
 
-/** A function of its own: one beside the view would hold all of that. */
+/** A separate function: a closure next to the view would keep it in memory. */
 function baseOver(close: Float64Array, window: number, ended: Int32Array, performances: number[]) {
   return {
     performances,
-    // Made when they are asked for: of a whole market those of all windows at once are hundreds of megabytes.
+    // Made on demand: for a whole market all windows together take hundreds of megabytes.
     get returns(): Float64Array {
       return returnsAt(close, window, ended)
     },

@@ -44,35 +44,41 @@ import { stayOn } from './view.js'
 /**
  * Which tickers are oversold: `GET /v1/scan/oversold`.
  *
- * Every ticker is looked at on its last bar that is final on the date (today unless given), if that is at most seven days
- * older (a week's bar: seven days after its Sunday); one without such a bar, or too young for an RSI, is not scanned. All
- * that is told was known on the date: a store that ends there gives the same answer. What is known without a date (class,
- * sector, market capitalisation) is that of now.
+ * Every ticker is judged on its last bar that is final on the date (default: today) and at most seven days older. A
+ * weekly
+ * bar counts until seven days after its Sunday. A ticker without such a bar, or too young for an RSI, is not scanned.
+ * Only data known on the date are used: a store that ends there gives the same answer. Undated data (class, sector,
+ * market capitalisation) are the present ones.
  *
- * - rsi_zone and every other band of a field: the band in force, as `bands now` tells it. asset_class: a ticker of no
- *   known class is a stock when it has a sector or facts, otherwise null, and then only in `all`. market_cap_tier: below
- *   50 M nano, 300 M micro, 2 B small, 10 B mid, 200 B large, 1 T mega, otherwise ultra_mega.
- * - condition_rarity: the percentile of the RSI among its last 1260 values (weekly 260, at least 252 or 52 of them): below
- *   1 extremely_rare, 3 very_rare, 7 rare, 15 uncommon, 30 occasional, otherwise common.
- * - stochastic_zone: slow %K of 14 bars, mean of 3, in the words of rsi_zone cut at 10, 20, 35, 65, 80, 90.
- * - A streak is a stay at oversold or deep_oversold, whichever of the two. days_in_oversold: bars of the present one so
- *   far. oversold_streaks_count: those that touch the last 1260 (260) bars, the present one included;
- *   historical_median_ and historical_max_oversold_days: lengths in bars of the ended ones among them.
- * - volume_context: of this very bar, volume ratio from 2.5 spike, 1.5 above_average, 0.7 normal, else below_average.
- * - nearest_support_distance: from the level that support_status was judged by to the close, in percent of the close: up
- *   to 0.5 at_level, 1.5 very_close, 3 near, 7 moderate, 15 far, else very_far; null without a level, or once the close is
- *   more than 0.5 below it.
- * - sector_*: the stocks of the sector that are scanned on the date, whatever the filters, itself included; sector_rsi_zone
- *   is the zone of their median RSI, sector_agreement whether that is oversold or deeper.
- * - rsi_zone_flips_recent: changes of rsi_zone on the last 30 (12) bars; rsi_zone_stability: as of an entry, for the band
- *   in force and the bars that it has lasted so far.
- * - Fundamental bands are left out for crypto and funds, and null where a company has none.
+ * - rsi_zone and every other band of a field: the band in force, as in `bands now`. asset_class: a ticker of unknown
+ * class is a stock when it has a sector or facts, otherwise null, and then only in `all`. market_cap_tier: below
+ * 50 M nano, 300 M micro, 2 B small, 10 B mid, 200 B large, 1 T mega, otherwise ultra_mega.
+ * - condition_rarity: the percentile of the RSI among its last 1260 values (weekly 260, at least 252 or 52 of them):
+ *   below
+ * 1 extremely_rare, 3 very_rare, 7 rare, 15 uncommon, 30 occasional, otherwise common.
+ * - stochastic_zone: slow %K of 14 bars, mean of 3, with the words of rsi_zone cut at 10, 20, 35, 65, 80, 90.
+ * - A streak is an unbroken period in oversold or deep_oversold. days_in_oversold: bars of the present streak so far.
+ * oversold_streaks_count: streaks that touch the last 1260 (260) bars, the present one included.
+ * historical_median_ and historical_max_oversold_days: lengths in bars of the ended ones among them.
+ * - volume_context: by the volume ratio of this very bar: from 2.5 spike, 1.5 above_average, 0.7 normal, else
+ * below_average.
+ * - nearest_support_distance: from the level of support_status to the close, in percent of the close: up to 0.5
+ * at_level, 1.5 very_close, 3 near, 7 moderate, 15 far, else very_far; null without a level, or once the close is more
+ * than 0.5 below it.
+ * - sector_*: the stocks of the sector that are scanned on the date, regardless of the filters, itself included.
+ * sector_rsi_zone is the zone of their median RSI, sector_agreement whether that is oversold or deeper.
+ * - rsi_zone_flips_recent: changes of rsi_zone on the last 30 (12) bars. rsi_zone_stability: as of an entry, for the
+ *   band
+ * in force and its bars so far.
+ * - Fundamental bands are left out for crypto and funds, and null if a company has none.
  *
- * Order: deep_oversold first, then the lower RSI; or the longest streak first; or the lowest percentile first. Equal ones
- * are in order of the RSI, the streak and the percentile, then of the ticker. Throws what checking it throws, Busy while a fundamental band that is to be shown waits for an import, and the
- * signal's reason once that gives it up.
+ * Order: deep_oversold first, then the lower RSI; or the longest streak first; or the lowest percentile first. Ties
+ * are
+ * ordered by the RSI, the streak and the percentile, then by the ticker. Throws like checkOversold. Throws Busy while
+ * a
+ * needed fundamental band waits for an import, and the signal's reason after an abort.
  *
- * @param recent what earlier scans have looked at
+ * @param recent the states of earlier scans
  */
 export async function oversold(
   cache: Cache,
@@ -98,8 +104,8 @@ export async function oversold(
 }
 
 /**
- * What a scan stands on, before any ticker is looked at. Throws InvalidParameter for a sector that no ticker has and for a
- * date out of range, TierRestricted for a date that only a higher tier has.
+ * Checks a scan before any ticker is read. Throws InvalidParameter for a sector without tickers and for a date out of
+ * range, TierRestricted for a date that only a higher tier has.
  */
 export async function checkOversold(
   cache: Cache,
@@ -157,12 +163,12 @@ async function figuresOf({ listed, low }: Match, standings: Standings, then: Cac
 
 const FUNDAMENTAL = ['valuation_zone', 'earnings_proximity', 'growth_zone', 'analyst_consensus'] as const
 
-/** Fields of which the band in force is told. */
+/** Fields whose band in force is reported. */
 const IN_FORCE = ['volume_ratio_band', 'trend_direction', 'accumulation_state', ...FUNDAMENTAL]
 
 /**
- * The band of a field as it is recorded, and as `bands now` tells it, all in one read once the first is asked for; Busy
- * while an import has yet to record it anew.
+ * The recorded band of a field, as in `bands now`; all are read together on first use. Busy while an import still has
+ * to derive it.
  */
 function bandsInForce(then: Cache, ticker: string, timeframe: Timeframe): (field: string) => Promise<string | null> {
   const read = () => first(then.views({ tickers: [ticker], timeframe, fields: IN_FORCE, outcomes: false }))
@@ -187,7 +193,7 @@ function sectorFigures(listed: Listed, standings: Standings) {
   } satisfies Partial<OversoldFigures>
 }
 
-/** What the bars of a match tell, each figure worked out when it is asked for. */
+/** The figures of a match from its bars, each computed on demand. */
 function chartFigures(low: Low) {
   const { panel, streaks } = low
   return {
@@ -223,8 +229,9 @@ function volumeContext(ratio: number): VolumeContext | null {
 }
 
 /**
- * From the support level up to the close. A level that is broken by as little as one that is reached is still reached;
- * once it is broken by more, none is known below.
+ * From the support level up to the close. A level that is broken only as far as "reached" still counts as reached;
+ * once
+ * it is broken further, no level below is known.
  */
 function distance(close: number, level: number): Distance | null {
   const away = (close - level) / close
@@ -233,7 +240,7 @@ function distance(close: number, level: number): Distance | null {
   return DISTANCES[distanceCuts.filter(cut => compare(away, cut, 1) > 0).length]!
 }
 
-/** Streaks that touch the bars which rolling percentiles look at. */
+/** Streaks that touch the bars of rolling percentiles. */
 function recent({ panel, streaks }: Low): Streak[] {
   const { days, timeframe } = panel.series
   const first = days.length - TIMEFRAMES[timeframe].history

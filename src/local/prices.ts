@@ -11,19 +11,18 @@ import type { Cache } from './cache.js'
 import { Sectors } from './sectors.js'
 import { columnsOf, eventNumbers, type View } from './view.js'
 
-/** What is kept of one ticker at one timeframe while it is asked about, by name. */
+/** The cached data of one ticker and timeframe, by name. */
 type Once = ReturnType<typeof once>
 
-/** Whoever goes through a universe asks for one ticker after the other, and for a few again and again. */
+/** A pass over the universe reads one ticker after the other, and a few of them repeatedly. */
 const MOST_KEPT = 32
 
 /**
- * Bars, and bands on them, for studies: whole and with every field, or the range and the fields of a tier, which must be
- * one that shows what followed.
+ * Bars and bands for studies: all bars and fields, or the range and fields of a tier, which must show later returns.
  */
 export class Prices {
   readonly #cache: Cache
-  /** By series, the one that was asked for last at the end. */
+  /** By series, in the order of last use. */
   readonly #kept = new Map<string, Once>()
   readonly #sectors: Sectors
   readonly #delistings: Delistings
@@ -55,7 +54,10 @@ export class Prices {
     return this.#delistings.remarks
   }
 
-  /** A refusal is not kept: another question may be answered. The day is asked for once a ticker: a store looks for it. */
+  /**
+   * Errors are not cached: another query may succeed. The day is read once per ticker, because finding it takes a
+   * read.
+   */
   async #asked<Found>(
     ticker: string,
     timeframe: Timeframe,
@@ -118,7 +120,7 @@ export class Prices {
   }
 }
 
-/** Bands by bar beside the events that are recorded; those before `from` are left at the last of them. */
+/** Bands by bar together with the recorded events; bands before `from` are those of the last earlier event. */
 function statesOf(view: View, field: string, codes: Uint8Array, from: number): States {
   const { ticker, timeframe, record, events, days, known, bars: to } = view
   const first = record === null ? 0 : countBelow(record.bars, from, events)
@@ -153,10 +155,11 @@ class Delistings {
   }
 
   /**
-   * The last word on a ticker's price; null without a record that is known and complete. The final price is the one that
-   * is told, or the last close times 1 + the delisting return.
+   * The final price of a delisted ticker; null without a complete record that is known. It is the reported price, or
+   * the
+   * last close times 1 + the delisting return.
    *
-   * @param daily all bars that are kept
+   * @param daily all stored bars
    */
   async of(ticker: string, daily: Pick<Series, 'days' | 'close'>, today: Day): Promise<MarketBars['delisting']> {
     this.#securities ??= this.#cache.store.securities()

@@ -20,10 +20,7 @@ export interface Company {
 /** One that has such facts. */
 type Member = Company & { facts: Facts }
 
-/**
- * The tickers of a store, sector by sector, as they stand now or stood on a day; what has been read is kept, so it serves
- * one run and not the next.
- */
+/** The tickers of a store, sector by sector, now or as of a day. It caches its reads, so use it for one run only. */
 export class Sectors {
   readonly #store: Store
   readonly #once = once()
@@ -32,7 +29,7 @@ export class Sectors {
     this.#store = store
   }
 
-  /** What a ticker sees of its sector; null when it has none. */
+  /** A ticker's view of its sector; null if it has none. */
   async seenFrom(ticker: string, timeframe: Timeframe, day: Day | null = null): Promise<SectorView | null> {
     const key = sectorKey((await this.#securities()).get(ticker))
     return key === null ? null : (await this.of(key, timeframe, day)).seenFrom(ticker)
@@ -67,14 +64,14 @@ export class Sectors {
   }
 }
 
-/** A ticker with bars, and its facts; where fields are given, only if one of them stands on any. */
+/** A ticker with bars and its facts; with `fields`, facts are read only if one of them uses any. */
 export async function companyOf(store: Store, entry: TickerEntry, fields?: readonly Field[]): Promise<Company> {
   const needsFacts = fields?.some(({ needs }) => needs !== 'bars') ?? true
   const facts = needsFacts ? countedFacts(await store.sheets(entry.ticker)) : null
   return { entry, daily: (await store.bars(entry.ticker))!, facts }
 }
 
-/** The data that fields are derived from: all, or what was known by a day. */
+/** The inputs of fields: all data, or those known by a day. */
 export async function panelOf(
   company: Company,
   timeframe: Timeframe,
@@ -103,11 +100,11 @@ export function knownOf(
 }
 
 /**
- * The facts that were known by a day. Bars that are adjusted for a later split have it in all of their prices: that is no
- * knowledge of the future but the unit they are counted in, so figures as filed are brought to it, as they were with all
- * bars there.
+ * The facts known by a day. If bars are adjusted for a later split, all their prices are. This is a unit and no
+ * knowledge
+ * of the future, so filed figures are converted to it, as they were with all bars.
  *
- * @param last date of the last bar: splits count up to there
+ * @param last date of the last bar: splits count up to it
  */
 function factsBy(facts: Facts, basis: SplitBasis, day: Day, last: Day): Facts {
   const found = factsKnownBy(facts, day)

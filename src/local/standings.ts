@@ -16,7 +16,7 @@ import { median } from '../statistics/moments.js'
 import type { Store, TickerEntry } from '../store/store.js'
 import { sectorKey } from './view.js'
 
-/** How the stocks of a sector stand on the date. */
+/** The state of a sector's stocks on the date. */
 interface SectorStanding {
   total: number
   oversold: number
@@ -24,10 +24,10 @@ interface SectorStanding {
   zone: string
 }
 
-/** Tickers read together before whoever else waits for this process is let in. */
+/** Number of tickers read before other work of this process may run. */
 const TURN = 16
 
-/** All tickers on one date, each looked at when it is first asked for, and once. */
+/** All tickers on one date; each is computed on first use, once. */
 export class Standings {
   readonly store: Store
   readonly timeframe: Timeframe
@@ -72,12 +72,12 @@ export class Standings {
   }
 }
 
-/** What scans have looked at last, for those that follow on the same store: another filter asks for the same tickers. */
+/** The states of earlier scans of the same store: another filter needs the same tickers. */
 export class RecentStandings {
   readonly #kept = new Map<string, Standings>()
   #version = ''
 
-  /** Those of a date; made of all tickers where they are not kept, or something was written since. */
+  /** The states of a date; computed for all tickers if they are not cached or something was written since. */
   async of(
     store: Store,
     timeframe: Timeframe,
@@ -89,14 +89,14 @@ export class RecentStandings {
     this.#version = version
     const name = `${timeframe} ${date}`
     const standings = this.#kept.get(name) ?? new Standings(store, timeframe, date, await tickers())
-    // Last in the map is asked for last.
+    // The map's order is the order of last use.
     this.#kept.delete(name)
     this.#kept.set(name, standings)
     for (const oldest of [...this.#kept.keys()].slice(0, -MOST_STANDINGS)) this.#kept.delete(oldest)
     return standings
   }
 
-  /** After a failure, which would be kept too. */
+  /** Call it after an error, which would be cached, too. */
   forget(): void {
     this.#kept.clear()
   }
@@ -110,14 +110,14 @@ interface Standing {
   rsi: number
   /** The band in force. */
   zone: string
-  /** Only where that is oversold, or deeply so: of a whole market it would fill the memory. */
+  /** Only if oversold or deep_oversold: details of a whole market would fill the memory. */
   low: Low | null
 }
 
-/** What an oversold ticker is ordered and described by. */
+/** The data that order and describe an oversold ticker. */
 export interface Low {
   zone: Severity
-  /** Of the bars up to the one that is looked at, which is the last. */
+  /** The bars up to the judged one, which is the last. */
   panel: Panel
   changes: Transitions
   streaks: readonly Streak[]
@@ -131,9 +131,9 @@ interface Rank {
 }
 
 /**
- * Where a ticker stands on a date: at its last bar that is final by then, and not too old. null where it has no such bar
- * or no band on it. It is told from the bars, by the same rule that events are recorded with: every ticker's RSI is needed
- * anyway, and its bars are read faster than its events with all that followed them.
+ * The state of a ticker on a date: at its last bar that is final by then and not too old. null without such a bar or
+ * band. It is computed from the bars with the rule of recorded events: every ticker's RSI is needed anyway, and bars
+ * are read faster than events with returns.
  */
 async function standingOf(
   store: Store,
@@ -170,7 +170,7 @@ function zoneOfRsi(rsi: number): string {
   return rsiZone.bands[zoneOf(rsi, DEFINITIONS.rsi.cuts, 100)]!
 }
 
-/** The rolling rank of fields, of one bar alone. */
+/** The rolling rank of fields, of one bar only. */
 function rankOfLast({ rsi, series }: Panel): Rank {
   const { history, minHistory } = TIMEFRAMES[series.timeframe]
   const { rank, size } = rollingRanks(rsi().subarray(-history), history, minHistory)
@@ -209,8 +209,9 @@ export function isOversold(band: string): band is Severity {
 }
 
 /**
- * Every length and cut that a scan for oversold tickers adds to the fields' own. They decide nothing that is kept: a scan
- * is computed when it is asked, so they are no part of the definitions that a store is stamped with.
+ * Every length and cut that a scan adds to those of the fields. They affect no stored data, because a scan is computed
+ * on
+ * demand. So they are not part of the store's definitions.
  */
 export const OVERSOLD_RULES = {
   /** Calendar days that a ticker's last bar may be older than the date (of a week: than its Sunday). */
@@ -226,13 +227,13 @@ export const OVERSOLD_RULES = {
   distanceCuts: [0.005, 0.015, 0.03, 0.07, 0.15],
 } as const
 
-/** A ticker and what is said of it beside its bars. */
+/** A ticker's row and its security. */
 export interface Listed {
   entry: TickerEntry
   security: Security | null
 }
 
-/** Whether the filters of a query let a ticker through. */
+/** Whether a ticker passes the filters of a query. */
 export async function passes(listed: Listed, query: OversoldQuery, store: Store, date: Day): Promise<boolean> {
   const { asset_class, sector, market_cap_tier, min_market_cap_tier } = query
   if (sector !== undefined && sectorOf(listed)?.toLowerCase() !== sector.trim().toLowerCase()) return false
@@ -260,7 +261,7 @@ export function checkSector(sector: string, securities: Iterable<Security>): voi
   throw new InvalidParameter(`sector ${quoted(sector)} ${what}`, offence)
 }
 
-/** As it was given, outer blanks aside; null where nobody told. */
+/** The sector as imported, trimmed; null if unknown. */
 export function sectorOf({ security }: Pick<Listed, 'security'>): string | null {
   return security?.sector?.trim() || null
 }
@@ -271,7 +272,7 @@ export function marketCapTierOf({ security }: Listed): MarketCapTier | null {
   return MARKET_CAP_TIERS[OVERSOLD_RULES.marketCapCuts.filter(cut => compare(cap, cut) >= 0).length]!
 }
 
-/** A ticker of no known class is a stock when it has a sector, or any fact known by the day; otherwise nothing tells. */
+/** A ticker of unknown class is a stock when it has a sector, or any fact known by the day; otherwise null. */
 export async function assetClassOf(listed: Listed, store: Store, date: Day): Promise<AssetClass | null> {
   const told = listed.security?.asset_class ?? listed.entry.assetClass
   if (told !== null) return told

@@ -14,7 +14,7 @@ import {
   sourceFile,
 } from './known.js'
 
-/** What is loaded, and how fresh it is. */
+/** The loaded data and their age. */
 export interface Status {
   schema: 'bands.status/1'
   database: string
@@ -25,11 +25,14 @@ export interface Status {
   definitions: string
   definitions_current: boolean
   as_of: string | null
-  /** Tickers and sectors that an import has yet to record anew, because it runs or was stopped. */
+  /** Tickers and sectors that a running or stopped import still has to derive. */
   unfinished: number
   /** When fields began to wait for that (ISO time, UTC); absent where none waits, or it is not known. */
   unfinished_since?: string
-  /** Files of which only the first tickers are loaded, because their import runs or was stopped; absent where none is. */
+  /**
+   * Files of which only the first tickers are loaded, because their import is running or was stopped; absent if there
+   * are none.
+   */
   part_loaded?: { file: string; tickers: number; of: number; since: string }[]
   bars: number
   events: number
@@ -37,7 +40,7 @@ export interface Status {
   first: string | null
   last: string | null
   tickers: TickerStatus[]
-  /** What is odd about the bars of a ticker, by kind. */
+  /** Oddities of the bars of a ticker, by kind. */
   oddities: StoredOddity[]
 }
 
@@ -50,7 +53,7 @@ export interface TickerStatus extends SourceFile {
   weekly_bars: number
   first: string
   last: string
-  /** Calendar days by which its last bar is older than the newest of the store. */
+  /** Calendar days between its last bar and the newest of the store. */
   behind: number
   /** Daily and weekly events of all fields. */
   events: number
@@ -61,14 +64,14 @@ export interface TickerStatus extends SourceFile {
 
 /** Bars in a row that one file brought. */
 export interface SourceRange extends SourceFile {
-  /** Of bars that several imports brought, one after the other, the first of them; absent where it was one. */
+  /** The first of several imports that brought the bars; absent if there was one. */
   begun?: SourceFile
   bars: number
   first: string
   last: string
 }
 
-/** What is loaded of a ticker, whatever the day. */
+/** The loaded data of a ticker, regardless of the day. */
 export interface LoadedTicker extends SourceFile {
   ticker: string
   asset_class: AssetClass | null
@@ -126,7 +129,7 @@ export async function status(cache: Cache): Promise<Status> {
     events: tickers.reduce((sum, ticker) => sum + ticker.events, 0),
     first: tickers.map(ticker => ticker.first).sort()[0] ?? null,
     last: last || null,
-    // How old a ticker's last bar is shows only beside the others.
+    // The age of a ticker's last bar is relative to the others.
     tickers: tickers.map(ticker => ({ ...ticker, behind: parseDay(last)! - parseDay(ticker.last)! })),
     oddities,
   }

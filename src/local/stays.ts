@@ -7,16 +7,16 @@ import { afterOf, entitle, planOf } from '../tiers.js'
 import type { Cache } from './cache.js'
 import { bandEnteredBy, type View } from './view.js'
 
-/** What is asked of each ticker. */
+/** The query for each ticker. */
 interface Asked extends Pick<StaysQuery, 'fields' | 'timeframe' | 'after' | 'before'> {
   bands: Stays['bands']
   today: Day
   /** The tier's range: events lie after this day. */
   rangeStart: Day
   range: string
-  /** Whether the tier shows how settled the band left was. */
+  /** Whether the tier shows the stability of the band left. */
   shows: boolean
-  /** null: none asked for */
+  /** null: no context */
   context: View | null
 }
 
@@ -49,7 +49,7 @@ function staysOn({ entry, calendar, fields: columns }: RecordedSeries, bars: num
   const { fields, timeframe, today, rangeStart, range, after, before, bands } = asked
   const { days, known } = calendar
   const places = fields.map(field => columns.names.indexOf(field))
-  // Bars that may have transitions that are told: from the first up to and without the last.
+  // Bars that may have reported transitions: from the first up to, but not including, the last.
   const from = countUpTo(days, Math.max(rangeStart, after ?? rangeStart))
   const to = before === undefined ? bars : Math.min(bars, countUpTo(days, before - 1))
   const rows = cut(columns, places, { from, to, bars })
@@ -64,7 +64,9 @@ function staysOn({ entry, calendar, fields: columns }: RecordedSeries, bars: num
   }
 }
 
-/** By field rows of the shared columns: those of the view end before `ended`, those that are told lie between the others. */
+/**
+ * Rows of the shared columns by field: those of the view end before `ended`, the reported ones lie between the others.
+ */
 interface Cut {
   from: Int32Array
   to: Int32Array
@@ -87,7 +89,7 @@ function cut(columns: FieldColumns, places: readonly number[], at: { from: numbe
   return found
 }
 
-/** The stay in force on the last of some bars. @param days of those bars */
+/** The band period in force on the last of some bars. @param days of those bars */
 function presentOn(
   columns: FieldColumns,
   places: readonly number[],
@@ -109,7 +111,7 @@ function presentOn(
     present.band[f] = band
     present.initial[f] = Number(isInitial)
     present.onLast[f] = isGap(columns.gaps[place]!, last) ? UNDEFINED : band
-    // When it was entered is told only within the range.
+    // The day of entry is reported only within the range.
     if (days[since]! <= rangeStart) continue
     if (!isInitial)
       present.left[f] = row === columns.first[place] ? columns.initialBand[place]! : columns.bands[row - 1]!

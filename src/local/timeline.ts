@@ -25,23 +25,23 @@ export interface TimelineBar {
   close: number
   /** The band in force; null before the first defined bar. */
   band: string | null
-  /** An event that the query asks for happened on this bar: the band was entered. */
+  /** An event of the query happened on this bar: the band was entered. */
   event: boolean
 }
 
-/** Bars that are shown when no start is given. */
+/** Number of bars shown without a start. */
 export const SHOWN_BARS = 250
 
 /**
- * The final bars after `after` and before `before`; without `after` the last 250 of them, or as many as are told. The
- * tier's range holds. `band` and `context` choose which events are marked. Throws TierRestricted, NotFound.
+ * The final bars after `after` and before `before`; without `after` the last 250 of them (or `most`). The tier's range
+ * applies. `band` and `context` select the marked events. Throws TierRestricted, NotFound.
  */
 export async function timeline(cache: Cache, query: HistoryQuery, most = SHOWN_BARS): Promise<Timeline> {
   const { ticker, field, timeframe } = query
   const { view, found, today, plan, rangeStart } = await cache.find(query)
   const { close } = await cache.series(ticker, timeframe)
   const marked = new Set(found.map(i => view.record!.bars[i]!))
-  // The band in force goes on over bars without one of their own.
+  // The band in force continues over bars without a band.
   const inForce = view.record && bandsByBar({ ...view.record, gaps: new Int32Array() }, view.bars)
   const between = barsBetween(view, query, rangeStart)
   return {

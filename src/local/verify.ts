@@ -8,8 +8,8 @@ import { Behind, type Cache } from './cache.js'
 import { type Company, companyOf, knownOf, Sectors } from './sectors.js'
 
 /**
- * Checks that a store holds what was written, by its content hashes; `deep` derives every ticker again from its bars and
- * facts too, and compares event by event. An empty list is good news.
+ * Checks the content hashes of a store. `deep` also derives every ticker again from its bars and facts, and compares
+ * event by event. An empty list means no damage.
  */
 export async function verify({ store }: Pick<Cache, 'store'>, { deep = false } = {}): Promise<Damage[]> {
   const damages = await store.verify()
@@ -34,7 +34,7 @@ export async function verify({ store }: Pick<Cache, 'store'>, { deep = false } =
   return damages
 }
 
-/** What is kept of a ticker beside what is derived again. */
+/** Differences between the stored and the newly derived data of a ticker. */
 async function differences(store: Store, company: Company, timeframe: Timeframe, sectors: Sectors): Promise<Damage[]> {
   const { ticker } = company.entry
   const { series, facts } = knownOf(company, timeframe)

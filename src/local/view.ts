@@ -18,8 +18,8 @@ import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import type { Recorded, RecordedSeries } from '../store/store.js'
 
 /**
- * One field's record as it stood on a day. Because everything is recorded point in time, what was known then is a count:
- * the first `bars` bars were final, and the first `events` events had happened. Nothing beyond is looked at.
+ * One field's record as of a day. Everything is recorded point in time, so a count selects the data known then: the
+ * first `bars` bars were final, and the first `events` events had happened. Later ones are never read.
  */
 export interface View {
   ticker: string
@@ -32,7 +32,7 @@ export interface View {
   known: Int32Array
   events: number
   record: FieldRecord | null
-  /** null: not asked for */
+  /** null: not requested */
   outcomes: RecordedSeries['outcomes']
 }
 
@@ -40,7 +40,7 @@ type Seen = Pick<Recorded, 'entry' | 'calendar' | 'field'> & Pick<View, 'outcome
 
 /**
  * @param bands the vocabulary of the field
- * @param bars how many were final on the day: a week that is over counts, also of a ticker that stopped within it
+ * @param bars how many were final on the day: a finished week counts, also if the ticker stopped within it
  */
 export function viewOf(
   { entry: { ticker }, calendar: { days, known }, outcomes, field: record }: Seen,
@@ -100,7 +100,7 @@ export function eventNumbers({ events }: View, from = 0): Int32Array {
 export function columnsOf(view: View, found: Int32Array, shows = true) {
   const { timeframe, record, days, bands, events } = view
   const rows = found.length
-  // One buffer for all: of a whole market there are ten thousands of columns, and each costs more than what is in it.
+  // One buffer for all: a whole market has tens of thousands of columns, each costing more than its content.
   const buffer = new ArrayBuffer(12 * rows)
   const bytes = (place: number): Uint8Array => new Uint8Array(buffer, (8 + place) * rows, rows)
   const columns = {
@@ -126,7 +126,7 @@ export function columnsOf(view: View, found: Int32Array, shows = true) {
   return columns
 }
 
-/** What followed events, as known at the end of the view, with exact figures. */
+/** Returns after events, as known at the end of the view, with exact figures. */
 export function outcomesAfter(view: View, found: Int32Array): ExactOutcomes[] {
   const bars = found.map(i => view.record!.bars[i]!)
   return windowNames(view.timeframe).map((_, w) => outcomesAt(view, w, bars))
@@ -143,12 +143,12 @@ type ExactOutcomes = WindowOutcomes & { exact: NonNullable<WindowOutcomes['exact
 /** The returns from bars over a window, which has ended after each of them. */
 export function returnsAt(close: Float64Array, window: number, at: Int32Array): Float64Array {
   const returns = new Float64Array(at.length)
-  // A loop, as above: what followed every bar goes through here.
+  // A loop, as above: it runs for the returns of every bar.
   for (let row = 0; row < at.length; row++) returns[row] = returnOver(close, at[row]!, window)
   return returns
 }
 
-/** What followed bars over one window. */
+/** Returns after bars over one window. */
 function outcomesAt(view: View, w: number, at: Int32Array): ExactOutcomes {
   const window = TIMEFRAMES[view.timeframe].windows[w]!
   const { close, ranks } = view.outcomes!
@@ -161,7 +161,7 @@ function outcomesAt(view: View, w: number, at: Int32Array): ExactOutcomes {
   let percentiles: Float64Array | undefined
   const exact = {
     returns: own,
-    // Made when they are asked for: who counts what followed has no use for them.
+    // Made on demand: callers that count returns do not need them.
     get percentiles(): Float64Array {
       percentiles ??= Float64Array.from(at, (bar, row) =>
         found.performances[row] === UNDEFINED ? Number.NaN : outcomePercentile(ranks[w]![bar]!, bar, window),
@@ -200,7 +200,7 @@ export function performanceCounts(view: View, w: number, at: Int32Array): number
   return counts
 }
 
-/** The band in force at the end of the view; when it was entered is told only within the range. */
+/** The band in force at the end of the view; its day of entry is reported only within the range. */
 export function presentBand(view: View, rangeStart: Day): EventHistory['present'] {
   const last = view.bars - 1
   const stay = stayOn(view, last)
@@ -212,7 +212,7 @@ export function presentBand(view: View, rangeStart: Day): EventHistory['present'
     : { band, since: null, bars: null, initial }
 }
 
-/** What is looked at beside an event. */
+/** Further views that a query tests at an event. */
 export interface Asides {
   context: View | null
   when: View | null
@@ -221,9 +221,9 @@ export interface Asides {
 export const NO_ASIDES: Asides = { context: null, when: null }
 
 /**
- * Numbers of the events that match, oldest first. All bounds are exclusive but the end of the view itself.
+ * Numbers of the matching events, oldest first. All bounds are exclusive except the end of the view itself.
  * @param rangeStart the tier's range: events lie after this day
- * @param beside the second ticker's view when the query has a context, and the condition's when it has one
+ * @param beside the second ticker's view for a query with a context, and the condition's view
  */
 export function search(view: View, query: HistoryQuery, rangeStart: Day, { context, when }: Asides): Int32Array {
   const { record } = view
@@ -251,8 +251,9 @@ export function barsBetween({ days, bars }: View, { after, before }: HistoryQuer
 }
 
 /**
- * The facts that fields may stand on: null where there are none, and for crypto and funds, which have no fundamentals
- * whatever is loaded. A ticker without an asset class counts as a stock when it has facts.
+ * The facts that fields may use: null without facts, and for crypto and funds, which have no fundamentals regardless
+ * of
+ * loaded facts. A ticker without an asset class counts as a stock when it has facts.
  */
 export function countedFacts(sheets: FactSheets): Facts | null {
   if (!isStock(securityOf(sheets))) return null

@@ -8,9 +8,8 @@ import type { Cache, Found } from './cache.js'
 import { bandEnteredBy, countedFacts, lackOf, NO_ASIDES, search, stayOn, type View } from './view.js'
 
 /**
- * Why a question found no event: the first that holds of what it stands on, of the dates that are asked for, of the bands,
- * and of the context. Of events beyond the range of a tier nothing is told, not even whether there are any. Throws as
- * the question does.
+ * Why a query found no event: the first cause that applies among data, dates, bands and context. It reveals nothing
+ * about events beyond the range of a tier, not even whether there are any. Throws like the query.
  */
 export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEmpty> {
   const { ticker, field } = query
@@ -37,7 +36,7 @@ export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEm
   return ofEvents(cache, query, { view, context, when, rangeStart, from, to, range, band: stay.band })
 }
 
-/** What is known of a question whose dates have bars. */
+/** The data of a query whose dates have bars. */
 interface Asked extends Pick<Found, 'view' | 'context' | 'when' | 'rangeStart'> {
   from: Day
   to: Day
@@ -77,13 +76,13 @@ function bandsEntered({ record, bands }: View, found: Int32Array): string[] {
   return bands.filter((_, code) => entered.has(code))
 }
 
-/** The day outside of some dates that lies nearest to them. */
+/** The day outside some dates that is nearest to them. */
 function nearestTo(days: readonly Day[], from: Day, to: Day): Day {
   const distance = (day: Day): number => Math.max(from - day, day - to)
   return days.reduce((nearest, day) => (distance(day) < distance(nearest) ? day : nearest))
 }
 
-/** What a field would need to have a band on any of the bars of a ticker; null where it cannot be told in a word. */
+/** The data that a field needs to have a band on any bar of a ticker; null if it has no short description. */
 async function lackOfBand(cache: Cache, { ticker, timeframe, field: name }: HistoryQuery, bars: number) {
   const field = cache.field(name)
   if (isRuled(field)) return null
@@ -93,7 +92,7 @@ async function lackOfBand(cache: Cache, { ticker, timeframe, field: name }: Hist
   return isOnVolume && !panel.series.volume.subarray(0, bars).some(volume => volume > 0) ? 'volumes' : null
 }
 
-/** Of a condition, what it names first that can have no band. */
+/** For a condition, its first subject that can have no band. */
 async function lackOfFacts(cache: Cache, ticker: string, field: string): Promise<Words | null> {
   const asked = cache.field(field)
   if (asked.needs === 'bars') return null

@@ -1,24 +1,25 @@
 import { InvalidParameter, parameter, quoted, sentence, type Words } from '../errors.js'
 
-/** Where a server lies, checked: what its paths are relative to, without a slash at its end. */
+/** The checked address of a server: the base URL of its paths, without a trailing slash. */
 export interface Address {
   base: string
   /** Scheme, host and port: what a key is bound to. */
   origin: string
-  /** This machine itself; what is sent there leaves it by no wire, and by no proxy. */
+  /** This machine: requests use no network and no proxy. */
   loopback: boolean
 }
 
 const EXAMPLE = 'address of a server, such as https://api.example.com'
 
 /**
- * The address that a text spells. Throws InvalidParameter for one that is none, that carries more than an address, or
- * that would have the key sent for everyone on the way to read.
+ * Parses an address. Throws InvalidParameter for an invalid one, for one with extra parts, or for one that would send
+ * the
+ * key unencrypted.
  */
 export function addressOf(text: string, { allowPlainHttp = false }: { allowPlainHttp?: boolean } = {}): Address {
   const url = webUrl(text)
   if (url === null) {
-    // What cannot be read may hold a password before its @.
+    // Invalid text may hold a password before its @.
     throw refused(`${text.includes('@') ? 'this' : quoted(text)} is no ${EXAMPLE}.`, text, completed(text))
   }
   if (url.username !== '' || url.password !== '')
@@ -43,12 +44,12 @@ export function webUrl(text: string): URL | null {
   return url !== null && ['https:', 'http:'].includes(url.protocol) && url.hostname !== '' ? url : null
 }
 
-/** By name or number; numbers of any spelling (`0x7f.1`) have been made plain by the URL. */
+/** By name or number; the URL parser has already normalised numbers (`0x7f.1`). */
 function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
 }
 
-/** With the scheme that was left out, where that makes an address. */
+/** The address with the missing scheme added, if that makes it valid. */
 function completed(text: string): string[] {
   const scheme = /^(localhost|127\.[\d.]+|\[::1\])(:\d+)?(\/|$)/.test(text) ? 'http' : 'https'
   return /^[\w.[\]:-]+(\/[\w./-]*)?$/.test(text) && URL.canParse(`${scheme}://${text}`) ? [`${scheme}://${text}`] : []
@@ -63,7 +64,7 @@ function refused(message: Words, value: string, suggestions: string[] = []): Inv
   })
 }
 
-/** For one question, with all its attempts and waits. */
+/** For one question, including all attempts and waits. */
 export const DEFAULT_TIMEOUT_MS = 30_000
 
 /** Attempts after the first. */

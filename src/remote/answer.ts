@@ -21,17 +21,17 @@ import { PLANS } from '../tiers.js'
 import type { CreditHeaders } from '../wire/format.js'
 import { EVENTS_PAGE, OVERSOLD_PAGE } from '../wire/schemas.js'
 
-/** Who answered what, and how it may be told. */
+/** The answering server, and how its text may be repeated. */
 interface Told {
   /** The server, as sentences name it. */
   base: string
   /** The whole question. */
   url: string
-  /** What the server says → what may be repeated of it. */
+  /** Text of the server → text that is safe to repeat. */
   repeat(text: string): string
 }
 
-/** What came back, whole. */
+/** A complete answer. */
 export interface Answer extends Told {
   status: number
   headers: Headers
@@ -47,8 +47,9 @@ function statusText(status: number): string {
 }
 
 /**
- * The document of a body, which must say of itself that it is JSON, and be it. What is to be shown as it was sent may hold
- * nothing that steers a terminal, nor be nested so deeply that nobody can write it again.
+ * Parses a body that must declare itself as JSON. Text that is shown unchanged must hold no terminal control
+ * characters,
+ * and must not be nested so deeply that it cannot be serialised again.
  */
 export function readDocument(
   headers: Headers,
@@ -84,9 +85,9 @@ function showable(key: string, value: unknown): unknown {
 const CONTROL = /\p{Cc}/u
 
 /**
- * An answer that is none, as the error that the local engine throws for the same: told by the body in either of its
- * shapes, otherwise by its status. What no question could have brought about is Upstream.
- * @param again when the server may be asked again, UTC; null where it does not say
+ * Turns an error answer into the error that the local engine throws: by its body, in either shape, otherwise by its
+ * status. A fault that no question can cause is Upstream.
+ * @param again when to ask again, UTC; null if the server does not say
  */
 export function refusalOf(answer: Answer, again: string | null): BandsError {
   const { base, url, repeat } = answer
@@ -117,7 +118,7 @@ export function refusalOf(answer: Answer, again: string | null): BandsError {
   }
 }
 
-/** As much of an error's body as may be repeated. */
+/** The parts of an error's body that are safe to repeat. */
 class Body {
   readonly #members: Record<string, unknown>
   readonly #repeat: (text: string) => string
@@ -145,7 +146,7 @@ class Body {
   }
 }
 
-/** As many words as a list of allowed ones may have. */
+/** Maximum length of a list of allowed words. */
 const MOST_WORDS = 100
 
 /** The members of an error's body, flat or nested, with its type as `type`; none where it is no object. */
@@ -155,7 +156,7 @@ export function bodyOf(document: unknown): Record<string, unknown> {
   return isMapping(error) ? error : { ...document, type: error }
 }
 
-/** By its type; by its status where the body is of another server, or of whatever stands before one. null: neither tells. */
+/** By its type; by its status if the body is from another server or a proxy. null: unknown. */
 function kindOf(status: number, body: Body): string | null {
   const isWorded = body.text('message') !== ''
   if (isWorded && KINDS.includes(body.text('type'))) return body.text('type')
@@ -171,7 +172,7 @@ const KINDS: readonly string[] = [
   'busy',
 ]
 
-/** What answered, as the end of a sentence that begins with who did. */
+/** The unexpected answer, as the end of a sentence that begins with the server. */
 function otherAnswer({ status, headers, fault }: Answer, body: Body): string {
   if (status >= 300 && status < 400) {
     const target = typeof headers.location === 'string' ? ` to ${headers.location}` : ''
@@ -189,13 +190,13 @@ function ended(sentence: string): string {
   return /[.?!]$/.test(sentence) ? sentence : `${sentence}.`
 }
 
-/** With the kind of fault, where the message words one, so that it can be worded for people as a refusal from here. */
+/** With the kind of fault if the message names one, so that it reads like a local refusal. */
 function invalidAs(message: string, offence: Offence): InvalidParameter {
   const fault = faultIn(message, offence)
   return fault === null ? new InvalidParameter(message, offence) : invalid(fault, offence)
 }
 
-/** The message alone says which ticker it is that is not there. */
+/** Only the message names the missing ticker. */
 function notFoundAs(message: string, suggestions: readonly string[]): NotFound {
   const name = /"([^"]+)"/.exec(message)?.[1]
   return new NotFound(message, suggestions, name === undefined ? {} : { missing: { kind: 'ticker', name } })
@@ -215,7 +216,7 @@ function offenceOf(body: Body): Offence {
   return offence
 }
 
-/** What a server told of an account's credits; null where it did not tell. */
+/** The account's credits as a server reports them; null if it does not. */
 export interface Credits {
   day: Allowance | null
   hour: Allowance | null
@@ -225,20 +226,20 @@ export interface Allowance {
   limit: number
   used: number
   remaining: number
-  /** When it begins anew: UTC, as 2026-03-24T00:00:00Z. */
+  /** When it resets: UTC, as 2026-03-24T00:00:00Z. */
   reset: string | null
 }
 
 /** Headers of an answer, by their names in lower case. */
 export type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** From the headers of an answer; null where they hold nothing of it, or nothing that can be read. */
+/** From the headers of an answer; null if they have none or are unreadable. */
 export function creditsOf(headers: Headers): Credits | null {
   const [day, hour] = [allowance(headers, 'X-'), allowance(headers, 'X-Hourly-')]
   return day === null && hour === null ? null : { day, hour }
 }
 
-/** The plan that grants just so much; null where none does. */
+/** The plan with exactly these credits; null if none has. */
 export function tierOfCredits(credits: Credits | null): Tier | null {
   const day = credits?.day?.limit
   return TIER_NAMES.find(tier => PLANS[tier].credits.day === day) ?? null
@@ -270,8 +271,9 @@ export function moment(text: unknown): string | null {
 }
 
 /**
- * Documents that were sent as answers, held against what an answer is and against what was asked. What is returned is the
- * document as it came, with keys that nobody here knows. Throws Upstream saying what is wrong, in one sentence.
+ * Checks documents against their schema and the question. Returns the document unchanged, with any unknown keys.
+ * Throws
+ * Upstream with the fault in one sentence.
  */
 
 export function checkedEvents(answer: Answer, query: EventsQuery): EventsPage {
@@ -307,7 +309,7 @@ function pageFault(page: EventsPage, query: EventsQuery): string | null {
   return null
 }
 
-/** Newest first without a repetition, which also makes paging come to an end, and all within what was asked for. */
+/** Newest first without repetition, so that paging ends; and all within the query. */
 function orderFault(events: readonly BandEvent[], { before, after, bands }: EventsQuery): string | null {
   let limit = dateOf(before)
   const least = dateOf(after)
@@ -341,7 +343,7 @@ function scanFault({ matches, match_count: count, total_scanned: scanned }: Over
 type Schema = typeof EVENTS_PAGE | typeof OVERSOLD_PAGE
 type Issue = NonNullable<ReturnType<Schema['safeParse']>['error']>['issues'][number]
 
-/** The first thing that is not as the schema has it, with its place; null where all is. */
+/** The first mismatch with the schema, and its position; null if there is none. */
 function shapeFault(schema: Schema, document: unknown): string | null {
   const [issue] = schema.safeParse(document).error?.issues ?? []
   if (issue === undefined) return null

@@ -16,24 +16,24 @@ import {
 import { nameOf, type PageStore, type PulledEntry } from '../store/pages.js'
 import type { KeptPages } from './kept.js'
 
-/** Who answers of tickers with bars, beside the pages of others that a server told. */
+/** The local bars, and pages pulled from servers. */
 interface Parts {
   own: Source
   hasBars(ticker: string): Promise<boolean>
   pages: PageStore
-  /** Loaded when first asked for: most databases have no page of a server. */
+  /** Loaded on first use: most databases have no pages. */
   kept(): Promise<KeptPages>
 }
 
-/** What was pulled of one ticker. */
+/** The pulled series of one ticker. */
 export interface PulledTicker {
   ticker: string
-  /** The server that told it. */
+  /** The URL of the server. */
   source: string
-  /** Of the series that was pulled first, like the day it is as of: nothing here is older. */
+  /** Of the series that was pulled first, as is as_of: nothing here is older. */
   pulled_at: string
   as_of: string | null
-  /** Events of all series, and series of which pages are missing. */
+  /** Events of all series, and the number of series with missing pages. */
   events: number
   unfinished: number
   series: PulledPart[]
@@ -41,7 +41,7 @@ export interface PulledTicker {
 
 type PulledPart = Pick<PulledEntry, 'timeframe' | 'field' | 'state' | 'query_range' | 'events' | 'pulled_at' | 'as_of'>
 
-/** One database: questions about a ticker go to whoever has it, its bars or pages of it. */
+/** One database: questions about a ticker go to its bars or to its pulled pages. */
 export class Beside implements Source {
   readonly server = null
   readonly #parts: Parts
@@ -69,7 +69,7 @@ export class Beside implements Source {
     }
   }
 
-  /** Tickers in a row that one source has, to be asked of it in one call; with a context each is looked at by itself. */
+  /** Groups of consecutive tickers with the same source, for one call each; with a context each ticker is separate. */
   async #together(tickers: readonly string[], { context }: Pick<HistoryQuery, 'context'>): Promise<string[][]> {
     if (context !== undefined || tickers.length < 2) return tickers.map(ticker => [ticker])
     const pulled = new Set(await this.#parts.pages.tickers())
@@ -98,7 +98,7 @@ export class Beside implements Source {
     return (await this.#sourceOf(query)).whyEmpty(query)
   }
 
-  /** Of its bars: pulled events stand on the bars and facts of a server. */
+  /** Of local bars: pulled events are based on a server's bars and facts. */
   known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]> {
     return this.#parts.own.known(tickers, field)
   }
@@ -107,13 +107,13 @@ export class Beside implements Source {
     return this.#parts.own.oversold(query)
   }
 
-  /** With bars, or pulled; of the latter only some fields may be there. */
+  /** Tickers with bars and pulled tickers; the latter may have only some fields. */
   async tickers(): Promise<readonly string[]> {
     const pulled = (await this.#parts.pages.entries()).map(({ ticker }) => ticker)
     return [...new Set([...((await this.#parts.own.tickers()) ?? []), ...pulled])].sort()
   }
 
-  /** What was pulled, by ticker. */
+  /** All pulled tickers. */
   async pulled(): Promise<PulledTicker[]> {
     const byTicker = new Map<string, PulledEntry[]>()
     for (const entry of await this.#parts.pages.entries())
@@ -122,8 +122,9 @@ export class Beside implements Source {
   }
 
   /**
-   * Whether a series cannot be asked for, because of its ticker only others were pulled, or not all of it yet. For who
-   * asks about everything that there is: one that was named is asked for, and the refusal says what to do.
+   * Whether a series of a pulled ticker is missing or incomplete. For queries about all tickers. A series that the
+   * user
+   * named is queried, and its error says what to do.
    */
   async missing(): Promise<(key: SeriesKey) => boolean> {
     const entries = await this.#parts.pages.entries()
@@ -132,7 +133,7 @@ export class Beside implements Source {
     return key => tickers.has(key.ticker) && !whole.has(nameOf(key))
   }
 
-  /** What must be said of the answers so far: which of them were pulled, from where and when. */
+  /** Notes about the answers so far: which were pulled, from where and when. */
   get marks(): readonly string[] {
     return this.#kept?.marks ?? []
   }

@@ -8,7 +8,7 @@ const CONNECT_MS = 5_000
 
 export interface Connections {
   dispatcher: Dispatcher
-  /** Ends them all, also those that are only being made. */
+  /** Ends all connections, including those being opened. */
   close(): Promise<void>
 }
 
@@ -53,7 +53,7 @@ function proxied(env: NodeJS.ProcessEnv, options: Agent.Options & Pick<Sockets, 
   try {
     return new EnvHttpProxyAgent({
       ...options,
-      // Empty rather than absent: what is absent is looked up in the environment of the process.
+      // Empty rather than absent: absent settings are read from the process environment.
       httpProxy: env.http_proxy || env.HTTP_PROXY || '',
       httpsProxy: env.https_proxy || env.HTTPS_PROXY || '',
       noProxy: env.no_proxy || env.NO_PROXY || '',
@@ -66,7 +66,7 @@ function proxied(env: NodeJS.ProcessEnv, options: Agent.Options & Pick<Sockets, 
   }
 }
 
-/** What fails on the way to a proxy is not to be taken for a fault of the server behind it. */
+/** A failure on the way to a proxy must not look like a fault of the server behind it. */
 function blamed(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (...[error, socket]) => {
@@ -77,7 +77,7 @@ function blamed(connect: buildConnector.connector): buildConnector.connector {
 
 /** Why no answer came, and whether asking again may help. */
 export interface Failure {
-  /** The end of a sentence that begins with who was asked. */
+  /** The end of a sentence that begins with the server. */
   what: string
   again: boolean
 }
@@ -89,7 +89,7 @@ class ProxyUnreachable extends Error {
   }
 }
 
-/** What a library of the network throws → a sentence that a person can act on. */
+/** An error of a network library → a sentence that helps the user. */
 export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof ProxyUnreachable) {
     const { what, again } = failureOf(thrown.cause)
@@ -132,7 +132,7 @@ const FAILURES: Readonly<Record<string, Failure>> = {
 
 const TRUST = /^(ERR_TLS_|ERR_SSL_|UND_ERR_PRX_TLS|CRL_|EPROTO|UNABLE_TO_)|CERT/
 
-/** Of addresses that were tried side by side, the first that failed. */
+/** Of several addresses tried in parallel, the first error. */
 function firstOf(thrown: unknown): { code: string; name: string; message: string } {
   const error = thrown instanceof AggregateError && thrown.errors.length > 0 ? (thrown.errors[0] as unknown) : thrown
   if (!(error instanceof Error)) return { code: '', name: '', message: String(error) }

@@ -5,7 +5,7 @@ import { type PricedSource, type Source, type States, tickerBars } from '../sour
 import { nameOf } from '../store/pages.js'
 import { listed } from './pages.js'
 
-/** What was told of one field of one ticker. */
+/** The history of one field of one ticker. */
 interface Heard extends Pick<History, 'ticker' | 'after' | 'as_of'> {
   events: number
   unstable: boolean
@@ -13,12 +13,13 @@ interface Heard extends Pick<History, 'ticker' | 'after' | 'as_of'> {
 }
 
 /**
- * A source made of two: bands and events as one tells them (a server, or pages of one that were kept) on bars of another.
- * Events are placed on the bars of their dates; a band lasts until the next event, and the band that the first event left
- * reaches back to the begin of the told range, because whoever tells events does not tell bars without a band.
+ * Combines two sources: bands and events from one (a server, or its stored pages) on bars from another. Events go to
+ * the
+ * bars of their dates. A band lasts until the next event. The band before the first event reaches back to the start of
+ * the range, because event sources do not report bars without a band.
  */
 export function eventsOnBars(events: Source, prices: PricedSource): PricedSource {
-  /** By ticker, field and timeframe: the same may be asked for again. */
+  /** By ticker, field and timeframe: queries may repeat. */
   const heard = new Map<string, Heard>()
   const onBars = (history: History, days: Int32Array): States => {
     const { ticker, after, as_of, stability } = history
@@ -39,7 +40,7 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
       try {
         for (const ticker of query.tickers) {
           const histories: History[] = []
-          // What a tier does not have is refused before what is not here.
+          // A refusal by tier comes before a missing ticker.
           for (const _field of query.fields) histories.push((await told.next()).value)
           const own = await tickerBars(prices, ticker, query.timeframe)
           yield { prices: own, states: histories.map(history => onBars(history, own.series.days)) }
@@ -48,12 +49,12 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
         await told.return?.()
       }
     },
-    /** Those with bars here that events can be asked of, as far as that is told. */
+    /** Tickers with local bars that also have events, as far as known. */
     async withBars() {
       const [told, bars] = await Promise.all([events.tickers(), prices.withBars()])
       return told === null ? bars : bars.filter(ticker => told.includes(ticker))
     },
-    /** Not after the earliest day as of which something was told. */
+    /** Not after the earliest as-of day of the answers. */
     async asOfDay() {
       const told = [...heard.values()].flatMap(({ as_of }) => (as_of === null ? [] : [parseDay(as_of)!]))
       const day = await prices.asOfDay()
@@ -67,14 +68,14 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
   }
 }
 
-/** What must be said of bands and events that another told, once for all tickers together. */
+/** Notes about bands and events from another source, once for all tickers. */
 function remarksOn(heard: readonly Heard[]): string[] {
   if (heard.length === 0) return []
   const unstable = heard.some(one => one.unstable)
   return [rangeToldOf(heard), BETWEEN, ...leftOutOf(heard), ...(unstable ? [UNSTABLE] : [])]
 }
 
-/** A day that nobody told is the widest. */
+/** An unknown day is the widest. */
 function rangeToldOf(heard: readonly Heard[]): string {
   const froms = [...new Set(heard.map(({ after }) => after ?? ''))].sort()
   const ends = [...new Set(heard.map(({ as_of }) => as_of ?? ''))].sort()
@@ -108,10 +109,11 @@ const BETWEEN =
 const UNSTABLE = 'Stability and flips of events are not told to this key.'
 
 /**
- * Told events on the bars of their dates. The range that may be asked about is the told one; where its begin is not told
- * it is that of the first event, where its end is not, that of the last.
+ * Events on the bars of their dates, with the range of the history. An unknown start is the first event, an unknown
+ * end
+ * the last event.
  *
- * @param days dates of the bars that are here, ascending
+ * @param days dates of the local bars, ascending
  */
 function placed(history: History, days: Int32Array): { states: States; left: readonly number[] } {
   const { ticker, field, timeframe, bands, days: dates } = history
@@ -143,20 +145,20 @@ function placed(history: History, days: Int32Array): { states: States; left: rea
   return { states, left: leftOut(days, bars, dates) }
 }
 
-/** Events lie after the first day and up to the second; nothing at all without events where neither is told. */
+/** Events lie after the first day and up to the second; empty without events and known days. */
 function rangeOf({ after, as_of, days }: History): { after: Day; upTo: Day } {
   const first = days[0] ?? Number.POSITIVE_INFINITY
   const last = days.at(-1) ?? Number.NEGATIVE_INFINITY
   return { after: after === null ? first - 1 : parseDay(after)!, upTo: as_of === null ? last : parseDay(as_of)! }
 }
 
-/** The band at the begin of the range: what the first event ended, or without events what is in force throughout. */
+/** The band at the start of the range: the band before the first event, or without events the present band. */
 function bandBefore({ left, present, bands }: History): number | null {
   if (left.length > 0) return left[0]!
   return present !== null && present.since === null ? bands.indexOf(present.band) : null
 }
 
-/** By date, not by placed event: a change on a date without a bar shows on the next bar. */
+/** By date, not by event: a change on a date without a bar shows on the next bar. */
 function codesOf(
   { days: dates, entered, present, bands }: History,
   { days, from, to }: { days: Int32Array; from: number; to: number },
@@ -164,7 +166,7 @@ function codesOf(
 ): Uint8Array {
   const codes = new Uint8Array(days.length).fill(UNDEFINED)
   if (earlier !== null) codes.fill(earlier, from, to)
-  // Without an event in range, an initial band that began within it is all there is.
+  // Without an event in range, the only change is the initial band that began within it.
   if (dates.length === 0 && present !== null && present.since !== null)
     codes.fill(bands.indexOf(present.band), Math.max(from, countBelow(days, parseDay(present.since)!)), to)
   const starts = dates.map(date => Math.max(from, countBelow(days, date)))

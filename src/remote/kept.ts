@@ -32,27 +32,27 @@ interface View extends Chain, SeriesKey {
   upTo: Day
 }
 
-/** Under which tier a series answers, as of which day, and after which day its events lie. */
+/** The tier and as-of day of a series' answers, and the day after which its events lie. */
 interface Scope {
-  /** null: of a server whose range is none of ours, all that it told */
+  /** null: the server's range is no known tier, so all its events count */
   tier: Tier | null
   range: string
-  /** null: the server did not tell */
+  /** null: the server did not say */
   today: Day | null
   rangeStart: Day
 }
 
-/** How kept pages are asked. */
+/** Options for querying pages. */
 interface KeptWays {
-  /** null: whatever the key that pulled may see */
+  /** null: everything that the pulling key may see */
   tier: Tier | null
   /** null: as of the day of the pull */
   asOf: Day | null
-  /** For a ticker of which nothing is here. */
+  /** For a ticker without data. */
   unknown(ticker: string): Promise<NotFound>
 }
 
-/** Answers any question from pages of a server that were kept, under the rules of the key that pulled them. */
+/** Answers any question from stored pages of a server, under the rules of the key that pulled them. */
 export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' | 'whyEmpty'> {
   readonly #marks = new Marks()
   readonly #pages: PageStore
@@ -63,7 +63,7 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
     this.#ways = ways
   }
 
-  /** What must be said of the answers so far: whose they are, and what the pulled range could not tell. */
+  /** Notes about the answers so far: their source, and what the pulled range does not cover. */
   get marks(): readonly string[] {
     return this.#marks.sentences
   }
@@ -173,12 +173,12 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
     const tier = asked !== null && (granted === null || reaches(granted, asked)) ? asked : granted
     const plan = planOf(tier)
     const range = tier === null ? query_range : plan.range
-    // That server's own newest day as far as it was pulled, so that its answers last.
+    // The server's newest pulled day, so that answers stay the same.
     const today = asOf ?? (await this.#pages.newestDay(url)) ?? 0
     if (as_of !== null || asOf !== null) return { tier, range, today, rangeStart: plan.rangeStart(today) }
     const isWhole = granted === null || granted === tier
     if (!isWhole) return { tier, range, today: null, rangeStart: plan.rangeStart(today) }
-    // A server that does not tell of which day says how many events there are: the range begins after those before.
+    // Without an as-of day the server still reports the number of events: earlier events lie outside the range.
     const older = events.at(-1 - total_occurrences)
     return { tier, range, today: null, rangeStart: older === undefined ? after : parseDay(older.date)! }
   }
@@ -201,10 +201,7 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
     })
   }
 
-  /**
-   * Remembers what a context could not be told of dates that the question is about. Throws Busy where pages that have not
-   * come would tell.
-   */
+  /** Remembers dates that the context does not cover. Throws Busy if missing pages may cover them. */
   #doubt(asked: readonly BandEvent[], context: View): void {
     const { days, after, upTo, events } = context
     const count = (is: (day: Day) => boolean): number => asked.filter(({ date }) => is(parseDay(date)!)).length
@@ -231,7 +228,7 @@ function tellerOf({ ticker }: HistoryQuery): string {
   return `the server that ${ticker} was pulled from`
 }
 
-/** The kept pages; while a first pull is not through, those that have come. */
+/** The stored pages; during a first pull, the pages so far. */
 function viewOf(series: StoredPages): View {
   const partial = series.kept.length === 0
   const chain = chainOf(partial ? series.coming : series.kept)!
@@ -241,7 +238,7 @@ function viewOf(series: StoredPages): View {
   const upTo = parseDay(knownDate(chain))!
   const first = days[0] === undefined ? Number.POSITIVE_INFINITY : days[0] - 1
   const tier = tierOfRange(chain.query_range)
-  // Older events than those of the range are there when an earlier pull has brought them.
+  // Events older than the range exist if an earlier pull brought them.
   const after = partial ? first : Math.min(first, tier === null ? upTo : PLANS[tier].rangeStart(upTo))
   return { ...keyOf(series), ...chain, url: series.url, days, known, partial, after, upTo }
 }
@@ -255,8 +252,9 @@ function matching({ events, days }: View, { before, bands }: HistoryQuery, after
 }
 
 /**
- * The band in force on the bar of another's event: the one entered last by a bar that is final by then, before the first
- * event the one that it ended; null beyond.
+ * The band in force on the bar of another ticker's event: the last one entered by a final bar. Before the first event
+ * it
+ * is the band that this event ended; null outside the range.
  */
 function bandOn({ events, days, known, after, upTo }: View, other: View, { date }: BandEvent): string | null {
   const day = parseDay(date)!
@@ -274,7 +272,7 @@ function presentBand({ events, days }: View, rangeStart: Day): EventHistory['pre
   return { band: last.band, since: days.at(-1)! > rangeStart ? last.date : null, bars: null, initial: false }
 }
 
-/** Throws TierRestricted for pages of a key that is not told what followed. */
+/** Throws TierRestricted if the key's tier hides later returns. */
 function checkAftermath(view: View, tier: Tier | null): void {
   if (tier === null || PLANS[tier].aftermath) return
   const message = `${named(view)} was pulled with a ${tier} key, which is not told what followed; pull it again with a plus key.`
@@ -297,7 +295,7 @@ function times(dates: number): string {
   return dates === 1 ? 'one date' : `${dates} dates`
 }
 
-/** What pulled events have answered so far, in sentences for whoever asked. */
+/** Notes about answers from pulled events. */
 class Marks {
   /** By where they are from, in words. */
   readonly #answered = new Map<string, { tickers: Set<string>; fields: Set<string> }>()
@@ -313,7 +311,7 @@ class Marks {
     this.#doubts.add(sentence)
   }
 
-  /** Whose the answers are, a sentence a pull; then what the pulled range could not tell. */
+  /** The sources, a sentence per pull; then what the pulled range does not cover. */
   get sentences(): string[] {
     const sources = [...this.#answered].map(([from, { tickers, fields }]) => {
       const what = fields.size <= 3 ? [...fields].join(', ') : `${fields.size} fields`

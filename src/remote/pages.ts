@@ -7,15 +7,16 @@ import type { StoredPage, StoredPages } from '../store/pages.js'
 import { PLANS, tierOfRange } from '../tiers.js'
 
 /**
- * How pages of a series go together. The newest page is asked for first, because it shows whether the past is what it was;
- * then page by page backwards, down to the first event that time may still change. What is kept below that stays as it
- * is: a page is final once all windows and durations of its events are filled.
+ * How the pages of a series fit together. A pull starts with the newest page, which shows whether the past is
+ * unchanged.
+ * It continues backwards to the first event that can still change. Older stored events stay: a page is final once all
+ * windows and durations of its events are complete.
  */
 
 /** The most events that a page may have: the fewest pages. */
 export const PAGE = 100
 
-/** Pages of one pull, or all that are kept of a series, as one. */
+/** The pages of one pull, or all stored pages of a series, as one. */
 export interface Chain extends Pick<StoredPages, 'timeframe'>, Pick<PulledSource, 'pulled_at' | 'as_of'> {
   query_range: string
   total_occurrences: number
@@ -24,8 +25,8 @@ export interface Chain extends Pick<StoredPages, 'timeframe'>, Pick<PulledSource
 }
 
 /**
- * Throws InvalidParameter for a condition in place of a field: on which bars it changes, events do not tell.
- * @param who told them
+ * Throws InvalidParameter for a condition instead of a field: events do not show on which bars it changes.
+ * @param who the source of the events
  */
 export function refuseCondition({ ticker, field: condition }: Pick<HistoryQuery, 'ticker' | 'field'>, who: string) {
   if (!isCondition(condition)) return
@@ -33,7 +34,7 @@ export function refuseCondition({ ticker, field: condition }: Pick<HistoryQuery,
   throw wrong('when', sentence`${parameter('when')} ${quoted(condition)} ${why}.`, { value: condition })
 }
 
-/** What the newest page says of all of them; null without a page. */
+/** Pages joined, with the data of the newest; null without a page. */
 export function chainOf(pages: readonly StoredPage[]): Chain | null {
   const [first] = pages
   if (first === undefined) return null
@@ -42,26 +43,27 @@ export function chainOf(pages: readonly StoredPage[]): Chain | null {
   return { timeframe, pulled_at: first.pulled_at, as_of: first.as_of, query_range, total_occurrences, events }
 }
 
-/** The next page of a series is asked for before this date; null: the newest. */
+/** The next page covers events before this date; null: the newest page. */
 export function nextBefore({ coming }: StoredPages): string | null {
   return coming.at(-1)?.body.events.at(-1)?.date ?? null
 }
 
-/** The page that is kept under the same question, where the server can be asked whether it is still the same. */
+/** The stored page of the same request, if it has an ETag to revalidate. */
 export function pageAgain({ kept }: StoredPages, before: string | null): StoredPage | null {
   return kept.find(page => page.before === before && page.etag !== null) ?? null
 }
 
 /**
- * Why a series is told whole again: the server has another past than it had (`past`), the key another range than before
- * (`range`), or that range begins after all that was kept, so that nobody tells what lies between (`gap`).
+ * Why a series is pulled again from the start. `past`: the server changed the past. `range`: the key has another
+ * range.
+ * `gap`: the range begins after all stored events.
  */
 export type Anew = 'past' | 'range' | 'gap'
 
 /**
- * A series after one more page of it has come. What is kept stays what answers until the last page is there: then its
- * final part goes on below the new pages.
- * @param whole nothing that is kept counts: all of it is asked for
+ * A series with one more page. The stored pages keep answering until the last page has come; then their final part
+ * continues below the new pages.
+ * @param whole stored pages are ignored: all are pulled again
  */
 export function withPage(
   series: StoredPages,
@@ -75,7 +77,7 @@ export function withPage(
   return { series: { ...series, kept: [...coming, ...rest], coming: [] }, anew }
 }
 
-/** Whether a page was told as of the same day as those above it, and counts what they left. */
+/** Whether a page has the as-of day of the pages above it, and the number of events that they left. */
 function continues(above: readonly StoredPage[], { pulled_at, as_of, body }: Omit<StoredPage, 'mixed'>): boolean {
   const [first, last] = [above[0], above.at(-1)]
   if (first === undefined || last === undefined) return true
@@ -84,7 +86,7 @@ function continues(above: readonly StoredPage[], { pulled_at, as_of, body }: Omi
   return sameDay && body.total_occurrences === left && body.query_range === first.body.query_range
 }
 
-/** The pages that are kept below new ones, once those go back far enough; null while they do not. */
+/** The stored pages below new ones, once the new ones reach far enough; otherwise null. */
 function below(
   kept: readonly StoredPage[],
   coming: readonly StoredPage[],
@@ -109,7 +111,7 @@ function below(
   return unbroken ? { rest: oldestOf(kept, from), anew: null } : whole('past')
 }
 
-/** The oldest so many events as one page, which no server is asked for again. */
+/** The oldest `count` events as one page, which is never requested again. */
 function oldestOf(pages: readonly StoredPage[], count: number): StoredPage[] {
   const events = pages.flatMap(({ body }) => body.events).slice(-count)
   const [newest, oldest] = [events[0], pages.at(-1)]
@@ -118,13 +120,13 @@ function oldestOf(pages: readonly StoredPage[], count: number): StoredPage[] {
   return [{ ...oldest, before, etag: null, mixed: false, body: { ...oldest.body, events, total_occurrences: count } }]
 }
 
-/** The first that time may still change of those that a server can tell again: what has left the range stays as it is. */
+/** Index of the first event that can still change and is still in the server's range; older ones stay. */
 function openIn({ events, timeframe }: Chain, start: Day | null): number {
   const past = start === null ? 0 : placeOf(events, event => parseDay(event.date)! > start)
   return past + firstOpen(events.slice(past), timeframe)
 }
 
-/** How many of the events that are kept are older than all that the range holds. */
+/** Number of stored events older than the whole range. */
 function leftRange(kept: readonly BandEvent[], now: Chain): number {
   const start = startOf(now)
   const oldest = now.events[0]?.date
@@ -132,19 +134,19 @@ function leftRange(kept: readonly BandEvent[], now: Chain): number {
   return oldest === undefined ? kept.length : placeOf(kept, event => event.date >= oldest)
 }
 
-/** Whether events may lie between the day that is kept and the range: nothing that was told now was kept before. */
+/** Whether events may be missing between the stored days and the range: no new event was stored before. */
 function isApart({ as_of }: Chain, now: Chain): boolean {
   const start = startOf(now)
   return start === null || as_of === null || parseDay(as_of)! < start
 }
 
-/** The place of the first that is so, and after all of them where none is. */
+/** Index of the first match; the length if there is none. */
 function placeOf(events: readonly BandEvent[], is: (event: BandEvent) => boolean): number {
   const place = events.findIndex(is)
   return place === -1 ? events.length : place
 }
 
-/** All that the specification has of a final event; what a server tells beyond it may change as it likes. */
+/** Compares the specified keys of a final event; other keys of a server may change. */
 function sameEvent(kept: BandEvent, told: BandEvent | undefined, timeframe: Timeframe): boolean {
   const { duration } = TIMEFRAMES[timeframe]
   const names = ['stability_at_entry', 'flips_recent_at_entry', 'flips_lookback', duration] as const
@@ -161,7 +163,7 @@ function sameEntry(kept: BandEvent, told: BandEvent | undefined): boolean {
   return told?.date === kept.date && told.band === kept.band && told.prev_band === kept.prev_band
 }
 
-/** Whether older events that are kept are as many as the server counts beside those that it told. */
+/** Whether the older stored events fill the server's total. */
 function isWhole(older: readonly BandEvent[], now: Chain): boolean {
   const counted = now.total_occurrences - now.events.length
   const start = startOf(now)
@@ -169,7 +171,7 @@ function isWhole(older: readonly BandEvent[], now: Chain): boolean {
   return older.filter(event => parseDay(event.date)! > start).length === counted
 }
 
-/** Events lie after this day; null where the server does not tell of its day, or has a range that is none of ours. */
+/** Events lie after this day; null if the as-of day or the range is unknown. */
 export function startOf({ as_of, query_range }: Pick<Chain, 'as_of' | 'query_range'>): Day | null {
   const tier = tierOfRange(query_range)
   return as_of === null || tier === null ? null : PLANS[tier].rangeStart(parseDay(as_of)!)
@@ -185,11 +187,12 @@ export function checkTier(key: SeriesKey, before: string | undefined, now: strin
 }
 
 /**
- * The first event that time may still change: its band is active, or a window of it may not have ended. All before it
- * are final. A window without a performance has ended for certain, and only lacks the history to be ranked in, once the
- * stays and windows of later events prove that so many bars have followed.
- * @param events oldest first, none missing between them
- * @returns their number where all are final, which is so of none only
+ * The first event that can still change: its band is active, or one of its windows may be incomplete. All before it
+ * are
+ * final. An empty performance can mean too little history to rank a complete window. That is certain once later events
+ * prove that enough bars have followed.
+ * @param events oldest first, without gaps
+ * @returns their number if all are final, which happens only without events
  */
 export function firstOpen(events: readonly BandEvent[], timeframe: Timeframe): number {
   let open = events.length

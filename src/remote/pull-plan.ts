@@ -16,18 +16,18 @@ import { eventsCost } from '../tiers.js'
 import type { Credits } from './answer.js'
 import { chainOf, listed, PAGE, pageAgain } from './pages.js'
 
-/** What a pull would do and cost, told before anything is asked. */
+/** The actions and the price of a pull, before any request. */
 
 export interface PullRequest {
   series: readonly SeriesKey[]
-  /** Begin each series again, whatever was pulled before, and from whom. */
+  /** Pull each series again from the start, regardless of earlier pulls and their server. */
   replace: boolean
 }
 
 /** What of a store concerns a pull. */
 export type PullStore = Pick<Store, 'pages' | 'ticker'>
 
-/** `new`: nothing of it is there. `rest`: a pull was stopped in it. `update`: it is there. `done`: by this very run. */
+/** `new`: not stored. `rest`: a stopped pull. `update`: stored. `done`: pulled by this very run. */
 type Due = 'new' | 'rest' | 'update' | 'done'
 
 export interface Planned extends SeriesKey {
@@ -35,10 +35,10 @@ export interface Planned extends SeriesKey {
   price: Price
 }
 
-/** In the order in which it asks. */
+/** Series in the order of the requests. */
 export interface PullPlan {
   url: string
-  /** The run that it goes on with; null: a new one. */
+  /** The stopped run to continue; null: a new one. */
   run: PullRun | null
   series: Planned[]
   price: Price
@@ -53,10 +53,10 @@ export interface Price {
 /** What `GET /v1/events` costs without a context. */
 export const PAGE_COST = eventsCost({})
 
-/** A pull that was stopped is gone on with for so long; after that its first series are old. */
+/** How long a stopped pull can be continued; after that its first series are too old. */
 const RUN_LIFE = 24 * 3_600_000
 
-/** A digest of a request, the same in whatever order its series are named. */
+/** A digest of a request, independent of the order of its series. */
 export function digestOf({ series, replace }: PullRequest): string {
   const names = series.map(key => JSON.stringify(keyOf(key))).sort()
   return createHash('sha256')
@@ -65,9 +65,11 @@ export function digestOf({ series, replace }: PullRequest): string {
 }
 
 /**
- * Looks at what is there; nothing is asked and nothing written. First what is not there, then what was begun, then what
- * may have changed, the oldest first: where credits end too early, everything has its turn. Throws InvalidParameter for a
- * ticker that has bars, or that another server has told of.
+ * Plans a pull; sends no request and writes nothing. The order is: new series, unfinished ones, then updates, the
+ * oldest
+ * first. So each series gets its turn even when credits run out. Throws InvalidParameter for a ticker that has bars,
+ * or
+ * that was pulled from another server.
  * @param store null: there is no database yet
  */
 export async function planOf(store: PullStore | null, url: string, request: PullRequest, now: Date): Promise<PullPlan> {
@@ -79,7 +81,7 @@ export async function planOf(store: PullStore | null, url: string, request: Pull
   const isStopped = run !== null && run.url === url && run.asked === digestOf(request)
   const stopped = isStopped && now.getTime() - Date.parse(run.started) < RUN_LIFE ? run : null
   const plan = await planned(store.pages, url, request, stopped)
-  // Of a run that has nothing left to do only the end was missing: this is another one.
+  // A stopped run with nothing left to do only missed its end: this is a new run.
   const isOver = stopped !== null && plan.series.every(({ due }) => due === 'done')
   return isOver ? planned(store.pages, url, request, null) : plan
 }
@@ -103,12 +105,12 @@ async function planned(
 
 const ORDER: readonly Due[] = ['new', 'rest', 'update', 'done']
 
-/** How a series stands to a pull. */
+/** The state of a series before a pull. */
 interface Standing {
   due: Due
-  /** What counts as there; without a page where nothing does. */
+  /** The stored pages that count; none for a new series. */
   series: StoredPages
-  /** What is kept is asked for as if it were not there: with `replace`, until this run itself has pulled it. */
+  /** Ignore stored pages: with `replace`, until this run has pulled the series. */
   whole: boolean
 }
 
@@ -164,7 +166,7 @@ function distinct(series: readonly SeriesKey[]): SeriesKey[] {
   return [...new Map(series.map(key => [nameOf(key), key])).values()]
 }
 
-/** What a series costs from here on; of one that nothing has been told of yet nobody knows more than that it is asked. */
+/** The remaining price of a series; before its first page only the minimum is known. */
 export function priceOf(series: StoredPages, { whole }: { whole: boolean }): Price {
   const [known, now] = [chainOf(series.kept), chainOf(series.coming)]
   if (now === null) return { least: whole || pageAgain(series, null) === null ? PAGE_COST : 0, most: null }
@@ -182,9 +184,8 @@ export function summed(prices: readonly Price[]): Price {
 }
 
 /**
- * `pulled`: nothing of it was there. `updated`: what could have changed was told. `unchanged`: nothing had. `done`: it was
- * pulled earlier in a run that this one goes on with. `unfinished`: pages are missing; `refused`: the server does not give
- * it.
+ * `pulled`: it was new. `updated`: what could have changed was pulled. `unchanged`: nothing had changed. `done`: this
+ * run had pulled it before it was stopped. `unfinished`: pages are missing. `refused`: the server does not provide it.
  */
 export type Outcome = 'pulled' | 'updated' | 'unchanged' | 'done' | 'unfinished' | 'refused'
 
@@ -193,19 +194,19 @@ export interface SeriesReport extends SeriesKey {
   outcome: Outcome
   /** Requests that were answered for it with a page, a credit each. */
   credits: number
-  /** Kept now; of these, how many were not there before, and how many are other than they were. */
+  /** Stored now; how many of these are new, and how many have changed. */
   events: number
   added: number
   changed: number
   query_range: string | null
   pulled_at: string | null
   as_of: string | null
-  /** Why it was asked for anew. */
+  /** Why it was pulled again from the start. */
   note: string | null
   refusal: NotFound | TierRestricted | null
 }
 
-/** Credits of the caller after an answer; null where the server does not tell. */
+/** The caller's credits after an answer; null if the server does not say. */
 export interface CreditsLeft {
   day: number | null
   hour: number | null
@@ -215,12 +216,12 @@ export function leftOf(credits: Credits | null): CreditsLeft {
   return { day: credits?.day?.remaining ?? null, hour: credits?.hour?.remaining ?? null }
 }
 
-/** What became of a pull; what is there stays there, and the same pull goes on from it. */
+/** The result of a pull; stored pages stay, and the same pull continues from them. */
 export interface PullReport {
   url: string
   credits: number
   left: CreditsLeft | null
-  /** What it would still cost. */
+  /** The remaining price. */
   price: Price
   series: SeriesReport[]
   /** `credits`: as many were spent as were allowed. `error`: see there. null: it came to its end. */

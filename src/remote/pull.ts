@@ -26,29 +26,28 @@ import {
 import type { NewPage, Remote } from './remote.js'
 
 /**
- * Pages of a server are fetched and kept, each as it comes, so that a pull that is stopped is gone on with by the next:
- *  1. plan what is missing and what may have changed, and tell what it costs    pull-plan.ts
- *  2. ask for the newest page of each series, then for the others               here
- *  3. put each page above what is kept                                          pages.ts
+ * Pulls pages from a server and stores each as it comes, so that the next run continues a stopped pull:
+ * 1. plan what is missing or may have changed, and report the price    pull-plan.ts
+ * 2. request the newest page of each series, then the others           here
+ * 3. put each page above the stored ones                               pages.ts
  */
 
 /** A server as a pull needs it. */
 export type PageSource = Pick<Remote, 'url' | 'newPage'>
 
 export interface PullOptions {
-  /** Never spends more; what is missing then is pulled by the next run. */
+  /** Never spends more; the next run pulls the rest. */
   maxCredits?: number
-  /** Told before anything is asked. */
+  /** Called before the first request. */
   onPlan?(plan: PullPlan): void | Promise<void>
-  /** Once the first pages have told how many there are: what the others will cost. */
+  /** Called once the first pages show how many there are, with the price of the others. */
   onPriced?(price: Price, left: CreditsLeft): void | Promise<void>
   onPage?(progress: { ticker: string; field: string; done: number; of: number; credits: number }): void
 }
 
 /**
- * Pulls what is missing and what may have changed; to be called by who has the writing place. What goes wrong on the way is
- * in the report, with all that came before it. Throws InvalidParameter, before anything is asked, for a ticker that
- * something else has told of.
+ * Pulls what is missing or may have changed; needs the writer lock. Errors on the way are part of the report. Throws
+ * InvalidParameter, before any request, for a ticker from another source.
  */
 export async function pull(
   store: PullStore,
@@ -85,10 +84,10 @@ const MOST_MIXED = 3
 /** One series of a pull at work. */
 interface Item extends Planned, Pick<SeriesReport, 'credits' | 'added' | 'changed' | 'note' | 'refusal'> {
   asked: boolean
-  /** What is kept counts as nothing, until all of it has come in this run. */
+  /** Ignore stored pages until this run has pulled all of them. */
   whole: boolean
   complete: boolean
-  /** Nothing of it has answered before. */
+  /** Whether it had no answer before. */
   fresh: boolean
   /** Times that its pages were of different days. */
   mixed: number
@@ -107,7 +106,7 @@ class Work {
   readonly #refusals = new Map<string, NotFound | TierRestricted>()
   #credits = 0
   #left: CreditsLeft | null = null
-  /** What the server told last of the day it answers as of, and of the range of this key. */
+  /** The server's latest as-of day, and the range of this key. */
   #asOf: string | null = null
   #range: string | null = null
 
@@ -141,8 +140,9 @@ class Work {
   }
 
   /**
-   * What this run has pulled before it was stopped is asked for again only when the server has a new day; where it does not
-   * tell, when there is a new one here.
+   * Whether a series pulled earlier in this run is out of date: the server has a new day, or, if it does not say,
+   * there is
+   * a new day here.
    */
   async #isOld(item: Item): Promise<boolean> {
     const { as_of, pulled_at } = chainOf((await this.#parts.pages.series(item))!.kept)!
@@ -201,7 +201,7 @@ class Work {
     item.whole &&= !isThrough
     if (isThrough && !item.complete) item.mixed++
     if (anew !== null) item.note = NOTES[anew]((series.coming[0] ?? series.kept[0])!.body.query_range)
-    // Until its last page is there, the events are those of before.
+    // Until the last page has come, the old events count.
     if (isThrough) countDifferences(item, chainOf(before.kept)?.events ?? [], chainOf(series.kept)!.events)
   }
 
@@ -244,7 +244,7 @@ class Work {
   }
 }
 
-/** Why a series was told whole again, for whoever reads the report. */
+/** Why a series was pulled again from the start, for the report. */
 const NOTES: Readonly<Record<Anew, (range: string) => string>> = {
   past: () => 'its past is another one on the server now; all of it is asked for again',
   range: range => `its key has another range now, ${range}; all of it is asked for again`,

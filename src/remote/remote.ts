@@ -43,22 +43,22 @@ import { PAGE, refuseCondition, startOf } from './pages.js'
 import { type Named, Transport, type TransportOptions } from './transport.js'
 import { historyUnder, isUnderCondition } from './under-condition.js'
 
-/** A page with what came beside it. */
+/** A page and its headers. */
 interface RemotePage {
   /** As it was sent. */
   page: EventsPage
-  /** The day that the answer stands on, YYYY-MM-DD; null where the server does not tell. */
+  /** The as-of day of the answer, YYYY-MM-DD; null if the server does not say. */
   asOf: string | null
-  /** As this answer told them; null where it did not. */
+  /** From this answer; null if it has none. */
   credits: Credits | null
   /** Why it is empty; null where the server does not say. */
   note: string | null
 }
 
-/** A page that was asked for anew: null where it is still the one that was there. */
+/** A revalidated page: null if it is unchanged. */
 export interface NewPage extends Omit<RemotePage, 'page' | 'note'> {
   page: EventsPage | null
-  /** By which the server knows it again; null where it does not. */
+  /** For revalidation; null if the server sent none. */
   etag: string | null
 }
 
@@ -66,7 +66,7 @@ export type { Allowance, Credits } from './answer.js'
 export type { TransportOptions } from './transport.js'
 
 export interface RemoteOptions extends TransportOptions {
-  /** What can be asked for; which of its bands a context was in is asked one by one. */
+  /** The allowed fields; the bands of a context are queried one by one. */
   fields: readonly FieldInfo[]
 }
 
@@ -74,9 +74,9 @@ export interface RemoteOptions extends TransportOptions {
 type Range = Pick<EventHistory, 'query_range' | 'after' | 'as_of'>
 
 /**
- * A server that has the two endpoints of the specification, asked with a key. A question that was answered is not asked
- * again: whoever wants fresh answers opens another. Every question may throw Unauthorized, RateLimited, Unavailable and
- * Upstream beside what the local engine throws.
+ * A server with the two endpoints of the specification, queried with a key. Each question is sent once; for fresh
+ * answers open another Remote. Every question may throw Unauthorized, RateLimited, Unavailable and Upstream, besides
+ * the errors of the local engine.
  */
 export class Remote implements Source {
   readonly #transport: Transport
@@ -87,7 +87,7 @@ export class Remote implements Source {
   readonly #notes = new Map<string, string>()
   #scanNote: string | null = null
 
-  /** Asks nothing yet. Throws InvalidParameter for an address, ConfigError for a key or a proxy that cannot be used. */
+  /** Sends no request yet. Throws InvalidParameter for an address, ConfigError for an unusable key or proxy. */
   constructor({ fields, ...transport }: RemoteOptions) {
     this.#transport = new Transport(transport)
     this.#fields = fields
@@ -98,22 +98,22 @@ export class Remote implements Source {
     return this.#transport.address.base
   }
 
-  /** What the newest answer that told of credits said of them. */
+  /** The credits in the newest answer that reported them. */
   get credits(): Credits | null {
     return this.#transport.credits
   }
 
-  /** By how many milliseconds the server's clock is ahead of ours, to about a second; null while it has not told. */
+  /** How many milliseconds the server's clock is ahead of ours, to about a second; null if unknown. */
   get ahead(): number | null {
     return this.#transport.ahead
   }
 
-  /** The plan of the key, as far as its range or its credits tell. */
+  /** The plan of the key, judged by its range or its credits. */
   get tier(): Tier | null {
     return (this.#range && tierOfRange(this.#range.query_range)) ?? tierOfCredits(this.credits)
   }
 
-  /** Whether the key is accepted, at no cost: by a question that cannot be answered. Throws Unauthorized. */
+  /** Checks the key free of charge, with an invalid question. Throws Unauthorized. */
   async checkKey(): Promise<void> {
     try {
       await this.#transport.ask(EVENTS_PATH, new URLSearchParams())
@@ -130,7 +130,9 @@ export class Remote implements Source {
     return eventsPage(query, events.slice(-query.limit).reverse(), events.length, query_range)
   }
 
-  /** The newest events of all bands that are asked for: the specification knows one, so that each is a page of its own. */
+  /**
+   * The newest events of several bands: the specification allows one band per request, so each is a page of its own.
+   */
   async #ofBands(query: EventsQuery): Promise<RemotePage> {
     const pages: RemotePage[] = []
     for await (const page of ahead(oneBandEach(query), one => this.page(one))) pages.push(page)
@@ -151,8 +153,9 @@ export class Remote implements Source {
   }
 
   /**
-   * The same, asked for whatever was answered before: for who keeps pages longer than a run. Nothing where it was asked
-   * under the same name within 48 hours, or where it is still the page that the tag names, if the server knows of such.
+   * The same, but ignores earlier answers: for callers that store pages longer than a run. Free if the same name was
+   * used
+   * within 48 hours, or if the ETag still matches and the server supports it.
    */
   async newPage(query: EventsQuery, named: Required<Named>): Promise<NewPage> {
     const answer = await this.#transport.ask(EVENTS_PATH, eventsSearch(query), named)
@@ -161,7 +164,7 @@ export class Remote implements Source {
     return { ...pageOf(answer, query), etag }
   }
 
-  /** Of more matches than a page may have, the first. */
+  /** The first matches, if there are more than a page can hold. */
   async oversold({ limit, ...filter }: OversoldQuery): Promise<OversoldPage> {
     const query = { ...filter, limit: Math.min(limit, PAGE) }
     const { page, note } = await this.#once(OVERSOLD_PATH, oversoldSearch(query), answer => {
@@ -175,21 +178,21 @@ export class Remote implements Source {
     return this.#fields
   }
 
-  /** All that is told of them stands in one page, unless more are asked for; a history might take many. */
+  /** One page is enough unless more are requested; a full history may take many. */
   async newest(query: EventsQuery): Promise<NewestEvents> {
     if (query.limit > PAGE || isUnderCondition(query)) return newestOf(this, query)
     const { page, asOf } = await this.#ofBands(query)
     return { ...page, total: page.total_occurrences, as_of: asOf }
   }
 
-  /** Told by a page of the ticker, which a study of it needs anyway; of Free where it tells of no plan that is known here. */
+  /** From a page of the ticker, which a study needs anyway; Free if the plan is unknown. */
   async granted(ticker: string, timeframe: Timeframe): Promise<GrantedFields> {
     const { page } = await this.page({ ticker, field: ANY_FIELD, timeframe, limit: PAGE })
     const tier = tierOfRange(page.query_range) ?? tierOfCredits(this.credits) ?? 'free'
     return { fields: grantedFields(tier, BUILT_IN), omitted: [] }
   }
 
-  /** As the server says, or by what it told of its range; it is not asked, and paid, for an explanation. */
+  /** As the server says, or judged by its range; it is not asked (and paid) for an explanation. */
   async whyEmpty(query: HistoryQuery): Promise<WhyEmpty | null> {
     const { bands: _bands, ...whole } = query
     if (isUnderCondition(query)) {
@@ -197,7 +200,7 @@ export class Remote implements Source {
       const { length } = (await this.#whole(plain)).events
       return length === 0 ? this.whyEmpty(plain) : { code: 'when_never', events: length, unknown: 0 }
     }
-    // A tally asks for all bands, and counts those that it wants.
+    // A tally queries all bands, and counts the wanted ones.
     for (const asked of [oneBandEach(query), [whole]]) {
       const notes = new Set(asked.flatMap(one => this.#notes.get(nameOf(one)) ?? []))
       if (notes.size > 0) return { code: 'told', text: [...notes].join(' ') }
@@ -251,7 +254,7 @@ export class Remote implements Source {
     const closed: ClosedQuery =
       context === undefined || band === undefined ? plain : { ...plain, context: { ...context, band } }
     const events = await this.#allEvents(closed)
-    // The first page, asked a moment ago, tells the range; another question may have been answered since.
+    // The first page, already requested, shows the range; another answer may have come since.
     const range = rangeOf(await this.page({ ...oneBandEach(closed)[0]!, limit: PAGE }))
     const isOpen = context !== undefined && band === undefined
     const told = isOpen
@@ -275,7 +278,7 @@ export class Remote implements Source {
     for (let pages = 0; pages < MOST_PAGES; pages++) {
       const asked = { ...query, limit: PAGE, ...(before === undefined ? {} : { before }) }
       const { events: found, total_occurrences: total } = (await this.page(asked)).page
-      // A range that moves on while it is read has fewer; more are events that nobody had told of.
+      // A moving range can only lose events; more are events never reported before.
       if (total > left) throw this.#wrong(`told of ${left} earlier events, and then of ${total}`)
       for (const event of found) events.push(event)
       left = total - found.length
@@ -286,8 +289,10 @@ export class Remote implements Source {
   }
 
   /**
-   * The band of the context ticker on the date of each event, null before its first: asked band by band, because that is
-   * all that can be asked. Stops as soon as each event has one; asks once at least, so that what must be refused is.
+   * The band of the context ticker on the date of each event, null before its first event. Each band is a separate
+   * query,
+   * because the API allows no other. Stops once every event has one; sends at least one query, so that refusals
+   * appear.
    */
   async #withContextBands(
     events: readonly BandEvent[],
@@ -305,21 +310,21 @@ export class Remote implements Source {
     return events.map(event => ({ ...event, context_band: found.get(event.date) ?? null }))
   }
 
-  /** Throws TierRestricted where the plan of the key shows nothing of what followed. */
+  /** Throws TierRestricted if the plan of the key hides later returns. */
   async #checkAftermath(query: HistoryQuery): Promise<void> {
     const { bands: _any, context: _none, when: _when, ...whole } = query
     try {
-      // The first page of the whole history, which whoever counts what followed asks for anyway.
+      // The first page of the whole history, which counting returns needs anyway.
       const { page } = await this.page({ ...whole, limit: PAGE })
       checkAftermath(query, tierOfRange(page.query_range))
     } catch (error) {
-      // What a plan does not show is refused before what is not there, as everywhere.
+      // A refusal by plan comes before a missing ticker, as everywhere.
       if (error instanceof NotFound) checkAftermath(query, tierOfCredits(this.credits))
       throw error
     }
   }
 
-  /** The newest event of the field tells the band in force; how long it has been, in bars, nobody tells. */
+  /** The newest event of the field shows the band in force; its length in bars is unknown. */
   async #present(query: HistoryQuery, events: readonly BandEvent[]): Promise<EventHistory['present']> {
     const { ticker, field, timeframe, bands, before, context } = query
     const isWhole = bands === undefined && before === undefined && context === undefined
@@ -332,7 +337,7 @@ export class Remote implements Source {
     return this.#fields.find(({ name }) => name === field)?.bands ?? []
   }
 
-  /** One question of a kind is asked once; a refused one may be asked again. */
+  /** Sends each question once; a refused one may be sent again. */
   #once<Found>(path: string, params: URLSearchParams, read: (answer: Answer) => Found): Promise<Found> {
     const name = `${path}?${params}`
     const known = this.#asked.get(name) as Promise<Found> | undefined
@@ -358,7 +363,7 @@ function noteOf({ headers, repeat }: Answer): string | null {
   return note === null ? null : repeat(note)
 }
 
-/** A question, whatever its limit. */
+/** The key of a question, without its limit. */
 function nameOf({ ticker, field, timeframe, bands, before, after, context }: HistoryQuery): string {
   return JSON.stringify([ticker, field, timeframe, bands, before, after, context])
 }
@@ -374,7 +379,7 @@ function besides({ headers }: Answer): Omit<RemotePage, 'page' | 'note'> {
   return { asOf: day, credits: creditsOf(headers) }
 }
 
-/** Throws TierRestricted where a plan shows nothing of what followed; null: of a plan that is not known. */
+/** Throws TierRestricted if the plan hides later returns; null: unknown plan. */
 function checkAftermath(query: HistoryQuery, tier: Tier | null): void {
   if (tier === null || PLANS[tier].aftermath) return
   entitle(query, tier, BUILT_IN)
@@ -391,15 +396,15 @@ const ANY_FIELD = 'rsi_zone'
 /** A field has at most one event a date: more pages than a century of days fills are no history. */
 const MOST_PAGES = 400
 
-/** A history that can be asked for as it is: its context, if any, has a band. */
+/** A history that can be queried directly: its context, if any, has a band. */
 type ClosedQuery = Omit<HistoryQuery, 'context'> & { context?: Required<Context> }
 
 /** Questions under way at once: enough to hide a server's latency, few enough not to trip its limits. */
 const WIDTH = 8
 
 /**
- * Asks every item, at most eight at a time; answers in the order of the items, so that the same question has the same
- * answer, or the same error, whichever came first. Nothing more is asked after an error, or once nobody listens.
+ * Queries all items, at most eight at a time; answers in the order of the items. So the same question has the same
+ * answer or error, whichever comes first. No query starts after an error, or once the consumer stops.
  */
 export async function* ahead<Item, Found>(
   items: readonly Item[],
@@ -410,7 +415,7 @@ export async function* ahead<Item, Found>(
   const fill = (): void => {
     while (next < items.length && asked.length < WIDTH) {
       const one = ask(items[next++]!)
-      // Those before it are answered first; nothing after it is.
+      // Earlier items are answered first; later ones are not.
       one.catch(() => {
         next = items.length
       })

@@ -18,17 +18,17 @@ import {
 import { type Connections, connectionsTo, type Failure, failureOf, WIDTH } from './dispatcher.js'
 
 export interface TransportOptions {
-  /** What the paths of the specification are relative to: https, or plain http to this machine. */
+  /** Base URL of the specified paths: https, or http to this machine. */
   url: string
-  /** Sent as a bearer token to that address and nowhere else; never told again. */
+  /** Sent as a bearer token to that address only; never shown. */
   key: string
-  /** For one question, with all its attempts, waits and bodies; 30 seconds unless given. */
+  /** For one question, including all attempts, waits and bodies (default 30 seconds). */
   timeoutMs?: number
-  /** Attempts after the first; 3 unless given. */
+  /** Attempts after the first (default 3). */
   retries?: number
   /** Sends the key over plain http to another machine, where everyone on the way can read it. */
   allowPlainHttp?: boolean
-  /** Where HTTPS_PROXY, HTTP_PROXY and NO_PROXY are looked up; that of the process unless given. */
+  /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY (default: the process environment). */
   env?: Readonly<Record<string, string | undefined>>
   /** Chance, waiting and time, for tests. @internal */
   lent?: Partial<Lent>
@@ -43,32 +43,32 @@ interface Lent {
   now(): number
 }
 
-/** In milliseconds, before the next attempt. `asked`: by the server, so that nothing may be sent before. */
+/** Milliseconds before the next attempt. `asked`: the server demands this pause. */
 interface Wait {
   ms: number
   asked: boolean
 }
 
-/** Asks one server over HTTP, patiently and with one key. Everything it throws is safe to be shown. */
+/** Queries one server over HTTP with one key and with retries. All its errors are safe to show. */
 export class Transport {
   readonly address: Address
-  /** What the newest answer told; null while none has. */
+  /** From the newest answer; null before the first. */
   credits: Credits | null = null
-  /** By how many milliseconds its clock is ahead of ours, to about a second; null while it has not told the time. */
+  /** How many milliseconds its clock is ahead of ours, to about a second; null if unknown. */
   ahead: number | null = null
   readonly #key: string
   readonly #timeoutMs: number
   readonly #attempts: number
   readonly #lent: Lent
   readonly #connections: Connections
-  /** By URL, of questions that may have been charged in vain: asked again under the same name, they cost nothing. */
+  /** By URL: names of questions that may have been charged without an answer. A retry under the same name is free. */
   readonly #ids = new Map<string, string>()
-  /** Questions under way, and those that wait for one of them to end. */
+  /** Running questions, and those that wait in line. */
   #running = 0
   readonly #line: (() => void)[] = []
-  /** Told by an error that concerns all who ask: it ends their waiting, and is its reason. */
+  /** Aborted by an error that concerns all callers; its reason is that error. */
   #ending = new AbortController()
-  /** On the clock of `performance`: before this the server wants to hear nothing, whatever the question. */
+  /** On the clock of `performance`: the server wants no request before this time. */
   #quietUntil = 0
 
   /** Throws InvalidParameter for an address that cannot be used, ConfigError for a key that cannot be one. */
@@ -105,7 +105,7 @@ export class Transport {
     }
   }
 
-  /** What a server says, as it may be repeated. */
+  /** The server's text, safe to repeat. */
   repeat(text: string): string {
     return repeatable(text, this.#key)
   }
@@ -115,8 +115,8 @@ export class Transport {
   }
 
   /**
-   * A few at once, the others wait in line. None is begun that would meet an error of another, such as a refused key.
-   * @param task told by the signal that an error of another ends its waiting; the signal's reason is that error
+   * Runs a few tasks at once; the others wait in line. After an error such as a refused key no task starts.
+   * @param task gets a signal that ends its waiting; the signal's reason is the error of another task
    */
   async #inTurn<Result>(task: (ending: AbortSignal) => Promise<Result>): Promise<Result> {
     const { signal } = this.#ending
@@ -153,7 +153,7 @@ export class Transport {
     }
   }
 
-  /** How long the server wants to hear nothing yet, in milliseconds; below 0 once that is over. */
+  /** Remaining time without requests, in milliseconds; below 0 once it is over. */
   get #quiet(): number {
     return this.#quietUntil - performance.now()
   }
@@ -201,7 +201,7 @@ export class Transport {
       const { statusCode: status, headers: told, body } = await deadline.bound(asked)
       const read = body.bytes()
       const good = status === 200
-      // What a refusal says besides its status, and when to come back, is welcome, not needed.
+      // The body of a refusal is useful, but not required.
       const bytes = await (good ? read : read.catch(() => new Uint8Array()))
       this.credits = creditsOf(told) ?? this.credits
       this.ahead = aheadOf(told, this.#lent.now()) ?? this.ahead
@@ -223,13 +223,13 @@ interface Question {
   deadline: Deadline
 }
 
-/** How a question is known to the server, and what it has answered before. */
+/** The name of a question at the server, and the ETag of its earlier answer. */
 export interface Named {
   id?: string
   etag?: string | null
 }
 
-/** The longest that a timer of node waits, about 25 days; more attempts than that nobody makes. */
+/** The longest timer of Node, about 25 days, and more attempts than anyone needs. */
 const MOST = 2 ** 31 - 1
 
 function checkedNumber(param: string, value: number, least: number): number {
@@ -243,7 +243,7 @@ function aheadOf(headers: Headers, now: number): number | null {
   return told === null ? null : told - now
 }
 
-/** Whoever asks with the same key would hear the same. */
+/** Whether other questions with the same key would fail alike. */
 function concernsAll(error: unknown): boolean {
   return error instanceof Unauthorized || error instanceof RateLimited || error instanceof Unavailable
 }
@@ -275,7 +275,7 @@ class Deadline {
     return this.#at - performance.now()
   }
 
-  /** What becomes of some work, or a rejection as soon as the deadline passes: for work that may not heed the signal. */
+  /** The result of some work, or a rejection at the deadline: for work that may ignore the signal. */
   bound<Result>(work: Promise<Result>): Promise<Result> {
     return Promise.race([work, this.#passed])
   }
@@ -285,7 +285,7 @@ class Deadline {
 const FIRST_BACKOFF_MS = 500
 const LONGEST_BACKOFF_MS = 8_000
 
-/** Timers are rounded to milliseconds on both sides; a wait that was asked for is never shorter than it. */
+/** Timers round to milliseconds on both sides; a wait must never be shorter than the requested one. */
 const ROUNDING_MS = 5
 
 /** @param random in [0, 1) */
@@ -294,9 +294,9 @@ export function backoff(attempt: number, random: () => number): number {
 }
 
 /**
- * How long a server asks to be left alone, in milliseconds: by Retry-After, in seconds or as a date, otherwise by the
- * moment at which the body says that there are new credits. null where it asks for nothing that can be obeyed: no number,
- * no date of HTTP, or one that is past. Dates are counted from the server's own clock where it tells the time.
+ * How long a server wants no requests, in milliseconds. Retry-After counts first, in seconds or as a date; then the
+ * time of new credits in the body. null for a missing, invalid or past value. Dates are compared with the server's own
+ * clock, if known.
  */
 export function askedWait(headers: Headers, reset: unknown, now: number): number | null {
   const told = headers['retry-after']
@@ -328,12 +328,12 @@ export function momentAfter(now: number, wait: number): string | null {
   return Number.isNaN(at.getTime()) || at.getUTCFullYear() > 9999 ? null : at.toISOString().replace('.000', '')
 }
 
-/** In characters; a list of all fields and bands has its place. */
+/** In characters; enough for a list of all fields and bands. */
 const LONGEST = 2000
 
 /**
- * What a server, or a library that talked to it, says, as a sentence of ours may repeat it: without the key, should it be
- * echoed; nothing in it that steers a terminal or turns its text round; cut when it is long.
+ * Text of a server or network library, safe to repeat: without the key, without characters that control a terminal or
+ * the direction of text, and cut when long.
  */
 function repeatable(text: string, key: string): string {
   const spellings = key.length < SHORTEST ? [] : [key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1)]

@@ -16,11 +16,11 @@ import { knownDate } from '../store/pages.js'
 import { entitle, tierOfRange } from '../tiers.js'
 
 /**
- * Events on whose bars a condition holds, where events are all that is told: as far as these are certain of it. What would
- * have to be guessed is refused, saying what is missing.
+ * Events on whose bars a condition holds, judged from events only. A question that would need guesses is refused with
+ * the missing data.
  */
 
-/** A question whose condition stands beside its field. */
+/** A question with a field and a condition. */
 export type UnderCondition = HistoryQuery & { when: string }
 
 export function isUnderCondition<Query extends HistoryQuery>(query: Query): query is Query & { when: string } {
@@ -28,8 +28,9 @@ export function isUnderCondition<Query extends HistoryQuery>(query: Query): quer
 }
 
 /**
- * Fields that have a band on every bar from the first one on, because they need prices alone and no level: between two
- * events the band is the one that was entered.
+ * Fields that have a band on every bar after the first: they need only prices and no level. Between two events the
+ * band
+ * is the one entered.
  */
 export const UNBROKEN: readonly string[] = [
   'rsi_zone',
@@ -39,7 +40,7 @@ export const UNBROKEN: readonly string[] = [
   'volatility_regime',
 ]
 
-/** The condition of a question. Throws InvalidParameter where events cannot tell of it. */
+/** The condition of a question. Throws InvalidParameter if events cannot decide it. */
 function conditionTold(query: UnderCondition, who: string): Condition {
   const { condition } = conditionField(query.when, BUILT_IN)
   for (const test of testsOf(condition)) {
@@ -49,7 +50,7 @@ function conditionTold(query: UnderCondition, who: string): Condition {
   return condition
 }
 
-/** What is missing to tell of a test on the bars of events; null: nothing. */
+/** The data missing to decide a test on the bars of events; null: none. */
 function untold(test: Test, { ticker, field, timeframe, lag = 0 }: HistoryQuery): string | null {
   const { subject } = test
   const [text, other] = [quoted(printCondition(test)), otherThan(ticker, subject)]
@@ -68,18 +69,19 @@ function otherThan(ticker: string, subject: Subject): string | null {
   return subject.ticker === ticker ? null : subject.ticker
 }
 
-/** Whether a subject is the field whose events are asked for: each tells its own band. */
+/** Whether a subject is the field of the query: each event names its own band. */
 function isOwn(subject: Subject, { ticker, field }: Pick<SeriesKey, 'ticker' | 'field'>): boolean {
   return subject.field === field && otherThan(ticker, subject) === null
 }
 
 /**
- * The history of a question, of its events those on whose bar its condition holds. Throws InvalidParameter, before anything
- * is asked, for a condition that events cannot tell of, TierRestricted for one above the tier, InvalidParameter where an
- * event lies beyond what is told of a field that the condition names, and what the two histories throw.
- * @param who tells the events
+ * The history of a question, with only the events on whose bars its condition holds. Throws, before any request,
+ * InvalidParameter for an undecidable condition and TierRestricted for one above the tier. Throws InvalidParameter if
+ * an
+ * event lies outside the history of a field in the condition. Also throws the errors of both histories.
+ * @param who the source of the events
  * @param whole the history of the question without its condition
- * @param tell that of a field which the condition names
+ * @param tell the history of a field in the condition
  */
 export async function historyUnder(
   query: UnderCondition,
@@ -106,13 +108,13 @@ export async function historyUnder(
   return { ...history, events: events.filter(event => holds(condition, test => changesOf(test, event))) }
 }
 
-/** Throws where an event lies before the first of another field, or after all that is told of it. */
+/** Throws if an event lies before the first event of another field, or after its history. */
 function checkReach(
   events: readonly HistoricEvent[],
   { ticker, field, events: told, as_of, source }: EventHistory,
   refused: (why: Words) => InvalidParameter,
 ): void {
-  // Pages that were kept tell nothing after their pull, of whatever day they are asked.
+  // Stored pages know nothing after their pull, regardless of the as-of day.
   const [first, upTo] = [told[0]?.date, source === undefined ? as_of : knownDate(source)]
   const [from, to] = [events[0]?.date, events.at(-1)?.date]
   if (from === undefined || to === undefined) return
@@ -133,13 +135,13 @@ interface Changes {
   here: HistoricEvent | null
 }
 
-/** @param told oldest first, and one of them not after the date */
+/** @param told oldest first; at least one is not after the date */
 function changesUpTo(told: readonly HistoricEvent[], date: string): Changes {
   const last = told.findLast(event => event.date <= date)!
   return { last, here: last.date === date ? last : null }
 }
 
-/** All that is asked is known by now, so that a condition is true or false. */
+/** All tests are known by now, so the condition is true or false. */
 function holds(condition: Condition, changesOf: (test: Test) => Changes): boolean {
   switch (condition.is) {
     case 'and':

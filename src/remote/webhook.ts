@@ -10,7 +10,7 @@ import { askedWait, backoff } from './transport.js'
 
 /** Where an answer is posted, and how patiently. */
 export interface Webhook {
-  /** Whole, with whatever secret its path or its query has; only its origin is ever told. */
+  /** With any secret in its path or query; messages show only its origin. */
   url: URL
   /** What the signature is made with. */
   secret: string
@@ -24,7 +24,7 @@ export interface Webhook {
 export function webhookUrl(param: string, text: string, { allowPrivate }: Pick<Webhook, 'allowPrivate'>): URL {
   const url = webUrl(text)
   const allowed = 'an address such as https://example.com/hook'
-  // What is no address may hold a secret, and is not repeated.
+  // Invalid text may hold a secret, and is not repeated.
   if (url === null)
     throw wrong(param, sentence`${parameter(param)} is no address of a server; it is ${allowed}.`, { allowed })
   if (url.username !== '' || url.password !== '')
@@ -54,7 +54,7 @@ export async function post(document: unknown, { url, secret, allowPrivate, ...wa
       const tried = await attemptAt(url, { dispatcher: agent, method: 'POST', headers, body, signal })
       if ('status' in tried && tried.status >= 200 && tried.status < 300) return tried.status
       const wait = tried.wait ?? backoff(attempt, Math.random)
-      // Who asks for a longer wait than there is time for is not asked again before, and nobody waits in vain.
+      // If the requested wait is longer than the time left, it gives up at once.
       if (!tried.again || attempt > retries || performance.now() + wait > deadline) throw refused(url, tried, attempt)
       await pause(wait, undefined, { signal }).catch(() => {})
       if (signal.aborted) throw refused(url, tried, attempt)
@@ -102,7 +102,7 @@ function refused({ origin }: URL, tried: Tried, attempts: number): Upstream {
 /** Global unicast of IPv6 (RFC 4291). Every other IPv6 address is refused, as are the special ranges in both families. */
 const GLOBAL_UNICAST = blockList(['2000::/3'])
 
-/** Ranges with a special purpose (IANA registries, RFC 6890), of IPv6 only those within global unicast. */
+/** Special-purpose ranges (IANA registries, RFC 6890); of IPv6 only those within global unicast. */
 const SPECIAL = blockList([
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   // Documentation, relays of 6to4, benchmarks; multicast and reserved addresses.

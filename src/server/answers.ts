@@ -15,15 +15,15 @@ import type { Limits } from './options.js'
 import { type Asker, Job, Queue } from './queue.js'
 import { sha256 } from './requests.js'
 
-/** What a server stands on; lent to it, so that it knows neither the store nor the engine. */
+/** The services that a server needs; passed in, so that it depends on neither the store nor the engine. */
 export interface Service {
   /** The questions as a caller of a tier may ask them; closing it is not the server's business. */
   bands(tier: Tier): Source
-  /** Throws what is wrong with a scan, without making it. */
+  /** Throws the faults of a scan without running it. */
   checkOversold(tier: Tier, query: OversoldQuery): Promise<void>
   /**
-   * The page of a scan as JSON, of one moment of the data. It takes long, so it is made beside this thread.
-   * @param signal gives it up. Throws what asking throws
+   * The page of a scan as JSON, from one moment of the data. It takes long, so it runs outside this thread.
+   * @param signal aborts it. Throws the errors of the query
    */
   oversold(tier: Tier, query: OversoldQuery, signal: AbortSignal): Promise<string>
   /** Scans that are made at once. */
@@ -35,7 +35,7 @@ export interface Service {
   stamp(series: readonly SeriesKey[]): Promise<string>
   /** The day that ranges count back from. */
   today(): Promise<Day>
-  /** Of the newest bar of all; null where there is none. */
+  /** Of the newest bar of all; null if there is none. */
   newestDay(): Promise<Day | null>
   /** Fields that wait for an import; null: none does. */
   waiting(): Promise<WaitingFields | null>
@@ -44,7 +44,7 @@ export interface Service {
   close(): Promise<void>
 }
 
-/** What a URL asks, understood. */
+/** A parsed request URL. */
 export interface Question {
   credits: number
   /** The same for every spelling of the same question. */
@@ -53,13 +53,13 @@ export interface Question {
   whole: string
   /** Is the same as long as the answer is; null: only as long as nothing is written. */
   stamp(service: Service): Promise<string | null>
-  /** It takes so long that it waits for its turn, and is given up when nobody waits for it any more. */
+  /** It takes long, so it waits in the queue, and stops when no caller waits for it any more. */
   isHeavy: boolean
   /** The body of the whole, and why it is empty. */
   ask(service: Service, tier: Tier, signal: AbortSignal): Promise<Pick<Answer, 'body' | 'note'>>
-  /** What of the body of the whole is the answer. */
+  /** Cuts the answer out of the full body. */
   part(body: string): string
-  /** Whether there is an answer, as far as can be told without computing it. Throws TierRestricted, InvalidParameter. */
+  /** Whether there is an answer, judged without computing it. Throws TierRestricted, InvalidParameter. */
   isAnswerable(service: Service, tier: Tier): Promise<boolean>
 }
 
@@ -95,7 +95,7 @@ export function readEvents(search: string): Question {
   }
 }
 
-/** A scan looks at every ticker, whatever its limit, so it is kept with all that any limit could ask of it. */
+/** A scan reads every ticker regardless of its limit, so the cached answer serves all limits. */
 function readOversold(search: string): Question {
   const query = parseOversold(parametersOf(search))
   const whole = { ...query, limit: MAX_LIMIT }
@@ -128,7 +128,7 @@ function firstMatches(body: string, limit: number): string {
   return page.matches.length <= limit ? body : JSON.stringify({ ...page, matches: page.matches.slice(0, limit) })
 }
 
-/** Parsers put the values of a query in one order, whatever the order in which they were given. */
+/** Parsers sort the values of a query. */
 function normalOf(path: string, query: object): string {
   return `${path} ${JSON.stringify(query)}`
 }
@@ -141,7 +141,7 @@ export interface Answer {
   /** SHA-256 of the body, and of the question. */
   digest: Buffer
   question: Buffer
-  /** The day that it stands on. */
+  /** The as-of day. */
   asOf: string
   /** Why it is empty, in ASCII; null where it is not. */
   note: string | null
@@ -149,7 +149,7 @@ export interface Answer {
 
 interface Kept {
   answer: Answer
-  /** What it takes, its codings included. */
+  /** Its size, including its codings. */
   bytes: number
   /** Of its question when it was computed. */
   stamp: string | null
@@ -158,8 +158,8 @@ interface Kept {
 }
 
 /**
- * Finished answers by tier and question. Those asked for last are kept, up to a number of bytes, as long as what they stand
- * on is the same, whatever else is written; of equal questions that are under way at once, one is computed.
+ * Finished answers by tier and question. The last used ones are cached, up to a number of bytes, while their data are
+ * unchanged. Equal questions at the same time are computed once.
  */
 export class Answers {
   readonly queue: Queue
@@ -172,7 +172,7 @@ export class Answers {
   #bytes = 0
   #seen = ''
 
-  /** @param keptBytes of what is kept @param waiting heavy questions that may wait */
+  /** @param keptBytes size of the cache @param waiting maximum number of heavy questions in the queue */
   constructor(service: Service, { keptBytes, waiting }: Pick<Limits, 'keptBytes' | 'waiting'>) {
     this.queue = new Queue(service.scansAtOnce, waiting)
     this.#service = service
@@ -194,7 +194,7 @@ export class Answers {
     return { answer: this.#part(tier, found, question), kept: false }
   }
 
-  /** @param version of the data as who asks has seen it: another may have seen an older one since, told by a slower reply */
+  /** @param version of the data as this caller saw it: a slower reply may have seen an older one */
   async #take(name: string, question: Question, version: string): Promise<Answer | undefined> {
     const kept = this.#kept.get(name)
     if (kept === undefined) return undefined
@@ -204,14 +204,14 @@ export class Answers {
       kept.version = version
     }
     if (this.#kept.get(name) === kept) {
-      // Last in the map is asked for last.
+      // The map's order is the order of last use.
       this.#kept.delete(name)
       this.#kept.set(name, kept)
     }
     return kept.answer
   }
 
-  /** Kept with its whole, as putting it together takes longer than sending it. */
+  /** Cached with the full answer: cutting it out takes longer than sending it. */
   #part(tier: Tier, whole: Answer, question: Question): Answer {
     if (question.normal === question.whole) return whole
     const name = `${tier} ${question.normal}`
@@ -236,7 +236,7 @@ export class Answers {
   async #inTurn(asker: Asker & { tier: Tier }, question: Question, version: string): Promise<Answer> {
     const { tier } = asker
     const name = `${tier} ${question.whole}`
-    // Nobody waits for the refusal of a question that is wrong.
+    // A wrong question is refused at once, without waiting in the queue.
     await question.isAnswerable(this.#service, tier)
     const kept = await this.#take(name, question, version)
     if (kept !== undefined) return kept
@@ -264,9 +264,9 @@ export class Answers {
       const answer = this.#answer(name, question.whole, { ...found, asOf })
       let isLasting = (await this.#service.version()) === version
       if (!isLasting && stamp !== null) isLasting = (await question.stamp(this.#service)) === stamp
-      // Why there is nothing stands on more than what is asked of.
+      // The reason of an empty answer depends on more data than the answer.
       if (isLasting) this.#keep(name, answer, { stamp: answer.note === null ? stamp : null, version })
-      // What was written meanwhile may be in one part of the answer and not in another; a scan is of one moment.
+      // A write meanwhile may affect only parts of the answer; a scan reads one moment.
       if (isLasting || question.isHeavy || tries === MOST_TRIES) return answer
     }
   }
@@ -306,7 +306,7 @@ export class Answers {
   /** Another version of the data. */
   #begin(version: string): void {
     this.#seen = version
-    // What has begun may have read what was there before.
+    // Running work may have read old data.
     this.#underWay.clear()
     for (const [name, job] of this.#jobs) if (job.hasBegun) this.#jobs.delete(name)
   }
@@ -314,15 +314,15 @@ export class Answers {
 
 const NEVER = new AbortController().signal
 
-/** While an import writes file after file, an answer that looks at many tickers would wait for its end. */
+/** During an import of many files, an answer about many tickers would otherwise retry until its end. */
 const MOST_TRIES = 3
 
-/** About what an entry takes in bytes besides its texts. */
+/** Approximate bytes of an entry besides its texts. */
 const OVERHEAD = 1_000
 
 /**
- * The same answer to all who ask in one turn of the event loop: requests that arrive together look together at what
- * may have changed since.
+ * Shares one answer among all callers in one turn of the event loop: requests that arrive together check for changes
+ * together.
  */
 export function oncePerTurn<T>(ask: () => Promise<T>): () => Promise<T> {
   let pending: Promise<T> | null = null

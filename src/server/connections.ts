@@ -19,20 +19,20 @@ interface Connection {
 export type Crowd = 'all' | 'address'
 
 /**
- * Who is connected, and who has to go where there is no room. To connect costs nothing, so nobody keeps a place by holding
- * it: the connection that has waited longest for its caller is closed for the new one, those without a valid key first.
- * One whose answer is being made is never closed; a new one is turned away only while all others are such.
+ * The open connections. Connecting is free, so idle connections must not block others. When all are used, the one that
+ * has waited longest for its caller is closed, those without a valid key first. A connection with a running answer is
+ * never closed; a new one is refused only if all others are such.
  */
 export class Connections {
   readonly #limits: Limits
   readonly #closed: (crowd: Crowd) => void
-  /** By their two ends. Of those that wait, the first has waited longest. */
+  /** By both ends. Among waiting ones, the first has waited longest. */
   readonly #all = new Map<string, Connection>()
   readonly #counts = new Map<string, number>()
-  /** By the sockets on which requests came: to put their ends together takes as long as a tenth of an answer. */
+  /** By socket: building the key of both ends takes a tenth of an answer's time. */
   readonly #asking = new WeakMap<Socket, Connection>()
 
-  /** @param closed told when one was closed for want of room */
+  /** @param closed called when one is closed for lack of space */
   constructor(limits: Limits, closed: (crowd: Crowd) => void) {
     this.#limits = limits
     this.#closed = closed
@@ -43,7 +43,7 @@ export class Connections {
     server.on('connection', socket => this.#add(socket))
   }
 
-  /** From three quarters on nobody keeps a connection for a next question. */
+  /** Above three quarters, connections are not kept open for another question. */
   get isCrowded(): boolean {
     return this.#all.size >= 0.75 * this.#limits.connections
   }
@@ -57,7 +57,7 @@ export class Connections {
     return connection.asked
   }
 
-  /** Whether no other request came after that of a number: its answer would be lost with the connection. */
+  /** Whether no later request came on the connection: its answer would be lost. */
   isLast(socket: Socket, number: number): boolean {
     return (this.#of(socket)?.asked ?? number) === number
   }
@@ -68,13 +68,13 @@ export class Connections {
     if (connection === undefined) return
     connection.working--
     connection.known ||= known
-    // One that was closed meanwhile is no more, and its ends may be another's.
+    // It was closed meanwhile, and its ends may belong to another connection.
     if (this.#all.get(connection.ends) !== connection) return
     this.#all.delete(connection.ends)
     this.#all.set(connection.ends, connection)
   }
 
-  /** Ends all that there are: also those on which no handshake of TLS is done, of which node's server of HTTP knows nothing. */
+  /** Ends all connections, including those in a TLS handshake, which Node's HTTP server does not know. */
   close(): void {
     for (const { socket } of this.#all.values()) socket.destroy()
   }
@@ -88,11 +88,11 @@ export class Connections {
   }
 
   #add(socket: Socket): void {
-    // Whoever has hung up before anything was said.
+    // The caller hung up before it sent anything.
     if (socket.remoteAddress === undefined) return void socket.destroy()
     const [ends, address] = [endsOf(socket), networkOf(socket.remoteAddress)]
     const connection = { socket, ends, address, working: 0, asked: 0, known: false }
-    // Its caller has hung up and uses the port again, and that is told before the end of the old one.
+    // The caller hung up and reused the port, and the end of the old connection is reported later.
     const old = this.#all.get(ends)
     if (old !== undefined) this.#remove(old)
     this.#all.set(ends, connection)
@@ -140,7 +140,7 @@ function endsOf({ localAddress, remoteAddress, remotePort }: Socket): string {
   return `${localAddress} ${remoteAddress} ${remotePort}`
 }
 
-/** An address; of IPv6 the network of 64 bits around it, which is what one caller is given, to use any address of it. */
+/** An address; for IPv6 its /64 network, which one caller usually owns. */
 export function networkOf(address: string): string {
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? []
   if (mapped !== undefined || !address.includes(':')) return mapped ?? address

@@ -2,19 +2,19 @@ import type { IncomingMessage } from 'node:http'
 import { ERROR_SHAPE, IDEMPOTENCY_KEY, VENDORS_CLIENT } from '../wire/format.js'
 
 /**
- * Browsers keep the answers of a server from pages of another origin unless the server says that they may be read, and ask
- * first whether a page may send a key. One origin may be named that is told so; to all others the server is as if it had
- * never heard of this.
+ * Browsers hide answers from pages of another origin unless the server allows it, and ask first whether a page may
+ * send a
+ * key. One configured origin is allowed; all other origins see a server without CORS.
  */
 
 /** An origin whose pages may ask; undefined: none. */
 type Cors = string | undefined
 
-/** What is said of this beside an answer. @param headers those of the answer, names and values in turn */
+/** The CORS headers of an answer. @param headers those of the answer, names and values in turn */
 export function readableBy(request: IncomingMessage, cors: Cors, headers: readonly string[]): readonly string[] {
   if (cors === undefined) return []
   if (request.headers.origin !== cors) return VARIES
-  // Without this a page is shown hardly any: neither what is left of its credits, nor the day of the answer.
+  // Without this a page sees hardly any header: neither the credits left nor the as-of day.
   const exposed = new Set(headers.filter((_, i) => i % 2 === 0))
   return [
     ...VARIES,
@@ -25,13 +25,13 @@ export function readableBy(request: IncomingMessage, cors: Cors, headers: readon
 
 const VARIES = ['Vary', 'Origin'] as const
 
-/** Whether a browser asks, without a key, whether a page that may ask can send what it wants to send. */
+/** Whether a browser asks, without a key, if a page of the allowed origin may send its request. */
 export function isPreflight({ method, headers }: IncomingMessage, cors: Cors): boolean {
   const asksFor = headers['access-control-request-method']
   return cors !== undefined && method === 'OPTIONS' && headers.origin === cors && asksFor !== undefined
 }
 
-/** What it may send: all that this server reads. */
+/** The allowed request headers: all that this server reads. */
 export function preflightHeaders(methods: readonly string[]): readonly string[] {
   return [
     ...['Access-Control-Allow-Methods', methods.join(', ')],

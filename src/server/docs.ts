@@ -4,7 +4,7 @@ import { isReference, type OpenApiDocument, type Operation, resolve } from './op
 import { type ResponseObject, SCHEMAS_AT, type Schema } from './openapi-answers.js'
 import { sha256 } from './requests.js'
 
-/** One readable page, made of the document alone: no script, nothing that is loaded, whatever the document says. */
+/** One readable page, generated from the document: no script, no loaded resources. */
 export function docsPage(document: OpenApiDocument): { html: string; csp: string } {
   const { info, openapi } = document
   const sections = sectionsOf(document)
@@ -27,7 +27,7 @@ ${sections.map(([id, title, body]) => html`<section id="${id}">\n<h2>${title}</h
 </body>
 </html>
 `
-  // The hash is of what stands between the tags, to the letter: this page's own style, and nothing else from anywhere.
+  // The hash covers the exact text between the tags: this page's own style is the only one allowed.
   const style = `style-src 'sha256-${sha256(STYLE).toString('base64')}'`
   return {
     html: page.text,
@@ -62,7 +62,7 @@ function sectionsOf(document: OpenApiDocument): [id: string, title: string, body
   ]
 }
 
-/** What one operation takes and answers. */
+/** Parameters and answers of one operation. */
 function operationOf(document: OpenApiDocument, operation: Operation): Piece {
   const { summary, description, security, parameters = [], responses, 'x-codeSamples': samples = [] } = operation
   const taken = parameters.map(found => {
@@ -75,7 +75,7 @@ function operationOf(document: OpenApiDocument, operation: Operation): Piece {
     const linked = error ? html`<a href="#error-${error}">${status}</a>` : status
     return [linked, inline(resolve(document, found).description)]
   })
-  // What errors look like stands with the errors.
+  // Error bodies are shown with the errors.
   const own = Object.entries(responses).flatMap(([status, found]) => {
     return isReference(found) ? [] : [html`<h4>${status}</h4>\n`, lookOf(found)]
   })
@@ -108,7 +108,7 @@ function schemaOf(name: string, schema: Schema): Piece {
   return html`<h3 id="schema-${name}">${name}</h3>\n${prose(aboutOf(schema))}${keys || html`<p>${typeOf(schema)}</p>\n`}`
 }
 
-/** The keys of an object (`*`: any other), and those of objects in it that have no name, each with its path. */
+/** The keys of an object (`*`: any other), and those of unnamed nested objects, each with its path. */
 function keysOf({ properties, required = [], additionalProperties: rest }: Schema, path = ''): Piece[][] {
   const keys: Record<string, Schema> = { ...(isSchema(properties) && properties), ...(isSchema(rest) && { '*': rest }) }
   return Object.entries(keys).flatMap(([key, part]) => {
@@ -120,7 +120,7 @@ function keysOf({ properties, required = [], additionalProperties: rest }: Schem
 
 const aboutOf = ({ description = '' }: Schema): string => String(description)
 
-/** What a schema lets through, in words; what has a name is linked, and the rest stands as the schema has it. */
+/** The values that a schema allows, in words; named schemas are links, other keywords are shown as they are. */
 function typeOf(schema: Schema): Piece {
   const { $ref, type, const: word, enum: words, anyOf, items, default: fallback } = schema
   const isPlain = word === undefined && words === undefined && type !== undefined
@@ -171,7 +171,7 @@ const code = (value: unknown): Piece => html`<code>${String(value)}</code>`
 const named = (kind: string, name: string): Piece => html`<code id="${kind}-${name}">${name}</code>`
 const listed = (words: readonly unknown[]): Piece => words.map((word, i) => [i > 0 && ', ', code(word)])
 
-/** The look of the page: light or dark as the reader likes it, rows as cards where it is narrow, plain on paper. */
+/** The style of the page: light or dark by preference, rows as cards on narrow screens, plain on paper. */
 const STYLE = `
 :root { color-scheme: light dark; --line: #8886; --faint: light-dark(#5b6570, #9ba6b1); }
 body { margin: 0 auto; padding: 1.5rem; max-width: 78rem; font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }

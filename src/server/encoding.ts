@@ -9,7 +9,7 @@ export interface Outgoing {
   status: number
   headers: HeaderList
   body: Buffer | string
-  /** Where the same body is sent again and again: what was made of it. */
+  /** The codings of a body that is sent repeatedly. */
   coded?: Coded
 }
 
@@ -26,13 +26,13 @@ type Coding = keyof typeof CODINGS
 const brotli = promisify(brotliCompress)
 const gzipped = promisify<Buffer | string, Buffer>(gzip)
 
-/** A body in the codings that it was asked for in, each made once. */
+/** A body in its requested codings, each made once. */
 export class Coded {
   readonly #body: Buffer | string
   readonly #made: (bytes: number) => void
   readonly #bodies = new Map<Coding, Promise<Buffer>>()
 
-  /** @param made is told how many bytes are kept with it from now on */
+  /** @param made called with the bytes that a new coding adds */
   constructor(body: Buffer | string, made: (bytes: number) => void = () => {}) {
     this.#body = body
     this.#made = made
@@ -65,7 +65,7 @@ export async function encoded(answer: Outgoing, accepted: string | undefined): P
   }
 }
 
-/** The coding that an `Accept-Encoding` prefers, the denser of equals; null: none of ours. */
+/** The coding that an `Accept-Encoding` prefers, the denser of equals; null: none supported. */
 export function codingOf(accepted: string): Coding | null {
   const weights = new Map(accepted.toLowerCase().split(',').map(weighed))
   const [br, gzip] = [weights.get('br') ?? 0, weights.get('gzip') ?? 0]

@@ -21,7 +21,7 @@ interface LoggedRequest {
   charged: number
 }
 
-/** JSON lines: a level, a time, and more. Whoever writes them, no key gets into one. */
+/** JSON lines with level, time and more. No line ever contains a key. */
 export class Log {
   readonly #write: (line: string) => void
   readonly #least: number
@@ -38,8 +38,8 @@ export class Log {
   }
 
   /**
-   * The line of a request whose answer has gone. Of its headers it has only what the caller calls the request. Put
-   * together by hand, as there is one for every answer, also for one that takes no longer than this.
+   * The log line of an answered request. Of its headers it has only the caller's name for the request. Built by hand,
+   * because every answer has one, even the fastest.
    */
   answered({ id, url, request, caller, charged }: LoggedRequest, status: number, milliseconds: number): void {
     if (this.#least > LOG_LEVELS.indexOf('info')) return
@@ -52,10 +52,7 @@ export class Log {
   }
 }
 
-/**
- * As JSON, cut, without keys, and without any run of letters as long as a key has: one may be spelled so that its first
- * letters are not seen.
- */
+/** As JSON, cut, without keys, and without any run of letters as long as a key: its first letters may be disguised. */
 function legible(text: string): string {
   const cut = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
   const plain = blotted(decoded(cut))
@@ -66,7 +63,7 @@ function blotted(text: string): string {
   return redacted(text).replace(/[0-9A-Za-z]{32,}/g, '…')
 }
 
-/** As it reads without percent signs, however often it was encoded; bytes that are no text stay as they are. */
+/** With all percent-encoding removed, even repeated; bytes that are no text stay. */
 function decoded(text: string): string {
   const once = text.replace(/(%[0-9A-Fa-f]{2})+/g, bytes => {
     try {
@@ -80,10 +77,10 @@ function decoded(text: string): string {
 
 const LONGEST = 500
 
-/** Where a path that nobody serves is counted: whoever tries paths must not be able to make labels. */
+/** The label of all unknown paths: callers must not be able to create labels. */
 const UNKNOWN_ROUTE = 'unknown'
 
-/** What is seen of the data. */
+/** The data's version and newest day. */
 interface DataSeen {
   version(): Promise<string>
   newestDay(): Promise<Day | null>
@@ -94,7 +91,8 @@ interface DataSeen {
 const DURATIONS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
 /**
- * What one server counts, for Prometheus. Labels are closed sets and never say who asked: no key, no account, no
+ * The counters of one server, for Prometheus. Labels are closed sets and never identify a caller: no key, no account,
+ * no
  * ticker.
  */
 export class Metrics {
@@ -112,7 +110,7 @@ export class Metrics {
   readonly credits = this.#counter('bands_credits_charged_total', 'Credits charged, by tier.', ['tier'])
   readonly limited = this.#counter('bands_requests_limited_total', 'Requests refused for want of credits.', ['tier'])
   readonly crowded = this.#counter('bands_connections_crowded_total', 'Connections closed to make room.', ['limit'])
-  /** It was kept from before, or the caller has it already (304). */
+  /** It was cached, or the caller already has it (304). */
   readonly reused = this.#counter('bands_answers_reused_total', 'Answers that needed no search.', ['how'])
   readonly #batch = new Histogram({
     name: 'bands_commit_charges',
@@ -148,7 +146,7 @@ export class Metrics {
     })
   }
 
-  /** Tells from now on how many scans wait for their turn. */
+  /** Reports the length of the scan queue from now on. */
   watchScans(waiting: () => number): void {
     const gauge = this.#gauge('bands_scans_waiting', 'Scans that wait for their turn.')
     this.#looks.push(() => gauge.set(waiting()))
@@ -218,7 +216,7 @@ export class Metrics {
     this.#commit.observe(seconds)
   }
 
-  /** All of it, and what the process tells of itself, in the exposition format of Prometheus. */
+  /** All metrics, including those of the process, in the exposition format of Prometheus. */
   async text(): Promise<string> {
     await Promise.all(this.#looks.map(look => look()))
     return Registry.merge([...this.#registers, processMetrics()]).metrics()
@@ -234,8 +232,8 @@ export class Metrics {
 }
 
 /**
- * Memory, garbage collection, event loop: measured of the process, so kept once however many servers live in it. Each
- * collection would leave observers behind that nothing ends.
+ * Memory, garbage collection, event loop: measured per process, so created once for all its servers. Each collection
+ * would leave observers that nothing ends.
  */
 let ofProcess: Registry | undefined
 
@@ -247,15 +245,15 @@ function processMetrics(): Registry {
   return ofProcess
 }
 
-/** For how many seconds fields have waited; null: not known. */
+/** For how many seconds fields have waited; null: unknown. */
 export function secondsOf({ since }: WaitingFields): number | null {
   return since === null ? null : Math.max(0, Math.round((Date.now() - Date.parse(since)) / 1000))
 }
 
-/** The longest that a scrape waits for a database, in milliseconds: whoever scrapes gives up after ten seconds. */
+/** The longest wait of a scrape for a database, in milliseconds: a scraper gives up after ten seconds. */
 const LOOK_MS = 5_000
 
-/** The same look, which rejects where that takes too long, and is not begun again before it has ended. */
+/** The same query with a time limit; it does not start again before it has ended. */
 function inTime<T>(look: () => Promise<T>): () => Promise<T> {
   let pending: Promise<T> | null = null
   return () => {

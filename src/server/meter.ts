@@ -20,8 +20,9 @@ interface Waiting {
 }
 
 /**
- * Writes charges down many at a time: a commit waits for the disk, and all charges that arrive in two turns of the event
- * loop, or while a commit is under way, share the next one.
+ * Writes charges in batches: a commit waits for the disk. Charges that arrive in two turns of the event loop, or
+ * during
+ * a commit, share the next one.
  */
 export class Meter {
   readonly #accounts: Accounts
@@ -50,7 +51,7 @@ export class Meter {
 
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
-      // In the second turn those ask again whose answers the last commit has released: half as many commits.
+      // In the second turn, callers released by the last commit ask again: this halves the commits.
       await turn()
       await turn()
       const batch = this.#waiting
@@ -94,12 +95,12 @@ export function credits(count: number): string {
   return count === 1 ? '1 credit' : `${count} credits`
 }
 
-/** Whether an answer of a cost would pass a limit. */
+/** Whether the cost of an answer would exceed a limit. */
 export function isBeyond(limits: CreditLimits, used: Used, cost: number): boolean {
   return used.day + cost > limits.day || used.hour + cost > limits.hour
 }
 
-/** Why an answer was not given; the limit that is named is the one that lasts longer. */
+/** The error for an exceeded limit; it names the longer period. */
 export function limited(limits: CreditLimits, used: Used, cost: number, at: number): RateLimited {
   const ofDay = used.day + cost > limits.day
   const [period, limit, spent] = ofDay ? ['day', limits.day, used.day] : ['hour', limits.hour, used.hour]
@@ -123,7 +124,7 @@ export function requestName(rawHeaders: readonly string[]): Buffer | null {
   throw wrong(IDEMPOTENCY_KEY, `${IDEMPOTENCY_KEY} is not ${allowed}.`, { allowed })
 }
 
-/** The same name was given to another question before. */
+/** The error for a name that was already used with another question. */
 export function nameTaken(): InvalidParameter {
   const message = `${IDEMPOTENCY_KEY} was given to another question within 48 hours; choose another one.`
   return wrong(IDEMPOTENCY_KEY, message)

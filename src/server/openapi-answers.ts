@@ -21,7 +21,7 @@ import { LIMITS } from './options.js'
 import { tooMuch } from './queue.js'
 import { ANSWERED, tooLarge, tooLong, tooSlow } from './requests.js'
 
-/** The parts of OpenAPI 3.1 of which answers are made. */
+/** The building blocks of answers in OpenAPI 3.1. */
 
 export type Schema = Readonly<Record<string, unknown>>
 
@@ -61,7 +61,7 @@ export const TEXT: Schema = { type: 'string' }
 const COUNT: Schema = { type: 'integer', minimum: 0 }
 const TIME: Schema = { type: 'string', format: 'date-time' }
 
-/** When the examples happen, and of which request. */
+/** The time of the examples, and their request. */
 const MOMENT = Date.parse('2026-03-23T14:37:00Z')
 const EXAMPLE_NOTE = "AAPL's daily rsi_zone never became deep_oversold; it became neutral, overbought and oversold."
 const EXAMPLE_ID = '0f5e6a0e-8d1c-4b0a-9a53-6f2f2c1f7d10'
@@ -104,7 +104,7 @@ function creditHeaderObjects(): Record<string, HeaderObject> {
   return Object.fromEntries(objects)
 }
 
-/** What comes with every answer to a known key, and with every one that is not refused. */
+/** The headers of every answer to a known key, and of every successful one. */
 const KNOWN_KEY = [...Object.keys(CREDIT_HEADERS), REQUEST_ID]
 const OF_ANSWERS = ['ETag', AS_OF, NOTE, 'Cache-Control', 'Vary', ...KNOWN_KEY]
 
@@ -118,7 +118,7 @@ export function found(description: string, schema: string, examples: Record<stri
   return { description, headers: headers(OF_ANSWERS), content }
 }
 
-/** @param more properties that may be there beside the word */
+/** @param more further properties besides the word */
 export function status(description: string, word: string, more: Schema = {}): ResponseObject {
   const properties = { status: { type: 'string', const: word }, ...more }
   const schema = { type: 'object', properties, required: ['status'] }
@@ -129,9 +129,9 @@ export function status(description: string, word: string, more: Schema = {}): Re
 interface Refusal {
   name: string
   description: string
-  /** Those of every answer to a known key unless others are named. */
+  /** Default: those of every answer to a known key. */
   headers?: readonly string[]
-  /** What each shows, and the error that the server makes then. */
+  /** Title and error of each example. */
   examples: Readonly<Record<string, [summary: string, error: BandsError | 'internal']>>
 }
 
@@ -251,7 +251,7 @@ export function refusals(shape: ErrorShape): Record<string, ResponseObject> {
   return Object.fromEntries(components)
 }
 
-/** What the server itself says to such a request. */
+/** The server's own error for such a request. */
 function thrownBy(ask: () => unknown): BandsError {
   try {
     ask()

@@ -34,8 +34,8 @@ import {
 } from './openapi-answers.js'
 
 /**
- * The service as an OpenAPI 3.1 document. What other tables know is filled in from them: parameters and their limits, the
- * schemas of answers, the tiers, the fields, and the errors, which are thrown here as the server throws them.
+ * The service as an OpenAPI 3.1 document. Other tables fill it in: parameters and limits, answer schemas, tiers and
+ * fields. Errors are thrown here, exactly as the server throws them.
  */
 export function openApi({ version, errors }: { version: string; errors: ErrorShape }) {
   const paths: Record<string, { get: Operation }> = {
@@ -175,7 +175,7 @@ const WAITING: Schema = {
   required: ['fields', 'since', 'seconds'],
 }
 
-/** What is said of the values of a parameter beside their schema, by its name. */
+/** Notes about the values of a parameter, by its name. */
 const VALUES: Readonly<Record<string, string>> = {
   Ticker: 'Letters in either case; answers have them in upper case.',
   Field: 'Which of them a tier may ask for, and which bands they have, is listed with the fields.',
@@ -202,7 +202,7 @@ function query(table: Readonly<Record<string, Parameter>>): ParameterObject[] {
   }))
 }
 
-/** The headers that a request may have beside its key. */
+/** The headers of a request besides its key. */
 function requestHeaders(errors: ErrorShape): Record<string, ParameterObject> {
   return {
     IfNoneMatch: {
@@ -247,7 +247,7 @@ function rangesInWords(): string {
   return TIER_NAMES.map(tier => `${title(tier)} ${PLANS[tier].range}`).join(', ')
 }
 
-/** The tiers of which something is true, as `Plus and Pro`. */
+/** The tiers with a feature, as `Plus and Pro`. */
 function tiersWith(feature: 'aftermath' | 'context'): string {
   return TIER_NAMES.filter(tier => PLANS[tier][feature])
     .map(title)

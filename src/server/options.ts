@@ -14,18 +14,18 @@ export interface ServerOptions {
   errors: ErrorShape
   /** Who is shown `/metrics`. */
   metrics: 'loopback' | 'any'
-  /** The origin whose pages may ask from a browser; none unless given. */
+  /** The origin whose pages may send browser requests (default: none). */
   cors?: string | undefined
   /** PEM texts; without, plain HTTP. */
   tls?: Certificate | undefined
-  /** Where a higher tier is to be had, for those who are refused. */
+  /** Where to get a higher tier, for refused callers. */
   upgradeUrl?: string | undefined
   /** What `/metrics` and `/openapi.json` call this version. */
   version: string
-  /** Where lines of the log go, each with its line feed. */
+  /** Writes lines of the log, each with its line feed. */
   log: { level: LogLevel; write(lines: string): void }
   limits?: Partial<Limits> | undefined
-  /** What an account is granted; that of the plans unless lent. */
+  /** Credits of an account by tier (default: those of the plans). */
   credits?: Readonly<Record<Tier, CreditLimits>>
   /** Milliseconds since 1970. */
   now?: () => number
@@ -41,7 +41,7 @@ export type CreditLimits = Charge['limits']
 
 /** How much patience and memory a caller may take. Times in milliseconds. */
 export const LIMITS = {
-  /** For the head of a request to arrive, and the handshake of TLS before it. */
+  /** Time for the head of a request, including the TLS handshake. */
   headersTimeout: 5_000,
   /** For the whole request to arrive. */
   requestTimeout: 10_000,
@@ -53,15 +53,15 @@ export const LIMITS = {
   keepAliveTimeout: 30_000,
   /** At this number the one that has waited longest for its caller is closed for a new one. */
   connections: 1_000,
-  /** The same of one address. Where a proxy stands in front, all come from its address. */
+  /** The same per address. Behind a proxy, all connections have its address. */
   connectionsPerAddress: Number.POSITIVE_INFINITY,
   /** Bytes of a request line and its headers. */
   headBytes: 16_384,
   /** Characters of a request's URL. */
   urlLength: 12_288,
-  /** How long running requests may take to end once the server is asked to. */
+  /** Time for running requests to end when the server stops. */
   grace: 10_000,
-  /** Bytes of finished answers that are kept to be given again. */
+  /** Bytes of finished answers in the cache. */
   keptBytes: 32 * 1024 * 1024,
   /** Scans that may wait for their turn. */
   waiting: 250,

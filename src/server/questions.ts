@@ -13,9 +13,9 @@ import type { Asker } from './queue.js'
 import { type Caller, type Exchange, type Handler, headersNamed, JSON_TYPE, type Spent } from './requests.js'
 
 /**
- * What is answered to a valid key alone. Checked in this order: the key, the parameters, the tier, whether there is such
- * a ticker; then whether credits are left for an answer that is not kept yet, before it is computed; whether the caller
- * has it already; then it is charged, and only then does it leave.
+ * The endpoints that need a valid key. Order of checks: key, parameters, tier, ticker; then the credits for an answer
+ * that is not cached, before it is computed; then whether the caller already has it. Then it is charged, and only
+ * after that sent.
  */
 export class Questions {
   readonly meter: Meter
@@ -36,7 +36,7 @@ export class Questions {
     this.meter = new Meter(service.accounts, (charges, seconds) => metrics.committed(charges, seconds))
   }
 
-  /** The answer to the question that a path asks. Throws what is wrong with it. */
+  /** Answers the question of a path. Throws its faults. */
   question(path: string, read: (search: string) => Question): Handler {
     return this.authorized(async (exchange, caller) => {
       const { search, request } = exchange
@@ -71,8 +71,8 @@ export class Questions {
   }
 
   /**
-   * Strong: another body has another. Who names it has paid for it, as nobody can make one: neither from a body that was
-   * guessed, nor from what another account was told.
+   * A strong tag: other bodies have other tags. A caller that sends one has paid for it, because it cannot be forged,
+   * neither from a guessed body nor from another account's answer.
    */
   async #tagOf({ digest }: Answer, account: number): Promise<string> {
     this.#secret ??= await this.#service.accounts.secret()
@@ -80,8 +80,7 @@ export class Questions {
   }
 
   /**
-   * Answers callers with a valid key alone; whatever becomes of their request, the answer tells their credits. Throws
-   * Unauthorized.
+   * Answers only callers with a valid key; every answer, errors included, reports their credits. Throws Unauthorized.
    */
   authorized(answer: (exchange: Exchange, caller: Caller) => Promise<Outgoing> | Outgoing): Handler {
     return async exchange => {
@@ -91,7 +90,7 @@ export class Questions {
       try {
         return await answer(exchange, caller)
       } finally {
-        // The answer matters more than what it tells of credits.
+        // The answer matters more than its report of credits.
         const spent = exchange.credits ?? (await this.#creditsOf(caller.account).catch(() => null))
         if (spent !== null)
           exchange.creditHeaders = Object.entries(creditHeaders(credits[caller.tier], spent.used, spent.at)).flat()
@@ -105,8 +104,9 @@ export class Questions {
   }
 
   /**
-   * Whoever has no credits for an answer does not have it computed: to compute it for nothing would take the time of
-   * those who have. Throws RateLimited, and before that what is wrong with the question.
+   * Without enough credits an answer is not computed: that would take time from paying callers. Throws RateLimited,
+   * and
+   * before that the faults of the question.
    */
   async #checkCredits(exchange: Exchange, tier: Tier, account: number, question: Question): Promise<void> {
     const spent = await this.#creditsOf(account)
@@ -143,23 +143,22 @@ export class Questions {
 }
 
 /**
- * Who asks, and what they have used. Both are looked up once, and again when anything in the accounts was changed from
- * elsewhere; what this server charges it hears of, and what others charge it asks for. Limits are not checked here, but where
- * charges are written.
+ * The callers and their usage. Both are looked up once, and again when another process changed the accounts. Its own
+ * charges are known here; those of other servers are read. Limits are enforced where charges are written.
  */
 class Callers {
   readonly #accounts: Accounts
   readonly #version: () => Promise<string>
-  /** By the hash of the key: no key is kept, and how long a look-up takes tells nothing about one. */
+  /** By the hash of the key: no key is stored, and lookup times reveal nothing about keys. */
   readonly #keys = new Map<string, KeyEntry>()
   readonly #used = new Map<number, Spent>()
-  /** For how long, in milliseconds, it holds what an account has used. */
+  /** How long an account's usage counts as current, in milliseconds. */
   readonly #holds: number
   #seen = ''
 
   constructor(accounts: Accounts) {
     this.#accounts = accounts
-    // What can be reached over a network others may charge, too.
+    // Other servers may charge accounts in a network database, too.
     this.#holds = accounts.pool === undefined ? Number.POSITIVE_INFINITY : TOLD_MS
     this.#version = oncePerTurn(() => accounts.version())
   }
@@ -184,7 +183,7 @@ class Callers {
     return used
   }
 
-  /** What an account had used after a charge at a moment. */
+  /** An account's usage after a charge at a moment. */
   charged(account: number, used: Used, at: number): void {
     if (this.#used.size >= MOST_KNOWN) this.#used.clear()
     this.#used.set(account, { used, at })
@@ -193,7 +192,7 @@ class Callers {
   async #look(token: string, name: string, now: number): Promise<KeyEntry | null> {
     const version = this.#seen
     const entry = await authenticate(this.#accounts, token, now)
-    // What was changed while it was looked up may have passed it by.
+    // A change during the lookup may have been missed.
     if (entry === null || version !== this.#seen) return entry
     if (this.#keys.size >= MOST_KNOWN) this.#keys.clear()
     this.#keys.set(name, entry)
@@ -209,10 +208,10 @@ class Callers {
   }
 }
 
-/** How old the credits may be that are told of an account which other servers charge, in milliseconds. */
+/** Maximum age of the reported credits of an account that other servers charge, in milliseconds. */
 const TOLD_MS = 1_000
 
-/** Keys, and accounts, that are kept in memory. */
+/** Maximum number of keys, and of accounts, in memory. */
 const MOST_KNOWN = 10_000
 
 /**
@@ -233,8 +232,8 @@ function headersOf(etag: string, { asOf, note }: Answer): HeaderList {
 }
 
 /**
- * Whether an `If-None-Match` names what would be answered: a list with its tag. Weak tags count as well, because nothing
- * is changed by the request (RFC 9110, 13.1.2). `*` is no tag: who sends it need not have any answer.
+ * Whether an `If-None-Match` contains the tag of the answer. Weak tags count as well, because the request changes
+ * nothing (RFC 9110, 13.1.2). `*` does not count: its sender may have no answer.
  */
 export function matches(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false

@@ -5,7 +5,7 @@ export interface Asker {
   account: number
   /** Throws what keeps it from being computed. */
   check(): Promise<void>
-  /** Lends what is to be called when nobody waits any more. */
+  /** Receives the function to call when no caller waits any more. */
   lend(leave: () => void): void
 }
 
@@ -15,7 +15,7 @@ interface Waiter<Result> {
   reject(error: unknown): void
 }
 
-/** Something that is computed once for all who wait for it, and given up when none of them is left. */
+/** Work that runs once for all waiting callers, and is aborted when none is left. */
 export class Job<Result> {
   readonly #work: (signal: AbortSignal) => Promise<Result>
   readonly #abort = new AbortController()
@@ -29,9 +29,9 @@ export class Job<Result> {
   }
 
   /**
-   * What comes of it, for one more who waits.
-   * @param check called when it begins; whom it refuses waits no longer
-   * @param lend is given what the waiter calls to wait no longer. Throws what checking and the work throw
+   * The result, for one more caller.
+   * @param check called when the work begins; a caller that it refuses stops waiting
+   * @param lend gets the function that stops waiting. Throws the errors of check and work
    */
   wait({ check, lend }: Pick<Asker, 'check' | 'lend'>): Promise<Result> {
     return new Promise((resolve, reject) => {
@@ -83,13 +83,13 @@ export class Job<Result> {
 type AnyJob = Pick<Job<unknown>, 'hasBegun' | 'isWanted' | 'begin' | 'refuse'>
 
 /**
- * Where jobs wait for their turn, a line for each account: these take turns, so that whoever asks for much waits for
- * it alone. When all lines are full, who waits for most gives way to who waits for less.
+ * The queue of jobs, one line per account. Accounts take turns, so a heavy account delays only itself. When the queue
+ * is full, the longest line gives way to shorter ones.
  */
 export class Queue {
   readonly #atOnce: number
   readonly #most: number
-  /** By account, in the order of their next turns; a job for which several wait stands in the line of each. */
+  /** By account, in the order of their next turns; a job with several callers is in the line of each. */
   readonly #lines = new Map<number, Set<AnyJob>>()
   #running = 0
 
@@ -128,7 +128,7 @@ export class Queue {
       if (first === undefined) return
       const [account, line] = first
       const [job] = line
-      // Its next turn comes after those of all others.
+      // Its next turn comes after all others.
       this.#lines.delete(account)
       this.#lines.set(account, line)
       this.drop(job!)
@@ -140,12 +140,12 @@ export class Queue {
     }
   }
 
-  /** In how many lines a job stands. */
+  /** Number of lines that contain a job. */
   #standings(job: AnyJob): number {
     return [...this.#lines.values()].filter(line => line.has(job)).length
   }
 
-  /** For one more in a line that has some. */
+  /** Makes space for one more in a line that is not empty. */
   #makeRoom(size: number): void {
     const [longest = new Set<AnyJob>()] = [...this.#lines.values()].sort((a, b) => b.size - a.size)
     const last = [...longest].findLast(job => this.#standings(job) === 1)

@@ -30,10 +30,10 @@ import { encoded, type HeaderList, type Outgoing } from './encoding.js'
 import type { Log, Metrics } from './log.js'
 import type { Limits, Settings } from './options.js'
 
-/** Answers one kind of request, or throws what is wrong with it. */
+/** Answers one kind of request, or throws its faults. */
 export type Handler = (exchange: Exchange) => Outgoing | Promise<Outgoing>
 
-/** Takes requests in and sends answers out: whatever happens in between, each gets one, is logged and counted. */
+/** Receives requests and sends answers: each request gets one, is logged and counted, whatever happens. */
 export class Requests {
   readonly #settings: Settings
   readonly #metrics: Metrics
@@ -51,7 +51,7 @@ export class Requests {
     this.#connections = connections
   }
 
-  /** From now on every request is refused, as the server ends, but those that ask whether it lives. */
+  /** From now on every request is refused, because the server is stopping; except health checks. */
   close(): void {
     this.#closing = true
   }
@@ -60,7 +60,7 @@ export class Requests {
     return this.#closing
   }
 
-  /** Settles when every request that was taken in has been answered, or given up by its caller and worked off. */
+  /** Settles when every received request was answered, or aborted and finished. */
   async empty(): Promise<void> {
     if (this.#running > 0)
       await new Promise<void>(resolve => {
@@ -86,9 +86,9 @@ export class Requests {
       over()
     }
     response.once('close', close)
-    // Nothing moves on the connection while the answer is worked on: that is no reason to close it.
+    // An idle connection while its answer is computed must stay open.
     response.on('timeout', wait)
-    // An answer that waits behind an earlier one of its connection does not hear of the end of that; its request does.
+    // An answer queued behind an earlier one does not get its close event; its request does.
     request.once('close', () => {
       if (exchange.isGone) close()
     })
@@ -163,7 +163,7 @@ export class Requests {
 /** A response that hears of its connection's idleness keeps that open. */
 function wait(): void {}
 
-/** What logs elsewhere write for a caller who did not wait for the answer. */
+/** The usual log status for a caller who did not wait for the answer. */
 const HUNG_UP = 499
 
 /** What node's parser lets through. Throws Malformed. */
@@ -229,7 +229,7 @@ export class Exchange {
   credits: Spent | null = null
   /** Credits that this answer cost. */
   charged = 0
-  /** Go with the answer, whatever it is; none until a valid key was seen. */
+  /** Sent with every answer; empty until a valid key was seen. */
   creditHeaders: HeaderList = []
   /** Gives up what the answer waits for, once the caller has hung up; null: nothing that could be. */
   leave: (() => void) | null = null
@@ -250,8 +250,8 @@ export class Exchange {
   }
 
   /**
-   * The caller has hung up: no answer can reach it. One that waits behind the answer to an earlier request of the same
-   * connection is not noticed by node, so its connection is looked at as well.
+   * The caller has hung up. Node does not notice it for an answer queued behind another of the same connection, so the
+   * connection is checked as well.
    */
   get isGone(): boolean {
     return this.response.destroyed || this.request.socket.destroyed
@@ -264,8 +264,9 @@ export class Exchange {
   }
 
   /**
-   * From this machine, and not handed on by a proxy on it: such a one names the host that it was asked for, or says in a
-   * header for whom it asks. One that does neither looks like anyone here, and has to keep back what is not for all.
+   * From this machine and not through a local proxy. A proxy passes on the requested host, or sets a forwarding
+   * header. One
+   * that does neither looks local, and must block private paths itself.
    */
   get isLocal(): boolean {
     const { headers, socket } = this.request
@@ -278,7 +279,7 @@ export class Exchange {
 const OF_PROXIES =
   /^(forwarded|via|x-forwarded-.*|x-real-ip|x-client-ip|x-cluster-client-ip|x-envoy-.*|true-client-ip|cf-.*)$/
 
-/** What each error costs; one that is not here is a fault of the server's own. */
+/** The status of each error; any other error is the server's own fault. */
 const STATUSES: Partial<Record<ErrorCode, number>> = {
   invalid_parameter: 400,
   unauthorized: 401,
@@ -307,8 +308,9 @@ export function json(status: number, body: unknown): Outgoing {
 }
 
 /**
- * What a caller learns of an error, in the shape that it reads. Of a fault of the server's own, nothing but
- * the request's number; of a fault of its disk, no path.
+ * What a caller sees of an error, in its error shape. For internal errors only the request's number; for disk errors
+ * no
+ * path.
  */
 export function refusal(
   thrown: unknown,
@@ -320,7 +322,7 @@ export function refusal(
     error === null || status === undefined
       ? json(500, internalErrorBody(id, errors))
       : json(status, errorBody(error, errors, upgradeUrl))
-  // A key that someone put into a parameter is not repeated to whoever reads the answer.
+  // A key inside a parameter is not repeated in the answer.
   return {
     status: status ?? 500,
     headers: [...headers, 'Cache-Control', 'no-store', ...more(error, now)],
@@ -355,7 +357,7 @@ export function tooLarge({ headBytes }: Limits): Malformed {
 function reported(thrown: unknown): BandsError | null {
   if (thrown instanceof Busy)
     return new Unavailable('The data is being changed, or cannot be reached just now; try again in a moment.')
-  // A database that lets nobody in, as after its password was changed, is set right while the server runs.
+  // A database that refuses logins, for example after a password change, can be repaired while the server runs.
   if (thrown instanceof StorageError || thrown instanceof ConfigError)
     return new Unavailable('The data cannot be read or written at the moment; try again later.')
   return thrown instanceof BandsError ? thrown : null
@@ -380,8 +382,9 @@ export function headersNamed(name: string, rawHeaders: readonly string[]): strin
 }
 
 /**
- * A number for a request that nobody can guess, and that sorts by time (UUID, version 7): the ledger's index of them then
- * grows at its end, instead of being rewritten all over with every commit.
+ * A number for a request that cannot be guessed and sorts by time (UUID version 7). So the ledger's index grows only
+ * at
+ * its end, instead of being rewritten with every commit.
  */
 export function requestId(): string {
   const now = Date.now()
@@ -396,12 +399,12 @@ export function requestId(): string {
 let moment = 0
 let prefix = ''
 
-/** Whether an address, or a name, is that of this machine alone. */
+/** Whether an address or name belongs to this machine only. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
 }
 
 export function sha256(text: string | Buffer): Buffer {
-  // In one call: half the time of an object that could be fed more.
+  // One call: half the time of an incremental hash.
   return hash('sha256', text, 'buffer')
 }

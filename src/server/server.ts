@@ -47,15 +47,13 @@ import {
 
 /** A server that listens. */
 export interface Running {
-  /** Where it is reached, without a slash at the end. */
+  /** Its address, without a trailing slash. */
   url: string
   port: number
   log: Log
   /** Shows another certificate from the next connection on. */
   certify(tls: Certificate): void
-  /**
-   * Takes in nothing more, lets what is under way end, and settles when all is written down. The service stays open.
-   */
+  /** Accepts no more requests, finishes running ones, and settles when all is written. The service stays open. */
   stop(): Promise<void>
 }
 
@@ -112,13 +110,13 @@ export async function startServer(service: Service, options: ServerOptions): Pro
   }
 }
 
-/** When a server first looks whether a day of the ledger can be rolled up, and how often from then on, in milliseconds. */
+/** When a server first checks for a day to roll up, and then how often, in milliseconds. */
 const FIRST_LOOK = 60_000
 const NEXT_LOOK = 3_600_000
 
 /**
- * Whichever of several servers on the same accounts looks first has it to do; the others find nothing. What goes wrong is
- * logged, and done an hour later.
+ * The first of several servers on the same accounts does the work; the others find nothing. Failures are logged, and
+ * retried an hour later.
  */
 async function keepLedgerShort({ accounts }: Service, now: () => number, log: Log, signal: AbortSignal): Promise<void> {
   for (let wait = FIRST_LOOK; !signal.aborted; wait = NEXT_LOOK) {
@@ -164,14 +162,14 @@ function urlOf({ host, tls }: Settings, port: number): string {
 /** What answers GET and HEAD at a path. */
 interface Route {
   answer: Handler
-  /** For whom it is there at all; for others of a path that needs no key it is as if it were not. */
+  /** Who can see the path; to others a path without a key does not exist. */
   isFor?(exchange: Exchange): boolean
   /** Answered also while the server ends. */
   always?: boolean
   needsKey?: boolean
 }
 
-/** A path that is not there, and a method that it does not have, are refused as such to whoever would be answered. */
+/** Unknown paths and methods are refused only to callers that would get an answer. */
 function routeOf(exchange: Exchange, routes: ReadonlyMap<string, Route>, questions: Questions): Route {
   const { path } = exchange
   const { method = '' } = exchange.request
@@ -183,7 +181,7 @@ function routeOf(exchange: Exchange, routes: ReadonlyMap<string, Route>, questio
   return { answer: route.needsKey ? questions.authorized(answer) : answer }
 }
 
-/** Of any path: whether there is something is said to who asks for it. */
+/** For any path: only the real request shows whether it exists. */
 const PREFLIGHT: Route = { answer: () => ({ status: 204, headers: preflightHeaders(ANSWERED), body: '' }) }
 
 function refuse(error: Error): never {
@@ -214,7 +212,7 @@ function openRoutes(
 ): [string, Route][] {
   const documents = documentsOf(settings)
   const routes: Record<(typeof OPEN_PATHS)[number], Route> = {
-    // Where people begin. Not for ever: a browser would keep it, whatever is served here later.
+    // The start page. A temporary redirect: browsers would keep a permanent one, even if this path changes.
     '/': { answer: () => ({ status: 302, headers: ['Location', '/docs', 'Cache-Control', 'no-cache'], body: '' }) },
     '/healthz': { answer: () => json(200, { status: 'ok' }), always: true },
     '/readyz': {
@@ -235,7 +233,7 @@ function openRoutes(
   return Object.entries(routes)
 }
 
-/** Made when first asked for: most servers are never asked, and what makes them is slow to load. */
+/** Made on first use: most servers never need it, and its modules load slowly. */
 function documentsOf({ version }: Settings): (errors: ErrorShape) => Promise<{ openapi: Outgoing; docs: Outgoing }> {
   const make = async (errors: ErrorShape) => {
     const [{ openApi }, { docsPage }] = await Promise.all([import('./openapi.js'), import('./docs.js')])
@@ -273,8 +271,8 @@ const TLS: TlsOptions = {
 }
 
 /**
- * A server of node with every limit set: by default one waits for ever for the end of a request, and looks at heads of
- * requests only twice a minute.
+ * A Node server with every limit set: by default it waits for ever for the end of a request, and checks request heads
+ * only twice a minute.
  */
 function serverOf(settings: Settings, log: Log, answer: RequestListener): Server {
   const { limits, tls } = settings
@@ -294,7 +292,7 @@ function serverOf(settings: Settings, log: Log, answer: RequestListener): Server
   server.setTimeout(limits.connectionTimeout)
   // Bytes are limited; a header that is dropped for its number could be a second Authorization.
   server.maxHeadersCount = 0
-  // What is expected but the body to be asked for, which nobody here does, changes nothing.
+  // Expectations other than 100-continue, which no path uses, change nothing.
   server.on('checkExpectation', answer)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     refuseConnection(error.code ?? '', socket, settings, log)
@@ -327,7 +325,7 @@ function refuseConnection(code: string, socket: Socket, settings: Settings, log:
   log.add('info', { id, status, code })
 }
 
-/** null: it has hung up, or what it speaks is not HTTP */
+/** null: it has hung up, or does not speak HTTP */
 function malformedBy(code: string, { limits }: Settings): Malformed | null {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return tooSlow(limits)
   if (code === 'HPE_HEADER_OVERFLOW') return tooLarge(limits)

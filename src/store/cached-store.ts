@@ -21,11 +21,10 @@ const MOST_BYTES = 256 * 1024 * 1024
  * A store that caches, decoded, the last queried series up to a number of bytes, while they are unchanged. Other
  * common
  * queries stay cached until something is written. Only for reading: the cache does not notice its own writes.
- * s165/: Finding it may read bars if some have future dates.
  */
 export function cachedStore(store: Store, most = MOST_BYTES): Store {
   const recorded = cachedRecorded(store, most)
-  // Where bars of days to come are stored it takes reading some.
+  // Finding it may read bars if some have future dates.
   const newestDay = cachedLast(store, (upTo?: Day) => store.newestDay(upTo))
   const tickers = cachedLast(store, () => store.tickers())
   const securities = cachedLast(store, () => store.securities())
@@ -144,11 +143,7 @@ function cachedRecorded(
     }
   }
 
-  /**
-   * null: not cached, or out of date
-   * s171/: The map's order is the order of last use.
-   * s172/: Data read during a write may be older or newer than the stamp: not cached.
-   */
+  /** null: not cached, or out of date */
   const recall = async (version: string, ...asked: Parameters<Store['recorded']>): Promise<Recorded | null> => {
     const [ticker, timeframe, field] = asked
     const name = nameOf({ ticker, timeframe })
@@ -166,7 +161,7 @@ function cachedRecorded(
       series.version = version
     }
     if (cache.get(name) === series) {
-      // Last in the map is asked for last.
+      // The map's order is the order of last use.
       cache.delete(name)
       cache.set(name, series)
     }
@@ -180,7 +175,7 @@ function cachedRecorded(
     const [ticker, timeframe, field] = asked
     const found = await store.recorded(...asked)
     const stamp = await store.stamp(ticker, timeframe)
-    // What was read while something was written may be older than what is kept, or newer: it is not kept.
+    // Data read during a write may be older or newer than the stamp: not cached.
     if (found !== null && stamp !== null && (await store.version()) === version)
       keep(nameOf({ ticker, timeframe }), field, found, stamp, version)
     return found

@@ -109,10 +109,7 @@ export function encodeOutcomes(
   return cut([close.subarray(from), ...ended], close.length - from, 0)
 }
 
-/**
- * Copies the ranks of the first bars from the stored chunk at the same index.
- * s22/: Each array ends with the windows that are not complete yet.
- */
+/** Copies the ranks of the first bars from the stored chunk at the same index. */
 export function keepRanks(chunk: Buffer, stored: Uint8Array, keep: number, timeframe: Timeframe): void {
   const { windows } = TIMEFRAMES[timeframe]
   const width = 8 + 4 * windows.length
@@ -127,7 +124,7 @@ export function decodeOutcomes(timeframe: Timeframe, chunks: readonly Buffer[]):
   const { windows } = TIMEFRAMES[timeframe]
   const bars = barsIn(chunks, 8 + 4 * windows.length)
   const close = new Float64Array(bars)
-  // Behind each stand those that have not ended: from its window on it is what followed each bar.
+  // Each array ends with the windows that are not complete yet.
   const ended = windows.map(window => new Int32Array(bars + window).fill(-1, bars))
   fill([close, ...ended.map(column => column.subarray(0, bars))], chunks)
   return { close, ranks: windows.map((window, w) => ended[w]!.subarray(window)) }
@@ -140,13 +137,12 @@ export function decodeOutcomes(timeframe: Timeframe, chunks: readonly Buffer[]):
  * - band, flips and stability of each event (uint8)
  * - the names of the fields, separated by spaces
  * A run that continues in the next chunk is cut at the boundary.
- * s24/: Per field: the index of its next event and of its next run.
  */
 export function encodeEvents(fields: ReadonlyMap<string, FieldRecord>, bars: number, first = 0): Buffer[] {
   const names = [...fields.keys()].sort()
   const records = names.map(name => fields.get(name)!)
   const chunks: Buffer[] = []
-  // By field: its next event, and its next run.
+  // Per field: the index of its next event and of its next run.
   const next = { event: new Int32Array(names.length), run: new Int32Array(names.length) }
   for (let from = first * CHUNK; from < bars; from += CHUNK)
     chunks.push(encodeChunk(names, records, next, from, Math.min(from + CHUNK, bars)))
@@ -264,10 +260,7 @@ class Decoding {
     this.#next = first.slice(0, all.length)
   }
 
-  /**
-   * false if a field has more events than its head says.
-   * s29/: Offsets of the next field: bars and runs among the numbers, the others among the bytes.
-   */
+  /** false if a field has more events than its head says. */
   add(chunk: Buffer): boolean {
     const numbers = numbersIn(chunk)
     const fields = numbers[0]!
@@ -277,7 +270,7 @@ class Decoding {
       events += numbers[1 + 2 * f]!
       runs += numbers[2 + 2 * f]!
     }
-    // Where of each kind that of the next field begins: bars and runs among the numbers, the others among the bytes.
+    // Offsets of the next field: bars and runs among the numbers, the others among the bytes.
     const at = { bar: 1 + 2 * fields, run: 1 + 2 * fields + events, byte: 4 * (1 + 2 * fields + events + 2 * runs) }
     const places = this.#placesOf(chunk.toString('latin1', at.byte + 3 * events))
     for (let f = 0; f < fields; f++) {
@@ -343,10 +336,7 @@ class Decoding {
     return this.#all()
   }
 
-  /**
-   * The fields found, each with its last events.
-   * s32/: One call: feeding a hash part by part takes several times longer than hashing small parts.
-   */
+  /** The fields found, each with its last events. */
   tails(): Map<string, FieldTail> {
     const { names, first, initialBar, initialBand, bars, bands, flips, stability } = this.#columns
     const tails = new Map<string, FieldTail>()
@@ -396,7 +386,7 @@ export function digest(parts: Iterable<Buffer | string>): string {
   // Not imported above: a question that loads the schema hashes nothing, and node:crypto costs it a millisecond or two.
   crypto ??= process.getBuiltinModule('node:crypto')
   if (Array.isArray(parts) && fitsInRoom(parts)) {
-    // In one call: to feed a hash part by part takes several times as long as what most of them are.
+    // One call: feeding a hash part by part takes several times longer than hashing small parts.
     let at = 0
     for (const part of parts as readonly (Buffer | string)[]) {
       at += room.write(`${part.length}:`, at, 'latin1')

@@ -62,13 +62,10 @@ export function entryHash(entry: Omit<EntryRow, 'chunks'> & Partial<ChunkList>):
   return contentHash({ ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks })
 }
 
-/**
- * Hash of a row's content and key. Null values are skipped, so that a new column changes no existing hash.
- * s41/: Few parts: each costs as much time as a kilobyte of text.
- */
+/** Hash of a row's content and key. Null values are skipped, so that a new column changes no existing hash. */
 export function contentHash(content: Readonly<Record<string, string | number | Buffer | null>>): string {
   const values: [name: string, value: string | number][] = []
-  // In few parts: each costs about as much as a kilobyte of it.
+  // Few parts: each costs as much time as a kilobyte of text.
   const parts: (string | Buffer)[] = ['']
   for (const [name, value] of Object.entries(content)) {
     if (value === null) continue

@@ -69,10 +69,7 @@ export function pack({ entry, daily, weekly, stored }: TickerRecord): PackedReco
   }
 }
 
-/**
- * The stored data of a series before a bar; null: none.
- * s59/: If a series has unadjusted prices from now on, it stores them for all bars.
- */
+/** The stored data of a series before a bar; null: none. */
 interface Before {
   since: number
   end: PackedEnd | null
@@ -83,7 +80,7 @@ const NOTHING: Before = { since: 0, end: null }
 function barParts(ticker: string, series: Series, stored: PackedTail | undefined): PackedPart[] {
   const name = { ticker, timeframe: 'daily' } as const
   const hashes = hashesIn({ chunks: stored?.hashes ?? '{}' })
-  // Where a series tells what was paid from now on, it does of all bars.
+  // If a series has unadjusted prices from now on, it stores them for all bars.
   const firstOf = (part: Part): number => (hashes[part] === undefined ? 0 : chunkOf(stored!.since.daily))
   const prices = firstOf('prices')
   const paid = firstOf('unadjusted')

@@ -82,10 +82,7 @@ export interface TickerSummary {
   weekly: SeriesSummary
 }
 
-/**
- * A price step between two bars that no trading caused: bars from `day` on are `factor` times those up to `from`.
- * s354/: Most tickers have none; this check is cheaper.
- */
+/** A price step between two bars that no trading caused: bars from `day` on are `factor` times those up to `from`. */
 export interface AcceptedJump {
   from: Day
   day: Day
@@ -94,7 +91,7 @@ export interface AcceptedJump {
 
 /** The accepted jumps between the bars of a ticker. @param days of all of them */
 export function jumpsOf(entry: TickerEntry, days: Int32Array): AcceptedJump[] {
-  // Of most there are none, which is found out without placing them.
+  // Most tickers have none; this check is cheaper.
   if (!entry.origins?.some(({ jump }) => jump !== undefined)) return []
   return originsOf(entry).flatMap(({ from, jump }) =>
     jump === undefined ? [] : [{ from: days[from - 1]!, day: days[from]!, factor: jump }],

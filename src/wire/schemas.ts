@@ -199,10 +199,7 @@ const NAMED: Readonly<Record<string, z.ZodType>> = {
   MarketCapTier: MARKET_CAP_TIER,
 }
 
-/**
- * The HTTP documents as JSON Schemas (draft 2020-12), by name. A nested schema is a reference to `at` and its name.
- * w10/: JavaScript's largest safe integer is no limit of the specification.
- */
+/** The HTTP documents as JSON Schemas (draft 2020-12), by name. A nested schema is a reference to `at` and its name. */
 export function wireSchemas(shape: ErrorShape, at: string): Record<string, Record<string, unknown>> {
   const named = z.registry<{ id: string }>()
   for (const [id, schema] of Object.entries(NAMED)) named.add(schema, { id })
@@ -210,7 +207,7 @@ export function wireSchemas(shape: ErrorShape, at: string): Record<string, Recor
   const { schemas } = z.toJSONSchema(named, {
     uri: id => at + id,
     override: ({ jsonSchema }) => {
-      // What JavaScript can count to is no limit of ours.
+      // JavaScript's largest safe integer is no limit of the specification.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
     },
   })

@@ -239,12 +239,11 @@ export class PostgresAccounts implements Accounts {
   /**
    * One call. If the connection is lost before the answer, the batch is sent again; request numbers prevent double
    * charges. Throws Busy; afterwards only the callers' idempotency keys show which charges were written.
-   * s89/: Do not wait for a database that is known to be away.
    */
   async charge(charges: readonly Charge[]): Promise<Charged[]> {
     if (charges.length === 0) return []
     if (performance.now() - this.#clock.monotonic > CLOCK_MS) await this.#readClock().catch(() => {})
-    // Where the database is known to be away, nobody waits for it.
+    // Do not wait for a database that is known to be away.
     const deadline = performance.now() + (this.#failed ? 0 : PATIENCE)
     for (let again = false, longest = 10; ; again = true, longest = Math.min(2 * longest, LONGEST_SLEEP)) {
       try {
@@ -278,10 +277,7 @@ export class PostgresAccounts implements Accounts {
     return this.#onLedger(work, { snapshot: true })
   }
 
-  /**
-   * Rolls up one day, or deletes what is too old.
-   * s92/: A server that is not ready gets no requests: only a write of its own shows that writing works again.
-   */
+  /** Rolls up one day, or deletes what is too old. */
   async rollUp(at: number): Promise<RolledUp> {
     const { singleFrom, daysFrom } = keptFrom(at)
     const work = ({ query }: Queries) => query<RolledUp>(ROLL_UP, [singleFrom, daysFrom])
@@ -314,7 +310,7 @@ export class PostgresAccounts implements Accounts {
     const [state] = await this.#db.query<{ standby: boolean; fsync: string }>(STATE)
     if (state!.standby) throw new Busy(`${this.location} cannot be written just now: it is a standby`)
     if (state!.fsync !== 'on') throw new StorageError(`${this.location} does not sync its commits (fsync is off)`)
-    // Where nobody is sent to a server that is not ready, only a write of its own can tell that writing works again.
+    // A server that is not ready gets no requests: only a write of its own shows that writing works again.
     if (this.#failed) {
       await this.#db.query('SELECT bands_accounts.try_writing()')
       this.#failed = false

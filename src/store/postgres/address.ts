@@ -29,7 +29,6 @@ export function isPostgresUrl(text: string): boolean {
  *
  * @param param the parameter that holds the URL
  * Throws InvalidParameter, or ConfigError for a service or a certificate that cannot be used.
- * s104/: Read at each connection, so that a changed password counts from the next one.
  */
 export function addressOf(param: string, text: string, env: Env = process.env): Address {
   const given = settingsIn(param, text.trim())
@@ -44,7 +43,7 @@ export function addressOf(param: string, text: string, env: Env = process.env): 
     port,
     user,
     database,
-    // Read when it is asked for: one that was changed counts from the next connection on.
+    // Read at each connection, so that a changed password counts from the next one.
     password: () => settings.password ?? passwordIn(passwordFile(env), [host, String(port), database, user]),
     ssl: tlsOf(settings, host),
     application_name: settings.application_name ?? 'bands',
@@ -233,7 +232,6 @@ const MODES = ['disable', 'require', 'verify-ca', 'verify-full']
 /**
  * Unencrypted on this machine, encrypted to any other by default. PostgreSQL's `prefer` is not offered: an attacker in
  * between could simply refuse encryption.
- * s111/: As in PostgreSQL's own programs, naming a root certificate means verifying it.
  */
 function tlsOf(settings: Settings, host: string): ClientConfig['ssl'] {
   const isLocal = /^(\/|localhost$|127\.|::1$)/.test(host)
@@ -251,7 +249,7 @@ function tlsOf(settings: Settings, host: string): ClientConfig['ssl'] {
     ...(sslkey !== undefined && { key: textOf(sslkey) }),
   }
   if (sslmode === 'verify-full') return certificates
-  // As in PostgreSQL's own programs, who names a root wants it to be looked at.
+  // As in PostgreSQL's own programs, naming a root certificate means verifying it.
   const rejectUnauthorized = sslmode === 'verify-ca' || sslrootcert !== undefined
   return { ...certificates, rejectUnauthorized, checkServerIdentity: () => undefined }
 }

@@ -15,16 +15,13 @@ const TABLES: Record<Book, { key: readonly string[]; types: string }> = {
   named: { key: ['at', 'account', 'name'], types: 'text bytea bytea bytea bigint' },
 }
 
-/**
- * All rows, inside a transaction that sees one state.
- * s114/: The last key column may be an expression over a row; the columns before it find the row.
- */
+/** All rows, inside a transaction that sees one state. */
 export function readBooks({ query }: Queries, each: EachRows): Promise<void> {
   return eachBook(each, (book, last) => {
     const { key } = TABLES[book]
     const columns = [...BOOKS[book], ...key.map((name, i) => `${name} AS key_${i}`)].join(', ')
     const places = key.map((_, i) => `$${i + 1}`)
-    // The last of several may be no column, but worked out from a row: those before it lead to that.
+    // The last key column may be an expression over a row; the columns before it find the row.
     const rowsFrom =
       key.length > 1 ? `(${key.slice(0, -1).join(', ')}) >= (${places.slice(0, -1).join(', ')}) AND ` : ''
     const after = last === null ? '' : `WHERE ${rowsFrom}(${key.join(', ')}) > (${places.join(', ')})`

@@ -86,7 +86,6 @@ export function putBatches(from: string): string {
  * 1970.
  *
  * @param partitions of the growing tables, by account; 0: whole tables
- * s119/: An updated row finds room on its page, so its index entry does not change.
  */
 export function booksIn(partitions: number): SchemaKind {
   const spread = (table: string, columns: string, options = ''): string => {
@@ -99,7 +98,7 @@ export function booksIn(partitions: number): SchemaKind {
     )
     return [`CREATE TABLE ${name} (${columns}) PARTITION BY HASH (account);`, ...parts].join('\n')
   }
-  // What changes in place finds room on its page, so that its index stays as it is.
+  // An updated row finds room on its page, so its index entry does not change.
   const roomy = ' WITH (fillfactor = 50)'
   return {
     schema: 'bands_accounts',

@@ -63,13 +63,7 @@ export class Database implements Queries {
   readonly location: string
   readonly #pool: Pool
   readonly #statement: number
-  /**
-   * Whether PostgreSQL itself answers, so that a connection keeps prepared statements.
-   * s134/: Loaded here: users of a file need not wait for it.
-   * s135/: A broken connection rejects its next query, and an idle one is replaced. The pool listens only while a
-   * connection is
-   * idle: between two users its error event would end the process.
-   */
+  /** Whether PostgreSQL itself answers, so that a connection keeps prepared statements. */
   #isDirect = false
   #waited = 0
 
@@ -84,7 +78,7 @@ export class Database implements Queries {
     { config, location, most: usual }: Address,
     { most = usual, statement = STATEMENT_MS }: DatabaseOptions = {},
   ): Promise<Database> {
-    // Loaded here: who has a file does not wait for it.
+    // Loaded here: users of a file need not wait for it.
     const { default: pg } = await import('pg')
     const types = {
       getTypeParser: (oid: number, format?: 'text' | 'binary') =>
@@ -98,8 +92,9 @@ export class Database implements Queries {
       query_timeout: cutOff(statement),
       allowExitOnIdle: true,
     })
-    // A connection that breaks off says so to whoever asks by it next, and where nobody is using it, another is made. The
-    // pool listens only while it lies idle: between two owners its end would end the whole process.
+    // A broken connection rejects its next query, and an idle one is replaced. The pool listens only while a
+    // connection is
+    // idle: between two users its error event would end the process.
     pool.on('connect', client => client.on('error', () => {}))
     pool.on('error', () => {})
     const database = new Database(pool, location, statement)
@@ -121,9 +116,6 @@ export class Database implements Queries {
   /**
    * A bound function, for callers that need nothing else.
    * @param within milliseconds to wait for the answer (default: the statement limit)
-   * s137/: A pooler was put in between, or tables were changed: nothing has run yet, and without a name nothing needs
-   * preparing.
-   * s138/: Random, so that two conflicting transactions do not conflict again.
    */
   readonly query = <T = unknown>(text: string, values: readonly unknown[] = [], within?: number): Promise<T[]> =>
     this.#lent(async client => {
@@ -134,7 +126,8 @@ export class Database implements Queries {
         return await rowsOf<T>(this.location, client, { ...asked, name })
       } catch (error) {
         if (!STATEMENT_LOST.includes(codeOf(error))) throw error
-        // A pooler has come between, or tables were changed: nothing is done yet, and without a name it needs nothing kept.
+        // A pooler was put in between, or tables were changed: nothing has run yet, and without a name nothing needs
+        // preparing.
         this.#isDirect = false
         return rowsOf<T>(this.location, client, asked)
       }
@@ -153,15 +146,12 @@ export class Database implements Queries {
       } catch (error) {
         if (attempt === TRIES || !isConflict(error)) throw error
       }
-      // By chance, so that two that met do not meet again.
+      // Random, so that two conflicting transactions do not conflict again.
       await sleep(Math.random() * 2 ** attempt * 5)
     }
   }
 
-  /**
-   * Reads the version, and whether a pooler is in between: a pooler invents its own session numbers.
-   * s140/: An error answered by the database, or raised by bands, leaves the connection usable.
-   */
+  /** Reads the version, and whether a pooler is in between: a pooler invents its own session numbers. */
   #detectPooler(): Promise<string> {
     const text = `SELECT current_setting('server_version') AS version, pg_backend_pid() AS pid`
     return this.#lent(async client => {
@@ -190,7 +180,7 @@ export class Database implements Queries {
     try {
       return await work(client)
     } catch (error) {
-      // What the database itself has answered leaves the connection as it was, and so does what bands refuses.
+      // An error answered by the database, or raised by bands, leaves the connection usable.
       broken ||= !(isAnswer(codeOf(error)) || (error instanceof BandsError && error.cause === undefined))
       throw error
     } finally {
@@ -199,18 +189,14 @@ export class Database implements Queries {
   }
 }
 
-/**
- * All or nothing, once, on its own connection. Errors of the work itself are passed on unchanged.
- * s142/: One message: setting the limits costs no extra round trip.
- * s143/: If the connection is lost, so is the transaction.
- */
+/** All or nothing, once, on its own connection. Errors of the work itself are passed on unchanged. */
 export async function inTransaction<T>(
   location: string,
   client: PoolClient,
   work: (session: Queries) => Promise<T>,
   { snapshot = false, lock = LOCK_MS, statement = STATEMENT_MS }: TransactionOptions = {},
 ): Promise<T> {
-  // In one message: a transaction that sets its limits costs no more than one that does not.
+  // One message: setting the limits costs no extra round trip.
   const query = <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
     rowsOf<Row>(location, client, { text, values: [...values], query_timeout: cutOff(statement) })
   await query(
@@ -223,7 +209,7 @@ export async function inTransaction<T>(
     await query('COMMIT')
     return result
   } catch (error) {
-    // Where the connection is gone, so is the transaction.
+    // If the connection is lost, so is the transaction.
     await client.query('ROLLBACK').catch(() => {})
     throw error
   }

@@ -32,10 +32,7 @@ import { fileLostCheck } from './files.js'
 import type { DatabaseKind } from './migrations.js'
 import { giveHashes, marked, WRITTEN, withHashes } from './row-hash.js'
 
-/**
- * How long to wait for another process's commits, and the longest pause between two attempts, in milliseconds.
- * s176/: SQLite's own waiting would block the process; waiting here lets other requests continue.
- */
+/** How long to wait for another process's commits, and the longest pause between two attempts, in milliseconds. */
 const PATIENCE = 5_000
 const LONGEST_SLEEP = 20
 const MOST_MARKS = 10_000
@@ -46,7 +43,7 @@ const HASHED = ['accounts', 'keys'] as const
 /** Accounts in one SQLite file, made first if it is missing. Throws StorageError, Busy. */
 export function openSqliteAccounts(path: string, notice?: Notice): Accounts {
   const db = openForWriting(path, ACCOUNTS, notice)
-  // SQLite would wait with the whole process standing still; here a request that has to wait lets the others go on.
+  // SQLite's own waiting would block the process; waiting here lets other requests continue.
   db.pragma('busy_timeout = 0')
   return accountsIn(new Session(path, db, ACCOUNTS))
 }
@@ -65,7 +62,6 @@ function accountsIn(db: Session): Accounts {
    * Runs now, or retries until another process releases its lock. Throws Busy when that takes too long. Throws
    * StorageError
    * once the file was moved: revoked keys would count in it, and charges to it would be lost.
-   * s180/: Random, so that two waiting processes do not wake together for ever.
    */
   const patiently = async <T>(work: () => T): Promise<T> => {
     const deadline = performance.now() + PATIENCE
@@ -76,7 +72,7 @@ function accountsIn(db: Session): Accounts {
       } catch (error) {
         if (!(error instanceof Busy) || performance.now() >= deadline) throw error
       }
-      // By chance, so that two that wait do not wake together for ever.
+      // Random, so that two waiting processes do not wake together for ever.
       await sleep(Math.random() * longest)
     }
   }
@@ -90,10 +86,7 @@ function accountsIn(db: Session): Accounts {
       throw error
     }
   }
-  /**
-   * Changes accounts or keys. Counted after the change, so that readers meanwhile do not cache old rows as new.
-   * s182/: A server that is not ready gets no requests: only a write of its own shows that writing works again.
-   */
+  /** Changes accounts or keys. Counted after the change, so that readers meanwhile do not cache old rows as new. */
   const writing = <T>(work: () => T): Promise<T> =>
     patiently(() => {
       const result = transaction(() => {
@@ -173,7 +166,7 @@ function accountsIn(db: Session): Accounts {
       patiently(() => {
         db.get(SECRET)
         if (isDiskNearlyFull(location)) throw new StorageError(`${location}: the disk is full`)
-        // Where nobody is sent to a server that is not ready, only a write of its own can tell that writing works again.
+        // A server that is not ready gets no requests: only a write of its own shows that writing works again.
         if (failed) transaction(() => tryWriting(db))
       }),
     close: async () => db.close(),
@@ -217,12 +210,11 @@ function insertKey(db: Session, account: number, key: NewKey, besides = ''): voi
 /**
  * Accounts, keys and their usage, in a file of their own: an import holds the data's write lock for seconds, and a
  * server only reads the data. Released steps are never edited. All times are milliseconds since 1970.
- * s185/: Charges are stored nowhere else.
  */
 export const ACCOUNTS: DatabaseKind = {
   table: 'ledger',
   made: remedy('accounts create', ['NAME'], { tier: 'free' }),
-  // What was charged stands nowhere else.
+  // Charges are stored nowhere else.
   mend: 'put a copy from before in its place',
   mode: 0o600,
   migrations: [

@@ -28,7 +28,6 @@ const USED = `SELECT
  * Writes charges one after the other. Must run inside a transaction that has the write lock.
  * @param marks the minute in which each key was marked as used
  * @returns the result of each charge, and the new marks
- * s195/: Replaces a row of the same name that has expired or has another answer; the new one gets the highest id.
  */
 export function chargeAll(
   db: Session,
@@ -64,7 +63,7 @@ function chargeOne(db: Session, counters: Counters, charge: Charge): Charged {
 }
 
 const INTO_LEDGER = 'INSERT INTO ledger (request, account, key, endpoint, credits, at) VALUES (?, ?, ?, ?, ?, ?)'
-// A row of the same name that has expired, or had another answer, makes place; the new one has the highest id again.
+// Replaces a row of the same name that has expired or has another answer; the new one gets the highest id.
 const INTO_NAMED = 'INSERT OR REPLACE INTO named (account, name, question, answer, at) VALUES (?, ?, ?, ?, ?)'
 
 type Named = Pick<Charge, 'question' | 'answer'>
@@ -138,8 +137,6 @@ const FORGET = 'DELETE FROM named WHERE id IN (SELECT id FROM named ORDER BY id 
  * Rolls up the oldest rows, a few at a time, so that no charge waits long. If none are left, it deletes rows beyond
  * the
  * retention. Must run inside a transaction that has the write lock.
- * s198/: By account, as both tables are sorted, so that no other rows are read.
- * s199/: Reads one consistent state.
  */
 export function rollUp(db: Session, at: number): RolledUp {
   const { singleFrom, daysFrom } = keptFrom(at)
@@ -172,7 +169,7 @@ interface Single {
 const OLDEST = 'SELECT request, account, credits, at FROM ledger ORDER BY request LIMIT 500'
 const INTO_DAYS = `INSERT INTO days (account, start, credits, requests) VALUES (?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET credits = credits + excluded.credits, requests = requests + excluded.requests`
-// By account, as both tables are sorted: nothing else of them is read.
+// By account, as both tables are sorted, so that no other rows are read.
 const FORGET_DAYS = 'DELETE FROM days WHERE account IN (SELECT id FROM accounts) AND start < ?'
 const FORGET_COUNTERS = `DELETE FROM counters
   WHERE account IN (SELECT id FROM accounts) AND period = 'day' AND start < ?`
@@ -180,7 +177,7 @@ const FORGET_HOURS = "DELETE FROM counters WHERE account = ? AND period = 'hour'
 
 /** Adds the whole ledger up; a ledger of millions of rows takes seconds. */
 export function reconciled(db: Session, account: number | null): Reconciliation {
-  // One state, whatever is charged meanwhile.
+  // Reads one consistent state.
   return db.reading(() => {
     const total = db.get<Omit<Reconciliation, 'discrepancies'>>(TOTAL, ...Array(4).fill(account))!
     const found = db.all<ComparedRow>(DISCREPANCIES, ...Array(8).fill(account))

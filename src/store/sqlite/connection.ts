@@ -45,7 +45,6 @@ export function openForReading(path: string, kind: DatabaseKind): Connection {
  * upgrade waits too long for another process.
  * @param notice gets a sentence about the copy made before an upgrade
  * @param guarded runs the upgrade, skips it, or throws if another process is writing
- * s202/: better-sqlite3 syncs a WAL only at checkpoints by default: a power cut would lose committed data.
  */
 export function openForWriting(
   path: string,
@@ -59,7 +58,7 @@ export function openForWriting(
     const check = writtenFileCheck(path)
     return closedOnFailure(checked(connect(path, {}), path, kind), db => {
       db.pragma('foreign_keys = ON')
-      // better-sqlite3 is compiled to sync a WAL only at checkpoints: a power cut would lose what was committed.
+      // better-sqlite3 syncs a WAL only at checkpoints by default: a power cut would lose committed data.
       db.pragma('synchronous = FULL')
       if (db.pragma('synchronous', { simple: true }) !== 2)
         throw new StorageError(`${path}: cannot be set to sync every commit`)
@@ -83,13 +82,12 @@ export type Notice = (sentence: string) => void
 /**
  * A half-made database must never appear under its name: it is created under another and then renamed. By then all its
  * data are in that one file: data left in the -wal would not be renamed with it.
- * s206/: Created here and not by SQLite, so that nobody else can ever read it; its -wal gets the same mode.
  */
 function create(path: string, kind: DatabaseKind): void {
   const partial = partialName(path)
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    // Made here and not by SQLite, so that nobody else can read it at any time; its -wal gets the same mode.
+    // Created here and not by SQLite, so that nobody else can ever read it; its -wal gets the same mode.
     closeSync(openSync(partial, 'wx', kind.mode))
     closedOnFailure(connect(partial, {}), db => {
       migrate(db, partial, kind, connect)
@@ -135,14 +133,11 @@ function isFull(path: string, cause: unknown): boolean {
   return isDiskNearlyFull(path)
 }
 
-/**
- * Whether the disk is nearly full. Only root may use the blocks reserved for root.
- * s210/: Some file systems report no sizes.
- */
+/** Whether the disk is nearly full. Only root may use the blocks reserved for root. */
 export function isDiskNearlyFull(path: string): boolean {
   const { bavail, bfree, bsize, blocks } = statfsSync(dirname(path))
   const free = process.getuid?.() === 0 ? bfree : bavail
-  // Some file systems do not tell.
+  // Some file systems report no sizes.
   return blocks > 0 && free * bsize < LOW_DISK_BYTES
 }
 
@@ -245,30 +240,22 @@ export class Session {
     return this.#guard(() => this.#db.pragma(text))
   }
 
-  /**
-   * Several reads of one state, regardless of other commits.
-   * s215/: By hand: better-sqlite3's transaction wrapper costs more than the reads.
-   * s216/: Some disk failures end the transaction; then the original error is reported.
-   */
+  /** Several reads of one state, regardless of other commits. */
   reading<T>(work: () => T): T {
     return this.#guard(() => {
       if (this.#db.inTransaction) return work()
-      // By hand: what better-sqlite3 makes of a function for this costs more than the reads.
+      // By hand: better-sqlite3's transaction wrapper costs more than the reads.
       this.#statement('BEGIN').run()
       try {
         return work()
       } finally {
-        // Some failures of the disk end it by themselves, and are what is to be told then.
+        // Some disk failures end the transaction; then the original error is reported.
         if (this.#db.inTransaction) this.#statement('COMMIT').run()
       }
     })
   }
 
-  /**
-   * The same for asynchronous work; no other query may use this connection meanwhile.
-   * s218/: Some disk failures end the transaction; then the original error is reported.
-   * s219/: Reads the file, so that its errors are reported here and not in the middle of a question.
-   */
+  /** The same for asynchronous work; no other query may use this connection meanwhile. */
   readingOn<T>(work: () => Promise<T>): Promise<T> {
     this.run('BEGIN')
     return this.toEnd(work)
@@ -281,7 +268,7 @@ export class Session {
       this.run('COMMIT')
       return result
     } finally {
-      // Some failures of the disk end it by themselves, and are what is to be told then.
+      // Some disk failures end the transaction; then the original error is reported.
       if (this.#db.inTransaction) this.run('ROLLBACK')
     }
   }
@@ -320,17 +307,14 @@ const BUSY_TIMEOUT = 5_000
 
 /** A connection to a file, or to the image of one. Throws what SQLite throws; StorageError when it does not load. */
 export function connect(path: string | Buffer, options: Options): Connection {
-  // Touches the file, so that what is wrong with it is said here and not in the middle of a question.
+  // Reads the file, so that its errors are reported here and not in the middle of a question.
   return closedOnFailure(opened(path, options), schemaOf)
 }
 
-/**
- * Opens a database exclusively. Throws SQLite's own SQLITE_BUSY if another process has it open.
- * s221/: Before the first read: in WAL mode, every reader keeps a lock on the file.
- */
+/** Opens a database exclusively. Throws SQLite's own SQLITE_BUSY if another process has it open. */
 export function openExclusive(path: string): Connection {
   return closedOnFailure(opened(path, { timeout: LOCK_TIMEOUT_MS }), db => {
-    // Before anything is read: in WAL, everyone who has done so keeps a lock on the file.
+    // Before the first read: in WAL mode, every reader keeps a lock on the file.
     db.pragma('locking_mode = EXCLUSIVE')
     db.exec('BEGIN EXCLUSIVE')
   })

@@ -74,10 +74,7 @@ function storeIn(db: Session): Store {
     const rows = tables.map(table => db.run(`DELETE FROM ${table} WHERE ticker = ?`, ticker))
     return rows.some(deleted => deleted > 0)
   }
-  /**
-   * The rows of some tickers, at one moment.
-   * s235/: Last, because a security also changes the asset class of its ticker.
-   */
+  /** The rows of some tickers, at one moment. */
   const found = (tickers: readonly string[], query: Omit<SeriesQuery, 'tickers'>) =>
     db.reading(() => ({ of: findSeries(db, tickers, query.timeframe, partsFor(query)), unsettled: unsettled() }))
   const store: Store = {
@@ -168,7 +165,7 @@ function storeIn(db: Session): Store {
         for (const ticker of unpulled) removePulled(db, ticker)
         for (const record of records) putRecord(db, record)
         for (const amendment of amendments) putAmendment(db, amendment)
-        // Last, because a security's asset class is told with its ticker too.
+        // Last, because a security also changes the asset class of its ticker.
         for (const sheet of sheets) putSheet(db, sheet)
       })
     },

@@ -89,10 +89,7 @@ export function isPartialName(name: string, path: string): boolean {
   return name.startsWith(own) && name.endsWith('.new') && PARTIAL.test(name.slice(own.length))
 }
 
-/**
- * Creating a database takes a moment: an older file belongs to nobody. In milliseconds.
- * s248/: The process number of another container or machine means nothing here.
- */
+/** Creating a database takes a moment: an older file belongs to nobody. In milliseconds. */
 const LONG_AGO = 600_000
 
 /** Takes away what processes left that were killed while they made this file, but for what a restore is yet to put here. */
@@ -115,7 +112,7 @@ function isLeftover(file: string, ending: string): boolean {
   if (pid === undefined) return false
   // To copy a whole market may take longer than any time that is set here.
   if (table === processTable()) return !isAlive(Number(pid))
-  // Of another container or machine the number of a process says nothing.
+  // The process number of another container or machine means nothing here.
   const changed = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
   return Date.now() - changed > LONG_AGO
 }

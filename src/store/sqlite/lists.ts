@@ -7,10 +7,7 @@ import { type Notice, openForReading, openForWriting, Session } from './connecti
 import type { DatabaseKind } from './migrations.js'
 import { damagedRows, giveHashes, hashOf, marked, type Table, WRITTEN, withHashes } from './row-hash.js'
 
-/**
- * The user's watch lists, in a file next to the data: a question never writes to the data.
- * s255/: Rows that already have the new name belong to a deleted ticker.
- */
+/** The user's watch lists, in a file next to the data: a question never writes to the data. */
 export const LISTS: DatabaseKind = {
   table: 'lists',
   made: remedy('watch add', ['NAME', 'TICKER']),
@@ -138,7 +135,7 @@ function listsIn(db: Session, now: () => number): Lists {
     renameTicker: async (ticker, name) =>
       writing(() => {
         const lists = db.all<{ list: string }>(LISTS_WITH, ticker).map(({ list }) => list)
-        // What is there of the new name is of a ticker that is no more.
+        // Rows that already have the new name belong to a deleted ticker.
         for (const list of lists) db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', list, name)
         db.run(RENAMED('list_tickers'), name, ticker)
         for (const table of MARKS) {

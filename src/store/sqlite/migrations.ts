@@ -53,10 +53,9 @@ type Connect = (path: string, options: Database.Options) => Connection
 /**
  * Takes the missing steps, all or none. Throws StorageError if a necessary copy fails.
  * @returns the path of the copy; null if none was needed
- * s269/: An up-to-date file is not locked: that would wait for a running import.
  */
 export function migrate(db: Connection, path: string, { migrations }: DatabaseKind, connect: Connect): string | null {
-  // One that is up to date is not locked: that would wait for an import that another process has under way.
+  // An up-to-date file is not locked: that would wait for a running import.
   if (schemaOf(db) === migrations.length) return null
   // Lasts, and cannot be switched on inside a transaction.
   if (schemaOf(db) === 0) db.pragma('journal_mode = WAL')
@@ -78,11 +77,7 @@ export function migrate(db: Connection, path: string, { migrations }: DatabaseKi
     .immediate()
 }
 
-/**
- * The message about a copy.
- * s271/: A killed run may have left this copy: the same file need not be copied twice.
- * s272/: Created here and not by SQLite, so that nobody else can ever read it.
- */
+/** The message about a copy. */
 export function copyNotice(path: string, copy: string): string {
   return `${path} has a new schema; as it was before, it is kept as ${copy}, which may be deleted.`
 }
@@ -95,7 +90,7 @@ function copied(db: Connection, path: string, name: string, connect: Connect): s
       makeCopy(db, path, copy, connect)
       return copy
     }
-    // Of a run that was killed after it: the same file need not be copied twice.
+    // A killed run may have left this copy: the same file need not be copied twice.
     if (differenceOf(db, copy, connect) === null) return copy
   }
 }
@@ -106,7 +101,7 @@ function makeCopy(db: Connection, path: string, copy: string, connect: Connect):
   try {
     // One that a killed run left.
     removeDatabase(partial)
-    // Made here and not by SQLite, so that nobody else can read it at any time.
+    // Created here and not by SQLite, so that nobody else can ever read it.
     closeSync(openSync(partial, 'wx', 0o600))
     const reading = connect(path, { readonly: true })
     try {
@@ -157,14 +152,11 @@ export function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`
 }
 
-/**
- * Makes a file survive a power cut.
- * s275/: Windows syncs only files open for writing; other systems open a folder only for reading.
- */
+/** Makes a file survive a power cut. */
 export function synced(path: string): void {
   const isFolder = statSync(path).isDirectory()
   try {
-    // Windows syncs only what is open for writing, others open a folder for reading alone.
+    // Windows syncs only files open for writing; other systems open a folder only for reading.
     withFile(path, isFolder ? 'r' : 'r+', fsyncSync)
   } catch (cause) {
     // Some systems have no way to sync a folder, or to open one.

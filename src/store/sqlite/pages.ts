@@ -66,17 +66,14 @@ interface UnfinishedPull extends Pick<OldRow, 'pulled_at' | 'as_of' | 'query_ran
   mixed: boolean
 }
 
-/**
- * Converts pulls of older versions into pages: they cost credits, so no server is asked again.
- * s278/: One by one: a whole market does not fit into memory.
- */
+/** Converts pulls of older versions into pages: they cost credits, so no server is asked again. */
 export function convertOldPulled(db: Connection): void {
   const keys = db.prepare('SELECT ticker, timeframe, field FROM pulled').all() as SeriesKey[]
   const whole = db.prepare(`SELECT * FROM pulled ${OF_SERIES}`)
   const update = db.prepare(
     `UPDATE pulled SET ${PULLED_COLUMNS.map(column => `${column} = ?`).join(', ')} ${OF_SERIES}`,
   )
-  // One by one: those of a market do not fit into the memory together.
+  // One by one: a whole market does not fit into memory.
   for (const { ticker, timeframe, field } of keys) {
     const series = seriesOf(whole.get(ticker, timeframe, field) as OldRow)
     update.run(...valuesOf(pulledRowOf(series)), ticker, timeframe, field)

@@ -216,10 +216,7 @@ function clearWriter(path: string): void {
   }
 }
 
-/**
- * @param committed is called once the restore counts
- * s312/: Committed data in a -wal are in the file by then.
- */
+/** @param committed is called once the restore counts */
 function replaceAll(moves: readonly Move[], data: string, committed: () => void): void {
   const lock = existsSync(data) ? locked(data) : null
   try {
@@ -229,7 +226,7 @@ function replaceAll(moves: readonly Move[], data: string, committed: () => void)
       leaveNotes(moves, restoreNote(data))
       committed()
     } finally {
-      // What was committed in a -wal is by then in its file.
+      // Committed data in a -wal are in the file by then.
       for (const connection of opened) connection?.close()
     }
     finish(moves, restoreNote(data))
@@ -316,7 +313,6 @@ function checkMoved({ from, to, sha256 }: Move): void {
  * Finishes a stopped restore, or undoes one that was not committed. Throws Busy while the restore is running. Throws
  * StorageError if it cannot be finished, or if a note is not from a restore.
  * @returns a sentence about the result; null if there was nothing to do
- * s317/: The previous lock holder may have finished it, or left another.
  */
 export function finishRestore(files: Files): string | null {
   const { data } = files
@@ -326,7 +322,7 @@ export function finishRestore(files: Files): string | null {
   try {
     const lock = existsSync(data) ? locked(data) : null
     try {
-      // Who had the place until now may have finished it, or left another.
+      // The previous lock holder may have finished it, or left another.
       if (existsSync(commit)) {
         finish(movesIn(commit, files), commit)
         return `the restore of ${data} that was stopped is finished now.`

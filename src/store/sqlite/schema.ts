@@ -25,7 +25,6 @@ import { convertOldPulled } from './pages.js'
  * the
  * last chunk. Events refer to bars by number. The returns after a bar are stored once per bar, regardless of the
  * number of fields that changed on it.
- * s321/: Pages as sent by a server, newest first: compressed JSON
  */
 export const MIGRATIONS: readonly Step[] = [
   `
@@ -129,7 +128,7 @@ export const MIGRATIONS: readonly Step[] = [
   `,
   {
     repack(db) {
-      // Pages as a server told them, newest first: compressed JSON
+      // Pages as sent by a server, newest first: compressed JSON
       db.exec("ALTER TABLE pulled ADD COLUMN pages BLOB NOT NULL DEFAULT x''")
       convertOldPulled(db)
       for (const column of ['etag', 'told', 'under_way']) db.exec(`ALTER TABLE pulled DROP COLUMN ${column}`)
@@ -228,13 +227,10 @@ export interface TickerRow extends EntryRow {
  * damaged afterwards.
  */
 
-/**
- * Adds missing hashes, except to tables that the next step removes.
- * s325/: One by one: a whole market does not fit into memory.
- */
+/** Adds missing hashes, except to tables that the next step removes. */
 function hashContent(db: Connection): void {
   db.exec(`INSERT INTO listed (ticker, what) ${presentRows()}`)
-  // One by one: those of a market do not fit into the memory together.
+  // One by one: a whole market does not fit into memory.
   for (const id of db.prepare('SELECT id FROM tickers').pluck().all() as number[]) hashTicker(db, id)
   const sheet = db.prepare('SELECT ticker, kind, records, sheet, hash FROM facts WHERE rowid = ?')
   const update = db.prepare('UPDATE facts SET hash = ? WHERE rowid = ?')

@@ -17,10 +17,7 @@ import { rawTicker, SHEETS } from './read.js'
 import { damagedRows } from './row-hash.js'
 import { DATA, TICKERS, type TickerRow } from './schema.js'
 
-/**
- * Reads all data as questions do, and checks that nothing is missing.
- * s331/: One by one: a whole market does not fit into memory.
- */
+/** Reads all data as questions do, and checks that nothing is missing. */
 export function verifySession(db: Session): Damage[] {
   const damages = structureOf(db)
   damages.push(...metaDamages(db))
@@ -30,7 +27,7 @@ export function verifySession(db: Session): Damage[] {
     damages.push(...tickerDamages(db, rawTicker(db, entry), derived))
   for (const row of db.all<Hashed<SheetRow>>(`${SHEETS} ORDER BY ticker, kind`))
     damages.push(...damagesIn(() => checkedSheet(db, row)))
-  // One by one: those of a market do not fit into the memory together.
+  // One by one: a whole market does not fit into memory.
   for (const { rowid } of db.all<{ rowid: number }>('SELECT rowid FROM pulled ORDER BY ticker, timeframe, field'))
     damages.push(...pulledDamages(db.get<PulledRow>('SELECT * FROM pulled WHERE rowid = ?', rowid)!))
   return damages
@@ -48,16 +45,13 @@ export function structureOf(db: Session): Damage[] {
   return [...faults, ...kinds].map(fileDamage)
 }
 
-/**
- * The damages of a file of some kind.
- * s334/: Data of an older bands are checked when they are upgraded.
- */
+/** The damages of a file of some kind. */
 export function damagesOf(kind: 'data' | Verified['kind'], file: string): Damage[] {
   const beside = COMPANION_FILES.find(([name]) => name === kind)
   if (beside !== undefined) return beside[1](file).damages
   const db = new Session(file, openForReading(file, DATA), DATA)
   try {
-    // What an older bands made is looked at when it is brought up to date.
+    // Data of an older bands are checked when they are upgraded.
     return db.schema === DATA.migrations.length ? verifySession(db) : structureOf(db)
   } finally {
     db.close()
@@ -145,10 +139,7 @@ export function verifyLists(file: string): Verified {
   })
 }
 
-/**
- * The files next to the data, and the check of each.
- * s339/: An older schema lacks some checked columns, and a torn file cannot be queried.
- */
+/** The files next to the data, and the check of each. */
 export const COMPANION_FILES: readonly (readonly [Verified['kind'], (file: string) => Verified])[] = [
   ['accounts', verifyAccounts],
   ['trials', verifyTrials],
@@ -165,7 +156,7 @@ function verified(
     const db = new Session(file, openForReading(file, database), database)
     try {
       const damages = structureOf(db)
-      // What an older bands made has not all that is looked at, and what is torn cannot be asked.
+      // An older schema lacks some checked columns, and a torn file cannot be queried.
       if (damages.length > 0 || db.schema < database.migrations.length) return { kind, file, rows: 0, damages }
       return { kind, file, ...look(db) }
     } finally {

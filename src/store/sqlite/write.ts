@@ -41,14 +41,11 @@ function putChunks(db: Session, id: number, timeframe: Timeframe, { part, first,
   for (let i = 0; i < chunks.length; i++) db.run(PUT_CHUNK, id, timeframe, part, first + i, chunks[i]!)
 }
 
-/**
- * Writes the chunks that differ, and deletes those after them.
- * s342/: Compares the bytes and not the hashes, so that damaged chunks are repaired.
- */
+/** Writes the chunks that differ, and deletes those after them. */
 function putPart(db: Session, id: number, timeframe: Timeframe, { part, first, chunks }: Chunks): void {
   const there = db.all<{ chunk: number; columns: Buffer }>(TAIL, id, timeframe, part, first)
   const stored = new Map(there.map(({ chunk, columns }) => [chunk, columns]))
-  // Their bytes, and not their hashes: what is damaged is mended.
+  // Compares the bytes and not the hashes, so that damaged chunks are repaired.
   for (const [i, columns] of chunks.entries())
     if (stored.get(first + i)?.equals(columns) !== true) db.run(PUT_CHUNK, id, timeframe, part, first + i, columns)
   const end = first + chunks.length

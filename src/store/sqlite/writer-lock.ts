@@ -140,10 +140,7 @@ export function mayStillWrite(path: string, holder: Holder): boolean {
   return isLocked(path) || !isGone(holder)
 }
 
-/**
- * Whether a holder has died although its lock is free. A machine can only check its own processes.
- * s289/: Neither this file nor a companion file is ever written.
- */
+/** Whether a holder has died although its lock is free. A machine can only check its own processes. */
 function isGone({ pid, host, boot }: Holder): boolean {
   if (boot !== null) return host === hostname() || (boot !== '' && boot === thisBoot())
   // It took no lock.
@@ -167,7 +164,7 @@ export function lockOf(path: string): Connection | null {
 function locked(file: string): Connection {
   const lock = connect(file, { timeout: LOCK_TIMEOUT_MS })
   try {
-    // Nothing is ever written to it, and nothing beside it.
+    // Neither this file nor a companion file is ever written.
     lock.pragma('journal_mode = OFF')
     lock.exec('BEGIN EXCLUSIVE')
     return lock
