@@ -23,15 +23,15 @@ export interface Fault {
   field?: number
 }
 
-/** Where in the file a row stands; a row is known by its line, or by its ordinal where rows have no lines. */
+/** Positions of rows in the file: by line, or by ordinal for rows without lines. */
 export interface Places {
   /** The line on which a row starts. */
   lineOf(row: number): number
-  /** The bad row with the place of its fault; asked at once, while the row is at hand. */
+  /** The bad row with the position of its fault; called while the row is current. */
   reject(row: number, fault: Fault): Rejected
 }
 
-/** The bars of a whole file, and what is said about them. */
+/** The bars of a whole file, and the notes about them. */
 type Collected = Pick<
   ReadResult,
   'rows' | 'tickers' | 'withoutVolume' | 'rejected' | 'remarks' | 'warnings' | 'release'
@@ -39,12 +39,13 @@ type Collected = Pick<
 
 const UNTRADED = 'a day without a trade, whose open, high, low and close are empty, is left out'
 
-/** So many bytes of bars are held while a file is read. */
+/** Maximum bytes of bars in memory while a file is read. */
 const MOST_HELD = 80 * 1024 * 1024
 
 /**
- * Takes the rows of a file, good and bad, and gives back clean columns: all of them, or an error. What memory is not to
- * hold waits in a temporary file, in whatever order its tickers come.
+ * Collects the rows of a file, good and bad, and returns clean columns: all of them, or an error. Bars beyond the
+ * memory
+ * limit go to a temporary file; tickers may come in any order.
  */
 export class Collector {
   rows = 0
@@ -77,8 +78,9 @@ export class Collector {
   }
 
   /**
-   * Adds a bar; the date of an earlier bar makes it a bad row, unless it is the same bar, which is taken once, or the times
-   * tell that these are intraday bars.
+   * Adds a bar. A repeated date makes a bad row, with two exceptions: an identical bar counts once, and times of day
+   * show
+   * intraday bars.
    */
   add(bars: GrowingBars, bar: Bar, row: number): void {
     const before = bars.bytes
@@ -107,7 +109,7 @@ export class Collector {
     this.#held = 0
   }
 
-  /** What is read of a whole file; where reading fails, the temporary file goes. */
+  /** Reads a whole file; if that fails, the temporary file is deleted. */
   async whole<T>(read: () => T | Promise<T>): Promise<T> {
     try {
       return await read()
@@ -117,7 +119,7 @@ export class Collector {
     }
   }
 
-  /** Where a field of the row at hand stands. */
+  /** The position of a field in the current row. */
   placeOf(row: number, role: Role): Place {
     const { line, column } = this.#places.reject(row, { role, reason: '' })
     return { file: this.#file, line, column }
@@ -159,18 +161,19 @@ export class Collector {
   }
 
   /**
-   * The clean columns; throws BadData when bad rows are not to be skipped, or no row is good. Those of a ticker that waits
-   * in the temporary file are read from there whenever they are asked for.
+   * The clean columns; throws BadData for bad rows unless they are skipped, and if no row is good. Tickers in the
+   * temporary
+   * file are read from there on each use.
    */
   finish(prices: Adjustment, divisor = 1): Collected {
     this.#rejections.refuse(this.rows)
-    // Of a large file nothing is held: whoever looks at its bars needs the room.
+    // For a large file memory is freed: the consumer of its bars needs it.
     if (this.#isLarge) this.#letGo()
     const tickers: TickerBars[] = []
     const withoutVolume: string[] = []
     for (const ticker of [...this.#tickers.keys()].sort()) {
       const collected = this.#tickers.get(ticker)!
-      // What came in is let go ticker by ticker, so that a large file is not held twice.
+      // Raw bars are freed ticker by ticker, so that memory never holds a large file twice.
       this.#tickers.delete(ticker)
       if (collected.count === 0) {
         this.remarks.add('a ticker has no bars', ticker)
@@ -203,7 +206,7 @@ export class Collector {
   }
 }
 
-/** A function of its own: one beside all that was read would hold that as long as the run lasts. */
+/** A separate function: a closure next to the read data would keep them in memory for the whole run. */
 function closing(spill: Spill): () => void {
   return () => spill.close()
 }
@@ -224,10 +227,10 @@ const SUNDAY = 6
 
 const DAY_BEFORE = sentence`a Sunday, and hardly a bar is on a Friday: days of Asia begin on the day before in UTC; ${parameter('time_zone', 'Asia/Tokyo')}, or where the exchange is, dates them as there`
 
-/** So many odd bars of a kind are told one by one. */
+/** Number of odd bars per kind that are listed one by one. */
 export const SHOWN = 3
 
-/** Tells what looks odd in the bars of one ticker and stays: its kind, the bar, and a word about it. */
+/** Reports odd bars of one ticker that are loaded anyway: kind, bar and a short text. */
 function eachOddity(bars: Series, tell: (kind: WarningKind, bar: number, detail: string) => void): void {
   const { days, close, volume } = bars
   const spacing = middleSpacing(days)

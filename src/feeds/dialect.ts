@@ -19,12 +19,12 @@ import {
   readNumber,
 } from './values.js'
 
-/** How a table of text is written, judged by its first lines; `offset` and `line` are those of the first row of data. */
+/** The dialect of a text table, judged by its first lines; `offset` and `line` are those of the first row of data. */
 export interface Dialect extends Cut {
   bom: boolean
   crlf: boolean
   quoted: boolean
-  /** The header as it stands in the file, without its line end; null when there is none. */
+  /** The header's raw text, without its line end; null when there is none. */
   header: string | null
   headerLine: number
   /** How many lines of text are above the header. */
@@ -34,7 +34,7 @@ export interface Dialect extends Cut {
   tickers: readonly (string | null)[] | null
   /** The fields of the first rows of data. */
   samples: string[][]
-  /** The first row of data as it stands in the file. */
+  /** The raw text of the first row of data. */
   firstRow: string
 }
 
@@ -104,7 +104,7 @@ function linesOf(head: Buffer, start: number, eol: string, whole: boolean): Line
 
 const DELIMITED = [',', ';', '\t', '|']
 
-/** As many lines of text may be above a header. */
+/** Maximum number of text lines above a header. */
 const MOST_ABOVE = 20
 
 /** How many lines of text are above a header of prices: a title, an address, the name of a security. */
@@ -149,7 +149,7 @@ function headerOf(file: string, lines: readonly Line[], delimiter: string, given
   return { lines: 1, names: first, tickers: null }
 }
 
-/** What pandas writes before the names of prices and before tickers. */
+/** The texts that pandas writes before the names of prices and before tickers. */
 const STACKED = /^(|price|ticker|attributes|symbols)$/i
 
 /** The header of pandas: a line of prices and one of tickers, in either order, and mostly one with the name of the dates. */
@@ -163,7 +163,7 @@ function stackedHeader(first: readonly string[], second: readonly string[], thir
   return { lines: isNamed ? 3 : 2, names: ['Date', ...prices.slice(1)], tickers: [null, ...tickers] }
 }
 
-/** Whether names are those of prices and of what yfinance gives with them. */
+/** Whether names are those of prices and of yfinance's further columns. */
 function isPrices(names: readonly string[]): boolean {
   const isKnown = (name: string) => spells(name, [...PRICES, 'volume', 'adj_close']) || WITH_PRICES.test(name)
   return PRICES.every(role => names.some(name => spells(name, [role]))) && names.every(isKnown)
@@ -172,8 +172,8 @@ function isPrices(names: readonly string[]): boolean {
 const WITH_PRICES = /^(dividends|stock splits|capital gains|repaired\?)$/i
 
 /**
- * Whether a first line is a header in any language, and no row: it has no date and no number while the second line has, or,
- * where neither has, two names of columns.
+ * Whether a first line is a header in any language, and not a row. Then it has no date and no number while the second
+ * line has some; or neither has any, and the first has two names of columns.
  */
 function isHeader(first: readonly string[], second: readonly string[]): boolean {
   const isValue = (field: string) => /^[-+$]?[\d.,]*\d$/.test(field) || isDate(field)
@@ -181,7 +181,10 @@ function isHeader(first: readonly string[], second: readonly string[]): boolean 
   return second.some(isValue) || first.filter(isKnown).length >= 2
 }
 
-/** Names for rows without a header: those of a vendor's order, or of the project's own, with the ticker before it or not; bars have one date. */
+/**
+ * Names for rows without a header: a vendor's order, or the project's own, with or without a ticker first; bars have
+ * one date.
+ */
 function ownNames(file: string, first: readonly string[]): string[] {
   const theirs = vendorOrder(first)
   if (theirs !== null) return [...theirs]
@@ -194,7 +197,7 @@ function ownNames(file: string, first: readonly string[]): string[] {
   throw refuseHeaderless(file, first)
 }
 
-/** Eight digits may also be a time in milliseconds, so they have to be a real date; other shapes speak for themselves. */
+/** Eight digits may also be a time in milliseconds, so they must be a real date; other forms are unambiguous. */
 function isDate(text = ''): boolean {
   const guess = guessDateFormat([text])
   if ('format' in guess && guess.format === 'Excel serial') return false
@@ -212,7 +215,7 @@ function withRowNames(names: string[], samples: readonly string[][]): string[] {
   return wider && shifted ? ['', ...names] : names
 }
 
-/** Whether a name is one of a column of bars or facts. */
+/** Whether a name is that of a column of bars or facts. */
 function isKnown(name: string): boolean {
   return spells(name) || isFactName(name)
 }
@@ -230,7 +233,7 @@ function delimiterOf(lines: readonly string[]): string {
   return agreed ?? ','
 }
 
-/** The refusal of dates whose format nothing tells. */
+/** The error for dates whose format cannot be recognised. */
 export function undatable(place: Place, name: string, text: string | undefined, guess: object): BadData {
   const first = quoted(text ?? '')
   if ('unknown' in guess)
@@ -267,7 +270,7 @@ export interface Given {
 
 const DELIMITERS: Record<string, string> = { comma: ',', semicolon: ';', tab: '\t', '\\t': '\t', pipe: '|' }
 
-/** What the user gave, checked; throws InvalidParameter, which names the option, the value and what is allowed. */
+/** Checks the user's hints; throws InvalidParameter, which names the option, the value and the allowed values. */
 export function checkHints(hints: Hints = {}): Given {
   const given: Given = {}
   if (hints.format !== undefined) given.format = oneOf('format', hints.format, FORMATS)

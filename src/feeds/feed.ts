@@ -10,7 +10,7 @@ export interface Input {
   bytes: number | null
 }
 
-/** Layouts that are told apart and shown; `csv` and `json rows` are those of no known vendor. */
+/** Recognised layouts, as shown; `csv` and `json rows` belong to no known vendor. */
 export const FORMATS = [
   'bands csv',
   'yahoo',
@@ -39,7 +39,7 @@ export const FORMATS = [
 
 export type Format = (typeof FORMATS)[number]
 
-/** What the user may say to overrule detection, as typed; a value that is not allowed is an InvalidParameter. */
+/** The user's hints, as typed, which overrule detection; an invalid value throws InvalidParameter. */
 export interface Hints {
   /** A name of FORMATS. Settles the scale of a LEAN file; otherwise the file must be of this format. */
   format?: string
@@ -50,12 +50,12 @@ export interface Hints {
   decimal?: string
   /** The IANA name of the exchange's time zone, in which days begin; for dates with a time of day. */
   timeZone?: string
-  /** Names of the columns, separated by commas; they take the place of a header line, where there is one. */
+  /** Names of the columns, separated by commas; they replace the header line, if there is one. */
   header?: string
 }
 
 export interface Progress {
-  /** Bytes of the file as it lies on disk. */
+  /** Size of the file on disk. */
   bytes: number
   total: number | null
   rows: number
@@ -70,7 +70,7 @@ export interface ReadOptions {
   hints?: Hints
   /** The day on which facts without a date of their own became known, such as that of a download. */
   known?: Day
-  /** Which day it is: no bar is later than the next one. The UTC day of this machine's clock unless given. */
+  /** Today's date (default: the UTC day of this machine's clock): no bar is later than tomorrow. */
   today?: Day
   stdin?: AsyncIterable<string | Uint8Array>
   /** Called after every chunk of the file; the caller throttles. */
@@ -82,11 +82,11 @@ export interface TickerBars {
   ticker: string
   bars: Series
   prices: Adjustment
-  /** They wait in a temporary file, from which they are read whenever they are asked for. */
+  /** They are in a temporary file, and are read from it on each use. */
   waits?: true
 }
 
-/** A row that is no bar, with the place of its first fault and its raw text, to be mended and loaded again. */
+/** A bad row with the position of its first fault and its raw text, so that it can be corrected and loaded again. */
 export interface Rejected {
   line: number
   column: number
@@ -94,7 +94,7 @@ export interface Rejected {
   text: string
 }
 
-/** What may be odd about the bars of a file, in the order in which it is told. */
+/** Kinds of odd bars in a file, in the order of reporting. */
 export const ODDITIES = ['sundays', 'not_daily', 'doubled', 'outside_range', 'zero_volume', 'gap', 'jump'] as const
 export type WarningKind = (typeof ODDITIES)[number] | 'other_name'
 
@@ -106,19 +106,19 @@ export interface Oddity {
   detail: Words
 }
 
-/** Bars that look odd and stay: how many, and at most three of them. */
+/** Odd bars that are loaded: their number, and at most three of them. */
 export interface Warning {
   kind: WarningKind
   count: number
   first: Oddity[]
 }
 
-/** What is told of any file that was read. */
+/** The result for any file. */
 interface FileRead {
   file: string
-  /** What was detected or given, in words for people: delimiter, quotes, header, dates, order … */
+  /** The dialect, detected or from hints, in words: delimiter, quotes, header, dates, order … */
   dialect: Record<string, string>
-  /** The header as it stands in the file, to head a file of rejects; null for JSON, XML and files without one. */
+  /** The header's raw text, for a file of rejects; null for JSON, XML and files without one. */
   header: string | null
   /** Rows of data, bad ones included. */
   rows: number
@@ -132,11 +132,11 @@ export interface ReadResult extends FileRead {
   format: Format
   /** Sorted by ticker; each has at least one bar. */
   tickers: TickerBars[]
-  /** The tickers of which no row has a volume. */
+  /** The tickers without any volume. */
   withoutVolume: string[]
   warnings: Warning[]
   adjustmentNote: string
-  /** To be called when nobody looks at the bars any more: what memory did not hold goes. null: memory held all. */
+  /** Call it when the bars are no longer needed: it deletes the temporary file. null: all bars are in memory. */
   release: (() => void) | null
 }
 
@@ -147,7 +147,7 @@ export interface TickerFacts<Kind extends FactKind = FactKind> {
   records: readonly FactRecords[Kind][]
 }
 
-/** Something about a file that its user ought to know: what was left out or assumed, how often, where first. */
+/** A remark about a file: what was left out or assumed, how often, and the first case. */
 export interface Remark {
   what: Words
   count: number

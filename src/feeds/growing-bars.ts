@@ -5,9 +5,9 @@ import type { Column, Spill } from './spill.js'
 /** A row of daily bars. */
 export interface Bar {
   day: Day
-  /** Time of day, where the row has one: tells bars of minutes from a date given twice. */
+  /** Time of day, if the row has one: distinguishes bars of minutes from a repeated date. */
   seconds: number
-  /** Whether that is a time in UTC, and the day one of UTC. */
+  /** Whether that time is UTC, and the day a UTC day. */
   inUtc: boolean
   open: number
   high: number
@@ -39,19 +39,19 @@ type Columns = [
 interface Piece {
   at: number
   count: number
-  /** The first and the last of its days, in whatever order they are. */
+  /** The earliest and latest of its days, in any order of rows. */
   least: Day
   most: Day
 }
 
-/** The bars of one ticker while they come in, in the order of the file; those that memory is not to hold wait elsewhere. */
+/** The growing bars of one ticker, in the order of the file; bars beyond the memory limit are stored elsewhere. */
 export class GrowingBars {
   readonly ticker: string
   count = 0
   hasVolume = false
   readonly #spill: Spill
   readonly #waiting: Piece[] = []
-  /** Those that are held, with room for more, and how many they are. */
+  /** The bars in memory, with spare capacity, and their number. */
   #columns: Columns | null = null
   #held = 0
   #isAdjusted = false
@@ -99,8 +99,9 @@ export class GrowingBars {
   }
 
   /**
-   * Whether these are days of Asia on the dates of UTC, on which they begin in the afternoon of the day before: there are
-   * Sundays, and hardly a Friday or a Saturday.
+   * Whether these are Asian days with UTC dates, which begin in the afternoon of the day before: there are Sundays,
+   * and
+   * hardly a Friday or a Saturday.
    */
   get areDayBefore(): boolean {
     const [friday, saturday, sunday] = this.#afternoons.slice(4) as [number, number, number]
@@ -127,7 +128,7 @@ export class GrowingBars {
   sorted(divisor: number): { bars: Series; rows: Int32Array } {
     const gathered = this.#gathered()
     const order = this.#sortedPlaces(gathered[0])
-    // Held columns go on growing, so that what is given away is another.
+    // Columns in memory keep growing, so the result must be a copy.
     const pick = (column: Column): Column =>
       order === null ? (this.isHeld ? column.slice() : column) : column.map((_, i) => column[order[i]!]!)
     const [days, rows, , open, high, low, close, volume, unadjusted] = gathered.map(pick) as Columns
@@ -154,7 +155,7 @@ export class GrowingBars {
     return { row: row!, seconds: found[0][0]!, same: found.every(([value], i) => Object.is(value, values[i])) }
   }
 
-  /** Columns of the one bar that is there of a day. What waits stays where it is: a file may have many days twice. */
+  /** Columns with the one stored bar of a day. Bars in the temporary file stay there: a file may repeat many days. */
   #barOf(day: Day): Columns {
     if (this.#columns !== null) {
       const place = this.#columns[0].subarray(0, this.#held).indexOf(day)
@@ -222,10 +223,10 @@ export class GrowingBars {
 }
 
 const START = 32
-/** Of a bar, and of columns however few bars they hold. */
+/** Bytes of a bar, and of columns, even with few bars. */
 const BYTES = 3 * 4 + 6 * 8
 const OVERHEAD = 1_500
-/** Where the clocks are furthest ahead, midnight is 10:00 UTC of the day before. */
+/** Where clocks are furthest ahead, midnight is 10:00 UTC of the day before. */
 const AFTERNOON = 10 * 3600
 
 function columnsOf(room: number): Columns {

@@ -6,7 +6,7 @@ import { type Columns, checkSpan, layoutOf, missingFrom, vendorOrder } from './l
 import { ROLES } from './names.js'
 import { MAX_FIELDS } from './row.js'
 
-/** Rows of bars inside a JSON document, whatever its shape. */
+/** Rows of bars inside a JSON document of any shape. */
 export interface JsonTable {
   format: Format
   /** The symbol that the document itself names. */
@@ -14,15 +14,15 @@ export interface JsonTable {
   columns: Columns
   /** The values of each row, by column. */
   rows: readonly (readonly unknown[])[]
-  /** Where a value stands; where the row does, without a column. */
+  /** The path of a value; of the row without a column. */
   path(row: number, column?: number): Path
   /** Time zone of the exchange, where dates are epochs that need one. */
   zone?: string
-  /** Whether a time of day is no part of the date: a vendor's stamp on a daily bar. */
+  /** Whether a time of day is not part of the date: a vendor's stamp on a daily bar. */
   stamped?: true
   /** Whether the date is a key, not a value. */
   keyed?: true
-  /** What to say of it beside how it is written. */
+  /** Notes about it besides its format. */
   words?: Record<string, string>
 }
 
@@ -54,8 +54,9 @@ function isOfTicker({ key }: { key: string }): boolean {
 }
 
 /**
- * What to say of the tickers beside those whose lists were found: that they have no bars. Throws BadData where one has a
- * list of something else, for it would be missed without a word.
+ * The note about further tickers of the document that have no bars. Throws BadData if one has another list, which
+ * would
+ * be lost silently.
  */
 export function wordsOfOthers(
   file: string,
@@ -80,7 +81,7 @@ export function wordsOfOthers(
 
 const NAMED = 10
 
-/** Lists that stand under the names of their tickers, as one table. Throws BadData for names that are none. */
+/** Lists under the names of their tickers, as one table. Throws BadData for invalid names. */
 export function joined(file: string, lists: readonly { key: string; table: JsonTable }[]): JsonTable {
   const other = lists.find(list => !isOfTicker(list))
   if (other !== undefined) {
@@ -129,12 +130,12 @@ const VENDORS: readonly (readonly [format: Format, telling: readonly string[]])[
 /** A list of objects, one a bar. */
 function objectTable(file: string, list: readonly unknown[], at: Path): JsonTable | null {
   const names = [...new Set(list.flatMap(row => (isObject(row) ? Object.keys(row) : [])))]
-  // Polygon, now Massive, tells tickers and times apart by a capital alone.
+  // Polygon, now Massive, distinguishes tickers and times only by a capital letter.
   const meant =
     names.includes('t') && !names.includes('ticker') ? names.map(name => (name === 'T' ? 'ticker' : name)) : names
   const columns = barColumns(file, meant)
   if (columns === null) return null
-  // Of a row what is read alone: a few million rows may have hundreds of other keys.
+  // Only needed keys are read: a few million rows may have hundreds of others.
   const roles = Object.keys(columns) as (keyof typeof columns)[]
   const read = roles.map(role => names[columns[role]!]!)
   return {
@@ -147,7 +148,7 @@ function objectTable(file: string, list: readonly unknown[], at: Path): JsonTabl
 }
 
 const OWN = ['date', 'open', 'high', 'low', 'close', 'volume', 'adj_close']
-/** So many values a row has at least whose columns nobody names: date, prices and volume. */
+/** Minimum number of values in a row of unnamed columns: date, prices and volume. */
 const GUESSED = 6
 const HQCHART = ['date', 'prevclose', 'open', 'high', 'low', 'close', 'volume', 'amount']
 
@@ -161,7 +162,7 @@ function arrayTable(file: string, list: readonly unknown[], at: Path): JsonTable
   return rowsTable(file, vendorOrder(first.map(String)) ?? OWN.slice(0, first.length), list, at)
 }
 
-/** Lists in a known order, without those that come first and are no bars; null where the order is not one of bars. */
+/** Lists in a known order, without leading lists that are no bars; null if the order is not one of bars. */
 export function rowsTable(
   file: string,
   names: readonly string[],
@@ -202,7 +203,7 @@ function columnTable(file: string, root: Names): JsonTable | null {
   }
 }
 
-/** The columns that names mean, null when they are not those of bars. */
+/** The columns of some names, null when they are not those of bars. */
 export function barColumns(file: string, names: readonly string[]): Columns | null {
   if (names.length < 5 || names.length > MAX_FIELDS) return null
   const { columns, parts } = layoutOf(file, 1, names)

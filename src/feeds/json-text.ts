@@ -12,7 +12,7 @@ export function isObject(value: unknown): value is Names {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A JSON document, or one a line (NDJSON), that can tell where in the text each value stands. */
+/** A JSON document, or one per line (NDJSON), that finds the position of each value in the text. */
 export class JsonText {
   /** The value of the document; a list of values where there is one a line. */
   readonly root: unknown
@@ -24,7 +24,7 @@ export class JsonText {
   /** Where each document starts. */
   readonly #starts: readonly number[]
   readonly #trees = new Map<number, Node | undefined>()
-  /** The place that was asked for last: its offset, its line, and how many characters of that stand before it. */
+  /** The last position found: its offset, its line, and the number of characters before it in the line. */
   #placed = { offset: 0, line: 0, before: 0 }
 
   /** Throws BadData at the first sign that JSON does not allow. */
@@ -47,7 +47,7 @@ export class JsonText {
     return { lines: this.lines ? 'one document a line' : 'one document' }
   }
 
-  /** Line and column of the value at a path, of its key when asked for; of what it would be in when it is absent. */
+  /** Line and column of the value at a path, or of its key; for an absent value of its parent. */
   locate(path: Path, key = false): { line: number; column: number } {
     const start = this.#starts[this.lines ? Number(path[0]) : 0]!
     const rest = this.lines ? path.slice(1) : path
@@ -69,7 +69,7 @@ export class JsonText {
       if (this.#lineStarts[middle]! <= offset) low = middle
       else high = middle
     }
-    // Bad rows are asked about one after the other, and all of them may stand in one line.
+    // Bad rows are located one after the other, and all may be in one line.
     const { offset: last, line, before } = this.#placed
     const goesOn = line === low && last <= offset
     const from = goesOn ? last : this.#lineStarts[low]!
@@ -78,7 +78,7 @@ export class JsonText {
     return { line: low + 1, column: column + 1 }
   }
 
-  /** A tree is only built when a place is asked for. */
+  /** The tree is built only when a position is needed. */
   #tree(start: number): Node | undefined {
     if (!this.#trees.has(start)) this.#trees.set(start, parseTree(this.#document(start)))
     return this.#trees.get(start)
@@ -99,7 +99,7 @@ export class JsonText {
     return value
   }
 
-  /** What is nested deeper than anybody's bars or facts would be read by functions that call themselves as deep. */
+  /** Refuses nesting deeper than any real data, before recursive functions read it. */
   #refuseDeep(): void {
     const offset = tooDeep(this.content)
     if (offset === null) return
@@ -127,7 +127,7 @@ export class JsonText {
   }
 }
 
-/** A part of a vendor's document in the shape that it must have; throws BadData that names the first place that has not. */
+/** A part of a vendor's document in its required shape; throws BadData that names the first mismatch. */
 export function shaped<Shape extends z.ZodType>(
   file: string,
   shape: Shape,
@@ -150,10 +150,10 @@ function attempt(text: string): unknown {
   }
 }
 
-/** Nobody's bars or facts are nested deeper. */
+/** Deeper than any real bars or facts. */
 export const MOST_LEVELS = 100
 
-/** Where a text, be it JSON or not, opens one bracket too many; null where it does not. */
+/** The offset in a text, JSON or not, of the first bracket that is too deep; null if there is none. */
 function tooDeep(text: string): number | null {
   let level = 0
   for (let i = 0; i < text.length; i++) {
@@ -176,7 +176,7 @@ const CLOSE_OBJECT = 125
 
 const NAME_ENDS = /\s*:/y
 
-/** The first key that its object has already, and where it stands; the text is valid JSON. */
+/** The first repeated key of an object, and its offset; the text is valid JSON. */
 function repeatedKey(text: string): { key: string; offset: number } | null {
   // The keys of each object that is open; none for a list.
   const open: (Set<string> | null)[] = []

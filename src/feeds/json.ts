@@ -23,7 +23,7 @@ import { Row } from './row.js'
 import { type Source, textOf } from './source.js'
 import { type Calendar, calendarOf, type DateFormat, DateReader, guessDateFormat } from './values.js'
 
-/** Reads a JSON document, or JSON a line, as a whole: facts, or bars whose rows are judged like those of a table. */
+/** Reads a whole JSON document, or one per line: facts, or bars whose rows are checked like those of a table. */
 export async function readJson(source: Source, options: ReadOptions): Promise<ReadResult | FactsResult> {
   const text = new JsonText(source.file, await textOf(source))
   const { readFactsJson } = await import('./facts/json.js')
@@ -132,14 +132,14 @@ function placesIn(text: JsonText, table: JsonTable, ticker: string | null, dates
   }
 }
 
-/** Finds the bars in a document; throws BadData that says what it is when there are none. */
+/** Finds the bars in a document; if there are none, throws BadData that says what it is. */
 function tableIn(file: string, root: unknown): JsonTable {
   const table = (isObject(root) ? vendorTable(file, root) : null) ?? tableOfShape(file, root)
   if (table === null) throw refuseJson(file, root)
   return isObject(root) ? { ...table, words: { ...table.words, ...pageWords(root) } } : table
 }
 
-/** The bars of a vendor's envelope, each told by a key of its own; null for other documents. */
+/** The bars of a vendor's envelope, recognised by its keys; null for other documents. */
 function vendorTable(file: string, root: Names): JsonTable | null {
   if ('chart' in root) return yahooTable(file, root)
   const series = Object.keys(root).find(key => key.includes('Time Series'))
@@ -158,7 +158,7 @@ function pageWords(root: Names): Record<string, string> {
   return next === undefined || next === '' ? {} : { pages: 'more follow, which are not in this file' }
 }
 
-/** Shapes of the vendors' envelopes. The values inside are judged one by one, with their places, like those of a row. */
+/** Shapes of the vendors' envelopes. The values inside are checked one by one, with positions, like those of a row. */
 const Values = z.array(z.unknown())
 const Quote = z.object({ open: Values, high: Values, low: Values, close: Values, volume: Values.optional() })
 const Result = z.object({
@@ -178,7 +178,7 @@ const Failed = z.object({ chart: z.object({ error: z.object({ description: z.str
 const Daily = z.record(z.string(), z.record(z.string(), z.unknown()))
 const Meta = z.object({ 'Meta Data': z.record(z.string(), z.unknown()) })
 
-/** A chart of Yahoo: columns beside a list of epochs. */
+/** A Yahoo chart: columns, and a list of epochs. */
 function yahooTable(file: string, root: Names): JsonTable {
   const failed = Failed.safeParse(root).data?.chart.error.description
   if (failed !== undefined)
@@ -230,8 +230,8 @@ function alphaTable(file: string, root: Names, series: string): JsonTable {
 }
 
 /**
- * Candles of Kraken: a list under the name of the pair, and the time of the last one that is over. What comes after that is
- * still being traded, and left out.
+ * Candles of Kraken: a list under the name of the pair, and the time of the last complete one. Later candles are still
+ * being traded, and left out.
  */
 function krakenTable(file: string, result: Names): JsonTable | null {
   const [found] = Object.entries(result).filter(([, list]) => Array.isArray(list))
@@ -247,7 +247,7 @@ function krakenTable(file: string, result: Names): JsonTable | null {
   return { ...table, symbol: pair, rows: table.rows.slice(0, over), words }
 }
 
-/** Data of Nasdaq Data Link, once Quandl: rows, and the names of their columns beside them. */
+/** Data of Nasdaq Data Link, once Quandl: rows, and a list of their columns. */
 function dataLinkTable(file: string, key: string, data: Names): JsonTable {
   const names = data.column_names ?? (Array.isArray(data.columns) ? data.columns.map(nameOf) : undefined)
   const { column_names, data: rows } = shaped(file, Dataset, { ...data, column_names: names }, DATA_LINK, [key])
@@ -279,8 +279,8 @@ function alpacaTable(file: string, bars: Names): JsonTable | null {
 }
 
 /**
- * Polygon, now Massive, stamps bars of stocks by the time in New York, those of crypto and currencies by UTC, whose
- * tickers it marks; a day of a whole market names the ticker of each bar.
+ * Polygon, now Massive, stamps bars of stocks with New York time, those of crypto and currencies with UTC and a ticker
+ * prefix; a day of a whole market names the ticker of each bar.
  */
 function polygonTable(file: string, root: Names): JsonTable | null {
   const table = listTable(file, root.results, ['results'])

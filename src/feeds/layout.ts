@@ -6,7 +6,7 @@ import { DOUBTFUL_TICKERS, isExchange, PRICES, plainName, ROLES, type Role, SPEL
 import type { Source } from './source.js'
 import { isEpoch } from './values.js'
 
-/** Where each role stands in a row. */
+/** Index of each role in a row. */
 export type Columns = Partial<Record<Role, number>>
 
 export interface Layout {
@@ -38,7 +38,7 @@ export function vendorOrder(row: readonly string[]): readonly string[] | null {
   const order = VENDOR_ORDERS.find(([, names]) => names.length === row.length)
   if (order === undefined) return null
   const [format, names] = order
-  // An adjusted close may stand where Kraken counts its trades.
+  // Kraken's trade count may be an adjusted close instead.
   return format === 'kraken' && !/^\d+$/.test(row.at(-1)!) ? null : names
 }
 
@@ -51,17 +51,18 @@ export function checkSpan(file: string, names: readonly string[], first: readonl
   throw new BadData({ file }, `these are bars of ${long}; only daily bars are imported`)
 }
 
-/** Whether a name alone spells one of some roles. */
+/** Whether a name spells one of some roles. */
 export function spells(name: string, roles: readonly Role[] = ROLES): boolean {
   const text = plain(name)
   return roles.some(role => SPELLINGS[role].includes(text))
 }
 
 /**
- * The meaning of each column of a header. Throws BadData when two columns of one name claim a role. Roles without a column
+ * The meaning of each column of a header. Throws BadData when two columns of one name claim a role. Roles without a
+ * column
  * are absent; the caller knows which are needed.
  * @param first the first row, which decides whether a column such as `name` holds tickers
- * @param byTicker each column's ticker, where the names do not have it
+ * @param byTicker each column's ticker, if the names do not have it
  */
 export function layoutOf(
   file: string,
@@ -112,10 +113,10 @@ function formatByTicker(header: readonly string[], { names }: ByTicker): Format 
   return header.some(name => /\.open$/i.test(name)) ? 'quantmod' : 'csv'
 }
 
-/** Stands for the name of a column of another ticker. */
+/** Placeholder for the name of another ticker's column. */
 const NO_NAME = 'column of another ticker'
 
-/** A unit behind a name: `Volume (BTC)`, `开盘价(元)`. */
+/** A unit after a name: `Volume (BTC)`, `开盘价(元)`. */
 const UNIT = /\s*[(（][^()（）]*[)）]\s*$/
 
 /** The volume of a pair in one of its currencies: `Volume BTC`. */
@@ -125,7 +126,7 @@ function isTickerColumn(name: string, first: string | undefined): boolean {
   return DOUBTFUL_TICKERS.includes(name) && first !== undefined && parseTicker(first) === first
 }
 
-/** The roles that daily bars need and a layout lacks. */
+/** The roles that daily bars need and a layout does not have. */
 export function missingFrom(columns: Columns): Role[] {
   return (['date', ...PRICES] as const).filter(role => columns[role] === undefined)
 }
@@ -146,7 +147,7 @@ const TICKER_FIRST = new RegExp(`^(.+?)[._ |:/-]${PRICE}$`, 'i')
 const PRICE_FIRST = new RegExp(`^${PRICE}[._ |:/-](.+)$`, 'i')
 const ONE_PRICE = new RegExp(`^${PRICE}$`, 'i')
 const TUPLE = /^\('(.+)', '(.+)'\)$/
-/** Words before or behind prices that are no tickers. */
+/** Words before or after prices that are no tickers. */
 const NO_TICKERS = new Set(['BID', 'ASK', 'MID', 'PRICE', 'ADJ', 'ADJUSTED', 'RAW', 'DAY', 'DAILY', 'INTEREST'])
 
 /** Names that each have a ticker (`AAPL.Open`, `Close_AAPL`, `('Close', 'AAPL')`); null where prices have their own names. */
@@ -159,7 +160,7 @@ function tickersInNames(header: readonly string[]): ByTicker | null {
     PRICES.every(role => cut.some(found => found?.ticker === ticker && plain(found.name) === role))
   const whole = new Set(tickers.filter(ticker => ticker !== null && isWhole(ticker)))
   if (whole.size === 0) return null
-  // One word before all prices is a ticker by a point alone.
+  // One word before all prices is a ticker only if a point follows.
   const isOne = whole.size === 1 && cut.some(found => found?.isSure)
   if (whole.size === 1 && !isOne) return null
   return {
@@ -176,7 +177,7 @@ function apart(name: string): { ticker: string; name: string; isSure: boolean } 
   return { ticker, name: price!, isSure: !name.startsWith(symbol!) || name[symbol!.length] === '.' }
 }
 
-/** Where a name stands among the plain names of a header, -1 where it does not; throws BadData when it stands there twice. */
+/** Index of a name among the plain names of a header, -1 if absent; throws BadData for a repeated name. */
 export function placeOfName(
   place: { file: string; line: number },
   header: readonly string[],
@@ -190,7 +191,7 @@ export function placeOfName(
   throw new BadData(place, `${told} have the same name; take one of them out`)
 }
 
-/** The vendor whose header this is. Only a name to show: columns are read by their own names. */
+/** The vendor with this header. Only shown: columns are read by their own names. */
 function formatOf(header: readonly string[], names: readonly string[]): Format {
   const has = (...wanted: string[]) => wanted.every(name => names.includes(name))
   const text = header.join(',')
@@ -223,7 +224,7 @@ export function givenTicker(text: string | undefined): string | null {
 /** What gave a ticker that no row names. */
 export interface NamedByFile {
   ticker: string
-  /** What else the name of the file says, for a remark. */
+  /** Further contents of the file name, for a remark. */
   remark: string | null
 }
 

@@ -170,13 +170,13 @@ const FILE_NAMES: readonly RegExp[] = [
   /^(?<symbol>[^ ]+) (?:- )?(?:Données Historiques|Datos históricos|Dados Históricos|Dati Storici)$/i,
 ]
 
-/** What vendors add to the names of files of a known layout. */
+/** Suffixes that vendors add to file names, by layout. */
 const NAME_ENDS: Readonly<Record<string, RegExp>> = {
   binance: /-\d+[a-z]+-\d{4}-\d{2}(-\d{2})?$/i,
   kraken: /_\d+$/,
 }
 
-/** TradingView: `NASDAQ_AAPL, 1D`, and a mark behind it where a chart is exported again. */
+/** TradingView: `NASDAQ_AAPL, 1D`, with a suffix after a repeated export. */
 const TRADING_VIEW = /^(?<exchange>[A-Z0-9]+)(?:_DLY)?_(?<symbol>.+), *1?D(?:_[0-9a-z]{4,6})?$/i
 
 /** Stooq: `aapl_us_d`, whose symbol is aapl.us. */

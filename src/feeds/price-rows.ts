@@ -19,26 +19,26 @@ import {
   readVolume,
 } from './values.js'
 
-/** How the rows of a file are to be read. */
+/** How to read the rows of a file. */
 export interface PricePlan {
   format: Format
   columns: Columns
-  /** Several tickers side by side; `columns` and `ticker` are those of the first. */
+  /** Several tickers in parallel columns; `columns` and `ticker` are those of the first. */
   parts?: readonly { ticker: string; columns: Columns }[]
   /** The ticker of all rows; null when each names its own. */
   ticker: string | null
   dates: DateReader
-  /** The last day of which there can be a bar. */
+  /** The last day that can have a bar. */
   latest: Day
   decimal: Decimal
-  /** Prices are to be adjusted by the adjusted close, which the file has. */
+  /** Whether to adjust prices by the file's adjusted close. */
   adjust: boolean
 }
 
 /** No exchange has prices that are older. */
 const EARLIEST: Day = dayOf(1800, 1, 1)!
 
-/** The last day of which there can be a bar: tomorrow, as somewhere on earth it has begun. */
+/** The last day that can have a bar: tomorrow, which has already begun somewhere on earth. */
 export function latestBar(today: Day = utcToday()): Day {
   return today + 1
 }
@@ -92,12 +92,12 @@ export class PriceRows {
     this.#noVolume = plan.format === 'investing' ? '-' : ''
   }
 
-  /** What was left out, in words for people. */
+  /** Rows left out, in words. */
   get words(): Record<string, string> {
     return this.#unfinished === 0 ? {} : { unfinished: `${counted(this.#unfinished, 'candle')} of today, left out` }
   }
 
-  /** @param misfit why the row is not whole */
+  /** @param misfit the fault of an incomplete row */
   visit(row: Row, misfit: Misfit | null = null): void {
     if (misfit !== null && this.#isProse(row)) {
       this.#prose.push(this.#collector.describe(row.line, { role: 'close', ...misfit }))
@@ -269,7 +269,7 @@ export function barFault(
   return { role: 'volume', reason: volumeReason(text('volume'), value('volume')) }
 }
 
-/** The refusal of a ticker that was given for a file whose rows name more than one. */
+/** The error for a ticker hint when the rows name several tickers. */
 export function severalTickers(place: Place, given: string, first: string, second: string): BadData {
   const some = `${quoted(first)}, ${quoted(second)}`
   const say = sentence`leave ${parameter('ticker', given)} away to import each under its own name`
@@ -332,13 +332,13 @@ function adjustBy(bar: Bar, adjustedClose: number): boolean {
 
 interface AdjustmentPlan {
   prices: Adjustment
-  /** Whether prices are to be multiplied by adjusted close over close. */
+  /** Whether to multiply prices by adjusted close over close. */
   adjust: boolean
-  /** What is done, in words for people. */
+  /** The adjustment in words. */
   note: string
 }
 
-/** What becomes of prices: adjusted wherever the file has an adjusted close, unless raw ones are wanted. */
+/** How prices are adjusted: whenever the file has an adjusted close, unless the user wants raw ones. */
 export function adjustmentOf(hasAdjustedClose: boolean, wanted: Adjustment | undefined): AdjustmentPlan {
   if (hasAdjustedClose && wanted !== 'raw') return { prices: 'adjusted', adjust: true, note: 'adjusted by adj_close' }
   if (hasAdjustedClose) return { prices: 'raw', adjust: false, note: 'prices as they are; adj_close is not used' }

@@ -30,10 +30,11 @@ const LEAST_LINES = 20
 const LONG_HEAD = 1 << 21
 
 /**
- * What one file holds, told by its content: daily bars as clean columns, or dated facts as records; nothing is kept of a
- * file that throws. Throws BadData with `file:line:column` for a bad row (the first one) unless `skipBadRows`, and with a
- * sentence for what is neither; InvalidParameter for options that cannot be used; NotFound or StorageError when the file
- * cannot be read.
+ * The content of one file, recognised by its text: daily bars as clean columns, or dated facts as records. A file that
+ * throws leaves nothing. Throws BadData with `file:line:column` for a bad row (the first one) unless `skipBadRows`,
+ * and
+ * with a sentence for other content. Throws InvalidParameter for invalid options; NotFound or StorageError for an
+ * unreadable file.
  */
 export async function readFile(input: Input, options: ReadOptions = {}): Promise<ReadResult | FactsResult> {
   checkKnown(options)
@@ -45,7 +46,7 @@ export async function readFile(input: Input, options: ReadOptions = {}): Promise
     .replace(/^\ufeff/, '')
   const file = input.name
   if (head.whole && text.trim() === '') throw new BadData({ file }, 'the file is empty')
-  // It stands at the top, or below the header of the submission to the SEC that holds it.
+  // At the top, or below the header of the SEC submission that contains it.
   if (head.bytes.includes('<ownershipDocument')) {
     const { readForm4 } = await import('./facts/form4.js')
     return readForm4(source, options)
@@ -59,7 +60,7 @@ export async function readFile(input: Input, options: ReadOptions = {}): Promise
   return readTable(source, head, options)
 }
 
-/** The start of a file. Of a table of hundreds of tickers side by side a few lines are long. */
+/** The start of a file. In a table with hundreds of parallel tickers the first lines are long. */
 async function headWithRows(source: Source): Promise<{ bytes: Buffer; whole: boolean }> {
   const head = await headOf(source, HEAD)
   const lines = head.bytes.subarray(0, HEAD).reduce((count, byte) => count + Number(byte === 10), 0)
@@ -73,13 +74,13 @@ function checkKnown({ known, today }: ReadOptions): void {
   throw wrong('known', `known ${value} is yet to come.`, { value, allowed })
 }
 
-/** What a folder or a glob is searched for; any file that is named in full is taken. */
+/** File types searched for in folders and globs; a file named in full may have any. */
 const READABLE = /\.(csv|txt|tsv|json|ndjson|jsonl|xml|zip|gz)$/i
 const GLOB = /[*?[\]{}!]/
 
 /**
- * The files that arguments name: files, folders (all the way down, hidden ones aside), globs, `-` for standard input.
- * In the order of the arguments, sorted by name within each, every file once. Throws NotFound for what is not there.
+ * The files of the arguments: files, folders (recursively, without hidden ones), globs, `-` for standard input. In
+ * the order of the arguments, sorted by name within each, every file once. Throws NotFound for a missing file.
  */
 export async function expandInputs(args: readonly string[]): Promise<Input[]> {
   const inputs = new Map<string, Input>()
@@ -127,7 +128,7 @@ async function filesUnder(folder: string): Promise<string[]> {
   return (await Promise.all(found)).flat()
 }
 
-/** The files of a glob; those of a readable kind where there are such. */
+/** The files of a glob; only readable types if there are any. */
 async function filesLike(pattern: string): Promise<string[]> {
   const { glob } = await import('tinyglobby')
   const found = await glob(pattern, { absolute: isAbsolute(pattern), expandDirectories: false, onlyFiles: true })
@@ -153,7 +154,7 @@ function nearestName(typed: string, names: readonly string[]): string | undefine
   return names.find(name => name.toLowerCase().startsWith(start)) ?? suggest(typed, names, 1)[0]
 }
 
-/** Reads a table of text: its head decides what it holds and how, then the whole file streams through. */
+/** Reads a text table: its head decides content and dialect, then the whole file streams through. */
 export async function readTable(
   source: Source,
   head: { bytes: Buffer; whole: boolean },
@@ -233,7 +234,7 @@ function describe(table: TextTable, { columns, names, parts }: Layout, plan: Pri
 /** As many unread columns are named. */
 const MOST_UNREAD = 20
 
-/** Decides, from the first rows and what the user gave, how every row of a table is to be read. */
+/** Decides how to read every row of a table, from the first rows and the user's hints. */
 async function planTable(table: TextTable, layout: Layout): Promise<PricePlan & { remarks: readonly Words[] }> {
   const { source, dialect, options } = table
   const { columns, parts } = layout
@@ -267,11 +268,11 @@ async function planTable(table: TextTable, layout: Layout): Promise<PricePlan & 
   }
 }
 
-/** Columns of one value that is no ticker, whatever it looks like. */
+/** Single-valued columns that are no tickers, even if they look like one. */
 const NO_SYMBOL =
   /curr|ccy|series|exch|market|mic|interval|timeframe|period|^per$|type|class|isin|cusip|figi|status|source|unit/
 
-/** An unread column of which the first rows hold one text that may be the ticker. */
+/** An unread column whose first rows have one text that may be the ticker. */
 function symbolIn(
   { dialect }: TextTable,
   { names, columns, ticker, parts }: Layout,
@@ -315,7 +316,7 @@ function tradedVolume({ columns, names }: Layout, samples: readonly string[][]):
   return others[0] ?? volume
 }
 
-/** What the columns mean; null when they are not those of daily bars. */
+/** The meaning of the columns; null when they are not those of daily bars. */
 function barsLayout({ file, dialect }: TextTable): Layout | null {
   const { tickers, names, samples } = dialect
   const byTicker = tickers === null ? undefined : { tickers, names }
@@ -329,8 +330,8 @@ function barsLayout({ file, dialect }: TextTable): Layout | null {
 }
 
 /**
- * The format to call a file by, once all of it is read. LEAN writes prices of equities times 10,000 as whole numbers,
- * those of crypto as they are: nothing in the file says which, but a fraction proves the latter.
+ * The file's format, once all of it is read. LEAN writes prices of equities times 10,000 as whole numbers, those of
+ * crypto unchanged. The file does not say which, but a fraction proves crypto.
  */
 function settleFormat({ file, given }: TextTable, layout: Layout, whole: boolean): Format {
   const isLean = layout.format === 'lean equity'

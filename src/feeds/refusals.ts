@@ -4,14 +4,14 @@ import type { Rejected, Remark } from './feed.js'
 import { type Layout, missingFrom } from './layout.js'
 import { type Decimal, decimalOf, guessDateFormat, isNullWord, readNumber } from './values.js'
 
-/** What to import instead of facts that cannot be read. */
+/** What to import instead of unreadable facts. */
 const INSTEAD = `import the company facts of the SEC, or ${ownColumns('reports')}`
 
 /** Names that only tables of facts have: earnings, ratings, filings, ratios. */
 const FACT_NAMES =
   /eps|revenue|fiscal|income|filed|filer|insider|grade|rating|analyst|marketcap|enterpriseval|peratio|strongbuy|surprise|sector/i
 
-/** The refusal of a table whose header lacks what daily bars need. */
+/** The error for a table whose header lacks columns of daily bars. */
 export function refuseLayout(file: string, line: number, layout: Layout, samples: readonly string[][]): BadData {
   const found = `its columns are ${shownNames(layout.names)}`
   const missing = missingFrom(layout.columns).join(', ')
@@ -51,12 +51,12 @@ function isNumber(text: string): boolean {
   return !isNullWord(text) && ['.', ','].some(sign => !Number.isNaN(readNumber(text, sign as Decimal)))
 }
 
-/** How much higher than the lowest price of a day the highest may be, to be told as one. */
+/** Maximum ratio of a day's highest to its lowest price, for columns to count as prices. */
 const MOST_IN_A_DAY = 3
 
 /**
- * Names for the columns of rows, told by their values: a date, four prices of which one is always the highest and another
- * the lowest, and a volume behind them. null where the values do not tell.
+ * Names for the columns of rows, judged by their values: a date, four prices of which one is always the highest and
+ * another the lowest, then a volume. null if the values are ambiguous.
  */
 export function likelyHeader(rows: readonly string[][]): string | null {
   const [first = []] = rows
@@ -91,7 +91,7 @@ export function likelyHeader(rows: readonly string[][]): string | null {
   return null
 }
 
-/** Whether a field is a date, as no name of a column is. */
+/** Whether a field is a date; no column name is. */
 export function isDated(field: string): boolean {
   return /^\d{4}-\d{2}-\d{2}/.test(field)
 }
@@ -131,7 +131,7 @@ export function refuseText(file: string, text: string): BadData | null {
   return null
 }
 
-/** What JSON without daily bars or facts that can be read is; the first that applies. */
+/** Kinds of JSON without readable bars or facts; the first match applies. */
 const JSON_KINDS: readonly (readonly [holds: (keys: Keys) => boolean, sentence: string])[] = [
   [
     has('facts', 'cik'),
@@ -163,7 +163,7 @@ export function refuseJson(file: string, root: unknown): BadData {
   return new BadData({ file }, `no daily bars are found in this JSON${found}`)
 }
 
-/** The refusal of bars of which none is over. */
+/** The error for bars of which none is complete. */
 export function refuseUnfinished(file: string): BadData {
   return new BadData({ file }, 'there are no bars in it, only a candle that is still being traded')
 }
@@ -193,7 +193,7 @@ export function shownNames(names: readonly string[], most = 8): string {
   return some.join(', ') + (names.length > most ? ` and ${names.length - most} more` : '')
 }
 
-/** The project's own table of one kind of facts, by the columns that it must have, and those of figures. */
+/** The project's own table of one kind of facts: its required columns, and those of figures. */
 function ownColumns(kind: FactKind): string {
   const columns = FACT_COLUMNS[kind].filter(({ required, holds }) => required || holds === 'number')
   return `${kind}.csv with ${['ticker', ...(columns.length === 0 ? FACT_COLUMNS[kind] : columns).map(({ name }) => name)].join(', ')}`
@@ -202,11 +202,11 @@ function ownColumns(kind: FactKind): string {
 /** As many places of a remark are shown. */
 const SHOWN = 3
 
-/** What was left out or assumed of a file. The same words again are counted. */
+/** Remarks about omissions and assumptions in a file. Equal remarks are counted. */
 export class Remarks {
   readonly #remarks = new Map<string, Remark>()
 
-  /** @param first the place (`file:line`) or value, where there is one */
+  /** @param first the position (`file:line`) or value, if there is one */
   add(what: Words, first?: string): void {
     const text = worded(what)
     const remark = this.#remarks.get(text) ?? { what, count: 0, first: [] }
@@ -220,7 +220,7 @@ export class Remarks {
   }
 }
 
-/** The bad rows of a file: kept where they are to be skipped, otherwise the first of them and the number of the others. */
+/** The bad rows of a file: all of them if they are skipped, otherwise the first and the number of the others. */
 export class Rejections {
   readonly rows: Rejected[] = []
   readonly #file: string

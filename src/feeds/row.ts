@@ -1,7 +1,7 @@
 import { BadData, type Words } from '../errors.js'
 import type { Rejected } from './feed.js'
 
-/** How a table of text is cut into rows: from which byte and line on, by which delimiter and line end. */
+/** How a text table is cut into rows: first byte and line, delimiter and line end. */
 export interface Cut {
   offset: number
   line: number
@@ -13,7 +13,7 @@ export interface Cut {
 export const MAX_FIELDS = 8192
 export const MAX_LINE = 1 << 20
 
-/** Where the fields of the present row lie; one object for a whole file, overwritten row after row. */
+/** The field positions of the current row; one object for a whole file, overwritten row after row. */
 export class Row {
   bytes: Buffer = Buffer.alloc(0)
   /** Field i is bytes[starts[i]..ends[i]), blanks and quotes taken off. */
@@ -22,11 +22,11 @@ export class Row {
   count = 0
   /** Line on which the row starts, from 1. */
   line = 0
-  /** The row as it stands in the file: given, or a part of the bytes. */
+  /** The raw text of the row: set explicitly, or a part of the bytes. */
   raw: string | null = null
   from = 0
   to = 0
-  /** Whether a line end follows it: the last line of a file that was cut off has none. */
+  /** Whether a line end follows it: the last line of a truncated file has none. */
   ended = true
 
   text(): string {
@@ -39,7 +39,7 @@ export class Row {
     return text.startsWith(MARK) ? withoutMark(text) : text
   }
 
-  /** The row as one that is not loaded, with the place of the field at fault. */
+  /** The row as a rejected one, with the position of the bad field. */
   rejected(delimiter: string, field: number, reason: Words): Rejected {
     const text = this.text()
     return { line: this.line, column: columnOf(text, delimiter, field), reason, text }
@@ -61,38 +61,40 @@ export class Row {
 /** Before a text that a spreadsheet would run, it makes it show the text instead. */
 const MARK = "'"
 
-/** A text as a spreadsheet shows it, and never runs it: with a mark where it needs one, or looks as if it had one. */
+/** A text that a spreadsheet shows and never runs: with a mark if it needs one, or already begins with one. */
 export function withMark(text: string): string {
   return isFormula(text.replace(MARKS, '')) ? MARK + text : text
 }
 
-/** What a text meant that is as withMark makes it. */
+/** The original text of a result of withMark. */
 function withoutMark(text: string): string {
   return isFormula(text.replace(MARKS, '')) ? text.slice(MARK.length) : text
 }
 
 const MARKS = /^'+/
 
-/** A formula, also in the wide signs of East Asia, or what is one once a spreadsheet has dropped the blank before it. */
+/** A formula, also with the wide signs of East Asia, or one after a spreadsheet has dropped a leading blank. */
 function isFormula(text: string): boolean {
   return /^[=+\-@\t\r\n＝＋－＠]/.test(text) && !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)
 }
 
-/** What is wrong with the number of a row's fields or with its end, and at which field. */
+/** A wrong number of fields or a missing end, and the field. */
 export interface Misfit {
   field: number
   reason: string
 }
 
-/** So many rows have to agree before the last one is held against them. */
+/** Number of rows that must agree before the last one is compared with them. */
 const ENOUGH = 5
 
 /**
- * Tells which rows of a table are not whole, one after the other. A row is as wide as its header, but for columns without
- * a name at the end; delimiters that nothing follows do no harm. A last line without a line end was cut off inside its last
- * number where that has fewer digits after the point than every other row, or fewer before it and is less than half of the
- * smallest: prices and volumes lose a digit by themselves, too. With as many digits after the point as any other row has it
- * is whole. Where last fields are no numbers, or some are empty, that cannot be told.
+ * Finds incomplete rows of a table, one after the other. A row is as wide as its header; trailing columns without a
+ * name and trailing delimiters do not count.
+ *
+ * A last line without a line end counts as truncated if its last number is shorter than in every other row: fewer
+ * digits
+ * after the point, or fewer before it and less than half of the smallest value. With as many digits after the point as
+ * any other row it counts as complete. If last fields are empty or no numbers, truncation is not detected.
  */
 export class Wholeness {
   readonly #least: number
@@ -149,14 +151,14 @@ function surplusField(row: Row, width: number): number {
 const POINT = 46
 const COMMA = 44
 
-/** How many digits a number has before and after its point, and the number that those before it are. */
+/** The number of digits before and after a number's point, and the value before the point. */
 interface Digits {
   whole: number
   part: number
   size: number
 }
 
-/** No digits where a number is not written in digits alone. */
+/** None for a number with other characters than digits. */
 function digitsOf({ bytes, starts, ends }: Row, field: number): Digits {
   let whole = 0
   let part = 0
@@ -205,7 +207,7 @@ function spans(line: string, delimiter: string): { start: number; end: number }[
   let start = 0
   let quoted = false
   let blank = true
-  // In a field that begins with a quote each one counts: a doubled one closes it, and opens it again.
+  // In a quoted field each quote counts: a doubled one closes and reopens it.
   let opened = false
   for (let i = 0; i < line.length; i++) {
     const character = line[i]!

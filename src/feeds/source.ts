@@ -18,7 +18,7 @@ export interface Source {
   compression: 'none' | 'gzip' | 'zip'
   /** The name of the one file inside a zip. */
   entry: string | null
-  /** Bytes taken so far of the input as it lies on disk, and how many there are. */
+  /** Bytes read so far of the file on disk, and its size. */
   taken(): number
   total: number | null
   chunks(): AsyncIterable<Buffer>
@@ -26,7 +26,7 @@ export interface Source {
 
 const CHUNK = 1 << 18
 
-/** Opens a file or standard input and looks through gzip and zip, which are told by their first bytes. */
+/** Opens a file or standard input and unpacks gzip and zip, recognised by their first bytes. */
 export async function openSource(input: Input, stdin: ReadOptions['stdin']): Promise<Source> {
   const whole = input.path === null ? Buffer.concat((await gather(stdin ?? process.stdin)).parts) : null
   const start = whole ?? (await firstBytes(input))
@@ -79,10 +79,10 @@ export async function headOf(source: Source, size: number): Promise<{ bytes: Buf
   return { bytes: Buffer.concat(parts), whole }
 }
 
-/** A text that is read as a whole may have so many bytes; tables are read row by row, and may have any number. */
+/** Maximum bytes of a text that is read whole; tables are read row by row, without a limit. */
 const MOST_TEXT = 1 << 28
 
-/** The whole text, without a byte order mark. Throws BadData for one that no memory should be asked to hold. */
+/** The whole text, without a byte order mark. Throws BadData for one too large for memory. */
 export async function textOf(source: Source): Promise<string> {
   const { parts, whole } = await gather(source.chunks(), MOST_TEXT)
   if (whole)
@@ -93,7 +93,7 @@ export async function textOf(source: Source): Promise<string> {
   throw new BadData({ file: source.file }, `${what}; import it in parts, or as CSV`)
 }
 
-/** The parts of a stream, up to one that brings it to so many bytes. */
+/** The chunks of a stream until they reach a number of bytes. */
 async function gather(
   stream: AsyncIterable<string | Uint8Array>,
   size = Number.POSITIVE_INFINITY,
@@ -154,9 +154,9 @@ async function* gunzipped(source: Source, raw: Readable): AsyncGenerator<Buffer>
   }
 }
 
-/** Text of prices or facts becomes 5 to 40 times smaller; what unpacks to this much more was made to fill a memory or a disk. */
+/** Text of prices or facts compresses 5 to 40 times; anything far beyond is meant to fill memory or disk. */
 const MOST_RATIO = 100
-/** So much is unpacked without a look at the ratio. */
+/** Number of bytes unpacked without checking the ratio. */
 const UNPACKED_FREELY = 1 << 24
 
 function isBomb(packed: number, unpacked: number): boolean {
@@ -197,7 +197,7 @@ async function* checked(source: Source, stream: Readable, below: Readable): Asyn
   }
 }
 
-/** What decodes a text whose byte order mark says UTF-16; null for other texts. */
+/** The decoder of a text with a UTF-16 byte order mark; null for other texts. */
 function utf16Of(start: Buffer): TextDecoder | null {
   const mark = start.length < 2 ? 0 : start.readUInt16BE(0)
   if (mark !== 0xfffe && mark !== 0xfeff) return null
@@ -205,7 +205,7 @@ function utf16Of(start: Buffer): TextDecoder | null {
 }
 
 function nulError(file: string, chunk: Buffer, offset: number, nul: number): BadData {
-  // Latin text as UTF-16 has a NUL in every other place and nowhere else; a program has them anywhere.
+  // Latin text in UTF-16 has a NUL in every other byte and nowhere else; a binary has them anywhere.
   const nuls = [...chunk.subarray(0, 64).entries()].filter(([, byte]) => byte === 0).map(([i]) => i)
   const pairs = offset === 0 && nuls.length > 8 && nuls.every(i => i % 2 === nul % 2)
   if (pairs)
@@ -224,7 +224,7 @@ function fileError(file: string, error: unknown): unknown {
   return new StorageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error })
 }
 
-/** A file inside a zip archive: its name without folders, and its bytes, unpacked whenever they are asked for. */
+/** A file inside a zip archive: its name without folders, and its bytes, unpacked on each use. */
 interface Zipped {
   name: string
   unpacked(): AsyncGenerator<Buffer>
@@ -233,7 +233,7 @@ interface Zipped {
 /** The one file in a zip archive, found sound. */
 async function onlyFile(file: string, archive: Buffer): Promise<Zipped> {
   const refuse = (what: string, cause?: unknown) => new BadData({ file }, what, { cause })
-  // Bundled, a CommonJS package has its default export alone.
+  // In the bundle, a CommonJS package has only its default export.
   const { default: yauzl } = await import('yauzl')
   const entries: Entry[] = []
   let open: (entry: Entry) => Promise<Readable>

@@ -10,19 +10,19 @@ export type Column = Float64Array | Int32Array
 const BUFFER = 1 << 20
 
 /**
- * Columns that memory is not to hold, in a temporary file. The file has no name any more once it is open, where the system
- * knows that, so that even a process that is killed leaves nothing.
+ * Columns beyond the memory limit, in a temporary file. Where the system allows it, the open file has no name, so that
+ * even a killed process leaves nothing.
  */
 export class Spill {
   #file: { path: string; fd: number } | null = null
   /** null: nothing was put there yet, as of most files nothing is */
   #buffer: Buffer | null = null
-  /** Bytes that are in the file, and those that wait in the buffer. */
+  /** Bytes in the file, and those still in the buffer. */
   #written = 0
   #waiting = 0
   #isClosed = false
 
-  /** Keeps columns one after the other, and tells where they begin. Throws StorageError where there is no room. */
+  /** Writes columns one after the other, and returns their offset. Throws StorageError if the disk is full. */
   put(columns: readonly Column[]): number {
     const at = this.#written + this.#waiting
     this.#buffer ??= Buffer.allocUnsafe(BUFFER)
@@ -38,7 +38,7 @@ export class Spill {
     return at
   }
 
-  /** Fills columns with what was put there. */
+  /** Fills columns with the data at an offset. */
   take(at: number, columns: readonly Column[]): void {
     this.#flush()
     let from = at

@@ -13,7 +13,7 @@ import {
   orderProof,
 } from './values.js'
 
-/** A table of text: where it lies, how it is written, and what the user said about it. */
+/** A text table: its source, its dialect, and the user's hints. */
 export class TextTable {
   readonly source: Source
   readonly dialect: Dialect
@@ -32,7 +32,7 @@ export class TextTable {
     this.top = { file: source.file, line: this.dialect.headerLine }
   }
 
-  /** Calls `visit` for every row that is not blank, with why it is not whole, and tells how far it is. */
+  /** Calls `visit` for every row that is not blank, with its fault if it is incomplete, and reports progress. */
   async eachRow(visit: (row: Row, misfit: Misfit | null) => void): Promise<void> {
     const { source, options } = this
     const wholeness = new Wholeness(this.dialect.names)
@@ -46,8 +46,9 @@ export class TextTable {
   }
 
   /**
-   * How the dates of a column are read, judged by the first rows; by the whole file, and the columns of dates beside it,
-   * when those do not tell the month from the day. Throws BadData when they are in no known form, or nothing tells.
+   * The date format of a column, judged by the first rows. If these do not distinguish month and day, the whole file
+   * and
+   * its other date columns decide. Throws BadData for an unknown or ambiguous format.
    */
   async dates(column: { name: string; index: number }, beside: readonly number[] = []): Promise<DateReader> {
     const { dateFormat, calendar } = this.given
@@ -72,8 +73,8 @@ export class TextTable {
   }
 
   /**
-   * Which sign separates decimals, judged by the first rows of some columns; those of `whole` numbers prove it, and cast no
-   * doubt. Throws BadData when the numbers can be read both ways.
+   * The decimal separator, judged by the first rows of some columns. Columns of `whole` numbers can only prove it.
+   * Throws BadData when the numbers are ambiguous.
    */
   decimal(fractions: readonly number[], whole: readonly number[]): Decimal {
     const { given, dialect, file } = this
@@ -173,7 +174,7 @@ class Scanner {
     if (this.#bytes.length > MAX_LINE) throw this.#bad('a line of more than a megabyte; this is no table of bars')
   }
 
-  /** Visits what is left, whose last row no line end follows. */
+  /** Visits the remaining rows; the last one has no line end. */
   finish(): void {
     for (let from = 0; from < this.#bytes.length; ) {
       const end = this.#bytes.indexOf(this.#eol, from)
@@ -199,7 +200,7 @@ class Scanner {
     return to + 1
   }
 
-  /** Marks the fields of a row; how many, or -1 when quotes are met that need a closer look. */
+  /** Finds the fields of a row; returns their number, or -1 for quotes that need the slow way. */
   #cut(from: number, end: number): number {
     const { bytes } = this.#row
     const delimiter = this.#delimiter

@@ -1,7 +1,7 @@
 import { didYouMean, quoted, suggest, wrong } from '../errors.js'
 import { type Day, dayOf, parseDay, weekdayOf } from '../model/day.js'
 
-/** How dates may be written; `/` stands for any of `/ - .` where the year comes last. */
+/** The date formats; `/` means any of `/ - .` where the year comes last. */
 export const DATE_FORMATS = [
   'YYYY-MM-DD',
   'YYYYMMDD',
@@ -42,14 +42,15 @@ const LAST_YEAR = SHAPES['DD/MM/YYYY']
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 
 /**
- * Reads dates of one format, as they are written whatever their time zone, epochs as UTC; with the calendar of an exchange
- * the day that it has there at a time of day. Midnight UTC is no time of day: so vendors write the date itself.
+ * Reads dates of one format. Dates are taken as written, regardless of their time zone; epochs are UTC. With the
+ * calendar of an exchange, a date with a time of day becomes the day there. Midnight UTC is no time of day: vendors
+ * write dates that way.
  */
 export class DateReader {
   readonly format: DateFormat
   /** The time of day of the date read last, 0 where there is none. */
   seconds = 0
-  /** Whether that is a time in UTC, as far as the text says, and the date that of UTC. */
+  /** Whether that time is UTC according to the text, and the date a UTC date. */
   inUtc = false
   readonly #calendar: Calendar | null
 
@@ -68,7 +69,7 @@ export class DateReader {
     return dayOf(year, digits(bytes, start + 5, 2), digits(bytes, start + 8, 2)) ?? Number.NaN
   }
 
-  /** The day that a text names, null when it is none of the format or no real calendar date. */
+  /** The day of a text; null for another format or an impossible date. */
   read(text: string): Day | null {
     const match = SHAPES[this.format].exec(text.trim())
     if (match === null) return null
@@ -105,15 +106,12 @@ export class DateReader {
   }
 }
 
-/** Excel's number of 1970-01-01, and the days by which its calendar on old Macs begins later. */
+/** Excel's number of 1970-01-01, and the offset of the calendar on old Macs in days. */
 const EXCEL_1970 = 25_569
 const EXCEL_1904 = 1462
 const EXCEL_2100 = 73_051
 
-/**
- * Whether serial numbers may be those of an old Mac: read from 1900 there are bars on weekends, read from 1904 there are
- * none.
- */
+/** Whether serial numbers may be those of an old Mac: counted from 1900 some bars are on weekends, from 1904 none. */
 export function maybe1904(texts: readonly string[]): boolean {
   const isWeekend = (from: 'Excel serial' | 'Excel serial 1904') => {
     const dates = new DateReader(from)
@@ -131,8 +129,8 @@ function offsetOf(zone: string | undefined): number {
 }
 
 /**
- * In how many parts of a second a time since 1970 is counted: from 1973 on its size tells, also in a file that goes over from
- * one to the other.
+ * The unit of a time since 1970, in parts of a second. From 1973 on its size shows it, even if a file changes its
+ * unit.
  */
 function fractionsOf(epoch: number, format: DateFormat): number {
   const size = Math.abs(epoch)
@@ -141,7 +139,7 @@ function fractionsOf(epoch: number, format: DateFormat): number {
   return format === 'epoch microseconds' ? 1e6 : format === 'epoch milliseconds' ? 1000 : 1
 }
 
-/** Whether a text is a time since 1970 in seconds or parts of them, since 1973. */
+/** Whether a text is a time since 1970 in seconds or parts of them, after 1973. */
 export function isEpoch(text: string): boolean {
   return /^(\d{9,10}|\d{12,13}|\d{15,16})$/.test(text)
 }
@@ -149,8 +147,8 @@ export function isEpoch(text: string): boolean {
 type DateGuess = { format: DateFormat } | { unknown: true } | { ambiguous: true }
 
 /**
- * The format in which most of the texts are dates. Month first or day first is told by parts above 12: the larger
- * number of proofs wins, so that a single slip does not turn the whole file round.
+ * The date format that fits most texts. Parts above 12 decide between month first and day first: the larger
+ * number of proofs wins, so that a single typo does not change the whole file.
  */
 export function guessDateFormat(texts: readonly string[]): DateGuess {
   let best: DateFormat | null = null
@@ -162,14 +160,14 @@ export function guessDateFormat(texts: readonly string[]): DateGuess {
   if (best === null) return { unknown: true }
   if (!best.endsWith('/YYYY')) return { format: best }
   if (!isYearLast(texts)) return { unknown: true }
-  // In words with points the day stands first wherever such dates are in use.
+  // Dates with points have the day first wherever they are in use.
   if (texts.every(text => !LAST_YEAR.test(text.trim()) || text.includes('.'))) return { format: 'DD/MM/YYYY' }
   const balance = texts.reduce((sum, text) => sum + orderProof(text), 0)
   if (balance === 0) return { ambiguous: true }
   return { format: balance > 0 ? 'DD/MM/YYYY' : 'MM/DD/YYYY' }
 }
 
-/** Whether years of two digits are last: over the rows of a file the year changes least. */
+/** Whether two-digit years come last: over the rows of a file the year changes least. */
 function isYearLast(texts: readonly string[]): boolean {
   const parts = texts
     .map(text => /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{2})(?!\d)/.exec(text.trim()))
@@ -178,7 +176,7 @@ function isYearLast(texts: readonly string[]): boolean {
   return parts.length === 0 || last! < Math.max(first!, second!)
 }
 
-/** What a date with the year last proves: 1 that the day comes first, -1 that the month does, 0 nothing. */
+/** The evidence of a date with the year last: 1 for day first, -1 for month first, 0 for none. */
 export function orderProof(text: string): -1 | 0 | 1 {
   const match = LAST_YEAR.exec(text.trim())
   if (match === null) return 0
@@ -222,7 +220,7 @@ function fullYear(text: string): number {
   return text.length === 4 ? year : year + (year < 70 ? 2000 : 1900)
 }
 
-/** The number of so many digits, NaN when one is none; the calendar turns NaN into NaN. */
+/** The number of `count` digits, NaN for other characters; the calendar turns NaN into NaN. */
 function digits(bytes: Buffer, start: number, count: number): number {
   let value = 0
   for (let i = start; i < start + count; i++) {
@@ -238,15 +236,15 @@ export type Decimal = '.' | ','
 const POINT = 46 - 48
 const POWERS = Float64Array.from({ length: 23 }, (_, power) => 10 ** power)
 const NUMBER_SHAPES: Record<Decimal, RegExp> = {
-  // In India groups of two follow the first of three.
+  // In India groups of two follow the first group of three.
   '.': /^[-+]?\$?(?:\d+|\d{1,3}(?:[,'’ \u00a0\u202f]\d{3})+|\d{1,2}(?:,\d{2})+,\d{3})?(?:\.\d*)?(?:[eE][+-]?\d+)?$/,
   ',': /^[-+]?\$?(?:\d+|\d{1,3}(?:[.'’ \u00a0\u202f]\d{3})+)?(?:,\d*)?(?:[eE][+-]?\d+)?$/,
 }
 const NULL_WORDS = new Set(['', 'na', 'n/a', 'null', 'none', 'nan'])
 
 /**
- * The number that bytes[start..end) spell, NaN when they spell none; what is left out by the quick way, such as `$`,
- * exponents and long fractions, goes through `readNumber`.
+ * The number spelled by bytes[start..end), NaN when there is none. The fast way covers plain numbers; `$`, exponents
+ * and long fractions go through `readNumber`.
  */
 export function numberAt(bytes: Buffer, start: number, end: number, decimal: Decimal): number {
   // Up to 15 digits are an exact integer, and so is the power of ten below them: one division rounds correctly.
@@ -284,7 +282,7 @@ export function readVolume(text: string, decimal: Decimal = '.'): number {
   const trimmed = text.trim()
   const unit = UNITS[trimmed.slice(-1).toUpperCase()]
   if (unit === undefined) return readNumber(trimmed, decimal)
-  // In decimals: 58.41 times a million is not 58410000 to the bit.
+  // In decimals: 58.41 times a million is not exactly 58410000.
   return Math.round(readNumber(trimmed.slice(0, -1), decimal) * unit * 1000) / 1000
 }
 
@@ -293,9 +291,9 @@ export function isNullWord(text: string): boolean {
 }
 
 /**
- * Which sign separates decimals in a file, judged by its numbers; null when they can be read both ways: `1,234`, and
- * `100.000` beside semicolons, which are written where the comma is the decimal sign. Commas of volumes count only as proof,
- * not as doubt: nobody trades thousandths of all shares.
+ * The decimal separator of a file, judged by its numbers; null when they are ambiguous: `1,234`, and `100.000` with
+ * semicolons, which are used where the comma is the decimal separator. Commas in volumes count only as proof: shares
+ * have no thousandths.
  */
 export function decimalOf(prices: readonly string[], volumes: readonly string[], delimiter = ','): Decimal | null {
   const proofs = [...prices, ...volumes].filter(text => /^[-+$\d.,\s]+$/.test(text)).map(text => proof(text.trim()))
@@ -312,7 +310,7 @@ function proof(text: string): Decimal | null {
   const commas = text.split(',').length - 1
   if (points > 0 && commas > 0) return text.lastIndexOf('.') > text.lastIndexOf(',') ? '.' : ','
   if (points > 1 || commas > 1) return points > 1 ? ',' : '.'
-  // Three digits behind a sign may be thousands, but for those of 0.
+  // Three digits after a separator may be thousands, except after 0.
   const doubtful = /^[-+$]{0,2}(?!0)\d{1,3}[.,]\d{3}$/.test(text)
   if (points === 1 && !doubtful) return '.'
   if (commas === 1 && !doubtful) return ','
@@ -325,7 +323,7 @@ export function dateReason(name: string, text: string, format: string): string {
   return `${name} ${quoted(text)} is no calendar date as ${format}, which the dates of this file are`
 }
 
-/** How a field that holds nothing is told: a word for it as it stands. */
+/** The description of an empty field: its word for "empty", if it has one. */
 export function emptyWord(text: string): string {
   return text === '' ? 'empty' : quoted(text)
 }

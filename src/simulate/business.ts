@@ -7,8 +7,9 @@ import type { Random } from '../statistics/random.js'
 const SECTOR_BLOCK = 8
 
 /**
- * The eleven sectors of the Global Industry Classification Standard: the usual price over the earnings of four quarters, the
- * usual share of revenue that is earned, and the growth of the business a quarter, as a logarithm.
+ * The eleven sectors of the Global Industry Classification Standard: the usual price over the earnings of four
+ * quarters, the
+ * usual profit share of revenue, and the growth of the business per quarter, as a logarithm.
  */
 const SECTORS = [
   { name: 'Information Technology', pe: 20, margin: 0.17, growth: 0.014 },
@@ -24,7 +25,7 @@ const SECTORS = [
   { name: 'Materials', pe: 14, margin: 0.09, growth: 0.005 },
 ]
 
-/** What is true of one company for good, beside its bars. */
+/** The constant properties of one company, besides its bars. */
 export type Business = ReturnType<typeof drawBusiness>
 
 /** The company of a ticker's number; `volume` is the usual number of shares traded on a day. */
@@ -78,13 +79,13 @@ function drawSeasons(random: Random): number[] {
   return raw.map(factor => factor / mean)
 }
 
-/** Reports start so many quarters before that of the first bar: growth against the year before is known from the start. */
+/** Number of quarters with reports before the first bar: growth against the year before is known from the start. */
 export const QUARTERS_BEFORE = 11
 
 /** The dates of one quarter's report, fixed before anything else about it. */
 export type Quarter = ReturnType<typeof drawQuarter>
 
-/** The last day of the quarter in which `day` lies, or of one so many later. */
+/** The last day of the quarter with `day`, or of a later one. @param later number of quarters */
 export function quarterEnd(day: Day, shift: number, later: number): { end: Day; season: number } {
   const months = yearOf(day) * 12 + monthOf(day) - 1
   const quarter = Math.floor((months - shift) / 3) + later
@@ -105,7 +106,10 @@ export function sessionUpTo(day: Day): Day {
   return sessionsUpTo(day, 1, false)[0]!
 }
 
-/** What was announced, in order; the last holds. A date five to nine weeks ahead; one in six is moved in the last weeks, mostly to a later one. */
+/**
+ * The announced dates, in order; the last one is right. A date five to nine weeks ahead; one in six is moved in the
+ * last weeks, mostly to a later one.
+ */
 function announcements(reported: Day, random: Random): ScheduledReport[] {
   const lead = 35 + random.below(26)
   const moved = random.uniform() < 1 / 6
@@ -117,14 +121,14 @@ function announcements(reported: Day, random: Random): ScheduledReport[] {
   return [first, { expected_date: reported, known: sessionUpTo(Math.min(planned, reported) - notice) }]
 }
 
-/** A year before the first bar is worth so many steps of a week. */
+/** Weekly steps of the year before the first bar. */
 const WEEKS = 52
 const YEARS = 12
-// Of a week: mean and standard deviation of the log return before the first bar.
+// Per week: mean and standard deviation of the log return before the first bar.
 const DRIFT = 0.0012
 const SPREAD = 0.04
 
-/** Closes as logarithms on any day: those of the bars, and before the first of them a past that leads up to it. */
+/** Log closes on any day: those of the bars, and before the first one a simulated past that leads up to it. */
 export class Prices {
   readonly first: Day
   readonly last: Day
@@ -182,8 +186,9 @@ function holidaysOf(year: number): ReadonlySet<Day> {
 }
 
 /**
- * A holiday on a Saturday is kept on the Friday before, one on a Sunday on the Monday after. A New Year's Day on a
- * Saturday so falls out of its year's set and closes no day at all, which is the rule of the New York exchange too.
+ * A Saturday holiday is observed on the Friday before, a Sunday one on the Monday after. A New Year's Day on a
+ * Saturday
+ * so leaves its year's set and closes no day, which is the rule of the New York exchange, too.
  */
 function observed(holiday: Day): Day {
   const weekday = weekdayOf(holiday)

@@ -30,9 +30,10 @@ interface Simulated {
 }
 
 /**
- * All that is known about a company by its last bar, each kind in the order in which it became known. Facts are made of
- * past closes and of chance of their own. Of two runs that start on the same day, the longer knows by the end of the
- * shorter exactly what the shorter knows; only the market capitalisation is that of the last bar.
+ * All facts about a company known by its last bar, each kind in the order in which it became known. Facts depend on
+ * past
+ * closes and on their own chance. Of two runs that start on the same day, the longer has by the end of the shorter
+ * exactly its facts; only the market capitalisation is that of the last bar.
  */
 export function companyFacts({ ticker, index, bars, company, root }: Simulated): TickerFacts[] {
   const stream = (purpose: number, number = 0): Random => Random.stream(root, (purpose << 16) | number)
@@ -97,15 +98,15 @@ function drawQuarters(business: Business, prices: Prices, stream: (purpose: numb
   }
 }
 
-/** Those known by the last bar, by the day on which they became known; ties stay as they were. */
+/** The records known by the last bar, sorted by known day; ties keep their order. */
 function inOrder<T>(records: readonly T[], known: (record: T) => number, last: number): T[] {
   return records.filter(record => known(record) <= last).sort((a, b) => known(a) - known(b))
 }
 
 /** Quarters before the first report in which business and price settle into each other. */
 const SETTLING = 24
-// Share of the way to the price of its last day that worth goes in a quarter, and of the way to worth that sales and book
-// value go. Price over earnings so follows the price at first and comes back within some years.
+// Share of the way to the last day's price that worth moves in a quarter, and of the way to worth that sales and book
+// value move. So price over earnings follows the price at first and returns within some years.
 const LEARNING = 0.16
 const SALES_LEARNING = 0.1
 const BOOK_LEARNING = 0.05
@@ -118,8 +119,8 @@ const REVENUE_NOISE = 0.009
 const TYPICAL_BEAT = 0.03
 
 /**
- * A company's figures, quarter after quarter. Worth follows the closes up to a quarter's last day, everything else is
- * chance of its own, so that a report tells nothing about the prices to come.
+ * A company's figures, quarter after quarter. Worth follows the closes up to a quarter's last day; everything else is
+ * independent chance, so that a report predicts no prices.
  */
 class Ledger {
   readonly #business: Business
@@ -142,7 +143,7 @@ class Ledger {
     this.#book = this.#worth
   }
 
-  /** The figures of a quarter that has ended by the last bar; quarters are asked for in their order. */
+  /** The figures of a quarter that has ended by the last bar; call it for the quarters in order. */
   figures(quarter: Quarter) {
     let random = this.#advance()
     while (this.#next <= quarter.number) random = this.#advance()
@@ -205,7 +206,7 @@ function restated(report: Report, usual: number, random: Random): Report[] {
 }
 
 function cents(value: number): number {
-  // Without the 0, a loss of less than half a cent were -0.
+  // Without the 0, a loss of less than half a cent would be -0.
   return Math.round(value * 100) / 100 + 0
 }
 
@@ -229,8 +230,9 @@ const CLUSTER = 10
 const LONER = 0.3
 
 /**
- * The open-market trades after a quarter's report, by filing date. Sales are more frequent, purchases come when the
- * price has fallen, both in clusters of several people within days. Nobody is on both sides.
+ * The open-market trades after a quarter's report, by filing date. Sales are more frequent. Purchases come after a
+ * price
+ * fall. Both come in clusters of several people within days, never on both sides.
  */
 function drawTrades(quarter: Quarter, business: Business, prices: Prices, random: Random): InsiderTrade[] {
   const fallen = prices.log(quarter.reported) - prices.log(quarter.reported - FALL_DAYS) < FALL
@@ -288,8 +290,8 @@ const TITLES = ['Chief Executive Officer', 'Chief Financial Officer', 'General C
 const COVERED_BEFORE = 280
 /** Days in which an analyst thinks an opinion over. */
 const THINKING = 200
-// What an analyst's opinion is made of beside the esteem of the company: its return over half a year, a mood that all
-// its analysts share and that fades from one opinion to the next, and the analyst's own mind.
+// The parts of an analyst's opinion besides the esteem of the company: its return over half a year, a shared mood that
+// fades from one opinion to the next, and the analyst's own view.
 const MOMENTUM_DAYS = 182
 const MOMENTUM = 0.8
 const MOOD_MEMORY = 0.95
@@ -303,7 +305,7 @@ function drawRatings(business: Business, prices: Prices, random: Random): Rating
   const records: RatingCounts[] = []
   let mood = 0
   const opinion = (known: Day): number => {
-    // Of the days before, because most opinions come before the session.
+    // From the days before, because most opinions come before the session.
     const momentum = Math.max(-0.5, Math.min(0.5, prices.log(known - 1) - prices.log(known - MOMENTUM_DAYS)))
     const mind = business.esteem + MOMENTUM * momentum + mood + OWN_MIND * random.normal()
     return Math.max(1, Math.min(5, Math.round(mind)))
@@ -321,7 +323,7 @@ function drawRatings(business: Business, prices: Prices, random: Random): Rating
     const session = random.uniform() < 0.8 ? 'pre' : 'post'
     if (opinions[analyst] === before && records.length > 0) continue
     const counts = countsOf(opinions, known, session)
-    // One record a day: the later takes the place of the earlier.
+    // One record per day: the later one replaces the earlier.
     if (records.at(-1)?.known === known) records.pop()
     records.push(counts)
   }
@@ -329,7 +331,7 @@ function drawRatings(business: Business, prices: Prices, random: Random): Rating
 
 const NONE = 0
 
-/** Days until the next analyst speaks; exponential, at least one. */
+/** Days until the next analyst's opinion; exponential, at least one. */
 function wait(analysts: number, random: Random): number {
   return Math.ceil((-Math.log(1 - random.uniform()) * THINKING) / analysts)
 }

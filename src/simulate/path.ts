@@ -10,8 +10,9 @@ const COMPANY_CLUSTERING: Clustering = { reaction: 0.06, fallReaction: 0.06, per
 // Share of a day's variance that falls before the open.
 const OVERNIGHT = 0.2
 
-// A price beyond these is drawn back by this share of the (log) excess a day. Between them, where nearly all prices
-// stay, there is no pull and so no edge; without it some ticker of thousands ends at a cent or at millions.
+// A price outside these is pulled back by this share of the (log) excess per day. Between them, where nearly all
+// prices
+// are, there is no pull and so no edge. Without it some ticker of thousands ends at a cent or at millions.
 const LOWEST = Math.log(3)
 const HIGHEST = Math.log(4000)
 const PULL = 0.03
@@ -39,7 +40,7 @@ export class Market {
   }
 }
 
-/** What sets one ticker apart from another for good. */
+/** The constant properties that distinguish one ticker from another. */
 export type Company = ReturnType<typeof drawCompany>
 
 export function drawCompany(random: Random) {
@@ -55,8 +56,8 @@ export function drawCompany(random: Random) {
 }
 
 /**
- * Fills the columns of a series from a company's own shocks and the market's. Each day draws from `random` the same way
- * whatever the days after it, so a longer series begins with the shorter one.
+ * Fills the columns of a series from a company's own shocks and the market's. Each day's draws from `random` do not
+ * depend on later days, so a longer series begins with the shorter one.
  */
 export function writeBars(bars: Series, company: Company, market: Market, random: Random): void {
   const shocks = new Shocks(random, COMPANY_CLUSTERING)
@@ -78,8 +79,8 @@ export function writeBars(bars: Series, company: Company, market: Market, random
 }
 
 /**
- * One bar around a close-to-close change that is already drawn: the open is a point of the Brownian bridge over the
- * day, high and low are the exact extremes of the bridge from open to close (each on its own).
+ * One bar around a close-to-close change that is already drawn. The open is a point of the Brownian bridge over the
+ * day; high and low are the exact extremes of the bridge from open to close (each on its own).
  */
 function writePrices(bars: Series, i: number, log: number, change: number, variance: number, random: Random): void {
   const gap = OVERNIGHT * change + Math.sqrt(OVERNIGHT * (1 - OVERNIGHT) * variance) * random.normal()
@@ -131,9 +132,10 @@ const MOST_VARIANCE = 30
 const LARGEST_SHOCK = 15
 
 /**
- * A stream of daily shocks of mean 0 and long-run variance 1: GJR-GARCH(1,1) variance, and within it a day's activity,
- * a log-normal factor on the spread (Clark's mixture: busy days have both large moves and large volume), which makes
- * the tails fat. Shocks are uncorrelated; their sizes are not.
+ * A stream of daily shocks of mean 0 and long-run variance 1: GJR-GARCH(1,1) variance, times a day's activity. The
+ * activity is a log-normal factor on the spread (Clark's mixture: busy days have both large moves and large volume),
+ * which
+ * makes the tails fat. Shocks are uncorrelated; their sizes are not.
  */
 class Shocks {
   /** Of the day last drawn. */

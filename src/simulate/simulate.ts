@@ -23,7 +23,7 @@ export function factRows({ ticker, kind, records }: TickerFacts): string {
   return text
 }
 
-/** What is simulated is never delisted: the columns for that stay out of its files. */
+/** Simulated tickers are never delisted: the columns for that stay out of their files. */
 function columnsOf(kind: FactKind): FactColumn[] {
   return FACT_COLUMNS[kind].filter(({ rare }) => rare !== true)
 }
@@ -50,20 +50,26 @@ export interface SimulatedTicker {
   ticker: string
   bars: Series
   /**
-   * What is known about it by its last bar, at most one entry a kind: reports, earnings, schedule, ratings, insider
-   * trades and what it is; on seven days a week it is a coin, which has the last alone. Made when first asked for.
+   * The facts known by its last bar, at most one entry per kind: reports, earnings, schedule, ratings, insider trades
+   * and
+   * the security. With seven days a week it is a coin, which has only the last kind. Computed on first use.
    */
   readonly facts: readonly TickerFacts[]
 }
 
 /**
  * The simulated ticker of a number: SIM0001 for 1, SIM10000 for 10000. Daily bars with fat tails, volatility clusters,
- * a market that all tickers of a seed share, overnight gaps and log-normal volume; prices in whole cents, seldom below
- * 2 or above 5,000. It depends on seed, number and the sessions alone, never on `count`; of two runs that
- * start on the same day, the longer begins with the shorter. The past tells the size of the moves to come, not their
- * direction: between 3 and 4,000 the expected return is the same small rise on every day, so an edge found there is
- * chance. Its facts follow its past prices and draw from streams of their own: they tell nothing about the prices to
- * come, and the bars are the same whether or not facts are asked for.
+ * a market shared by all tickers of a seed, overnight gaps and log-normal volume. Prices are in whole cents, seldom
+ * below
+ * 2 or above 5,000.
+ *
+ * It depends only on seed, number and sessions, never on `count`; of two runs that start on the same day, the longer
+ * begins with the shorter. The past predicts the size of later moves, not their direction: between 3 and 4,000 the
+ * expected return is the same small rise on every day, so an edge found there is chance.
+ *
+ * Its facts follow its past prices and use random streams of their own. They predict no prices, and the bars are the
+ * same
+ * with or without facts.
  */
 export function simulatedTicker(index: number, options: SimulateOptions): SimulatedTicker {
   return simulate(index, worldOf(options))
@@ -99,7 +105,8 @@ interface World {
 }
 
 function worldOf({ seed, bars, end, sevenDays = false }: SimulateOptions): World {
-  // Streams branch off a word of the seed, because those of seeds 1 and 2 themselves are the same in another order.
+  // Streams use a derived word of the seed, because the streams of seeds 1 and 2 themselves are equal in another
+  // order.
   const root = new Random(seed).word()
   return {
     root,
@@ -140,7 +147,7 @@ function rowsOf(ticker: string, dates: readonly string[], { open, high, low, clo
   return text
 }
 
-/** A price with two decimals; several times faster than toFixed, which tells in files of millions of prices. */
+/** A price with two decimals; several times faster than toFixed, which matters in files of millions of prices. */
 function cents(price: number): string {
   const all = Math.round(price * 100)
   const rest = all % 100

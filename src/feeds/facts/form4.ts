@@ -119,10 +119,10 @@ function numberAt(trade: Element, name: string): number | null {
   return Number.isFinite(value) ? value : null
 }
 
-/** Under which the parser keeps the place of an element. */
+/** The key under which the parser stores an element's position. */
 const META = XMLParser.getMetaDataSymbol() as unknown as symbol
 
-/** The XML of a form, where in its file it starts, and when it was filed, where the user or the file tells. */
+/** The XML of a form, its start in the file, and its filing date, if known from user or file. */
 interface Form {
   file: string
   text: string
@@ -132,7 +132,7 @@ interface Form {
   latest: Day
 }
 
-/** An element: its children by name, one or a list of them; one that has text alone is the text. */
+/** An element: its children by name, one or a list of them; an element with only text is that text. */
 type Element = Readonly<Record<string | symbol, unknown>>
 
 /** A submission wraps the document in a header of its own, which has the filing date. */
@@ -175,7 +175,7 @@ function rootOf({ file, text, linesBefore }: Form): Element {
   throw new BadData({ file }, `this is an XML document (${names.join(', ')}), not a Form 4 of the SEC`)
 }
 
-/** Whether elements lie in each other more deeply than the parser, which calls itself for each level, is given to read. */
+/** Whether elements are nested too deeply for the recursive parser. */
 function isDeep(text: string): boolean {
   let level = 0
   for (const [tag] of text.matchAll(/<\/?[\w:][^<>]*>/g)) {

@@ -6,16 +6,17 @@ import { reportsOfFilings } from './sec.js'
 import { type FiledFact, whyUnread } from './sec-ledger.js'
 import { AS_FILED, EARLIER_MONTHS, type FactsSink, FILED_LATER, type TimedGrade, WITHOUT_SHARES } from './sink.js'
 
-/** A layout of tables of facts: how it is told, what is read of it, and what its rows become. */
+/** A layout of tables of facts: how it is recognised, which columns it reads, and the records of its rows. */
 export interface FactsFormat<Reads extends Columns = Columns, Kept = unknown> {
   /** In words for people. */
   name: string
-  /** The columns by which it is told, all of them; `ticker` is no matter. */
+  /** The columns that identify it, all required; `ticker` does not matter. */
   told: readonly string[]
   reads: Reads
   /**
-   * Takes one row; what it returns is kept for the end. Throws BadCell when the row is bad: nothing may be added or
-   * remarked before all of it is read.
+   * Reads one row; its result is passed to the end. Throws BadCell for a bad row: the row must be read completely
+   * before
+   * anything is added or remarked.
    */
   row(row: FactRow<Reads>, out: FactsSink): Kept | undefined
   /** After the last row. */
@@ -51,7 +52,7 @@ const EARNINGS_EVENTS = factsFormat({
   },
 })
 
-/** Nobody knows a quarter before it is over. Throws BadCell in the column that says when it became known. */
+/** No quarter is known before its end. Throws BadCell in the column with the known date. */
 export function checkKnown({ known, period_end }: Report, column: string): void {
   if (known >= period_end) return
   const what = `${column} ${formatDay(known)} is before the period ended (${formatDay(period_end)})`
@@ -70,7 +71,7 @@ export function addEarnings(out: FactsSink, ticker: string, result: EarningsResu
   if (weekdayOf(report_date) > 4) out.remark('report dates fall on a weekend and are taken as they are', place)
 }
 
-/** Quarters are filed within so many days; an older one was first seen as a comparative in a later filing. */
+/** Quarters are filed within this number of days; an older one was first seen as a comparative in a later filing. */
 const DAYS_TO_FILE = 120
 /** How far a difference of rounded figures may be off. */
 const ROUNDING = 0.02
@@ -120,7 +121,7 @@ function isContradicted(eps: number | null, income: number | null): boolean {
   return eps !== null && income !== null && Math.abs(eps) > ROUNDING && eps * income < 0
 }
 
-/** Single facts as they stand in filings with the SEC, one a row. */
+/** Single facts from filings with the SEC, one per row. */
 const SEC_FACTS = factsFormat({
   name: 'SEC facts csv',
   told: ['concept', 'unit', 'start', 'end', 'value', 'form', 'filed'],
@@ -175,7 +176,7 @@ const GICS_SECURITIES = factsFormat({
   },
 })
 
-/** One day of many listings from a screener, of which only what has no date is taken. */
+/** One day of many listings from a screener; only undated data are read. */
 const SCREENER_SNAPSHOT = factsFormat({
   name: 'screener snapshot csv',
   told: ['name', 'exchange', 'sector', 'analyst_rating', 'market_cap'],

@@ -80,14 +80,14 @@ function shares(row: Names, name: string): number {
   throw new BadCell(name, `${name} ${JSON.stringify(value ?? null)} is not a number above 0`)
 }
 
-/** Whether a document is one of company facts of the SEC. */
+/** Whether a document has the company facts of the SEC. */
 function isCompanyFacts(root: unknown): root is Names {
   return isObject(root) && 'cik' in root && isObject(root.facts)
 }
 
 /**
- * The quarterly reports of a company and its name, from the company facts of the SEC, which name no ticker. Throws
- * BadData when no report can be made of it, and with the place of a fact that cannot be.
+ * The quarterly reports of a company and its name, from the company facts of the SEC, which have no ticker. Throws
+ * BadData if they give no report, or with the position of an impossible fact.
  */
 function readCompanyFacts(file: string, text: JsonText, root: Names, options: ReadOptions): FactsResult {
   const ticker = documentTicker(file, null, options.ticker)
@@ -128,7 +128,7 @@ function readCompanyFacts(file: string, text: JsonText, root: Names, options: Re
   return sink.result(file, 'SEC company facts', facts.length, { dialect, rejected: rejections.rows })
 }
 
-/** What filings said so far, to tell a fact that cannot be. */
+/** The facts of the filings so far, to find contradictions. */
 class Filings {
   readonly #latest: Day
   /** By filing and what a figure is of. */
@@ -173,7 +173,7 @@ const Document = z.object({
   facts: z.record(z.string(), z.record(z.string(), z.object({ units: Units }))),
 })
 
-/** The document with the few of its hundreds of concepts that a report is made of. */
+/** The document with only those of its hundreds of concepts that reports use. */
 function neededOf({ entityName, facts }: Names): Names {
   const taxonomies = Object.entries(facts as Names).filter((entry): entry is [string, Names] => isObject(entry[1]))
   const isNeeded = ([concept, value]: [string, unknown]) =>
@@ -185,7 +185,7 @@ function neededOf({ entityName, facts }: Names): Names {
   return { entityName, facts: Object.fromEntries(needed) }
 }
 
-/** A fact and where it stands, and of which filing it is, where that is told. */
+/** A fact with its position, and its filing if known. */
 interface PlacedFact extends FiledFact {
   at: Path
   accession: string | null

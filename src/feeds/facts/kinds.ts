@@ -20,8 +20,8 @@ import { BadCell, checkRatio, type FactRow } from './rows.js'
 import { type FactsSink, isFactName, type TimedGrade } from './sink.js'
 
 /**
- * The layout of a table of facts, told by its header: one of others, or the project's own of one kind. Throws BadData that
- * names the nearest kind and what is lacking, or says what else the table is.
+ * The layout of a table of facts, recognised by its header: a known one, or the project's own of one kind. Throws
+ * BadData that names the nearest kind and the missing columns, or what the table is instead.
  */
 export function formatOf({ file, dialect, top: place, options: { known } }: TextTable): FactsFormat {
   const header = new Header(dialect.names)
@@ -32,7 +32,7 @@ export function formatOf({ file, dialect, top: place, options: { known } }: Text
   const bars = Object.keys(layout.columns).filter(role => role !== 'ticker').length
   const complete = FACT_KINDS.filter(kind => {
     const needed = neededColumns(kind, known)
-    // Securities need no column in particular; one of prices beside a name is no security.
+    // Securities require no particular column; but a table of prices with a name column has no securities.
     return needed.length > 0 ? header.hasAll(needed) : header.countOf(kind) > bars
   })
   const [kind, other] = complete.length > 1 ? complete.filter(kind => kind !== 'securities') : complete
@@ -46,7 +46,7 @@ export function formatOf({ file, dialect, top: place, options: { known } }: Text
   throw new BadData(place, lack(header, nearest, known))
 }
 
-/** Optional columns that a header seems to misspell, with the word that stands there. */
+/** Optional columns that a header seems to misspell, with the misspelt word. */
 export function misspelt(names: readonly string[], reads: readonly string[]): { word: string; column: string }[] {
   const header = new Header(names)
   return reads
@@ -122,7 +122,7 @@ function columns(names: readonly string[]): string {
   return `column${names.length === 1 ? '' : 's'} ${names.join(', ')}`
 }
 
-/** The project's own table of one kind; `known` stands in for a column of that name which the table lacks. */
+/** The project's own table of one kind; `known` replaces a missing column of that name. */
 function ownFormat(kind: FactKind, known?: Day): FactsFormat {
   const columns = FACT_COLUMNS[kind]
   return {
@@ -140,7 +140,7 @@ function ownFormat(kind: FactKind, known?: Day): FactsFormat {
   }
 }
 
-/** Throws BadCell for a record that cannot be, by itself or beside an earlier one. */
+/** Throws BadCell for an impossible record, alone or next to an earlier one. */
 export function addRecord(kind: FactKind, ticker: string, record: FactRecord, place: string, out: FactsSink): void {
   if (kind === 'earnings') addEarnings(out, ticker, record as EarningsResult, place)
   else {
@@ -151,13 +151,13 @@ export function addRecord(kind: FactKind, ticker: string, record: FactRecord, pl
   }
 }
 
-/** The columns that a table of a kind must have beside the ticker. */
+/** The required columns of a kind's table, besides the ticker. */
 function neededColumns(kind: FactKind, known?: Day): string[] {
   const needed = FACT_COLUMNS[kind].filter(({ required }) => required).map(({ name }) => name)
   return known === undefined ? needed : needed.filter(name => name !== 'known')
 }
 
-/** What a record has that a table without the column, or an empty field, leaves open. */
+/** Default values for a missing column or an empty field. */
 const DEFAULTS: Readonly<Record<string, unknown>> = { basis: 'bars' }
 
 function recordOf(kind: FactKind, row: FactRow, known: Day | undefined): FactRecord {

@@ -13,7 +13,7 @@ import { formatOf, misspelt } from './kinds.js'
 import { BadCell, FactRow, type FactsPlan } from './rows.js'
 import { FactsSink } from './sink.js'
 
-/** Reads a table of facts, whose header tells which: the whole file streams through, row after row. */
+/** Reads a table of facts in the layout of its header, streaming row after row. */
 export async function readFactsTable(table: TextTable): Promise<FactsResult> {
   const { file, dialect, given, options } = table
   const format = formatOf(table)
@@ -44,7 +44,7 @@ export async function readFactsTable(table: TextTable): Promise<FactsResult> {
   return sink.result(file, format.name, rows, { dialect: words, header: dialect.header, rejected })
 }
 
-/** Decides, from the header, the first rows and what the user gave, how every row is to be read. */
+/** Decides how to read every row, from the header, the first rows and the user's hints. */
 async function planFacts(table: TextTable, format: FactsFormat): Promise<FactsPlan> {
   const { file, dialect } = table
   const places = placesOf(table, format)
@@ -74,7 +74,7 @@ async function planFacts(table: TextTable, format: FactsFormat): Promise<FactsPl
   return { file, delimiter, latest, places, tickerColumn, given, dates, decimal }
 }
 
-/** Where each column stands that the format reads; throws BadData when a name stands there twice. */
+/** Index of each column that the format reads; throws BadData for a repeated name. */
 function placesOf({ dialect, top }: TextTable, format: FactsFormat): Map<string, number> {
   const plain = dialect.names.map(plainName)
   const wanted = Object.keys(format.reads).map(plainName)
@@ -92,7 +92,7 @@ function tickerColumnOf(names: readonly string[]): number | undefined {
 
 const NUMERIC: ReadonlySet<FactValue> = new Set(['number', 'positive', 'count', 'return'])
 
-/** Numbers that nobody writes in thousandths: a comma in them casts no doubt. */
+/** Numbers that never have thousandths: a comma in them is unambiguous. */
 function isWhole({ name, holds }: { name: string; holds: FactValue }): boolean {
   return holds === 'count' || /^(revenue|market_cap|shares|value|days_to_file)$/.test(name)
 }

@@ -12,13 +12,13 @@ import { type DateReader, type Decimal, dateReason, emptyWord, isNullWord, readN
 /** The columns that a format reads, and what each holds. */
 export type Columns = Readonly<Record<string, FactValue>>
 
-/** How the rows of a table of facts are to be read. */
+/** How to read the rows of a table of facts. */
 export interface FactsPlan {
   file: string
   delimiter: string
-  /** Where each column stands, by its plain name. */
+  /** Index of each column, by its plain name. */
   places: ReadonlyMap<string, number>
-  /** Where the ticker stands; undefined when no column names it. */
+  /** Index of the ticker column; undefined if there is none. */
   tickerColumn: number | undefined
   /** The ticker that the user gave. */
   given: string | null
@@ -56,7 +56,9 @@ export class FactRow<Reads extends Columns = Columns> {
     return `${this.#plan.file}:${this.#row!.line}`
   }
 
-  /** The ticker, upper case. Throws BadCell when it is none, BadData when one was given and the file has several. */
+  /**
+   * The ticker, upper case. Throws BadCell for an invalid one, BadData if the user named one and the file has several.
+   */
   get ticker(): string {
     const { tickerColumn: column, given, file, delimiter } = this.#plan
     if (column === undefined) return given!
@@ -105,7 +107,7 @@ export class FactRow<Reads extends Columns = Columns> {
   }
 }
 
-/** What each kind of value is, once it is read. */
+/** The type of each kind of value after reading. */
 interface FactValues {
   date: Day
   session: Exclude<Session, null>
@@ -120,17 +122,17 @@ interface FactValues {
   asset_class: AssetClass
 }
 
-/** A field that is not empty, and how its file is to be read. */
+/** A field that is not empty, and the formats of its file. */
 interface Cell {
-  /** The name of its column, to be told when it cannot be read. */
+  /** The name of its column, for error messages. */
   name: string
   text: string
-  /** Those of a column of dates. */
+  /** The reader of a date column. */
   dates: DateReader | undefined
   decimal: Decimal
 }
 
-/** Columns that tell when something happened or became known; other dates may be announced ones. */
+/** Columns with dates of past events; other dates may be announced ones. */
 const PAST: ReadonlySet<string> = new Set(['known', 'filed', 'snapshot', 'date', 'transaction_date'])
 
 /** Throws BadCell for a day to come in such a column. */
@@ -138,7 +140,7 @@ export function checkPast(name: string, value: unknown, text: () => string, late
   if (PAST.has(name) && Number(value) > latest) throw new BadCell(name, yetToCome(name, quoted(text())))
 }
 
-/** What is wrong with a row, and in which of its fields: by the name of the column, or by number where it has none. */
+/** The fault of a row, and its field: by the name of the column, or by number without one. */
 export class BadCell extends Error {
   readonly column: string | number
 
@@ -148,7 +150,7 @@ export class BadCell extends Error {
   }
 }
 
-/** What people write for a session that nobody knows. */
+/** The usual words for an unknown session. */
 function isUnknown(holds: FactValue, text: string): boolean {
   return holds === 'session' && /^(unknown|unspecified|-)$/i.test(text.trim())
 }
@@ -185,7 +187,7 @@ const READERS: { readonly [Holds in FactValue]: (cell: Cell) => FactValues[Holds
   positive: numberThat([value => value > 0, 'is not above 0']),
   amount: numberThat([value => value >= 0, 'is below 0; it is money paid or received, side tells which']),
   return: numberThat([value => value >= -1, 'is below -1; it is a fraction, and -1 is a total loss']),
-  // A line break inside a name would break every table that it stands in.
+  // A line break inside a name would break every table that shows it.
   text: cell => cell.text.replace(/\s+/g, ' ').trim(),
   side: word(SIDES, 'buy or sell (or purchase, sale)'),
   basis: word(BASES, 'bars or filed'),
@@ -199,7 +201,7 @@ function number(cell: Cell): number {
   return Number.isFinite(value) ? value + 0 : refuse(cell, told(cell, 'is too large for a number'))
 }
 
-/** A number that keeps some rules; what is told of one that breaks a rule stands beside it. */
+/** Reads a number that must satisfy some rules; each rule comes with the text for a violation. */
 function numberThat(...rules: readonly (readonly [holds: (value: number) => boolean, otherwise: string])[]) {
   return (cell: Cell): number => {
     const value = number(cell)

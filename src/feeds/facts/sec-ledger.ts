@@ -1,14 +1,14 @@
 import type { Day } from '../../model/day.js'
 
 /**
- * Which filings of a company count the same shares. Filings tell it themselves: one after a split states the share
- * counts and per-share figures of earlier periods anew, one that repeats them unchanged has seen no split.
+ * Which filings of a company count the same shares. Filings show it: one after a split restates the share counts and
+ * per-share figures of earlier periods; one that repeats them unchanged has seen no split.
  */
 class ShareBasis {
   readonly #splits: Split[] = []
   readonly #calm: Span[] = []
 
-  /** Whether no split is known to lie, or can lie, between two filing dates. */
+  /** Whether no split is known or possible between two filing dates. */
   same(one: Day, other: Day): boolean {
     const between = { after: Math.min(one, other), upTo: Math.max(one, other) }
     return !this.#splits.some(split => overlap(split, between))
@@ -21,7 +21,7 @@ class ShareBasis {
     for (const calm of this.#calm) for (const split of this.#splits) narrow(split, calm)
   }
 
-  /** Comparisons over spans that overlap, of the same ratio, saw one and the same split: it lies where they overlap. */
+  /** Comparisons with overlapping spans and the same ratio saw the same split: it lies in the overlap. */
   #add(seen: Split): void {
     const overlapping = this.#splits.filter(split => overlap(split, seen))
     const known = overlapping.find(split => near(split.ratio, seen.ratio))
@@ -80,7 +80,7 @@ export interface FiledFact {
   filed: Day
 }
 
-/** What a report is made of. A figure may go by several names; of one filing the first that it states counts. */
+/** The figures of a report. A figure may have several names; in one filing the first name with a value counts. */
 export const FIGURES = {
   // A company at a loss often states one figure that is both.
   eps: { unit: 'USD/shares', concepts: ['EarningsPerShareDiluted', 'EarningsPerShareBasicAndDiluted'] },
@@ -109,7 +109,7 @@ export const FIGURES = {
 
 type Figure = keyof typeof FIGURES
 
-/** Every concept that a report is made of. */
+/** Every concept that a report uses. */
 export const REPORT_CONCEPTS: ReadonlySet<string> = new Set(Object.values(FIGURES).flatMap(({ concepts }) => concepts))
 
 const UNITS: ReadonlyMap<string, string> = new Map(
@@ -144,7 +144,7 @@ export class Ledger {
   readonly #countDays = new Set<Day>()
   readonly #unlike = new Set<string>()
 
-  /** Takes in all that was filed on a date, which is later than those before. */
+  /** Adds the facts filed on a date, which is later than all earlier dates. */
   post(filed: Day, facts: readonly FiledFact[]): void {
     const items = facts.flatMap(fact => this.#itemsOf(fact))
     const posted: Posted[] = []
@@ -167,7 +167,7 @@ export class Ledger {
     return this.#entries.get(keyOf(concept, term, end))
   }
 
-  /** What is stated of a figure, by the first of its names that has an entry which `accept` takes. */
+  /** The value of a figure: the first of its names with an entry that `accept` takes. */
   first(figure: Figure, term: Term, end: Day, accept: (entry: Entry) => boolean = () => true): Entry | null {
     for (const concept of FIGURES[figure].concepts) {
       const entry = this.entry(concept, term, end)
@@ -176,7 +176,7 @@ export class Ledger {
     return null
   }
 
-  /** The names of a figure that no filing has used for two different values, the given one first. */
+  /** The names of a figure that no filing has used for two different values, starting with `concept`. */
   namesLike(figure: Figure, concept: string): string[] {
     const others = FIGURES[figure].concepts.filter(other => other !== concept)
     return [concept, ...others.filter(other => !this.#unlike.has(`${concept} ${other}`))]
@@ -233,7 +233,9 @@ function isRival(one: Item, other: Item): boolean {
   return samePlace && one.concept !== other.concept && isOther(one, other.value)
 }
 
-/** Whether a count is far from net income over earnings a share in the same filing: stated in thousands, say. */
+/**
+ * Whether a count is far from net income divided by earnings per share in the same filing, for example in thousands.
+ */
 function contradicted(item: Item, filing: readonly Item[]): boolean {
   if (item.figure !== 'diluted') return false
   const stated = (figure: Figure) =>
@@ -247,7 +249,7 @@ function contradicted(item: Item, filing: readonly Item[]): boolean {
 /** The length of what a figure is of; `day` for a balance. */
 export type Term = 'day' | 'quarter' | 'nine_months' | 'year'
 
-/** What a filing states, in its place. */
+/** A value in a filing, and its slot: concept and period. */
 interface Item {
   figure: Figure
   concept: string
@@ -268,7 +270,7 @@ export interface Entry {
   restated: boolean
 }
 
-/** What stands in a place once a filing has stated it. */
+/** The entry of a slot after a filing with a value for it. */
 function entryAfter(item: Item, before: Entry | undefined, filed: Day): Entry {
   const { value, start } = item
   if (before === undefined) return { value, start, since: filed, filed, restated: false }
@@ -277,19 +279,19 @@ function entryAfter(item: Item, before: Entry | undefined, filed: Day): Entry {
   return { value, start, since: filed, filed, restated: true }
 }
 
-/** Whether two values of a concept are not the same one, rounded. */
+/** Whether two values of a concept differ by more than rounding. */
 export function contradicts(concept: string, value: number, other: number): boolean {
   const figure = FIGURE_OF.get(concept)
   return figure !== undefined && isOther({ figure, value }, other)
 }
 
-/** Whether a value is another one than before, and not the same one rounded. */
+/** Whether a value differs from the earlier one by more than rounding. */
 function isOther({ figure, value }: Pick<Item, 'figure' | 'value'>, before: number): boolean {
   const rounding = figure === 'eps' ? 0.006 : 0.001 * Math.max(Math.abs(value), Math.abs(before))
   return value !== before && Math.abs(value - before) >= rounding
 }
 
-/** An item and what was stated in its place before. */
+/** An item and the earlier entry of its slot. */
 interface Posted {
   item: Item
   before: Entry | undefined
@@ -299,9 +301,9 @@ interface Posted {
 const MOST = 60
 
 /**
- * How many shares there are now for each one then, as told by a figure that another filing stated before: 1 when the
- * figure is the same, null when it tells nothing. Share counts tell it best; earnings a share are asked where the
- * filing has no count of that period, and believed when nothing else explains the change.
+ * The number of present shares per earlier share, judged by a figure from an earlier filing: 1 when the figure is the
+ * same, null when it is no evidence. Share counts are the best evidence. Earnings per share count if the filing has no
+ * share count for the period, and only if nothing else explains the change.
  */
 function sharesRatio({ item, before }: Posted, filing: readonly Posted[]): number | null {
   if (before === undefined || (item.figure !== 'diluted' && item.figure !== 'eps')) return null
@@ -318,7 +320,7 @@ function ratioOfCounts(then: number, now: number): number | null {
   return Math.abs(ratio - 1) < 0.05 || ratio > MOST || ratio < 1 / MOST ? null : ratio
 }
 
-/** Earnings a share are rounded to cents, so that their ratio lies in a span; a split's is a simple fraction. */
+/** Earnings per share are rounded to cents, so their ratio is a range; a split's ratio is a simple fraction. */
 function ratioOfEarnings(then: number, now: number): number | null {
   if (then * now <= 0) return null
   const [old, fresh] = [Math.abs(then), Math.abs(now)]
@@ -328,7 +330,7 @@ function ratioOfEarnings(then: number, now: number): number | null {
   return isSimple(low, high) || isSimple(1 / high, 1 / low) ? old / fresh : null
 }
 
-/** Whether a span has a fraction such as 3/2, 4 or 20 in it. */
+/** Whether a range contains a fraction such as 3/2, 4 or 20. */
 function isSimple(low: number, high: number): boolean {
   return [1, 2, 3, 4].some(below => {
     const above = Math.ceil(low * below)

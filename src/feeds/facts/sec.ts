@@ -3,9 +3,9 @@ import type { Report } from '../../model/facts.js'
 import { type Entry, FIGURES, type FiledFact, isReportForm, Ledger, type Term } from './sec-ledger.js'
 
 /**
- * The quarters of one company as its filings state them, one record a version: by the day it became known, then by
- * quarter. A filing that repeats a quarter makes no version, one that changes or adds a figure does. What it leaves out
- * is carried over, figures a share only while they count the same shares; a figure that is not known is null.
+ * The quarters of one company from its filings, one record per version: by the day it became known, then by quarter.
+ * A filing that only repeats a quarter makes no version; one that changes or adds a figure does. Missing figures are
+ * carried over, per-share figures only while they count the same shares. An unknown figure is null.
  */
 export function reportsOfFilings(facts: readonly FiledFact[]): Report[] {
   const ledger = new Ledger()
@@ -18,7 +18,7 @@ export function reportsOfFilings(facts: readonly FiledFact[]): Report[] {
       const now = figuresAt(ledger, end, filed, before)
       if (now.eps === null && now.revenue === null) continue
       const news = FILED_FIGURES.filter(figure => isNews(now[figure], before[figure], filed))
-      // Figures that filings after a split say nothing of are better kept as they were then than lost for a book value.
+      // If filings after a split omit these figures, the old ones are more useful than a book value alone.
       const lost = before.eps !== null && now.eps === null
       if (lost && news.every(figure => figure === 'book')) continue
       versions.set(end, now)
@@ -34,7 +34,7 @@ type Version = Readonly<Record<Figure, Known | null>>
 const FILED_FIGURES: readonly Figure[] = ['eps', 'revenue', 'book']
 const UNKNOWN: Version = { eps: null, revenue: null, book: null }
 
-/** Filing dates ascending; of what is filed on one day the amendment comes last and so has the last word. */
+/** Filing dates ascending; of several filings on one day the amendment comes last and wins. */
 function byFilingDate(facts: readonly FiledFact[]): [Day, FiledFact[]][] {
   const filings = new Map<Day, FiledFact[]>()
   for (const fact of facts) {
@@ -48,12 +48,12 @@ function byFilingDate(facts: readonly FiledFact[]): [Day, FiledFact[]][] {
   return [...filings].sort(([a], [b]) => a - b)
 }
 
-/** What is known of a quarter once a day's filings are out. */
+/** The figures of a quarter known after a day's filings. */
 function figuresAt(ledger: Ledger, end: Day, filed: Day, before: Version): Version {
   const sameShares = (known: Known | null) => (known !== null && ledger.basis.same(known.filed, filed) ? known : null)
   const reported = (figure: 'eps' | 'revenue') => {
     const stated = statedFigure(ledger, figure, end, filed)
-    // What a filing states of the quarter itself is not replaced by a difference of rounded figures.
+    // A quarter's filed figure is not replaced by a difference of rounded figures.
     if (stated !== null || before[figure]?.stated) return stated
     const derived = derivedFigure(ledger, figure, end)
     return derived?.filed === filed ? derived : null
@@ -73,7 +73,7 @@ function latest(figure: Figure, now: Known | null, before: Version, carried: Kno
   return { value: last.value, filed: Math.max(now.filed, last.filed), stated: now.stated || last.stated }
 }
 
-/** Figures that are worked out of others may differ by the rounding of those. */
+/** Figures calculated from others may differ by their rounding. */
 function isRepeat(figure: Figure, now: Known, before: Known): boolean {
   if (now.stated) return now.value === before.value
   const rounding = figure === 'eps' ? 0.015 : 0.005 * Math.max(Math.abs(now.value), Math.abs(before.value))
@@ -94,7 +94,7 @@ interface Known {
   value: number
   /** The last filing that it rests on. */
   filed: Day
-  /** Whether a filing states it; otherwise it is worked out of others. */
+  /** Whether a filing has the figure; otherwise it is calculated from others. */
   stated: boolean
 }
 
@@ -170,7 +170,7 @@ function startTogether(one: Entry, other: Entry): boolean {
   return Math.abs(one.start! - other.start!) <= START_SLACK
 }
 
-/** Whether a figure of a year and one of a part of it may be subtracted. */
+/** Whether a partial year's figure may be subtracted from the year's figure. */
 function isOneKind(ledger: Ledger, figure: 'eps' | 'revenue', year: Part, part: Part): boolean {
   // A restated figure goes with another only once that was stated again too.
   if ((year.restated && part.filed < year.since) || (part.restated && year.filed < part.since)) return false

@@ -18,7 +18,7 @@ import { latestBar } from '../price-rows.js'
 import { Remarks } from '../refusals.js'
 import { BadCell } from './rows.js'
 
-/** A grade with its time of day, and where it stands. */
+/** A grade with its time of day and its position. */
 export interface TimedGrade {
   ticker: string
   grade: Grade
@@ -26,7 +26,7 @@ export interface TimedGrade {
   place: string
 }
 
-/** What one file may say once: about what, what it says of it (null: nothing), and in which column it is refused. */
+/** A fact that one file may state only once: its subject, its value (null: none), and the column of the error. */
 interface Once<Of> {
   column: string
   about(record: Of): string
@@ -56,20 +56,20 @@ const ONCE: { readonly [Kind in FactKind]?: Once<FactRecords[Kind]> } = {
   },
 }
 
-/** Gathers the records of a file and what is to be said about it. */
+/** Collects the records of a file, and remarks about it. */
 export class FactsSink {
   /** The last day on which anything can be known: tomorrow. */
   readonly latest: Day
   readonly #facts = new Map<string, Map<FactKind, FactRecord[]>>()
   readonly #remarks = new Remarks()
-  /** What was said once, and where. */
+  /** The single facts so far, with their positions. */
   readonly #said = new Map<string, { said: string; place: string }>()
 
   constructor(latest: Day = latestBar()) {
     this.latest = latest
   }
 
-  /** Throws BadCell for what a file may say once, where an earlier row says otherwise: nothing tells which of them is right. */
+  /** Throws BadCell for a single fact that contradicts an earlier row: it is unknown which one is right. */
   add<Kind extends FactKind>(kind: Kind, ticker: string, record: FactRecords[Kind], place = ticker): void {
     const once: Once<FactRecords[Kind]> | undefined = ONCE[kind]
     const said = once?.says(record) ?? null
@@ -86,19 +86,19 @@ export class FactsSink {
     else this.#facts.set(ticker, kinds.set(kind, [record]))
   }
 
-  /** Counts something to be said, with the place (`file:line`) or value where it is met. */
+  /** Counts a remark, with the position (`file:line`) or value of its first case. */
   remark(what: Words, first: string): void {
     this.#remarks.add(what, first)
   }
 
-  /** Grades go in order of their times: of two of one firm on one day the later one stands. */
+  /** Adds grades in order of their times: of two by one firm on one day the later one counts. */
   addGrades(given: readonly TimedGrade[], note?: string): void {
     const graded = given.toSorted((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))
     for (const { ticker, grade, place } of graded) {
       this.add('grades', ticker, grade)
       if (note !== undefined) this.remark(note, place)
     }
-    // Words that do not count are told all in one remark.
+    // Grades that do not count share one remark.
     const odd = given.filter(({ grade }) => opinionOf(grade.grade) === null)
     const words = [...new Set(odd.map(({ grade }) => grade.grade.toLowerCase()))].sort()
     const shown = words.slice(0, 20).join(', ') + (words.length > 20 ? ` and ${words.length - 20} more` : '')
@@ -109,7 +109,7 @@ export class FactsSink {
     return [...this.#facts.values()].some(kinds => kinds.has(kind))
   }
 
-  /** What a file gives: by ticker, then in the order of FACT_KINDS; records as they were added. */
+  /** The result for a file: by ticker, then in the order of FACT_KINDS; records in the order of adding. */
   result(file: string, format: string, rows: number, more: Partial<FactsResult> = {}): FactsResult {
     const facts = [...this.#facts.keys()].sort().flatMap(ticker =>
       FACT_KINDS.flatMap((kind): TickerFacts[] => {
@@ -122,19 +122,19 @@ export class FactsSink {
   }
 }
 
-// What several kinds of files leave open alike, as it is told of each.
+// Remarks that several kinds of files share.
 export const AS_FILED =
   'figures a share are as filed; they reach the split basis of the bars by the splits that are loaded for the ticker'
 export const FILED_LATER = 'trades count as known two weekdays after their date, as no date of filing is given'
 export const EARLIER_MONTHS = 'counts of earlier months are not loaded: nothing tells on which day they became known'
 export const WITHOUT_SHARES = 'purchases and sales without a number of shares are not loaded'
 
-/** Names of files that look like a ticker: the number that the SEC gives a company, or what the document is. */
+/** File names that look like a ticker, but are the SEC's company number or the type of document. */
 const CIK = /^(CIK\d+|COMPANY-?FACTS|SUBMISSIONS)$/
 
 /**
- * The ticker of a document of one company: the one that the user gave, its own symbol (null where it has none), or its
- * file's name. Throws BadData where none of them is a ticker.
+ * The ticker of a document about one company: the user's, the document's own (null if none), or from the file name.
+ * Throws BadData if none of them is valid.
  */
 export function documentTicker(file: string, own: string | null, given: string | undefined): string {
   const ticker = givenTicker(given) ?? (own === null ? tickerOfName(file) : tickerOfSymbol(file, own))

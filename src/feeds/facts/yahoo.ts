@@ -16,8 +16,8 @@ import {
 } from './sink.js'
 
 /**
- * The facts of a document of Yahoo: a quote summary (grades, insiders, counts of ratings, the next report) or a time
- * series of statements. Null when it is neither. Throws BadData that says what is not as it should be, or lacking.
+ * The facts of a Yahoo document: a quote summary (grades, insiders, counts of ratings, the next report) or a time
+ * series of statements. Null when it is neither. Throws BadData that names wrong or missing parts.
  */
 export function readYahooFacts(file: string, root: unknown, options: ReadOptions): FactsResult | null {
   if (!isObject(root) || !('quoteSummary' in root || 'timeseries' in root)) return null
@@ -30,7 +30,7 @@ export function readYahooFacts(file: string, root: unknown, options: ReadOptions
   return sink.result(file, format, rows)
 }
 
-/** Modules that tell the symbol. */
+/** Modules that contain the symbol. */
 const NAMING = ['price', 'quoteType'] as const
 
 const Summary = z.object({
@@ -93,7 +93,7 @@ const Moment = z.union([
 
 const dayOfMoment = (seconds: number): Day => dayAt(seconds * 1000)
 
-/** The same of what has happened. Throws BadData for a day to come. */
+/** The same for past events. Throws BadData for a future day. */
 function pastDay(name: string, seconds: number, { file, latest }: Pick<Taking, 'file' | 'latest'>): Day {
   const day = dayOfMoment(seconds)
   if (day > latest) throw new BadData({ file }, yetToCome(name, formatDay(day)))
@@ -108,11 +108,11 @@ interface Taking {
   known: Day | undefined
   /** The last day on which something can have happened. */
   latest: Day
-  /** Asked for when there is a record to load; throws BadData when nothing tells it. */
+  /** Called once there is a record to load; throws BadData if the ticker is unknown. */
   ticker(): string
 }
 
-/** What a module is to the reader: how many rows it has, or why it is refused. */
+/** The result of a module: its number of rows, or why it is refused. */
 type Outcome = number | Words
 
 /** The modules of a quote summary that are read, or refused for a reason. */
@@ -160,7 +160,7 @@ function read<Shape extends z.ZodType>(taking: Taking, name: string, shape: Shap
   return shaped(taking.file, shape, module, 'a quote summary of Yahoo', ['quoteSummary', 'result', '0', name])
 }
 
-/** Newest first in the document; of two grades of one firm on one day the later one has to stand. */
+/** Newest first in the document; of two grades by one firm on one day the later one must count. */
 function grades(module: unknown, taking: Taking): Outcome {
   const { sink } = taking
   const { history } = read(taking, 'upgradeDowngradeHistory', History, module)
@@ -226,7 +226,7 @@ function calendar(module: unknown, taking: Taking): Outcome {
   return schedule('calendarEvents', read(taking, 'calendarEvents', Calendar, module).earnings, taking)
 }
 
-/** The first of the days between which a report is expected; two modules tell them. */
+/** The first of the days between which a report is expected; two modules have them. */
 function schedule(name: string, dates: z.infer<typeof Calendar>['earnings'], taking: Taking): Outcome {
   const { known, sink } = taking
   const days = (dates.earningsDate ?? []).map(dayOfMoment)
@@ -265,8 +265,8 @@ const Series = z.object({
 })
 
 /**
- * Loads the quarters of a time series of statements as reports, all known on the day of the download, and returns the
- * number of its figures. Throws BadData when it has no quarters, or nothing tells when or of whom they are.
+ * Loads the quarters of a time series of statements as reports, all known on the day of the download. Returns the
+ * number of its figures. Throws BadData if it has no quarters, or if their dates or ticker are unknown.
  */
 function readTimeseries(file: string, root: unknown, options: ReadOptions, sink: FactsSink): number {
   const { result, error } = shaped(file, Series, root, 'a time series of Yahoo').timeseries
