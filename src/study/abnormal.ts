@@ -27,7 +27,7 @@ import { equalUnits, independentUnits, type MemberBars, ratioOf, streamOf, type 
 import { type AbnormalReturns, LEAST_UNITS, type PathPoint, type TestResult, tooFew } from './result.js'
 import { type CalendarTime, calendarTime, type StudyPrices, type Subject } from './subject.js'
 
-/** What events and window say once what the model expected is taken off, with the tests of the literature. */
+/** Abnormal returns of events over one window, with the tests of the literature. */
 export function abnormalOver(
   events: readonly ModelledEvent[],
   horizon: number,
@@ -50,7 +50,7 @@ export function abnormalOver(
   return { model, benchmark, n, lost, car, tests, reason: car === null ? NO_EVENT : null }
 }
 
-/** Of events by date and ticker: the first, then each that begins after the last bar of the one before. */
+/** Keeps the first event by date and ticker, then each event that begins after the last kept one has ended. */
 function sharingNoDay(events: readonly DatedEvent[]): DatedEvent[] {
   let free = Number.NEGATIVE_INFINITY
   return events
@@ -64,7 +64,7 @@ function sharingNoDay(events: readonly DatedEvent[]): DatedEvent[] {
 
 type Test = readonly [test: string, name: string, run: (events: readonly DatedEvent[]) => EventTest]
 
-/** It allows for events that share days and takes them all; the others take events for independent. */
+/** This test allows for events that share days, so it uses all events. The others assume independent events. */
 const JOINT: Test = ['kolari_pynnonen', 'Kolari-Pynnonen', events => kolariPynnonen(events, averageCorrelation(events))]
 
 const TESTS: readonly Test[] = [
@@ -77,7 +77,7 @@ const TESTS: readonly Test[] = [
   ['cowan', 'Cowan sign', cowanSign],
 ]
 
-/** @param of the events that a test takes of all `n`, or why there is to be none */
+/** @param of events that the test uses, out of `n`; or the reason why there is no test */
 function resultOf([test, title, run]: Test, of: readonly DatedEvent[] | string, n: number): TestResult {
   if (typeof of === 'string') return { test, name: title, ...without(of) }
   const { statistic, df, p, reason } = run(of)
@@ -90,7 +90,7 @@ function whyLost({ bar, days, lost }: ModelledEvent, horizon: number): keyof Abn
   return bar + horizon >= days.length ? 'not_elapsed' : 'no_benchmark'
 }
 
-/** Bars before the event on which a model is estimated: from the first to the last, both included (MacKinlay 1997). */
+/** Bars before the event on which a model is estimated, from `first` to `last`, both included (MacKinlay 1997). */
 export const ESTIMATION = { first: 130, last: 11, bars: 120 }
 
 interface Estimate {
@@ -99,18 +99,18 @@ interface Estimate {
   lost: 'too_early' | 'no_benchmark' | null
 }
 
-/** An event with the model of what its ticker would have earned without it. */
+/** An event with the model of its ticker's normal return. */
 export interface ModelledEvent extends Estimate {
   ticker: string
   bar: number
   days: Int32Array
-  /** By bar of the ticker; NaN where unknown. */
+  /** One value a bar of the ticker; NaN where unknown. */
   returns: Float64Array
-  /** The benchmark's; absent of the mean-adjusted model. */
+  /** Returns of the benchmark; absent for the mean-adjusted model. */
   market?: Float64Array
 }
 
-/** @param benchmark bars of the benchmark; the market model needs it */
+/** @param benchmark bars of the benchmark; required by the market model */
 export function modelledEvents(
   subjects: readonly Subject[],
   abnormal: Exclude<Abnormal, 'none'>,
@@ -128,7 +128,7 @@ export function modelledEvents(
   })
 }
 
-/** The event over the bars 1..h; null while they have not all elapsed, and where the benchmark lacks one. */
+/** The event over the bars 1..h. Null while they have not all elapsed, or where the benchmark has no return. */
 function eventOver({ bar, days, returns, market, model }: ModelledEvent, horizon: number): DatedEvent | null {
   if (model === null || bar + horizon >= days.length) return null
   const [from, to] = [bar + 1, bar + horizon + 1]
@@ -141,7 +141,7 @@ function eventOver({ bar, days, returns, market, model }: ModelledEvent, horizon
   }
 }
 
-/** Cumulative abnormal return at each bar of the path, counted from the event; NaN where it is not known. */
+/** Cumulative abnormal return at each bar of the path, counted from the event; NaN where unknown. */
 function abnormalPath({ bar, returns, market, model }: ModelledEvent, before: number, after: number): Float64Array {
   const path = new Float64Array(before + after + 1).fill(Number.NaN)
   if (model === null) return path
@@ -172,13 +172,14 @@ function hasGap(values: Float64Array): boolean {
   return values.some(Number.isNaN)
 }
 
-/** A benchmark that has had no bar for so many days says nothing of the market on the day. */
+/** A benchmark whose last bar is older than this number of days says nothing about the market of the day. */
 const OLDEST_DAYS = 7
 
 /**
- * What the benchmark earned over each bar of another calendar, from its own last close by the bar before to that by the
- * bar: 0 over a weekend that it does not trade. NaN on the first bar, after its own last one, and where a close is older
- * than a week (weekly: of another week).
+ * Return of the benchmark over each bar of another calendar: from its last close by the previous bar to its last close
+ * by the bar. It is 0 over a weekend on which the benchmark does not trade.
+ * NaN on the first bar, after the benchmark's last bar, and where a close is older than a week (weekly: of another
+ * week).
  */
 function benchmarkReturns({ days, close, timeframe }: Series, onto: Int32Array): Float64Array {
   const closes = Float64Array.from(onto, day => {
@@ -202,12 +203,12 @@ function barReturns(close: Float64Array): Float64Array {
 /** The portfolio that holds every event for the horizon, day by day. */
 export interface EventPortfolio {
   portfolio: CalendarTime
-  /** Return of the benchmark on each of its days, NaN where it has none; null without one. */
+  /** Return of the benchmark on each day of the portfolio, NaN where it has none; null without a benchmark. */
   benchmark: Float64Array | null
 }
 
 /**
- * Over the days from the first bar that counts to the end of the last window.
+ * Covers the days from the first counted bar to the end of the last window.
  * @param members in the order of the subjects
  */
 export function eventPortfolio(
@@ -226,7 +227,7 @@ export function eventPortfolio(
   return { portfolio, benchmark: benchmark === null ? null : benchmarkReturns(benchmark, calendar) }
 }
 
-/** What one bar earns on average, from the close of a base bar to the next. */
+/** Mean return of one bar, from the close of a base bar to the next close. */
 function meanBarReturn(close: Float64Array, bars: Int32Array): number {
   let sum = 0
   let n = 0
@@ -238,7 +239,7 @@ function meanBarReturn(close: Float64Array, bars: Int32Array): number {
   return n === 0 ? 0 : sum / n
 }
 
-/** A ticker with events, where these lie on the common calendar, and by bar of the path how far its price moves on average. */
+/** A ticker with events: their indices on the common calendar, and the mean price move by bar of the path. */
 interface PathMember {
   prices: StudyPrices
   bars: Int32Array
@@ -246,7 +247,7 @@ interface PathMember {
   moves: Float64Array
 }
 
-/** The average price from so many bars before the events to so many after, against any bar of the same tickers. */
+/** The average price from some bars before the events to some bars after, compared with any bar of the same tickers. */
 export function pathOf(
   subjects: readonly Subject[],
   modelled: readonly ModelledEvent[],
@@ -284,7 +285,7 @@ function pointOf(
       series.events[indices[i]!]! += 1
       series.excess[indices[i]!]! += moved
     }
-    // Each ticker counts in the base by its events that reach so far.
+    // Each ticker weighs in the base by its number of events that reach this bar.
     if (n > others) base += (n - others) * moves[path.before + bar]!
   }
   const ascending = values.subarray(0, n).sort()
@@ -301,10 +302,10 @@ function pointOf(
   }
 }
 
-/** Streams of the path's bars: none below 0. */
+/** Random streams of the path's bars, numbered so that none is negative. */
 const FIRST_BAR = -1000
 
-/** 95 % of the mean: units of events whose windows up to the bar share no day, drawn with replacement. */
+/** 95 % interval of the mean. It draws, with replacement, units of events whose windows share no day. */
 function ribbon(units: readonly Unit[], resamples: number, seed: number, bar: number): Pick<PathPoint, 'low' | 'high'> {
   if (units.length < LEAST_UNITS) return { low: null, high: null }
   const random = streamOf(seed, 'path', bar - FIRST_BAR)
@@ -320,7 +321,7 @@ function ribbon(units: readonly Unit[], resamples: number, seed: number, bar: nu
 }
 
 /**
- * For each bar of the path the mean of `movedTo` over some bars. All of them while a bar is looked at: a study passes every
+ * Mean of `movedTo` over some bars, for each bar of the path. The inner loop runs over the path: a study passes each
  * bar a hundred times, and sums that do not wait for each other take half as long.
  */
 function meanMoves(
@@ -343,7 +344,10 @@ function meanMoves(
   })
 }
 
-/** Close `by` bars later (or earlier) against that of a bar; beyond a known delisting its final price, NaN beyond the bars. */
+/**
+ * Close `by` bars later (or earlier) relative to the close of a bar. Uses the final price after a known delisting; NaN
+ * beyond the bars.
+ */
 function movedTo({ series: { close }, delisting }: StudyPrices, bar: number, by: number): number {
   const to = bar + by
   if (to < 0) return Number.NaN

@@ -12,12 +12,12 @@ import type { ShiftOptions } from '../statistics/shift.js'
 import { LEAST_UNITS, type StudyWindow } from './result.js'
 import type { Subject } from './subject.js'
 
-/** The events of one or several tickers over one horizon, held against any bar of the same tickers. */
+/** The events of one or several tickers over one horizon, compared with any bar of the same tickers. */
 export interface Cell {
   horizon: number
-  /** Those that have events, ascending by ticker, so that the order in which they were asked for cannot matter. */
+  /** Tickers with events, ascending, so that the order of the query does not matter. */
   members: readonly Member[]
-  /** Days of their base bars. */
+  /** Days of the base bars. */
   calendar: Int32Array
   series: CalendarSeries
   /** Events whose window has elapsed. */
@@ -38,8 +38,8 @@ export function cellOf(bars: readonly MemberBars[], horizon: number): Cell {
 }
 
 /**
- * One ticker's part in a cell. Its base bars are those on which the field has a band and the window has elapsed: what
- * the events, which are some of them, are held against.
+ * One ticker's part in a cell. Its base bars are those on which the field has a band and the window has elapsed. The
+ * events are some of them.
  */
 interface Member {
   ticker: string
@@ -47,17 +47,17 @@ interface Member {
   bars: Int32Array
   /** r_h of each base bar. */
   returns: Float64Array
-  /** Place of each base bar on the cell's calendar, ascending. */
+  /** Index of each base bar's day on the cell's calendar, ascending. */
   indices: Int32Array
   /** The events, as indices into the base bars, ascending. */
   events: Int32Array
-  /** Mean of `returns`, by which an excess is more; NaN without base bars. */
+  /** Mean of `returns`, subtracted for an excess; NaN without base bars. */
   base: number
   /** Share of `returns` above 0; NaN without base bars. */
   baseHit: number
 }
 
-/** The same before there is a calendar: days in place of places on it. */
+/** A member before there is a calendar: it has days instead of indices. */
 export interface MemberBars extends Omit<Member, 'indices'> {
   days: Int32Array
 }
@@ -66,7 +66,7 @@ export interface MemberBars extends Omit<Member, 'indices'> {
  * @param forward r_h of every bar, NaN where the window has not elapsed
  * @param eligible bars on which the field has a band, ascending
  * @param signals bars of the events, ascending, all of them eligible
- * @param room for the returns, at least as many as eligible bars
+ * @param room for the returns, at least as long as `eligible`
  */
 export function memberBars(
   ticker: string,
@@ -85,7 +85,7 @@ export function memberBars(
     if (value > 0) rises++
     last = i
   }
-  // Windows that have not elapsed are the last ones: what is left needs no copy.
+  // Windows that have not elapsed come last, so a subarray needs no copy.
   const bars = last === n - 1 ? eligible.subarray(0, n) : eligible.filter(bar => !Number.isNaN(forward[bar]!))
   const events = indicesAmong(bars, signals)
   return {
@@ -99,7 +99,7 @@ export function memberBars(
   }
 }
 
-/** Where some bars, ascending, are among others; without those that are not. */
+/** Indices of some bars within `bars`, both ascending; bars that are missing there are left out. */
 export function indicesAmong(bars: Int32Array, some: Int32Array): Int32Array {
   if (!isConsecutive(bars)) return placesIn(bars, some).filter(index => index >= 0)
   const [first = 0] = bars
@@ -108,8 +108,8 @@ export function indicesAmong(bars: Int32Array, some: Int32Array): Int32Array {
 }
 
 /**
- * Puts members on their common calendar: the union of the days of the base bars of those that have events. One ticker's
- * calendar is its own base bars.
+ * Puts members on their common calendar: the union of the base days of all members with events. The calendar of one
+ * ticker is its own base bars.
  */
 function onCalendar<M extends Pick<MemberBars, 'days' | 'events'>>(members: readonly M[]) {
   const counting = members.filter(({ events }) => events.length > 0)
@@ -117,7 +117,7 @@ function onCalendar<M extends Pick<MemberBars, 'days' | 'events'>>(members: read
   return { calendar, members: counting.map((member, i) => ({ ...member, indices: indices[i]! })) }
 }
 
-/** The cell by day of its calendar: how many events, and the sum of their excess returns. Their ratio is `diff`. */
+/** Number of events and sum of their excess returns on each day of the calendar. Their ratio is `diff`. */
 interface CalendarSeries {
   events: Float64Array
   excess: Float64Array
@@ -135,8 +135,8 @@ export function calendarSeries(members: readonly Member[], days: number): Calend
 }
 
 /**
- * Events, of any ticker, whose windows share days, directly or through others between them: the days from the first to
- * the last, both included, how many events there are, and the sum of a figure of theirs.
+ * Events of any ticker whose windows share days, directly or through other events. `from` and `to` are the first and
+ * last day, both included.
  */
 export interface Unit {
   from: number
@@ -145,7 +145,7 @@ export interface Unit {
   sum: number
 }
 
-/** The units of a cell, of which no two share a day: tickers move together, so those of a day are one unit, too. */
+/** The units of a cell; no two share a day. Tickers move together, so events of one day are one unit. */
 export function independentUnits({ events, excess }: CalendarSeries, horizon: number): Unit[] {
   const units: Unit[] = []
   for (const day of daysWith(events)) {
@@ -161,9 +161,9 @@ export function independentUnits({ events, excess }: CalendarSeries, horizon: nu
   return units
 }
 
-/** Days with events, by how many there are on each of a calendar. */
+/** Days with at least one event. */
 export function daysWith(events: Float64Array): Int32Array {
-  // A loop: iterators of a long calendar take twenty times as long, and each bar of a path asks.
+  // A loop, because iterators over a long calendar take twenty times as long, and each bar of a path calls this.
   const days = new Int32Array(events.length)
   let n = 0
   for (let day = 0; day < events.length; day++) if (events[day]! > 0) days[n++] = day
@@ -193,7 +193,7 @@ export function independentWindows(members: readonly Pick<Member, 'bars' | 'even
   }, 0)
 }
 
-/** Sum of the units' sums over the number of their events, for units drawn with replacement: a ratio estimator. */
+/** Ratio estimator: sum of the drawn units' sums / number of their events. */
 export function ratioOf(units: readonly Unit[], drawn: ArrayLike<number>): number {
   let events = 0
   let sum = 0
@@ -205,7 +205,7 @@ export function ratioOf(units: readonly Unit[], drawn: ArrayLike<number>): numbe
   return sum / events
 }
 
-/** How many units of equal size say as much as these: (Σ n)² / Σ n² (Kish, "Survey sampling", 1965). */
+/** Effective number of units of equal size: (Σ n)² / Σ n² (Kish, "Survey sampling", 1965). */
 export function equalUnits(units: readonly Unit[]): number {
   let [sum, squares] = [0, 0]
   for (const { events } of units) {
@@ -221,8 +221,8 @@ export function fewUnits(units: number): string {
 }
 
 /**
- * What follows any bar of the tickers that have events, each counting as its events do; with each ticker's returns, which
- * are put in ascending order where they lie, and its events.
+ * Returns after any bar of the tickers with events; each ticker weighs by its events. Sorts each ticker's returns in
+ * place.
  */
 export function baseOf(
   members: readonly Pick<MemberBars, 'returns' | 'events' | 'base'>[],
@@ -234,7 +234,7 @@ export function baseOf(
   const mean = weighted(({ base }) => base)
   const hit = weighted(({ returns }) => countGains(returns) / returns.length)
   const deviation = Math.sqrt(weighted(({ returns }) => meanSquare(returns, mean)))
-  // In their place: of a market they are as much as all that is kept of its prices.
+  // Sorted in place: for a whole market they are as large as all loaded prices.
   const columns = counting.map(({ returns, events: { length: weight } }) => {
     return { ascending: inOrder(returns, returns), weight }
   })
@@ -242,7 +242,7 @@ export function baseOf(
   return { n, mean, median: pooledQuantile(columns, 0.5), hit, deviation, columns }
 }
 
-/** The mean of a figure of each ticker, which counts as its events do. */
+/** Weighted mean over tickers; each weighs by its number of events. */
 function byEvents<M extends Pick<MemberBars, 'events'>>(members: readonly M[]): (of: (member: M) => number) => number {
   const events = members.reduce((sum, member) => sum + member.events.length, 0)
   return of => members.reduce((sum, member) => sum + member.events.length * of(member), 0) / events
@@ -254,25 +254,25 @@ function meanSquare(returns: Float64Array, centre: number): number {
   return sum / returns.length
 }
 
-/** How many are above 0. */
+/** Number of values above 0. */
 export function countGains(returns: ArrayLike<number>): number {
   let count = 0
   for (let i = 0; i < returns.length; i++) if (returns[i]! > 0) count++
   return count
 }
 
-/** About so many bins between the tails of the base, and on each side of them room for as many more. */
+/** Wanted number of bins between the tails of the base, and the room on each side of them. */
 const WANTED = 20
-/** Of values most of which are the same, by which no width is found. */
+/** Limit for values that are mostly equal, where no width fits. */
 const MOST = 60
 
 /**
- * Bins of equal, round width; a value on an edge lies in the bin above. They reach from the least to the greatest value of
- * either, but no further beyond the tails of the base than those are apart: the outermost bins hold all that lies beyond.
- * One ticker of a pool that rose tenfold would otherwise leave all others in one bin.
+ * Bins of equal, round width; a value on an edge belongs to the bin above. The bins cover all values, but extend beyond
+ * the tails of the base by at most the distance between the tails. The outermost bins hold everything beyond.
+ * Without that limit one ticker that rose tenfold would squeeze all others into one bin.
  * @param events ascending
- * @param base of each ticker; the weights count for the bins alone
- * @returns null without values, or where all are the same
+ * @param base one entry a ticker; the weights matter only for the bins
+ * @returns null without values, or where all are equal
  */
 export function histogram(events: Float64Array, base: readonly Weighted[]): StudyWindow['histogram'] {
   const columns = [events, ...base.map(({ ascending }) => ascending)]
@@ -298,7 +298,7 @@ function roundUp(width: number): number {
   return factor * power
 }
 
-/** 0.15000000000000002 would be an ugly edge. */
+/** Avoids edges like 0.15000000000000002. */
 function round(edge: number): number {
   return Number(edge.toPrecision(12))
 }
@@ -306,7 +306,7 @@ function round(edge: number): number {
 function counts(columns: readonly Float64Array[], edges: readonly number[]): number[] {
   const bins = new Array<number>(edges.length - 1).fill(0)
   for (const column of columns) {
-    // The outermost bins take all that lies beyond them.
+    // The outermost bins hold everything beyond them.
     let below = 0
     bins.forEach((_, bin) => {
       const upTo = bin === bins.length - 1 ? column.length : countBelow(column, edges[bin + 1]!)
@@ -317,28 +317,28 @@ function counts(columns: readonly Float64Array[], edges: readonly number[]): num
   return bins
 }
 
-/** What random numbers of a cell are drawn for. Append only: a place is part of what a seed means. */
+/** Uses of random numbers in a cell. Append only: the index is part of what a seed means. */
 const PURPOSES = ['shift', 'bootstrap', 'bca', 'random_entry', 'aftermath', 'path'] as const
 
-/** Wider apart than any window is long. */
+/** Longer than any window. */
 const STREAM_SPACING = 10_000
 
 /**
- * The generator of one purpose and window. Each has a stream of its own, so that a cell is the same to the last digit
- * whatever else was asked with it.
+ * The generator of one purpose and window. Each has its own stream, so a cell is the same regardless of the other
+ * parameters.
  * @param window length in bars, or a bar of the path
  */
 export function streamOf(seed: number, purpose: (typeof PURPOSES)[number], window: number): Random {
   return Random.stream(new Random(seed).word(), PURPOSES.indexOf(purpose) * STREAM_SPACING + window)
 }
 
-/** With the reason where there is no p. */
+/** `reason` says why there is no p. */
 type AftermathTally = NonNullable<StudyWindow['aftermath']> & { reason: string | null }
 
 /**
- * Aftermath bands after events and after any bar of all tickers that have events, in the order of PERFORMANCES. The lift
- * is the share after events / that after any bar, each ticker counting in the latter as its events do.
- * @param tooFew why there is to be no test; null where there may be one
+ * Aftermath bands after events and after any bar of the tickers with events, in the order of PERFORMANCES. Lift = share
+ * after events / share after any bar, where each ticker weighs by its events.
+ * @param tooFew why there is no test; null where there may be one
  * @returns null where no event has an aftermath band
  */
 export function aftermathTally(
@@ -366,7 +366,7 @@ export function aftermathTally(
   return 'reason' in test ? { ...found, g: null, p: null, ...test } : { ...found, g: test.g, p: test.p, reason: null }
 }
 
-/** The bars of a ticker that have an aftermath band, and how many have each. */
+/** The bars of a ticker that have an aftermath band, and the count of each band. */
 function ranked({ prices, eligible, signals }: Subject, horizon: number) {
   const { close, days, timeframe } = prices.series
   const codes = performances(close, horizon, TIMEFRAMES[timeframe].minReference)
@@ -386,9 +386,10 @@ function ranked({ prices, eligible, signals }: Subject, horizon: number) {
 }
 
 /**
- * The aftermath band of every bar, an index into PERFORMANCES: how its return over the window ranks among those of the
- * same ticker that had ended by the bar. UNDEFINED while the window has not elapsed, and with fewer than `minReference`
- * such returns. The same as the engine records for its five windows, for any.
+ * The aftermath band of every bar, an index into PERFORMANCES. It ranks the return over the window among earlier
+ * returns of the same ticker that had ended by the bar.
+ * UNDEFINED while the window has not elapsed, or with fewer than `minReference` earlier returns. Agrees with the
+ * engine's records for its five windows.
  */
 export function performances(close: Float64Array, horizon: number, minReference: number): Uint8Array {
   const codes = new Uint8Array(close.length).fill(UNDEFINED)

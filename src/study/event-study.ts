@@ -24,9 +24,10 @@ import { assumptionsOf, hintsOf, warningsOf } from './words.js'
 export type { StudyQuery } from '../params/studies.js'
 
 /**
- * What followed the events, against what follows any bar, random entries and the other bands of the field.
- * The same query of the same data gives the same bytes, in whatever order its tickers are named. Throws NotFound,
- * TierRestricted and Busy as the source does, InvalidParameter for a market model without a benchmark.
+ * Returns after the events, compared with any bar, random entries and the other bands of the field. The same query on
+ * the same data gives the same bytes, in any order of tickers.
+ * Throws NotFound, TierRestricted and Busy as the source does, and InvalidParameter for a market model without a
+ * benchmark.
  */
 export async function eventStudy(
   source: PricedSource,
@@ -59,7 +60,7 @@ export async function eventStudy(
   return withOccurrences(found, () => occurrencesOf(subjects, query.horizons))
 }
 
-/** The windows with their verdicts: one page shows them all, so p is corrected for all, and for the log. */
+/** Adds the verdicts. One page shows all windows, so p is corrected for all of them and for the log. */
 function withVerdicts(
   windows: readonly UncorrectedWindow[],
   own: readonly Trial[],
@@ -86,7 +87,7 @@ function withVerdicts(
   })
 }
 
-/** Makes them when they are asked for: of a market they are hundreds of thousands, none of which a table shows. */
+/** Builds the occurrences on first access: a market has hundreds of thousands, and a table shows none. */
 function withOccurrences(study: EventStudy, occurrences: () => Occurrence[]): EventStudy {
   const put = (value: Occurrence[]): Occurrence[] => {
     Object.defineProperty(study, 'occurrences', { value, writable: true, enumerable: true, configurable: true })
@@ -96,7 +97,7 @@ function withOccurrences(study: EventStudy, occurrences: () => Occurrence[]): Ev
   return Object.defineProperty(study, 'occurrences', made)
 }
 
-/** All that is read. */
+/** Reads everything that the study needs. */
 async function materialOf(source: PricedSource, query: StudyQuery, step: Step): Promise<Material> {
   const { filter, benchmark } = query
   if (query.abnormal === 'market' && benchmark === null)
@@ -111,7 +112,7 @@ async function materialOf(source: PricedSource, query: StudyQuery, step: Step): 
   return { query, subjects, benchmark: held, contextDays, modelled, fromPrices, asOf }
 }
 
-/** The path and the cell of each horizon. */
+/** The path, and the cell of each horizon. */
 function partsOf(material: Material, step: Step): { path: EventStudy['path']; cells: Cell[] } {
   const { query, subjects, modelled } = material
   const { horizons } = query
@@ -150,7 +151,7 @@ function trialOf({ tickers, filter }: StudyQuery, range: Range, { window, sharpe
   return cellTrial(spec, { p, test, sharpe })
 }
 
-/** Every event with what followed it, by date and then by ticker. */
+/** Every event with its later returns, by date and then by ticker. */
 function occurrencesOf(subjects: readonly Subject[], horizons: readonly number[]): Occurrence[] {
   const dated = subjects.flatMap(subject => {
     const returns = horizons.map(horizon => forwardReturns(subject.prices, horizon))

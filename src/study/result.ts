@@ -3,38 +3,41 @@ import type { Abnormal, EventFilter, StudyQuery } from '../params/studies.js'
 import type { Verdict } from '../statistics/verdict.js'
 import type { LogStanding } from '../trials.js'
 
-/** `bands study`: what followed the events, against what follows anyway. Returns are fractions, dates YYYY-MM-DD. */
+/** `bands study`: returns after the events, compared with any bar. Returns are fractions, dates YYYY-MM-DD. */
 export interface EventStudy extends EventFilter, Sampling {
   schema: 'bands.study/2'
   tickers: string[]
-  /** Of the bars that count: first and last date; null without any. */
+  /** First and last date of the counted bars; null without any. */
   first: string | null
   last: string | null
   as_of: string | null
-  /** First and last bar of the tickers that is known, whatever dates were asked for; null without any. */
+  /** First and last known bar of the tickers, regardless of the dates of the query; null without any. */
   first_bar: string | null
   last_bar: string | null
   benchmark: string | null
   abnormal: Abnormal
   events: number
-  /** Cells looked at now, and all that the ledger knows; null without one. */
+  /** Cells tested now, and all trials in the log; null without a log. */
   trials: { run: number; ledger: number | null }
   /** Null without a trial log. */
   log: LogStanding | null
   windows: StudyWindow[]
   path: PathPoint[]
   occurrences: Occurrence[]
-  /** What was assumed, line by line: returns, base, null, clustering, survivorship. */
+  /** Assumptions, one a line: returns, base, null, clustering, survivorship. */
   assumptions: string[]
   warnings: string[]
-  /** What else could be asked. */
+  /** Suggested queries. */
   hints: string[]
 }
 
-/** What a result says of its draws, and of the events that it asks for. */
+/** Sampling settings of a result, and the least number of events. */
 export interface Sampling {
   seed: number
-  /** Draws of the plain shift, random entry and the aftermath's test; null: every possible shift, `resamples` random entries. */
+  /**
+   * Draws of the plain shift, random entry and the aftermath's test; null: every possible shift, `resamples` random
+   * entries.
+   */
   reps: number | null
   resamples: number
   min_events: number
@@ -44,23 +47,22 @@ export function samplingOf({ seed, reps, resamples, min_events }: Pick<StudyQuer
   return { seed, reps: reps === 'all' ? null : reps, resamples, min_events }
 }
 
-/** Below so many independent units neither a p-value nor an interval means anything. */
+/** With fewer independent units neither a p-value nor an interval means anything. */
 export const LEAST_UNITS = 10
 
-/** Why so few events get neither p-value nor interval; null where they are enough. */
+/** Why there is neither p-value nor interval; null with enough events. */
 export function tooFew(n: number, independent: number, options: Pick<Sampling, 'min_events'>): string | null {
   if (independent < LEAST_UNITS)
     return `${independent} ${independent === 1 ? 'window' : 'windows'} that share no bar are fewer than ${LEAST_UNITS}`
   return n < options.min_events ? `${n} events are fewer than the ${options.min_events} asked for` : null
 }
 
-/** `fewer than 20 events`, of which there are too few. */
+/** For example `fewer than 20 events`. */
 export function tooFewEvents({ min_events }: Pick<Sampling, 'min_events'>): string {
   return `fewer than ${min_events} events`
 }
 
-/** One cell: the events over one horizon. */
-/** A window before all of them are corrected together. */
+/** A window before the p-values of all windows are corrected together. */
 export type UncorrectedWindow = Omit<StudyWindow, 'log_q' | 'p_corrected' | 'verdict'>
 
 export interface StudyWindow {
@@ -68,14 +70,14 @@ export interface StudyWindow {
   window: string
   /** Bars. */
   horizon: number
-  /** n + the lost ones */
+  /** n + the lost events */
   events: number
   n: number
   /** Greedy count of windows that share no bar, added up over the tickers. */
   n_indep: number
   /** Effective number of independent cases: overlapping windows and tickers that move together count as fewer. */
   n_independent: number
-  /** A return needs no bars before it, so none is too early; abnormal returns count their own. */
+  /** A return needs no earlier bars, so none is too early; abnormal returns have their own `lost`. */
   lost: { not_elapsed: number; too_early: number; delisted: number }
   mean: number | null
   median: number | null
@@ -91,9 +93,9 @@ export interface StudyWindow {
   /** Mean of the greatest favourable and adverse excursions over the window, from the close of the event. */
   mfe: number | null
   mae: number | null
-  /** `deviation` is of returns as the events weigh their tickers. */
+  /** `deviation` is that of the returns, where each ticker weighs by its events. */
   base: { n: number; mean: number | null; median: number | null; hit: number | null; deviation: number | null }
-  /** The bars of the base on which the context ticker was in one of the bands asked for; null without such bands. */
+  /** The bars of the base on which the context ticker was in a chosen band; null without such bands. */
   context_base: {
     n: number
     mean: number | null
@@ -117,13 +119,13 @@ export interface StudyWindow {
   /** Entries at random dates in the same tickers, drawn together where windows overlap. */
   random_entry: {
     draws: number
-    /** What the draws have on average, and 95 % of them if they varied as the events do: outside, p is below .05. */
+    /** Mean of the draws, and the range of 95 % of them if they varied as the events do. Outside it p is below .05. */
     mean: number | null
     low: number | null
     high: number | null
-    /** Of the draws and the events themselves: how many lie as far from the mean of the draws as the events do. */
+    /** Share of draws, the events included, that lie as far from the mean of the draws as the events do. */
     p: number | null
-    /** What entries of the same tickers and calendar years have on average, exactly; not what p compares with. */
+    /** Exact mean of entries in the same tickers and calendar years. p does not compare with it. */
     year_matched: number | null
     /** Why there are no draws. */
     reason: string | null
@@ -134,11 +136,11 @@ export interface StudyWindow {
   /** Aftermath bands after the events against those after any bar: counts in the order of PERFORMANCES. */
   aftermath: { counts: number[]; base: number[]; lift: (number | null)[]; g: number | null; p: number | null } | null
   /**
-   * Of the returns, for drawing: edges (one more than counts) and how many lie in each, events and any bar; the first and
-   * the last hold all that lies beyond them, too.
+   * Histogram of the returns: edges (one more than counts), and the counts of events and of any bar. The first and the
+   * last bin also hold everything beyond.
    */
   histogram: { edges: number[]; events: number[]; base: number[] } | null
-  /** Fewer than ten independent windows, or fewer events than asked for: no p-value, no interval, shown grey. */
+  /** Fewer than ten independent windows, or fewer events than `min_events`: no p-value, no interval, shown grey. */
   grey: boolean
   /** Statistic → why it is null, for all that are. */
   reasons: Record<string, string>
@@ -158,7 +160,7 @@ export interface Interval {
   high: number | null
   /** Mean block in bars, of block methods. */
   block: number | null
-  /** Units of events that share no day with others, of methods that draw them. */
+  /** Number of units of events that share no day, for methods that draw them. */
   units: number | null
   reason: string | null
 }
@@ -166,22 +168,22 @@ export interface Interval {
 export interface TestResult {
   /** `newey_west` | `shift` | `hansen_hodrick` | `cluster` | `calendar_time` | `naive` */
   test: string
-  /** For people. */
+  /** The name that people read. */
   name: string
   statistic: number | null
   df: number | null
   p: number | null
   reason: string | null
-  /** How many shifts were looked at, of tests by shifts. */
+  /** Number of shifts tried, for tests by shifts. */
   shifts?: number
 }
 
 export interface AbnormalReturns {
   model: Exclude<Abnormal, 'none'>
   benchmark: string | null
-  /** Events with a whole estimation window and a whole event window. */
+  /** Events with a complete estimation window and a complete event window. */
   n: number
-  /** The others: too few bars before them, window not elapsed, no benchmark on one of the bars. */
+  /** The other events: too few earlier bars, window not elapsed, or no benchmark on one of the bars. */
   lost: { too_early: number; not_elapsed: number; no_benchmark: number }
   /** Mean cumulative abnormal return. */
   car: number | null
@@ -200,7 +202,7 @@ export interface PathPoint {
   /** 95 % interval of the mean: bootstrap of units of events whose windows up to the bar share no day. */
   low: number | null
   high: number | null
-  /** Of any bar of the same tickers and range. */
+  /** The same for any bar of the same tickers and range. */
   base: number | null
   /** Mean cumulative abnormal return, counted from bar 0; null without a model. */
   abnormal: number | null
@@ -214,7 +216,7 @@ export interface Occurrence {
   stability: Stability | null
   flips: number | null
   context_band: string | null
-  /** Close of the event. */
+  /** Close on the day of the event. */
   close: number
   /** Window → close-to-close return; null until it has elapsed. */
   returns: Record<string, number | null>
@@ -222,50 +224,53 @@ export interface Occurrence {
   mae: Record<string, number | null>
 }
 
-/** From this multiple of the deviation of any bar, a plain shift finds too much. */
+/** Above this multiple of the deviation of any bar, a plain shift finds too much. */
 const VOLATILE = 4 / 3
 
-/** Whether returns after the events spread much wider than after any bar. The plain shift and the aftermath's p err there. */
+/**
+ * Whether returns after the events spread much wider than after any bar. The plain shift and the aftermath's p are then
+ * wrong.
+ */
 export function isVolatile({ deviation, base, tests }: Pick<StudyWindow, 'deviation' | 'base' | 'tests'>): boolean {
   if (tests[0]?.p == null || deviation === null || !base.deviation) return false
   return deviation / base.deviation > VOLATILE
 }
 
 /**
- * What a reader must be wary of, the gravest first: a page and a terminal show the first two at once. Warnings of one
- * kind keep the order in which they were found.
+ * Kinds of warnings, the most serious first: a page and a terminal show the first two at once. Warnings of one kind
+ * stay in the order of discovery.
  */
 export const WARNING_KINDS = [
-  /** There is nothing to read. */
+  /** There is no result. */
   'nothing',
-  /** Nobody could have done that, or lived through it. */
+  /** The strategy was impossible in practice. */
   'impossible',
-  /** Too few cases to say anything. */
+  /** Too few cases for a conclusion. */
   'few',
   /** A test finds too much. */
   'disputed',
-  /** Something was asked of all that only a part of it answers, or that a choice decided. */
+  /** Only a part of the data counts, or a choice decided the result. */
   'partial',
-  /** It looks better than it would have been. */
+  /** The result looks better than it would have been. */
   'flattering',
-  /** The tests allow for it, plain numbers beside them do not. */
+  /** The tests allow for it, the plain numbers do not. */
   'allowed',
-  /** More was looked at than one thing. */
+  /** More than one thing was tested. */
   'looks',
-  /** What counts nowhere. */
+  /** Data that count nowhere. */
   'left_out',
-  /** What the prices lack. */
+  /** Defects of the prices. */
   'prices',
-  /** What was asked for has no effect. */
+  /** A setting has no effect. */
   'settings',
 ] as const
 
 export type WarningKind = (typeof WARNING_KINDS)[number]
 
-/** A sentence and what kind it is of; null or false where there is nothing to say. */
+/** A sentence and its kind; null or false where there is nothing to say. */
 export type Warning = readonly [WarningKind, string | null | false]
 
-/** The sentences alone, of any study, backtest or sweep. */
+/** Only the sentences, of any study, backtest or sweep. */
 export function bySeverity(warnings: readonly Warning[]): string[] {
   return WARNING_KINDS.flatMap(kind =>
     warnings.flatMap(([own, sentence]) => (own === kind && sentence ? sentence : [])),

@@ -14,21 +14,21 @@ import type { ContextFilter, EventFilter } from '../params/studies.js'
 import { first, type MarketBars, type PricedSource, type States } from '../source.js'
 import { ColumnRoom } from '../threads.js'
 
-/** The events of one ticker that pass a filter, in columns; oldest first. */
+/** The events of one ticker that pass a filter, as columns; oldest first. */
 export interface Signals {
-  /** Bars on which they happened, as numbered in the prices. */
+  /** Bar numbers of the events, as in the prices. */
   bars: Int32Array
-  /** Codes of the band entered and of the band left; places in `states.bands`. */
+  /** Codes of the band entered and of the band left: indices into `states.bands`. */
   entered: Uint8Array
   left: Uint8Array
-  /** Index into STABILITIES, and flips in the lookback; 255 where nobody told. */
+  /** Index into STABILITIES, and the number of flips; 255 where unknown. */
   stability: Uint8Array
   flips: Uint8Array
-  /** The band that the context ticker was in, null where it was in none yet; null without a context. */
+  /** Band of the context ticker at each event, null before its first band; null without a context. */
   contextBands: (string | null)[] | null
 }
 
-/** What of one ticker is a signal, with the prices and bands it is numbered by. */
+/** The signals of one ticker, with the prices and bands that number them. */
 export interface TickerSignals {
   prices: MarketBars
   states: States
@@ -36,8 +36,9 @@ export interface TickerSignals {
 }
 
 /**
- * The signals of each ticker, in the order asked. Throws NotFound, TierRestricted and Busy as the source does,
- * TierRestricted too where stability or flips are asked for and whoever has the events does not tell them.
+ * The signals of each ticker, in the order of the query.
+ * Throws NotFound, TierRestricted and Busy as the source does. Throws TierRestricted, too, where a filter needs
+ * stability or flips and the tier hides them.
  */
 export async function* signalsOf(
   source: PricedSource,
@@ -48,7 +49,7 @@ export async function* signalsOf(
   const fields = when === undefined ? [field] : [field, when]
   let context: ContextBands | null = null
   for await (const { prices, states } of source.states({ tickers, fields, timeframe, lag })) {
-    // Only now: what is wrong with the ticker itself is told first.
+    // Read late, so that an error of the ticker itself is reported first.
     context ??= filter.context && (await contextBandsOf(source, filter.context, timeframe))
     yield {
       prices,
@@ -60,7 +61,7 @@ export async function* signalsOf(
 
 /**
  * The events of one field that pass a filter.
- * @param context told by whoever asks; it must be there where the filter has one
+ * @param context required where the filter has a context
  * @param truths of the filter's condition on each bar; null without one
  */
 export function signalsIn(
@@ -85,19 +86,19 @@ export function signalsIn(
   return filterSignals({ ...signals, contextBands }, i => isChosen(contextBands[i]!, bands))
 }
 
-/** Whether a band of a context is one of those asked for; any is without a choice. */
+/** Whether a context's band is one of the chosen ones; any band is, without a choice. */
 export function isChosen(band: string | null, chosen: readonly string[] | null): boolean {
   return chosen === null || (band !== null && chosen.includes(band))
 }
 
-/** Some signals; the same where they are all. */
+/** Filters signals; returns the same object where all pass. */
 export function filterSignals(signals: Signals, keeps: (i: number) => boolean): Signals {
   const indices = [...signals.bars.keys()].filter(keeps)
   if (indices.length === signals.bars.length) return signals
   return signalsAt(signals, indices, signals.contextBands && indices.map(i => signals.contextBands![i]!))
 }
 
-/** Tells the band of a second ticker on each of some bars of another; null where it was in none yet. */
+/** Returns the band of a second ticker on some bars of another ticker; null before its first band. */
 export type ContextBands = (series: Series, bars: ArrayLike<number>) => (string | null)[]
 
 export async function contextBandsOf(...args: Parameters<typeof contextOn>): Promise<ContextBands> {
@@ -105,7 +106,7 @@ export async function contextBandsOf(...args: Parameters<typeof contextOn>): Pro
   return (...where) => Array.from(codesOn(...where), code => (code === UNDEFINED ? null : bands[code]!))
 }
 
-/** The same as codes, with the vocabulary that they are places of. */
+/** The same as codes, with the vocabulary that they index. */
 export async function contextOn(
   source: PricedSource,
   { ticker, field, lag }: Pick<ContextFilter, 'ticker' | 'field' | 'lag'>,
@@ -119,7 +120,7 @@ export async function contextOn(
   }
 }
 
-/** The bars that events are held against: those within the filter's dates and the range on which the field has a band. */
+/** The base bars: those within the filter's dates and the range on which the field has a band. */
 export function eligibleBars(
   prices: { series: Pick<Series, 'days'> },
   { codes, from, to }: Pick<States, 'codes' | 'from' | 'to'>,
@@ -134,11 +135,11 @@ export function eligibleBars(
 }
 
 /**
- * Code of the band that a ticker was in on a bar of another: the one entered by its most recent transition on or before the
- * bar's date (lag 0) or strictly before it (lag 1), of those whose bar is final by the day on which that bar is; UNDEFINED
- * before its first.
+ * Code of the band that a ticker was in on a bar of another ticker. It is the band entered by the latest transition on
+ * or before the bar's date (lag 0), or strictly before it (lag 1).
+ * Only transitions count whose bar is final by the day on which the other bar is. UNDEFINED before the first one.
  *
- * @param series the ticker's own bars, by which `states` is numbered
+ * @param series the ticker's own bars, which number `states`
  */
 function bandEnteredBy(states: States, series: Series, other: Series, bar: number, lag: 0 | 1): number {
   const day = other.days[bar]! - lag
@@ -158,7 +159,7 @@ function boundsOf(days: Int32Array, { after, before }: Pick<EventFilter, 'after'
   ]
 }
 
-/** Whether an event passes what is asked of itself; its context and its date apart. */
+/** Whether an event passes the filters on itself; context and dates are checked elsewhere. */
 function passing(states: States, filter: EventFilter): (i: number) => boolean {
   const entered = allowedCodes(states.bands, filter.bands)
   const left = allowedCodes(states.bands, filter.prev_bands)
@@ -171,18 +172,18 @@ function passing(states: States, filter: EventFilter): (i: number) => boolean {
   }
 }
 
-/** 1 for the code of each allowed word; codes of all words without a choice. */
+/** 1 for the code of each allowed word; all words without a choice. */
 export function allowedCodes(words: readonly string[], chosen: readonly string[] | null): Uint8Array {
   return Uint8Array.from(words, word => Number(chosen === null || chosen.includes(word)))
 }
 
-/** The answers of a Free key are the only ones without it. */
+/** Only the answers to a Free key omit the value. */
 function requireKnown(value: number, what: string): number {
   if (value === UNDEFINED) throw new TierRestricted(what, 'free', 'plus')
   return value
 }
 
-/** Some events of those in columns, by their places. */
+/** Selects some events of the columns by index. */
 function signalsAt(
   { bars, ...of }: Omit<Signals, 'contextBands'>,
   indices: readonly number[],
@@ -200,11 +201,11 @@ function signalsAt(
 }
 
 /**
- * Close-to-close return from each bar over the next `horizon` bars, C(t+h)/C(t) - 1, one a bar; NaN while the window has
- * not elapsed.
+ * Close-to-close return from each bar over the next `horizon` bars, C(t+h)/C(t) - 1; NaN while the window has not
+ * elapsed.
  *
- * A delisting that is known ends the windows that reach it: the return to the final price, then 0, that is
- * (1 + return to the last close) (1 + delisting return) - 1 (Shumway 1997; OpenSourceAP/CrossSection#49).
+ * A known delisting ends the windows that reach it: the return to the final price, then 0. That is (1 + return to the
+ * last close) (1 + delisting return) - 1 (Shumway 1997; OpenSourceAP/CrossSection#49).
  */
 export function forwardReturns(
   { series: { close }, delisting }: { series: Pick<Series, 'close'>; delisting: MarketBars['delisting'] },
@@ -216,17 +217,17 @@ export function forwardReturns(
   return returns
 }
 
-/** Of some bars, how many have no return over a horizon and why, and how many have one that ends in a delisting. */
+/** How many bars have no return over a horizon, and why; and how many windows end in a delisting. */
 interface LostWindows {
-  /** The window's last bar is yet to come. */
+  /** The window's last bar is in the future. */
   notElapsed: number
-  /** The bars of the ticker end before the market's do, and what a share was worth in the end is not known. */
+  /** The ticker's bars end before the market's, and the final value of a share is unknown. */
   delisted: number
-  /** Not lost: they end with the final price of a delisting. */
+  /** Not lost: these windows end with the final price of a delisting. */
   settled: number
 }
 
-/** @param asOf the market's day, against which bars that end early are told from the newest ones */
+/** @param asOf the market's day; it separates bars that end early from the newest bars */
 export function lostWindowsOf(
   { series, delisting }: { series: Pick<Series, 'days'>; delisting: MarketBars['delisting'] },
   horizon: number,
@@ -245,14 +246,17 @@ export function lostWindowsOf(
 }
 
 /**
- * Calendar days without a bar after which a ticker counts as no longer traded: longer than any closing of an exchange
- * since 1914, a weekly bar included.
+ * Calendar days without a bar after which a ticker counts as no longer traded. This is longer than any closing of an
+ * exchange since 1914, also for weekly bars.
  */
 const LONGEST_PAUSE = 14
 
 const EVERY_DAY = 365
 
-/** Whether returns lack dividends; crypto pays none, and what trades at weekends is taken for crypto where nobody told. */
+/**
+ * Whether returns exclude dividends. Crypto pays none; a ticker of unknown class that trades at weekends counts as
+ * crypto.
+ */
 export function excludesDividends({
   adjustment,
   assetClass,
@@ -262,8 +266,8 @@ export function excludesDividends({
 }
 
 /**
- * Columns of a market that is looked at for long, in memory that threads share: copied, because a ticker's lie in one piece
- * with those that nobody needs. What many tickers have alike is kept once.
+ * Columns of a market that stay in memory for long, shared by threads. They are copied, because a ticker's columns are
+ * views of a larger buffer. Equal columns of many tickers are stored once.
  */
 export class MarketColumns {
   readonly #room = new ColumnRoom()

@@ -13,24 +13,24 @@ import {
   signalsOf,
 } from './signals.js'
 
-/** One ticker of a study: of a market that is all that is kept, some ten bytes a bar. */
+/** One ticker of a study, about ten bytes a bar: a market study stores nothing else. */
 export interface Subject {
   ticker: string
   prices: StudyPrices
   states: Pick<States, 'bands'>
-  /** First and last day on which the field has a band, whatever dates were asked for. */
+  /** First and last day on which the field has a band, regardless of the dates of the query. */
   bandRange: Range
-  /** Bars that the events are held against. */
+  /** The base bars. */
   eligible: Int32Array
-  /** The events that were asked for. */
+  /** The events of the query. */
   signals: Signals
-  /** By horizon of the query, and then by event: greatest gain and loss on the way. */
+  /** Greatest gain and loss on the way, by horizon of the query and then by event. */
   extremes: Float64Array
-  /** Bars of the events that pass the same filter, by the code of the band they enter. */
+  /** Bars of the events that pass the other filters, by the code of the entered band. */
   byBand: readonly Int32Array[]
-  /** Events that enter a band asked for whatever the context ticker was in; without a context the same as `signals`. */
+  /** Events that enter a chosen band, regardless of the context's band. The same as `signals` without a context. */
   anyContext: Signals
-  /** By bar: 1 where the context ticker was in a band asked for; null where none was asked for. */
+  /** 1 on each bar where the context ticker was in a chosen band; null without such a choice. */
   inContext: Uint8Array | null
 }
 
@@ -38,7 +38,7 @@ export interface StudyPrices extends Omit<MarketBars, 'series'> {
   series: Pick<Series, 'timeframe' | 'days' | 'close'>
 }
 
-/** Ascending by ticker, each once, so that the order in which they are named cannot matter. */
+/** Ascending by ticker, each once, so that the order of the query does not matter. */
 export async function subjectsOf(
   source: PricedSource,
   { tickers, filter, horizons }: Pick<StudyQuery, 'tickers' | 'filter' | 'horizons'>,
@@ -92,15 +92,15 @@ function extremesOf(prices: MarketBars, bars: Int32Array, horizons: readonly num
   return found
 }
 
-/** Greatest gain and loss on the way after an event. @param which place of the horizon in the query's list */
+/** Greatest gain and loss on the way after an event. @param which index of the horizon in the query's list */
 export function extremesAfter({ signals, extremes }: Subject, event: number, which: number) {
   const at = 2 * (which * signals.bars.length + event)
   return { mfe: extremes[at]!, mae: extremes[at + 1]! }
 }
 
 /**
- * Greatest gain (high / close - 1, at least 0) and loss over the `horizon` bars after `bar`, as far as there are bars, and
- * at the final price of a delisting where it comes first.
+ * Greatest gain (high / close - 1, at least 0) and loss over the `horizon` bars after `bar`, or up to the last bar. The
+ * final price of a delisting counts where it comes first.
  */
 function excursions({ series, delisting }: MarketBars, bar: number, horizon: number): { mfe: number; mae: number } {
   const { close, high, low } = series
@@ -118,24 +118,24 @@ function excursions({ series, delisting }: MarketBars, bar: number, horizon: num
   return { mfe: most / close[bar]! - 1, mae: least / close[bar]! - 1 }
 }
 
-/** What a position of each event earns bar by bar. */
+/** The positions of one ticker's events. */
 interface Holder {
   /** Days and closes of all bars of the ticker. */
   days: Int32Array
   close: Float64Array
-  /** Bars of the events, each held from its close to the close `horizon` bars later. */
+  /** Bars of the events. Each is held from its close to the close `horizon` bars later. */
   events: ArrayLike<number>
-  /** What the ticker earns on any bar, left out of the excess. */
+  /** Mean return of any bar of the ticker, subtracted for the excess. */
   base: number
-  /** Place of each bar on the calendar, where that is known already. */
+  /** Calendar index of each bar, where already known. */
   indices?: Int32Array
 }
 
-/** Mean return of all positions that are open, by day of a calendar (Jaffe 1974; Fama 1998). */
+/** Mean return of all open positions, by day of a calendar (Jaffe 1974; Fama 1998). */
 export interface CalendarTime {
-  /** Open positions; 0 on days without any, whose returns are 0. */
+  /** Number of open positions; 0 on days without any, whose returns are 0. */
   open: Float64Array
-  /** Sum of their returns, and of what these exceed their tickers' base by. */
+  /** Sum of their returns, and sum of their excess over their tickers' base. */
   sum: Float64Array
   excess: Float64Array
 }
@@ -147,7 +147,7 @@ export function calendarTime(calendar: Int32Array, holders: readonly Holder[], h
     sum: new Float64Array(calendar.length),
     excess: new Float64Array(calendar.length),
   }
-  // Nothing but zeros before and after each holder.
+  // Only zeros before and after each holder.
   const opened = new Int32Array(holders.reduce((most, { days }) => Math.max(most, days.length), 0))
   for (const { days, close, events, base, indices = placesIn(calendar, days) } of holders) {
     openPositions(opened, events, horizon, days.length)
@@ -166,14 +166,14 @@ export function calendarTime(calendar: Int32Array, holders: readonly Holder[], h
 }
 
 /**
- * By day, of the portfolio that holds every event for the horizon, in equal parts, and cash that earns nothing while there
- * is none.
+ * Daily return of the portfolio that holds every event for the horizon, in equal parts. It holds cash without interest
+ * while there is none.
  */
 export function dailyReturns({ open, sum }: CalendarTime): Float64Array {
   return sum.map((total, day) => (open[day] === 0 ? 0 : total / open[day]!))
 }
 
-/** How many positions more, or less, are held over each bar than over the one before. */
+/** Change in the number of positions held over each bar, compared with the bar before. */
 function openPositions(opened: Int32Array, events: ArrayLike<number>, horizon: number, bars: number): void {
   for (let i = 0; i < events.length; i++) {
     const from = events[i]! + 1

@@ -32,7 +32,7 @@ import { type Interval, LEAST_UNITS, type StudyWindow, type TestResult } from '.
 
 type SamplingOptions = Pick<StudyQuery, 'seed' | 'reps' | 'resamples'>
 
-/** @param few why there is to be none; null where there may be */
+/** @param few why there is no interval; null where there may be one */
 export function intervalsOf(cell: Cell, { seed, resamples: reps }: SamplingOptions, few: string | null): Interval[] {
   if (few !== null) return [noInterval('stationary bootstrap', few), noInterval('bca', few)]
   const { horizon } = cell
@@ -42,7 +42,7 @@ export function intervalsOf(cell: Cell, { seed, resamples: reps }: SamplingOptio
   ]
 }
 
-/** The default first, the naive one last. */
+/** The default test first, the naive one last. */
 export function testsOf(cell: Cell, held: EventPortfolio, query: StudyQuery, few: string | null): TestResult[] {
   const { horizon, members } = cell
   const { events, excess } = cell.series
@@ -53,7 +53,7 @@ export function testsOf(cell: Cell, held: EventPortfolio, query: StudyQuery, few
     ['hansen_hodrick', () => hansenHodrickTest(cell), query.hansen_hodrick],
     ['cluster', () => tTest('cluster', clusterByBlock(excess, events, horizon), ONE_CLUSTER), true],
     ['calendar_time', () => tTest('calendar_time', calendarTimeT(held), FEW_DAYS), true],
-    // The textbook t of all excess returns as if they were independent.
+    // The textbook t, as if all excess returns were independent.
     ['naive', () => tTest('naive', naiveT(excessOf(members)), NO_VARIANCE), query.naive],
   ]
   return tests.filter(([, , wanted]) => wanted).map(([test, run]) => (few === null ? run() : noTest(test, few)))
@@ -63,13 +63,13 @@ function excessOf(members: Cell['members']): number[] {
   return members.flatMap(({ events, returns, base }) => Array.from(events, i => returns[i]! - base))
 }
 
-/** Of few events there are no draws. */
+/** No draws with too few events. */
 export function randomEntries(cell: Cell, { seed, reps, resamples }: SamplingOptions, few: string | null): RandomEntry {
   if (few !== null) return noDraws(cell, few)
   return randomEntry(cell, reps === 'all' ? resamples : reps, streamOf(seed, 'random_entry', cell.horizon))
 }
 
-/** What each test is called, for people. */
+/** The names that people read. */
 const TEST_NAMES = {
   newey_west: 'Newey-West t, effective clusters',
   shift: 'plain joint circular shift (takes volatile days for days like others)',
@@ -85,8 +85,8 @@ type TestKey = keyof typeof TEST_NAMES
 export const DEFAULT_TEST = CELL_TEST satisfies TestKey
 
 /**
- * The default test: Newey and West's t of the difference with lag `horizon` - 1, judged by Student's t with one degree of
- * freedom less than the effective number of clusters (`effectiveBlocks`). No p where all events lie in one cluster.
+ * The default test: Newey and West's t of the difference with lag `horizon` - 1. It uses Student's t; the degrees of
+ * freedom are the effective number of clusters (`effectiveBlocks`) less one. No p where all events lie in one cluster.
  */
 export function defaultTest({ horizon, series: { events, excess } }: Cell): TestResult {
   return tTest(DEFAULT_TEST, neweyWest(excess, events, horizon - 1), ONE_CLUSTER)
@@ -105,9 +105,10 @@ function hansenHodrickTest({ series, horizon }: Cell): TestResult {
 }
 
 /**
- * Mean daily return of all open positions over the days that have any: less what their tickers earn on any bar, or, with
- * a benchmark, the alpha of the regression on it. Newey-West with the automatic lag 4 (n / 100)^(2/9) (Newey & West 1994),
- * because returns of different days share no bar.
+ * Mean daily return of all open positions over the days with any, minus the mean return of their tickers' bars. With a
+ * benchmark: the alpha of the regression on it.
+ * Newey-West with the automatic lag 4 (n / 100)^(2/9) (Newey & West 1994), because returns of different days share no
+ * bar.
  */
 function calendarTimeT({
   portfolio: { open, sum, excess },
@@ -136,7 +137,9 @@ function shifted(test: TestKey, statistic: number, { p, shifts }: { p: number; s
   return { test, name: `${TEST_NAMES[test]}, ${shifts} shifts`, statistic, df: null, p, reason: null, shifts }
 }
 
-/** @param found judged by the normal distribution without degrees of freedom; null, with the reason, where there is none */
+/**
+ * @param found uses the normal distribution without degrees of freedom; null where there is no test, with the reason
+ */
 function tTest(test: TestKey, found: { t: number; df: number | null } | null, reason: string): TestResult {
   if (found === null) return noTest(test, reason)
   const { t, df } = found
@@ -161,14 +164,14 @@ export function stationaryInterval(cell: Cell, resampling: Resampling): Interval
   return { method: 'stationary bootstrap', level: 0.95, low, high, block: blocks.block, units: null, reason: null }
 }
 
-/** Fewer say nothing about how much they vary. */
+/** Fewer blocks say nothing about variation. */
 const FEWEST_BLOCKS = 2
 
 /**
- * What a stationary bootstrap of a cell draws: blocks whose mean length is the horizon, or longer where Politis and White's
- * choice for what each day adds to the estimate, excess - diff · events, is. The ends of an interval lie further out the
- * fewer blocks of the horizon the events amount to: plain percentiles are too narrow.
- * @returns null where one of them has most of the events
+ * Settings of a cell's stationary bootstrap. The mean block is the horizon, or Politis and White's choice for excess -
+ * diff · events where that is longer.
+ * The fewer effective blocks there are, the further out the ends of an interval lie: plain percentiles are too narrow.
+ * @returns null where one block has most of the events
  */
 export function blocksOf({ horizon, series: { events, excess }, diff }: Cell): { block: number; tail: number } | null {
   const blocks = effectiveBlocks(events, horizon)
@@ -178,9 +181,10 @@ export function blocksOf({ horizon, series: { events, excess }, diff }: Cell): {
 }
 
 /**
- * 95 % of the difference by the BCa bootstrap (Efron 1987) of independent units: neither events whose windows overlap nor
- * tickers that move together are independent, so what is drawn are units of events that share no day with others. Its
- * ends are moved out as those above. With units of very uneven size that is not enough: the interval stays too narrow. To leave it out there would be worse, because how events crowd together depends on what follows them.
+ * 95 % interval of the difference by the BCa bootstrap (Efron 1987) of independent units. Overlapping windows and
+ * tickers that move together are not independent, so units of events that share no day are drawn.
+ * Its ends are moved out as in `blocksOf`. With very uneven units the interval remains too narrow. Leaving it out there
+ * would bias the rest, because clustering depends on the later returns.
  */
 function unitInterval({ horizon, series }: Cell, resampling: Resampling): Interval {
   const units = independentUnits(series, horizon)
@@ -200,15 +204,15 @@ function noInterval(method: Interval['method'], reason: string): Interval {
 type RandomEntry = StudyWindow['random_entry']
 
 /**
- * Draws the days on which units of events begin, without replacement among the days of the calendar. Events whose windows
- * overlap, and those of several tickers, move together: drawn one by one they would share fewer bars than the events do
- * and vary less by chance. Where no windows overlap this is the draw of single entries. Each mean, less that of all draws,
- * is divided by its own Newey-West error: events in volatile times vary more than draws do, and means alone find too
- * much there. p is two-sided and counts the events as a draw (Davison & Hinkley
- * 1997).
+ * Draws the first days of units of events, without replacement, from the days of the calendar. Events with overlapping
+ * windows, and those of several tickers, move together. Drawn one by one they would share fewer bars and vary less by
+ * chance.
  *
- * The calendar year is not held fixed: it holds the fall that led to an event, too, so that on a random walk events
- * would beat entries of their own year.
+ * Each mean, less the mean of all draws, is divided by its own Newey-West error. Events in volatile times vary more
+ * than draws do, so plain means find too much. p is two-sided and counts the events as a draw (Davison & Hinkley 1997).
+ *
+ * The calendar year is not fixed, because it contains the fall that led to an event. On a random walk, events would
+ * beat entries of their own year.
  */
 export function randomEntry(cell: Cell, draws: number, random: Random): RandomEntry {
   const units = independentUnits(cell.series, cell.horizon)
@@ -216,7 +220,7 @@ export function randomEntry(cell: Cell, draws: number, random: Random): RandomEn
   const drawn = drawnEntries(cell, units, draws, random)
   if (drawn.length === 0)
     return noDraws(cell, draws === 0 ? 'none were asked for' : 'no draw lands where there is a return')
-  // In order of size, so that the sum is the same whatever the order of the draws.
+  // Sorted, so that the sum does not depend on the order of the draws.
   const means = Float64Array.from(drawn, ({ mean }) => mean).sort()
   const centre = mean(means)!
   const found = chanceOfDraws(drawn, centre, ownEntries(cell))
@@ -229,19 +233,19 @@ export function randomEntry(cell: Cell, draws: number, random: Random): RandomEn
   }
 }
 
-/** The same where there are to be no draws. */
+/** The result without draws. */
 function noDraws(cell: Cell, reason: string): RandomEntry {
   const year_matched = cell.n === 0 ? null : yearMatched(cell)
   return { draws: 0, mean: null, low: null, high: null, p: null, year_matched, reason }
 }
 
-/** Sums of returns and how many they are, by day of the calendar. */
+/** Sums of returns and their counts, by day of the calendar. */
 interface Entries {
   sums: Float64Array
   counts: Float64Array
 }
 
-/** Of each draw that lands on a return: the mean, and its error. */
+/** The mean and its error, for each draw that has a return. */
 function drawnEntries(cell: Cell, units: readonly Unit[], draws: number, random: Random): RatioError[] {
   const days = Int32Array.from(cell.calendar.keys())
   const landed = landings(cell)
@@ -251,7 +255,7 @@ function drawnEntries(cell: Cell, units: readonly Unit[], draws: number, random:
     total.sums.fill(0)
     total.counts.fill(0)
     for (let i = 0; i < units.length; i++) {
-      // Fisher & Yates, stopped after as many as are needed; the order that a draw leaves behind serves the next.
+      // Fisher-Yates shuffle, stopped after the needed number. The next draw continues from this order.
       const j = i + random.below(days.length - i)
       const day = days[j]!
       days[j] = days[i]!
@@ -264,7 +268,7 @@ function drawnEntries(cell: Cell, units: readonly Unit[], draws: number, random:
   return made
 }
 
-/** Adds up what the events of a unit have where they land if it begins on another day, the calendar wrapping round. */
+/** Adds up the returns of a unit that begins on another day; the calendar wraps around. */
 function landings({ members, calendar }: Cell) {
   const size = calendar.length
   const { lying, laid: filled, starts, ends } = returnsByIndex(members, size)
@@ -283,8 +287,8 @@ function landings({ members, calendar }: Cell) {
 }
 
 /**
- * Where the returns of each event's ticker begin, by place of the calendar, NaN where there is none: a ticker that has one
- * on every day is read where it lies, beside others; only those that lack one are laid anew, which their complement says.
+ * Start of each event's ticker in a row of returns by calendar day, NaN where it has none. A ticker with a return on
+ * every day is read in place. Only the others are copied; their start is stored as its complement.
  */
 function returnsByIndex(members: Cell['members'], size: number) {
   const { buffer } = members[0]!.returns
@@ -307,13 +311,13 @@ function returnsByIndex(members: Cell['members'], size: number) {
   return { lying: new Float64Array(buffer), laid, ...events }
 }
 
-/** The events of each day, one day after the other: where each ticker's row begins, and where each day's events end. */
+/** Events grouped by day: start of each ticker's row, and end of each day's events. */
 interface EventsByDay {
   starts: Int32Array
   ends: Int32Array
 }
 
-/** Puts the events of members day by day. @param startOf where the row of a member begins */
+/** Groups the events of members by day. @param startOf start of a member's row */
 function putByDay(members: Cell['members'], startOf: (member: number) => number, { starts, ends }: EventsByDay): void {
   ends.fill(0)
   for (const { indices, events } of members) for (const event of events) ends[indices[event]!]!++
@@ -326,10 +330,10 @@ function putByDay(members: Cell['members'], startOf: (member: number) => number,
   })
 }
 
-/** Sums in another order differ in the last digits, which must not count where every draw is the same. */
+/** Sums in another order differ in the last digits. That must not count where every draw is equal. */
 const ROUNDING = 1e-12
 
-/** How many of its own errors a mean lies from the centre. What does not vary at all lies far from it, however near. */
+/** Distance of a mean from the centre, in its own errors. A mean without variation lies infinitely far. */
 function errorsFrom(centre: number, { mean, error }: RatioError): number {
   const distance = Math.abs(mean - centre)
   if (error > ROUNDING) return distance / error
@@ -337,8 +341,8 @@ function errorsFrom(centre: number, { mean, error }: RatioError): number {
 }
 
 /**
- * The share of draws that lie as far from their centre as the events do, each by its own error; and, by the error of the
- * events, the range around it that 95 % of draws lie in. All null where nothing tells how much the events vary.
+ * p: the share of draws that lie as far from their centre as the events do, each in its own errors. The range holds 95
+ * % of draws, in errors of the events. All are null where the variation of the events is unknown.
  */
 function chanceOfDraws(
   drawn: readonly RatioError[],

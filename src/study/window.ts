@@ -22,7 +22,7 @@ import { forwardReturns, lostWindowsOf } from './signals.js'
 import { dailyReturns, extremesAfter, type Subject } from './subject.js'
 import { intervalsOf, randomEntries, testsOf } from './tests.js'
 
-/** What all windows of a study stand on. */
+/** The common data of all windows of a study. */
 export interface Material {
   query: StudyQuery
   subjects: readonly Subject[]
@@ -31,14 +31,14 @@ export interface Material {
   contextDays: Int32Array | null
   /** Empty without a model. */
   modelled: readonly ModelledEvent[]
-  /** The field stands on bars alone. */
+  /** Whether the field uses only bars. */
   fromPrices: boolean
   asOf: Day | null
 }
 
 export type Cell = ReturnType<typeof studyWindow>
 
-/** One cell, and the Sharpe ratio of the portfolio that holds its events. */
+/** One window, and the Sharpe ratio of the portfolio that holds its events. */
 export function studyWindow(material: Material, horizon: number): { window: UncorrectedWindow; sharpe: number | null } {
   const { query } = material
   const subjects = material.subjects.filter(({ signals }) => signals.bars.length > 0)
@@ -76,7 +76,7 @@ export function studyWindow(material: Material, horizon: number): { window: Unco
   return { window: { ...window, reasons }, sharpe: counts.n === 0 ? null : sharpe(dailyReturns(held.portfolio), 1) }
 }
 
-/** The part of each ticker in a cell, in the order of the tickers. @param room for the returns of all bars of all bases */
+/** Each ticker's part in a cell, in the order of the tickers. @param room for the returns of all base bars */
 function membersIn(room: Float64Array, subjects: readonly Subject[], horizon: number): MemberBars[] {
   let from = 0
   return subjects.map(({ ticker, prices, eligible, signals }) => {
@@ -87,7 +87,7 @@ function membersIn(room: Float64Array, subjects: readonly Subject[], horizon: nu
   })
 }
 
-/** What hangs on the order of size, in which the returns of the members are put for it. */
+/** Statistics that need sorted returns; sorts the returns of the members in place. */
 function spreadsOf(members: readonly MemberBars[]) {
   const returns = eventReturns(members)
   const { columns, ...base } = baseOf(members)
@@ -109,7 +109,7 @@ function countsOf({ subjects, asOf }: Material, members: readonly MemberBars[], 
   }
 }
 
-/** Ascending, so that the order of the tickers leaves no trace in the last digit of what is added up. */
+/** Ascending, so that the order of the tickers does not change the last digit of a sum. */
 function eventReturns(members: readonly MemberBars[]): Float64Array {
   return Float64Array.from(members.flatMap(({ returns, events }) => Array.from(events, i => returns[i]!))).sort()
 }
@@ -130,7 +130,7 @@ function figuresOf(returns: Float64Array, base: StudyWindow['base']) {
   }
 }
 
-/** Of events whose window has elapsed. */
+/** Only for events whose window has elapsed. */
 function meanExcursions(subjects: readonly Subject[], which: number, horizon: number) {
   const sums = { mfe: 0, mae: 0 }
   let n = 0
@@ -147,7 +147,7 @@ function meanExcursions(subjects: readonly Subject[], which: number, horizon: nu
   return n === 0 ? { mfe: null, mae: null } : { mfe: sums.mfe / n, mae: sums.mae / n }
 }
 
-/** Statistics that have no value without an event whose window has elapsed. */
+/** Statistics that need an event whose window has elapsed. */
 const OF_EVENTS = [
   'mean',
   'median',
@@ -165,7 +165,7 @@ const OF_EVENTS = [
   'histogram',
 ] as const satisfies readonly (keyof StudyWindow)[]
 
-/** Why each statistic that is null is null; where a part has a reason of its own it stands there. */
+/** The reason for each null statistic, unless its part has a reason of its own. */
 function reasonsOf(
   window: Omit<UncorrectedWindow, 'reasons'>,
   { filter: { timeframe, context }, abnormal }: Pick<StudyQuery, 'filter' | 'abnormal'>,
@@ -190,7 +190,7 @@ function reasonsOf(
   return reasons
 }
 
-/** Where there are returns. */
+/** Reasons where there are returns. */
 const WHY: Partial<Record<(typeof OF_EVENTS)[number], string>> = {
   deviation: 'one return has no spread',
   lift: 'no bar at all was followed by a gain',
@@ -203,7 +203,10 @@ function noReturns({ events, n, lost }: Pick<StudyWindow, 'events' | 'n' | 'lost
   return lost.delisted === 0 ? 'no window has elapsed' : 'no window has elapsed, or trading ended for a price not known'
 }
 
-/** What followed the events of the same filter that enter another band of the field; of any band asked for: each one. */
+/**
+ * Returns after events of the same filter that enter another band of the field. With any band allowed: one entry a
+ * band.
+ */
 function otherBands(
   subjects: readonly Subject[],
   horizon: number,
@@ -231,12 +234,12 @@ function otherBands(
 }
 
 /**
- * What followed the bars of the base on which the context ticker was in a band asked for, each ticker counting as its
- * events do: what is left of the difference is the event's, and not that of the market it fell into.
+ * Returns after the base bars on which the context ticker was in a chosen band; each ticker weighs by its events. The
+ * rest of the difference is the event's own, not that of the market around it.
  *
  * @param members in the order of the subjects
  * @param mean of the returns of the events
- * @returns null where no band of a context was asked for, and without events
+ * @returns null without a chosen context band, and without events
  */
 function contextBase(
   subjects: readonly Pick<Subject, 'inContext'>[],

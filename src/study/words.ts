@@ -9,7 +9,7 @@ import { excludesDividends, lostWindowsOf } from './signals.js'
 import type { Subject } from './subject.js'
 import type { Material } from './window.js'
 
-/** What a reader must know before believing a number. */
+/** Warnings about the numbers of a study. */
 export function warningsOf(material: Material, windows: readonly StudyWindow[]): Warning[] {
   const { subjects, query, asOf } = material
   const partial = coverage(material).map((sentence): Warning => ['partial', sentence])
@@ -45,7 +45,7 @@ function extent(days: readonly Int32Array[]): string | null {
   return first === null || last === null ? null : `${formatDay(first)} to ${formatDay(last)}`
 }
 
-/** A second ticker that has ended, or begins later. */
+/** Warnings about a second ticker that ends early or begins late. */
 function coverage({ query: { filter, benchmark }, subjects, contextDays, benchmark: held }: Material): string[] {
   const events = datesOf(subjects, 'signals')
   const { context } = filter
@@ -61,18 +61,18 @@ function anyContext({ context }: EventFilter): string | null {
   return `No band of ${ticker} ${field} was asked for: the context leaves out no event, and only tells its band beside each. ${ticker}:${field}=BAND narrows to a band, and a sweep splits by all of them.`
 }
 
-/** A warning of those windows that it holds for, and what it says of each in a list. */
+/** A warning about some windows, and its text for each of them. */
 interface WindowWarning {
   kind: WarningKind
-  /** false where it does not hold. */
+  /** false where it does not apply. */
   of(window: StudyWindow): string | false
   says(list: string): string
   between?: string
-  /** Of several tickers alone. */
+  /** Only for several tickers. */
   pooled?: true
 }
 
-/** BCa intervals of fewer units miss the truth of random walks up to twice as often as they say. */
+/** With fewer units, BCa intervals of random walks miss the truth up to twice as often as they claim. */
 const ENOUGH_FOR_BCA = 50
 
 const WINDOW_WARNINGS: readonly WindowWarning[] = [
@@ -82,7 +82,7 @@ const WINDOW_WARNINGS: readonly WindowWarning[] = [
     says: list => `Too few events for a p-value or an interval (${list}): read them one by one, not as an average.`,
   },
   {
-    // Many events on few dates are one event seen by many tickers.
+    // Many events on few dates are one event in many tickers.
     kind: 'few',
     of: ({ window, n, n_independent: cases }) => n > 0 && cases < LEAST_UNITS && `${window}: ${n} events, ${cases}`,
     says: list =>
@@ -128,7 +128,7 @@ function spreadsOf({ window, deviation, base }: StudyWindow): string {
   return `${window}: ${percent(deviation)}, any bar ${percent(base.deviation)}`
 }
 
-/** Of bands that are made from prices: the abnormal return is measured against the very fall or rise that led to the event. */
+/** For bands made from prices: the abnormal return is measured against the fall or rise that led to the event. */
 function leaning({ query: { filter, abnormal }, fromPrices }: Material): string | null {
   const { field } = filter
   if (abnormal === 'none' || !fromPrices) return null
@@ -171,7 +171,7 @@ function without(subjects: readonly Subject[]): string | null {
   return `${none.length} of ${subjects.length} tickers have no such event and count nowhere: ${named(none)}.`
 }
 
-/** As many tickers as a sentence names. */
+/** Number of tickers that a sentence names. */
 const NAMED = 5
 
 function named(subjects: readonly Subject[]): string {
@@ -179,16 +179,16 @@ function named(subjects: readonly Subject[]): string {
   return subjects.length > NAMED ? `${names.join(', ')} and ${subjects.length - NAMED} more` : names.join(', ')
 }
 
-/** A band may be carried over a weekend or a holiday without a word. */
+/** A band may be carried over a weekend or a holiday without a warning. */
 const CURRENT_DAYS = 7
 
 /**
- * What must be said of a context ticker whose bars do not reach over the events: its band is the most recent one on or
- * before the date, however old that is. Sentences, none where its bars do.
+ * Warnings where a context ticker's bars do not cover the events. Its band is the latest one on or before the date,
+ * however old.
  *
  * @param days dates of its bars, ascending
- * @param events dates of the events that count, in any order
- * @param unfiltered the same with those that the context leaves out; before its first bar it leaves out all
+ * @param events dates of the counted events, in any order
+ * @param unfiltered also the events that the context excludes; before its first bar it excludes all
  */
 export function contextCoverage(
   ticker: string,
@@ -200,13 +200,13 @@ export function contextCoverage(
   return beyond(ticker, days, [events, 'whose band is carried forward'], [unfiltered, `so in no band of it${out}`])
 }
 
-/** The same of a benchmark: it has no return where it has no bars. */
+/** The same for a benchmark, which has no return where it has no bars. */
 function benchmarkCoverage(ticker: string, days: Int32Array, events: readonly Day[]): string[] {
   const late = 'and there is nothing to compare them with'
   return beyond(ticker, days, [events, late], [events, 'so have nothing to be compared with'])
 }
 
-/** Of events after its last bar, and of events before its first: how many they are, and what follows from it. */
+/** Counts the events after its last bar and before its first, each with its consequence. */
 function beyond(ticker: string, days: Int32Array, [late, then]: Beyond, [early, so]: Beyond): string[] {
   const [first, last] = [days[0], days.at(-1)]
   if (first === undefined || last === undefined) return []
@@ -226,10 +226,10 @@ function some(n: number, of: readonly Day[]): string {
   return `${n} of ${of.length} events ${n === 1 ? 'lies' : 'lie'}`
 }
 
-/** Words before the name of a band that make the name of a stronger one. */
+/** Prefixes that turn the name of a band into a stronger one. */
 const STRONGER = ['strong', 'deep', 'deeply', 'extremely']
 
-/** What else could be asked, in sentences: bands of nearly the same name that were left out, with what they would add. */
+/** Suggested queries, in sentences: stronger bands of the same name that were left out, with their number of events. */
 export function hintsOf({ query: { filter }, subjects }: Material): string[] {
   const { bands, context } = filter
   const total = (of: (subject: Subject) => number): number => subjects.reduce((sum, subject) => sum + of(subject), 0)
@@ -243,7 +243,7 @@ export function hintsOf({ query: { filter }, subjects }: Material): string[] {
   ]
 }
 
-/** @param eventsOf how many events a band would add */
+/** @param eventsOf number of events that a band would add */
 function strongerBands(what: string, chosen: readonly string[] | null, eventsOf: (band: string) => number): string[] {
   return (chosen ?? []).flatMap(band =>
     STRONGER.flatMap(word => {
@@ -255,7 +255,7 @@ function strongerBands(what: string, chosen: readonly string[] | null, eventsOf:
   )
 }
 
-/** What was assumed, line by line, for whoever reads the numbers. */
+/** Assumptions behind the numbers, one a line. */
 export function assumptionsOf({ query, subjects, fromPrices }: Material): string[] {
   const { filter, benchmark, abnormal, resamples, seed } = query
   const pooled = subjects.length > 1
@@ -280,7 +280,7 @@ export function assumptionsOf({ query, subjects, fromPrices }: Material): string
   ]
 }
 
-/** What a sweep assumes, too. */
+/** Sweeps assume this, too. */
 export const RETURNS_ASSUMED =
   'Returns are from the close of the event to the close so many bars of the same ticker later, without costs; that close is known only when trading in it is over, so a trade has to take a later price (a backtest does).'
 
@@ -325,7 +325,7 @@ function modelLines(abnormal: Material['query']['abnormal'], benchmark: string |
   ]
 }
 
-/** A probability in three decimals: `.042`, `<.001`. */
+/** A probability with three decimals: `.042`, `<.001`. */
 export function chance(p: number): string {
   return p < 0.0005 ? '<.001' : p.toFixed(3).replace(/^0/, '')
 }

@@ -10,15 +10,15 @@ import { type CellDetails, type CellResult, detailsOf, type Resamples, type Swee
 import type { BestOfMany, KnownSweep, SweepCell } from './result.js'
 import { type Checkpoint, filterOf, namedStream, type Sums } from './ticker-data.js'
 
-/** Returns of so many cells times days are held at once: 16 MB, and a few seconds of work. */
+/** Limit on returns held at once (cells times days): 16 MB, and a few seconds of work. */
 const MOST_VALUES = 2_000_000
 
-/** Gathers what the tests of the best need of each tested cell, and bounds what it keeps. */
+/** Collects what the tests of the best cell need, with a limit on memory. */
 export class Contest {
   readonly #days: number
   readonly #names: string[] = []
   readonly #columns: Column[] = []
-  /** Mean block of each one's interval. */
+  /** Mean block of each cell's interval. */
   readonly #blocks: number[] = []
   #returns: Float64Array[] | null = []
   #finest: { name: string; sharpe: number; returns: Float64Array } | null = null
@@ -39,7 +39,7 @@ export class Contest {
     this.#finest = { name, sharpe, returns: returns.slice(span.from, span.to) }
   }
 
-  /** @param trials how many were tried, and the Sharpe ratios of those that have one */
+  /** @param trials number of trials, and the Sharpe ratios of those that have one */
   async judge(
     query: Pick<SweepQuery, 'resamples' | 'pbo_blocks' | 'seed'>,
     trials: { tried: number; sharpes: readonly number[] },
@@ -59,7 +59,7 @@ export class Contest {
     }
   }
 
-  /** Either sign would be a finding, as in the p-values, so each cell enters with both. */
+  /** A difference of either sign is a finding, as in the p-values, so each cell enters with both signs. */
   async #ability(
     { resamples, seed }: Pick<SweepQuery, 'resamples' | 'seed'>,
     reasons: Record<string, string>,
@@ -121,10 +121,10 @@ export class Contest {
   }
 }
 
-/** So many products of a day and a resample are work for less than a second, after which others get their turn. */
+/** Products of a day and a resample that take less than a second. Then other work gets its turn. */
 const MOST_PRODUCTS = 200_000_000
 
-/** Resamples in parts of about equal work; a column counts for each of its signs. */
+/** Splits the resamples into parts of about equal work; a column counts once for each sign. */
 function partsOf(resamples: number, columns: readonly Column[]): number[] {
   const products = 2 * resamples * columns.reduce((sum, { indices }) => sum + indices.length, 0)
   const parts = Math.min(resamples, Math.max(1, Math.ceil(products / MOST_PRODUCTS)))
@@ -133,7 +133,7 @@ function partsOf(resamples: number, columns: readonly Column[]): number[] {
   })
 }
 
-/** The p of all resamples of those of their parts, each (1 + exceeding) / (1 + resamples). */
+/** The p of all resamples from the p of their parts; each is (1 + exceeding) / (1 + resamples). */
 function combinedP(parts: readonly { reps: number; p: number }[]): number {
   let exceeding = 0
   let all = 0
@@ -144,7 +144,7 @@ function combinedP(parts: readonly { reps: number; p: number }[]): number {
   return (1 + exceeding) / (1 + all)
 }
 
-/** Of several alike the first by name, so that the order of cells does not matter. */
+/** Ties go to the first name, so that the order of cells does not matter. */
 function isBetter(one: { name: string; sharpe: number }, other: { name: string; sharpe: number } | null): boolean {
   if (other === null) return true
   return one.sharpe > other.sharpe || (one.sharpe === other.sharpe && one.name < other.name)
@@ -154,7 +154,7 @@ function noneTested(cells: number): string {
   return cells === 0 ? 'no cell has enough events to be tested' : 'no cell varies'
 }
 
-/** What to believe where SPA finds nothing and the deflated Sharpe ratio does. Both hold their level. */
+/** Advice where SPA finds nothing and the deflated Sharpe ratio does. Both hold their level. */
 export function disagreements({ spa, deflated_sharpe: deflated }: BestOfMany): string[] {
   const ability = spa?.consistent ?? null
   if (ability === null || ability < LEVEL || deflated === null || 1 - deflated >= LEVEL) return []
@@ -163,20 +163,20 @@ export function disagreements({ spa, deflated_sharpe: deflated }: BestOfMany): s
   ]
 }
 
-/** What is kept of a look. */
+/** The stored part of a cell's result. */
 export interface CellSummary
   extends Omit<CellResult, 'cell' | 'members'>,
     Omit<CellDetails, 'returns' | 'span' | 'block' | 'column'> {}
 
 const UNTESTED = { low: null, high: null, sharpe: null }
 
-/** A look as it is kept, and what a contest needs of it; null where it was not tested, or is not to enter one. */
+/** A stored result, and its entry for the contest; `details` is null without a test or a contest. */
 export interface CellOutcome {
   summary: CellSummary
   details: CellDetails | null
 }
 
-/** @param resamples null: no contest follows, and p is all that is asked for */
+/** @param resamples null: no contest follows, and only p is needed */
 export function outcomeOf(result: CellResult, run: SweepRun, resamples: Resamples | null): CellOutcome {
   const { cell, members: _, ...kept } = result
   if (cell === null || resamples === null) return { summary: { ...kept, ...UNTESTED }, details: null }

@@ -27,57 +27,57 @@ import {
   type Timeline,
 } from './ticker-data.js'
 
-/** A cell that was looked at, and its p-value. */
+/** The result of one cell, with its p-value. */
 export interface CellResult {
   key: Combination
   name: string
   events: number
   sums: Sums
-  /** Share of gains after any bar of the tickers, each counting as its events do. */
+  /** Share of gains after any bar of the tickers; each ticker weighs by its events. */
   baseHit: number | null
   /** Windows of one ticker that share no bar, added up. */
   nonOverlapping: number
-  /** Hit rate, its interval and how many independent cases it amounts to. */
+  /** Hit rate, its interval, and its effective number of independent cases. */
   hit: ShareInterval
   /** Newey-West t of the difference, and its p. */
   t: number | null
   p: number | null
-  /** Why it has no p. */
+  /** Why there is no p. */
   reason: string | null
-  /** null where it was not tested. */
+  /** null without a test. */
   cell: Cell | null
   members: readonly SweepMember[]
 }
 
-/** The data that is looked at, and the part of it that counts. */
+/** One run over the data: which bars count, and the name that is part of the seed. */
 export interface SweepRun {
   tickerData: readonly TickerData[]
   timeline: Timeline
   query: KnownSweep
   /** The bars that count, by horizon of the query. */
   masks: readonly BarMask[]
-  /** What the run is called; it is part of the seed. */
+  /** For progress messages; part of the seed. */
   name: string
 }
 
-/** How many cells a sweep has. */
+/** Number of cells of a sweep. */
 export function cellCount(query: KnownSweep): number {
   const conditions = query.fields.reduce((sum, _, field) => sum + conditionsOf(query, field).length, 0)
   return conditions * query.horizons.length * (query.by === 'pool' ? 1 : query.tickers.length)
 }
 
-/** Cells that are looked at together: those of a field over one horizon, each by its place in the query's list. */
+/** Cells that are computed together: a field and a horizon, each an index into the query's list. */
 export interface CellBatch {
   field: number
   which: number
-  /** Books from one place up to another. */
+  /** A range of tickers. */
   from: number
   to: number
 }
 
 /**
- * Looks at the cells of a part. Each is handed over at once, because what is kept of it is little and what it stands on
- * is not; ticker by ticker, because these have the same days.
+ * Yields the results of a batch one by one, because each is small and its data are large. It goes ticker by ticker,
+ * because cells of one ticker share their days.
  */
 export function* cellResults(run: SweepRun, { field, which, from, to }: CellBatch): Generator<CellResult> {
   const { query } = run
@@ -112,19 +112,19 @@ function cellResult(key: Combination, { members, lost }: EventPool, { query }: S
   return p === null ? { ...result, reason } : { ...result, t, p, reason: null, cell }
 }
 
-/** Of mean blocks, from one to the next longer one: few enough that many cells share one. */
+/** Factor between successive mean blocks, so that many cells share one. */
 const STEP = 1.25
 
-/** Days are filled up with empty ones to a multiple of this: a day without events adds nothing wherever it is drawn. */
+/** Days are padded to a multiple of this with empty days; these add nothing to any sum. */
 const FULL = 64
 
-/** Bytes of resamples that are kept. */
+/** Memory limit of the stored resamples, in bytes. */
 const MOST_BYTES = 64 * 2 ** 20
 
 /**
- * Resamples of days by the stationary bootstrap (Politis & Romano 1994), drawn once for all cells with about as many days
- * and the same mean block: what a cell gets depends on these two and the seed alone, whatever else is looked at. Drawing them
- * for each cell anew would take a hundred times as long as using them.
+ * Resamples of days by the stationary bootstrap (Politis & Romano 1994). All cells with about as many days and the same
+ * mean block share them. The draws depend only on these two and the seed, not on other cells.
+ * Drawing them for each cell would take a hundred times as long as using them.
  */
 export class Resamples {
   readonly #seed: number
@@ -138,8 +138,8 @@ export class Resamples {
   }
 
   /**
-   * 95 % of the difference: percentiles of the ratio Σ excess / Σ events over the resamples that have events, expanded as
-   * a study's are; null where one block has most of them. The mean block is at least as long as a study's.
+   * 95 % interval of the difference: percentiles of Σ excess / Σ events over the resamples with events, expanded as in
+   * a study. Null where one block has most of the events. The mean block is at least as long as a study's.
    */
   interval(cell: Cell): { low: number; high: number; block: number } | null {
     const blocks = blocksOf(cell)
@@ -152,7 +152,7 @@ export class Resamples {
     const numerators = new Float64Array(this.#reps)
     const denominators = new Float64Array(this.#reps)
     const timesOf = (day: number) => drawn.subarray(day * this.#reps, (day + 1) * this.#reps)
-    // Two days at a time, because putting the totals away takes as long as adding to them.
+    // Two days at a time, because storing the totals takes as long as adding to them.
     for (let i = 0; i < days.length; i += 2) {
       const [day, next] = [days[i]!, days[i + 1] ?? days[i]!]
       const [times, more] = [timesOf(day), timesOf(next)]
@@ -168,11 +168,11 @@ export class Resamples {
     return ratios.length === 0 ? null : { low: quantile(ratios, tail)!, high: quantile(ratios, 1 - tail)!, block }
   }
 
-  /** How often each day is drawn: a row a day, a column a resample. */
+  /** How often each day is drawn: one row a day, one column a resample. */
   #drawn(days: number, block: number): Uint8Array {
     const name = `${days} ${block}`
     const drawn = this.#cache.get(name) ?? this.#draw(days, block, name)
-    // Last in the map is used last.
+    // The map is in order of last use.
     this.#cache.delete(name)
     this.#cache.set(name, drawn)
     return drawn
@@ -186,7 +186,7 @@ export class Resamples {
       this.#bytes -= length
     }
     const random = namedStream(this.#seed, `bootstrap ${name}`)
-    // 255 times one day would take as many blocks that all meet it, of which there are about one.
+    // A count cannot overflow: 255 draws of one day would need as many blocks that meet it, and about one does.
     const drawn = new Uint8Array(days * reps)
     const indices = new Int32Array(days)
     for (let rep = 0; rep < reps; rep++) {
@@ -212,8 +212,8 @@ const METHODS: Readonly<Record<Adjustment, (p: readonly number[]) => number[]>> 
 }
 
 /**
- * p-values corrected for how many looks there were, in the order of `own`; null where there is no p. A look without a
- * p-value counts as one with p = 1.
+ * Corrects p-values for the number of tests, in the order of `own`; null without p. A test without a p-value counts as
+ * p = 1.
  * @param others p-values of the rest of the family
  */
 export function adjusted(
@@ -227,7 +227,7 @@ export function adjusted(
 
 type Evidence = { q: number | null; p: number | null; name: string }
 
-/** By corrected p, then p; those without one last. The name decides only where both are equal. */
+/** By corrected p, then p, nulls last; ties by name. */
 export function byEvidence(a: Evidence, b: Evidence): number {
   return nullsLast(a.q, b.q) || nullsLast(a.p, b.p) || (a.name < b.name ? -1 : Number(a.name > b.name))
 }
@@ -237,14 +237,16 @@ function nullsLast(a: number | null, b: number | null): number {
   return a - b
 }
 
-/** What a tested cell adds to its p-value. */
+/** What the interval and the contest need of a tested cell. */
 export interface CellDetails extends Pick<SweepCell, 'low' | 'high' | 'sharpe'> {
-  /** Of the calendar-time portfolio, one a day of the timeline; it could hold something from the first place to the last. */
+  /**
+   * Daily returns of the calendar-time portfolio on the timeline; `span` is the range in which it could hold something.
+   */
   returns: Float64Array
   span: { from: number; to: number }
   /** Mean block of the interval. */
   block: number
-  /** Excess of each day's events, an event's share of it: its mean over the timeline is the difference. */
+  /** Excess of each day's events, scaled so that its mean over the timeline is the difference. */
   column: Column
 }
 

@@ -5,17 +5,17 @@ import type { Verdict } from '../statistics/verdict.js'
 import type { Sampling } from '../study/result.js'
 import type { LogStanding } from '../trials.js'
 
-/** `bands sweep`: every cell that was looked at, sorted by corrected p. Returns are fractions. */
+/** `bands sweep`: every cell, sorted by corrected p. Returns are fractions. */
 export interface Sweep extends Omit<Sampling, 'reps'> {
   schema: 'bands.sweep/2'
   tickers: string[]
   timeframe: Timeframe
   fields: string[]
-  /** The bands that were asked for; any without it. */
+  /** The chosen bands; any band without it. */
   bands?: string[]
   /** The condition that held on the bars of the events. */
   when?: string
-  /** How many bars earlier conditions looked at the tickers that they name; 0 without it. */
+  /** Lag in bars of conditions on named tickers; 0 without it. */
   lag?: number
   horizons: number[]
   contexts: { ticker: string; field: string; lag: 0 | 1 }[]
@@ -26,13 +26,13 @@ export interface Sweep extends Omit<Sampling, 'reps'> {
   as_of: string | null
   adjust: Adjustment
   family: 'run' | 'ledger'
-  /** How many combinations were tried: all cells, those with a p-value among them, and all that the ledger knows. */
+  /** Number of combinations: all cells, those with a p-value, and all trials in the log. */
   tried: { cells: number; tested: number; ledger: number | null }
   /** Cells with q below 0.05. */
   found: number
   /** Null without a trial log. */
   log: LogStanding | null
-  /** Is the best one real? Over the whole sweep; null with a reason where there is too little. */
+  /** Is the best cell real? Computed over the whole sweep; null with a reason where there are too few data. */
   best: BestOfMany
   cells: SweepCell[]
   validation: SweepValidation | null
@@ -64,10 +64,10 @@ export interface SweepCell {
   hit_low: number | null
   hit_high: number | null
   base_hit: number | null
-  /** 95 %, stationary bootstrap of the difference. */
+  /** 95 % interval of the difference, stationary bootstrap. */
   low: number | null
   high: number | null
-  /** Newey-West t with effective clusters, the test of a study. */
+  /** Newey-West t with effective clusters, as in a study. */
   p: number | null
   /** Corrected. */
   q: number | null
@@ -75,7 +75,7 @@ export interface SweepCell {
   log_q: number | null
   /** By q. */
   verdict: Verdict
-  /** |t| > 3, which Harvey, Liu and Zhu ask of a finding; null without a t. */
+  /** Harvey, Liu and Zhu require |t| > 3 of a finding; null without a t. */
   t: number | null
   /** Per bar, of the calendar-time portfolio that holds each event for the horizon. */
   sharpe: number | null
@@ -86,16 +86,18 @@ export interface SweepCell {
 export interface BestOfMany {
   cells: number
   resamples: number
-  /** Mean block in days: the median of those of the cells' intervals. */
+  /** Mean block in days: the median over the cells' intervals. */
   block: number | null
   /** White's reality check. */
   reality_check: number | null
   /** Hansen's SPA: lower, consistent, upper. */
   spa: { lower: number; consistent: number; upper: number } | null
-  /** Deflated Sharpe ratio of the best cell's calendar-time portfolio, by the number of trials and their variance. */
+  /** Deflated Sharpe ratio of the best cell's calendar-time portfolio, from the number of trials and their variance. */
   deflated_sharpe: number | null
   best_sharpe: number | null
-  /** The cell with the greatest studentised difference, either way, and that with the best Sharpe ratio (long). */
+  /**
+   * The cell with the greatest studentised difference of either sign, and the cell with the best Sharpe ratio (long).
+   */
   best_cell: string | null
   best_sharpe_cell: string | null
   /** Probability of backtest overfitting, combinatorially symmetric cross-validation. */
@@ -105,24 +107,26 @@ export interface BestOfMany {
 
 export interface SweepValidation {
   kind: ValidationKind
-  /** `events` counts windows of events, one for each horizon that has elapsed; `purged` those left out of training. */
+  /** `events` counts windows of events, one for each elapsed horizon; `purged` counts those excluded from training. */
   folds: {
     name: string
     train: { from: string; to: string; events: number }[]
     test: { from: string; to: string; events: number }[]
     purged: number
-    /** Cells with train q below 0.05, or the best one where there is none; `(short)`: it fell behind its base there. */
+    /**
+     * Cells with train q below 0.05, or the best one where there is none; `(short)`: its mean was below its base there.
+     */
     chosen: string[]
     train_mean: number | null
     test_mean: number | null
   }[]
-  /** Test results of the chosen cells in the direction they were chosen for, all folds together. */
+  /** Test results of the chosen cells in their chosen direction, all folds together. */
   test: { n: number; mean: number | null; base: number | null; diff: number | null; hit: number | null }
   /** CPCV: mean return of each path; null where a path has no event of a chosen cell. */
   paths: (number | null)[] | null
 }
 
-/** Who made each correction of p. */
+/** Authors of each correction of p. */
 export const ADJUSTMENTS: Readonly<Record<Adjustment, string>> = {
   bh: 'Benjamini-Hochberg (1995)',
   by: 'Benjamini-Yekutieli (2001)',
@@ -130,16 +134,16 @@ export const ADJUSTMENTS: Readonly<Record<Adjustment, string>> = {
   none: 'none',
 }
 
-/** A query with what the source says of its fields. */
+/** A query with the vocabularies of its fields. */
 export interface KnownSweep extends SweepQuery {
-  /** The vocabulary of each field that is asked about, by its name. */
+  /** Vocabulary by name of the field. */
   vocabularies: ReadonlyMap<string, readonly string[]>
 }
 
-/** So many that a table of them still fits the memory. */
+/** Limit on the number of cells: a table of this size still fits the memory. */
 const MOST_CELLS = 500_000
 
-/** Throws InvalidParameter for a question that has too many cells. */
+/** Throws InvalidParameter for a query with too many cells. */
 export function checkCells(cells: number): void {
   if (cells <= MOST_CELLS) return
   const allowed = `at most ${whole(MOST_CELLS)} cells`

@@ -26,11 +26,12 @@ import { runCells, validationOf } from './validation.js'
 export type { SweepContext, SweepQuery } from '../params/studies.js'
 
 /**
- * Every band of the fields over every window, for all tickers together or each: what followed, against what follows any
- * bar, with p-values corrected for how many were looked at, and whether the best of them is real. The same query of the
- * same data gives the same bytes, in whatever order tickers are named; a cell has the same p whatever else is looked at.
- * Throws NotFound, TierRestricted and Busy as the source does, InvalidParameter for a question without cells, with too
- * many, or for parts that the days do not have.
+ * Every band of the fields over every window, for all tickers together or each. Compares later returns with those of
+ * any bar, corrects p for the number of cells, and tests whether the best cell is real.
+ * The same query on the same data gives the same bytes, in any order of tickers. The p of a cell does not depend on
+ * other cells.
+ * Throws NotFound, TierRestricted and Busy as the source does. Throws InvalidParameter for a query without cells, with
+ * too many, or with parts that the days do not contain.
  */
 export async function sweep(source: PricedSource, request: SweepQuery, options: RunContext = {}): Promise<Sweep> {
   const query: KnownSweep = { ...request, vocabularies: await vocabulariesOf(source, request.fields) }
@@ -61,7 +62,7 @@ export async function sweep(source: PricedSource, request: SweepQuery, options: 
   return { ...headOf(run, asOf), ...result, warnings, best, validation }
 }
 
-/** The cells in order of evidence, how many there were, and what must be said of them. */
+/** The cells in order of evidence, their number, and the warnings. */
 function resultOf(found: readonly CellSummary[], query: KnownSweep, ledger: LoggedCells | null) {
   const corrected = adjusted(
     found.map(({ p }) => p),
@@ -70,7 +71,7 @@ function resultOf(found: readonly CellSummary[], query: KnownSweep, ledger: Logg
   )
   const logQ = (i: number): number | null => ledger?.q.get(ledger.hashes[i]!) ?? null
   const ranked = found.map((one, i) => ({ ...one, q: corrected[i]!, log_q: logQ(i) })).sort(byEvidence)
-  // A p that is not corrected for the run is not corrected for the log either.
+  // Without correction for the run there is no correction for the log.
   const log = query.adjust === 'none' ? null : (ledger?.log ?? null)
   const cells = ranked.map(({ log_q, ...one }) => {
     const cell = sweepCell(one, query)
@@ -91,13 +92,13 @@ function resultOf(found: readonly CellSummary[], query: KnownSweep, ledger: Logg
   }
 }
 
-/** The looks that the best Sharpe ratio is deflated by: those of the run, or all of the ledger. */
+/** The trials that deflate the best Sharpe ratio: those of the run, or all in the log. */
 function familyOf(found: readonly CellSummary[], ledger: LoggedCells | null, query: SweepQuery) {
   const sharpes = [...found, ...othersOf(ledger, query)].map(({ sharpe }) => sharpe).filter(sharpe => sharpe !== null)
   return { tried: found.length + othersOf(ledger, query).length, sharpes }
 }
 
-/** The trials of other runs that Q and the deflated Sharpe ratio count. */
+/** The trials of other runs that q and the deflated Sharpe ratio count. */
 function othersOf(ledger: LoggedCells | null, { family }: SweepQuery): readonly Trial[] {
   return family === 'ledger' && ledger !== null ? ledger.others : []
 }
@@ -127,7 +128,7 @@ function headOf({ tickerData, timeline, query }: SweepRun, asOf: number | null) 
   }
 }
 
-/** What the numbers stand on, line by line. */
+/** Assumptions behind the numbers, one a line. */
 function assumptionsOf(query: SweepQuery, cells: number): string[] {
   const { resamples, pbo_blocks, seed } = query
   return [
@@ -148,7 +149,7 @@ const CAUTION = ` Corrections and the deflated Sharpe ratio are cautious. ${CHEC
 
 const VALIDATED = `Validation: cells are chosen by a corrected p below ${LEVEL} on the training part alone (the best one where there is none) and held in the direction that they went there; no window of training meets one that is checked.`
 
-/** What a reader must know before believing a number. */
+/** Warnings about the numbers. */
 function warningsOf(found: readonly CellSummary[], query: SweepQuery, tried: Sweep['tried']): Warning[] {
   const lost = found.reduce((sum, { events, sums }) => sum + events - sums.n, 0)
   const grey = tried.tested > 0 ? tried.cells - tried.tested : 0
@@ -170,19 +171,19 @@ function corrected({ adjust, family }: SweepQuery, cells: number): string {
   return `for all ${whole(cells)} cells${where} by ${ADJUSTMENTS[adjust]}`
 }
 
-/** A look as the ledger keeps it. */
+/** A cell as the trial log stores it. */
 interface LoggedCell {
   key: Combination
   p: number | null
   sharpe: number | null
 }
 
-/** The standing in the trial log, and the hash of each cell in the order found. */
+/** State of the trial log, and the hash of each cell in order of discovery. */
 interface LoggedCells extends RunInLog {
   hashes: readonly string[]
 }
 
-/** Notes every cell; null without a ledger. */
+/** Logs every cell; null without a trial log. */
 export async function logCells(
   tried: readonly LoggedCell[],
   query: KnownSweep,

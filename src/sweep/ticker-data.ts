@@ -13,24 +13,24 @@ import { contextOn, eligibleBars, forwardReturns, MarketColumns, signalsIn } fro
 import { filterWords } from '../trials.js'
 import type { KnownSweep, SweepValidation } from './result.js'
 
-/** One ticker's bars of one field and horizon on which the window has elapsed. */
+/** One ticker's bars of one field and horizon whose window has elapsed. */
 export interface SweepMember extends MemberBars {
   data: TickerData
 }
 
-/** Which bars count: 1 for each place of the timeline that does; null: all. */
+/** 1 for each index of the timeline that counts; null: all. */
 export type BarMask = Uint8Array | null
 
-/** The days of all tickers from the first on which a field has a band, and where each ticker's bars lie on it. */
+/** The days of all tickers from the first on which a field has a band, and the indices of each ticker's bars on it. */
 export interface Timeline {
   days: Int32Array
-  /** Places up to and without this one have events. */
+  /** Indices below this one have events. */
   end: number
   /** By book; -1 for a bar before the first day. */
   indices: ReadonlyMap<TickerData, Int32Array>
 }
 
-/** Without a day where no bar counts. */
+/** Has no days where no bar counts. */
 export function timelineOf(tickerData: readonly TickerData[]): Timeline {
   const { first, last } = rangeOf(tickerData.flatMap(data => data.fields.map((_, field) => eligibleDays(data, field))))
   const days = unionCalendar(tickerData.map(data => data.days)).filter(day => first !== null && day >= first)
@@ -59,7 +59,7 @@ export function memberOf(
 
 const NO_EVENTS = new Int32Array()
 
-/** The events of a condition on each ticker's ground; `lost` are those that it does not have. */
+/** The events of a condition in each ticker; `lost` counts those without a return. */
 export interface EventPool {
   members: SweepMember[]
   lost: number
@@ -85,7 +85,7 @@ export function signalsOn(
   return new Map(tickerData.map(data => [data, signalBars(data, condition)]))
 }
 
-/** Sums over the events of a pool, of which some gained and some fell, and of the base of each one's ticker. */
+/** Sums over the events: returns, gains, falls, and the base of each event's ticker. */
 export interface Sums {
   n: number
   returns: number
@@ -110,7 +110,7 @@ export function sumsOf(members: readonly SweepMember[]): Sums {
   return sums
 }
 
-/** @param sign -1: of whoever holds them short */
+/** @param sign -1 for a short position */
 export function signed(sums: Sums, sign: 1 | -1): Sums {
   const { returns, base, hits, falls } = sums
   return sign === 1 ? sums : { ...sums, returns: -returns, base: -base, hits: falls, falls: hits }
@@ -121,12 +121,12 @@ export function added(a: Sums, b: Sums): Sums {
   return { n: a.n + n, returns: a.returns + returns, hits: a.hits + hits, falls: a.falls + falls, base: a.base + base }
 }
 
-/** How the days are cut: what is chosen on, what is checked on, and in which parts the checks are told apart. */
+/** How the days are split: parts to choose on, parts to check on, and the folds. */
 export interface ValidationPlan {
   kind: SweepValidation['kind']
   embargo: number
   folds: (Fold & { name: string })[]
-  /** Combinatorial: by path and group, the fold whose check of the group belongs to the path; and each fold's groups. */
+  /** Combinatorial: by path and group, the fold that checks the group for the path; and the groups of each fold. */
   paths: { folds: number[][]; groups: number[][] } | null
 }
 
@@ -134,7 +134,7 @@ export function isValidated({ split, walk_forward, cv, cpcv }: SweepQuery): bool
   return [split, walk_forward, cv, cpcv].some(way => way !== null)
 }
 
-/** null where no validation is asked for, or no bar counts. Throws InvalidParameter for parts that the days do not have. */
+/** null without validation or counted bars. Throws InvalidParameter for parts that the days do not contain. */
 export function planOf(query: SweepQuery, timeline: Timeline): ValidationPlan | null {
   const { split, walk_forward, cv, cpcv } = query
   if (timeline.end === 0) return null
@@ -191,8 +191,8 @@ function tooFew(param: string, bars: number, allowed: string): InvalidParameter 
 }
 
 /**
- * The bars that a fold may be chosen on, for one horizon: those of its training part whose window meets no test part,
- * nor the windows that begin in one, nor the embargo after it (López de Prado 2018, ch. 7).
+ * The bars on which a fold may choose, for one horizon. Windows in the training part must not meet a test part, the
+ * windows that begin in one, or the embargo after it (López de Prado 2018, ch. 7).
  */
 export function trainMask(fold: ValidationPlan['folds'][number], embargo: number, ends: Int32Array): Uint8Array {
   const windows = Array.from(ends, (end, start) => ({ start, end }))
@@ -208,7 +208,7 @@ export function rangeMask(ranges: readonly BarRange[], length: number): Uint8Arr
   return mask
 }
 
-/** For each place of the timeline, where the last window ends that begins there: of any ticker, so that none is missed. */
+/** For each index of the timeline: the end of the last window that begins there, over all tickers. */
 export function windowEnds({ days, indices }: Timeline, horizon: number): Int32Array {
   const ends = Int32Array.from(days.keys())
   for (const own of indices.values()) {
@@ -221,7 +221,7 @@ export function windowEnds({ days, indices }: Timeline, horizon: number): Int32A
   return ends
 }
 
-/** All that a sweep needs of one ticker, read once. */
+/** A sweep's data of one ticker, read once. */
 export interface TickerData {
   ticker: string
   days: Int32Array
@@ -230,17 +230,17 @@ export interface TickerData {
   fields: FieldData[]
 }
 
-/** One field: the bars on which it has a band, and its events in columns. */
+/** One field: the bars on which it has a band, and its events as columns. */
 interface FieldData {
   eligible: Int32Array
   bars: Int32Array
   entered: Uint8Array
   left: Uint8Array
-  /** Code of the band that each context of the query was in. */
+  /** Code of the band of each context in the query. */
   contexts: Uint8Array[]
 }
 
-/** Ascending by ticker, each once, so that the order in which they were named cannot matter. */
+/** Ascending by ticker, each once, so that the order of the query does not matter. */
 export async function readTickers(
   source: PricedSource,
   query: SweepQuery,
@@ -263,7 +263,7 @@ export async function readTickers(
   return tickerData
 }
 
-/** Bars of the events that make a condition, ascending. */
+/** Bars of the events that match a condition, ascending. */
 function signalBars({ fields }: TickerData, { field, band, prev_band, context }: Condition): Int32Array {
   const { bars, entered, left, contexts } = fields[field]!
   const codes = context === null ? null : contexts[context.which]!
@@ -303,7 +303,7 @@ function tickerDataOf(
   }
 }
 
-/** Which events make a cell, apart from window and ticker: places in the query's lists, codes in the vocabularies. */
+/** The events of a cell, without window and ticker: indices into the query's lists, and codes of the vocabularies. */
 interface Condition {
   field: number
   band: number
@@ -311,7 +311,7 @@ interface Condition {
   context: { which: number; band: number } | null
 }
 
-/** A combination that is looked at. */
+/** A combination of condition, horizon and ticker. */
 export interface Combination {
   condition: Condition
   horizon: number
@@ -324,7 +324,7 @@ type ConditionQuery = Pick<
   'fields' | 'bands' | 'when' | 'lag' | 'contexts' | 'prev_band' | 'timeframe' | 'after' | 'before' | 'vocabularies'
 >
 
-/** Every combination of one field's bands, with those left and those of a context where they are told apart. */
+/** Every combination of one field's bands; split by previous band and context band where the query says so. */
 export function conditionsOf(query: ConditionQuery, field: number): Condition[] {
   const words = vocabulary(query, query.fields[field]!)
   const bands = [...words.keys()]
@@ -339,14 +339,14 @@ export function conditionsOf(query: ConditionQuery, field: number): Condition[] 
   )
 }
 
-/** What a cell is called: its words alone, so that the name stays whatever else is looked at. */
+/** The name of a cell. It depends only on the cell itself, not on the other cells of the query. */
 export function nameOf({ condition, horizon, ticker }: Combination, query: ConditionQuery): string {
   return [...filterWords(filterOf(condition, query)), windowName(horizon, query.timeframe), ticker ?? []]
     .flat()
     .join('; ')
 }
 
-/** A condition as an event study asks for it. */
+/** The condition as the filter of an event study. */
 export function filterOf({ field, band, prev_band, context }: Condition, query: ConditionQuery): EventFilter {
   const { timeframe, after, before, when, lag } = query
   const name = query.fields[field]!
@@ -366,12 +366,12 @@ function vocabulary({ vocabularies }: ConditionQuery, field: string): readonly s
   return vocabularies.get(field) ?? []
 }
 
-/** Milliseconds of work after which others get their turn. */
+/** Milliseconds of work, after which other work gets its turn. */
 const TURN_MS = 40
 
 /**
- * Lets long work be watched and broken off: tells how far it is, and lets the event loop turn now and then. To be awaited
- * as often as one likes.
+ * Reports progress of long work and lets the event loop run now and then, so that the work can be stopped. Cheap to
+ * await often.
  */
 export type Checkpoint = (text: () => string) => Promise<void>
 
@@ -386,8 +386,8 @@ export function checkpointOf(step: Step | undefined): Checkpoint {
 }
 
 /**
- * The generator of whatever has a name: its stream is the hash of the name, so that neither the order of cells nor a cell
- * more or less changes what another one draws. FNV-1a (Fowler, Noll, Vo), 32 bits.
+ * A generator whose stream is the hash of a name, so that other cells never change the draws of a cell. FNV-1a (Fowler,
+ * Noll, Vo), 32 bits.
  */
 export function namedStream(seed: number, name: string): Random {
   let hash = 0x811c9dc5

@@ -35,7 +35,7 @@ import {
   ZERO_SUMS,
 } from './ticker-data.js'
 
-/** A cell on the training part, and the way it went there: 1 above its base, -1 below. */
+/** A cell's result on the training part, and its sign there: 1 above its base, -1 below. */
 interface Trained extends Pick<CellResult, 'key' | 'name' | 'sums'> {
   p: number
   q: number
@@ -44,7 +44,7 @@ interface Trained extends Pick<CellResult, 'key' | 'name' | 'sums'> {
 
 type Fold = ValidationPlan['folds'][number]
 
-/** Cells chosen on one part of the data and checked on another, of whose windows the choice has seen none. */
+/** Chooses cells on one part of the data and checks them on another; the training windows never meet the test part. */
 export async function validationOf(
   run: SweepRun,
   plan: ValidationPlan,
@@ -79,7 +79,7 @@ export async function validationOf(
 
 type Candidate = Pick<CellResult, 'key' | 'name' | 'sums' | 'p'>
 
-/** The cells of each scene. */
+/** The cells of each run. */
 async function trainedIn(
   runs: readonly SweepRun[],
   checkpoint: Checkpoint,
@@ -91,7 +91,7 @@ async function trainedIn(
   return trained
 }
 
-/** Those with a corrected p below 5 %, or the best one where there is none. */
+/** Cells with a corrected p below 5 %, or the best one where there is none. */
 function chosenOf(cells: readonly Candidate[], query: SweepRun['query']): Trained[] {
   const corrected = adjusted(
     cells.map(({ p }) => p),
@@ -108,7 +108,7 @@ function chosenOf(cells: readonly Candidate[], query: SweepRun['query']): Traine
   return found.length > 0 ? found : tested.slice(0, 1)
 }
 
-/** What followed the events of the chosen cells in a test part, each cell in the direction that it was chosen for. */
+/** Sums of the chosen cells in a test part, each with its sign from the training part. */
 function checkedOn({ tickerData, timeline }: SweepRun, part: BarRange, chosen: readonly Trained[]): Sums {
   const mask = rangeMask([part], timeline.days.length)
   const cache = new Map<string, SweepMember[]>()
@@ -125,7 +125,7 @@ function checkedOn({ tickerData, timeline }: SweepRun, part: BarRange, chosen: r
   return sums
 }
 
-/** By place of the timeline: how many windows of events begin there and have elapsed, of all tickers and fields. */
+/** By index of the timeline: number of elapsed event windows that begin there, over all tickers and fields. */
 function windowCounts({ tickerData, timeline }: SweepRun, horizon: number): Int32Array {
   const found = new Int32Array(timeline.days.length)
   for (const data of tickerData) {
@@ -137,7 +137,7 @@ function windowCounts({ tickerData, timeline }: SweepRun, horizon: number): Int3
   return found
 }
 
-/** The parts of a fold with their dates and windows, and how many windows of training were left out. */
+/** The parts of a fold with their dates and windows, and the number of windows purged from training. */
 function rangesOf(
   { name, train, test }: Fold,
   masks: readonly Uint8Array[],
@@ -164,7 +164,7 @@ function rangesOf(
   }
 }
 
-/** Mean return of each path, which goes through every group once. */
+/** Mean return of each path; a path passes each group once. */
 function pathMeans(
   { folds, groups }: NonNullable<ValidationPlan['paths']>,
   checks: readonly Sums[][],
@@ -185,22 +185,22 @@ function meanOf({ n, returns }: Sums): number | null {
   return n === 0 ? null : returns / n
 }
 
-/** What is looked at: the same data, and of them the bars that count in each scene. */
+/** The data of a sweep; each run counts other bars of it. */
 export interface SweepData {
   /** At least one. */
   runs: readonly SweepRun[]
-  /** Whether a cell that is tested gets what else is told of it, and what the contest needs. */
+  /** Whether a tested cell gets its interval, and its entry for the contest. */
   tests: boolean
 }
 
-/** A part of a scene. */
+/** A batch of one run. */
 export interface SweepTask extends CellBatch {
   run: number
 }
 
 /**
- * Looks at every cell of each scene, part by part in the order of the cells, here or in threads: what a cell draws hangs
- * on its name alone.
+ * Computes every cell of each run, batch by batch in the order of the cells, here or in threads. The draws of a cell
+ * depend only on its name.
  */
 export async function* runCells(
   data: SweepData,
@@ -230,14 +230,14 @@ export async function* runCells(
   for await (const outcomes of inOrder(work, threads)) {
     const { run } = tasks[next++]!
     yield { run, outcomes: outcomes }
-    // Those of other threads are counted here.
+    // Cells from other threads are counted here.
     finished += outcomes.length
     done = finished
     await turn(run)
   }
 }
 
-/** Looks at parts, one after the other; what several of them draw is drawn once. */
+/** Computes batches one after the other; common resamples are drawn once. */
 export function cellRunner({ runs, tests }: SweepData): (task: SweepTask) => Generator<CellOutcome> {
   const resamples = tests ? new Resamples(runs[0]!.query) : null
   return function* (task) {
@@ -246,7 +246,7 @@ export function cellRunner({ runs, tests }: SweepData): (task: SweepTask) => Gen
   }
 }
 
-/** Books whose cells are looked at together where each ticker has cells of its own: of all of them too much is kept. */
+/** Tickers in one batch where each ticker has its own cells: the results of all of them would take too much memory. */
 const BATCH_SIZE = 64
 
 function batchesOf({ tickerData, query: { fields, horizons, by } }: SweepRun): CellBatch[] {
@@ -259,7 +259,7 @@ function batchesOf({ tickerData, query: { fields, horizons, by } }: SweepRun): C
   )
 }
 
-/** So many bars take a cell about a millisecond, with its tests. */
+/** Bars that take a cell about a millisecond, tests included. */
 const BARS_A_MS = 10_000
 
 function msOfPart({ tickerData, query }: SweepRun): number {
