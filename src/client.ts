@@ -37,22 +37,22 @@ import type { TickerEntry } from './store/store.js'
 import type { EventStudy } from './study/result.js'
 import type { Sweep } from './sweep/result.js'
 
-/** How progress of long work is told: often, the text only made when it is asked for. */
+/** `step` reports the progress of long work. It is called often, and its text is only made on demand. */
 interface ProgressOptions {
   step?: (text: () => string) => void
 }
 
 /**
- * The questions that need prices beside events. Parameters are spelled as the options of the command line, answers are
- * those that it prints with `--json`. What is looked at is noted in the ledger of trials unless that was refused at the
- * opening. Each may throw InvalidParameter, NotFound, TierRestricted and Busy, StorageError for a ledger that cannot be
- * opened; where it cannot be written in the end, the answer's warnings say so.
+ * Questions that need prices as well as events. Parameters are named like the options of the command line; answers
+ * equal its `--json` output. Every trial is counted in the trial log, unless `ledger: false` was set. Each method may
+ * throw InvalidParameter, NotFound, TierRestricted and Busy. It throws StorageError for a trial log that cannot be
+ * opened. A log that cannot be written adds a warning to the answer.
  */
 abstract class Studies extends Questions {
   #market: Promise<PricedSource> | null = null
   #trials: Promise<Trials | null> | null = null
 
-  /** What followed events, against what follows any bar: returns, an average path, intervals and tests. */
+  /** Compares returns after events with returns after any bar: an average path, intervals and tests. */
   async study(params: StudyParams, options: ProgressOptions = {}): Promise<EventStudy & OwnFields> {
     const { parseStudy } = await import('./params/studies.js')
     const { eventStudy } = await import('./study/event-study.js')
@@ -84,7 +84,7 @@ abstract class Studies extends Questions {
     return this.#ask(options, (market, all) => compare(market, query, all))
   }
 
-  /** Every field, band and window at once, with p-values corrected for so many looks. */
+  /** Tests every field, band and window at once. The p-values are corrected for the number of tests. */
   async sweep(params: SweepParams, options: ProgressOptions = {}): Promise<Sweep & OwnFields> {
     const { parseSweep } = await import('./params/studies.js')
     const { sweep } = await import('./sweep/sweep.js')
@@ -92,7 +92,7 @@ abstract class Studies extends Questions {
     return this.#ask(options, (market, all) => sweep(market, query, all))
   }
 
-  /** The page of an answer, as `--report` writes it: one HTML document that needs nothing else. */
+  /** Makes the same HTML page as `--report`. The page needs no other file. */
   async report(found: Reported, options: { command?: string } = {}): Promise<string> {
     checkOptions('options', options, { command: textOf })
     objectOf('found', found)
@@ -110,7 +110,7 @@ abstract class Studies extends Questions {
     }
   }
 
-  /** What is looked at is counted. */
+  /** Counts the trials of a question in the trial log. */
   async #ask<Found extends { warnings: string[] }>(
     options: ProgressOptions,
     work: (market: PricedSource, options: ProgressOptions & { trials: Trials | null }) => Promise<Found>,
@@ -120,7 +120,7 @@ abstract class Studies extends Questions {
     return this.withDefinitions(await this.#counted(trials => work(market, { ...options, trials })))
   }
 
-  /** A server's events stand on no data here, so their tallies are not noted. */
+  /** Tallies of a server are not counted, because a server's events need no local data. */
   protected withTrialLog<Found extends { warnings: string[] }>(
     ask: (trials: Trials | null) => Promise<Found>,
   ): Promise<Found> {
@@ -132,7 +132,7 @@ abstract class Studies extends Questions {
     return withCountedTrials(await this.#ledger(), ask)
   }
 
-  /** A refusal is not kept: another time there may be an answer. */
+  /** A refusal is not cached, because a later call may succeed. */
   #prices(): Promise<PricedSource> {
     this.#market ??= this.market()
     this.#market.catch(() => {
@@ -155,13 +155,13 @@ abstract class Studies extends Questions {
   /** Whether a server answers. */
   protected abstract readonly isServer: boolean
 
-  /** Where trials are noted; null where they are not. */
+  /** The trial log; null when trials are not counted. */
   protected abstract trials(): Promise<Trials | null>
 
-  /** The tier that is answered as; null: none, and everything that is loaded counts. */
+  /** The tier of the answers; null: no limits, all loaded data count. */
   protected abstract get tier(): Tier | null
 
-  /** Where the data are from, in words. */
+  /** The source of the data, in words. */
   protected abstract get source(): string
 }
 
@@ -169,15 +169,15 @@ abstract class Studies extends Questions {
 interface PricesChoice {
   /** The file; otherwise BANDS_DB, otherwise the user's own. */
   db?: string
-  /** false: studies note nothing in the ledger of trials, which lies beside it. */
+  /** false: studies do not count their trials in the trial log next to the database. */
   ledger?: boolean
-  /** How many threads share long work, 1 for none; as many as the machine has cores unless given. */
+  /** The number of threads for long work, 1 for none (default: the number of cores). */
   threads?: number
 }
 
 /**
- * A server, asked by a program. A question that was answered is not asked again: open another for fresh answers. Every
- * question may throw Unauthorized, RateLimited, Unavailable and Upstream, too.
+ * A client of a server. An answered question is cached: open another client for fresh answers. Every question may also
+ * throw Unauthorized, RateLimited, Unavailable and Upstream.
  */
 export class RemoteClient extends Studies {
   readonly #remote: Remote
@@ -193,12 +193,12 @@ export class RemoteClient extends Studies {
     this.#bars = bars
   }
 
-  /** What the newest answer told of the account's credits; null while none did. */
+  /** The account's credits by the newest answer; null before the first one. */
   get credits(): Credits | null {
     return this.#remote.credits
   }
 
-  /** Whether the key is accepted, at no cost. Throws Unauthorized where it is not. */
+  /** Checks the key at no cost. Throws Unauthorized for a refused key. */
   async checkKey(): Promise<void> {
     await this.#remote.checkKey()
   }
@@ -238,19 +238,22 @@ export class RemoteClient extends Studies {
 export interface BandsOptions extends PricesChoice {
   /** The file of the database; otherwise BANDS_DB, otherwise the user's own, otherwise the bundled sample. */
   db?: string
-  /** Answer as to a subscriber of this tier: its range, its fields and its limit, of studies too; all that is loaded unless given. */
+  /**
+   * Applies the limits of this tier: its range, its fields and its number of rows, also to studies (default: all loaded
+   * data).
+   */
   tier?: Tier
-  /** Answer as of this date, `YYYY-MM-DD`: nothing that was not yet known then is used or shown. */
+  /** Answers as of this date, `YYYY-MM-DD`: later data are neither used nor shown. */
   asOf?: string
   /** Fields of your own, as the text of a fields file or as a list of definitions. */
   fields?: string | readonly OwnField[]
-  /** How many bytes of decoded series are kept for the questions to come, 0 for none; 64 MiB unless given. */
+  /** The size of the cache of decoded series in bytes, 0 for none (default 64 MiB). */
   cacheBytes?: number
 }
 
 /**
- * Opens a cache for questions; nothing is written to it. Throws InvalidParameter for an option, BadData for own fields,
- * NotFound for a database that was named and is missing, StorageError for one that cannot be read.
+ * Opens a database for questions, without writing to it. Throws InvalidParameter for an option, BadData for own fields,
+ * NotFound for a named database that is missing, StorageError for an unreadable one.
  */
 export async function openBands(options: BandsOptions = {}): Promise<BandsClient> {
   checkOptions('options', options, {
@@ -286,15 +289,15 @@ function ownFieldsText(param: string, fields: unknown): string {
   }
 }
 
-/** A server and how patiently it is asked. */
+/** The address of a server, and the limits on waiting and retrying. */
 export interface RemoteClientOptions extends Omit<TransportOptions, 'lent'> {
   /** The database of this machine that has the prices; studies of the server's events need them. */
   bars?: PricesChoice
 }
 
 /**
- * A server that has the two endpoints of the specification, to be asked with a key; nothing is asked yet. Throws
- * InvalidParameter for an address or a number, ConfigError for a key or a proxy that cannot be used.
+ * Prepares a client of a server with the two specified endpoints, without a request. Throws InvalidParameter for an
+ * address or a number, ConfigError for a key or a proxy that cannot be used.
  */
 export async function openRemote(options: RemoteClientOptions): Promise<RemoteClient> {
   checkOptions('options', options, REMOTE_CHECKS)
@@ -302,7 +305,7 @@ export async function openRemote(options: RemoteClientOptions): Promise<RemoteCl
   return new RemoteClient(await open({ ...others, url: String(others.url), fields: BUILT_IN.all }), bars)
 }
 
-/** Numbers, addresses and keys are looked at where they are used. */
+/** Numbers, addresses and keys are checked where they are used. */
 const REMOTE_CHECKS: Checks<keyof RemoteClientOptions | 'lent'> = {
   url: (param, value) => value instanceof URL || textOf(param, value),
   key: textOf,
@@ -317,13 +320,13 @@ const REMOTE_CHECKS: Checks<keyof RemoteClientOptions | 'lent'> = {
 /** How a database was opened. */
 interface OpenedAs {
   path?: string
-  /** The tier that was asked for; null: none was. */
+  /** The tier of the caller; null: no tier. */
   tier?: Tier | null
-  /** Beside which database the ledger of trials lies; null: nothing is noted. */
+  /** The database whose trial log is used; null: no trials are counted. */
   ledger?: DatabaseChoice | null
 }
 
-/** A database of this machine, asked by a program. */
+/** A client of a database on this machine. */
 export class BandsClient extends Studies {
   readonly #local: Opened['local']
   readonly #bands: Opened['bands']
@@ -341,14 +344,14 @@ export class BandsClient extends Studies {
     this.withholds = this.tier !== null
   }
 
-  /** Why a bar has the band that it has; the newest bar unless a date is given. */
+  /** Explains why a bar has its band (default: the newest bar). */
   async explain(params: ExplainParams): Promise<Explanation & OwnFields> {
     return this.withDefinitions(await explain(this.#local, parseExplain(params, this.known)))
   }
 
   /**
-   * The tickers of which a condition holds on their last bar, or became true on one of the last `since` bars; all that are
-   * loaded unless some are named. With `tally` also what followed such onsets, beside any bar.
+   * Finds the tickers whose condition holds on their last bar, or began to hold on one of the last `since` bars.
+   * `tickers` defaults to all loaded ones. `tally` adds the returns after such onsets, compared with any bar.
    */
   async screen(params: ScreenParams): Promise<Screen & OwnFields> {
     const { tickers, ...others } = objectOf('params', params)
@@ -359,7 +362,7 @@ export class BandsClient extends Studies {
     return this.withDefinitions(await screen(local, { ...query, tickers: asked }))
   }
 
-  /** Every event with returns and percentiles, whatever the age; Pro. Rows come as they are read. */
+  /** Yields every event of any age with returns and percentiles; needs Pro. Rows come as they are read. */
   exportEvents(filter: ExportFilter = {}): AsyncGenerator<ExportedEvent> {
     return exportEvents(this.#local, filter)
   }
@@ -374,7 +377,7 @@ export class BandsClient extends Studies {
     return exportBars(this.#local, filter)
   }
 
-  /** What is loaded. */
+  /** Lists the loaded tickers. */
   async tickers(): Promise<TickerEntry[]> {
     return (await this.#local.store.tickers()).map(entry => ({ ...entry }))
   }
@@ -384,7 +387,7 @@ export class BandsClient extends Studies {
     return statusOf({ local: this.#local, bands: this.#bands })
   }
 
-  /** What is known of a ticker beside its bars, since when, and from which file; all kinds unless one is given. */
+  /** Lists the known facts of a ticker, with their dates and source files (default: all kinds). */
   async facts(params: { ticker: string; kind?: FactKind }): Promise<KnownFacts> {
     return facts(this.#local, readParams(FACTS, params))
   }

@@ -39,25 +39,28 @@ import { Damaged, lockForWriting, retryWhileBusy, type Store, UNDERIVED, type Wr
 import type { ScanData, ScanTask } from './workers/scan.js'
 
 interface OpenOptions extends DatabaseChoice {
-  /** Answer as this tier: its range, its fields and its limit, of studies too; nothing is withheld unless one is given. */
+  /**
+   * Applies the limits of this tier: its range, its fields and its number of rows, also to studies (default: no
+   * limits).
+   */
   tier?: Tier | null | undefined
   asOf?: Day | null
   now?: Clock | undefined
-  /** What can be asked for; the specified fields unless given. */
+  /** The known fields (default: the specified ones). */
   fields?: FieldSet | undefined
-  /** How many threads may answer of many tickers; as many as the machine has cores unless given. */
+  /** The number of threads for questions about many tickers (default: the number of cores). */
   threads?: number | undefined
-  /** How many bytes of decoded series are kept for the questions to come; none unless given. */
+  /** The size of the cache of decoded series in bytes (default: none). */
   cacheBytes?: number | undefined
 }
 
-/** The time, this machine's clock unless given: bars of days to come do not count. */
+/** The present time (default: this machine's clock). Bars of later days do not count. */
 type Clock = () => Date
 
 export interface Opened {
-  /** What has bars, for questions that need them. */
+  /** The tickers with bars, for questions that need them. */
   local: Local
-  /** Everything: what has bars, and pages of a server of what has none. */
+  /** All tickers: those with bars, and the stored pages of a server for those without. */
   bands: Beside
   path: string
   /** True when the user has no database yet and the bundled sample answers. */
@@ -65,8 +68,8 @@ export interface Opened {
 }
 
 /**
- * Opens a database for questions; nothing is written. Without one of the user's own the bundled sample answers.
- * Throws NotFound for a file that was named and is missing, StorageError for one that cannot be read.
+ * Opens a database for questions, without writing. The bundled sample answers if the user has no database. Throws
+ * NotFound for a named file that is missing, StorageError for an unreadable one.
  */
 export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
   const { cacheBytes = 0, ...choice } = options
@@ -80,7 +83,7 @@ export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
   }
   if (!existsSync(path)) return openSample(view)
   const own = opened(openForReading(choice), path, view)
-  // A database with nothing in it, such as one whose last ticker was removed, is none of the user's.
+  // An empty database does not count as the user's, for example after its last ticker was removed.
   const names = await own.local.store.names().catch(async error => {
     await own.local.close()
     throw error
@@ -90,10 +93,10 @@ export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
   return openSample(view)
 }
 
-/** What a program that asks again and again keeps: some 700 series of five years, with the fields that were asked for. */
+/** The cache of a program with many questions: some 700 series of five years, with their fields. */
 export const CACHE_BYTES = 64 * 1024 * 1024
 
-/** A command asks one question. Records that were made for one have a quarter beside what is read. */
+/** A command asks one question. Derived records get a quarter of the memory of the decoded series. */
 async function memoryFor(bytes: number): Promise<Pick<StoreView, 'remembered' | 'derived'>> {
   if (bytes === 0) return {}
   const [{ cachedStore }, { DerivedMemory }] = await Promise.all([
@@ -103,14 +106,14 @@ async function memoryFor(bytes: number): Promise<Pick<StoreView, 'remembered' | 
   return { remembered: store => cachedStore(store, bytes), derived: new DerivedMemory(bytes / 4) }
 }
 
-/** The bundled sample, whatever the user has. */
+/** Opens the bundled sample, whether or not the user has a database. */
 export function openSample(view: StoreView = {}): Opened {
   return opened(openSqlite(samplePath(), { readonly: true }), samplePath(), view, true)
 }
 
 /**
- * Opens the database for writing and takes its one writing place. A missing one is made when there is something to put into
- * it. Throws Busy.
+ * Opens the database for writing and takes its writer lock. A missing database is made when the first data come. Throws
+ * Busy.
  */
 export async function openImporter(options: WriteChoice = {}): Promise<Importer> {
   checkOptions('options', options, {
@@ -141,7 +144,7 @@ export async function openPuller({
   ])
   return writing({ ...choice, wait }, async (store, writer): Promise<Puller> => {
     const importer = await Importer.begin(store, readFile, writer, { wait })
-    // Of an older file, that was brought up to date on the way.
+    // A file of an older version was migrated on the way.
     if ((await store.definitions()) === UNDERIVED) await importer.rebuild()
     return {
       pull: (source, request, options) => pull(store, source, request, { ...options, now }),
@@ -154,17 +157,17 @@ export async function openPuller({
 }
 
 interface WriteChoice extends DatabaseChoice {
-  /** Wait while another process is writing. */
+  /** Wait while another process writes. */
   wait?: boolean
 }
 
-/** The one who pulls into a database, until it is closed. */
+/** The writer of pulled events, until it is closed. */
 export interface Puller extends Pick<Importer, 'finished'> {
   pull(source: PageSource, request: PullRequest, options?: PullOptions): Promise<PullReport>
   close(): Promise<void>
 }
 
-/** Who writes has the store until it is closed; who cannot begin leaves it closed. */
+/** The writer closes the store at its end; a failed start leaves it closed. */
 async function writing<T>(
   { wait = false, ...choice }: WriteChoice,
   begin: (store: Store, writer: Writer) => Promise<T>,
@@ -184,8 +187,8 @@ function thisProcess(): Writer {
 }
 
 /**
- * Frees the writing place of a process that is gone without having left it; null where nobody has it. Throws NotFound
- * without a database, Busy where that process is at work.
+ * Releases the writer lock of a process that ended without doing so; null if there is no lock. Throws NotFound without
+ * a database, Busy if that process still runs.
  */
 export async function forceUnlock(choice: DatabaseChoice = {}): Promise<{ path: string; freed: Writer | null }> {
   const path = await pathAfterRestore(choice)
@@ -193,15 +196,15 @@ export async function forceUnlock(choice: DatabaseChoice = {}): Promise<{ path: 
   return { path, freed: releaseLock(path) }
 }
 
-/** What a pull would find, for a look only; null where there is no database yet. */
+/** Opens the database read-only to plan a pull; null if there is none yet. */
 export async function openForPlan(choice: DatabaseChoice = {}): Promise<Store | null> {
   const path = checkRestored(choice)
   return existsSync(path) ? openForReading(choice) : null
 }
 
 /**
- * A server to be asked with a key; nothing is asked yet. Throws InvalidParameter for an address, ConfigError for a key or
- * a proxy that cannot be used.
+ * Prepares a server connection with a key, without a request. Throws InvalidParameter for an address, ConfigError for a
+ * key or a proxy that cannot be used.
  */
 export async function openRemote(options: RemoteOptions): Promise<Remote> {
   const { Remote } = await import('./remote/remote.js')
@@ -209,8 +212,8 @@ export async function openRemote(options: RemoteOptions): Promise<Remote> {
 }
 
 /**
- * Opens the accounts of a server. Throws NotFound when there are none and they are not to be made, ConfigError for a file
- * that others can read or change, StorageError for one that cannot be used.
+ * Opens the accounts of a server. Throws NotFound if they are missing and not to be made. Throws ConfigError for a file
+ * that others can read or change, StorageError for an unusable one.
  */
 export async function openAccounts({
   make = false,
@@ -220,7 +223,7 @@ export async function openAccounts({
   if (url !== null) return openAccountsAt(url, { make, env: choice.env })
   checkRestored(choice)
   const path = accountsPath(choice)
-  // Who may write it makes keys of any tier.
+  // Anyone who may write this file can make keys of any tier.
   if (existsSync(path)) await checkPrivate(path)
   else if (!make)
     throw new NotFound(`there are no accounts at ${path}.`, [], {
@@ -230,22 +233,21 @@ export async function openAccounts({
   return openSqliteAccounts(path, choice.notice)
 }
 
-/** What is worth a key is its owner's alone. Throws ConfigError. */
+/** Throws ConfigError for a secret file that others can read or change. */
 export async function checkPrivate(path: string): Promise<void> {
-  // Windows keeps who may read what elsewhere than in the mode.
+  // Windows does not store access rights in the mode.
   if (process.platform === 'win32') return
   const found = await stat(path)
   const mode = found.mode & 0o777
-  // What is no file is refused by whoever reads it.
+  // The reader refuses anything that is not a file.
   if (!found.isFile() || (mode & 0o077) === 0) return
   const done = (mode & 0o022) === 0 ? 'read' : 'read or changed'
   throw new ConfigError(`${path} can be ${done} by others (mode 0${mode.toString(8)}); chmod 600 ${path}`)
 }
 
 /**
- * Opens the ledger of trials beside the user's own database, made first if there is none; null while the sample answers,
- * beside which nothing is written. Throws StorageError where it cannot be written, NotFound for a named database that is
- * missing.
+ * Opens the trial log next to the user's database, and makes it if missing. Returns null for the sample, which has no
+ * log. Throws StorageError if it cannot be written, NotFound for a named database that is missing.
  */
 export async function openTrials(choice: DatabaseChoice = {}): Promise<Trials | null> {
   const path = await companionPath('trials', choice)
@@ -255,8 +257,8 @@ export async function openTrials(choice: DatabaseChoice = {}): Promise<Trials | 
 }
 
 /**
- * Opens the same for reading: `none` while it was not made yet, null while the sample answers. Throws StorageError for one
- * that cannot be read, NotFound for a named database that is missing.
+ * Opens the trial log for reading: `none` if it does not exist yet, null for the sample. Throws StorageError for an
+ * unreadable one, NotFound for a named database that is missing.
  */
 export async function openTrialsForReading(choice: DatabaseChoice = {}): Promise<ReadTrials | 'none' | null> {
   const path = await companionPath('trials', choice)
@@ -266,7 +268,10 @@ export async function openTrialsForReading(choice: DatabaseChoice = {}): Promise
   return openSqliteTrialsForReading(path)
 }
 
-/** Beside the user's own database; null while the sample answers. Throws NotFound for a named database that is missing. */
+/**
+ * The path of a file next to the user's database; null for the sample. Throws NotFound for a named database that is
+ * missing.
+ */
 async function companionPath(kind: 'trials' | 'lists', choice: DatabaseChoice): Promise<string | null> {
   const { local, sample } = await openLocal(choice)
   await local.close()
@@ -274,8 +279,8 @@ async function companionPath(kind: 'trials' | 'lists', choice: DatabaseChoice): 
 }
 
 /**
- * Opens the lists of a user, made first if there are none: beside the database, also while the sample answers and beside
- * where that would be. Throws StorageError where they cannot be written, NotFound for a named database that is missing.
+ * Opens the watch lists of a user next to the database, and makes them if missing. The sample has lists, too. Throws
+ * StorageError if they cannot be written, NotFound for a named database that is missing.
  */
 export async function openLists(choice: DatabaseChoice = {}): Promise<Lists> {
   await companionPath('lists', choice)
@@ -283,14 +288,17 @@ export async function openLists(choice: DatabaseChoice = {}): Promise<Lists> {
   return openSqliteLists(filesOf(choice).lists, Date.now, choice.notice)
 }
 
-/** The same for reading: null while none was made yet. Throws StorageError for one that cannot be read. */
+/** Opens the watch lists for reading; null if there are none yet. Throws StorageError for unreadable ones. */
 export async function openListsForReading(choice: DatabaseChoice = {}): Promise<ReadLists | null> {
   await companionPath('lists', choice)
   const { openSqliteListsForReading } = await import('./store/sqlite/lists.js')
   return openSqliteListsForReading(filesOf(choice).lists)
 }
 
-/** Where the data is. Finishes a restore that was stopped there, and says so. Throws Busy, StorageError where it cannot be. */
+/**
+ * The path of the data. Finishes an interrupted restore first, with a notice. Throws Busy, or StorageError if that
+ * fails.
+ */
 async function pathAfterRestore(choice: DatabaseChoice): Promise<string> {
   const files = filesOf(choice)
   if (!Object.values(files).some(path => existsSync(restoreNote(path)))) return files.data
@@ -299,7 +307,7 @@ async function pathAfterRestore(choice: DatabaseChoice): Promise<string> {
   return files.data
 }
 
-/** Where the data is. Throws Busy or StorageError while a restore has not given all files their names: a question finishes none. */
+/** The path of the data. Throws Busy or StorageError during an unfinished restore, which a question does not finish. */
 function checkRestored(choice: DatabaseChoice): string {
   const path = databasePath(choice)
   if (!existsSync(restoreNote(path))) return path
@@ -315,7 +323,7 @@ export function restoredFilesOf(choice: AccountsChoice = {}): Files {
   return filesOf(choice)
 }
 
-/** Whether the files beside the data are what they must be, of those that there are. Throws StorageError. */
+/** Verifies the existing files next to the data. Throws StorageError. */
 export async function verifyOtherFiles(choice: AccountsChoice = {}): Promise<Verified[]> {
   const files = restoredFilesOf(choice)
   const { COMPANION_FILES: BESIDE } = await import('./store/sqlite/verify.js')
@@ -324,9 +332,9 @@ export async function verifyOtherFiles(choice: AccountsChoice = {}): Promise<Ver
 
 /** As which tier, day and time a database is seen, with which fields, and by how many. */
 interface StoreView extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'fields' | 'threads'> {
-  /** A store that remembers what was asked of another. */
+  /** Wraps a store in a cache. */
   remembered?: ((store: Store) => Store) | undefined
-  /** What keeps records that were made for a question. */
+  /** The cache of derived records. */
   derived?: DerivedMemory | undefined
 }
 
@@ -339,7 +347,7 @@ function opened(
   return { ...composed(remembered?.(store) ?? store, tier, asOf, view), path, sample }
 }
 
-/** A store as one caller sees it: the engine over its bars, and beside it the pages of other tickers. */
+/** The view of one caller: the engine for tickers with bars, and stored pages for the others. */
 export function composed(
   store: Store,
   tier: Tier | null,
@@ -368,9 +376,9 @@ function dayBy(now: Clock | undefined): (() => Day) | undefined {
   return now && (() => dayAt(now().getTime()))
 }
 
-/** What is loaded, and how fresh it is. */
+/** The loaded tickers, and how fresh their data are. */
 export interface WholeStatus extends Status {
-  /** Tickers without bars, of which a server has told events; whatever the day. */
+  /** Tickers without bars that have pulled events, on any as-of day. */
   pulled: PulledTicker[]
 }
 
@@ -388,16 +396,16 @@ function samplePath(): string {
   return found
 }
 
-/** What a server stands on. */
+/** The data and accounts of a server. */
 export interface OpenedService extends Pick<Opened, 'path' | 'sample'> {
   service: Service
 }
 
 /**
- * Opens a database for questions, and the accounts of those who may ask them, made first if there are none: what a
- * server stands on. Throws as openLocal and openAccounts do.
+ * Opens a database for questions, and the accounts of its users, which are made if missing. Throws as openLocal and
+ * openAccounts do.
  *
- * @param clock which day it is; without, the newest bar tells, and with `asOf` that day counts
+ * @param clock the present day (default: the day of the newest bar, or `asOf`)
  */
 export async function openService({
   asOf = null,
@@ -412,12 +420,12 @@ export async function openService({
     throw error
   })
   const [{ cachedStore }, { Threads }] = await Promise.all([import('./store/cached-store.js'), import('./threads.js')])
-  // From bars alone: what another server told of its own is that one's to tell, and to charge for.
+  // Only from bars: pulled events belong to the other server, which charges for them.
   const derived = cachedStore(store)
   const checkPlace = fileLostCheck(store.location)
   const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayBy(now) })
   const data: ScanData = { path: store.location }
-  // One core is left to those who ask for little; more than a few threads would only take memory.
+  // One core stays free for small questions; more than a few threads would only use memory.
   const scansAtOnce = Math.max(1, Math.min(4, availableParallelism() - 1))
   const threads = new Threads<ScanTask, string>('scan', data, scansAtOnce)
   const today = (): Promise<Day> => bands('pro').today()
@@ -451,15 +459,15 @@ export async function openService({
 }
 
 /**
- * Reads past what is remembered: a file that was spoilt under an open database still has its first pages in memory.
- * @param derived the same store, which remembers its tickers: to list them takes far longer than to read the bars of one
+ * Reads without the cache, because a file that was damaged while open still has its first pages in memory.
+ * @param derived the same store with cached tickers: listing them takes far longer than reading the bars of one
  */
 async function readSomething(store: Store, derived: Store): Promise<void> {
   try {
     const [first] = await derived.tickers()
     if (first !== undefined) await store.bars(first.ticker)
   } catch (error) {
-    // One ticker that is damaged is told to who asks for it; all others are answered.
+    // Only questions about a damaged ticker fail; all others are answered.
     if (!(error instanceof Damaged)) throw error
   }
 }

@@ -16,34 +16,43 @@ import type { Adjustment, AssetClass, Series } from './model/series.js'
 import type { Tier, Timeframe } from './model/terms.js'
 
 /**
- * Whoever answers: the database here, a server with a key, pages of a server that were kept. Questions that stand on
- * events (tally, transitions, now) are built on this alone, so that they work on each. Of many tickers in one call, a
- * ticker at a time, so that a database over a network answers as well as a file.
+ * Answers questions: the local database, a server with a key, or stored pages of a server. Tally, transitions and now
+ * only use this interface, so they work with each. One call takes many tickers, and answers ticker by ticker, so that a
+ * database over a network is as fast as a file.
  */
 export interface Source {
-  /** The specified search. Throws TierRestricted above the caller's tier, NotFound for a ticker that is not there. */
+  /** The specified search. Throws TierRestricted above the caller's tier, NotFound for an unknown ticker. */
   events(query: EventsQuery): Promise<EventsPage>
   /** Which tickers are oversold: `GET /v1/scan/oversold`. Throws TierRestricted for a date below Plus, or out of range. */
   oversold(query: OversoldQuery): Promise<OversoldPage>
-  /** What can be asked for, in the order of the specification, and the conditions among what is asked for. */
+  /** The known fields in the order of the specification, and the conditions among the queried names. */
   fields(asked?: readonly string[]): Promise<readonly FieldInfo[]>
-  /** All matching events of the tier's range, by ticker and then by field in the order asked. Throws as `events` does. */
+  /**
+   * Yields all matching events in the tier's range, by ticker and then by field in the queried order. Throws as
+   * `events` does.
+   */
   histories(query: HistoriesQuery): AsyncIterable<History>
-  /** The same in columns of stays and transitions, a ticker at a time, for who asks of a whole market. Throws as `histories` does. */
+  /**
+   * Yields the same data as columns of periods and transitions, one ticker at a time, for questions about a whole
+   * market. Throws as `histories` does.
+   */
   stays(query: StaysQuery): AsyncIterable<Stays>
   /** The newest of matching events with all that is known of them, in as few questions as can be. */
   newest(query: EventsQuery): Promise<NewestEvents>
-  /** The fields of the caller's plan, of which a server tells with a page of the ticker. */
+  /** The fields of the caller's plan. A server reports them with a page of the ticker. */
   granted(ticker: string, timeframe: Timeframe): Promise<GrantedFields>
-  /** Well-formed tickers that can be asked for, ascending; null where the answerer does not tell. */
+  /** Known well-formed tickers, ascending; null if the source cannot list them. */
   tickers(): Promise<readonly string[] | null>
-  /** Which series of those tickers are not there; only where pages of a server answer, of which some may not be kept. */
+  /** A test for series that are not stored. Only a source of stored pages has it. */
   missing?(): Promise<(key: SeriesKey) => boolean>
-  /** Why a question found no event, at no cost; null where the answerer does not know. Throws as the question does. */
+  /** The reason why a question found no event, at no cost; null if unknown. Throws as the question does. */
   whyEmpty(query: HistoryQuery): Promise<WhyEmpty | null>
-  /** What is known of tickers at no cost, to say why an answer is old; without those of which nothing is. */
+  /** Known facts about the age of tickers' data, at no cost. Unknown tickers are left out. */
   known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]>
-  /** The server that answers: its address, and what its newest page said of its range, its newest scan of being empty; null where the answer is made here. */
+  /**
+   * The server: its address, the range of its newest page, and the reason of its newest empty scan; null for a local
+   * source.
+   */
   readonly server: {
     url: string
     range: Pick<History, 'query_range' | 'after' | 'as_of'> | null
@@ -53,21 +62,21 @@ export interface Source {
 }
 
 /**
- * Who has prices: bars and bands by bar, as known on the as-of day, which event studies, backtests and sweeps stand on.
- * The bands may be from elsewhere (a server) than the prices.
+ * A source with prices: bars, and bands by bar, as known on the as-of day. Event studies, backtests and sweeps use it.
+ * The bands may come from elsewhere (a server) than the prices.
  */
 export interface PricedSource extends Pick<Source, 'fields' | 'tickers' | 'server' | 'close'> {
-  /** The bars of tickers, in the order asked. Throws NotFound with the nearest tickers. */
+  /** Yields the bars of tickers in the queried order. Throws NotFound with the nearest tickers. */
   bars(query: Pick<StatesQuery, 'tickers' | 'timeframe'>): AsyncIterable<MarketBars>
-  /** Fields on those bars. Throws NotFound, TierRestricted, Busy as a question about their events does. */
+  /** Yields fields on those bars. Throws NotFound, TierRestricted and Busy as a question about their events does. */
   states(query: StatesQuery): AsyncIterable<BarStates>
   /** Tickers with bars, ascending. */
   withBars(): Promise<readonly string[]>
-  /** The day as of which all of it is known; null where there is nothing. */
+  /** The as-of day of all answers; null if there are no data. */
   asOfDay(): Promise<Day | null>
-  /** How many threads may share what is computed of it; as many as the machine has cores unless given. */
+  /** The number of threads for computations (default: the number of cores). */
   readonly threads?: number | undefined
-  /** What must be said of everything that it told so far, in sentences: bars that were lacking, bands of another. */
+  /** Notes about all answers so far, as sentences: missing bars, bands of another source. */
   remarks(): readonly string[]
 }
 
@@ -79,30 +88,30 @@ interface NamedRange {
   to: Day
 }
 
-/** Why a question found no event, as data; present/empty.ts words it; a range is null where it has no part in it. */
+/** Why a question found no event, as data. present/empty.ts has the words. A range is null if it does not matter. */
 export type WhyEmpty =
-  /** Of a field that stands on facts, or of the context's. */
+  /** The field, or the context's field, needs facts that are missing. */
   | { code: 'no_facts' | 'context_lacks'; lack: Words }
   | { code: 'not_begun'; as_of: Day }
-  /** On none of so many bars; null where what is lacking cannot be told in a word. */
+  /** No band on any of N bars; `lack` is null if the missing data cannot be named in a word. */
   | { code: 'no_band_yet'; bars: number; lack: 'bars' | 'volumes' | null; as_of: Day }
-  /** None lies between the bounds. */
+  /** No day lies between the bounds. */
   | { code: 'no_day'; range: NamedRange | null }
   | { code: 'bars_end'; last: Day }
-  /** The same before the range; when is for the owner of the bars alone. */
+  /** The last such event was before the range; only the owner of the bars learns the day. */
   | { code: 'ended_before'; last: Day; range: NamedRange }
   | { code: 'bars_begin'; firstOf: Day }
-  /** No such band ever; those that were. */
+  /** The field never entered such a band; `seen` lists the bands that it entered. */
   | { code: 'never_entered'; seen: readonly string[] }
   | { code: 'never_changed'; band: string }
-  /** Whether there are such events before the range is not told; the bands that were entered within it. */
+  /** No such event in the range; `seen` lists the bands entered in it. Earlier events are not reported. */
   | { code: 'not_in_range'; range: NamedRange; seen: readonly string[] }
   | { code: 'outside_dates'; events: number; nearest: Day }
-  /** The bands that the context was in instead; none where it had none yet. */
+  /** The bands that the context was in instead; empty if it had no band yet. */
   | { code: 'context_never'; events: number; bands: readonly string[] }
-  /** On how many bars of the events the condition held not, and on how many it was not known. */
+  /** On N bars of events the condition was false or unknown. */
   | { code: 'when_never'; events: number; unknown: number }
-  /** Who knows events alone; null where the answerer does not tell of which days they are. */
+  /** A source that only knows events; a null range means that it does not report dates. */
   | { code: 'none_told'; query_range: string; range: NamedRange | null; seen: readonly string[] }
   /** A server's own words. */
   | { code: 'told'; text: string }
@@ -113,7 +122,7 @@ export interface NewestEvents extends Pick<EventHistory, 'ticker' | 'field' | 't
   total: number
 }
 
-/** The fields that can be asked for now, and those that a question over all fields leaves out. */
+/** The fields that can be queried now, and those that a question over all fields leaves out. */
 export interface GrantedFields {
   fields: readonly FieldInfo[]
   omitted: readonly Omitted[]
@@ -128,10 +137,10 @@ export interface Omitted {
 
 export interface KnownTicker {
   ticker: string
-  /** Of its bars. */
+  /** The date of its first bar. */
   first: Day
   last: Day
-  /** Why the field can have no band; null where it may have one. */
+  /** Why the field cannot have a band; null if it can. */
   lack: Words | null
 }
 
@@ -141,7 +150,7 @@ export interface WaitingFields {
   since: string | null
 }
 
-/** The fields of a question: those that were named, or all of the plan but those that are left out. */
+/** The fields of a question: the named ones, or all of the plan except the omitted ones. */
 export async function fieldsFor(
   source: Pick<Source, 'granted'>,
   named: readonly string[] | undefined,
@@ -152,28 +161,31 @@ export async function fieldsFor(
   return { fields: fields.map(({ name }) => name), omitted: [...omitted] }
 }
 
-/** What is said of a field to whoever may ask for it. */
+/** The public description of a field. */
 export interface FieldInfo {
   name: string
   tier: Tier
-  /** What it stands on: the bars alone, dated facts too, or also the other tickers of the sector. */
+  /** The data that the field needs: bars, dated facts, or also the other tickers of the sector. */
   needs: 'bars' | 'facts' | 'sector'
-  /** The vocabulary, in order of severity where there is one. */
+  /** The vocabulary, in order of severity if it has one. */
   bands: readonly string[]
   summary: string
 }
 
-/** Which events of which tickers and fields; bounds exclusive. */
+/** Selects events of tickers and fields; bounds exclusive. */
 export interface HistoriesQuery extends Omit<HistoryQuery, 'ticker' | 'field'> {
   tickers: readonly string[]
   fields: readonly string[]
-  /** What followed, too: as far as the tier shows it, or needed, so that a tier that does not show it is refused. */
+  /** Adds the later returns: `known` as far as the tier shows them, `needed` to refuse a tier that does not. */
   outcomes?: 'known' | 'needed'
-  /** What any bar was followed by, too, where there are prices. */
+  /** Adds the returns after any bar, if prices are known. */
   base?: boolean
 }
 
-/** Which transitions of which tickers and fields, of all bands; bounds exclusive. Where each field stands is told whatever they are. */
+/**
+ * Selects all transitions of tickers and fields, of every band; bounds exclusive. The current band of each field is
+ * always included.
+ */
 export interface StaysQuery extends Omit<HistoriesQuery, 'bands' | 'context' | 'when' | 'outcomes' | 'base'> {
   context?: Omit<Context, 'band'>
 }
@@ -182,18 +194,18 @@ export interface StatesQuery {
   tickers: readonly string[]
   fields: readonly string[]
   timeframe: Timeframe
-  /** How many bars earlier conditions look at the tickers that they name; 0 unless given. */
+  /** The number of bars that conditions look back at the tickers they name (default 0). */
   lag?: number | undefined
 }
 
-/** One ticker's bars, and the fields that were asked for on them. */
+/** The bars of one ticker with the queried fields. */
 export interface BarStates {
   prices: MarketBars
-  /** In the order asked. */
+  /** In the queried order. */
   states: readonly States[]
 }
 
-/** What is said of a field; of one that is not among those of the source, nothing. */
+/** The description of a field; undefined if the source does not have it. */
 export async function fieldOf(
   source: Pick<Source, 'fields'>,
   name: string | undefined,
@@ -214,7 +226,7 @@ export function tickerBars(source: PricedSource, ticker: string, timeframe: Time
   return first(source.bars({ tickers: [ticker], timeframe }))
 }
 
-/** The events of one field of one ticker as the specification spells them, with all that is known of what followed. */
+/** The events of one field of one ticker as specified, with all known later returns. */
 export async function eventHistory(
   source: Pick<Source, 'histories'>,
   { ticker, field, ...query }: HistoryQuery,
@@ -224,13 +236,16 @@ export async function eventHistory(
   )
 }
 
-/** The newest events of a history, as many as were asked for. */
+/** The newest events of a history, up to the limit of the query. */
 export async function newestOf(source: Pick<Source, 'histories'>, query: EventsQuery): Promise<NewestEvents> {
   const { events, ...history } = await eventHistory(source, query)
   return { ...history, events: events.slice(-query.limit).reverse(), total: events.length }
 }
 
-/** What can be said of no event by who knows events and their range alone. @param seen bands that were entered in it */
+/**
+ * The reason for an empty answer from a source that only knows events and their range. @param seen bands that were
+ * entered in it
+ */
 export function noEventsKnown(
   { query_range, after, as_of }: Pick<EventHistory, 'query_range' | 'after' | 'as_of'>,
   seen: readonly string[] = [],
@@ -240,7 +255,7 @@ export function noEventsKnown(
   return { code: 'none_told', query_range, range, seen }
 }
 
-/** The first of what is asked for: of a question about one ticker all there is. */
+/** The first item: the whole answer of a question about one ticker. */
 export async function first<Found>(found: AsyncIterable<Found>): Promise<Found> {
   for await (const one of found) return one
   throw new RangeError('nothing was asked for')
@@ -248,68 +263,70 @@ export async function first<Found>(found: AsyncIterable<Found>): Promise<Found> 
 
 export interface MarketBars {
   ticker: string
-  /** null: not told; then no fundamental field counts it as anything but a stock. */
+  /** null: unknown. Fundamental fields then treat it as a stock. */
   assetClass: AssetClass | null
   adjustment: Adjustment
   /** All bars that were final on the as-of day, oldest first. */
   series: Series
   /** 252; 365 for a ticker that trades at weekends; 52 weekly. */
   barsAYear: number
-  /** How trading of it ended, where that was known on the as-of day: when, not before the last bar, and a share's worth then. */
+  /** How trading ended, if known on the as-of day: the day, not before the last bar, and the final worth of a share. */
   delisting: { day: Day; price: number } | null
 }
 
-/** One field of one ticker, in columns. Bars are numbered as in the series of `bars`. */
+/** One field of one ticker, in columns. Bar numbers are those of the series of `bars`. */
 export interface States {
   ticker: string
   field: string
   timeframe: Timeframe
   /** The field's vocabulary, in its order; codes are places in it. */
   bands: readonly string[]
-  /** Band on each bar of the series; UNDEFINED where there is none. */
+  /** The band of each bar; UNDEFINED if it has none. */
   codes: Uint8Array
-  /** Bars that the caller may ask about: from the first, up to and without the last. Others may be looked back at only. */
+  /**
+   * The bars that the caller may query: from the first, up to but not including the last. Other bars are only for
+   * looking back.
+   */
   from: number
   to: number
-  /** Events on those bars, oldest first: bar, band entered, band left. */
+  /** Events on those bars, oldest first: bar, entered band, left band. */
   bars: Int32Array
   entered: Uint8Array
   left: Uint8Array
-  /** Of each event: index into STABILITIES, flips in the lookback; 255 where the answerer does not tell. */
+  /** Of each event: index into STABILITIES, and flips in the lookback; 255 if unknown. */
   stability: Uint8Array
   flips: Uint8Array
   /**
-   * The band entered by the last transition before the first event here, from when on it was, and the first day on which
-   * that bar is final; absent where there was none. It is what a second ticker was in on dates of the range before its
-   * first event.
+   * The band of the last transition before the first event here, its start, and the first day on which that bar is
+   * final. Absent if there was none. It is a context's band on dates of the range before its first event.
    */
   earlier?: { band: number; since: Day; known: Day }
-  /** The last day of which it was told; absent where everything up to the as-of day is here. */
+  /** The last day that the source reported; absent if the data reach the as-of day. */
   upTo?: Day
 }
 
 /**
- * The trial ledger: every distinct cell or strategy that was ever looked at, known by the hash of what was asked and of
- * the range of data that answered. The number of looks is what a best result has to be deflated by.
+ * The trial log: every distinct combination or strategy ever tried, by the hash of its question and data range. The
+ * number of trials deflates a best result.
  */
 export interface Trials {
   /**
-   * Adds those that are new; of those that are known, p is that of the newest test. The answer: how many distinct ones there
-   * are now, of the kind and of all kinds.
+   * Adds new trials; a known trial gets the p of its newest test. Returns the number of distinct trials, of this kind
+   * and of all kinds.
    */
   note(kind: TrialKind, trials: readonly Trial[]): Promise<{ ofKind: number; all: number }>
-  /** All of a kind, in the order in which they came. @param since milliseconds since 1970: only those noted from then on */
+  /** All trials of a kind, oldest first. @param since milliseconds since 1970: only trials noted from then on */
   of(kind: TrialKind, since?: number): Promise<readonly Trial[]>
   close(): Promise<void>
 }
 
-/** What can be asked of it where nothing is to be written. */
+/** The read-only part of the trial log. */
 export type ReadTrials = Pick<Trials, 'of' | 'close'>
 
-/** Told what is being done, often; the text is made when it is asked for. */
+/** Reports progress, often; the text is only made on demand. */
 export type Step = (text: () => string) => void
 
-/** Beside a question: who is told how far it is, and where all that is looked at is noted. */
+/** The surroundings of a run: its progress callback, and the log that counts its trials. */
 export interface RunContext {
   step?: Step
   trials?: Trials | null
@@ -320,15 +337,15 @@ export type TrialKind = 'cell' | 'strategy'
 export interface Trial {
   /** Hex SHA-256 of the spec and the data range, canonical JSON. */
   hash: string
-  /** The same for people: `rsi_zone = oversold, 20d, 505 tickers, 2013-02-08 to 2018-02-07`. */
+  /** The trial in words: `rsi_zone = oversold, 20d, 505 tickers, 2013-02-08 to 2018-02-07`. */
   spec: string
-  /** Two-sided p; null where it has none. */
+  /** Two-sided p; null if there is none. */
   p: number | null
-  /** Which test p is of, by the name that it has in a study; null where none is known. */
+  /** The study's name of the test behind p; null if unknown. */
   test: string | null
-  /** Sharpe ratio per bar, of a strategy or of a cell's calendar-time portfolio; null where it has none. */
+  /** Sharpe ratio per bar, of a strategy or of a combination's calendar-time portfolio; null if there is none. */
   sharpe: number | null
-  /** Absent where an older version noted the trial. */
+  /** Absent in trials of an older version. */
   asked?: TrialQuestion
 }
 
@@ -343,25 +360,25 @@ export interface TrialQuestion {
 }
 
 /**
- * Named lists of a user: of tickers, or of those for which a condition holds; and how far each was told what is new. Names
- * are told apart without their case.
+ * The watch lists of a user: of tickers, or of a condition, each with the point up to which its news were shown. Names
+ * ignore case.
  */
 export interface Lists {
   /** By their names. */
   all(): Promise<readonly NamedList[]>
   named(name: string): Promise<NamedList | undefined>
-  /** Adds tickers to the end of a list, which is made first if there is none; each is in it once. */
+  /** Adds each ticker once to the end of a list, which is made if missing. */
   add(name: string, tickers: readonly string[]): Promise<NamedList>
-  /** A list by a condition. What is there already stays as it is. */
+  /** Makes a list by a condition. An existing list stays unchanged. */
   addCondition(name: string, condition: string): Promise<NamedList>
   /** Takes tickers out of a list. */
   take(name: string, tickers: readonly string[]): Promise<NamedList>
   remove(name: string): Promise<void>
-  /** Gives a ticker another name, in its place in every list and in what was told of it. @returns names of those lists */
+  /** Renames a ticker in every list and in its shown news. @returns names of those lists */
   renameTicker(ticker: string, name: string): Promise<string[]>
   /**
-   * How far the answers to a question went, for each ticker and timeframe. A question is named by its lists (several:
-   * `a,b`; none: nothing), and by what narrows it (`a#digest`).
+   * The point up to which answers to a question were shown, for each ticker and timeframe. A question is named by its
+   * lists (`a,b`, or nothing) and its filters (`a#digest`).
    */
   seen(question: string): Promise<readonly Mark[]>
   /** Moves the marks forward, never back. A field without a mark of its own moves with its ticker. */
@@ -369,14 +386,14 @@ export interface Lists {
   close(): Promise<void>
 }
 
-/** What can be asked of them where nothing is to be written. */
+/** The read-only part of the lists. */
 export type ReadLists = Pick<Lists, 'all' | 'named' | 'seen' | 'close'>
 
 export interface NamedList {
   name: string
-  /** As it is printed; null where tickers were named. */
+  /** In its printed form; null for a list of tickers. */
   condition: string | null
-  /** In the order in which they were named; none of a condition. */
+  /** In the order of their adding; empty for a condition. */
   tickers: readonly string[]
 }
 

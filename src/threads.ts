@@ -16,33 +16,33 @@ import {
 } from './errors.js'
 import { Damaged } from './store/store.js'
 
-/** What a thread is for; workers/thread.ts has the program of each. */
+/** The job of a thread; workers/thread.ts has the program of each. */
 export type Job = 'scan' | 'export' | 'sweep' | 'grid'
 
-/** What a thread is told when it starts. */
+/** The first message to a thread. */
 export interface Start {
   job: Job
   data: unknown
 }
 
-/** What it is asked: tasks by number, one after the other in the order asked; and to give one up. */
+/** Messages to a thread: a numbered task, done in order, or the end of one. */
 export type ToThread = { id: number; task: unknown } | { stop: number }
 /** How a task ends. */
 export type FromThread = { id: number } & ({ result: unknown } | { refusal: SerializedError } | { fault: unknown })
 
-/** What a task gives, and buffers of it that leave the thread without being copied. */
+/** The result of a task, and its buffers that leave the thread without being copied. */
 export interface Done<Result> {
   result: Result
   transfer?: Transferable[]
 }
 
-/** Who does the tasks of a job in a thread. */
+/** Does the tasks of a job in a thread. */
 export interface Handler {
   /** @param signal gives the task up */
   answer(task: unknown, signal: AbortSignal): Done<unknown> | Promise<Done<unknown>>
 }
 
-/** An error of ours on its way to another thread, where its class is known by number. */
+/** One of our errors on its way to another thread, with its class as a number. */
 export interface SerializedError {
   kind: number
   code: ErrorCode
@@ -74,7 +74,7 @@ export function deserializeError({ kind, code, own, payload }: SerializedError):
   return Object.setPrototypeOf(error, ERROR_KINDS[kind]!.prototype)
 }
 
-/** The program of every thread; undefined where it is missing, as in a bundle of a user's own. */
+/** The path of the program of every thread; undefined if it is missing, as in a user's bundle. */
 const programOfJobs = (): string | undefined => builtPath('workers/thread.js')
 
 interface Thread {
@@ -82,7 +82,7 @@ interface Thread {
   tasks: Map<number, { resolve(result: unknown): void; reject(error: unknown): void }>
 }
 
-/** Threads that do one job, started as they are needed. One that dies is missed only by the tasks that it had. */
+/** Threads for one job, started on demand. If one dies, only its own tasks fail. */
 export class Threads<Task, Result> {
   readonly #start: Start
   readonly #size: number
@@ -91,8 +91,8 @@ export class Threads<Task, Result> {
   #asked = 0
 
   /**
-   * @param data what each thread is told when it starts
-   * @param size how many there are at most
+   * @param data the first message to each thread
+   * @param size the largest number of threads
    */
   constructor(job: Job, data: unknown, size: number, program = programOfJobs()) {
     this.#start = { job, data }
@@ -100,7 +100,7 @@ export class Threads<Task, Result> {
     this.#program = program
   }
 
-  /** Has a task done by the thread that has least to do. Throws what the task throws, of the same class and in the same words. */
+  /** Gives a task to the least busy thread. Throws the task's error, with its class and message. */
   run(task: Task, signal?: AbortSignal): Promise<Result> {
     const thread = this.#free()
     const id = this.#asked++
@@ -114,7 +114,7 @@ export class Threads<Task, Result> {
     return done.finally(() => signal?.removeEventListener('abort', stop))
   }
 
-  /** Ends all threads; what they had to do is given up. */
+  /** Ends all threads and abandons their tasks. */
   async close(): Promise<void> {
     await Promise.all([...this.#threads].map(({ worker }) => worker.terminate()))
   }
@@ -154,27 +154,27 @@ function lossOf(cause: unknown): Error {
 /** Work in parts that can be done in any order, here or in threads. */
 export interface Work<Task, Result> {
   job: Job
-  /** What a thread is told when it starts: where the data are, or the data. */
+  /** The first message to a thread: the path of the data, or the data. */
   data: () => unknown
   tasks: readonly Task[]
   /** Milliseconds that all of them take, about. */
   ms: number
-  /** The same task in this thread. */
+  /** Does the same task in this thread. */
   here(task: Task): Result | Promise<Result>
-  /** Another than that of the jobs. */
+  /** A program other than that of the jobs. */
   program?: string | undefined
 }
 
 /** Milliseconds of work below which the start of threads would take longer than they save. */
 const WORTH = 50
 
-/** Tasks that each thread has before it, or has done for who comes to them later. */
+/** The tasks of a thread that wait, or whose results wait. */
 const AHEAD = 2
 
 /**
- * What each task gives, in the order of the tasks, whoever did it; a few are done ahead, no more. Threads end with the
- * last task, an error, or when nobody takes any more.
- * @param threads how many may work; 1: none beside this one, which does them where there is little to do, too
+ * Yields the results in the order of the tasks, from any thread, with a few tasks done ahead. Threads end with the last
+ * task, an error, or the reader's end.
+ * @param threads how many may work; 1: only this thread, which also does small jobs
  */
 export async function* inOrder<Task, Result>(
   work: Work<Task, Result>,
@@ -192,7 +192,7 @@ export async function* inOrder<Task, Result>(
     for (const task of tasks) {
       if (begun.length === AHEAD * size) yield await begun.shift()!
       const found = pool.run(task)
-      // Whether it failed is asked in its turn.
+      // The failure is reported when its turn comes.
       found.catch(() => {})
       begun.push(found)
     }
@@ -206,13 +206,13 @@ type Column = Float64Array | Int32Array | Uint8Array
 type ColumnKind<Kind> = new (memory: ArrayBufferLike, from: number, length: number) => Kind
 const COLUMNS: readonly ColumnKind<Column>[] = [Float64Array, Int32Array, Uint8Array]
 
-/** Columns begin at a multiple of so many bytes, which suits each kind of number. */
+/** Columns begin at a multiple of this number of bytes, which suits every number type. */
 const ALIGNED = 8
 
-/** Columns that are put away together share pieces of so many bytes. */
+/** The size of the memory blocks that small columns share, in bytes. */
 const PIECE = 2 ** 20
 
-/** Room for columns, in memory that threads share unless given another: who keeps a market there need not copy it for them. */
+/** Memory for columns, shared by threads by default, so that a stored market need not be copied for them. */
 export class ColumnRoom {
   #piece: ArrayBuffer | SharedArrayBuffer
   #used = 0
@@ -242,8 +242,8 @@ export class ColumnRoom {
 }
 
 /**
- * Data for threads: a copy with all columns in one piece of memory that each thread has, so that it is copied once and
- * not for each; those that lie in such memory stay where they are. Of columns, lists, maps and plain objects.
+ * Copies data for threads, with all columns in one shared block, so that one copy serves every thread. Columns already
+ * in shared memory are not copied. The data may hold columns, lists, maps and plain objects.
  */
 export function shared<Data>(data: Data): Data {
   const room = new ColumnRoom(new SharedArrayBuffer(columnsIn(data, new Set())))
@@ -261,7 +261,7 @@ function columnsIn(value: unknown, seen: Set<object>): number {
   return parts.reduce((sum: number, part: unknown) => sum + columnsIn(part, seen), 0)
 }
 
-/** A copy in which what was one thing is one thing again. */
+/** A copy that preserves references to the same object. */
 function copyOf(value: unknown, copied: (column: Column) => Column, seen: Map<object, unknown>): unknown {
   if (typeof value !== 'object' || value === null) return value
   const known = seen.get(value)

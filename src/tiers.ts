@@ -6,9 +6,9 @@ import type { BandEvent, EventsPage, EventsQuery, HistoricEvent, HistoryQuery, O
 import { reaches, TIER_NAMES, type Tier } from './model/terms.js'
 
 /**
- * Gate in: may this caller ask this at all? Throws TierRestricted naming the field or feature. Who asks as no tier, on the
- * command line or in a program, may ask for everything that is loaded.
- * @param fields what can be asked for
+ * Checks on the way in whether the caller may ask this. Throws TierRestricted naming the field or feature. A null tier,
+ * as on the command line, may ask for all loaded data.
+ * @param fields the known fields
  */
 export function entitle(
   { field, context, when }: Pick<HistoryQuery, 'field' | 'context' | 'when'>,
@@ -23,7 +23,7 @@ export function entitle(
   entitleField(context.field, tier, fields)
 }
 
-/** Throws TierRestricted unless the tier shows what followed events. */
+/** Throws TierRestricted unless the tier shows the later returns of events. */
 export function entitleAftermath(tier: Tier | null): void {
   if (tier !== null && !PLANS[tier].aftermath) throw new TierRestricted('aftermath', tier, lowestWith('aftermath'))
 }
@@ -34,8 +34,8 @@ export function entitleExport(tier: Tier | null): void {
 }
 
 /**
- * May this caller have a scan of a past date? Throws InvalidParameter for a date after today or before the range of every
- * tier, TierRestricted for one that only a higher tier has.
+ * Checks the date of a past scan. Throws InvalidParameter for a date after today or before every tier's range. Throws
+ * TierRestricted for a date that needs a higher tier.
  */
 export function entitleDate(date: Day, tier: Tier | null, today: Day): void {
   if (tier === null) {
@@ -53,19 +53,19 @@ export function entitleDate(date: Day, tier: Tier | null, today: Day): void {
   throw new TierRestricted(beyond, tier, required)
 }
 
-/** The lowest tier that may ask for a past date. */
+/** The lowest tier for scans of a past date. */
 const DATES_FROM: Tier = 'plus'
 
 function outOfRange(date: Day, allowed: string): InvalidParameter {
   return invalid('not_allowed', { param: 'date', value: formatDay(date), allowed })
 }
 
-/** The fields that a tier may ask for, in the order of the specification. */
+/** The fields of a tier, in the order of the specification. */
 export function grantedFields(tier: Tier | null, { all }: FieldSet): AnyField[] {
   return all.filter(field => reaches(tier, field.tier))
 }
 
-/** Of a condition, every field that it names. */
+/** Of a condition, checks every field that it names. */
 function entitleField(name: string, tier: Tier, fields: FieldSet): void {
   const field = fields.named(name) ?? conditionField(name, fields)
   if (isRuled(field)) {
@@ -85,11 +85,11 @@ function lowestWith(feature: keyof Pick<Plan, 'aftermath' | 'context' | 'exports
 }
 
 export interface Plan {
-  /** As `query_range` tells it. */
+  /** The value of `query_range`. */
   range: string
-  /** Events lie after this day; -Infinity where they may be of any. */
+  /** Events lie after this day; -Infinity for no limit. */
   rangeStart(today: Day): Day
-  /** Aftermath, stability and flips of an event. */
+  /** Whether events have aftermath, stability and flips. */
   aftermath: boolean
   /** Cross-asset correlation. */
   context: boolean
@@ -97,13 +97,13 @@ export interface Plan {
   exports: boolean
 }
 
-/** What a server sells. */
+/** A plan of a server. */
 interface Subscription extends Plan {
   /** Credits that a server grants an account, in a UTC day and in an hour. */
   credits: { day: number; hour: number }
 }
 
-/** What each tier grants: as the specification's table says, and exports, which it does not have. */
+/** The specified rights of each tier, plus exports, which the specification does not have. */
 export const PLANS: Readonly<Record<Tier, Subscription>> = {
   free: {
     range: '90d',
@@ -131,10 +131,10 @@ export const PLANS: Readonly<Record<Tier, Subscription>> = {
   },
 }
 
-/** `query_range` where no tier was asked for. */
+/** `query_range` without a tier. */
 export const WHOLE_RANGE = 'all'
 
-/** What counts there. */
+/** The plan without a tier. */
 const EVERYTHING: Plan = {
   range: WHOLE_RANGE,
   rangeStart: () => Number.NEGATIVE_INFINITY,
@@ -143,17 +143,17 @@ const EVERYTHING: Plan = {
   exports: true,
 }
 
-/** @param tier null: none was asked for, and nothing is withheld */
+/** @param tier null: no tier and no limits */
 export function planOf(tier: Tier | null): Plan {
   return tier === null ? EVERYTHING : PLANS[tier]
 }
 
-/** The day after which the events of an answer lie; null where nothing is withheld. */
+/** The day before the first event of an answer; null if there is no limit. */
 export function afterOf(rangeStart: Day): string | null {
   return Number.isFinite(rangeStart) ? formatDay(rangeStart) : null
 }
 
-/** The tier whose range a server told (`2y`); null where it is none of ours. */
+/** The tier of a server's range (`2y`); null if none of ours has it. */
 export function tierOfRange(range: string): Tier | null {
   return TIER_NAMES.find(tier => PLANS[tier].range === range) ?? null
 }
@@ -190,20 +190,23 @@ const WITHHELD = [
   'missing',
 ] as const satisfies readonly (keyof HistoricEvent)[]
 
-/** What a question costs when it is answered: a credit for each ticker that is looked at. */
+/** The price of an answer: one credit for each ticker that it reads. */
 export function eventsCost({ context }: Pick<EventsQuery, 'context'>): number {
   return context === undefined ? 1 : 2
 }
 
-/** `GET /v1/scan/oversold`, however many tickers it looks at. */
+/** `GET /v1/scan/oversold` has one price for any number of tickers. */
 export const OVERSOLD_COST = 1
 
-/** How each value of a match is found, once somebody may see it; what a ticker does not have is left out. */
+/** Functions for the values of a match, called only for shown values; a ticker's missing values are left out. */
 export type OversoldFigures = {
   readonly [Key in keyof OversoldMatch]: () => OversoldMatch[Key] | Promise<OversoldMatch[Key]>
 }
 
-/** Gate out: a match as this caller may see it, in the order of the specification. Nothing else of it is even computed. */
+/**
+ * Returns the values of a match that the tier may see, in the order of the specification. Other values are not
+ * computed.
+ */
 export async function presentOversold(figures: OversoldFigures, tier: Tier | null): Promise<OversoldMatch> {
   const seen: Record<string, unknown> = {}
   for (const key of OVERSOLD_KEYS[tier ?? TIER_NAMES.at(-1)!]) {
@@ -213,7 +216,10 @@ export async function presentOversold(figures: OversoldFigures, tier: Tier | nul
   return seen as unknown as OversoldMatch
 }
 
-/** What each tier adds. Free sees valuation_zone here, although its events come with Plus: the scan's own table wins. */
+/**
+ * The values that each tier adds. Free has valuation_zone here, although its events need Plus: the scan's own table
+ * wins.
+ */
 const ADDED: Readonly<Record<Tier, readonly (keyof OversoldMatch)[]>> = {
   free: ['ticker', 'asset_class', 'rsi_zone', 'condition_rarity', 'sector', 'market_cap_tier', 'valuation_zone'],
   plus: [

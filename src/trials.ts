@@ -8,7 +8,7 @@ import type { Trial, TrialKind, TrialQuestion, Trials } from './source.js'
 import { benjaminiHochberg } from './statistics/selection.js'
 import { LEVEL } from './statistics/verdict.js'
 
-/** What makes a cell the same cell again: what was asked, of whom, and the range of the data that answered. */
+/** The identity of a combination: its question, its tickers, and the date range of its data. */
 export interface CellSpec {
   tickers: readonly string[]
   filter: EventFilter
@@ -30,7 +30,7 @@ export function cellTrial(spec: CellSpec, found: Pick<Trial, 'p' | 'test' | 'sha
   }
 }
 
-/** Of JSON whose bytes depend on the values alone: keys ascending, no spaces. */
+/** Hashes JSON whose bytes only depend on the values: keys ascending, no spaces. */
 export function hashOf(document: unknown): string {
   const text = JSON.stringify(document, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
@@ -76,30 +76,30 @@ function inWords({ tickers, filter, horizon, first, last }: CellSpec): string {
   ].join('; ')
 }
 
-/** How a result compares with all questions asked of the same data: what the headline carries. */
+/** How a result compares with all questions about the same data; the headline shows it. */
 export interface LogStanding {
   /** `run`: the verdict leaves the log out. */
   family: Family
   /** Questions of the log with the same timeframe and overlapping dates. This one is among them. */
   questions: number
   windows: number
-  /** How many windows have a p below .05 by chance alone. */
+  /** The number of windows with p below .05 by chance alone. */
   expected: number
 }
 
-/** The standing of a run, and the q of each of its trials over the log, by hash; null without a p. */
+/** A run compared with the log, and the q of each of its trials over the log, by hash; null without a p. */
 export interface RunInLog {
   log: LogStanding
   /** How many cells or strategies, as the run has, the log knows of any data. */
   ofKind: number
   q: ReadonlyMap<string, number | null>
-  /** The trials of other runs that q counts; those without a p of the present test have none. */
+  /** The trials of other runs that q counts; without a p of the present test their p is null. */
   others: readonly Trial[]
 }
 
 /**
- * Notes the trials of a run and corrects their p by Benjamini-Hochberg over all trials of the log that were asked of the
- * same data. A cell without a p of the present test counts with p = 1; a strategy without one does not count.
+ * Notes the trials of a run, and corrects their p by Benjamini-Hochberg over all logged trials of the same data. A
+ * combination without a p of the present test counts with p = 1. A strategy without one does not count.
  * @returns null without a log
  */
 export async function noteAndCompare(
@@ -114,7 +114,7 @@ export async function noteAndCompare(
   return { ...compareWithLog(own, known, family), ofKind }
 }
 
-/** @param known all trials of the log; those of the run count as the run has them */
+/** @param known all trials of the log; the run's own values replace those of the same hash */
 export function compareWithLog(
   own: readonly Trial[],
   known: readonly Trial[],
@@ -137,12 +137,12 @@ export function compareWithLog(
   return { log, q, others: others.map(trial => ({ ...trial, p: presentP(trial) })) }
 }
 
-/** The q over the log that a corrected p may not fall below; null where the log does not count. */
+/** The lower bound that q over the log sets for a corrected p; null if the log does not count. */
 export function leastByLog(log: LogStanding | null, q: number | null): number | null {
   return log?.family === 'ledger' ? q : null
 }
 
-/** A p that its own run has corrected, corrected for the log, too. @param q over the log; null where it has none */
+/** Corrects p for the log after the run's own correction. @param q over the log; null if there is none */
 export function correctedByLog(p: number | null, log: LogStanding | null, q: number | null): number | null {
   return p === null ? null : Math.max(p, leastByLog(log, q) ?? 0)
 }
@@ -165,7 +165,7 @@ export const RANDOM_ENTRY = 'random_entry'
 /** The tests whose p the log corrects. A p of any other test counts as 1. */
 const PRESENT_TESTS: ReadonlySet<string> = new Set([CELL_TEST, RANDOM_ENTRY])
 
-/** What an older version noted without dates counts for all data. */
+/** A trial of an older version has no dates and counts for all data. */
 function sharesData(a: TrialQuestion, b: TrialQuestion | null): boolean {
   if (b === null) return true
   if (a.timeframe !== b.timeframe || a.first === null || a.last === null || b.first === null || b.last === null)
@@ -178,12 +178,15 @@ export function isStrategy({ hash, asked: question }: Trial): boolean {
   return question === undefined || question.question === hash
 }
 
-/** How many questions some trials belong to. An older version kept the question in words only. */
+/** The number of questions behind some trials. An older version only stored the words of the question. */
 export function questionsOf(trials: readonly Trial[]): number {
   return new Set(trials.map(({ asked: question, spec }) => question?.question ?? spec.replace(/; \d+[dw];/, ';'))).size
 }
 
-/** The words of an older version: `rsi_zone = oversold; 20d; AAPL; 2013-02-08 to 2018-02-07`; null where they tell no dates. */
+/**
+ * Reads the words of an older version: `rsi_zone = oversold; 20d; AAPL; 2013-02-08 to 2018-02-07`. Returns null if they
+ * have no dates.
+ */
 function questionOf({ asked: question, spec }: Trial): TrialQuestion | null {
   if (question !== undefined) return question
   const words = OLDER_WORDS.exec(spec)
@@ -195,7 +198,7 @@ function questionOf({ asked: question, spec }: Trial): TrialQuestion | null {
 
 const OLDER_WORDS = /(?:; \d+([dw]))?; [^;]*; (\d{4}-\d\d-\d\d) to (\d{4}-\d\d-\d\d)$/
 
-/** Throws InvalidParameter where all looks of the ledger are to be corrected for, and there is none. */
+/** Throws InvalidParameter if p is to be corrected for the whole log and there is none. */
 export function checkFamily(family: Family | undefined, trials: Trials | null): void {
   if (family !== 'ledger' || trials !== null) return
   const why = 'there is no trial ledger beside the bundled sample'
@@ -204,9 +207,8 @@ export function checkFamily(family: Family | undefined, trials: Trials | null): 
 }
 
 /**
- * Asks a question whose looks are noted in a ledger; null: nowhere. The answer of a long run is not lost where the ledger
- * cannot be written at its end (another process holds it, the disk is full): it counts its looks as if they were noted,
- * and its warnings say that they are not.
+ * Runs a question and counts its trials in the log; null: no log. A failed write at the end (a lock, a full disk) does
+ * not lose the answer. Its trials count as if they were noted, and a warning says that they are not.
  */
 export async function withCountedTrials<Found extends { warnings: string[] }>(
   trials: Trials | null,
@@ -222,9 +224,9 @@ export async function withCountedTrials<Found extends { warnings: string[] }>(
   }
 }
 
-/** A ledger that knows of the looks of its run even where it cannot write them down. */
+/** A trial log that remembers the trials of its run when it cannot write them. */
 class FallbackTrials implements Trials {
-  /** Why something could not be noted; null where all was. */
+  /** Why a trial could not be noted; null if all were. */
   failure: string | null = null
   readonly #ledger: Trials
   readonly #unwritten: { kind: TrialKind; trial: Trial }[] = []
@@ -260,7 +262,7 @@ class FallbackTrials implements Trials {
   }
 }
 
-/** What a filter asks of an event, part by part: `rsi_zone = oversold`, `while GSPC trend_direction = downtrend`. */
+/** The conditions of a filter, one by one: `rsi_zone = oversold`, `while GSPC trend_direction = downtrend`. */
 export function filterWords({
   field,
   bands,

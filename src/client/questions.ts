@@ -34,15 +34,15 @@ import { type Tally, tally } from '../tally/tally.js'
 import { type Transitions, transitionsOf } from '../tally/transitions.js'
 import { TALLY_GROUPINGS, type TallyGrouping } from '../tally/trials.js'
 
-/** What must be said of an answer and has no place in it: why it is empty, in sentences; usually none. */
+/** Notes on an answer that its fields cannot hold, as sentences: usually why it is empty. */
 export interface Noted extends OwnFields {
   notes: string[]
 }
 
 /**
- * The questions that stand on events, as a program asks them of a database or of a server: parameters spelled as in the
- * specification, answers as the command line prints them with `--json`, and beside them the notes that it has on standard
- * error. Every question may throw InvalidParameter, TierRestricted or NotFound.
+ * Questions about events, answered by a database or a server. Parameters are named as in the specification. Answers
+ * equal the `--json` output, with the notes of standard error added. Every question may throw InvalidParameter,
+ * TierRestricted or NotFound.
  */
 export abstract class Questions {
   readonly #bands: Source
@@ -54,8 +54,8 @@ export abstract class Questions {
   }
 
   /**
-   * `GET /v1/events`: the newest matching transitions of one field of one ticker, with their aftermath. 10 unless `limit`
-   * says how many; of a database asked as no tier any number, or `all`.
+   * `GET /v1/events`: the newest matching transitions of one field of one ticker, with their aftermath. `limit`
+   * defaults to 10. A database without a tier takes any number, or `all`.
    */
   async events(params: EventsParams): Promise<EventsPage & Noted> {
     const query = parseEvents(params, this.withholds ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS, this.known)
@@ -74,7 +74,7 @@ export abstract class Questions {
     return this.withDefinitions({ ...found, notes })
   }
 
-  /** `GET /v1/scan/oversold`: which tickers are oversold; `limit` as above, 20 unless given. */
+  /** `GET /v1/scan/oversold`: the oversold tickers; `limit` as above (default 20). */
   async oversold(params: OversoldParams = {}): Promise<OversoldPage & Noted> {
     const query = parseOversold(params, this.withholds ? OVERSOLD : UNLIMITED_OVERSOLD)
     const page = await this.#bands.oversold(query)
@@ -91,8 +91,8 @@ export abstract class Questions {
   }
 
   /**
-   * How often each performance followed, compared with any bar, with the returns where prices are known; by band unless one
-   * is given. The trial log of a database counts its windows.
+   * Counts how often each performance followed, compared with any bar, with returns if prices are known. Rows are by
+   * band unless `band` names one. The trial log of a database counts the windows.
    */
   async tally(params: PoolParams & { by?: TallyGrouping; family?: Family }): Promise<Tally & Noted> {
     const { by, family, ...others } = objectOf('params', params)
@@ -106,7 +106,7 @@ export abstract class Questions {
     return this.withDefinitions(await this.#noted(pool, found))
   }
 
-  /** Asks with the trial log; with null where there is none. */
+  /** Runs a question with the trial log, or with null if there is none. */
   protected abstract withTrialLog<Found extends { warnings: string[] }>(
     ask: (trials: Trials | null) => Promise<Found>,
   ): Promise<Found>
@@ -117,7 +117,10 @@ export abstract class Questions {
     return this.withDefinitions(await this.#noted(pool, await transitionsOf(this.#bands, pool)))
   }
 
-  /** The present band of fields, since when, and how long such stays last; all fields of the tier unless some are named, without those that wait for an import (`omitted`). */
+  /**
+   * Returns the present band of fields, its start, and the usual duration (default: all fields of the tier). `omitted`
+   * lists the fields that wait for an import.
+   */
   async now(params: ParamsOf<typeof NOW>): Promise<Now & OwnFields> {
     const { tickers, fields, timeframe, ...filter } = readParams(NOW, params, this.known)
     const chosen = await fieldsFor(this.#bands, tickers.length === 0 ? [] : fields, { ticker: tickers[0], timeframe })
@@ -134,13 +137,13 @@ export abstract class Questions {
     await this.#bands.close()
   }
 
-  /** An answer with the hashes of the definitions that it stands on, where some are of the user's own fields. */
+  /** Adds the hashes of the user's own definitions that an answer uses. */
   protected withDefinitions<Answer extends object>(answer: Answer): Answer & OwnFields {
     const own = definitionsIn(answer, this.known)
     return own === null ? answer : { ...answer, own_fields: own }
   }
 
-  /** Whether limits are those of the specification: at a tier, and at a server. */
+  /** Whether the limits of the specification apply: at a tier, and at a server. */
   protected abstract get withholds(): boolean
 
   async #noted<Found extends Pick<Tally, 'tickers' | 'events' | 'query_range' | 'as_of'> & Partial<Noted>>(
@@ -165,16 +168,16 @@ export abstract class Questions {
   }
 }
 
-/** What an answer says of a user's own fields. */
+/** The definitions of the user's own fields that an answer uses. */
 export interface OwnFields {
-  /** The hash of each definition that it stands on, by the name of the field; absent where there are none. */
+  /** The hash of each used definition by field name; absent if there are none. */
   own_fields?: Record<string, string>
 }
 
-/** The keys by which answers name a field, or a condition in its place. */
+/** The keys of an answer that name a field, or a condition instead. */
 const NAMING = ['field', 'when', 'condition']
 
-/** The definitions that an answer stands on: of the fields that it names, and of those below them; null without any. */
+/** The definitions of the fields that an answer names, and of the fields that those use; null if there are none. */
 function definitionsIn(answer: object, fields: FieldSet): Record<string, string> | null {
   if (fields.all.every(({ hash }) => hash === undefined)) return null
   const used = new Map<string, string>()
@@ -189,13 +192,13 @@ function addTo(used: Map<string, string>, name: string, fields: FieldSet): void 
   if (isRuled(field)) for (const subject of field.subjects) addTo(used, subject.field, fields)
 }
 
-/** What ranks signals may be an expression as well; a minus before it is no part of the name. */
+/** A ranking may be an expression; a leading minus is not part of the name. */
 function addRanking(names: Set<string>, rank: string): void {
   const { of } = readRank(rank)
   if (of.is === 'field') names.add(of.field)
 }
 
-/** Every name in a document, each once: of a whole market there are rows and rows of the same. */
+/** Returns every name in a document once: a market has thousands of rows with the same names. */
 function namesIn(document: object): Set<string> {
   const names = new Set<string>()
   const walk = (value: unknown, key: string): void => {

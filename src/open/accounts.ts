@@ -4,40 +4,40 @@ import { accountsValue } from '../params/values.js'
 import { addressOf, isPostgresUrl } from '../store/postgres/address.js'
 import type { AccountsChoice } from './paths.js'
 
-/** A URL, and as what it was given. */
+/** A URL, and the name of the option or variable that set it. */
 interface Url {
   param: string
   url: string
 }
 
-/** The database of PostgreSQL in which the accounts are; null where they are a file. Throws InvalidParameter. */
+/** The PostgreSQL database of the accounts; null if they are a file. Throws InvalidParameter. */
 export function accountsUrl({ accounts, env = process.env }: AccountsChoice): Url | null {
   const param = accounts === undefined ? 'BANDS_ACCOUNTS' : 'accounts'
   const text = accounts ?? env.BANDS_ACCOUNTS ?? ''
   return isPostgresUrl(text) ? { param, url: accountsValue(param, text) } : null
 }
 
-/** The same for what a file of accounts has not. Throws InvalidParameter for a file. @param refusal the sentence for it */
+/** The PostgreSQL URL of the accounts. Throws InvalidParameter for a file. @param refusal the sentence for it */
 function neededUrl(choice: AccountsChoice, refusal: string): Url {
   const at = accountsUrl(choice)
   if (at !== null) return at
   throw new InvalidParameter(refusal, { param: 'accounts', allowed: 'postgres://user@host:5432/database' })
 }
 
-/** Throws NotFound where there are none and none are to be made, Busy where the database cannot be reached. */
+/** Throws NotFound if the accounts are missing and not to be made, Busy if the database cannot be reached. */
 export async function openAccountsAt(
   at: Url,
   { make, env }: { make: boolean; env: AccountsChoice['env'] },
 ): Promise<Accounts> {
-  // Whoever has a file loads nothing of this.
+  // This module is only loaded for PostgreSQL.
   const { openPostgresAccounts } = await import('../store/postgres/accounts.js')
   return openPostgresAccounts(addressOf(at.param, at.url, env), { make, made: madeBy(at) })
 }
 
 /**
- * Where accounts in PostgreSQL are, and in how many partitions their tables are cut, 1 for whole ones; with a number they are
- * made so. Throws InvalidParameter for a file, NotFound where there are none and none are to be made, StorageError where
- * there are some.
+ * The place of accounts in PostgreSQL, and the number of partitions of their tables, 1 for none. A given number makes
+ * the accounts. Throws InvalidParameter for a file, NotFound if they are missing and not to be made, StorageError if
+ * they exist already.
  */
 export async function accountsLayoutOf(
   choice: AccountsChoice,
@@ -51,8 +51,8 @@ export async function accountsLayoutOf(
 }
 
 /**
- * Lets a role of PostgreSQL read and charge the accounts, and returns where they are. Throws InvalidParameter for a file,
- * NotFound for an unknown role.
+ * Grants a PostgreSQL role the rights to read and charge the accounts, and returns their place. Throws InvalidParameter
+ * for a file, NotFound for an unknown role.
  */
 export async function grantAccountsTo(choice: AccountsChoice, role: string): Promise<string> {
   const at = neededUrl(choice, 'rights are for accounts in PostgreSQL, and these are a file.')

@@ -7,20 +7,20 @@ import type { Files } from '../store/sqlite/backup.js'
 import { openSqlite } from '../store/sqlite/data.js'
 import type { Store } from '../store/store.js'
 
-/** Where the database is, and what lies beside it. */
+/** The paths of the database and of the files next to it. */
 
 /** Which database is meant. */
 export interface DatabaseChoice {
   /** The file of the database; otherwise BANDS_DB, otherwise `bands/bands.db` in the user's XDG data folder. */
   db?: string | undefined
   env?: Readonly<Record<string, string | undefined>>
-  /** Told, in a sentence, where a file was copied to before its schema changed. */
+  /** Called with a sentence after a file was copied before a migration. */
   notice?: ((sentence: string) => void) | undefined
 }
 
 /** Which accounts are meant. */
 export interface AccountsChoice extends DatabaseChoice {
-  /** Their file, or the URL of a database of PostgreSQL; otherwise BANDS_ACCOUNTS, otherwise the file beside the database. */
+  /** Their file, or a PostgreSQL URL (default: BANDS_ACCOUNTS, otherwise the file next to the database). */
   accounts?: string | undefined
 }
 
@@ -31,7 +31,7 @@ export function databasePath(choice: DatabaseChoice = {}): string {
   return resolve(fileValue(...name))
 }
 
-/** What was given as the name of the database, and by what; null: nothing was. */
+/** The named database, and the option or variable that names it; null if nothing does. */
 export function namedDatabase(choice: DatabaseChoice): [param: string, named: string] | null {
   objectOf('choice', choice)
   const { db, env = process.env } = choice
@@ -45,7 +45,7 @@ export function openForReading(choice: DatabaseChoice): Store {
   return openSqlite(databasePath(choice), { readonly: true, notice: choice.notice })
 }
 
-/** Where a user's data are, unless another place is named. */
+/** The default folder of a user's data. */
 function dataFolder({ env = process.env }: DatabaseChoice): string {
   const data = env.XDG_DATA_HOME
   // The XDG base directory specification has relative paths ignored.
@@ -54,24 +54,24 @@ function dataFolder({ env = process.env }: DatabaseChoice): string {
 }
 
 /**
- * `bands.db` → `bands.accounts.db`, unless another file was named: where the user's own database is or would be, also
- * while the sample answers. Throws InvalidParameter for a URL.
+ * `bands.db` → `bands.accounts.db`, unless a file is named. This is the path next to the user's database, even if it
+ * does not exist. Throws InvalidParameter for a URL.
  */
 export function accountsPath(choice: AccountsChoice = {}): string {
   const { accounts, env = process.env } = choice
   if (accounts !== undefined) return resolve(fileValue('accounts', accounts))
-  // Of a server with its accounts elsewhere, which concerns nobody who asks for files.
+  // The variable is for a server with accounts in PostgreSQL, and does not matter to a command about files.
   if (env.BANDS_ACCOUNTS && !isPostgresUrl(env.BANDS_ACCOUNTS))
     return resolve(fileValue('BANDS_ACCOUNTS', env.BANDS_ACCOUNTS))
   return `${stemOf(databasePath(choice))}.accounts.db`
 }
 
-/** The files beside `bands.db` begin with `bands`. */
+/** `bands.db` → `bands`, the prefix of the files next to it. */
 function stemOf(path: string): string {
   return path.replace(/\.db$/, '')
 }
 
-/** The files of a user, there or not. */
+/** The files of a user, whether or not they exist. */
 export function filesOf(choice: AccountsChoice = {}): Files {
   const data = databasePath(choice)
   const stem = stemOf(data)

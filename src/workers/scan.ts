@@ -10,25 +10,26 @@ import { openSqlite } from '../store/sqlite/data.js'
 import type { Store } from '../store/store.js'
 import type { Handler } from '../threads.js'
 
-/** A scan as a caller of a tier asks it. */
+/** A scan for a caller of a tier. */
 export interface ScanTask {
   tier: Tier
   query: OversoldQuery
-  /** The day that ranges count back from, as who asks for it has it. */
+  /** The caller's present day, from which ranges count back. */
   today: Day
 }
 
-/** Where the thread finds the data. */
+/** The path of the data for the thread. */
 export interface ScanData {
   path: string
 }
 
-/** Kept decoded in this thread: the matches of a scan, which the next one may have too. */
+/** The cache of decoded series in this thread: the next scan often has the same matches. */
 const MOST_BYTES = 64 * 1024 * 1024
 
-/** Makes scans: each looks at every ticker, which would hold up whoever else is answered. */
+/** Runs scans in a thread: each reads every ticker, and would block all other callers. */
 export function begin({ path }: ScanData): Handler {
-  // Where cores are scarce, those who ask for little come first. Of a thread alone only here; elsewhere of the whole process.
+  // Small questions go first when cores are scarce. Linux sets the priority of one thread; elsewhere it is the whole
+  // process.
   if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   let store: Store | null = null
   const recent = new RecentStandings()

@@ -14,7 +14,7 @@ import {
 } from '../threads.js'
 import type { ScanData } from './scan.js'
 
-/** The jobs, each with what it needs, loaded by the threads that it is for. */
+/** The program of each job, loaded only by its own threads. */
 const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
   scan: async (data: ScanData) => (await import('./scan.js')).begin(data),
   // The events of a ticker as text.
