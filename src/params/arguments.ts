@@ -3,9 +3,9 @@ import { TICKER } from './kinds.js'
 import { unknownParameter, type Written } from './row.js'
 import { refuse } from './values.js'
 
-/** What a program hands over, before anything looks into it: every refusal names the argument. */
+/** Arguments of the library's functions, checked before use: every refusal names the argument. */
 
-/** An object with names and values; a list and a function are none. */
+/** An object with names and values; a list and a function are refused. */
 export function objectOf(param: string, value: unknown): Written {
   return isObject(value) && !isList(value) ? value : refuse(param, value, 'an object')
 }
@@ -18,7 +18,7 @@ export function isMapping(value: unknown): value is Record<string, unknown> {
   return isObject(value) && !Array.isArray(value)
 }
 
-/** Everything of a list, or of what is walked through like one; a text is none. */
+/** The items of a list or another iterable; a text is refused. */
 export function listOf(param: string, value: unknown): unknown[] {
   return isList(value) ? [...value] : refuse(param, value, 'a list')
 }
@@ -42,7 +42,7 @@ export function checkFunction(param: string, value: unknown): void {
   if (value !== undefined && typeof value !== 'function') refuse(param, value, 'a function')
 }
 
-/** How each of some options is looked at; what is not given is not. Throws InvalidParameter for others, too. */
+/** The check of each option; a missing option is not checked. Throws InvalidParameter for unknown ones. */
 export type Checks<Name extends string = string> = Readonly<Record<Name, (param: string, value: unknown) => unknown>>
 
 export function checkOptions(param: string, value: unknown, checks: Checks): void {

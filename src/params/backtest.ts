@@ -11,15 +11,15 @@ import { namesTicker, uselessLag } from './when.js'
 
 /** How a backtest is read. */
 export interface BacktestContext {
-  /** As which it is asked for; null: everything that is loaded. */
+  /** The tier of the caller; null: all loaded data. */
   tier: Tier | null
-  /** What a strategy that is given as text is called in a refusal. */
+  /** The name of a strategy text in refusals. */
   file?: string
-  /** What can be asked for. */
+  /** The known fields. */
   fields?: FieldSet
 }
 
-/** Throws InvalidParameter for the first thing wrong; for what stands in a file BadData at its place. */
+/** Throws InvalidParameter for the first fault; BadData with its position for a fault in a file. */
 export function parseBacktest(
   input: object,
   { tier, file = 'strategy', fields = BUILT_IN }: BacktestContext,
@@ -53,11 +53,11 @@ type Document = Record<string, unknown>
 function located(written: unknown, file: string, fields: FieldSet): { document: Document; places?: PlaceFinder } {
   if (typeof written !== 'string') return { document: { ...objectOf('strategy', written ?? {}) } }
   const { value, ...places } = readYaml(written, file)
-  // What is no mapping at all is refused with its place.
+  // A value that is no mapping is refused with its position.
   return { document: isMapping(value) ? value : { ...strategyOf(value, { fields, ...places }) }, places }
 }
 
-/** A document with parameters put in their places; what is not given stays as it is. Throws InvalidParameter. */
+/** Sets parameters in a document; other values stay. Throws InvalidParameter. */
 function withParams(document: Document, params: Written, fields: FieldSet): Document {
   const whole = copied(document)
   whole.exit ??= {}
@@ -69,10 +69,12 @@ function withParams(document: Document, params: Written, fields: FieldSet): Docu
 }
 
 const LAG = CONDITIONS_LAG.param
-/** Where that of the conditions stands. */
+/** The key of the conditions' lag. */
 const OWN_LAG = 'lag'
 
-/** One parameter is for the context and for conditions that name tickers: whichever are there; where neither is, it is refused. */
+/**
+ * One parameter sets the lag of the context and of conditions that name tickers. It is refused if there are neither.
+ */
 function isLagged(whole: Document, place: string, fields: FieldSet): boolean {
   const [entry, exit] = [partOf(whole, 'entry'), partOf(whole, 'exit')]
   const hasContext = (entry.context ?? null) !== null
@@ -81,14 +83,14 @@ function isLagged(whole: Document, place: string, fields: FieldSet): boolean {
   try {
     if (namesTicker(texts, fields)) return true
   } catch {
-    // What is wrong with a condition is told in its place.
+    // A faulty condition is reported later, with its position.
     return false
   }
   if (hasContext) return false
   throw uselessLag(LAGGED_PARTS)
 }
 
-/** Programs hand over anything, such as functions, which no file could hold. */
+/** Programs may pass anything, such as functions, which no file could hold. */
 function copied(document: Document): Document {
   try {
     return structuredClone(document)
@@ -101,43 +103,43 @@ function placedValue(param: string, row: Parameter, written: unknown, fields: Fi
   // A whole part, spelled in one word.
   if (row.none && written === 'none') return null
   const value = typedValue(param, row.kind, written, { fields, earlier: {} })
-  // Of several holds the first is the strategy's own.
+  // The strategy itself uses the first of several holds.
   return param === 'hold' && Array.isArray(value) ? value[0] : value
 }
 
-/** The place of the method of sizing, and what is said of one. */
+/** The key of the sizing method and its options. */
 const SIZING = 'portfolio.sizing'
 
-/** Where no method of sizing is named, what is said of one names it. */
+/** If no sizing method is named, its options imply one. */
 function checkSizing(whole: Document, params: Written): void {
   const portfolio = partOf(whole, 'portfolio')
-  // In a file the name of the method may stand alone.
+  // A file may have only the name of the method.
   const named = typeof portfolio.sizing === 'string' ? { method: portfolio.sizing } : partOf(portfolio, 'sizing')
   const sizing: Document = 'sizing' in params ? {} : { ...named }
   const implied = LEAVES.filter(({ param, place }) => place.startsWith(`${SIZING}.`) && param in params)
   if (implied.length === 0) return
   if (!('sizing' in params)) sizing.method ??= 'fraction' in params ? 'fixed-fraction' : 'vol-target'
   whole.portfolio = { ...portfolio, sizing }
-  // A cap alone means volatility, too, and that needs a target.
+  // A cap alone also implies volatility, which needs a target.
   const isTargetMissing = sizing.method === 'vol-target' && (sizing.target ?? null) === null
   if (!('max_fraction' in params) || !isTargetMissing || 'target_volatility' in params) return
   const message = sentence`${parameter('max_fraction')} is for sizing by volatility, and no ${parameter('target_volatility')} is given.`
   throw wrong('max_fraction', message, { value: params.max_fraction })
 }
 
-/** What was said of a document in the words of the parameter that put it there; null where none did. */
+/** A refusal in the words of the parameter behind a document's value; null if no parameter set it. */
 function asParameterError(params: Written, refusal: InvalidParameter): InvalidParameter | null {
   const { param } = refusal
   const isGiven = (leaf: Leaf): boolean => leaf.param in params
   const sized = LEAVES.filter(({ place }) => place.startsWith(`${SIZING}.`))
-  // What a way of sizing that was asked for lacks was not given by anyone.
+  // A missing part of a chosen sizing method was not set by any parameter.
   const found = sized.some(isGiven) ? sized.find(({ place }) => place === param) : undefined
   const matches = LEAVES.filter(isGiven).filter(({ place }) => place === param || param.startsWith(`${place}.`))
   const leaf = found ?? matches.at(-1)
   return leaf === undefined ? null : refusal.renamed(leaf.param)
 }
 
-/** The ways out as parameters spell them, where no file does; null for any other refusal. */
+/** The exits as parameters spell them, without a file; null for any other refusal. */
 function noExitError({ offence }: InvalidParameter): InvalidParameter | null {
   if (offence.param !== 'exit') return null
   const others = listed(['exit_on', 'exit_when', 'stop', 'target', 'trailing'], ', ')
@@ -145,7 +147,7 @@ function noExitError({ offence }: InvalidParameter): InvalidParameter | null {
   return new InvalidParameter(sentence`${parameter('exit')}: nothing ends a trade; give one of ${names}.`, offence)
 }
 
-/** Parts on the way are made where they are missing. */
+/** Missing parents are made on the way. */
 function setPath(document: Document, place: string, value: unknown): void {
   const [first = '', ...rest] = place.split('.')
   if (rest.length === 0) {

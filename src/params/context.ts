@@ -19,13 +19,13 @@ import {
 import { bandValue, fieldValue, textOf, tickerValue } from './values.js'
 import { LAGGED_SIGNALS, namesTicker, uselessLag } from './when.js'
 
-/** A second ticker, looked at on the dates of events: its parameters, the word that stands for them, and how they are read. */
+/** The context of events: a second ticker, as three parameters or as one word. */
 
-/** A second ticker and its field as one word tells them. */
+/** A second ticker and its field in one word. */
 export interface ShortContext {
   ticker: string
   field: string
-  /** In the order of the vocabulary; null: none is named. */
+  /** In the order of the vocabulary; null: no band is named. */
   bands: string[] | null
 }
 
@@ -45,14 +45,14 @@ function parseContext(param: string, text: string, fields: FieldSet): ShortConte
     const allowed = 'TICKER:FIELD or TICKER:FIELD=BAND, such as GSPC:trend_direction=downtrend'
     throw invalid('not_allowed', { param, value: text, allowed })
   }
-  /** A refusal of a part is told of the whole word: that is what was typed, and what can be typed instead. */
+  /** The refusal of a part shows the whole word, which the user typed and can correct. */
   const part = <Value>(word: string, read: () => Value, from = 0): Value => {
     try {
       return read()
     } catch (refusal) {
       if (!(refusal instanceof InvalidParameter)) throw refusal
       const { suggestions = [], ...offence } = refusal.offence
-      // Where the part stands: it may stand in the parts before, too.
+      // The position of the part: an earlier part may have the same text.
       const at = text.indexOf(word, from)
       const meant = suggestions.map(one => text.slice(0, at) + one + text.slice(at + word.length))
       throw invalid('in_part', { ...offence, param, value: text, suggestions: meant }, { part: refusal })
@@ -78,13 +78,13 @@ export const EVENTS_CONTEXT = {
   context_band: optional(BAND, 'the band it was in on the date of the event'),
 } as const satisfies Table
 
-/** What the command line has in place of the three: a second ticker, its field and its bands in one word. */
+/** The context in one word, as the command line takes it: a second ticker, its field and its bands. */
 export const CONTEXT = optional(
   CONTEXT_WORD,
   'only events while a second ticker was in a band: GSPC:trend_direction=downtrend; short for the three below',
 )
 
-/** Those of studies and backtests. */
+/** The context parameters of studies and backtests. */
 export const SIGNALS_CONTEXT = {
   context: CONTEXT,
   context_ticker: nullable(TICKER, 'the second ticker'),
@@ -107,10 +107,10 @@ export const CONTEXT_PART = sectionSetBy(
   }),
 )
 
-/** The same of the conditions of a strategy. */
+/** The lag of a strategy's conditions. */
 export const CONDITIONS_LAG = setBy('context_lag', LAGGED_SIGNALS.context_lag)
 
-/** A second ticker of a sweep, every band of which makes cells of its own. */
+/** The second ticker of a sweep; each of its bands makes combinations of its own. */
 const WHOLE_CONTEXT: Kind<{ ticker: string; field: string }> = {
   ...CONTEXT_WORD,
   parse: (param, written) => {
@@ -134,10 +134,7 @@ export const SWEEP_CONTEXT = {
 
 const PARTS = ['context_ticker', 'context_field', 'context_band'] as const
 
-/**
- * Parameters with `context` told in the three that it stands for; others as they are. Throws InvalidParameter where it is
- * told twice.
- */
+/** Replaces `context` by its three parameters; others stay. Throws InvalidParameter if both forms are used. */
 export function withContext({ context, ...others }: Written, fields: FieldSet = BUILT_IN): Written {
   if (context === undefined || context === null) return others
   checkContext({ context, ...others })
@@ -146,14 +143,14 @@ export function withContext({ context, ...others }: Written, fields: FieldSet = 
   return bands === null ? parts : { ...parts, context_band: bands }
 }
 
-/** Throws InvalidParameter where the word and what it stands for are both given. */
+/** Throws InvalidParameter if `context` and one of its three parameters are both set. */
 export function checkContext(params: Written): void {
   const present = PARTS.filter(name => params[name] !== undefined)
   if (params.context === undefined || present.length === 0) return
   throw wrong(present[0]!, sentence`${parameter('context')} says it all; leave ${listed(present)} out.`)
 }
 
-/** The same of a question that takes one band. Throws InvalidParameter where the word names several. */
+/** The same for a question that takes one band. Throws InvalidParameter if the word names several. */
 export function withOneBand(params: Written, fields: FieldSet = BUILT_IN): Written {
   const parts = withContext(params, fields)
   const { context_band: bands } = parts
@@ -170,7 +167,10 @@ interface ReadParts<Bands> {
   context_band?: Bands | null
 }
 
-/** The three as one, null where none is given. Throws InvalidParameter for some without the others; the band may be left out. */
+/**
+ * Joins the three parameters; null if all are missing. Throws InvalidParameter for an incomplete set; only the band may
+ * be missing.
+ */
 function contextOf<Bands>(
   read: ReadParts<Bands>,
   parts: readonly (typeof PARTS)[number][] = PARTS,
@@ -181,13 +181,13 @@ function contextOf<Bands>(
   throw incomplete(read, parts)
 }
 
-/** What is missing of the three. */
+/** The missing ones of the three parameters. */
 function incomplete(read: ReadParts<unknown>, parts: readonly (typeof PARTS)[number][] = PARTS): InvalidParameter {
   const missing = parts.filter(name => (read[name] ?? null) === null)
   return wrong(missing[0]!, sentence`${listed(parts)} go together; missing: ${listed(missing, ', ')}.`)
 }
 
-/** A search with the three as one value, whose band may be left open. */
+/** Joins the three parameters of a search into one value; the band may be missing. */
 export function joinedContext<Query extends ReadParts<string>>(
   read: Query,
 ): Omit<Query, (typeof PARTS)[number]> & { context?: Context } {
@@ -198,7 +198,7 @@ export function joinedContext<Query extends ReadParts<string>>(
   return { ...query, context: bands === null ? where : { ...where, band: bands } }
 }
 
-/** The same where the band must be named. */
+/** The same with a required band. */
 export function joinedContextWithBand<Query extends ReadParts<string>>(read: Query) {
   const { context, ...query } = joinedContext(read)
   if (context === undefined) return query
@@ -211,7 +211,7 @@ export function splitContext({ ticker, field, band }: Partial<Context> = {}): Wr
   return { context_ticker: ticker, context_field: field, context_band: band }
 }
 
-/** What of signals looks at other tickers, and how many of their bars earlier. */
+/** The parts of signals that read other tickers, and the number of bars they look back. */
 interface ReadLagged<Bands> extends ReadParts<Bands> {
   field: string
   when?: string | null
@@ -219,8 +219,8 @@ interface ReadLagged<Bands> extends ReadParts<Bands> {
 }
 
 /**
- * The context of signals, at its bar on the date of the event or before it, and how many bars earlier conditions look.
- * Throws InvalidParameter for a lag of which nothing is.
+ * Reads the lag of signals: of their context, at or before the event's date, and of conditions on other tickers. Throws
+ * InvalidParameter for a lag that applies to neither.
  */
 export function laggedSignals<Bands>(read: ReadLagged<Bands>, fields: FieldSet) {
   const context = contextOf(read, ['context_ticker', 'context_field'])
@@ -231,7 +231,7 @@ export function laggedSignals<Bands>(read: ReadLagged<Bands>, fields: FieldSet) 
 
 export const LAGGED_PARTS = 'a context, or a condition that names another ticker'
 
-/** The same of the cells of a sweep. */
+/** Reads the lag of a sweep's combinations. */
 export function laggedCells<One extends object>(
   contexts: readonly One[],
   lag: number | undefined,

@@ -9,7 +9,7 @@ import { isMapping } from './arguments.js'
 import { whyBandReserved, whyFieldReserved } from './reserved-names.js'
 import { type LocatedDocument, readYaml } from './strategy-file.js'
 
-/** Fields of a user's own, as a file defines them: checked whole, each fault at its place. */
+/** The user's own fields, as a file defines them. Each fault is reported with its position. */
 
 /** A definition as a program gives it. */
 export interface OwnField {
@@ -19,20 +19,20 @@ export interface OwnField {
   /** Ascending, one fewer than the bands. */
   cuts?: readonly number[]
   bands?: readonly string[]
-  /** Band → condition, in order; `otherwise` stands last. */
+  /** Band → condition, in order; `otherwise` is last. */
   when?: Readonly<Record<string, string>>
 }
 
 const KEYS = ['field', 'of', 'cuts', 'bands', 'when'] as const
 const NAME = /^[a-z][a-z0-9_]{0,39}$/
 const MOST_FIELDS = 200
-/** A band is kept as one byte. */
+/** A band is stored as one byte. */
 const MOST_BANDS = 250
 const OTHERWISE = 'otherwise'
 
 /**
- * The specified fields, and after them those that a text defines, in its order.
- * @param file what the text is called in a refusal, which is BadData at file:line:column
+ * The specified fields, followed by those that a text defines, in its order.
+ * @param file the name of the text in refusals, which are BadData at file:line:column
  */
 export function ownFieldSet(text: string, file: string): FieldSet {
   const found = readYaml(text, file)
@@ -40,7 +40,7 @@ export function ownFieldSet(text: string, file: string): FieldSet {
   return new Reading(found).set()
 }
 
-/** A definition whose shape is right, before its conditions are read. */
+/** A well-formed definition whose conditions are not read yet. */
 interface Sketch {
   place: number
   name: string
@@ -51,7 +51,7 @@ interface Sketch {
 class Reading {
   readonly #found: LocatedDocument
   readonly #sketches: readonly Sketch[]
-  /** Those that are made, in the order in which they stand on each other. */
+  /** The finished fields, each after the fields that it uses. */
   readonly #made = new Map<string, AnyField>()
   readonly #rules = new Map<string, readonly Rule[]>()
 
@@ -187,7 +187,7 @@ class Reading {
     throw this.#fault('cuts' in entry ? at : [place, 'bands'], `${name}: ${wanted}, and there are ${cuts.length}`)
   }
 
-  /** After the fields that it stands on. @param path how it was come to */
+  /** Makes a field after the fields that it uses. @param path the fields on the way here */
   #make(sketch: Sketch, byName: ReadonlyMap<string, Sketch>, path: readonly string[]): AnyField {
     const { name } = sketch
     const made = this.#made.get(name)
@@ -206,7 +206,7 @@ class Reading {
     const { place, name, bands, entry } = sketch
     const at = [place, 'of']
     const cuts = this.#cuts(sketch)
-    // A number alone is an expression, too.
+    // A number is also an expression.
     const text = typeof entry.of === 'number' ? String(entry.of) : entry.of
     if (typeof text !== 'string') throw this.#fault(at, `of is an expression such as rsi(close, 14)`)
     const of = parseExpression(text, { param: `${name}.of`, place: this.#found.inText(at) })

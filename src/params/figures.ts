@@ -4,14 +4,14 @@ import { DAY, FIELD, integerOf, listSchema } from './kinds.js'
 import { DEFAULT_SCOPE, type Kind, type Scope, type Text, type Texts } from './row.js'
 import { flagValue, integerValue, listValue, refuse, textOf } from './values.js'
 
-/** The kinds of value that studies, backtests and sweeps need beside those of a question of events. */
+/** Kinds of values for studies, backtests and sweeps. Those of event questions are in kinds.ts. */
 
 /** A seed is a word of 32 bits. */
 export const LARGEST_SEED = 4_294_967_295
 
 export const FLAG: Kind<boolean, boolean> = { schema: { type: 'boolean' }, takes: '', parse: flagValue }
 
-/** Bars before the date of an event, of a context; conditions look further back. */
+/** The lag of a context in bars; only conditions look further back. */
 export const LAG: Kind<0 | 1, Text> = {
   ...integerOf(0, 1, 'BARS'),
   parse: (param, written) => (integerValue(param, written, 0, 1, LAG_WHY) === 1 ? 1 : 0),
@@ -39,13 +39,13 @@ export const MOMENT: Kind<{ day: string; time: number }, string> = {
   },
 }
 
-/** A day that stays text. */
+/** A day that remains text. */
 export const DATE: Kind<string, string> = {
   ...DAY,
   parse: (param, written) => formatDay(DAY.parse(param, written)),
 }
 
-/** Several of a kind, each once, in the order given unless they have one of their own. */
+/** A list of distinct values, in the written order unless the kind has an order of its own. */
 export function several<Value>(
   kind: Kind<Value>,
   takes: string,
@@ -63,7 +63,7 @@ export function several<Value>(
 }
 
 interface Several<Value> {
-  /** The word `all` stands for any. */
+  /** The word `all` means any value. */
   all?: boolean
   ordered?(values: readonly Value[], scope: Scope): readonly Value[]
 }
@@ -79,7 +79,7 @@ export const SOME_FIELDS = several(ONE_OF_FIELDS, 'FIELDS', {
   ordered: (chosen, { fields }) => fields.names.filter(name => chosen.includes(name)),
 })
 
-/** What a number may be, as a JSON Schema has it. */
+/** The bounds of a number in JSON Schema. */
 interface Bounds {
   minimum?: number
   exclusiveMinimum?: number
@@ -119,7 +119,7 @@ export const RATE = shareOf({ exclusiveMinimum: -1, exclusiveMaximum: 1 }, 'RATE
 /** From the entry price: a fraction of it, or a multiple of the ATR at the signal's bar. */
 export type Distance = number | { readonly atr: number }
 
-/** 0.05 or `5%` of the entry price; `2atr` or `{ atr: 2 }`: so many times the average true range. */
+/** 0.05 or `5%` of the entry price; `2atr` or `{ atr: 2 }`: a multiple of the average true range. */
 export const DISTANCE: Kind<Distance, Text> = {
   schema: {
     anyOf: [
@@ -138,12 +138,12 @@ export const DISTANCE: Kind<Distance, Text> = {
   },
 }
 
-/** Whole numbers by name, and words that stand alone: `train=756,test=252,anchored`, or the same as an object. */
+/** Whole numbers by name, and single words: `train=756,test=252,anchored`, or the same as an object. */
 export interface Pairs {
   /** Least value of each number. */
   least: Readonly<Record<string, number>>
   needed: readonly string[]
-  /** Those that stand without a value. */
+  /** The words without a value. */
   words?: readonly string[]
   /** How it is written. */
   usage: string
@@ -164,7 +164,7 @@ export function pairsOf<Value, Written = Partial<Value>>(
 
 const MOST = 1_000_000
 
-/** Throws InvalidParameter for a name that is not there, is there twice, or is needed and missing. */
+/** Throws InvalidParameter for an unknown, repeated or missing name. */
 function pairsIn(param: string, value: string, { least, needed, words = [], usage }: Pairs): Record<string, number> {
   const offence = { param, value, allowed: usage }
   const found: Record<string, number> = {}

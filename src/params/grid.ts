@@ -30,7 +30,7 @@ import { type BacktestParams, LEAVES, type Leaf, RUN, type RunOptions, STRATEGY,
 import { SEED, SIGNALS } from './studies.js'
 import { refuse, textOf } from './values.js'
 
-/** What cells can be compared by; of each more is better. */
+/** The statistics that rank combinations; more is better. */
 export type GridStatistic = (typeof GRID_STATISTICS)[number]
 const GRID_STATISTICS = [
   'sharpe',
@@ -53,7 +53,7 @@ export interface Axis {
   values: string[]
 }
 
-/** Text such as `hold=5,10,20`; of a program the values by their keys. */
+/** Text such as `hold=5,10,20`; a program passes the values by key. */
 type Varied = Readonly<Record<string, Text | readonly Text[]>>
 const VARY: Kind<readonly Axis[], string | readonly string[] | Varied> = {
   schema: { type: 'string', examples: ['hold=5,10,20'] } satisfies JsonSchema,
@@ -63,7 +63,7 @@ const VARY: Kind<readonly Axis[], string | readonly string[] | Varied> = {
   parse: (_, written) => axesIn(written),
 }
 
-/** What a grid is asked for beside a backtest. */
+/** The parameters of a grid in addition to those of a backtest. */
 export const GRID = {
   vary: nullable(VARY, 'a key of the strategy and its values, each of which makes cells: hold=5,10,20', {
     under: 'A grid of strategies',
@@ -88,7 +88,7 @@ export interface GridQuery {
 /** As many strategies are tried at once. */
 const MOST_CELLS = 1000
 
-/** Throws as parseBacktest does, and InvalidParameter for what cannot be varied and for too many combinations. */
+/** Throws as parseBacktest does. Throws InvalidParameter for a key that cannot vary, and for too many combinations. */
 export function parseGrid(input: object, context: BacktestContext): GridQuery {
   const { vary, statistic, ...params } = objectOf('params', input)
   const axes = axesIn(vary)
@@ -105,7 +105,7 @@ export function parseGrid(input: object, context: BacktestContext): GridQuery {
   return { ...distinct(axes, strategies), statistic: by, run: run! }
 }
 
-/** Values that are read as the same, such as 2% and 0.02, make cells once: the first of them stands. */
+/** Equal values such as 2% and 0.02 make one combination, under the first spelling. */
 function distinct(axes: readonly Axis[], strategies: readonly Strategy[]): Pick<GridQuery, 'axes' | 'strategies'> {
   const cells = combinations(axes)
   const texts = strategies.map(strategy => JSON.stringify(strategy))
@@ -141,7 +141,7 @@ function checkCount(axes: readonly Axis[]): void {
   throw unvaried(cells, words, { allowed: 'at least two combinations' })
 }
 
-/** @param words what is wrong with what is to be varied */
+/** @param words the fault in `vary` */
 function unvaried(value: unknown, words: Words, more: Pick<Offence, 'allowed' | 'suggestions'> = {}): InvalidParameter {
   return wrong('vary', sentence`${parameter('vary')}${words}`, { value, ...more })
 }
@@ -159,17 +159,17 @@ function checkHold({ hold }: Readonly<Record<string, unknown>>): void {
 }
 
 /**
- * Keys that leave every trade as it is, or make cells of other bars or other days, so that there is nothing to compare.
- * The bands of each field begin on a day of their own.
+ * Keys that change no trade, or that would compare other bars or days. The bands of each field begin on a day of their
+ * own.
  */
 const FIXED = ['name', 'timeframe', 'benchmark', 'rf', 'before', 'after', 'field']
 
 const KEYS: readonly Leaf[] = LEAVES.filter(({ param }) => !FIXED.includes(param))
 
-/** What can be varied, by the names that options have. */
+/** The keys that can vary, by the names of the options. */
 export const VARIED: readonly string[] = KEYS.flatMap(({ param, node }) => ('kind' in node ? [param] : []))
 
-/** A strategy file has the last part of a place as its key; an option has a name of its own. */
+/** A strategy file uses the last part of a path as its key; an option has its own name. */
 function keyOf(written: string): string {
   const name = written.trim().replaceAll('-', '_')
   if (FIXED.includes(name) || LEAVES.some(({ place, param }) => place === name && FIXED.includes(param)))
@@ -239,11 +239,11 @@ function typedAs(key: string, text: string): unknown {
     if (kind.typed !== undefined) return text === 'true' ? 'leave' : text === 'false' ? 'none' : text
     return text === 'true' ? true : text === 'false' ? false : text
   }
-  // Of what is no list a plus is its own.
+  // A plus is only a separator in lists.
   return kind.several === undefined && kind.typed === undefined ? text : text.replaceAll('+', ',')
 }
 
-/** What is wrong with a value is said of the key that it was given to. */
+/** A refused value is reported under the key that had it. */
 function spelled<Done>(axes: readonly Axis[], work: () => Done): Done {
   try {
     return work()
@@ -253,7 +253,7 @@ function spelled<Done>(axes: readonly Axis[], work: () => Done): Done {
   }
 }
 
-/** What a comparison is asked for beside its strategies. */
+/** The parameters of a comparison in addition to its strategies. */
 export const COMPARE = {
   resamples: withDefault(integerOf(99, 100_000), 1999, 'draws of the joint days', { under: 'Tests' }),
   seed: SEED,
@@ -261,7 +261,7 @@ export const COMPARE = {
   min_trades: RUN.min_trades,
 } as const satisfies Table
 
-/** What is set in all strategies alike. */
+/** The settings shared by all strategies. */
 export const SHARED = {
   after: { ...SIGNALS.after, under: 'In all strategies' },
   before: SIGNALS.before,
@@ -271,21 +271,21 @@ export const SHARED = {
 /** A comparison as people write it: `bands compare`, and `compare()` of the library. */
 export type CompareParams = ParamsOf<typeof COMPARE> &
   ParamsOf<typeof SHARED> & {
-    /** Two or more: the contents of strategy files, as text or as what they say. */
+    /** Two or more contents of strategy files, as text or as objects. */
     strategies: readonly (Readonly<Record<string, unknown>> | Strategy | string)[]
-    /** What each is called; the name in its file unless given. */
+    /** The name of each strategy (default: the name in its file). */
     names?: readonly string[]
     tickers?: readonly string[]
   }
 
-/** What a comparison is asked, parsed and complete. */
+/** The parsed query of a comparison. */
 export interface CompareQuery extends Read<typeof COMPARE> {
   /** Each once. */
   names: readonly string[]
   strategies: readonly Strategy[]
 }
 
-/** As many curves are told apart on a page. */
+/** A page can show this number of distinguishable curves. */
 const MOST_STRATEGIES = 12
 
 /** Throws as parseBacktest does, and InvalidParameter for fewer than two strategies, too many, and other bars. */
@@ -317,7 +317,7 @@ function checkStrategies(n: number): void {
   throw wrong('strategies', words, { value: n, allowed })
 }
 
-/** The name in the file, or that of the file; with its place where two are the same. */
+/** The name in the file, or of the file; two equal names get a number. */
 function namesOf(strategies: readonly Strategy[], files: readonly string[]): string[] {
   const called = strategies.map(
     ({ name }, i) => name ?? files[i]?.replace(/^.*[\\/]|\.(ya?ml|json)$/gi, '') ?? `strategy ${i + 1}`,

@@ -23,7 +23,7 @@ import {
   wordValue,
 } from './values.js'
 
-/** The kinds of value that a question of events needs; those of studies and backtests are in figures.ts. */
+/** Kinds of values for event questions; those of studies and backtests are in figures.ts. */
 
 /** A kind that is read from text. */
 function inText<Value, Written = string>(
@@ -62,7 +62,9 @@ export const CONDITION: Kind<string, string> = inText(
   (param, text, { fields }) => conditionValue(param, text, fields).name,
 )
 
-/** What ranks signals, as it is printed; a price, an indicator or a field alone is one, too. */
+/**
+ * The ranking of signals in its printed form: an expression, of which a price, an indicator or a field is the simplest.
+ */
 export const RANK: Kind<string, string> = inText(
   { examples: ['rsi(close, 14)', '-rsi_zone'] },
   'RANK',
@@ -88,25 +90,25 @@ export const BANDS: Kind<readonly string[], BandName | readonly BandName[]> = {
   parse: (param, written, scope = DEFAULT_SCOPE) => {
     const [list, field] = [listValue(param, written), fieldOf(param, scope)]
     if (field === undefined) return list.map(String)
-    // Of a condition a file writes them as YAML has them: true and false.
+    // YAML has true and false as the bands of a condition.
     const text = (band: unknown): string => (typeof band === 'boolean' ? String(band) : textOf(param, band))
     const chosen = list.map(band => bandValue(param, text(band), field))
     return field.bands.filter(band => chosen.includes(band))
   },
 }
 
-/** The same where a condition may stand in place of the field. */
+/** The bands of a field or of a condition. */
 export const CONDITION_BANDS: typeof BANDS = {
   ...BANDS,
   schema: listSchema({ anyOf: [{ ...BAND.schema, enum: [...BAND_NAMES, ...TRUTHS] }, { type: 'boolean' }] }),
 }
 
-/** One of a kind, or a list of some. */
+/** One value of a kind, or a list. */
 export function listSchema(schema: JsonSchema): JsonSchema {
   return { anyOf: [schema, { type: 'array', items: schema, minItems: 1 }] }
 }
 
-/** undefined where none was given, which is refused in its place. */
+/** undefined if the field is missing, which is refused elsewhere. */
 export function fieldOf(param: string, { fields, earlier }: Scope): AnyField | undefined {
   const [, prefix = ''] = /(?:^|\.)(context_)[^.]*$/.exec(param) ?? []
   return fieldByName(String(earlier[`${prefix}field`]), fields)
@@ -125,7 +127,7 @@ const TEXT_PATTERN = '^(?!\\s*$)[^\\u0000-\\u001F\\u007F-\\u009F]+$'
 
 export const TEXT = inText({ minLength: 1, maxLength: LONGEST_TEXT, pattern: TEXT_PATTERN }, 'NAME', textValue)
 
-/** A path on this machine; a URL is none. */
+/** A path on this machine; a URL is refused. */
 export const FILE: Kind<string, string> = { schema: { type: 'string' }, takes: 'FILE', parse: fileValue }
 
 /** The accounts of a server: a file, or the URL of a PostgreSQL database. */
@@ -141,22 +143,22 @@ export function integerOf(least: number, most: number, takes = 'N'): Kind<number
   }
 }
 
-/** How many threads may work; 1: none beside the one that asks. */
+/** The number of threads; 1: only the calling thread. */
 export const THREADS = integerOf(1, 256)
 
-/** How many of what there is, or `all`. */
+/** A number of rows, or `all`. */
 export const COUNT: Kind<number, Text> = {
   schema: { anyOf: [{ type: 'integer', minimum: 1 }, { enum: ['all'] }] },
   takes: 'N',
   parse: countValue,
 }
 
-/** One of some words; the library's type says that it is text. */
+/** One of some words; the library's type is text. */
 export function wordOf<Word extends string>(words: readonly Word[], takes: string, name: string): Kind<Word, string> {
   return { ...oneOf<Word, string>(words, takes), name }
 }
 
-/** The same where the library's type names them. */
+/** One of some words; the library's type lists them. */
 export function oneOf<Word extends string, Written = Word>(words: readonly Word[], takes: string): Kind<Word, Written> {
   return inText({ enum: words }, takes, (param, text) => wordValue(param, text, words))
 }

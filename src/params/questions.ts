@@ -45,7 +45,7 @@ import {
 import { refuse, textOf } from './values.js'
 import { conditionAsField, LAGGED, lagged, type ReadWhen, WHEN, withField } from './when.js'
 
-/** The parameters of every question, of a ticker, of several or of a market, and how what was written for them is read. */
+/** The parameters of every question about a ticker, several tickers or a market, and their parsers. */
 
 export const DEFAULT_LIMIT = 10
 export const MAX_LIMIT = 100
@@ -88,7 +88,7 @@ export const OVERSOLD = {
   date: optional(DAY, 'as of that day, on Plus and Pro; the latest unless given'),
 } as const satisfies Table
 
-/** The same as it is asked on the command line and in programs: of several bands at once, and of conditions. */
+/** The events parameters of the command line and programs, which also take several bands, and conditions. */
 export const EVENTS_OR_CONDITIONS = {
   ...EVENTS,
   field: required(FIELD_OR_CONDITION, EVENTS.field.help),
@@ -96,7 +96,7 @@ export const EVENTS_OR_CONDITIONS = {
   ...WHEN,
 } as const satisfies Table
 
-/** The same where nothing is withheld: asked of the user's own data, as nobody's subscriber. */
+/** The same without the limits of a tier, for the user's own data. */
 export const UNLIMITED_EVENTS = {
   ...EVENTS_OR_CONDITIONS,
   limit: withDefault(COUNT, DEFAULT_LIMIT, 'how many of the newest events, or all'),
@@ -109,7 +109,7 @@ export const UNLIMITED_OVERSOLD = {
 
 const TICKERS = several(TICKER, 'TICKERS')
 
-/** What a program asks of the present of tickers, of one bar, and of the facts of a ticker. */
+/** The parameters of questions about the present, one bar, and the facts of a ticker. */
 export const NOW = {
   tickers: required(TICKERS, 'tickers that are loaded'),
   fields: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields, in this order'),
@@ -132,10 +132,13 @@ export const FACTS = {
   kind: optional(oneOf(FACT_KINDS, 'KIND'), 'only records of this kind'),
 } as const satisfies Table
 
-/** A question as people write it, spelled as in the specification; every value may also be text. A condition alone is the field. */
+/**
+ * The parameters of an events question, named as in the specification; every value may be text. A condition may replace
+ * the field.
+ */
 export type EventsParams = FieldOrCondition<ParamsOf<typeof EVENTS_OR_CONDITIONS>>
 
-/** What needs a field, or a condition in its place. */
+/** Requires a field or a condition. */
 export type FieldOrCondition<Params extends { field: unknown }> =
   | Params
   | (Omit<Params, 'field' | 'when'> & { field?: undefined; when: string })
@@ -146,7 +149,7 @@ export type HistoryParams = Distributed<EventsParams, 'limit'>
 /** Without some, each kind by itself. */
 type Distributed<Params, Names extends string> = Params extends unknown ? Omit<Params, Names> : never
 
-/** The same of several tickers, counted together. */
+/** The same for several tickers, counted together. */
 export type PoolParams = Distributed<HistoryParams, 'ticker'> & { tickers: readonly string[] }
 
 /** The newest of several tickers. */
@@ -163,7 +166,7 @@ export type OversoldParams = ParamsOf<typeof OVERSOLD>
 
 const { timeframe, band, before, after } = EVENTS_OR_CONDITIONS
 
-/** What narrows a search on the command line. */
+/** The filters of a search on the command line. */
 export const FILTERS = {
   timeframe,
   band,
@@ -181,8 +184,8 @@ const { ticker: _ticker, ...POOL } = HISTORY
 type EventsTable = typeof EVENTS | typeof EVENTS_OR_CONDITIONS | typeof UNLIMITED_EVENTS
 
 /**
- * A search as written → a search that can be trusted. Throws InvalidParameter for the first thing wrong.
- * @param fields what can be asked for, here as below
+ * Parses a search. Throws InvalidParameter for the first fault.
+ * @param fields the known fields, here as below
  */
 export function parseEvents(params: object, table: EventsTable = EVENTS, fields: FieldSet = BUILT_IN): EventsQuery {
   return entering(
@@ -191,12 +194,12 @@ export function parseEvents(params: object, table: EventsTable = EVENTS, fields:
   )
 }
 
-/** The same without a limit; a context may leave its band open. */
+/** Parses a search without a limit; its context may have no band. */
 export function parseHistory(params: object, fields: FieldSet = BUILT_IN): HistoryQuery {
   return entering(joinedContext(readParams(HISTORY, withField(params, fields), fields)), fields)
 }
 
-/** The same of several tickers; whether none are enough is for the question to say. */
+/** Parses a search over several tickers; the question checks whether there are any. */
 export function parsePool(written: object, fields: FieldSet = BUILT_IN): PoolQuery {
   const { tickers, ...params } = objectOf('params', written)
   const names = tickersOf(tickers)
@@ -212,7 +215,7 @@ export function parsePoolEvents(written: object, table: EventsTable, fields: Fie
   return { ...query, tickers: names }
 }
 
-/** The same of every change of a field: a condition stands in its place. */
+/** Parses a search for every change of a field or a condition. */
 export function parseTransitions(written: object, fields: FieldSet = BUILT_IN): PoolQuery {
   return parsePool(
     conditionAsField(objectOf('params', written), 'transitions count every change of a field', fields),
@@ -240,7 +243,7 @@ function entering<Query extends ReadEvents>(read: Query, fields: FieldSet) {
   return band === undefined ? query : { ...query, bands: typeof band === 'string' ? [band] : band }
 }
 
-/** The same of a scan. */
+/** Parses a scan. */
 export function parseOversold(
   params: object,
   table: typeof OVERSOLD | typeof UNLIMITED_OVERSOLD = OVERSOLD,
@@ -249,8 +252,7 @@ export function parseOversold(
 }
 
 /**
- * A search as the query of a URL, in the order of the specification, which knows one band; nothing is left to a server's
- * default.
+ * The query string of a search, in the order of the specification, which has one band. Every default is written out.
  */
 export function eventsSearch({ context, bands: [band] = [], ...query }: EventsQuery): URLSearchParams {
   return searchOf(EVENTS, { ...query, band, ...splitContext(context) })
@@ -270,8 +272,8 @@ function searchOf(table: Table, query: Written): URLSearchParams {
 }
 
 /**
- * The parameters of a URL's query (without its question mark), exactly as they were sent: nothing is coerced, dropped or
- * merged. Throws InvalidParameter for one that is repeated, or that is no UTF-8 once its percent signs are decoded.
+ * The parameters of a URL's query (without its question mark), exactly as they were sent. Throws InvalidParameter for a
+ * repeated one, and for percent signs that decode to invalid UTF-8.
  */
 export function parametersOf(search: string): Record<string, string> {
   // Without a prototype, so that a parameter may be called __proto__ and be refused like any other.
@@ -299,7 +301,7 @@ function decoded(text: string, param: string | null): string {
   }
 }
 
-/** What is asked of a whole market, beside its tickers: all that are loaded unless some are named. */
+/** The parameters of a screen in addition to its tickers (default: all loaded ones). */
 
 export const SCREEN = {
   condition: required(CONDITION, 'what must hold, in the language of conditions'),
@@ -319,7 +321,7 @@ export function parseScreen(params: object, fields: FieldSet) {
   return { condition: field, since, ...query }
 }
 
-/** After a day, or after what the list was told when it was last asked. */
+/** After a day, or after the last shown answer to the same question. */
 const SINCE: Kind<Day | 'last', string> = {
   schema: { anyOf: [{ type: 'string', format: 'date' }, { enum: ['last'] }] },
   takes: 'DATE',

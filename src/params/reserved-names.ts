@@ -6,17 +6,17 @@ import { BAR_FIGURES } from '../model/series.js'
 import { TIMEFRAME_NAMES, TIMEFRAMES, windowNames } from '../model/terms.js'
 
 /**
- * Names that a user cannot use: the specified fields, columns of the exports, keys of the answers. Under such a name an
- * own field would replace the column.
+ * Names that a user cannot use: specified fields, export columns, keys of answers. An own field of such a name would
+ * replace the column.
  */
 
-/** Why the name is taken for a field, as the rest of a sentence; undefined where it is free. */
+/** Why a field cannot have this name, as the rest of a sentence; undefined if it can. */
 export function whyFieldReserved(name: string): string | undefined {
   const answer = answers().find(([, keys]) => keys.has(name))
   return whyListReserved(name) ?? (answer && `is a key of the answer ${answer[0]}; it has ${[...answer[1]].join(', ')}`)
 }
 
-/** The same for a band. It may be a band of a specified field, such as low, and a key: no answer has it as one. */
+/** The same for a band. A band may have the name of a specified band, such as low, which is also a key. */
 export function whyBandReserved(name: string): string | undefined {
   return BUILT_IN.all.some(({ bands }) => bands.includes(name)) ? undefined : whyListReserved(name)
 }

@@ -1,10 +1,10 @@
 import { type InvalidParameter, invalid, suggest } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 
-/** A value as people write it: text, or what a program has instead. */
+/** A value as people write it: text, or a number of a program. */
 export type Text = string | number
 
-/** One, several, or several in one text with commas between. */
+/** One value, several, or several in one text with commas between. */
 export type Texts = Text | readonly Text[]
 
 /** Parameters by name, as anyone may have written them. */
@@ -12,64 +12,63 @@ export type Written = Readonly<Record<string, unknown>>
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** What a value is read beside. */
+/** The surroundings of a value while it is parsed. */
 export interface Scope {
-  /** What can be asked for. */
+  /** The known fields. */
   readonly fields: FieldSet
-  /** The values of the same question that were read before, by their names: which bands there are depends on the field. */
+  /** The parsed values before this one, by name: the valid bands depend on the field. */
   readonly earlier: Written
 }
 
-/** A value that stands alone. */
+/** The scope of a value without others. */
 export const DEFAULT_SCOPE: Scope = { fields: BUILT_IN, earlier: {} }
 
-/** One kind of value: what may be written, and how it is read. */
+/** One kind of value: its valid forms and its parser. */
 export interface Kind<Value, Written = Text> {
-  /** The same rule as a JSON Schema. test/server/openapi.test.ts holds the two against each other. */
+  /** The same rule as a JSON Schema. test/server/openapi.test.ts compares the two. */
   readonly schema: JsonSchema
-  /** What stands for it in help; nothing for a flag. */
+  /** The placeholder in help; empty for a flag. */
   readonly takes: string
-  /** What a document calls its schema, where it has a name there. */
+  /** The name of its schema in documents, if it has one. */
   readonly name?: string
-  /** A list; of some the word `all` stands for any. */
+  /** A list; with `all`, the word `all` means any value. */
   readonly several?: 'all' | 'some'
   /** It may be written as an object, too. */
   readonly object?: true
-  /** Throws InvalidParameter naming the parameter, the value, and what is allowed. */
+  /** Throws InvalidParameter naming the parameter, the value and the valid forms. */
   parse(param: string, written: unknown, scope?: Scope): Value
-  /** How it is written in text where a document has another form for it. */
+  /** Converts the text form to the form in a document, if they differ. */
   typed?(param: string, text: string, scope?: Scope): unknown
-  /** A value as a URL has it, where that is not its plain text. */
+  /** The form in a URL, if it differs from the plain text. */
   text?(value: unknown): string
-  /** Of the type alone: nothing has it. */
+  /** Only for the type: no object has this key. */
   readonly written?: Written
 }
 
 /**
- * One parameter: everything that is known of it. Its name, as the specification spells it, is its key in a table. The option
- * of the command line and its help, the reading of a URL, the types of the library, the keys of a strategy file and the
- * JSON Schemas are made of this.
+ * The full declaration of one parameter. Its specified name is its key in a table. The command line's options and help,
+ * URL parsing, the library's types, the keys of a strategy file and the JSON Schemas are derived from it.
  */
 export interface Parameter<Parsed = unknown, Written = unknown> {
   readonly kind: Kind<unknown, Written>
-  /** What it is, as help has it: `only events before this day`. */
+  /** Its text in help: `only events before this day`. */
   readonly help: string
-  /** The same as a sentence. */
+  /** The help text as a sentence. */
   readonly about: string
   readonly required?: true
-  /** What holds where it is not given. */
+  /** The default value. */
   readonly fallback?: unknown
-  /** What stands for its value in help, where its kind does not say it best. */
+  /** A placeholder in help, better than that of its kind. */
   readonly takes?: string
-  /** The heading under which it and those after it stand in help. */
+  /** The heading in help above this and the following parameters. */
   readonly under?: string
-  /** The word `none` takes away what a file says. */
+  /** The word `none` removes the value of a file. */
   readonly none?: true
-  /** Of the type alone: nothing has it. */
+  /** Only for the type: no object has this key. */
   readonly kept?: Parsed
 }
 
-/** One that must be given. */
+/** A required parameter. */
 export interface RequiredParameter<Parsed, Written> extends Parameter<Parsed, Written> {
   readonly required: true
 }
@@ -82,7 +81,7 @@ export function required<V, W>(kind: Kind<V, W>, help: string, helpOptions?: Hel
   return { kind, help, about: sentenceOf(help), required: true, ...helpOptions }
 }
 
-/** One that has a value where none is given. */
+/** A parameter with a default. */
 export function withDefault<V, W>(
   kind: Kind<V, W>,
   fallback: NoInfer<V>,
@@ -92,12 +91,12 @@ export function withDefault<V, W>(
   return { kind, help, about: sentenceOf(help), fallback, ...helpOptions }
 }
 
-/** One that is null where none is given. */
+/** A parameter that is null by default. */
 export function nullable<V, W>(kind: Kind<V, W>, help: string, helpOptions?: HelpOptions): Parameter<V | null, W> {
   return { kind, help, about: sentenceOf(help), fallback: null, ...helpOptions }
 }
 
-/** One that a query is without where none is given. */
+/** A parameter that is absent by default. */
 export function optional<V, W>(kind: Kind<V, W>, help: string, helpOptions?: HelpOptions): Parameter<V | undefined, W> {
   return { kind, help, about: sentenceOf(help), ...helpOptions }
 }
@@ -125,9 +124,9 @@ export type Read<T> = { -readonly [Name in Exclude<keyof T, OptionalNames<T>>]: 
 }
 
 /**
- * Parameters as written → their values, in the order of the table. What is unknown or empty is refused, not passed over.
- * Throws InvalidParameter for the first thing wrong.
- * @param fields what can be asked for
+ * Parses parameters in the order of the table. Throws InvalidParameter for the first fault; unknown names and empty
+ * values are faults.
+ * @param fields the known fields
  */
 export function readParams<T extends Table>(table: T, params: object, fields: FieldSet = BUILT_IN): Read<T> {
   const written = checkedNames(params, Object.keys(table))
@@ -142,7 +141,7 @@ export function readParams<T extends Table>(table: T, params: object, fields: Fi
   return read as Read<T>
 }
 
-/** Names that are there, and values that are not empty. */
+/** Checks that every name is known and no value is empty. */
 export function checkedNames(params: object, allowed: readonly string[]): Record<string, unknown> {
   if (typeof params !== 'object' || params === null || Array.isArray(params))
     throw invalid('not_allowed', { param: 'params', value: params, allowed: 'an object' })
@@ -154,14 +153,14 @@ export function checkedNames(params: object, allowed: readonly string[]): Record
   return Object.fromEntries(entries)
 }
 
-/** Those of some parameters that a table has. */
+/** The parameters that a table has. */
 export function partOf(table: Table, written: Written): Written {
   return Object.fromEntries(Object.entries(written).filter(([name]) => name in table))
 }
 
 /**
- * A value as a line, a URL or a program has it, in the form in which its kind reads it: a list for a list, text for a
- * number. undefined where it stands for any.
+ * Converts a value of a command line, URL or program to the form that its kind parses: a list, or text for a number.
+ * undefined means any value.
  */
 export function typedValue(
   param: string,
@@ -178,7 +177,7 @@ export function typedValue(
   return typed === undefined ? text : typed(param, text, scope)
 }
 
-/** Values in the order given, each once. */
+/** The distinct values in the written order. */
 export function itemsOf(param: string, value: unknown): string[] {
   const texts = (Array.isArray(value) ? value : [value]).flatMap(item => plainText(param, item).split(','))
   const items = texts.map(text => text.trim()).filter(text => text !== '')
@@ -204,8 +203,8 @@ export function unknownParameter(param: string, allowed: readonly string[]): Inv
 }
 
 /**
- * An option of the command line: its flags (`--limit <N>`), what it does, whether it may be repeated, its heading, and the
- * words that it takes where these can be counted.
+ * An option of the command line: flags (`--limit <N>`), help, whether it repeats, heading, and its words if they are
+ * listed.
  */
 export type OptionSpec = readonly [
   flags: string,
@@ -233,7 +232,7 @@ export function choice(flags: string, help: string, values: readonly string[]): 
   return [flags, help, 'once', undefined, values]
 }
 
-/** The words that a schema allows, one of them or a list; none where it counts none. */
+/** The words that a schema allows, for a single value or a list; empty if it lists none. */
 function wordsOf({ enum: words, anyOf }: JsonSchema): readonly string[] {
   if (Array.isArray(words)) return words.map(String)
   return Array.isArray(anyOf) ? anyOf.flatMap((schema: JsonSchema) => wordsOf(schema)) : []
@@ -242,17 +241,17 @@ function wordsOf({ enum: words, anyOf }: JsonSchema): readonly string[] {
 /** A part of a document: a mapping of values and of parts. */
 export interface Section<Rows = Nodes, Parsed = unknown> {
   readonly rows: Rows
-  /** null where a file does not have it. */
+  /** null if a file does not have it. */
   readonly optional?: true
-  /** The key that a value standing alone is of. */
+  /** The key for a value without a mapping. */
   readonly short?: string
-  /** Keys of which one must be there, because the others are made of it. */
+  /** At least one of these keys is required, because the others are derived from it. */
   readonly either?: readonly string[]
-  /** What is written → the same in the keys that are read. Throws InvalidParameter. */
+  /** Converts the written keys to the parsed ones. Throws InvalidParameter. */
   meant?(written: Written, at: string, fields: FieldSet): Written
   /** Values as they were read → the part. `field` is that of the entry. Throws InvalidParameter. */
   finish?(values: Readonly<Record<string, unknown>>, at: string, field: string): Parsed
-  /** Of the type alone: nothing has it. */
+  /** Only for the type: no object has this key. */
   readonly kept?: Parsed
 }
 
@@ -290,7 +289,7 @@ export function sectionSetBy<Name extends string, Rows extends Nodes, Parsed>(
   return { kind, help, about, ...part, optional: true, param }
 }
 
-/** A document as a JSON Schema. @param needed the parts that must be there @param either of these keys one */
+/** The JSON Schema of a document. @param needed the required parts @param either keys of which one is required */
 export function schemaOf(rows: Nodes, needed: readonly string[] = [], either: readonly string[] = []): JsonSchema {
   const entries = Object.entries(rows)
   const isNeeded = ([key, node]: [string, Node]): boolean =>
@@ -310,7 +309,7 @@ function schemaOfNode(node: Node): JsonSchema {
     const { kind, about, fallback, required } = node
     const hasNoDefault = fallback === undefined || fallback === null
     const schema = { description: about, ...kind.schema, ...(!hasNoDefault && { default: fallback }) }
-    // What is not used stands as null in a file that was printed.
+    // A printed file has null for an unused value.
     return required || !hasNoDefault ? schema : { anyOf: [schema, { type: 'null' }] }
   }
   const short = node.rows[node.short ?? '']

@@ -5,7 +5,7 @@ const MOST = { bytes: 1_000_000, names: 100_000, depth: 100 } as const
 
 export const TOO_LONG = `it has more than ${whole(MOST.bytes)} bytes, which is the most that is read`
 
-/** What of a text is beyond its bounds, and where; null where it is within them. Reads it once, from its beginning. */
+/** The exceeded bound of a text and its offset; null if the text is within bounds. Reads the text once. */
 export function beyondBounds(text: string): { what: string; offset: number } | null {
   if (Buffer.byteLength(text) > MOST.bytes) return { what: TOO_LONG, offset: 0 }
   let [names, brackets] = [0, 0]
@@ -27,7 +27,7 @@ export function beyondBounds(text: string): { what: string; offset: number } | n
 /** The begin of a line that is neither empty nor a comment, with its marks of entries; a bracket; a name. */
 const PARTS = /\n(?<blank> *)(?<marks>(?:[-?] +)*)(?=[^\s#])|[[\]{}]|[^\s,:[\]{}]+/g
 
-/** Leaves the blocks that end before a line, and enters those that it begins. */
+/** Closes the blocks that end before a line, and opens those that it begins. */
 function enter(blocks: number[], blank: number, marks: string): void {
   let column = blank
   for (const mark of [...(marks.match(/[-?] +/g) ?? []), '']) {
@@ -37,7 +37,7 @@ function enter(blocks: number[], blank: number, marks: string): void {
   }
 }
 
-/** The text of a stream; null where it is longer than its bound, up to which it is read. */
+/** The text of a stream, read up to its bound; null if it is longer. */
 export async function smallText(stream: AsyncIterable<Uint8Array | string>): Promise<string | null> {
   const parts: Uint8Array[] = []
   let bytes = 0

@@ -21,9 +21,9 @@ import { completed, conditionsOf, type Fill, STRATEGY, type Strategy } from './s
 import { entryForFile, namesTicker } from './when.js'
 
 /**
- * A strategy as a file or options spell it → one that can be run. Throws InvalidParameter for the first thing wrong, named
- * by where it stands (`exit.hold`); where the places in a file are known BadData instead, at file:line:column.
- * @param fields what can be asked for
+ * Parses a strategy of a file or of options. Throws InvalidParameter for the first fault, named by its path
+ * (`exit.hold`). With positions in a file it throws BadData at file:line:column instead.
+ * @param fields the known fields
  */
 export function strategyOf(
   document: unknown,
@@ -36,17 +36,17 @@ export function strategyOf(
       if (!(refusal instanceof InvalidParameter) || placeOf === undefined) throw refusal
       const { value, line, column, allowed, suggestions = [] } = refusal.offence
       const path = refusal.param.split('.')
-      // Of a condition the word itself.
+      // A fault in a condition is marked at its own word.
       const isWithin = inText !== undefined && line !== undefined && column !== undefined
       const place = isWithin ? inText(path)(line, column) : placeOf(path, part, value)
-      // The sentence of a list of what is allowed has the nearest already.
+      // The list of valid values already contains the nearest one.
       const meant = refusal.fault === 'not_allowed' && typeof allowed === 'string' ? didYouMean(suggestions) : ''
       throw new BadData(place, meant === '' ? refusal.message.replace(/\.$/, '') : refusal.message + meant, {
         cause: refusal,
       })
     }
   }
-  // A misspelt key first: what it was meant for is missing because of it.
+  // Misspelt keys are reported first, because the intended key is then missing.
   located('key', () => checkKeys(STRATEGY, document, []))
   return located('value', () => {
     const strategy = completed(
@@ -75,10 +75,10 @@ function checkKeys(rows: Nodes, value: unknown, path: readonly string[]): void {
   if (unknown !== undefined) throw unknownKey([...path, unknown], Object.keys(rows))
 }
 
-/** Where a part stands. */
+/** The path of a part. */
 interface PartLocation {
   at: string
-  /** That of the entry, of which an exit's bands are unless it names another. */
+  /** The field of the entry, which an exit's bands use unless it names another. */
   field: string
   fields: FieldSet
 }
@@ -93,7 +93,7 @@ function readPart(part: Section, value: unknown, { at, field, fields }: PartLoca
     const place = at === '' ? key : `${at}.${key}`
     const entered = field || fieldIn(read)
     if (!('rows' in node)) {
-      // Without what was left open, so that the field of the entry holds.
+      // Without absent values, so that the field of the entry applies.
       const earlier = { field: entered, ...withoutNulls(read) }
       const isOpen = written[key] == null && !node.required
       const kept = isOpen ? node.fallback : node.kind.parse(place, written[key], { fields, earlier })
@@ -118,7 +118,7 @@ function notAPart(at: string, value: unknown, keys: readonly string[]): InvalidP
   return wrong(param, `${param} ${what} ${allowed}.`, { value, allowed })
 }
 
-/** What lasts until later, or follows, as results spell it and as people may think of it. */
+/** Names of later returns or durations, as results spell them and as users may call them. */
 const LATER = /duration|aftermath|performance|outcome|forward|future|return|held|after_|next_band/
 
 function unknownKey(path: readonly string[], allowed: readonly string[]): InvalidParameter {
@@ -135,7 +135,7 @@ function unknownKey(path: readonly string[], allowed: readonly string[]): Invali
   return wrong(param, `${message} It may have ${allowed.join(', ')}.`, { allowed, suggestions })
 }
 
-/** What parts of a strategy ask of each other, apart from their own shape. */
+/** Checks the rules between the parts of a strategy. */
 function checkRules({ exit, fill, side, entry, costs }: Strategy): void {
   const rules = [exit.hold, exit.on, exit.when ?? null, exit.stop, exit.target, exit.trailing]
   const ends = rules.some(rule => rule !== null) || exit.leave
@@ -144,7 +144,7 @@ function checkRules({ exit, fill, side, entry, costs }: Strategy): void {
     fault('exit.hold', `${exit.hold} is not a whole number from ${LEAST_HOLD[fill]}, which entry at ${fill} needs`)
   const bps = costs.bps + costs.slippage_bps
   if (bps >= 10_000) fault('costs', `${bps} basis points a side are the whole price; they must be below 10000`)
-  // Nothing lies below 0 where the price is left downwards.
+  // A price cannot fall below 0.
   for (const rule of side === 'long' ? (['stop', 'trailing'] as const) : (['target'] as const)) {
     const [name, distance] = [`exit.${rule}`, exit[rule]]
     if (typeof distance !== 'number' || distance < 1) continue
@@ -168,22 +168,22 @@ function fault(param: string, what: string): never {
 /** The bars after the signal at which a hold can end at the earliest: after the entry, at a close. */
 const LEAST_HOLD: Record<Fill, number> = { 'next-open': 1, 'next-close': 2, close: 1 }
 
-/** The ways back to places in a file. */
+/** Finds the positions of values in a file. */
 export type PlaceFinder = Pick<LocatedDocument, 'placeOf' | 'inText'>
 
-/** A document with the way back from each of its values to the place in the text. */
+/** A document that can find the position of each of its values in the text. */
 export interface LocatedDocument {
   value: unknown
   /**
-   * Where a value stands, or its key; the nearest enclosing one where there is none.
-   * @param item what is meant of a list; the list itself where it has no such item
+   * The position of a value or its key, or of the nearest parent that exists.
+   * @param item the wanted item of a list; the list itself if it has no such item
    */
   placeOf(path: readonly PropertyKey[], part?: 'key' | 'value', item?: unknown): Place
-  /** Where a line and a column of a text stand, both from 1; where it begins, of a text that the file lays out otherwise. */
+  /** The position of a line and column of a text, both from 1; the start of the text if the file wraps it. */
   inText(path: readonly PropertyKey[]): (line: number, column: number) => Place
 }
 
-/** YAML 1.2, of which JSON is a part. Throws BadData at file:line:column for text that is neither. */
+/** Reads YAML 1.2, which includes JSON. Throws BadData at file:line:column for other text. */
 export function readYaml(text: string, file: string): LocatedDocument {
   const beyond = beyondBounds(text)
   if (beyond !== null) {
@@ -191,8 +191,8 @@ export function readYaml(text: string, file: string): LocatedDocument {
     throw new BadData({ file, line: before.length, column: before.at(-1)!.length + 1 }, beyond.what)
   }
   const lines = new LineCounter()
-  // Without the tags of YAML 1.1, which make objects of other kinds.
-  // The library compares each key with every other one of its mapping: repeated keys are found below.
+  // YAML 1.1 tags are off, because they make other objects. The library's check for repeated keys is quadratic: they
+  // are found below.
   const options = {
     lineCounter: lines,
     prettyErrors: false,
@@ -234,7 +234,7 @@ export function readYaml(text: string, file: string): LocatedDocument {
   }
 }
 
-/** Where the first key is that its mapping has before; null where there is none. */
+/** The position of the first repeated key of a mapping; null if there is none. */
 function repeatedKey(document: Document): number | null {
   let first: number | null = null
   visit(document, {
@@ -263,7 +263,7 @@ function contentOf(document: Document, file: string): unknown {
   }
 }
 
-/** The value of a path, or its key, whichever is there; the nearest enclosing one where neither is. */
+/** The node of a path, or of its key; the nearest parent if neither exists. */
 function nodeAt(document: Document, path: readonly PropertyKey[], part: 'key' | 'value'): Node | null {
   const [above, last] = [path.slice(0, -1), String(path.at(-1))]
   const parent = document.getIn(above, true)

@@ -33,7 +33,7 @@ import { entryWithField } from './when.js'
 
 export type Side = 'long' | 'short'
 
-/** Signal at bar t: filled at the open of t + 1, at the close of t + 1, or (not tradable on such data) at the close of t. */
+/** The fill of a signal at bar t: the open of t + 1, the close of t + 1, or the close of t (not tradable on daily data). */
 export type Fill = 'next-open' | 'next-close' | 'close'
 
 /** equal: 1 / max_positions; vol-target: target / (NATR at the signal · √bars a year), at most `cap`. Of equity. */
@@ -50,10 +50,10 @@ const TARGET = shareOf({ exclusiveMinimum: 0, maximum: 10 }, 'RATE')
 const ENTRY_AND_EXIT = { under: 'Entry and exit' }
 const METHODS = ['equal', 'fixed-fraction', 'vol-target'] as const
 
-/** What apart from all data one of several is chosen on. */
+/** The parameters that reserve data for the choice among several values. */
 const ONE_TO_CHOOSE_ON = sentence`a ${parameter('split')} or a ${parameter('walk_forward')}`
 
-/** Candidates are no part of a strategy: a file says the one that it trades. */
+/** Candidates are not part of a strategy: a file names the one that it trades. */
 const HOLD: Kind<number, Texts> = {
   schema: { type: 'integer', minimum: 1, maximum: LONGEST_HOLD },
   takes: 'BARS',
@@ -81,7 +81,7 @@ const LEAVE: Kind<boolean, 'leave' | 'none'> = {
   typed: (param, text) => wordValue(param, text, ['leave', 'none']) === 'leave',
 }
 
-/** `FIELD=BAND,BAND`, or bands of the entry's field alone. */
+/** `FIELD=BAND,BAND`, or only bands of the entry's field. */
 const ON: Kind<unknown, string> = {
   schema: { type: 'string' },
   takes: 'FIELD=BANDS',
@@ -162,7 +162,7 @@ const SIZING = {
   short: 'method',
 }
 
-/** Throws InvalidParameter for what is not of the method, and for what it lacks. */
+/** Throws InvalidParameter for options of another method, and for missing ones. */
 function sizingOf({ method, ...rest }: Readonly<Record<string, unknown>>, at: string): Sizing {
   const wanted = method === 'equal' ? [] : method === 'fixed-fraction' ? ['fraction'] : ['target', 'cap']
   const odd = Object.keys(rest).find(key => rest[key] !== null && !wanted.includes(key))
@@ -200,7 +200,7 @@ const PORTFOLIO = {
   ),
 }
 
-/** Throws InvalidParameter for two ways to choose among equal signals. */
+/** Throws InvalidParameter if two parameters order equal signals. */
 function oneOrder(portfolio: Values<typeof PORTFOLIO>, at: string): Values<typeof PORTFOLIO> {
   if (!portfolio.shuffle || portfolio.order === undefined) return portfolio
   throw wrong(
@@ -259,9 +259,9 @@ export const STRATEGY = {
   seed: setBy('seed', { ...SEED, under: 'Tests' }),
 }
 
-/** A strategy as it is read: how many positions there may be is open yet where nobody said it. */
+/** A parsed strategy whose number of positions may still be missing. */
 type Draft = Values<typeof STRATEGY>
-/** Rules made of events, complete: what a backtest is run with, and what a strategy file says. */
+/** A complete strategy, as a backtest runs it and a strategy file has it. */
 export type Strategy = Omit<Draft, 'portfolio'> & {
   readonly portfolio: Omit<Draft['portfolio'], 'max_positions'> & { readonly max_positions: number }
 }
@@ -271,7 +271,9 @@ export type Exit = Strategy['exit']
 
 const MAX_POSITIONS = 10
 
-/** One position for each ticker, so that one alone is traded with all of the equity; several of each where they may overlap. */
+/**
+ * One position per ticker, so that a single ticker uses all of the equity; several per ticker if positions may overlap.
+ */
 export function defaultMaxPositions({ tickers, overlap }: Pick<Strategy, 'tickers' | 'overlap'>): number {
   return overlap === 'allow' ? MAX_POSITIONS : Math.min(MAX_POSITIONS, tickers.length)
 }
@@ -282,12 +284,12 @@ export function completed(draft: Draft): Strategy {
   return { ...(lag === 0 ? unlagged : draft), portfolio: { ...draft.portfolio, max_positions } }
 }
 
-/** The conditions among what a strategy stands on, and its fields: all that could look at another ticker by itself. */
+/** The conditions and fields of a strategy: only these can read another ticker. */
 export function conditionsOf({ entry, exit }: Pick<Strategy, 'entry' | 'exit'>): (string | undefined)[] {
   return [entry.field, entry.when, exit.on?.field, exit.when]
 }
 
-/** What is a signal of a strategy. */
+/** The filter for the signals of a strategy. */
 export function eventsFilter({ entry, timeframe, lag }: Pick<Strategy, 'entry' | 'timeframe' | 'lag'>): EventFilter {
   return { ...entry, timeframe, ...(lag !== undefined && { lag }) }
 }
@@ -306,7 +308,7 @@ type NamedParams = {
 /** Each keeps its equity at some dates. */
 const MOST_RESAMPLES = 100_000
 
-/** What else a run is asked for; not part of the strategy. */
+/** The options of a run that are not part of the strategy. */
 export const RUN = {
   split: nullable(DATE, 'tell what came before this day apart from what came from it on', {
     under: 'Parts of the data',
@@ -334,13 +336,13 @@ export interface RunOptions extends Read<typeof RUN> {
   /** As which the data are seen; null: all that is loaded. */
   tier: Tier | null
   /**
-   * Strategies of which the training part of each fold chooses one, by the t statistic of the mean net return a trade; the
-   * strategy itself is not among them unless it is named. None unless given.
+   * The training part of each fold chooses one of these strategies by the t statistic of the mean net return per trade.
+   * The strategy itself only takes part if it is listed (default: none).
    */
   candidates?: readonly Strategy[]
 }
 
-/** What is said of a run among the parameters. Throws InvalidParameter. */
+/** The run options among the parameters. Throws InvalidParameter. */
 export function runOf(params: Written): Omit<RunOptions, 'tier'> {
   onlyOne(params, ['split', 'walk_forward'])
   const run = readParams(RUN, partOf(RUN, params))
@@ -352,7 +354,7 @@ export function runOf(params: Written): Omit<RunOptions, 'tier'> {
   return run
 }
 
-/** One strategy a hold; they need data to be chosen on, apart from those that they are judged by. */
+/** One strategy per hold. The choice needs data apart from those that judge it. */
 export function candidatesOf(
   holds: readonly string[],
   { split, walk_forward }: RunOptions,
@@ -368,17 +370,17 @@ export function candidatesOf(
 }
 
 /**
- * A backtest as people write it: `bands backtest`, and `backtest()` of the library. What is not of the run makes up the
- * strategy: a document in the form of a strategy file, and what overrides it.
+ * The parameters of `bands backtest` and of the library's `backtest()`. Those that are not run options make up the
+ * strategy: a strategy document, and overriding values.
  */
 export type BacktestParams = NamedParams &
   ParamsOf<typeof RUN> & {
-    /** The contents of a strategy file: its text (YAML or JSON), or what it says as an object. */
+    /** A strategy file: its text (YAML or JSON), or its content as an object. */
     strategy?: Readonly<Record<string, unknown>> | Strategy | string
     tickers?: readonly string[]
   }
 
-/** A value of a strategy with the parameter that gives it and its place in a file. */
+/** A value of a strategy, its parameter and its path in a file. */
 export interface Leaf {
   param: string
   place: string

@@ -67,10 +67,10 @@ export const SIGNALS = {
   before: nullable(DATE, 'only events before this day'),
 } as const satisfies Table
 
-/** A condition may stand in its place. */
+/** A condition may replace it. */
 const STUDIED_FIELD = required(FIELD_OR_CONDITION, SIGNALS.field.help)
 
-/** The same as a part of a strategy, which its keys are of. */
+/** The entry of a strategy, with its own keys. */
 export const ENTRY = {
   field: setBy('field', STUDIED_FIELD),
   when: setBy('when', { ...WHEN.when, none: true }),
@@ -91,19 +91,19 @@ export const ENTRY = {
 }
 
 /**
- * Which events count as signals; null: any. Everything here is known when the event happens; how long a band lasts and
- * what follows are not, and cannot be asked for.
+ * Selects the events that count as signals; null: any. Every criterion is known at the event. Durations and later
+ * returns are not, and are no criteria.
  */
 export interface EventFilter extends Values<typeof ENTRY> {
   readonly timeframe: Timeframe
-  /** How many bars earlier its conditions look at the tickers that they name; 0 unless there. */
+  /** The number of bars that conditions look back at the tickers they name (default 0). */
   readonly lag?: number
 }
 
 /** The bands that a second ticker was in on the date of the event (lag 0), or at its bar before that date (lag 1). */
 export type ContextFilter = NonNullable<EventFilter['context']>
 
-/** What asks nothing of an event. */
+/** A filter that accepts every event. */
 export const ANY_EVENT: Omit<EventFilter, 'field' | 'timeframe'> = {
   bands: null,
   prev_bands: null,
@@ -140,7 +140,7 @@ const REPS: Kind<number | 'all', Text> = {
   parse: (param, written) => (written === 'all' ? 'all' : integerValue(param, written, 99, MOST_DRAWS)),
 }
 
-/** What an event study measures, and how. */
+/** The measurements of an event study and their options. */
 const MEASURES = {
   horizon: { ...HORIZON, under: 'What is measured' },
   path: withDefault(PATH, { before: 20, after: 100 }, 'bars of the average path; -20..100 unless given'),
@@ -158,20 +158,20 @@ const MEASURES = {
   hansen_hodrick: withDefault(FLAG, false, 'add the Hansen-Hodrick t'),
 } as const satisfies Table
 
-/** Which events a study counts: those of a condition, too. */
+/** Selects the events of a study, including those of a condition. */
 const STUDIED = {
   ...SIGNALS,
   field: STUDIED_FIELD,
   when: nullable(CONDITION, WHEN.when.help),
 } as const satisfies Table
 
-/** The parameters of an event study beside its tickers. */
+/** The parameters of an event study in addition to its tickers. */
 export const STUDY = { ...STUDIED, ...MEASURES } as const satisfies Table
 
 /** An event study as people write it: `bands study`, and `study()` of the library. */
 export type StudyParams = FieldOrCondition<ParamsOf<typeof STUDY>> & { tickers: readonly string[] }
 
-/** What an event study is asked, parsed and complete. */
+/** The parsed query of an event study. */
 export interface StudyQuery extends Omit<Read<typeof MEASURES>, 'horizon' | 'abnormal'> {
   /** At least one. */
   tickers: readonly string[]
@@ -182,8 +182,8 @@ export interface StudyQuery extends Omit<Read<typeof MEASURES>, 'horizon' | 'abn
 }
 
 /**
- * Throws InvalidParameter for the first thing wrong.
- * @param fields what can be asked for, here as below
+ * Throws InvalidParameter for the first fault.
+ * @param fields the known fields, here as below
  */
 export function parseStudy(input: object, fields: FieldSet = BUILT_IN): StudyQuery {
   const { tickers, ...params } = objectOf('params', input)
@@ -208,14 +208,14 @@ function filterOf(read: Read<typeof STUDIED>, fields: FieldSet): EventFilter {
   }
 }
 
-/** Ascending, each once: the order in which they are named changes nothing. Throws InvalidParameter for none. */
+/** Distinct and ascending, so that the written order does not matter. Throws InvalidParameter for an empty list. */
 function tickersValue(tickers: unknown): string[] {
   const names = new Set(tickersOf(tickers ?? []))
   if (names.size === 0) throw wrong('ticker', 'ticker is missing: name at least one.')
   return [...names].sort()
 }
 
-/** How what was chosen on some dates is checked on others. */
+/** How a choice on some dates is checked on others. */
 export type ValidationKind = 'split' | 'walk_forward' | 'cv' | 'cpcv'
 
 /** Bars of training, of testing, from one fold to the next; anchored: training always begins with the first bar. */
@@ -227,7 +227,7 @@ export interface WalkForward {
   embargo: number
 }
 
-/** Test bars apart; from one fold to the next as many unless `step` says otherwise. */
+/** Test windows do not overlap: `step` defaults to the length of the test. */
 export const WALK_FORWARD = nullable(
   pairsOf<WalkForward>(
     'BARS',
@@ -270,7 +270,7 @@ const BLOCKS: Kind<number, Text> = {
   },
 }
 
-/** The parameters of a sweep beside its tickers. */
+/** The parameters of a sweep in addition to its tickers. */
 export const SWEEP = {
   timeframe: { ...TIMEFRAME_ROW, under: 'What makes a cell' },
   fields: nullable(SOME_FIELDS, 'only these fields, or all; those that stand on bars unless given'),
@@ -310,19 +310,19 @@ export const SWEEP = {
 /** A sweep as people write it: `bands sweep`, and `sweep()` of the library. */
 export type SweepParams = ParamsOf<typeof SWEEP> & { tickers: readonly string[] }
 
-/** What a sweep is asked, parsed and complete. */
+/** The parsed query of a sweep. */
 export interface SweepQuery
   extends Omit<Read<typeof SWEEP>, 'fields' | 'band' | 'horizon' | 'context' | 'context_lag'> {
   /** At least one. */
   tickers: readonly string[]
-  /** Those of the catalogue, or a condition. */
+  /** Fields of the catalogue, or a condition. */
   fields: readonly string[]
-  /** Those whose entering makes a cell; any unless given. */
+  /** The entered bands that make combinations (default: all). */
   bands?: readonly string[]
   /** Windows in bars, ascending. */
   horizons: readonly number[]
   contexts: readonly SweepContext[]
-  /** How many bars earlier conditions look at the tickers that they name; 0 unless there. */
+  /** The number of bars that conditions look back at the tickers they name (default 0). */
   lag?: number
 }
 
@@ -348,8 +348,8 @@ export function parseSweep(input: object, known: FieldSet = BUILT_IN): SweepQuer
 }
 
 /**
- * Which fields and bands make cells; a condition that stands alone is the field.
- * @param named whether fields are: `all` is a name, too
+ * The fields and bands of the combinations; a condition alone is the field.
+ * @param named whether fields are named: `all` also counts
  */
 function cellSelection<Others>(
   { fields, band, when, ...read }: Others & Pick<Read<typeof SWEEP>, 'fields' | 'band' | 'when'>,
@@ -368,7 +368,7 @@ function cellSelection<Others>(
   return { ...read, ...(when === undefined ? {} : { when }), ...bands, fields: some.map(field => field.name) }
 }
 
-/** Ways of validation do not go together: each would give a different answer to the same question. */
+/** Only one kind of validation is allowed, because each would answer the same question differently. */
 export function onlyOne(params: object, names: readonly string[]): void {
   const both = names.filter(name => name in params)
   if (both.length < 2) return

@@ -6,7 +6,7 @@ import { type Day, parseDay } from '../model/day.js'
 import { parseTicker, TICKER_SHAPE, TIER_NAMES, TIMEFRAME_NAMES, type Tier, type Timeframe } from '../model/terms.js'
 import { checkPostgresUrl, isPostgresUrl } from '../store/postgres/address.js'
 
-/** A value as written → one that can be trusted; every refusal names the parameter, the value, what is allowed, the nearest. */
+/** Parsers of values. Every refusal names the parameter, the value, the valid forms and the nearest one. */
 
 export function tickerValue(param: string, text: string): string {
   return parseTicker(text) ?? refuse(param, text, TICKER_SHAPE)
@@ -16,13 +16,13 @@ export function fieldValue(param: string, text: string, fields: FieldSet): AnyFi
   return fields.named(text) ?? refuseField(param, text, fields)
 }
 
-/** A band field, or a condition in its place. */
+/** A band field, or a condition instead. */
 export function fieldOrConditionValue(param: string, text: string, fields: FieldSet): AnyField {
   if (fields.named(text) === undefined && isCondition(text)) return conditionField(text, fields, { param })
   return fieldValue(param, text, fields)
 }
 
-/** One whose name was read. */
+/** The field of a parsed name. */
 export function fieldByName(name: string, fields: FieldSet): AnyField | undefined {
   return fields.named(name) ?? (isCondition(name) ? conditionField(name, fields) : undefined)
 }
@@ -35,7 +35,7 @@ export function bandValue(param: string, text: string, field: Pick<AnyField, 'na
   return field.bands.includes(text) ? text : refuseWord(param, text, field.bands, { kind: 'band', field: field.name })
 }
 
-/** Bands of some fields. Throws InvalidParameter for one that none of them has. */
+/** The bands of some fields. Throws InvalidParameter for a band that none of them has. */
 export function bandsValue(
   param: string,
   bands: readonly string[],
@@ -59,16 +59,16 @@ export function dayValue(param: string, text: string): Day {
   return parseDay(text) ?? refuse(param, text, 'a calendar date as YYYY-MM-DD')
 }
 
-/** Plain decimal digits only: `0x10`, `1e1` and `+5` are not what anyone meant by a number of results. */
+/** Only plain decimal digits: `0x10`, `1e1` and `+5` are refused as a number of results. */
 export function integerValue(param: string, value: unknown, least: number, most: number, why = ''): number {
   const allowed = `an integer from ${least} to ${most}${why}`
   return integerFrom(value, least, most) ?? refuseNumber(param, value, allowed, least, most)
 }
 
-/** What people write after a number, or in it, that says nothing more: `20d`, `20 bars`, `1,000`. */
+/** Additions to a number that change nothing: `20d`, `20 bars`, `1,000`. */
 const SUPERFLUOUS = /^(\d{1,3}(?:[,_']\d{3})+(?= ?[a-z]*$)|\d+(?= ?[a-z])) ?(?:d|days?|b|bars?|s|seconds?)?$/i
 
-/** With the number alone, where that is allowed. */
+/** The refusal shows the plain number if that is allowed. */
 function refuseNumber(param: string, value: unknown, allowed: string, least: number, most: number): never {
   const [, digits] = typeof value === 'string' ? (SUPERFLUOUS.exec(value) ?? []) : []
   const number = digits === undefined ? null : integerFrom(digits.replace(/\D/g, ''), least, most)
@@ -105,12 +105,12 @@ export function wordValue<Word extends string>(param: string, text: string, word
   return words.find(word => word === text) ?? refuseWord(param, text, words)
 }
 
-/** What a program or a file has for a text must be one. */
+/** Refuses anything but text from a program or a file. */
 export function textOf(param: string, value: unknown): string {
   return typeof value === 'string' ? value : refuse(param, value, 'text')
 }
 
-/** A URL of several letters before its colon, so that a drive is none; also one that was put in quotes. */
+/** A URL has several letters before its colon, so that a drive letter is none; it may be in quotes. */
 const URL_SHAPE = /^\s*[a-z][a-z\d+.-]+:\/|[a-z][a-z\d+.-]+:\/\//i
 
 /** A file of this machine. The URL of a database may hold a password: it is neither repeated nor made a folder of. */
@@ -133,7 +133,7 @@ export function flagValue(param: string, value: unknown): boolean {
   return typeof value === 'boolean' ? value : refuse(param, value, 'true or false')
 }
 
-/** A list with something in it; one value alone is a list, too. */
+/** A list that is not empty; a single value is also a list. */
 export function listValue(param: string, value: unknown): unknown[] {
   const list = Array.isArray(value) ? value : value == null ? [] : [value]
   return list.length > 0 ? list : refuse(param, value, 'a list of at least one')
@@ -144,7 +144,7 @@ export function refuse(param: string, value: unknown, allowed: string): never {
   throw invalid('not_allowed', { param, value, allowed })
 }
 
-/** With the fields that may be meant: one that is called so, or one that has a band of that name. */
+/** The refusal lists the fields with that name, or with a band of that name. */
 function refuseField(param: string, value: string, fields: FieldSet): never {
   const meant = fieldsMeant(value, fields)
   const suggestions = (meant.length > 0 ? meant : fieldsWithBand(value, fields)).slice(0, 3)

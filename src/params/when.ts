@@ -6,9 +6,9 @@ import { CONDITION, integerOf } from './kinds.js'
 import { optional, type Table, type Written } from './row.js'
 import { conditionValue, textOf } from './values.js'
 
-/** A condition among the parameters: in place of a field, whose events are then those of the condition, or beside one. */
+/** Conditions as parameters: instead of a field, or in addition to one. */
 
-/** How far back a condition looks at the tickers that it names. */
+/** The number of bars that a condition looks back at the tickers it names. */
 const LAG = integerOf(0, 2000, 'BARS')
 
 export const LAGGED = {
@@ -18,7 +18,7 @@ export const LAGGED = {
   ),
 } as const satisfies Table
 
-/** The same of studies and backtests, where it is that of a context, too. */
+/** The lag in studies and backtests, which also applies to a context. */
 export const LAGGED_SIGNALS = {
   context_lag: optional(
     LAG,
@@ -26,21 +26,21 @@ export const LAGGED_SIGNALS = {
   ),
 } as const satisfies Table
 
-/** As the command line and programs ask for it; a server knows no conditions. */
+/** The condition of the command line and of programs; a server knows no conditions. */
 export const WHEN = {
   when: optional(CONDITION, 'the events of a condition; beside a field only those on whose bar it holds'),
   ...LAGGED,
 } as const satisfies Table
 
-/** A condition alone stands for the field; its band is `true` unless another is given. */
+/** Replaces a missing field by the condition; its band is `true` by default. */
 export function withField(params: object, fields: FieldSet): object {
-  // What is no object is refused where it is read.
+  // Other values are refused by the parser.
   if (!isMapping(params) || params.when == null || params.field != null) return params
   const { when, band = TRUTHS[TRUE], ...others } = params
   return { ...others, field: nameOf(when, fields), band }
 }
 
-/** The same where a question is of a field or of a condition and not of both. @param why they do not go together */
+/** The same for a question about either a field or a condition. @param why they exclude each other */
 export function conditionAsField({ when, ...others }: Written, why: string, fields: FieldSet): Written {
   if (when == null) return others
   if (others.field == null) return { ...others, field: nameOf(when, fields) }
@@ -49,19 +49,19 @@ export function conditionAsField({ when, ...others }: Written, why: string, fiel
   throw wrong('when', message)
 }
 
-/** The same of the entry of a strategy, whose keys have other names. @param at where it stands: `entry` */
+/** The same for the entry of a strategy, which has other keys. @param at its path: `entry` */
 export function entryWithField(written: Written, at: string, fields: FieldSet): Written {
   if (written.when == null || written.field != null) return written
   const { when, bands, ...others } = written
   return { ...others, field: nameOf(when, fields, `${at}.when`), bands: bands ?? [TRUTHS[TRUE]] }
 }
 
-/** The entry as it is best written: a condition that stands in place of the field by its own key. */
+/** The entry in its best written form: a condition instead of a field gets its own key. */
 export function entryForFile<Entry extends { field: string; bands: readonly string[] | null; when?: string }>(
   entry: Entry,
 ): object {
   const { field, when, ...others } = entry
-  // Without a band that key stands for the bars on which it holds.
+  // Without a band, the key `when` means the bars on which the condition holds.
   return when === undefined && isCondition(field) && entry.bands !== null ? { when: field, ...others } : entry
 }
 
@@ -69,7 +69,7 @@ function nameOf(when: unknown, fields: FieldSet, param = 'when'): string {
   return conditionValue(param, textOf(param, when), fields).name
 }
 
-/** What was read of a question in which conditions may stand. */
+/** The parsed parts of a question that may hold conditions. */
 export interface ReadWhen {
   field: string
   when?: string
@@ -83,7 +83,7 @@ export function lagged<Query extends ReadWhen>({ context_lag: lag, ...query }: Q
   return { ...query, lag }
 }
 
-/** @param what could have been looked at earlier */
+/** @param what the parts that could look back */
 export function uselessLag(what: string): InvalidParameter {
   const param = 'context_lag'
   return wrong(param, sentence`${parameter(param)} is for ${what}, and none is given.`)

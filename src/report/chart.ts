@@ -19,15 +19,14 @@ import {
 } from './scale.js'
 import { decimal, gain, gainRange, NONE, share } from './table.js'
 
-/** Room around what is drawn, for the words of the axes; the strip of bands lies along the foot. */
+/** The margins of a drawing, for the words of the axes; the strip of bands is at the bottom. */
 const MARGINS = { left: 54, right: 18, top: 10, bottom: 24, stripe: 9 }
 
 /**
- * The chart as SVG: in the page for print and for whoever runs no scripts, and drawn again by the page's script, by this
- * very function, when the page is resized or a part of it is looked at. Colours are classes, so that it follows the page
- * from light to dark and onto paper.
+ * Draws the chart as SVG. The page has it for print and without scripts. The page's script calls this function again
+ * after a resize or a zoom. Colours are classes, so that they follow the light, dark and print styles.
  *
- * @param across what it shows from the left edge to the right
+ * @param across the visible range of x
  */
 export function drawing(chart: Chart, across = widthOf(chart)): Html {
   const { height, width } = chart
@@ -39,7 +38,7 @@ ${clipped(chart, html`${chart.stripes !== null && stripes(chart.stripes, scales)
 </svg>`
 }
 
-/** Where values lie on the drawing, and where its foot is. */
+/** The scales of the drawing, and its bottom edge. */
 interface Scales {
   x: Scale
   y: Scale
@@ -57,7 +56,7 @@ export function scalesOf(chart: Chart, across = widthOf(chart)): Scales {
   }
 }
 
-/** What reaches beyond the part that is looked at is cut; half a mark at the edge is not. */
+/** Cuts off parts beyond the visible range, but not half a mark at the edge. */
 function clipped({ width, height }: Chart, what: Html): Html {
   const { left, right, bottom } = MARGINS
   const [x, wide, high] = [left - 6, width - left - right + 12, height - bottom + 2]
@@ -135,12 +134,12 @@ function isLog({ from, to, place }: Scale): boolean {
 
 type Values = readonly (number | null)[]
 
-/** A line with a gap wherever there is no value; closed down to `floor` where one is given. */
+/** A line with a gap at every missing value; closed down to `floor` if there is one. */
 function linePath(xs: readonly number[], values: Values, x: Scale, y: Scale, floor?: number): string {
   return runsOf(values)
     .map(([from, to]) => {
       const line = pointsOf(xs, values, from, to, x, y)
-      // A single point would leave nothing on paper.
+      // A single point would be invisible on paper.
       if (floor === undefined) return from + 1 === to ? `M${line}h.01` : `M${line}`
       return `M${tenth(x.place(xs[from]!))} ${tenth(floor)}L${line}V${tenth(floor)}z`
     })
@@ -172,7 +171,7 @@ function outlinePath(edges: readonly number[], values: Values, x: Scale, y: Scal
     .join('')
 }
 
-/** A dot, or a triangle that points at the place. */
+/** A dot, or a triangle that points at the value. */
 function markPath(shape: Marks['shape'], x: number, y: number): string {
   const [left, top] = [tenth(x), tenth(y)]
   if (shape === 'up') return `M${left} ${tenth(y + 3)}l4.5 8h-9z`
@@ -191,7 +190,7 @@ function stripeRuns({ starts, codes, end }: Stripes): Map<number, { from: number
   return runs
 }
 
-/** From and (exclusive) to of the stretches that have values. */
+/** The runs of bars with values: start, and end (exclusive). */
 function runsOf(values: Values): [number, number][] {
   const runs: [number, number][] = []
   let from = -1
@@ -231,7 +230,7 @@ ${isDrawn && dataScript('data-chart', chart)}
 </figure>`
 }
 
-/** Every part of the drawing that has a name. `data-part` tells the script which values are its own. */
+/** The named parts of the drawing. `data-part` links a part to its values for the script. */
 function legend({ lines, ribbons, bars, marks, stripes }: Chart): Html {
   const part = (kind: string, i: number, swatch: string, label: string): Html =>
     html`<li data-part="${kind} ${i}"><span class="swatch ${swatch}"></span>${label}</li>`
@@ -254,9 +253,8 @@ function bandClass(code: number, bands: number): string {
 }
 
 /**
- * Estimates under each other with their intervals, and a line where there is no difference. Words stand beside the
- * drawing, on a narrow page above it; the drawing itself is in percent of its width, so that both halves of it are in
- * sight on any page. Needs no script.
+ * Draws estimates below each other with their intervals and a line at no difference. The words are next to the drawing,
+ * or above it on a narrow page. The drawing is in percent of its width, and needs no script.
  */
 export function forest({ id, title, names, of: estimates }: Estimates): Html {
   const known = estimates.flatMap(({ value, low, high }) => [value, low, high].filter(v => v !== null))
@@ -303,12 +301,12 @@ function percent(place: number): string {
 /** A narrower part has no room for its share. */
 const LEAST_LABELLED = 7
 
-/** Of any bar of several tickers there are shares alone. */
+/** The base of several tickers has only shares, no counts. */
 function stackLabel(n: number, all: number, isBase: boolean): string {
   return isBase && all < 1.5 ? share(n, 1) : `${n} of ${all}`
 }
 
-/** Shares of the seven aftermath bands, a bar a row, in percent of the width that the page has. Needs no script. */
+/** Draws the shares of the seven aftermath bands, a bar per row, in percent of the page's width. Needs no script. */
 export function stacked({ id, title, names, of: stacks }: Stacks): Html {
   return html`<ul class="forest ${names} stacked" id="${id}" aria-label="${title}">
 ${stacks.map(stackedRow)}
@@ -334,7 +332,7 @@ function stackedRow({ label, note, counts, isBase }: Stacks['of'][number]): Html
   return html`<li${isBase && html` class="base"`}><strong>${label}</strong><span class="note">${note}</span><svg class="strip" role="img" aria-label="${note}: ${counts.map((n, i) => `${words(PERFORMANCES[i]!)} ${stackLabel(n, all, isBase)}`).join(', ')}">${parts}</svg></li>`
 }
 
-/** Returns by year and month; the colour only repeats what the number says. */
+/** Draws returns by year and month; the colours only repeat the numbers. */
 export function monthsTable(months: readonly Month[]): Html {
   const years = [...new Set(months.map(({ year }) => year))].sort((a, b) => b - a)
   const known = new Map(months.map(({ year, month, return: value }) => [year * 12 + month - 1, value]))

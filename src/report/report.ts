@@ -21,10 +21,7 @@ import type { PricedSource } from '../source.js'
 import { figure, forest, monthsTable, stacked } from './chart.js'
 import { CLASSES, table } from './table.js'
 
-/**
- * One HTML document that needs nothing else: style, script and data are in it, and its content policy lets it run and
- * load nothing but these.
- */
+/** One self-contained HTML document with style, script and data. Its content policy blocks everything else. */
 export function report(found: Description, about: ReportAbout): string {
   const [style, script] = [builtText('report.css'), pageScript()]
   const shown = found.sections.filter(({ on }) => isShown(on))
@@ -74,7 +71,7 @@ ${dataScript('id="result"', document)}
 `.text
 }
 
-/** Paper has no folds: there all short words are explained once, after everything that they stand in. */
+/** Paper has no folds: the glossary of all short words is at the end. */
 function onPaper({ answer, lead }: Description, sections: readonly Section[], drawn: Html): Html {
   const parts = [...lead, ...sections.flatMap(({ parts }) => parts)]
   const terms = termsIn(parts, [html`<p>${answer}</p>`, drawn])
@@ -124,7 +121,7 @@ ${drawing}</figure>
 `
 }
 
-/** What is seen before everything else: a picture of the answer, what to be wary of, and the main numbers. */
+/** The first screen: a picture of the answer, the warnings, and the main numbers. */
 function opening({ lead, warnings, tiles, answer }: Description): Html {
   const drawn = html`<div class="lead">${partsOf(lead)}</div>
 ${warningBox(warnings)}
@@ -133,7 +130,7 @@ ${warningBox(warnings)}
 ${glossary(lead, html`<p>${answer}</p>`, drawn)}`
 }
 
-/** The gravest are read by whoever opens the page, the others by whoever opens their fold. */
+/** The most serious warnings are visible; the others are in a fold. */
 function warningBox(warnings: readonly string[]): Html {
   if (warnings.length === 0) return html``
   const list = (some: readonly string[]): Html => html`<ul>${some.map(warning => html`<li>${warning}</li>`)}</ul>`
@@ -145,7 +142,7 @@ ${list(warnings.slice(0, MOST_WARNINGS))}
 ${left.length > 0 && html`<details><summary>${left.length} more</summary>${list(left)}</details>`}</aside>`
 }
 
-/** What short words mean that stand in some markup or head its tables, in a fold: a keyboard reaches no `abbr`. */
+/** Explains the short words of some markup or table heads in a fold, because a keyboard cannot reach `abbr`. */
 function glossary(parts: readonly Part[], ...markup: readonly Html[]): Html {
   const terms = termsIn(parts, markup)
   return terms === null
@@ -175,7 +172,7 @@ function tileOf({ label, value, note, tone }: Tile): Html {
   return html`<div class="tile"><p class="label">${label}</p><p class="value${tone && ` ${CLASSES[tone]}`}">${value}</p><p class="note">${note}</p></div>`
 }
 
-/** From so many letters on a fact has a line of its own. */
+/** A fact of at least this number of letters gets its own line. */
 const LONG_FACT = 90
 
 function factList(facts: readonly Fact[], verbatim: readonly string[] = []): Html {
@@ -187,7 +184,7 @@ function factList(facts: readonly Fact[], verbatim: readonly string[] = []): Htm
 `
 }
 
-/** What every report says of where it comes from. */
+/** The origin of the data, as every report states it. */
 function originFacts({ command, as_of, inputs, adjustment, source, tier, version }: ReportAbout): Fact[] {
   return compact<Fact>([
     ['Command line', command],
@@ -231,13 +228,13 @@ function digest(text: string): string {
 
 /** The script of every page: zoom, hover, sorting. */
 function pageScript(): string {
-  // A script element ends at this text wherever it stands, also within a string.
+  // This text would end a script element, even within a string.
   return builtText('report.js').replaceAll('</script', '<\\/script')
 }
 
 /**
- * The page of a result, with its prices and with what it stands on. Throws InvalidParameter for what is no whole result.
- * @param market asked for where there are prices to read
+ * The page of a result, with its prices and inputs. Throws InvalidParameter for an incomplete result.
+ * @param market called if prices are needed
  */
 export async function reportOf(
   market: () => Promise<PricedSource>,
@@ -251,24 +248,24 @@ export async function reportOf(
     return report(await describeWithPrices(prices, found), { ...about, ...(await inputsOf(prices, found)) })
   } catch (cause) {
     if (!(cause instanceof TypeError || cause instanceof RangeError)) throw cause
-    // Whether all of it is there is only seen where it is drawn.
+    // Missing parts of a result only show up in the drawing.
     const what = `found is no whole answer of study(), tally(), backtest(), grid(), compare() or sweep(): ${cause.message}.`
     throw wrong('found', what)
   }
 }
 
-/** What a report says of itself; not part of the result. No time is in it: the same question has the same page. */
+/** Facts about the report itself, without a time: the same question gives the same page. */
 export interface ReportAbout {
   /** The command line that made it. */
   command: string
-  /** Of the program. */
+  /** The version of the program. */
   version: string
-  /** Where prices and bands are from, in words. */
+  /** The source of prices and bands, in words. */
   source: string
   as_of: string | null
   /** The tier that was emulated; null: all that is loaded. */
   tier: string | null
-  /** In words: `adjusted for splits and dividends`; null where the tickers differ or nobody knows. */
+  /** In words: `adjusted for splits and dividends`; null if the tickers differ or it is unknown. */
   adjustment: string | null
   /** SHA-256 of prices and bands, as `hashOfInputs` gives it; null for a tally, which reads no prices. */
   inputs: string | null

@@ -1,7 +1,7 @@
 import { type Bars, type Chart, roundSteps, type XUnit, type YUnit } from '../present/chart.js'
 import { count, decimal, gain, price, probability, share } from './table.js'
 
-/** Whether there is anything to draw. */
+/** Whether the chart is empty. */
 export function isEmpty({ lines, bars, ribbons }: Chart): boolean {
   const known = (values: readonly (number | null)[]): boolean => values.some(value => value !== null)
   return !(lines.some(line => known(line.values)) || ribbons.some(ribbon => known(ribbon.low)) || bars.some(hasBars))
@@ -27,7 +27,7 @@ function hasBars({ values }: Bars): boolean {
   return values.some(value => value > 0)
 }
 
-/** At most so many points of a series are drawn. */
+/** The largest number of drawn points of a series. */
 const MOST_POINTS = 2000
 
 export interface Extent {
@@ -40,7 +40,7 @@ export interface Scale extends Extent {
   place(value: number): number
 }
 
-/** What a chart shows from the left edge to the right: bins whole, otherwise the first to the last x. */
+/** The range of x: whole bins, otherwise the first to the last x. */
 export function widthOf({ x: { values }, bars, stripes }: Chart): Extent {
   const edges = bars[0]?.edges
   const from = edges?.[0] ?? values[0] ?? 0
@@ -53,7 +53,7 @@ export function heightOf(chart: Chart): Extent {
   return airy(heights(chart) ?? { least: 0, greatest: 1 }, chart.y)
 }
 
-/** A range of values with air around it; a side that ends at 0 by nature has none. */
+/** Adds a margin to a range of values, except on a side that naturally ends at 0. */
 export function airy(
   { least, greatest }: { least: number; greatest: number },
   { log, zero, unit }: Chart['y'],
@@ -69,7 +69,10 @@ export function airy(
   }
 }
 
-/** What of a chart lies in a range, and one point beyond each end of it, without the parts that are hidden, by their names in the legend: `line 0`. */
+/**
+ * The part of a chart in a range, with one point beyond each end. Hidden parts are left out, by their names in the
+ * legend: `line 0`.
+ */
 export function partOf(chart: Chart, { from, to }: Extent, hidden: ReadonlySet<string>): Chart {
   const { x, marks } = chart
   const first = Math.max(0, x.values.findIndex(value => value >= from) - 1)
@@ -109,7 +112,7 @@ export function stepsUp(height: number): number {
   return height < 160 ? 3 : 5
 }
 
-/** Round numbers on a logarithmic scale: 1, 2 and 5 times the powers of ten, or evenly where those are too few. */
+/** Round numbers on a logarithmic scale: 1, 2 and 5 times the powers of ten, or evenly spaced if those are too few. */
 export function logSteps(least: number, greatest: number, wanted: number): number[] {
   const found: number[] = []
   for (let power = Math.floor(Math.log10(least)); power <= Math.ceil(Math.log10(greatest)); power++) {
@@ -121,7 +124,7 @@ export function logSteps(least: number, greatest: number, wanted: number): numbe
   return found.length >= 3 ? found : roundSteps(least, greatest, wanted)
 }
 
-/** Starts of years, or of months where the range is short. */
+/** Starts of years, or of months in a short range. */
 export function dateTicks(from: number, to: number, wanted: number): Tick[] {
   const span = to - from
   if (span < 3) return [{ at: from, label: dateText(from) }]
@@ -148,7 +151,7 @@ export function dateLabel(day: number): string {
   return month === '01' ? year! : `${MONTHS[Number(month) - 1]} ${year}`
 }
 
-/** A value of an axis, as written beside it. */
+/** The label of an axis value. */
 export function axisLabel(unit: XUnit | YUnit, at: number, step: number): string {
   if (unit === 'date') return dateText(at)
   if (unit === 'bars') return at > 0 ? `+${at}` : String(at)
@@ -182,9 +185,8 @@ export const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', '
 const DAY_MS = 86_400_000
 
 /**
- * Which of `length` points to draw so that nothing that stands out is lost: of every stretch of equal length the points
- * at which each column is least and greatest, beside the first and the last point. All of them where they are no more
- * than `most`.
+ * Chooses the drawn ones of `length` points without losing extremes: the least and greatest of each column in equal
+ * parts. The first and last are always drawn. Returns all points if there are no more than `most`.
  */
 export function thinned(columns: readonly ArrayLike<number | null>[], length: number, most: number): number[] {
   if (length <= most) return Array.from({ length }, (_, i) => i)
@@ -209,10 +211,7 @@ function addExtremes(column: ArrayLike<number | null>, from: number, to: number,
   if (least >= 0) indexes.add(least).add(greatest)
 }
 
-/**
- * The chart as it stands in a page: no more points than a screen can show, nothing lost that stands out, and numbers of
- * six significant digits.
- */
+/** The chart for a page: no more points than a screen can show, all extremes, and six significant digits. */
 export function lightened(chart: Chart, most = MOST_POINTS): Chart {
   const columns = [...chart.lines.map(({ values }) => values), ...chart.ribbons.flatMap(({ low, high }) => [low, high])]
   const indexes = thinned(columns, chart.x.values.length, most)

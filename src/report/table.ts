@@ -12,7 +12,7 @@ import {
 } from '../present/description.js'
 import { count as counted } from '../present/numbers.js'
 
-/** At most so many rows stand in the page. */
+/** The largest number of rows of a table in the page. */
 export const MOST_ROWS = 250
 
 /** Tones as the style sheet names them. */
@@ -77,7 +77,7 @@ export function ordered(of: Table, rows: readonly number[], column: number, isDe
 }
 
 export interface CellFilter {
-  /** Every word of it must occur in what names the row. */
+  /** Every word of it must be in the name of the row. */
   text: string
   field: string
   window: string
@@ -97,7 +97,7 @@ export function filtered({ rows, filter }: Table, by: CellFilter | null): number
   })
 }
 
-/** For the page's script, which shows it: without it there is nothing to filter with. */
+/** Hidden until the page's script runs, because only the script can filter. */
 function filterForm(names: readonly CellNames[]): Html {
   const fields = [...new Set(names.map(({ field }) => field))]
   const windows = [...new Set(names.map(({ window }) => window))]
@@ -112,7 +112,7 @@ function filterForm(names: readonly CellNames[]): Html {
 </form>`
 }
 
-/** What stands where a number is not known. */
+/** The sign for an unknown number. */
 export const NONE = '–'
 
 /** A value of a table, with the decimals that a page has room for. */
@@ -155,7 +155,7 @@ function pair(kind: Kind, [first, second]: readonly [Value, Value]): string | Ht
   return `${valueText(kind, first).replace(/%$/, '')} to ${valueText(kind, second)}`
 }
 
-/** By what rows are ordered in a column; null comes last either way. */
+/** The sort key of a cell; null is last in both directions. */
 export function orderOf({ kind, content }: Pick<Cell, 'kind' | 'content'>): number | string | null {
   const value: Content = content
   const first = typeof value === 'object' && value !== null ? value[0] : value
@@ -166,7 +166,7 @@ export function orderOf({ kind, content }: Pick<Cell, 'kind' | 'content'>): numb
 export function gain(fraction: number | null | undefined, digits = 2): string {
   if (!isKnown(fraction)) return NONE
   const text = grouped((fraction * 100).toFixed(digits))
-  // Neither "+0.00%" nor "-0.00%": what rounds to nothing has no sign.
+  // A value that rounds to zero has no sign: neither "+0.00%" nor "-0.00%".
   if (Number.parseFloat(text) === 0) return `${text.replace('-', '')}%`
   return `${fraction > 0 ? '+' : ''}${text}%`
 }
@@ -187,7 +187,7 @@ export function decimal(value: number | null | undefined, digits = 2): string {
   return isKnown(value) ? value.toFixed(digits).replace(/^-(0(?:\.0*)?)$/, '$1') : NONE
 }
 
-/** A whole number with its thousands apart: `12,345`. */
+/** A whole number with a thousands separator: `12,345`. */
 export function count(value: number | null | undefined): string {
   return isKnown(value) ? grouped(String(Math.round(value))) : NONE
 }

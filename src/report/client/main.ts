@@ -15,7 +15,7 @@ markWideTables()
 saving()
 openOnPaper()
 
-/** Paper has no folds; what is long stays in its own. */
+/** Paper has no folds; only long parts remain in theirs. */
 function openOnPaper(): void {
   let opened: HTMLDetailsElement[] = []
   addEventListener('beforeprint', () => {
@@ -42,13 +42,13 @@ function saving(): void {
   })
 }
 
-/** Says above what is wider than the page that it can be scrolled, as long as there is something out of sight. */
+/** Marks a part that is wider than the page as scrollable while something is out of sight. */
 function markWideTables(): void {
   for (const box of document.querySelectorAll<HTMLElement>('.scroll')) {
     const line = document.createElement('p')
     line.className = 'more'
     line.textContent = 'Wider than the page: scroll the table sideways →'
-    // The table is a region with a name already; whoever hears the page is not told of its edge.
+    // The table is already a named region; a screen reader needs no hint about its edge.
     line.setAttribute('aria-hidden', 'true')
     box.before(line)
     const look = (): void => {
@@ -59,7 +59,7 @@ function markWideTables(): void {
   }
 }
 
-/** Lets the long table of the page be sorted by its headings, and filtered where there is a form for it. */
+/** Makes the long table of the page sortable by its headings, and filterable if it has a form. */
 function makeInteractive(result: EventStudy | Backtest | Sweep): void {
   const box = document.querySelector<HTMLElement>('[data-table="sorted"]')
   if (box === null) return

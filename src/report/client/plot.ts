@@ -8,7 +8,7 @@ const groups = new Map<string, Plot[]>()
 const HINT = 'Drag to zoom; keys ← → + − Esc'
 /** A mark this near to the pointer is meant, CSS pixels. */
 const NEAR = 7
-/** Whoever drags less than this has clicked, CSS pixels. */
+/** A shorter drag counts as a click, in CSS pixels. */
 const LEAST_DRAG = 5
 /** A narrower drawing has no room for its axes, CSS pixels. */
 const NARROWEST = 200
@@ -23,7 +23,7 @@ export class Plot {
   #x!: Scale
   #width = 0
   readonly #hidden = new Set<string>()
-  /** The value that is pointed at, by its place; null: none. */
+  /** The index of the pointed value; null: none. */
   #at: number | null = null
   readonly #pointer = element('div', 'pointer')
   readonly #selection = element('div', 'selection')
@@ -45,7 +45,7 @@ export class Plot {
     this.#listen()
     if (chart.group !== null) groups.set(chart.group, [...(groups.get(chart.group) ?? []), this])
     new ResizeObserver(() => this.#place.clientWidth !== this.#width && this.#draw()).observe(this.#place)
-    // Paper has the drawing of the page without scripts, whose letters are made for its width.
+    // Paper has the page's drawing without scripts, whose letters fit its width.
     addEventListener('beforeprint', () => this.#draw(this.#chart.width))
     addEventListener('afterprint', () => this.#draw())
     this.#show(this.#full)
@@ -101,7 +101,7 @@ export class Plot {
     for (const plot of groups.get(this.#chart.group ?? '') ?? [this]) plot.#point(x === null ? null : plot.#nearest(x))
   }
 
-  /** Tells what is pointed at: values beside the names in the legend, the rest in a line of its own. */
+  /** Shows the pointed values next to the names in the legend, and the rest in a line of its own. */
   #point(at: number | null): void {
     this.#at = at
     this.#pointer.hidden = at === null
@@ -167,7 +167,7 @@ export class Plot {
       if (event.button === 0) start = across(event)
     })
     place.addEventListener('mousemove', event => {
-      // What the pointer passes over is not read out, what was stepped to is.
+      // Values under the pointer are not read out; values reached by key are.
       this.#readout.removeAttribute('aria-live')
       this.#pointAll(across(event))
     })
@@ -189,7 +189,7 @@ export class Plot {
     this.#reset.addEventListener('click', () => this.#zoom(this.#full.from, this.#full.to))
   }
 
-  /** The pointer's doings for whoever has none: arrows move along the values, + and - zoom, Escape shows all again. */
+  /** Keys replace the pointer: arrows move along the values, + and - zoom, Escape shows all again. */
   #steer(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const far = event.shiftKey ? 10 : 1
@@ -225,7 +225,7 @@ export class Plot {
     )
   }
 
-  /** A place beside each name for its value; where there are several, each is a button that hides what it names. */
+  /** Adds a value next to each name of the legend. Several names become buttons that hide their part. */
   #legend(): { kind: string; place: number; told: HTMLElement }[] {
     const items = [...this.#figure.querySelectorAll<HTMLElement>('.legend [data-part]')]
     const canHide = items.filter(({ dataset }) => !dataset.part?.startsWith('marks')).length > 1
