@@ -363,7 +363,7 @@ export function composed(
       return first === undefined ? null : sourceWords(first)
     },
   }
-  const local = new Local(store, tier, asOf, { elsewhere, now: dayBy(now), fields, threads, derived })
+  const local = new Local(store, tier, asOf, { otherData: elsewhere, now: dayBy(now), fields, threads, derived })
   const kept = async () => {
     const { KeptPages } = await import('./remote/kept.js')
     return new KeptPages(pages, { tier, asOf, unknown: ticker => local.unknown(ticker) })

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { neededFrom, sinceBar } from '../engine/record.js'
 import { BadData, InvalidParameter, parameter, sentence, type Words } from '../errors.js'
 import type { WarningKind } from '../feeds/feed.js'
-import { Behind } from '../local/cache.js'
+import { Pending } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
 import { countBelow, countUpTo, type Day, formatDay, mondayOf } from '../model/day.js'
 import { FACT_KINDS, type FactSheets, securityOf } from '../model/facts.js'
@@ -17,13 +17,13 @@ import {
   type TickerEntry,
   type TickerSheet,
 } from '../store/store.js'
-import type { Kept } from './derive.js'
-import { fewer, merge, originsAfter, type Stretch } from './merge.js'
+import type { TickerData } from './derive.js'
+import { type BarRange, limitOrigins, merge, originsAfter } from './merge.js'
 import { type RefusedTicker, refusalOf, type SourcedBars, type TickerReport } from './report.js'
-import { judge, jumpsAfter, type Rescaling, rescaled, rescaledCount, type SeamOddity } from './seam.js'
+import { judge, jumpsAfter, type Rescaling, rescaled, rescaledCount, type SeamWarning } from './seam.js'
 
 /** What a file's bars change, not yet written. */
-export interface TakenBars {
+export interface MergedBars {
   reports: TickerReport[]
   refused: RefusedTicker[]
   /** Oddities where a file's bars meet stored ones. */
@@ -32,7 +32,7 @@ export interface TakenBars {
   /** Tickers whose pulled events make room. */
   unpulled: string[]
   /** What is left to derive once this is written. */
-  behind: Behind
+  pending: Pending
 }
 
 interface SourcedOddity {
@@ -46,7 +46,7 @@ interface SourcedOddity {
 export interface Change {
   ticker: string
   bars: number
-  kept(): Promise<Kept>
+  data(): Promise<TickerData>
 }
 
 /** Maximum number of changed bars held in memory. */
@@ -65,48 +65,48 @@ export interface Choices {
 /**
  * Merges bars with stored ones; a ticker that does not fit stays unchanged. Throws BadData for a ticker without bars.
  */
-export async function takeBars(
+export async function mergeBars(
   store: Store,
   tickers: readonly SourcedBars[],
   choicesFor: (ticker: string) => Choices,
-): Promise<TakenBars> {
-  const behind = await Behind.in(store)
-  const taken: TakenBars = { reports: [], refused: [], oddities: [], changes: [], unpulled: [], behind }
+): Promise<MergedBars> {
+  const pending = await Pending.in(store)
+  const taken: MergedBars = { reports: [], refused: [], oddities: [], changes: [], unpulled: [], pending }
   const pulled = await pulledOf(store, tickers)
   const importedAt = new Date().toISOString()
   let held = 0
   for (const incoming of tickers) {
     const { ticker } = incoming
     const choices = choicesFor(ticker)
-    const known = { pulled: pulled.get(ticker) ?? null, isBehind: behind.tickers.has(ticker), importedAt }
+    const known = { pulled: pulled.get(ticker) ?? null, isPending: pending.tickers.has(ticker), importedAt }
     const take = () => takeTicker(store, incoming, known, choices)
     const result = await take()
     if ('refused' in result) {
       taken.refused.push(result.refused)
       continue
     }
-    const { report, oddities, kept, since } = result
+    const { report, oddities, data, since } = result
     taken.reports.push(report)
     taken.oddities.push(...oddities)
     if (pulled.has(ticker)) taken.unpulled.push(ticker)
-    if (kept === null) continue
-    if (kept.sector != null) behind.sectors.add(kept.sector)
+    if (data === null) continue
+    if (data.sector != null) pending.sectors.add(data.sector)
     held += report.bars
-    const source = held <= MOST_HELD ? atHand(store, kept, since) : madeAgain(store, take)
-    taken.changes.push({ ticker, bars: report.bars, kept: source })
+    const source = held <= MOST_HELD ? atHand(store, data, since) : computedAgain(store, take)
+    taken.changes.push({ ticker, bars: report.bars, data: source })
   }
   return taken
 }
 
 /** Separate functions: a closure next to the record would keep it in memory, used or not. */
-function atHand(store: Store, kept: Kept, since: number): () => Promise<Kept> {
-  return () => withStored(store, kept, since)
+function atHand(store: Store, data: TickerData, since: number): () => Promise<TickerData> {
+  return () => withStored(store, data, since)
 }
 
-function madeAgain(store: Store, take: () => Promise<Refused | Fit>): () => Promise<Kept> {
+function computedAgain(store: Store, take: () => Promise<Refused | Fit>): () => Promise<TickerData> {
   return async () => {
-    const { kept, since } = (await take()) as Fit
-    return withStored(store, kept!, since)
+    const { data, since } = (await take()) as Fit
+    return withStored(store, data!, since)
   }
 }
 
@@ -119,63 +119,63 @@ interface Fit {
   report: TickerReport
   oddities: SourcedOddity[]
   /** The new record of the ticker; null if nothing changes. */
-  kept: Kept | null
+  data: TickerData | null
   /** The first bar that differs from the stored ones; 0 if all derived data may differ. */
   since: number
 }
 
-/** @param isBehind data derived from its facts are not up to date */
+/** @param isPending data derived from its facts are not up to date */
 async function takeTicker(
   store: Store,
   incoming: SourcedBars,
-  { pulled, isBehind, importedAt }: { pulled: string | null; isBehind: boolean; importedAt: string },
+  { pulled, isPending, importedAt }: { pulled: string | null; isPending: boolean; importedAt: string },
   choices: Choices,
 ): Promise<Refused | Fit> {
   const { ticker, source, format, prices } = incoming
-  const given = { ticker, source, format, prices, bars: incoming.bars, importedAt }
-  if (given.bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
+  const fileBars = { ticker, source, format, prices, bars: incoming.bars, importedAt }
+  if (fileBars.bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
   // Stored data that will be replaced are not read: they may be damaged.
   const stored = choices.replace ? null : await storedOf(store, ticker)
-  const refused = refusedAtSight(given, stored, pulled, choices)
+  const refused = refusedAtSight(fileBars, stored, pulled, choices)
   if (refused !== null) return { refused }
   const sheets = await store.sheets(ticker)
-  const result = stored === null ? NOTHING_STORED : fitted(stored, given, sheets, choices)
+  const result = stored === null ? NOTHING_STORED : fitted(stored, fileBars, sheets, choices)
   if ('refused' in result) return result
   const { rescaling } = result
   const oddities: SourcedOddity[] = result.oddities.map(oddity => ({ ticker, ...oddity }))
-  if (stored === null && !choices.replace) oddities.push(...(await namesakes(store, given)))
-  const { report, entry, series, stretches } = mergeOne(given, result.stored)
+  if (stored === null && !choices.replace) oddities.push(...(await namesakes(store, fileBars)))
+  const { report, entry, series, ranges } = mergeOne(fileBars, result.stored)
   if (rescaling !== null) noteRescaling(report, stored!, rescaling)
   if (pulled !== null) addNote(report, `${ticker}: ${pulled} are taken out`)
-  if (report.added + report.replaced === 0 && rescaling === null) return { report, oddities, kept: null, since: 0 }
-  const kept = keptOf(entry, series, sheets)
-  const since = isBehind || rescaling !== null ? 0 : sinceOf(result.stored, kept, stretches)
-  return { report, oddities, kept, since }
+  if (report.added + report.replaced === 0 && rescaling === null) return { report, oddities, data: null, since: 0 }
+  const data = dataOf(entry, series, sheets)
+  const since = isPending || rescaling !== null ? 0 : sinceOf(result.stored, data, ranges)
+  return { report, oddities, data, since }
 }
 
 /** Adds the stored data before a bar that later bars need; adds nothing if they are damaged. */
-async function withStored(store: Store, kept: Kept, bar: number): Promise<Kept> {
-  if (bar === 0) return kept
-  const { entry, daily } = kept
+async function withStored(store: Store, data: TickerData, bar: number): Promise<TickerData> {
+  if (bar === 0) return data
+  const { entry, daily } = data
   const since = sinceBar(daily.days, bar)
   const from = { daily: neededFrom('daily', since.daily), weekly: neededFrom('weekly', since.weekly) }
   try {
     const stored = await store.tail(entry.ticker, since, from)
-    return stored === null ? kept : { ...kept, stored }
+    return stored === null ? data : { ...data, stored }
   } catch (error) {
-    if (error instanceof Damaged) return kept
+    if (error instanceof Damaged) return data
     throw error
   }
 }
 
 /** The first bar that differs from the stored ones; 0 if all derived data may differ. */
-function sinceOf(stored: Stored | null, now: Kept, [first]: readonly Stretch[]): number {
+function sinceOf(stored: Stored | null, now: TickerData, [first]: readonly BarRange[]): number {
   // Another asset class may change the weeks; unadjusted closes may be known only from now on.
   const isSame =
     stored !== null &&
     stored.entry.assetClass === now.entry.assetClass &&
     (stored.series.unadjustedClose === undefined) === (now.daily.unadjustedClose === undefined)
-  const since = isSame && first !== undefined && first.place === 0 ? first.bars : 0
+  const since = isSame && first !== undefined && first.index === 0 ? first.bars : 0
   return reachesBack(now, since) ? 0 : since
 }
 
@@ -184,13 +184,13 @@ function sinceOf(stored: Stored | null, now: Kept, [first]: readonly Stretch[]):
  * Nothing
  * else that classifies a bar depends on later bars.
  */
-function reachesBack({ daily: { days }, facts }: Kept, since: number): boolean {
+function reachesBack({ daily: { days }, facts }: TickerData, since: number): boolean {
   const weekBefore = days[countBelow(days, mondayOf(days[since]!)) - 1] ?? Number.NEGATIVE_INFINITY
   return facts?.splits.some(({ ex_date }) => ex_date > weekBefore && ex_date <= days.at(-1)!) ?? false
 }
 
 /** Bars of a file that are at hand, and when they came. */
-type Given = SourcedBars & Pick<Origin, 'importedAt'>
+type FileBars = SourcedBars & Pick<Origin, 'importedAt'>
 
 /** The stored data of a ticker, and its accepted jumps. */
 interface Stored {
@@ -238,12 +238,12 @@ function refusedAtSight(
 }
 
 /** Whether a file's bars span all stored days. */
-function covers(given: Series, stored: Series): boolean {
-  return given.days[0]! <= stored.days[0]! && given.days.at(-1)! >= stored.days.at(-1)!
+function covers(incoming: Series, stored: Series): boolean {
+  return incoming.days[0]! <= stored.days[0]! && incoming.days.at(-1)! >= stored.days.at(-1)!
 }
 
 /** A new ticker may already be stored with, or without, the exchange suffix that vendors add to US tickers. */
-async function namesakes(store: Store, { ticker, bars }: SourcedBars): Promise<TakenBars['oddities']> {
+async function namesakes(store: Store, { ticker, bars }: SourcedBars): Promise<MergedBars['oddities']> {
   const other = ticker.endsWith('.US') ? ticker.slice(0, -3) : `${ticker}.US`
   if ((await store.ticker(other)) === null) return []
   const detail = sentence`${other} is stored, maybe the same under another name: ${parameter('ticker', other)} adds to it`
@@ -254,7 +254,7 @@ async function namesakes(store: Store, { ticker, bars }: SourcedBars): Promise<T
 interface Fitted {
   stored: Stored | null
   rescaling: Rescaling | null
-  oddities: readonly SeamOddity[]
+  oddities: readonly SeamWarning[]
 }
 
 const NOTHING_STORED: Fitted = { stored: null, rescaling: null, oddities: [] }
@@ -269,18 +269,18 @@ function fitted(
   const { series, jumps } = stored
   const splits = (sheets.splits?.rows ?? []).map(row => row.record)
   const known = { prices, splits, jumps }
-  const { misfit, oddities } = judge(series, bars, known)
-  if (misfit === null) return { stored, rescaling: null, oddities }
-  const counts = { stored: series.days.length, given: bars.days.length }
-  if (misfit.reason === 'another_instrument') return { refused: refusalOf(ticker, misfit, false, counts) }
-  const again = rescaled(series, misfit)
+  const { mismatch, oddities } = judge(series, bars, known)
+  if (mismatch === null) return { stored, rescaling: null, oddities }
+  const counts = { stored: series.days.length, incoming: bars.days.length }
+  if (mismatch.reason === 'another_instrument') return { refused: refusalOf(ticker, mismatch, false, counts) }
+  const again = rescaled(series, mismatch)
   const after = judge(again, bars, known)
-  const fits = after.misfit === null
+  const fits = after.mismatch === null
   if (scale === 'rescale' && fits)
-    return { stored: { ...stored, series: again }, rescaling: misfit, oddities: after.oddities }
+    return { stored: { ...stored, series: again }, rescaling: mismatch, oddities: after.oddities }
   if (scale === 'accept_jump')
-    return { stored: { ...stored, jumps: [...jumps, ...misfit.jumps] }, rescaling: null, oddities }
-  return { refused: refusalOf(ticker, misfit, fits, counts) }
+    return { stored: { ...stored, jumps: [...jumps, ...mismatch.jumps] }, rescaling: null, oddities }
+  return { refused: refusalOf(ticker, mismatch, fits, counts) }
 }
 
 function noteRescaling(report: TickerReport, { series }: Stored, rescaling: Rescaling): void {
@@ -304,7 +304,7 @@ export async function cutBars(
   store: Store,
   entry: TickerEntry,
   after: Day,
-): Promise<{ changed: Kept; removed: number; behind: Behind }> {
+): Promise<{ changed: TickerData; removed: number; pending: Pending }> {
   const { ticker, first } = entry
   const whole = (await store.bars(ticker))!
   const bars = countUpTo(whole.days, after)
@@ -313,12 +313,12 @@ export async function cutBars(
     const what = `every bar of ${ticker} is after ${value}; without a date the whole ticker is removed.`
     throw new InvalidParameter(what, { param: 'after', value, allowed })
   }
-  const behind = await Behind.in(store)
+  const pending = await Pending.in(store)
   const cut = { ...entry, bars, last: whole.days[bars - 1]! }
-  behind.written(null)
-  const changed = keptOf(cut, head(whole, bars), await store.sheets(ticker))
-  if (changed.sector != null) behind.sectors.add(changed.sector)
-  return { changed, removed: whole.days.length - bars, behind }
+  pending.written(null)
+  const changed = dataOf(cut, head(whole, bars), await store.sheets(ticker))
+  if (changed.sector != null) pending.sectors.add(changed.sector)
+  return { changed, removed: whole.days.length - bars, pending }
 }
 
 /** A ticker with all its data under another name, and what is left to derive. */
@@ -326,20 +326,20 @@ export async function renamed(
   store: Store,
   ticker: string,
   name: string,
-): Promise<{ records: Kept[]; sheets: TickerSheet[]; behind: Behind }> {
-  const behind = await Behind.in(store)
-  behind.written(null)
+): Promise<{ records: TickerData[]; sheets: TickerSheet[]; pending: Pending }> {
+  const pending = await Pending.in(store)
+  pending.written(null)
   const facts = await store.sheets(ticker)
-  behind.addSectorOf(securityOf(facts))
-  if (behind.tickers.delete(ticker)) behind.tickers.add(name)
+  pending.addSectorOf(securityOf(facts))
+  if (pending.tickers.delete(ticker)) pending.tickers.add(name)
   const sheets = FACT_KINDS.flatMap((kind): TickerSheet[] => {
     const sheet = facts[kind]
     return sheet === undefined ? [] : [{ ticker: name, kind, sheet }]
   })
   const entry = await store.ticker(ticker)
-  if (entry === null) return { records: [], sheets, behind }
-  const kept = keptOf({ ...entry, ticker: name }, (await store.bars(ticker))!, facts)
-  return { records: [kept], sheets, behind }
+  if (entry === null) return { records: [], sheets, pending }
+  const data = dataOf({ ...entry, ticker: name }, (await store.bars(ticker))!, facts)
+  return { records: [data], sheets, pending }
 }
 
 /**
@@ -356,7 +356,7 @@ export async function isCopied(store: Store, ticker: string, name: string): Prom
 }
 
 /** A ticker with changed bars and its facts, with the asset class and sector from these. */
-function keptOf(entry: TickerEntry, daily: Series, sheets: FactSheets): Kept {
+function dataOf(entry: TickerEntry, daily: Series, sheets: FactSheets): TickerData {
   const security = securityOf(sheets)
   const now = security === null ? entry : { ...entry, assetClass: security.asset_class }
   const facts = countedFacts(sheets)
@@ -380,10 +380,10 @@ async function pulledOf(store: Store, tickers: readonly SourcedBars[]): Promise<
 
 /** Merges a file's bars with stored ones, and records the origin of each. */
 function mergeOne(
-  { ticker, prices, bars, source, format, importedAt }: Given,
+  { ticker, prices, bars, source, format, importedAt }: FileBars,
   stored: Stored | null,
-): { report: TickerReport; entry: TickerEntry; series: Series; stretches: readonly Stretch[] } {
-  const { series, stretches, ...counts } = merge(stored?.series ?? emptySeries('daily', 0), bars)
+): { report: TickerReport; entry: TickerEntry; series: Series; ranges: readonly BarRange[] } {
+  const { series, ranges, ...counts } = merge(stored?.series ?? emptySeries('daily', 0), bars)
   const [first, last] = [series.days[0]!, series.days.at(-1)!]
   const reach = { first: formatDay(first), last: formatDay(last) }
   const report: TickerReport = { ticker, prices, ...counts, bars: series.days.length, ...reach }
@@ -397,10 +397,10 @@ function mergeOne(
   const jumpsNow = new Map(jumps.map(({ day, factor }) => [series.days.indexOf(day), factor]))
   const own = { source, format, importedAt }
   const earlier = stored === null ? [] : originsOf(stored.entry)
-  const origins = fewer(originsAfter(earlier, stretches, jumpsNow, own))
+  const origins = limitOrigins(originsAfter(earlier, ranges, jumpsNow, own))
   const entry: TickerEntry = {
     ...{ ticker, assetClass: stored?.entry.assetClass ?? null, prices, bars: series.days.length, first, last, ...own },
     ...(origins.length > 1 && { origins }),
   }
-  return { report, entry, series, stretches }
+  return { report, entry, series, ranges }
 }

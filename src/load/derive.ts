@@ -3,8 +3,8 @@ import type { Field } from '../fields/field.js'
 import type { SectorView } from '../fields/fundamentals.js'
 import { ALONE, BY_SECTOR, FIELDS } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
-import type { Behind } from '../local/cache.js'
-import { type Company, companyOf, knownOf, Sectors } from '../local/sectors.js'
+import type { Pending } from '../local/cache.js'
+import { type Company, companyAsOf, companyOf, Sectors } from '../local/sectors.js'
 import { sectorKey } from '../local/view.js'
 import { securityOf } from '../model/facts.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
@@ -12,7 +12,7 @@ import { decodeTail } from '../store/codec.js'
 import type { Amendment, PackedTail, Store, TickerRecord } from '../store/store.js'
 
 /** A ticker to be derived. */
-export interface Kept extends Company {
+export interface TickerData extends Company {
   /** Stored data before some bars that stay unchanged, with everything derived from them (default: none). */
   stored?: PackedTail
   /** Its sector, if that is pending: fields that compare with it are derived later, and have no data until then. */
@@ -20,16 +20,16 @@ export interface Kept extends Company {
 }
 
 /** All that is recorded of a ticker. */
-export function derived(kept: Kept): TickerRecord {
-  const { entry, daily, facts, stored, sector = null } = kept
+export function deriveRecord(data: TickerData): TickerRecord {
+  const { entry, daily, facts, stored, sector = null } = data
   const fields = sector === null ? FIELDS : ALONE
-  const tail = tailOf(kept, fields)
+  const tail = tailOf(data, fields)
   if (tail !== null) return { entry, ...tail, stored }
   return { entry, ...record(daily, entry.assetClass, facts, fields) }
 }
 
 /** null if more than the last bars are new, or if the stored data do not suffice to continue. */
-function tailOf({ entry, daily, facts, stored }: Kept, fields: readonly Field[]): ReturnType<typeof recordTail> {
+function tailOf({ entry, daily, facts, stored }: TickerData, fields: readonly Field[]): ReturnType<typeof recordTail> {
   if (stored === undefined) return null
   const [days, weeks] = [decodeTail(stored.daily), decodeTail(stored.weekly)]
   if (days === null || weeks === null) return null
@@ -42,7 +42,7 @@ const TICKERS = 200
 const BARS = 400_000
 
 /** Tickers in their order, as many at a time as are written as one. */
-export function together<T>(tickers: readonly T[], barsOf: (ticker: T) => number, most = BARS): T[][] {
+export function inGroups<T>(tickers: readonly T[], barsOf: (ticker: T) => number, most = BARS): T[][] {
   const groups: T[][] = []
   let bars = most
   for (const ticker of tickers) {
@@ -58,7 +58,7 @@ export function together<T>(tickers: readonly T[], barsOf: (ticker: T) => number
 }
 
 /** Tickers that are written as one. */
-export interface Derived<Ticker> {
+export interface DerivedGroup<Ticker> {
   group: readonly Ticker[]
   records: readonly TickerRecord[]
   /** Whether there are no more. */
@@ -67,26 +67,26 @@ export interface Derived<Ticker> {
 
 /**
  * Groups of tickers with their records, in order. Groups are removed from the list, so that written ones can be freed.
- * @param keptOf reads the data of a ticker
+ * @param dataOf reads the data of a ticker
  */
 export async function* deriveGroups<Ticker>(
   groups: Ticker[][],
-  keptOf: (ticker: Ticker) => Promise<Kept>,
-  onTicker: (ticker: Kept) => void,
-): AsyncGenerator<Derived<Ticker>> {
+  dataOf: (ticker: Ticker) => Promise<TickerData>,
+  onTicker: (ticker: TickerData) => void,
+): AsyncGenerator<DerivedGroup<Ticker>> {
   for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
     const records: TickerRecord[] = []
     for (const ticker of group) {
-      const kept = await keptOf(ticker)
-      records.push(derived(kept))
-      onTicker(kept)
+      const data = await dataOf(ticker)
+      records.push(deriveRecord(data))
+      onTicker(data)
     }
     yield { group, records, isLast: groups.length === 0 }
   }
 }
 
 /** One step: its changes, and what is left to derive once they are written. */
-interface Settlement {
+interface PendingStep {
   amendments: Amendment[]
   /** Finished steps, for progress. */
   done: number
@@ -99,23 +99,23 @@ interface Settlement {
 const TOGETHER = 50
 
 /**
- * Derives what is pending, sector by sector, then tickers without a sector. `behind` shrinks with each step; a step
+ * Derives what is pending, sector by sector, then tickers without a sector. `pending` shrinks with each step; a step
  * counts once its amendments are written together with the remainder.
  */
-export async function* settlements(store: Store, behind: Behind): AsyncGenerator<Settlement> {
-  const of = behind.sectors.size + Math.ceil(behind.tickers.size / TOGETHER)
+export async function* pendingSteps(store: Store, pending: Pending): AsyncGenerator<PendingStep> {
+  const of = pending.sectors.size + Math.ceil(pending.tickers.size / TOGETHER)
   let done = 0
-  for (const key of [...behind.sectors]) {
-    const amendments = await amendedBySector(store, key, behind.tickers)
-    behind.sectors.delete(key)
-    for (const { ticker } of amendments) behind.tickers.delete(ticker)
+  for (const key of [...pending.sectors]) {
+    const amendments = await amendedBySector(store, key, pending.tickers)
+    pending.sectors.delete(key)
+    for (const { ticker } of amendments) pending.tickers.delete(ticker)
     yield { amendments, done: done++, of, what: key }
   }
-  while (behind.tickers.size > 0) {
+  while (pending.tickers.size > 0) {
     const amendments: Amendment[] = []
-    for (const ticker of [...behind.tickers].slice(0, TOGETHER)) {
+    for (const ticker of [...pending.tickers].slice(0, TOGETHER)) {
       amendments.push(...(await amendedByFacts(store, ticker)))
-      behind.tickers.delete(ticker)
+      pending.tickers.delete(ticker)
     }
     yield { amendments, done: done++, of, what: '' }
   }
@@ -156,7 +156,7 @@ function amendment(
   sector: SectorView | null,
   fields: readonly Field[],
 ): Amendment {
-  const { series, facts } = knownOf(company, timeframe)
+  const { series, facts } = companyAsOf(company, timeframe)
   const recorded = recordFields(new Panel(series, facts, sector), fields)
   return {
     ticker: company.entry.ticker,

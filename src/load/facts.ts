@@ -1,7 +1,7 @@
 import { BadData, InvalidParameter, parameter, sentence, shown, type Words } from '../errors.js'
 import { MOST_ANALYSTS } from '../feeds/facts/rows.js'
 import type { TickerFacts } from '../feeds/feed.js'
-import { Behind } from '../local/cache.js'
+import { Pending } from '../local/cache.js'
 import { countedFacts } from '../local/view.js'
 import { dateOf, formatDay, isDay } from '../model/day.js'
 import {
@@ -20,12 +20,12 @@ import {
 } from '../model/facts.js'
 import { DAYS } from '../params/arguments.js'
 import { Damaged, type Store, type TickerEntry, type TickerSheet } from '../store/store.js'
-import type { Kept } from './derive.js'
+import type { TickerData } from './derive.js'
 import type { Counts } from './merge.js'
 import type { SheetReport } from './report.js'
 
 /** What a file's facts change, not yet written. */
-export interface TakenFacts {
+export interface MergedFacts {
   reports: SheetReport[]
   /** Tickers that have no bars yet. */
   barless: number
@@ -33,9 +33,9 @@ export interface TakenFacts {
   doubts: Words[]
   sheets: TickerSheet[]
   /** Tickers whose weeks are other ones now, because they trade at weekends or do no more. */
-  changed: Kept[]
+  changed: TickerData[]
   /** What is left to derive once this is written. */
-  behind: Behind
+  pending: Pending
 }
 
 /**
@@ -49,15 +49,15 @@ export async function takeFacts(
   facts: readonly TickerFacts[],
   source: FactSource,
   replaces: (ticker: string, kind: FactKind) => boolean,
-): Promise<TakenFacts> {
-  const behind = await Behind.in(store)
-  const taken: TakenFacts = { reports: [], barless: 0, doubts: [], sheets: [], changed: [], behind }
-  for (const [ticker, given] of Map.groupBy(facts, ({ ticker }) => ticker)) {
-    const begun = given.map(({ kind }) => kind).filter(kind => replaces(ticker, kind))
-    const before = await soundSheets(store, ticker, begun, taken.behind)
-    if (!begun.includes('securities')) refuseOtherClass(ticker, before, given, source)
+): Promise<MergedFacts> {
+  const pending = await Pending.in(store)
+  const taken: MergedFacts = { reports: [], barless: 0, doubts: [], sheets: [], changed: [], pending }
+  for (const [ticker, incoming] of Map.groupBy(facts, ({ ticker }) => ticker)) {
+    const begun = incoming.map(({ kind }) => kind).filter(kind => replaces(ticker, kind))
+    const before = await soundSheets(store, ticker, begun, taken.pending)
+    if (!begun.includes('securities')) refuseOtherClass(ticker, before, incoming, source)
     const after: { [Kind in FactKind]?: FactSheet } = { ...before }
-    const merged = given.map(({ kind, records }) => {
+    const merged = incoming.map(({ kind, records }) => {
       const checked = records.map(record => checkedRecord(kind, ticker, record))
       const result = mergeFacts(kind, begun.includes(kind) ? undefined : before[kind], checked, source)
       after[kind] = result.sheet
@@ -66,12 +66,12 @@ export async function takeFacts(
     taken.reports.push(...merged.map(({ kind, result }) => reportOf(ticker, kind, result)))
     const changed = merged.filter(({ kind, result }) => changes(result, before[kind]))
     taken.sheets.push(...changed.map(({ kind, result }) => ({ ticker, kind, sheet: result.sheet })))
-    if (given.some(({ kind }) => kind === 'splits')) taken.doubts.push(...doubtsOf(ticker, after as FactSheets))
+    if (incoming.some(({ kind }) => kind === 'splits')) taken.doubts.push(...doubtsOf(ticker, after as FactSheets))
     const entry = await store.ticker(ticker)
     if (entry === null) taken.barless++
     else if (changed.length > 0) {
       const kinds = changed.map(({ kind }) => kind)
-      await fallBehind(store, entry, { before, after: after as FactSheets, kinds }, taken)
+      await markPending(store, entry, { before, after: after as FactSheets, kinds }, taken)
     }
   }
   return taken
@@ -81,11 +81,11 @@ export async function takeFacts(
 function refuseOtherClass(
   ticker: string,
   { securities }: FactSheets,
-  given: readonly TickerFacts[],
+  incoming: readonly TickerFacts[],
   { file }: FactSource,
 ): void {
   const stored = securities?.rows.at(-1)
-  const classes = given.flatMap(({ kind, records }) =>
+  const classes = incoming.flatMap(({ kind, records }) =>
     kind === 'securities' ? (records as readonly Security[]).map(({ asset_class }) => asset_class) : [],
   )
   const other = classes.find(found => found !== null && found !== stored?.record.asset_class)
@@ -103,7 +103,7 @@ export async function soundSheets(
   store: Store,
   ticker: string,
   mayGo: readonly FactKind[],
-  behind: Behind,
+  pending: Pending,
 ): Promise<FactSheets> {
   try {
     return await store.sheets(ticker)
@@ -111,7 +111,7 @@ export async function soundSheets(
     if (!(error instanceof Damaged && mayGo.length > 0)) throw error
     const sheets = await store.sheets(ticker, mayGo)
     for (const other of await store.factTickers())
-      behind.addSectorOf(await store.sheets(other).then(securityOf, nullIfDamaged))
+      pending.addSectorOf(await store.sheets(other).then(securityOf, nullIfDamaged))
     return sheets
   }
 }
@@ -147,16 +147,16 @@ function doubtsOf(ticker: string, { splits }: FactSheets): Words[] {
 /** What the comparison within a sector uses: earnings yields, and its members. */
 const COMPARED: readonly FactKind[] = ['reports', 'splits', 'securities']
 
-async function fallBehind(
+async function markPending(
   store: Store,
   entry: TickerEntry,
   { before, after, kinds }: { before: FactSheets; after: FactSheets; kinds: readonly FactKind[] },
-  { changed, behind }: TakenFacts,
+  { changed, pending }: MergedFacts,
 ): Promise<void> {
-  behind.tickers.add(entry.ticker)
+  pending.tickers.add(entry.ticker)
   const compared = kinds.some(kind => COMPARED.includes(kind))
   for (const sheets of [before, after])
-    if (compared && countedFacts(sheets) !== null) behind.addSectorOf(securityOf(sheets))
+    if (compared && countedFacts(sheets) !== null) pending.addSectorOf(securityOf(sheets))
   const assetClass = securityOf(after)?.asset_class ?? null
   if ((assetClass === 'crypto') === (entry.assetClass === 'crypto')) return
   changed.push({
@@ -197,9 +197,9 @@ export function mergeFacts(
     incoming.map((record): Row => ({ source: number, record })),
     row => rule.key(row.record),
   )
-  for (const [key, given] of theirs) {
+  for (const [key, incoming] of theirs) {
     const had = mine.get(key) ?? []
-    const rows = rule.merge(had, given)
+    const rows = rule.merge(had, incoming)
     const fresh = rows.filter(row => row.source === number).length
     const dropped = had.filter(row => !rows.includes(row)).length
     const moved = fresh === 0 && rows.some((row, i) => !sameRecord(row.record, had[i]!.record))
@@ -207,44 +207,44 @@ export function mergeFacts(
     const added = fresh - Math.min(fresh, dropped)
     counts.added += added
     counts.replaced += replaced
-    counts.unchanged += Math.max(0, given.length - added - replaced)
+    counts.unchanged += Math.max(0, incoming.length - added - replaced)
     mine.set(key, rows)
   }
   const rows = [...mine.values()].flat()
-  const placeOf = ({ record }: Row): number => knownOn(kind, record) ?? 0
-  rows.sort((a, b) => placeOf(a) - placeOf(b))
+  const knownDay = ({ record }: Row): number => knownOn(kind, record) ?? 0
+  rows.sort((a, b) => knownDay(a) - knownDay(b))
   return { sheet: withSources(rows, [...(present?.sources ?? []), source]), ...counts }
 }
 
 interface Rule<Of extends FactRecord> {
   /** The subject of a record: among records with the same key the newest counts. */
   key(record: Of): string
-  merge(had: readonly Row[], given: readonly Row[]): readonly Row[]
+  merge(had: readonly Row[], incoming: readonly Row[]): readonly Row[]
 }
 
 const RULES: { [Kind in FactKind]: Rule<FactRecords[Kind]> } = {
-  reports: { key: it => `${it.period_end} ${usableFrom(it)} ${it.known}`, merge: followed },
+  reports: { key: it => `${it.period_end} ${usableFrom(it)} ${it.known}`, merge: appended },
   // A corrected result is no further report: four reports make a year.
   earnings: { key: it => `${it.report_date}`, merge: replaced },
-  schedule: { key: it => `${it.known} ${it.expected_date}`, merge: followed },
-  ratings: { key: it => `${it.known} ${usableFrom(it)}`, merge: followed },
-  grades: { key: it => `${it.known} ${it.firm.trim().toLowerCase()}`, merge: followed },
-  insiders: { key: it => JSON.stringify(it), merge: followed },
-  splits: { key: it => `${it.ex_date}`, merge: followed },
-  securities: { key: () => '', merge: completed },
+  schedule: { key: it => `${it.known} ${it.expected_date}`, merge: appended },
+  ratings: { key: it => `${it.known} ${usableFrom(it)}`, merge: appended },
+  grades: { key: it => `${it.known} ${it.firm.trim().toLowerCase()}`, merge: appended },
+  insiders: { key: it => JSON.stringify(it), merge: appended },
+  splits: { key: it => `${it.ex_date}`, merge: appended },
+  securities: { key: () => '', merge: filledIn },
 }
 
 /** New records replace the stored ones, unless they say nothing new. */
-function replaced(had: readonly Row[], given: readonly Row[]): readonly Row[] {
-  const rows = followed(had, given)
-  const told = rows.slice(rows.length - given.length)
-  return told.every(row => had.includes(row)) ? rows : told
+function replaced(had: readonly Row[], incoming: readonly Row[]): readonly Row[] {
+  const rows = appended(had, incoming)
+  const stated = rows.slice(rows.length - incoming.length)
+  return stated.every(row => had.includes(row)) ? rows : stated
 }
 
 /** New records come last; a record that both sides have is stored as often as the side with more copies has it. */
-function followed(had: readonly Row[], given: readonly Row[]): readonly Row[] {
+function appended(had: readonly Row[], incoming: readonly Row[]): readonly Row[] {
   const left = [...had]
-  const last = given.map(row => {
+  const last = incoming.map(row => {
     const at = left.findIndex(other => sameRecord(other.record, row.record))
     return at < 0 ? row : left.splice(at, 1)[0]!
   })
@@ -252,12 +252,12 @@ function followed(had: readonly Row[], given: readonly Row[]): readonly Row[] {
 }
 
 /** A source without a sector does not delete a stored one. */
-function completed(had: readonly Row[], given: readonly Row[]): readonly Row[] {
-  const all = [...had, ...given].map(row => row.record as object)
-  const told = all.map(record => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)))
-  const record = Object.assign({}, ...all.slice(0, 1), ...told) as FactRecord
+function filledIn(had: readonly Row[], incoming: readonly Row[]): readonly Row[] {
+  const all = [...had, ...incoming].map(row => row.record as object)
+  const stated = all.map(record => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)))
+  const record = Object.assign({}, ...all.slice(0, 1), ...stated) as FactRecord
   if (had.length > 0 && sameRecord(had.at(-1)!.record, record)) return had
-  return [{ source: given[0]!.source, record }]
+  return [{ source: incoming[0]!.source, record }]
 }
 
 function sameRecord(a: FactRecord, b: FactRecord): boolean {
@@ -282,8 +282,8 @@ function withSources(rows: readonly Row[], sources: readonly FactSource[]): Fact
  * for a value that its column cannot hold. File readers check that with line numbers, but records also come from
  * programs.
  */
-export function checkedRecord(kind: FactKind, ticker: string, given: object): FactRecord {
-  const values: Readonly<Record<string, unknown>> = { ...given }
+export function checkedRecord(kind: FactKind, ticker: string, incoming: object): FactRecord {
+  const values: Readonly<Record<string, unknown>> = { ...incoming }
   const columns = FACT_COLUMNS[kind].filter(({ name, rare }) => rare !== true || values[name] != null)
   return Object.fromEntries(
     columns.map(column => [column.name, checked(column, values[column.name], `${kind} of ${ticker}`)]),

@@ -12,7 +12,7 @@ import {
 import { SHOWN } from '../feeds/bars.js'
 import type { Input, ReadResult, Remark, TickerBars, TickerFacts, Warning } from '../feeds/feed.js'
 import { FIELDS } from '../fields/index.js'
-import { Behind, type PartLoaded } from '../local/cache.js'
+import { type PartlyLoadedFile, Pending } from '../local/cache.js'
 import { companyOf } from '../local/sectors.js'
 import { type Day, formatDay } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
@@ -21,9 +21,9 @@ import { checkDay, checkFunction } from '../params/arguments.js'
 import { textOf, tickerValue } from '../params/values.js'
 import { digest } from '../store/codec.js'
 import { lockForWriting, type Store, type TickerEntry, UNDERIVED, type Writer } from '../store/store.js'
-import { type Choices, cutBars, isCopied, renamed, type TakenBars, takeBars } from './bars.js'
-import { derived, deriveGroups, type Kept, settlements, together } from './derive.js'
-import { soundSheets, type TakenFacts, takeFacts } from './facts.js'
+import { type Choices, cutBars, isCopied, type MergedBars, mergeBars, renamed } from './bars.js'
+import { deriveGroups, deriveRecord, inGroups, pendingSteps, type TickerData } from './derive.js'
+import { type MergedFacts, soundSheets, takeFacts } from './facts.js'
 import type {
   FileReport,
   ImportOptions,
@@ -62,7 +62,7 @@ function sourcedOf(bars: TickerBars, { file, format }: Pick<ReadResult, 'file' |
 /** A file's warnings, and those about the bars next to stored ones. */
 function withOddities(
   { file, warnings }: Pick<ReadResult, 'file' | 'warnings'>,
-  oddities: TakenBars['oddities'],
+  oddities: MergedBars['oddities'],
 ): Warning[] {
   const all = new Map(warnings.map(warning => [warning.kind, { ...warning, first: [...warning.first] }]))
   for (const { kind, ticker, day, detail } of oddities) {
@@ -84,7 +84,10 @@ function volumeRemarks(withoutVolume: readonly string[], tickers: number): Remar
 }
 
 /** Adds what was written of a file to the error about the rest. */
-function loadedInPart({ words, cause }: NotWritten, part: Pick<PartLoaded, 'file' | 'tickers' | 'of'>): NotWritten {
+function loadedInPart(
+  { words, cause }: NotWritten,
+  part: Pick<PartlyLoadedFile, 'file' | 'tickers' | 'of'>,
+): NotWritten {
   const there = `${part.tickers} of the ${part.of} tickers of ${part.file} are loaded`
   return new NotWritten(sentence`${words}; ${there}, and the same import again goes on after them`, { cause })
 }
@@ -93,7 +96,7 @@ function loadedInPart({ words, cause }: NotWritten, part: Pick<PartLoaded, 'file
 const HALF_REBUILT = `${DEFINITIONS_VERSION} in part`
 
 /** Reports the progress of deriving tickers. @param of their number */
-function progressOf(file: string, of: number, onProgress: ImportOptions['onProgress']): (ticker: Kept) => void {
+function progressOf(file: string, of: number, onProgress: ImportOptions['onProgress']): (ticker: TickerData) => void {
   let done = 0
   let rows = 0
   return ({ daily }) => {
@@ -156,7 +159,7 @@ export class Importer {
     await lockForWriting(store, writer, { wait })
     const importer = new Importer({ open: async () => store, read, writer })
     importer.#store = store
-    const { none, tickers, sectors, since } = await Behind.in(store)
+    const { none, tickers, sectors, since } = await Pending.in(store)
     if (!none) importer.#left = { tickers: tickers.size, sectors: sectors.size, since }
     return importer
   }
@@ -179,10 +182,10 @@ export class Importer {
    * reported. A store of other definitions is rebuilt first, so that two versions never mix.
    */
   async *import(inputs: readonly Input[], options: ImportOptions = {}): AsyncGenerator<FileReport> {
-    const { checkImporting, givenInputs } = await import('./given.js')
+    const { checkImporting, inputsFromCaller } = await import('./from-caller.js')
     checkImporting(options)
     checkChoices(options)
-    const files = givenInputs(inputs)
+    const files = inputsFromCaller(inputs)
     if (this.#store !== null) await this.#refresh(options)
     try {
       for (const input of files) {
@@ -204,12 +207,12 @@ export class Importer {
     tickers: Iterable<SourcedBars>,
     options: Pick<ImportOptions, BarChoice | 'today' | 'onRefused' | 'onProgress'> = {},
   ): Promise<TickerReport[]> {
-    const { checkImporting, givenBars } = await import('./given.js')
+    const { checkImporting, barsFromCaller } = await import('./from-caller.js')
     checkImporting(options)
     checkChoices(options)
-    const given = givenBars(tickers, options.today)
+    const incoming = barsFromCaller(tickers, options.today)
     await this.#refresh(options)
-    const { reports } = await this.#takeBars(given, options, async ({ source }, { message }) => {
+    const { reports } = await this.#takeBars(incoming, options, async ({ source }, { message }) => {
       const refusal = new BadData({ file: source }, message)
       if (options.onRefused === undefined) throw refusal
       await options.onRefused(refusal)
@@ -224,12 +227,12 @@ export class Importer {
     source: Pick<FactSource, 'file' | 'format'>,
     options: Pick<ImportOptions, 'replace' | 'today' | 'onProgress'> = {},
   ): Promise<SheetReport[]> {
-    const { checkImporting, givenFacts, givenSource } = await import('./given.js')
+    const { checkImporting, factsFromCaller, sourceFromCaller } = await import('./from-caller.js')
     checkImporting(options)
-    const from = givenSource(source)
-    const given = givenFacts(facts, from, options.today)
+    const from = sourceFromCaller(source)
+    const incoming = factsFromCaller(facts, from, options.today)
     await this.#refresh(options)
-    const { reports } = await this.#takeFacts(given, from, options)
+    const { reports } = await this.#takeFacts(incoming, from, options)
     await this.#settle(options)
     return reports
   }
@@ -242,26 +245,26 @@ export class Importer {
   async rebuild(onProgress?: ImportOptions['onProgress']): Promise<number> {
     checkFunction('onProgress', onProgress)
     if (this.#store === null) return 0
-    const behind = await Behind.in(this.store)
-    behind.forgetFiles()
-    return this.#rebuild(behind, onProgress)
+    const pending = await Pending.in(this.store)
+    pending.forgetFiles()
+    return this.#rebuild(pending, onProgress)
   }
 
-  async #rebuild(behind: Behind, onProgress: ImportOptions['onProgress']): Promise<number> {
+  async #rebuild(pending: Pending, onProgress: ImportOptions['onProgress']): Promise<number> {
     const made = await this.store.definitions()
-    behind.tickers.clear()
-    for (const security of (await this.store.securities()).values()) behind.addSectorOf(security)
+    pending.tickers.clear()
+    for (const security of (await this.store.securities()).values()) pending.addSectorOf(security)
     const entries = await this.store.tickers()
-    const groups = together(entries, ({ bars }) => bars)
+    const groups = inGroups(entries, ({ bars }) => bars)
     const onTicker = progressOf('', entries.length, onProgress)
-    const keptOf = (entry: TickerEntry): Promise<Kept> => companyOf(this.store, entry)
-    for await (const { records, isLast } of deriveGroups(groups, keptOf, onTicker)) {
+    const dataOf = (entry: TickerEntry): Promise<TickerData> => companyOf(this.store, entry)
+    for await (const { records, isLast } of deriveGroups(groups, dataOf, onTicker)) {
       // Until the last ticker is written, the store must not claim the current definitions.
       const until = made === UNDERIVED ? UNDERIVED : HALF_REBUILT
       const isSound = made === DEFINITIONS_VERSION || isLast
-      await this.store.write({ records, unsettled: behind.keys }, isSound ? DEFINITIONS_VERSION : until)
+      await this.store.write({ records, unsettled: pending.keys }, isSound ? DEFINITIONS_VERSION : until)
     }
-    if (entries.length === 0) await this.store.write({ unsettled: behind.keys }, DEFINITIONS_VERSION)
+    if (entries.length === 0) await this.store.write({ unsettled: pending.keys }, DEFINITIONS_VERSION)
     await this.#settle(onProgress === undefined ? {} : { onProgress })
     return entries.length
   }
@@ -271,10 +274,10 @@ export class Importer {
     textOf('ticker', ticker)
     if (this.#store === null) return false
     await this.#refresh({})
-    const behind = await Behind.in(this.store)
-    behind.written(null)
-    behind.addSectorOf(securityOf(await soundSheets(this.store, ticker, FACT_KINDS, behind)))
-    const removed = await this.store.remove(ticker, behind.keys)
+    const pending = await Pending.in(this.store)
+    pending.written(null)
+    pending.addSectorOf(securityOf(await soundSheets(this.store, ticker, FACT_KINDS, pending)))
+    const removed = await this.store.remove(ticker, pending.keys)
     await this.#settle({})
     return removed
   }
@@ -291,9 +294,9 @@ export class Importer {
     const entry = await this.store.ticker(ticker)
     if (entry === null) return null
     if (entry.last <= after) return 0
-    const { changed, removed, behind } = await cutBars(this.store, entry, after)
-    const records = [derived(changed)]
-    await this.store.write({ records, unsettled: behind.keys }, DEFINITIONS_VERSION)
+    const { changed, removed, pending } = await cutBars(this.store, entry, after)
+    const records = [deriveRecord(changed)]
+    await this.store.write({ records, unsettled: pending.keys }, DEFINITIONS_VERSION)
     await this.#settle({})
     return removed
   }
@@ -318,8 +321,8 @@ export class Importer {
       const what = `${ticker} was pulled from a server, and keeps the name that it has there.`
       throw new InvalidParameter(what, { param: 'ticker', value: ticker })
     }
-    const { records, sheets, behind } = await renamed(this.store, ticker, name)
-    const batch = { removed: [ticker], records: records.map(derived), sheets, unsettled: behind.keys }
+    const { records, sheets, pending } = await renamed(this.store, ticker, name)
+    const batch = { removed: [ticker], records: records.map(deriveRecord), sheets, unsettled: pending.keys }
     await this.store.write(batch, DEFINITIONS_VERSION)
     await this.#settle({})
     return true
@@ -352,7 +355,7 @@ export class Importer {
   async #refresh({ onProgress }: ImportOptions): Promise<void> {
     this.#store ??= await this.#with.open()
     const made = await this.store.definitions()
-    if (made !== '' && made !== DEFINITIONS_VERSION) await this.#rebuild(await Behind.in(this.store), onProgress)
+    if (made !== '' && made !== DEFINITIONS_VERSION) await this.#rebuild(await Pending.in(this.store), onProgress)
   }
 
   /** null for a refused file, if onRefused handles it. */
@@ -398,11 +401,11 @@ export class Importer {
     tickers: readonly SourcedBars[],
     { replace = false, rescale, acceptJump, onProgress }: ImportOptions,
     onRefused?: (bars: SourcedBars, refusal: RefusedTicker) => Promise<void>,
-  ): Promise<Pick<TakenBars, 'reports' | 'refused' | 'oddities'> & { resumed: number }> {
+  ): Promise<Pick<MergedBars, 'reports' | 'refused' | 'oddities'> & { resumed: number }> {
     for (const incoming of tickers) this.#run.check(incoming)
     const scale = rescale ? 'rescale' : acceptJump ? 'accept_jump' : undefined
     const content = (): string => digest(partsOf(tickers, JSON.stringify({ replace, scale })))
-    const stopped = await Behind.in(this.store)
+    const stopped = await Pending.in(this.store)
     const resumed = stopped.files.length === 0 ? 0 : stopped.through(content())
     const through = new Set(tickers.slice(0, resumed).map(({ ticker }) => ticker))
     // The second file of a run continues where the first one has replaced data, and a stopped import where it stopped.
@@ -411,7 +414,7 @@ export class Importer {
       const isFirst = replace && this.#run.isFirst(`bars ${ticker}`)
       return { replace: isFirst && !through.has(ticker), scale, refusedBefore }
     }
-    const taken = await this.store.atOneMoment(() => takeBars(this.store, tickers, choicesFor))
+    const taken = await this.store.atOneMoment(() => mergeBars(this.store, tickers, choicesFor))
     const { reports, refused, oddities } = taken
     const refusals = new Map(refused.map(refusal => [refusal.ticker, refusal]))
     for (const incoming of tickers) {
@@ -429,32 +432,32 @@ export class Importer {
 
   /** Derives and writes the tickers that bars have changed, some at a time; until the last, the store knows how far it is. */
   async #writeBars(
-    { changes, unpulled, behind }: TakenBars,
+    { changes, unpulled, pending }: MergedBars,
     tickers: readonly SourcedBars[],
     content: () => string,
     onProgress: ImportOptions['onProgress'],
   ): Promise<void> {
     const [first] = tickers
-    if (first === undefined || (changes.length === 0 && behind.files.length === 0)) return
+    if (first === undefined || (changes.length === 0 && pending.files.length === 0)) return
     const of = changes.length
     // Written groups can be freed.
-    const groups = together(changes.splice(0), ({ bars }) => bars)
+    const groups = inGroups(changes.splice(0), ({ bars }) => bars)
     // Nothing changed: then the mark of a stopped import is deleted.
     if (groups.length === 0) groups.push([])
     const part = {
       ...{ file: first.source, of: tickers.length, since: new Date().toISOString() },
-      content: groups.length > 1 || behind.files.length > 0 ? content() : '',
+      content: groups.length > 1 || pending.files.length > 0 ? content() : '',
     }
     const places = new Map(tickers.map(({ ticker }, i) => [ticker, i]))
     const onTicker = progressOf(part.file, of, onProgress)
     // Not at one moment: some are read while others are written.
-    const found = deriveGroups(groups, change => change.kept(), onTicker)
-    let loaded = behind.through(part.content)
+    const found = deriveGroups(groups, change => change.data(), onTicker)
+    let loaded = pending.through(part.content)
     for await (const { group, records, isLast } of found) {
       const through = isLast ? part.of : places.get(group.at(-1)!.ticker)! + 1
-      behind.written({ ...part, tickers: through })
+      pending.written({ ...part, tickers: through })
       const names = new Set(group.map(({ ticker }) => ticker))
-      const batch = { unpulled: unpulled.filter(ticker => names.has(ticker)), unsettled: behind.keys }
+      const batch = { unpulled: unpulled.filter(ticker => names.has(ticker)), unsettled: pending.keys }
       await this.store.write({ ...batch, records }, DEFINITIONS_VERSION).catch(error => {
         throw error instanceof NotWritten && loaded > 0 ? loadedInPart(error, { ...part, tickers: loaded }) : error
       })
@@ -466,14 +469,14 @@ export class Importer {
     facts: readonly TickerFacts[],
     { file, format }: Pick<FactSource, 'file' | 'format'>,
     { replace = false }: ImportOptions,
-  ): Promise<Pick<TakenFacts, 'reports' | 'barless' | 'doubts'>> {
+  ): Promise<Pick<MergedFacts, 'reports' | 'barless' | 'doubts'>> {
     const source = { file, format, imported_at: new Date().toISOString() }
     const replaces = (ticker: string, kind: FactKind): boolean => replace && this.#run.isFirst(`${kind} ${ticker}`)
     const taken = await this.store.atOneMoment(() => takeFacts(this.store, facts, source, replaces))
-    const { reports, barless, doubts, sheets, changed, behind } = taken
+    const { reports, barless, doubts, sheets, changed, pending } = taken
     if (sheets.length > 0) {
-      const records = changed.map(derived)
-      await this.store.write({ sheets, records, unsettled: behind.keys }, DEFINITIONS_VERSION)
+      const records = changed.map(deriveRecord)
+      await this.store.write({ sheets, records, unsettled: pending.keys }, DEFINITIONS_VERSION)
     }
     return { reports, barless, doubts }
   }
@@ -492,10 +495,10 @@ export class Importer {
     const left = this.#left
     // After an abort, do not try again at the end.
     this.#left = null
-    const behind = await Behind.in(this.store)
-    for await (const { amendments, what, done, of } of settlements(this.store, behind)) {
+    const pending = await Pending.in(this.store)
+    for await (const { amendments, what, done, of } of pendingSteps(this.store, pending)) {
       onProgress?.({ file: what, stage: 'settling', done, of, rows: 0 })
-      await this.store.write({ amendments, unsettled: behind.keys }, DEFINITIONS_VERSION)
+      await this.store.write({ amendments, unsettled: pending.keys }, DEFINITIONS_VERSION)
     }
     this.#finished ??= left
   }

@@ -3,9 +3,9 @@ import { BAR_FIGURES, emptySeries, type Series } from '../model/series.js'
 import type { ImportStamp, IndexedOrigin, Origin } from '../store/store.js'
 
 /** Bars in a row that were there, or that came in. */
-export interface Stretch {
+export interface BarRange {
   /** Index of the first among the stored bars; -1 for new bars. */
-  place: number
+  index: number
   bars: number
 }
 
@@ -19,7 +19,7 @@ export interface Counts {
 export interface Merged extends Counts {
   series: Series
   /** All of the series, in their order. */
-  stretches: Stretch[]
+  ranges: BarRange[]
 }
 
 /** Merges new daily bars into stored ones; on a common date the new bar wins. */
@@ -31,7 +31,7 @@ export function merge(present: Series, incoming: Series): Merged {
   // If only one series has unadjusted closes, some bars lack them; an adjusted close cannot replace them.
   const paid = present.unadjustedClose || incoming.unadjustedClose ? new Float64Array(series.days.length) : null
   const counts = { added: 0, replaced: 0, unchanged: 0 }
-  const stretches: Stretch[] = []
+  const ranges: BarRange[] = []
   let [t, i, j] = [0, 0, 0]
   while (i < mine || j < theirs) {
     // Stored bars before the next new bar stay.
@@ -40,7 +40,7 @@ export function merge(present: Series, incoming: Series): Merged {
       copyBars(present, i, until, series, t)
       paid?.fill(Number.NaN, t, t + until - i)
       if (present.unadjustedClose) paid?.set(present.unadjustedClose.subarray(i, until), t)
-      add(stretches, i, until - i)
+      add(ranges, i, until - i)
       t += until - i
       i = until
       continue
@@ -51,17 +51,17 @@ export function merge(present: Series, incoming: Series): Merged {
     else copyBars(incoming, j, j + 1, series, t)
     if (paid !== null) {
       // The unadjusted close of a day never changes, unlike the adjusted one.
-      const told = paidAt(incoming, j)
-      paid[t] = Number.isNaN(told) && isCommon ? paidAt(present, i) : told
+      const close = paidAt(incoming, j)
+      paid[t] = Number.isNaN(close) && isCommon ? paidAt(present, i) : close
     }
     counts[!isCommon ? 'added' : same ? 'unchanged' : 'replaced']++
-    add(stretches, same ? i : -1, 1)
+    add(ranges, same ? i : -1, 1)
     if (isCommon) i++
     j++
     t++
   }
   if (paid?.some(close => !Number.isNaN(close))) series.unadjustedClose = paid
-  return { series, ...counts, stretches }
+  return { series, ...counts, ranges }
 }
 
 function hasDay(days: Int32Array, day: Day): boolean {
@@ -79,12 +79,12 @@ function copyBars(from: Series, first: number, until: number, to: Series, at: nu
 }
 
 /** Adds bars to ranges: extends the last range if they continue it. */
-function add(stretches: Stretch[], place: number, bars: number): void {
-  const last = stretches.at(-1)
+function add(ranges: BarRange[], index: number, bars: number): void {
+  const last = ranges.at(-1)
   const goesOn =
-    last !== undefined && (place < 0 ? last.place < 0 : last.place >= 0 && last.place + last.bars === place)
+    last !== undefined && (index < 0 ? last.index < 0 : last.index >= 0 && last.index + last.bars === index)
   if (goesOn) last.bars += bars
-  else stretches.push({ place, bars })
+  else ranges.push({ index, bars })
 }
 
 /** Whether two bars have the same prices and volume; unknown volumes are equal. */
@@ -111,7 +111,7 @@ export function firstContradiction(a: Series, b: Series): Day | undefined {
  */
 export function originsAfter(
   earlier: readonly IndexedOrigin[],
-  stretches: readonly Stretch[],
+  ranges: readonly BarRange[],
   jumps: ReadonlyMap<number, number>,
   own: ImportStamp,
 ): Origin[] {
@@ -119,10 +119,10 @@ export function originsAfter(
   const borders = [...jumps.keys()].sort((a, b) => a - b)
   let last: Pick<Origin, 'begun'> | null = null
   let t = 0
-  for (const { place, bars } of stretches) {
+  for (const { index, bars } of ranges) {
     for (let done = 0; done < bars; ) {
-      const before = place < 0 ? null : earlier.findLast(({ from }) => from <= place + done)!
-      const most = before === null ? bars : before.from + before.bars - place
+      const before = index < 0 ? null : earlier.findLast(({ from }) => from <= index + done)!
+      const most = before === null ? bars : before.from + before.bars - index
       const border = borders.find(border => border > t) ?? Number.POSITIVE_INFINITY
       const count = Math.min(bars, most, done + border - t) - done
       const jump = jumps.get(t)
@@ -147,7 +147,7 @@ const MOST_RANGES = 16
 const NEWEST = 4
 
 /** Limits the number of origins: too many are merged with their neighbours, the shortest first. */
-export function fewer(origins: readonly Origin[]): Origin[] {
+export function limitOrigins(origins: readonly Origin[]): Origin[] {
   const kept = [...origins]
   while (kept.length > MOST_RANGES) {
     const at = shortestPair(kept)

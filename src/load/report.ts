@@ -4,7 +4,7 @@ import { formatDay } from '../model/day.js'
 import type { FactKind } from '../model/facts.js'
 import type { Adjustment } from '../model/series.js'
 import type { Counts } from './merge.js'
-import { type Misfit, splitName } from './seam.js'
+import { type SeamMismatch, splitName } from './seam.js'
 
 export interface ImportProgress {
   /** The file, as shown to people; empty while a store is rebuilt, the sector while one is settled. */
@@ -53,7 +53,7 @@ export interface RefusedTicker {
    * factor. `adjustment`: the stored prices are of the other kind. `pulled`: the store has a server's events of it.
    * `refused_before`: an earlier file of the run did not fit.
    */
-  reason: Misfit['reason'] | 'adjustment' | 'pulled' | 'refused_before'
+  reason: SeamMismatch['reason'] | 'adjustment' | 'pulled' | 'refused_before'
   /** The factor that would make the stored prices fit; null if none does. */
   factor: number | null
   /** The first day on which the file and the store part; null where it is not one of a jump or factor. */
@@ -103,38 +103,38 @@ export type ReadFile = (input: Input, options: ReadOptions) => Promise<ReadResul
  */
 export function refusalOf(
   ticker: string,
-  misfit: Misfit,
+  mismatch: SeamMismatch,
   fits: boolean,
-  bars: { stored: number; given: number },
+  bars: { stored: number; incoming: number },
 ): RefusedTicker {
-  const { reason } = misfit
+  const { reason } = mismatch
   if (reason === 'another_instrument') {
     const what =
-      misfit.common === 1
+      mismatch.common === 1
         ? 'the prices of the one day that is stored too differ by more than 1 %, and by no common factor'
-        : `${misfit.differing} of ${misfit.common} closes of days that are stored too differ by more than 1 %, and by no common factor`
-    const message = sentence`${ticker}: ${what}, so these are prices of another instrument; check which it is (${parameter('ticker')} names it), or import the whole history of ${ticker}; ${parameter('replace')} starts ${ticker} again from this file, and leaves ${bars.given} bars instead of ${bars.stored}`
+        : `${mismatch.differing} of ${mismatch.common} closes of days that are stored too differ by more than 1 %, and by no common factor`
+    const message = sentence`${ticker}: ${what}, so these are prices of another instrument; check which it is (${parameter('ticker')} names it), or import the whole history of ${ticker}; ${parameter('replace')} starts ${ticker} again from this file, and leaves ${bars.incoming} bars instead of ${bars.stored}`
     return { ticker, reason, factor: null, date: null, message }
   }
-  const factor = misfit.scale.by / misfit.scale.over
+  const factor = mismatch.scale.by / mismatch.scale.over
   const remedies = sentence`import the whole history${fits ? sentence`, or ${parameter('rescale')} multiplies what is stored by it` : ''}, or ${parameter('accept_jump')} stores the bars as they are`
-  const message = sentence`${ticker}: ${misfitText(misfit, factor)}; ${remedies}`
-  return { ticker, reason, factor, date: formatDay(misfit.jumps[0]!.day), message }
+  const message = sentence`${ticker}: ${mismatchText(mismatch, factor)}; ${remedies}`
+  return { ticker, reason, factor, date: formatDay(mismatch.jumps[0]!.day), message }
 }
 
-function misfitText(misfit: Exclude<Misfit, { reason: 'another_instrument' }>, factor: number): string {
+function mismatchText(mismatch: Exclude<SeamMismatch, { reason: 'another_instrument' }>, factor: number): string {
   const times = `${Number(factor.toPrecision(6))} times`
-  const [jump] = misfit.jumps
+  const [jump] = mismatch.jumps
   const split = splitName(jump!.factor)
-  if (misfit.reason === 'factor') {
+  if (mismatch.reason === 'factor') {
     const why = split === null ? 'a dividend or split' : `a ${split} split`
-    return misfit.common === 1
+    return mismatch.common === 1
       ? `the four prices of the day that is stored too are ${times} the stored ones in this file, as after ${why}`
-      : `closes in this file are ${times} those that are stored of the same ${misfit.common} days, as after ${why}`
+      : `closes in this file are ${times} those that are stored of the same ${mismatch.common} days, as after ${why}`
   }
   const why =
-    misfit.split === undefined
+    mismatch.split === undefined
       ? `as by a ${split} split between ${formatDay(jump!.from)} and ${formatDay(jump!.day)}`
-      : `as by the split of ${formatDay(misfit.split.ex_date)} that is stored`
+      : `as by the split of ${formatDay(mismatch.split.ex_date)} that is stored`
   return `prices in this file are ${times} those that are stored, ${why}`
 }

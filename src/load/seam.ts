@@ -11,22 +11,22 @@ import type { AcceptedJump } from '../store/store.js'
 interface Both {
   day: Day
   stored: number
-  given: number
+  incoming: number
 }
 
 /**
  * The days of both series where they meet, in order: from the stored bar before the file's first bar to the one after
  * its last.
  */
-function bothOf(stored: Series, given: Series): Both[] {
+function bothOf(stored: Series, incoming: Series): Both[] {
   const all: Both[] = []
-  let i = Math.max(0, countBelow(stored.days, given.days[0]!) - 1)
-  const end = Math.min(stored.days.length, countUpTo(stored.days, given.days.at(-1)!) + 1)
+  let i = Math.max(0, countBelow(stored.days, incoming.days[0]!) - 1)
+  const end = Math.min(stored.days.length, countUpTo(stored.days, incoming.days.at(-1)!) + 1)
   let j = 0
-  while (i < end || j < given.days.length) {
+  while (i < end || j < incoming.days.length) {
     const here = i < end ? stored.days[i]! : Number.POSITIVE_INFINITY
-    const there = given.days[j] ?? Number.POSITIVE_INFINITY
-    all.push({ day: Math.min(here, there), stored: here <= there ? i++ : -1, given: there <= here ? j++ : -1 })
+    const there = incoming.days[j] ?? Number.POSITIVE_INFINITY
+    all.push({ day: Math.min(here, there), stored: here <= there ? i++ : -1, incoming: there <= here ? j++ : -1 })
   }
   return all
 }
@@ -38,7 +38,7 @@ export interface Scale {
 }
 
 /** Data about a ticker besides its bars. */
-export interface Known {
+export interface SeamContext {
   prices: Adjustment
   splits: readonly Split[]
   /** The accepted jumps. */
@@ -55,7 +55,7 @@ export interface Rescaling {
 }
 
 /** Why a file's bars and the stored ones do not form one series. */
-export type Misfit =
+export type SeamMismatch =
   | (Rescaling & {
       /** `split`: closes side by side; `factor`: closes of the same days. */
       reason: 'split' | 'factor'
@@ -69,40 +69,44 @@ export type Misfit =
   | { reason: 'another_instrument'; differing: number; common: number }
 
 /** Not refused, but reported: an odd first bar after a seam. */
-export interface SeamOddity {
+export interface SeamWarning {
   kind: 'gap' | 'jump'
   day: Day
   detail: string
 }
 
 /** Checks whether a file's bars of a ticker fit the stored ones. */
-export function judge(stored: Series, given: Series, known: Known): { misfit: Misfit | null; oddities: SeamOddity[] } {
-  const both = bothOf(stored, given)
-  const misfit = misfitOf(stored, given, both)
-  return misfit === null ? judgeSeams(stored, given, both, known) : { misfit, oddities: [] }
+export function judge(
+  stored: Series,
+  incoming: Series,
+  known: SeamContext,
+): { mismatch: SeamMismatch | null; oddities: SeamWarning[] } {
+  const both = bothOf(stored, incoming)
+  const mismatch = mismatchOf(stored, incoming, both)
+  return mismatch === null ? judgeSeams(stored, incoming, both, known) : { mismatch: mismatch, oddities: [] }
 }
 
 /** What the closes of common days show; null if they fit. */
-function misfitOf(stored: Series, given: Series, both: readonly Both[]): Misfit | null {
-  const pairs = pairsOf(stored, given, both)
+function mismatchOf(stored: Series, incoming: Series, both: readonly Both[]): SeamMismatch | null {
+  const pairs = pairsOf(stored, incoming, both)
   // A file that has every stored day leaves nothing on another scale.
   const isWhole = pairs.length === stored.days.length
   const step = isWhole ? null : stepOf(pairs)
   if (step !== null) {
-    // Bars before the step are on another scale; if the file has all of them, none stays.
-    const stays = both.some(({ day, given }) => given < 0 && day < step.until)
-    return stays ? factorMisfit(factorOf(step.pairs), both, step.pairs, step.until) : null
+    // Bars before the step are on another scale; if the file has all of them, none remains.
+    const remains = both.some(({ day, incoming }) => incoming < 0 && day < step.until)
+    return remains ? factorMismatch(factorOf(step.pairs), both, step.pairs, step.until) : null
   }
   const factor = commonFactor(pairs)
-  if (factor !== null) return isWhole ? null : factorMisfit(factor, both, pairs)
-  if (pairs.length === 1) return isWhole ? null : oneDayMisfit(stored, given, both)
+  if (factor !== null) return isWhole ? null : factorMismatch(factor, both, pairs)
+  if (pairs.length === 1) return isWhole ? null : oneDayMismatch(stored, incoming, both)
   const differing = pairs.filter(({ ratio }) => Math.abs(ratio - 1) > ANOTHER).length
   if (2 * differing <= pairs.length) return null
-  if (!movesAlike(pairs)) return { reason: 'another_instrument', differing, common: pairs.length }
-  return isWhole ? null : factorMisfit(middleOf(pairs), both, pairs)
+  if (!moveTogether(pairs)) return { reason: 'another_instrument', differing, common: pairs.length }
+  return isWhole ? null : factorMismatch(middleOf(pairs), both, pairs)
 }
 
-/** Closes of the same day that are this far apart are no matter of correcting or rounding. */
+/** Closes of the same day that are this far apart are neither corrected nor rounded. */
 const ANOTHER = 0.01
 /** Rounding error of a number that was calculated twice. */
 const NOISE = 1e-5
@@ -125,26 +129,26 @@ interface Pair {
 
 type Ratio = Omit<Pair, 'day' | 'volumes'>
 
-const isCommon = (step: Both): boolean => step.stored >= 0 && step.given >= 0
+const isCommon = (step: Both): boolean => step.stored >= 0 && step.incoming >= 0
 
-function pairsOf(stored: Series, given: Series, both: readonly Both[]): Pair[] {
+function pairsOf(stored: Series, incoming: Series, both: readonly Both[]): Pair[] {
   const common = both.filter(isCommon)
   const closes = ratiosOf(
     common.map(step => stored.close[step.stored]!),
-    common.map(step => given.close[step.given]!),
+    common.map(step => incoming.close[step.incoming]!),
   )
   return common.map((step, i) => {
-    const volumes = given.volume[step.given]! / stored.volume[step.stored]!
+    const volumes = incoming.volume[step.incoming]! / stored.volume[step.stored]!
     const isKnown = volumes > 0 && volumes < Number.POSITIVE_INFINITY
     return { day: step.day, ...closes[i]!, volumes: isKnown ? volumes : Number.NaN }
   })
 }
 
-function ratiosOf(stored: readonly number[], given: readonly number[]): Ratio[] {
-  const [fine, fineGiven] = [finenessOf(stored), finenessOf(given)]
+function ratiosOf(stored: readonly number[], incoming: readonly number[]): Ratio[] {
+  const [fine, fineIncoming] = [finenessOf(stored), finenessOf(incoming)]
   return stored.map((before, i) => {
-    const after = given[i]!
-    return { before, after, ratio: after / before, slack: NOISE + fine / before / 2 + fineGiven / after / 2 }
+    const after = incoming[i]!
+    return { before, after, ratio: after / before, slack: NOISE + fine / before / 2 + fineIncoming / after / 2 }
   })
 }
 
@@ -156,19 +160,20 @@ function isTimes(factor: number): (one: Ratio) => boolean {
 }
 
 /** With one common day its four prices decide. A bar of an unfinished day has the same open, and fits. */
-function oneDayMisfit(stored: Series, given: Series, both: readonly Both[]): Misfit | null {
+function oneDayMismatch(stored: Series, incoming: Series, both: readonly Both[]): SeamMismatch | null {
   const day = both.find(isCommon)!
   const before = PRICES.map(name => stored[name][day.stored]!)
-  const after = PRICES.map(name => given[name][day.given]!)
+  const after = PRICES.map(name => incoming[name][day.incoming]!)
   const four = ratiosOf(before, after)
   const [, high, low, close] = four
   // A day on one price shows no ratio: it may as well be corrected.
   const isFlat = high!.before === low!.before && high!.after === low!.after
   const isOne = four.every(isTimes(middleOf(four)))
-  if (!isFlat && isOne && !four.some(isSame)) return factorMisfit(factorOf(four), both, pairsOf(stored, given, [day]))
-  const isApart = low!.after > high!.before || high!.after < low!.before
+  if (!isFlat && isOne && !four.some(isSame))
+    return factorMismatch(factorOf(four), both, pairsOf(stored, incoming, [day]))
+  const isDisjoint = low!.after > high!.before || high!.after < low!.before
   const far = four.filter(({ ratio }) => Math.abs(ratio - 1) > ANOTHER).length
-  const isAnother = !isFlat && (far === four.length || (isApart && Math.abs(close!.ratio - 1) > ANOTHER))
+  const isAnother = !isFlat && (far === four.length || (isDisjoint && Math.abs(close!.ratio - 1) > ANOTHER))
   return isAnother ? { reason: 'another_instrument', differing: 1, common: 1 } : null
 }
 
@@ -209,20 +214,20 @@ function stepOf(pairs: readonly Pair[]): { pairs: readonly Pair[]; until: Day } 
 }
 
 /** Whether closes rise and fall together despite changing factors: an instrument that was rescaled several times. */
-function movesAlike(pairs: readonly Pair[]): boolean {
+function moveTogether(pairs: readonly Pair[]): boolean {
   const steps = pairs.slice(1)
   const alike = steps.filter(({ ratio, slack }, t) => Math.abs(ratio / pairs[t]!.ratio - 1) <= slack + pairs[t]!.slack)
   return 2 * alike.length > steps.length
 }
 
-function factorMisfit(factor: number, both: readonly Both[], pairs: readonly Pair[], before?: Day): Misfit {
+function factorMismatch(factor: number, both: readonly Both[], pairs: readonly Pair[], before?: Day): SeamMismatch {
   const split = usualSplit(factor, SAME)
   const scale = split ?? { by: factor, over: 1 }
   const volume = median(pairs.map(({ volumes }) => volumes).filter(volumes => !Number.isNaN(volumes)))
   // Volumes of the same days show whether shares were divided, or only prices.
   const shares = volume === null ? split !== null : Math.abs(Math.log(volume * factor)) < Math.abs(Math.log(volume))
-  const apart = seamsOf(both).filter(([a, b]) => before === undefined || (a.given < 0 ? a : b).day < before)
-  const jumps = apart.map(([a, b]) => jumpAt(a, b, scale))
+  const seams = seamsOf(both).filter(([a, b]) => before === undefined || (a.incoming < 0 ? a : b).day < before)
+  const jumps = seams.map(([a, b]) => jumpAt(a, b, scale))
   return { reason: 'factor', scale, shares, ...(before !== undefined && { before }), jumps, common: pairs.length }
 }
 
@@ -270,31 +275,31 @@ type Seam = readonly [a: Both, b: Both]
 function seamsOf(both: readonly Both[]): Seam[] {
   return both.slice(1).flatMap((b, t): Seam[] => {
     const a = both[t]!
-    return a.given >= 0 === b.given >= 0 ? [] : [[a, b]]
+    return a.incoming >= 0 === b.incoming >= 0 ? [] : [[a, b]]
   })
 }
 
 /** A jump where the file's side is `scale` times the stored side. */
 function jumpAt(a: Both, b: Both, { by, over }: Scale): AcceptedJump {
-  return { from: a.day, day: b.day, factor: b.given >= 0 ? by / over : over / by }
+  return { from: a.day, day: b.day, factor: b.incoming >= 0 ? by / over : over / by }
 }
 
 /** Checks each bar of the file against its stored neighbour, like two neighbours in one file. */
 function judgeSeams(
   stored: Series,
-  given: Series,
+  incoming: Series,
   both: readonly Both[],
-  known: Known,
-): { misfit: Misfit | null; oddities: SeamOddity[] } {
-  const oddities: SeamOddity[] = []
-  const misfits: { scale: Scale; jump: AcceptedJump; split?: Split }[] = []
+  known: SeamContext,
+): { mismatch: SeamMismatch | null; oddities: SeamWarning[] } {
+  const oddities: SeamWarning[] = []
+  const mismatches: { scale: Scale; jump: AcceptedJump; split?: Split }[] = []
   let most: number | null = null
-  const close = (at: Both): number => (at.given >= 0 ? given.close[at.given]! : stored.close[at.stored]!)
+  const close = (at: Both): number => (at.incoming >= 0 ? incoming.close[at.incoming]! : stored.close[at.stored]!)
   for (const [a, b] of seamsOf(both)) {
-    const inFile = b.given >= 0 ? b : a
+    const inFile = b.incoming >= 0 ? b : a
     if (inFile.stored >= 0 && close(inFile) === stored.close[inFile.stored]) continue
     const isNew = inFile.stored < 0 && b.day - a.day > 1
-    if (isNew) most ??= usualGap(daysOf(stored, given))
+    if (isNew) most ??= usualGap(daysOf(stored, incoming))
     const gap = isNew ? gapBetween(a.day, b.day, most!) : null
     if (gap !== null) oddities.push({ kind: 'gap', day: b.day, detail: gap })
     const [before, after] = [close(a), close(b)]
@@ -303,25 +308,25 @@ function judgeSeams(
     const split = known.splits.find(({ ex_date, ratio }) => {
       return ex_date > a.day && ex_date <= b.day && !isJump(1 / ratio, after / before)
     })
-    const later = b.given >= 0 ? splitBetween(before, given, b.given) : splitBetween(before, stored, b.stored)
+    const later = b.incoming >= 0 ? splitBetween(before, incoming, b.incoming) : splitBetween(before, stored, b.stored)
     const step = split === undefined ? later : scaleOf(split)
     if (step === null) oddities.push({ kind: 'jump', day: b.day, detail: `${jump}, which is stored` })
     // Raw prices fall on the day of a split.
     else if (split === undefined || known.prices === 'adjusted') {
-      const scale = b.given >= 0 ? step : { by: step.over, over: step.by }
-      misfits.push({ scale, jump: jumpAt(a, b, scale), ...(split && { split }) })
+      const scale = b.incoming >= 0 ? step : { by: step.over, over: step.by }
+      mismatches.push({ scale, jump: jumpAt(a, b, scale), ...(split && { split }) })
     }
   }
-  const [first] = misfits
-  if (first === undefined) return { misfit: null, oddities }
+  const [first] = mismatches
+  if (first === undefined) return { mismatch: null, oddities }
   const { jump: _jump, ...about } = first
-  const jumps = misfits.map(({ jump }) => jump)
-  return { misfit: { reason: 'split', ...about, shares: true, jumps, common: 0 }, oddities }
+  const jumps = mismatches.map(({ jump }) => jump)
+  return { mismatch: { reason: 'split', ...about, shares: true, jumps, common: 0 }, oddities }
 }
 
 /** All days of two series. */
-function daysOf(stored: Series, given: Series): Int32Array {
-  const days = Int32Array.from([...stored.days, ...given.days]).sort()
+function daysOf(stored: Series, incoming: Series): Int32Array {
+  const days = Int32Array.from([...stored.days, ...incoming.days]).sort()
   return days.filter((day, t) => day !== days[t - 1])
 }
 
@@ -331,12 +336,12 @@ function isAccepted(jumps: readonly AcceptedJump[], a: Both, b: Both, factor: nu
 }
 
 /**
- * The accepted jumps after a merge. A jump stays between neighbours that lie between its two old bars, at most one of
+ * The accepted jumps after a merge. A jump remains between neighbours that lie between its two old bars, at most one of
  * them from the file. A file with both bars shows the step itself.
  */
-export function jumpsAfter(jumps: readonly AcceptedJump[], merged: Series, given: Series): AcceptedJump[] {
+export function jumpsAfter(jumps: readonly AcceptedJump[], merged: Series, incoming: Series): AcceptedJump[] {
   if (jumps.length === 0) return []
-  const inFile = new Set(given.days)
+  const inFile = new Set(incoming.days)
   return jumps.flatMap(({ from, day, factor }) => {
     const first = merged.days.indexOf(from) + 1
     const last = merged.days.indexOf(day)

@@ -12,12 +12,12 @@ import type { Tier, Timeframe } from '../model/terms.js'
 import { first, type HistoriesQuery } from '../source.js'
 import { type Recorded, type RecordedSeries, type Store, type TickerEntry, UNDERIVED } from '../store/store.js'
 import { entitle, type Plan, planOf } from '../tiers.js'
-import type { AskedSeries, DerivedMemory } from './derived.js'
+import type { DerivedMemory, DerivedQuery } from './derived.js'
 import type { Sectors } from './sectors.js'
-import { type Asides, search, sectorKey, type View, viewOf } from './view.js'
+import { type ExtraViews, search, sectorKey, type View, viewOf } from './view.js'
 
 /** Data of tickers without bars, to explain why a question about one cannot be answered. */
-export interface Elsewhere {
+export interface OtherData {
   tickers(): Promise<readonly string[]>
   /** The data of one ticker, as the end of a sentence; null: none. */
   of(ticker: string): Promise<string | null>
@@ -25,12 +25,12 @@ export interface Elsewhere {
   newestDay(): Promise<Day | null>
 }
 
-export interface CacheWays {
+export interface CacheOptions {
   /** Which day it is, for a server that counts ranges back from there and not from the newest bar. */
   clock?: (() => Day) | null
   /** Today's date (default: the UTC day of this machine's clock): bars after tomorrow do not count. */
   now?: (() => Day) | undefined
-  elsewhere?: Elsewhere | null
+  otherData?: OtherData | null
   /** The available fields (default: the specified ones). */
   fields?: FieldSet | undefined
   /** Caches records of derived fields (default: no cache). */
@@ -40,7 +40,7 @@ export interface CacheWays {
 }
 
 /** The data of a question and its matching events. */
-export interface Found {
+export interface FoundEvents {
   query: HistoryQuery
   view: View
   /** Of the second ticker; null without a context. */
@@ -65,10 +65,10 @@ export class Cache {
   /** The available fields. */
   readonly fieldSet: FieldSet
   readonly threads: number | undefined
-  protected readonly ways: CacheWays
+  protected readonly ways: CacheOptions
   #sound = false
 
-  constructor(store: Store, tier: Tier | null, asOf: Day | null, ways: CacheWays = {}) {
+  constructor(store: Store, tier: Tier | null, asOf: Day | null, ways: CacheOptions = {}) {
     this.store = store
     this.tier = tier
     this.asOf = asOf
@@ -83,9 +83,9 @@ export class Cache {
    * the newest day of other data.
    */
   async today(): Promise<Day> {
-    const { clock, elsewhere } = this.ways
+    const { clock, otherData } = this.ways
     // Bars of days to come, which an older version let in, are the newest of nothing.
-    const newest = async () => (await this.store.newestDay(this.lastDay)) ?? (await elsewhere?.newestDay())
+    const newest = async () => (await this.store.newestDay(this.lastDay)) ?? (await otherData?.newestDay())
     return this.asOf ?? clock?.() ?? (await newest()) ?? 0
   }
 
@@ -95,13 +95,13 @@ export class Cache {
   }
 
   /** The events that match a question, by number. Throws TierRestricted, NotFound, Busy. */
-  async find(query: HistoryQuery): Promise<Found> {
+  async find(query: HistoryQuery): Promise<FoundEvents> {
     entitle(query, this.tier, this.fieldSet)
     const { ticker, timeframe, field, context: other, when, lag } = query
     const view = await this.view(ticker, timeframe, field, lag)
     const context = other === undefined ? null : await this.view(other.ticker, timeframe, other.field)
-    const beside = when === undefined ? null : await this.view(ticker, timeframe, when, lag)
-    return this.#found(view, query, await this.today(), { context, when: beside })
+    const condition = when === undefined ? null : await this.view(ticker, timeframe, when, lag)
+    return this.#found(view, query, await this.today(), { context, when: condition })
   }
 
   /**
@@ -112,7 +112,7 @@ export class Cache {
   async *findAll(
     { tickers, fields, ...query }: Omit<HistoriesQuery, 'outcomes' | 'base'>,
     outcomes: boolean,
-  ): AsyncGenerator<Found> {
+  ): AsyncGenerator<FoundEvents> {
     const [first] = fields
     if (tickers.length === 0 || first === undefined) return
     // Refused before anything is read; every other field in its turn.
@@ -131,14 +131,14 @@ export class Cache {
         // A field of a whole market is looked at ten thousand times: to wait for nothing would be a part of that.
         const view = coming instanceof Promise ? await coming : coming
         if (other !== undefined) context ??= await this.view(other.ticker, timeframe, other.field)
-        const beside = when === undefined ? null : await viewOn(when)
-        yield this.#found(view, { ...query, ticker, field }, today, { context, when: beside })
+        const condition = when === undefined ? null : await viewOn(when)
+        yield this.#found(view, { ...query, ticker, field }, today, { context, when: condition })
       }
     }
   }
 
   /** Some fields of many tickers as of the day, in one read, ticker by ticker. Throws NotFound, Busy. */
-  async *views(query: AskedSeries): AsyncGenerator<(field: string) => View | Promise<View>> {
+  async *views(query: DerivedQuery): AsyncGenerator<(field: string) => View | Promise<View>> {
     for await (const { series, bars } of this.each(query)) {
       const { entry, calendar, outcomes, unsettled } = series
       const viewOn = (field: string): View => {
@@ -155,7 +155,7 @@ export class Cache {
    * check
    * whether fields wait for an import. Throws NotFound.
    */
-  async *each(query: AskedSeries): AsyncGenerator<{ series: RecordedSeries; bars: number; today: Day }> {
+  async *each(query: DerivedQuery): AsyncGenerator<{ series: RecordedSeries; bars: number; today: Day }> {
     await this.#checkDefinitions()
     let today: Day | null = null
     let read = 0
@@ -168,17 +168,17 @@ export class Cache {
   }
 
   /** Stored series; if a field is a condition, its records are derived. */
-  async *#series(query: AskedSeries): AsyncGenerator<RecordedSeries | null> {
+  async *#series(query: DerivedQuery): AsyncGenerator<RecordedSeries | null> {
     if (query.fields.every(name => this.isRecorded(name))) return yield* this.store.series(query)
     // Most questions have no condition; they are not to load what makes its events.
     const { derivedSeries } = await import('./derived.js')
     yield* derivedSeries(this, query)
   }
 
-  #found(view: View, query: HistoryQuery, today: Day, beside: Asides): Found {
+  #found(view: View, query: HistoryQuery, today: Day, extra: ExtraViews): FoundEvents {
     const plan = planOf(this.tier)
     const rangeStart = plan.rangeStart(today)
-    return { query, view, ...beside, today, plan, rangeStart, found: search(view, query, rangeStart, beside) }
+    return { query, view, ...extra, today, plan, rangeStart, found: search(view, query, rangeStart, extra) }
   }
 
   /** One field of one ticker as of the day. Throws NotFound with the nearest tickers. */
@@ -199,7 +199,7 @@ export class Cache {
     return recorded
   }
 
-  #derived(query: AskedSeries): Promise<Recorded | null> {
+  #derived(query: DerivedQuery): Promise<Recorded | null> {
     const name = JSON.stringify([query.timeframe, query.tickers, query.fields, query.lag])
     const make = async (): Promise<Recorded | null> => {
       const found = await first(this.#series(query))
@@ -214,7 +214,7 @@ export class Cache {
   async stamp(series: readonly SeriesKey[]): Promise<string> {
     const { store } = this
     const onFacts = series.some(({ field }) => this.field(field).needs !== 'bars')
-    const waiting = onFacts ? (await Behind.in(store)).waiting : []
+    const waiting = onFacts ? (await Pending.in(store)).waiting : []
     const stamps = await Promise.all(series.map(({ ticker, timeframe }) => store.stamp(ticker, timeframe)))
     return JSON.stringify([await this.today(), await store.definitions(), waiting, stamps])
   }
@@ -238,7 +238,7 @@ export class Cache {
   /** The bars that were final on the day. Throws NotFound with the nearest tickers. */
   async series(ticker: string, timeframe: Timeframe): Promise<Series> {
     const entry = await this.entry(ticker)
-    const series = await this.whole(entry, timeframe)
+    const series = await this.storedSeries(entry, timeframe)
     return head(series, barsKnownBy(series, await this.today()))
   }
 
@@ -258,15 +258,15 @@ export class Cache {
   /** Throws Busy when some of the fields wait anywhere for an import to be finished: before anything is handed out. */
   async checkFinished(fields: readonly AnyField[]): Promise<void> {
     if (fields.every(field => field.needs === 'bars')) return
-    const behind = await Behind.in(this.store)
-    const names = fields.filter(field => behind.waits(field)).map(({ name }) => name)
+    const pending = await Pending.in(this.store)
+    const names = fields.filter(field => pending.waits(field)).map(({ name }) => name)
     if (names.length === 0) return
-    const subject = names.length === 1 ? `${names[0]} ${behind.why}` : `${names.length} fields: each ${behind.why}`
+    const subject = names.length === 1 ? `${names[0]} ${pending.why}` : `${names.length} fields: each ${pending.why}`
     throw new Busy(`${subject}; ${WHEN}`, { remedy: remedy('rebuild') })
   }
 
   /** All stored bars. */
-  async whole(entry: TickerEntry, timeframe: Timeframe): Promise<Series> {
+  async storedSeries(entry: TickerEntry, timeframe: Timeframe): Promise<Series> {
     const daily = (await this.store.bars(entry.ticker))!
     if (timeframe === 'daily') return daily
     const { barsAt } = await import('../engine/record.js')
@@ -279,9 +279,9 @@ export class Cache {
    * @param others tickers that have such data, besides those with bars
    */
   async unknown(ticker: string, lack = 'no bars', others: readonly string[] = []): Promise<NotFound> {
-    const { elsewhere } = this.ways
+    const { otherData } = this.ways
     const about = { missing: { kind: 'ticker', name: ticker } } as const
-    const there = (await elsewhere?.of(ticker)) ?? null
+    const there = (await otherData?.of(ticker)) ?? null
     if (there !== null)
       return new NotFound(
         `there are no bars of ${ticker}, and this needs them: only events are here, ${there}.`,
@@ -289,7 +289,7 @@ export class Cache {
         about,
       )
     const here = await this.store.names('bars')
-    const known = new Set([...here, ...((await elsewhere?.tickers()) ?? []), ...others])
+    const known = new Set([...here, ...((await otherData?.tickers()) ?? []), ...others])
     const suggestions = suggest(ticker, [...known])
     return new NotFound(`${lack} for "${ticker}".${didYouMean(suggestions)}`, suggestions, about)
   }
@@ -307,12 +307,12 @@ export class Cache {
     }
     const { needs } = asked
     if (needs === 'bars' || unsettled.length === 0) return
-    const behind = new Behind(unsettled)
+    const pending = new Pending(unsettled)
     const isCompared = needs === 'sector'
     const sector = isCompared ? sectorKey(securityOf(await this.store.sheets(ticker))) : null
-    const waits = behind.tickers.has(ticker) || (sector !== null && behind.sectors.has(sector))
+    const waits = pending.tickers.has(ticker) || (sector !== null && pending.sectors.has(sector))
     if (!waits) return
-    throw new Busy(`${field} of ${ticker} ${behind.why}; ${WHEN}`, { remedy: remedy('rebuild') })
+    throw new Busy(`${field} of ${ticker} ${pending.why}; ${WHEN}`, { remedy: remedy('rebuild') })
   }
 
   /** Events of other definitions are never shown as current. */
@@ -337,7 +337,7 @@ export class Cache {
 const WHEN = 'try again later; if no import is running, a rebuild finishes it'
 
 /** A file of which only the first tickers are written: its import is running or was stopped. */
-export interface PartLoaded {
+export interface PartlyLoadedFile {
   file: string
   /** How many of its tickers, in their order, are through, and how many it has. */
   tickers: number
@@ -352,10 +352,10 @@ export interface PartLoaded {
  * What imports still have to derive: tickers with new facts, sectors of such tickers, and unfinished files. Stored, so
  * that no question uses outdated data, and the next run finishes a killed one.
  */
-export class Behind {
+export class Pending {
   readonly tickers: Set<string>
   readonly sectors: Set<string>
-  #files: PartLoaded[]
+  #files: PartlyLoadedFile[]
   #since: string | null
 
   constructor(keys: readonly string[] = []) {
@@ -363,12 +363,12 @@ export class Behind {
       new Set(keys.filter(key => key.startsWith(kind)).map(key => key.slice(kind.length)))
     this.tickers = named(TICKER)
     this.sectors = named(SECTOR)
-    this.#files = [...named(FILE)].map(text => JSON.parse(text) as PartLoaded)
+    this.#files = [...named(FILE)].map(text => JSON.parse(text) as PartlyLoadedFile)
     this.#since = [...named(SINCE)][0] ?? null
   }
 
-  static async in(store: Store): Promise<Behind> {
-    return new Behind(await store.unsettled())
+  static async in(store: Store): Promise<Pending> {
+    return new Pending(await store.unsettled())
   }
 
   /** Whether everything that is written is recorded. */
@@ -398,7 +398,7 @@ export class Behind {
   }
 
   /** In the order in which their imports began. */
-  get files(): readonly PartLoaded[] {
+  get files(): readonly PartlyLoadedFile[] {
     return this.#files
   }
 
@@ -414,7 +414,7 @@ export class Behind {
   }
 
   /** Records written bars: of a part of a file, or of other data, after which no stopped import continues. */
-  written(part: PartLoaded | null): void {
+  written(part: PartlyLoadedFile | null): void {
     const others = this.#files.filter(({ file, content }) => file !== part?.file && content !== part?.content)
     this.#files = others.map(other => ({ ...other, content: '' }))
     if (part !== null && part.tickers < part.of) this.#files.push(part)
@@ -437,7 +437,7 @@ export class Behind {
   }
 }
 
-function keysOf(waiting: readonly string[], since: string | null, files: readonly PartLoaded[]): string[] {
+function keysOf(waiting: readonly string[], since: string | null, files: readonly PartlyLoadedFile[]): string[] {
   const begun = since === null ? [] : [SINCE + since]
   return [...waiting, ...begun, ...files.map(part => FILE + JSON.stringify(part))]
 }

@@ -21,7 +21,7 @@ interface CheckQuery {
   timeframe: Timeframe
 }
 
-interface CheckWays {
+interface CheckOptions {
   step?: (text: () => string) => void
   /** Resolves a name (default: the field of that name). */
   field?: (name: string) => Field
@@ -40,15 +40,15 @@ interface CheckWays {
 export async function checkLookahead(
   cache: Cache,
   { cuts, seed, ...query }: CheckQuery & { cuts: number; seed: number },
-  ways: CheckWays = {},
+  options: CheckOptions = {},
 ): Promise<CheckLookahead> {
   const { timeframe } = query
   checkCount('cuts', cuts)
-  const { fields, tickers } = await chosen(cache, query, ways)
-  const days = drawn(await daysOf(cache, tickers), cuts, new Random(seed))
+  const { fields, tickers } = await chosen(cache, query, options)
+  const days = sample(await daysOf(cache, tickers), cuts, new Random(seed))
   const found = new Lookahead(fields)
   const skipped: Skipped[] = []
-  for await (const { ticker, first, panel } of subjects(cache, tickers, fields, timeframe, ways)) {
+  for await (const { ticker, first, panel } of subjects(cache, tickers, fields, timeframe, options)) {
     const whole = await panel()
     const codes = fields.map(field => field.classify(whole))
     const recorded = await Promise.all(fields.map(({ name }) => cache.recorded(ticker, timeframe, name)))
@@ -92,7 +92,7 @@ function recordedField(fields: FieldSet, name: string): Field {
 async function chosen(
   cache: Cache,
   { tickers, fields: names }: CheckQuery,
-  { field = name => recordedField(cache.fieldSet, name) }: CheckWays,
+  { field = name => recordedField(cache.fieldSet, name) }: CheckOptions,
 ) {
   const fields = names.map(field)
   await cache.checkFinished(fields)
@@ -109,7 +109,7 @@ async function* subjects(
   tickers: readonly string[],
   fields: readonly Field[],
   timeframe: Timeframe,
-  { step }: CheckWays,
+  { step }: CheckOptions,
 ): AsyncGenerator<Subject> {
   const sectors = new Sectors(cache.store)
   for (const [done, ticker] of tickers.entries()) {
@@ -127,7 +127,7 @@ async function daysOf(cache: Cache, tickers: readonly string[]): Promise<Day[]> 
 }
 
 /** `count` random days, ascending, without repetition; all days if there are no more. */
-function drawn(days: Day[], count: number, random: Random): Day[] {
+function sample(days: Day[], count: number, random: Random): Day[] {
   const most = Math.min(count, days.length)
   for (let i = 0; i < most; i++) {
     const j = i + random.below(days.length - i)
@@ -137,7 +137,7 @@ function drawn(days: Day[], count: number, random: Random): Day[] {
 }
 
 /** Maximum number of differences listed one by one. */
-const MOST_TOLD = 100
+const MOST_LISTED = 100
 
 /** Compares the store's values for a day with those derived from the data up to that day. */
 class Lookahead {
@@ -180,7 +180,7 @@ class Lookahead {
   ): void {
     for (const { what, bar, whole, cut_off } of found) {
       tally.differences++
-      if (this.differences.length >= MOST_TOLD) continue
+      if (this.differences.length >= MOST_LISTED) continue
       const [cut, date] = [formatDay(day), formatDay(days[bar]!)]
       this.differences.push({ ticker, field, cut, what, date, whole, cut_off })
     }

@@ -11,7 +11,7 @@ import { first } from '../source.js'
 import type { Recorded, RecordedSeries, SeriesQuery, Store } from '../store/store.js'
 
 /** What knows the fields, and reads. */
-interface Asked {
+interface FieldSource {
   readonly store: Store
   field(name: string): AnyField
   /** The error for a ticker without bars. */
@@ -19,7 +19,7 @@ interface Asked {
 }
 
 /** A query of series that includes derived fields: conditions, and the user's own fields. */
-export interface AskedSeries extends SeriesQuery {
+export interface DerivedQuery extends SeriesQuery {
   /** How many bars earlier conditions read the tickers that they name (default 0). */
   lag?: number | undefined
 }
@@ -29,16 +29,17 @@ export interface AskedSeries extends SeriesQuery {
  * fields that they name, in the same read. No value uses later bars, so they can be cut at an as-of day like stored
  * records. Throws NotFound, Busy for a ticker that a condition names.
  */
-export async function* derivedSeries(cache: Asked, query: AskedSeries): AsyncGenerator<RecordedSeries | null> {
+export async function* derivedSeries(cache: FieldSource, query: DerivedQuery): AsyncGenerator<RecordedSeries | null> {
   const { tickers, timeframe, outcomes, lag = 0 } = query
   const asked = query.fields.map(name => cache.field(name))
   const needs = needsOf(cache, asked, timeframe)
   const named = await readNamed(cache, needs)
-  const own = needs.get(placeOf(null, timeframe))!
-  const beside = needs.get(placeOf(null, otherThan(timeframe)))
+  const own = needs.get(dataKey(null, timeframe))!
+  const otherTimeframe = needs.get(dataKey(null, otherThan(timeframe)))
   const series = cache.store.series({ tickers, timeframe, fields: [...own.fields], outcomes })
   // Both walk through the same tickers in the same order.
-  const others = beside && seriesAt(cache, tickers, otherThan(timeframe), beside)[Symbol.asyncIterator]()
+  const others =
+    otherTimeframe && seriesAt(cache, tickers, otherThan(timeframe), otherTimeframe)[Symbol.asyncIterator]()
   try {
     for await (const found of series) {
       const otherwise = (await others?.next())?.value ?? null
@@ -46,10 +47,10 @@ export async function* derivedSeries(cache: Asked, query: AskedSeries): AsyncGen
         yield null
         continue
       }
-      const daily = own.bars || beside?.bars ? await cache.store.bars(found.entry.ticker) : null
+      const daily = own.bars || otherTimeframe?.bars ? await cache.store.bars(found.entry.ticker) : null
       const places = new Map(named)
-        .set(placeOf(null, timeframe), placeIn(found, daily, timeframe))
-        .set(placeOf(null, otherThan(timeframe)), placeIn(otherwise, daily, otherThan(timeframe)))
+        .set(dataKey(null, timeframe), dataIn(found, daily, timeframe))
+        .set(dataKey(null, otherThan(timeframe)), dataIn(otherwise, daily, otherThan(timeframe)))
       const derivation = new Derivation(cache, places)
       const records = recordsIn(found.fields)
       for (const field of asked) {
@@ -127,7 +128,7 @@ function bytesOf({ calendar, outcomes, field }: Recorded): number {
   return columns.reduce((sum, { byteLength }) => sum + byteLength, record + 1_500)
 }
 
-function seriesAt(cache: Asked, tickers: readonly string[], timeframe: Timeframe, { fields }: Need) {
+function seriesAt(cache: FieldSource, tickers: readonly string[], timeframe: Timeframe, { fields }: Need) {
   return cache.store.series({ tickers, timeframe, fields: [...fields], outcomes: false })
 }
 
@@ -146,15 +147,15 @@ interface Need {
 /** By ticker and timeframe; null is the ticker of the query. */
 type Needs = ReadonlyMap<string, Need>
 
-function placeOf(ticker: string | null, timeframe: Timeframe): string {
+function dataKey(ticker: string | null, timeframe: Timeframe): string {
   return `${timeframe} ${ticker ?? ''}`
 }
 
-function needsOf(cache: Asked, asked: readonly AnyField[], timeframe: Timeframe): Needs {
+function needsOf(cache: FieldSource, asked: readonly AnyField[], timeframe: Timeframe): Needs {
   const needs = new Map<string, Need>()
   const seen = new Set<string>()
   const add = (field: AnyField, ticker: string | null, timeframe: Timeframe): void => {
-    const place = placeOf(ticker, timeframe)
+    const place = dataKey(ticker, timeframe)
     const need = needs.get(place) ?? { ticker, timeframe, fields: new Set(), bars: false }
     needs.set(place, need)
     if (seen.has(`${place} ${field.name}`)) return
@@ -170,31 +171,31 @@ function needsOf(cache: Asked, asked: readonly AnyField[], timeframe: Timeframe)
 }
 
 /** The data read for a ticker and timeframe; series is null if it has no bars. */
-interface Place {
+interface SeriesData {
   series: RecordedSeries | null
   bars: Series | null
 }
 
 /** The data of the tickers that conditions name, shared by all tickers of a query. */
-export type NamedPlaces = ReadonlyMap<string, Place>
+export type NamedData = ReadonlyMap<string, SeriesData>
 
 /** Throws NotFound for one that is not there. */
-async function readNamed(cache: Asked, needs: Needs): Promise<NamedPlaces> {
-  const places = new Map<string, Place>()
+async function readNamed(cache: FieldSource, needs: Needs): Promise<NamedData> {
+  const places = new Map<string, SeriesData>()
   for (const [place, need] of needs)
-    if (need.ticker !== null) places.set(place, await readPlace(cache, need.ticker, need))
+    if (need.ticker !== null) places.set(place, await readData(cache, need.ticker, need))
   return places
 }
 
-async function readPlace(cache: Asked, ticker: string, need: Need): Promise<Place> {
+async function readData(cache: FieldSource, ticker: string, need: Need): Promise<SeriesData> {
   const series = await first(seriesAt(cache, [ticker], need.timeframe, need))
   if (series === null) throw await cache.unknown(ticker)
   const daily = need.bars ? await cache.store.bars(ticker) : null
-  return placeIn(series, daily, need.timeframe)
+  return dataIn(series, daily, need.timeframe)
 }
 
 /** A series that was read, with all of its bars where they are needed. Throws Busy where others have come meanwhile. */
-function placeIn(series: RecordedSeries | null, daily: Series | null, timeframe: Timeframe): Place {
+function dataIn(series: RecordedSeries | null, daily: Series | null, timeframe: Timeframe): SeriesData {
   if (series === null || daily === null) return { series, bars: null }
   const bars = barsAt(timeframe, daily, series.entry.assetClass)
   if (bars.days.length === series.calendar.days.length) return { series, bars }
@@ -202,7 +203,7 @@ function placeIn(series: RecordedSeries | null, daily: Series | null, timeframe:
 }
 
 /** The data of the tickers that a condition names, for queries about many tickers. */
-export function placesNamed(cache: Asked, field: RuledField, timeframe: Timeframe): Promise<NamedPlaces> {
+export function dataOfNamed(cache: FieldSource, field: RuledField, timeframe: Timeframe): Promise<NamedData> {
   return readNamed(cache, needsOf(cache, [field], timeframe))
 }
 
@@ -211,15 +212,15 @@ export function placesNamed(cache: Asked, field: RuledField, timeframe: Timefram
  * @param named places of the tickers that it names, where they were read
  */
 export async function subjectsOn(
-  cache: Asked,
+  cache: FieldSource,
   field: RuledField,
   ticker: string,
   timeframe: Timeframe,
-  named?: NamedPlaces,
+  named?: NamedData,
 ): Promise<ReadonlyMap<string, Column>> {
   const needs = needsOf(cache, [field], timeframe)
   const places = new Map(named ?? (await readNamed(cache, needs)))
-  for (const [place, need] of needs) if (need.ticker === null) places.set(place, await readPlace(cache, ticker, need))
+  for (const [place, need] of needs) if (need.ticker === null) places.set(place, await readData(cache, ticker, need))
   const derivation = new Derivation(cache, places)
   const column = ({ ticker, timeframe: own, field }: Subject) => derivation.column(ticker, own ?? timeframe, field)
   return new Map(field.subjects.map(subject => [printSubject(subject), column(subject)]))
@@ -227,18 +228,18 @@ export async function subjectsOn(
 
 /** Bands by bar of fields that depend on each other, each computed once. */
 class Derivation {
-  readonly #cache: Asked
-  readonly #places: NamedPlaces
+  readonly #cache: FieldSource
+  readonly #places: NamedData
   readonly #columns = new Map<string, Column>()
 
-  constructor(cache: Asked, places: NamedPlaces) {
+  constructor(cache: FieldSource, places: NamedData) {
     this.#cache = cache
     this.#places = places
   }
 
   /** @param ticker null: the ticker of the query */
   column(ticker: string | null, timeframe: Timeframe, name: string): Column {
-    const key = `${placeOf(ticker, timeframe)} ${name}`
+    const key = `${dataKey(ticker, timeframe)} ${name}`
     const column = this.#columns.get(key) ?? this.#made(ticker, timeframe, this.#cache.field(name))
     this.#columns.set(key, column)
     return column
@@ -267,8 +268,8 @@ class Derivation {
     return codesByRules(field, on.days.length, condition => truthOf(condition, { on, columnOf, lag }))
   }
 
-  #at(ticker: string | null, timeframe: Timeframe): Place {
-    return this.#places.get(placeOf(ticker, timeframe)) ?? { series: null, bars: null }
+  #at(ticker: string | null, timeframe: Timeframe): SeriesData {
+    return this.#places.get(dataKey(ticker, timeframe)) ?? { series: null, bars: null }
   }
 }
 

@@ -7,7 +7,7 @@ import { isOnReadOnlySystem } from '../store/sqlite/connection.js'
 import { openSqlite } from '../store/sqlite/data.js'
 import { type Inspection, inspect, sqliteVersion } from '../store/sqlite/inspect.js'
 import { Damaged, UNDERIVED } from '../store/store.js'
-import { Behind } from './cache.js'
+import { Pending } from './cache.js'
 import { knownTickers, odditiesOf, oddityLines } from './known.js'
 
 export interface Check {
@@ -31,7 +31,7 @@ export function fail(name: string, detail: string, remedy: Words): Check {
 }
 
 /** What a thrown value says, in one line. */
-export function said(thrown: unknown): string {
+export function messageOf(thrown: unknown): string {
   return (thrown instanceof Error ? thrown.message : String(thrown)).split('\n')[0]!
 }
 
@@ -52,7 +52,7 @@ export interface DoctorFacts {
   /** Today's date (default: by this machine's clock). */
   today?: Day
   /** What the door has examined by itself. */
-  beside?: readonly Check[]
+  extraChecks?: readonly Check[]
   /** Settings chosen by the caller, and why: colour, width. Shown unchanged. */
   terminal?: readonly { name: string; detail: string }[]
 }
@@ -63,7 +63,7 @@ export async function doctor({
   node,
   abi,
   today = utcToday(),
-  beside = [],
+  extraChecks = [],
   terminal = [],
 }: DoctorFacts): Promise<Diagnosis> {
   const sqlite = sqliteCheck()
@@ -73,7 +73,7 @@ export async function doctor({
     sqlite,
     ...stored,
     ...(stored.length === 0 ? [] : await barsChecks(database, today + 1, stored)),
-    ...beside,
+    ...extraChecks,
     ...terminal.map(({ name, detail }) => ok(name, detail)),
   ]
   const worst = (['fail', 'warn'] as const).find(outcome => checks.some(check => check.outcome === outcome))
@@ -91,7 +91,7 @@ function sqliteCheck(): Check {
   try {
     return ok('sqlite', `${sqliteVersion()}, its compiled module loads`)
   } catch (thrown) {
-    return fail('sqlite', said(thrown), 'install bands again on Linux or macOS, x64 or arm64')
+    return fail('sqlite', messageOf(thrown), 'install bands again on Linux or macOS, x64 or arm64')
   }
 }
 
@@ -132,7 +132,7 @@ export function databaseChecks(path: string): Check[] {
       : isDamage(thrown)
         ? sentence`move ${path} away and import again, or choose another with ${parameter('db')}`
         : sentence`keep ${path} as it is; look into the log of the system, and try again`
-    return [fail('database', said(thrown), mend), ...place]
+    return [fail('database', messageOf(thrown), mend), ...place]
   }
 }
 
@@ -146,7 +146,7 @@ async function barsChecks(path: string, lastDay: Day, found: readonly Check[]): 
     if (lines.length === 0) return [ok('bars', 'on one scale, and up to days that lie close together')]
     return lines.map(({ what, mend }) => warn('bars', what, mend))
   } catch (thrown) {
-    return [fail('bars', said(thrown), [remedy('verify')])]
+    return [fail('bars', messageOf(thrown), [remedy('verify')])]
   } finally {
     await store.close()
   }
@@ -160,7 +160,7 @@ function isDamage(thrown: unknown): boolean {
 
 function contentChecks(found: Inspection, path: string): Check[] {
   const { faults, journal } = found
-  const [schema, definitions, ...others] = keptChecks(
+  const [schema, definitions, ...others] = storedChecks(
     found,
     sentence`wait for it; if it is gone for good: ${remedy('unlock')}`,
   )
@@ -176,19 +176,19 @@ function contentChecks(found: Inspection, path: string): Check[] {
 }
 
 /** Of any database. @param patience what to do while another writes to it */
-function keptChecks(found: Omit<Inspection, 'journal' | 'faults'>, patience: Words): Check[] {
+function storedChecks(found: Omit<Inspection, 'journal' | 'faults'>, patience: Words): Check[] {
   const { schema, newestSchema, definitions } = found
   return [
     schema === newestSchema
       ? ok('schema', `${schema}, the newest`)
       : warn('schema', `${schema}, the newest is ${newestSchema}`, 'the next import brings it up to date'),
     definitionsCheck(definitions),
-    importsCheck(new Behind(found.unsettled)),
+    importsCheck(new Pending(found.unsettled)),
     writerCheck(found, patience),
   ]
 }
 
-function importsCheck({ steps, files, since }: Behind): Check {
+function importsCheck({ steps, files, since }: Pending): Check {
   const [part] = files
   // Fields that use facts are not answered while a step is left.
   if (steps > 0) {

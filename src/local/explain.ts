@@ -15,7 +15,7 @@ import type { TickerEntry } from '../store/store.js'
 import { entitle, PLANS, planOf } from '../tiers.js'
 import type { Cache } from './cache.js'
 import { begunBy, originsIn, type SourceFile } from './known.js'
-import { eventsUpTo, historicEvents, lackOf, stayBefore, stayOn, type View } from './view.js'
+import { eventsUpTo, historicEvents, missingFactsOf, periodAt, periodBefore, type View } from './view.js'
 
 export interface ExplainQuery {
   ticker: string
@@ -87,7 +87,7 @@ export async function explain(cache: Cache, query: ExplainQuery): Promise<Explan
   const view = await cache.view(ticker, timeframe, query.field, query.lag)
   const series = await cache.series(ticker, timeframe)
   const today = await cache.today()
-  const t = barAsked(query, series, today)
+  const t = barOn(query, series, today)
   checkRange(series.days[t]!, cache.tier, today)
   const entry = await cache.entry(ticker)
   const field = cache.field(query.field)
@@ -128,7 +128,7 @@ function paidNote({ series: { unadjustedClose } }: Panel, t: number): string | n
   return Number.isNaN(unadjustedClose[t]!) ? 'the close before adjustment is unknown on this bar' : null
 }
 
-function barAsked({ ticker, timeframe, date }: ExplainQuery, { days }: Series, today: Day): number {
+function barOn({ ticker, timeframe, date }: ExplainQuery, { days }: Series, today: Day): number {
   if (days.length === 0) throw new NotFound(`${ticker} has no final ${timeframe} bar as of ${formatDay(today)}.`)
   if (date === undefined) return days.length - 1
   const t = days.findLastIndex(day => day <= date)
@@ -160,7 +160,7 @@ async function judgedBand(cache: Cache, field: Field, { ticker, timeframe }: Exp
   const panel = await cache.panel(ticker, timeframe, [field])
   const isOnFacts = field.needs !== 'bars'
   const isFactless = isOnFacts && panel.fundamentals === null
-  const lack = isFactless ? worded(lackOf(field.name, ticker, await cache.store.sheets(ticker))) : null
+  const lack = isFactless ? worded(missingFactsOf(field.name, ticker, await cache.store.sheets(ticker))) : null
   const { prices } = await cache.entry(ticker)
   const band = field.bands[field.classify(panel)[t]!] ?? null
   const readings = field.readings(panel, t)
@@ -223,7 +223,7 @@ function whyUndefined(t: number, warmUp: number, first: string | null, readings:
 }
 
 function inForce(view: View, t: number) {
-  const stay = stayOn(view, t)
+  const stay = periodAt(view, t)
   if (stay === null) return { in_force: null, entered: null, bars_in_force: null, initial: false }
   const { band, since, initial } = stay
   return { in_force: band, entered: formatDay(view.days[since]!), bars_in_force: t - since, initial }
@@ -288,7 +288,7 @@ function explainedEvent(view: View, t: number, tier: Tier | null): ExplainedEven
 function stabilitySum(view: View, i: number): StabilitySum {
   const { record, days, timeframe } = view
   const { volatileFlips, holdingFrom, establishedFrom } = DEFINITIONS.stability
-  const { since: entered } = stayBefore(view, i)
+  const { since: entered } = periodBefore(view, i)
   const lasted = record!.bars[i]! - entered
   return {
     left_band_entered: formatDay(days[entered]!),

@@ -22,7 +22,7 @@ import { entitleExport } from '../tiers.js'
 import type { Cache } from './cache.js'
 import { EventTexts, TextBytes } from './event-texts.js'
 import { Sectors } from './sectors.js'
-import { historicEvents, NO_ASIDES, search, type View } from './view.js'
+import { historicEvents, NO_EXTRA_VIEWS, search, type View } from './view.js'
 
 /** The filter of an export; a missing or empty list means all. */
 export interface ExportFilter {
@@ -127,7 +127,7 @@ async function* exportedEvents(cache: Cache, filter: ExportFilter): AsyncGenerat
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {
       const viewOn = await first(cache.views({ ...read, tickers: [ticker], timeframe }))
-      const asides = when === null ? NO_ASIDES : { ...NO_ASIDES, when: await viewOn(when) }
+      const asides = when === null ? NO_EXTRA_VIEWS : { ...NO_EXTRA_VIEWS, when: await viewOn(when) }
       for (const field of names) {
         const view = await viewOn(field)
         const query = { ticker, field, timeframe, ...asked }

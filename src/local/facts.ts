@@ -143,7 +143,7 @@ export async function* exportFacts(cache: Cache, tickers: readonly string[] = []
   for (const ticker of tickers.length === 0 ? all : [...new Set(tickers)].sort()) {
     const sheets = await cache.store.sheets(ticker)
     for (const kind of FACT_KINDS) {
-      const told = new Map<string, Told>()
+      const told = new Map<string, StatedFigures>()
       for (const record of recordsOf(kind, sheets, cache.asOf)) {
         const values = FACT_COLUMNS[kind].map(({ name }) => record[name] ?? null)
         const number = kind === 'reports' ? fileOf(record, JSON.stringify(values), told) : 1
@@ -154,7 +154,7 @@ export async function* exportFacts(cache: Cache, tickers: readonly string[] = []
 }
 
 /** The figures of a report in the present file, by session. */
-interface Told {
+interface StatedFigures {
   number: number
   figures: Map<string | number | null, string>
 }
@@ -163,7 +163,7 @@ interface Told {
 function fileOf(
   { period_end, known, usable_from, session }: KnownFact,
   figures: string,
-  told: Map<string, Told>,
+  told: Map<string, StatedFigures>,
 ): number {
   const report = `${period_end} ${known} ${usable_from}`
   let at = told.get(report) ?? { number: 1, figures: new Map() }

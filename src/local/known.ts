@@ -17,18 +17,18 @@ import {
 } from '../store/store.js'
 
 /** A ticker's data on a day. */
-export interface KnownBars {
+export interface BarsAsOf {
   /** Daily bars, weeks that were final, and events of all fields on both. */
   bars: number
   weeks: number
   events: number
   marks: BarMarks
   /** Which file brought which of them, in their order. */
-  origins: readonly KnownOrigin[]
+  origins: readonly DatedOrigin[]
 }
 
 /** With the days of its first and its last bar. */
-export interface KnownOrigin extends IndexedOrigin {
+export interface DatedOrigin extends IndexedOrigin {
   first: Day
   last: Day
 }
@@ -39,11 +39,11 @@ export interface KnownOrigin extends IndexedOrigin {
 export async function knownTickers(
   store: Store,
   today: Day,
-): Promise<{ entry: TickerEntry; known: KnownBars | null }[]> {
+): Promise<{ entry: TickerEntry; known: BarsAsOf | null }[]> {
   const isDerived = (await store.definitions()) !== UNDERIVED
   const knownOf = async (entry: TickerEntry, summary?: TickerSummary) => {
-    const isTold = summary !== undefined && entry.last <= today
-    return { entry, known: isTold ? toldBy(summary, today) : await lookedUp(store, entry, today, isDerived) }
+    const isInSummary = summary !== undefined && entry.last <= today
+    return { entry, known: isInSummary ? fromSummary(summary, today) : await lookedUp(store, entry, today, isDerived) }
   }
   const found = []
   if (isDerived) for (const summary of await store.summaries()) found.push(await knownOf(summary.entry, summary))
@@ -52,7 +52,7 @@ export async function knownTickers(
 }
 
 /** All daily bars were known: then so were all weeks but the last, and that too once it was final. */
-function toldBy({ entry, marks, stretches, daily, weekly }: TickerSummary, today: Day): KnownBars {
+function fromSummary({ entry, marks, stretches, daily, weekly }: TickerSummary, today: Day): BarsAsOf {
   const of = ({ bars, final, events, eventsOnLast }: SeriesSummary): { bars: number; events: number } =>
     final <= today ? { bars, events } : { bars: bars - 1, events: events - eventsOnLast }
   const [days, weeks] = [of(daily), of(weekly)]
@@ -61,7 +61,7 @@ function toldBy({ entry, marks, stretches, daily, weekly }: TickerSummary, today
 }
 
 /** @param isDerived whether there are weeks and events */
-async function lookedUp(store: Store, entry: TickerEntry, today: Day, isDerived: boolean): Promise<KnownBars | null> {
+async function lookedUp(store: Store, entry: TickerEntry, today: Day, isDerived: boolean): Promise<BarsAsOf | null> {
   if (entry.first > today) return null
   const series = (await store.bars(entry.ticker))!
   const { days } = series
@@ -80,7 +80,7 @@ async function lookedUp(store: Store, entry: TickerEntry, today: Day, isDerived:
 }
 
 /** Which file brought which bars. @param days dates of the daily bars that are known */
-export function originsIn(entry: TickerEntry, days: Int32Array): KnownOrigin[] {
+export function originsIn(entry: TickerEntry, days: Int32Array): DatedOrigin[] {
   return originsOf(entry, days.length).map(origin => {
     return { ...origin, first: days[origin.from]!, last: days[origin.from + origin.bars - 1]! }
   })
@@ -148,7 +148,7 @@ export function odditiesOf(
 }
 
 /** @param middle the last bar of the middle one of all tickers */
-function* odditiesIn(ticker: string, { origins, marks }: KnownBars, middle: Day, isDelisted: boolean) {
+function* odditiesIn(ticker: string, { origins, marks }: BarsAsOf, middle: Day, isDelisted: boolean) {
   for (const { first, jump } of origins)
     if (jump !== undefined) yield oddity('accepted_jump', ticker, first, { factor: jump })
   const bars = marks.outside.length

@@ -23,14 +23,14 @@ import {
   type WhyEmpty,
 } from '../source.js'
 import { afterOf, entitle, entitleAftermath, eventsPage, grantedFields, planOf } from '../tiers.js'
-import { Behind, Cache, type Found } from './cache.js'
+import { Cache, type FoundEvents, Pending } from './cache.js'
 import type { Prices } from './prices.js'
 import {
   bandEnteredBy,
   barsBetween,
   columnsOf,
   countedFacts,
-  lackOf,
+  missingFactsOf,
   outcomesAfter,
   performanceCounts,
   performancesAfter,
@@ -78,19 +78,19 @@ export class Local extends Cache implements Source, PricedSource {
 
   async granted(): Promise<GrantedFields> {
     const granted = grantedFields(this.tier, this.fieldSet)
-    const behind = await Behind.in(this.store)
-    const waiting = granted.filter(field => behind.waits(field))
+    const pending = await Pending.in(this.store)
+    const waiting = granted.filter(field => pending.waits(field))
     return {
-      fields: granted.filter(field => !behind.waits(field)),
-      omitted: waiting.map(({ name }) => ({ field: name, why: behind.why })),
+      fields: granted.filter(field => !pending.waits(field)),
+      omitted: waiting.map(({ name }) => ({ field: name, why: pending.why })),
     }
   }
 
   /** null: no field waits for an import. */
   async waiting(): Promise<WaitingFields | null> {
-    const behind = await Behind.in(this.store)
-    const fields = this.fieldSet.all.filter(field => behind.waits(field)).length
-    return fields === 0 ? null : { fields, since: behind.since }
+    const pending = await Pending.in(this.store)
+    const fields = this.fieldSet.all.filter(field => pending.waits(field)).length
+    return fields === 0 ? null : { fields, since: pending.since }
   }
 
   async whyEmpty(query: HistoryQuery): Promise<WhyEmpty> {
@@ -106,7 +106,7 @@ export class Local extends Cache implements Source, PricedSource {
       const entry = await this.store.ticker(ticker)
       if (entry === null) continue
       const sheets = onFacts ? await this.store.sheets(ticker) : null
-      const lack = sheets !== null && countedFacts(sheets) === null ? lackOf(field!, ticker, sheets) : null
+      const lack = sheets !== null && countedFacts(sheets) === null ? missingFactsOf(field!, ticker, sheets) : null
       known.push({ ticker, first: entry.first, last: entry.last, lack })
     }
     return known
@@ -123,8 +123,8 @@ export class Local extends Cache implements Source, PricedSource {
   }
 
   async *stays(query: StaysQuery): AsyncGenerator<Stays> {
-    const { staysIn } = await import('./stays.js')
-    yield* staysIn(this, query)
+    const { bandPeriodsIn } = await import('./band-periods.js')
+    yield* bandPeriodsIn(this, query)
   }
 
   async *bars({ tickers, timeframe }: Pick<StatesQuery, 'tickers' | 'timeframe'>): AsyncGenerator<MarketBars> {
@@ -167,7 +167,7 @@ export class Local extends Cache implements Source, PricedSource {
   }
 }
 
-function historyOf(asked: Found, outcomes: boolean, withBase: boolean): History {
+function historyOf(asked: FoundEvents, outcomes: boolean, withBase: boolean): History {
   const { query, view, found, context, today, plan, rangeStart } = asked
   const { ticker, field } = query
   return {

@@ -28,18 +28,18 @@ import {
   assetClassOf,
   checkSector,
   isOversold,
-  type Listed,
+  type ListedTicker,
   type Low,
   lengthOf,
   marketCapTierOf,
+  matchesFilters,
   OVERSOLD_RULES,
-  passes,
-  RecentStandings,
-  type Standings,
+  RecentScans,
+  type ScanStates,
   type Streak,
   sectorOf,
-} from './standings.js'
-import { stayOn } from './view.js'
+} from './scan-states.js'
+import { periodAt } from './view.js'
 
 /**
  * Which tickers are oversold: `GET /v1/scan/oversold`.
@@ -83,19 +83,19 @@ import { stayOn } from './view.js'
 export async function oversold(
   cache: Cache,
   query: OversoldQuery,
-  { recent = new RecentStandings(), signal }: { recent?: RecentStandings; signal?: AbortSignal } = {},
+  { recent = new RecentScans(), signal }: { recent?: RecentScans; signal?: AbortSignal } = {},
 ): Promise<OversoldPage> {
   const { store, tier } = cache
   const { date, securities } = await checkOversold(cache, query)
-  const standings = await recent.of(store, query.timeframe, date, async () =>
+  const states = await recent.of(store, query.timeframe, date, async () =>
     (await store.tickers()).map(entry => ({ entry, security: securities.get(entry.ticker) ?? null })),
   )
-  const { scanned, matches } = await matching(standings, query, signal)
+  const { scanned, matches } = await matching(states, query, signal)
   const shown = inOrder(matches, query.sort_by).slice(0, query.limit)
   const then = new Cache(store, tier, date)
   const page: OversoldPage = { matches: [], total_scanned: scanned, match_count: matches.length, data_status: 'eod' }
   for (const match of shown) {
-    page.matches.push(await presentOversold(await figuresOf(match, standings, then), tier))
+    page.matches.push(await presentOversold(await figuresOf(match, states, then), tier))
     // A match costs milliseconds, and this process may have others to answer.
     await setImmediate()
     signal?.throwIfAborted()
@@ -119,30 +119,30 @@ export async function checkOversold(
 }
 
 async function matching(
-  standings: Standings,
+  states: ScanStates,
   query: OversoldQuery,
   signal?: AbortSignal,
 ): Promise<{ scanned: number; matches: Match[] }> {
   const least = SEVERITIES.indexOf(query.min_severity)
   const matches: Match[] = []
   let scanned = 0
-  for (const listed of standings.tickers) {
-    if (!(await passes(listed, query, standings.store, standings.date))) continue
-    const standing = await standings.standing(listed)
+  for (const listed of states.tickers) {
+    if (!(await matchesFilters(listed, query, states.store, states.date))) continue
+    const state = await states.state(listed)
     signal?.throwIfAborted()
-    if (standing === null) continue
+    if (state === null) continue
     scanned++
-    const { low, rsi } = standing
+    const { low, rsi } = state
     if (low !== null && SEVERITIES.indexOf(low.zone) >= least) matches.push({ listed, rsi, low })
   }
   return { scanned, matches }
 }
 
 /** All that can be said of a match. @param then the cache as of the scan's date */
-async function figuresOf({ listed, low }: Match, standings: Standings, then: Cache): Promise<OversoldFigures> {
+async function figuresOf({ listed, low }: Match, states: ScanStates, then: Cache): Promise<OversoldFigures> {
   const { entry } = listed
-  const assetClass = await assetClassOf(listed, standings.store, standings.date)
-  const inForce = bandsInForce(then, entry.ticker, standings.timeframe)
+  const assetClass = await assetClassOf(listed, states.store, states.date)
+  const inForce = bandsInForce(then, entry.ticker, states.timeframe)
   return {
     ticker: () => entry.ticker,
     asset_class: () => assetClass,
@@ -150,7 +150,7 @@ async function figuresOf({ listed, low }: Match, standings: Standings, then: Cac
     sector: () => sectorOf(listed),
     market_cap_tier: () => marketCapTierOf(listed),
     ...chartFigures(low),
-    ...sectorFigures(listed, standings),
+    ...sectorFigures(listed, states),
     volume_ratio_band: () => inForce('volume_ratio_band'),
     trend_context: () => inForce('trend_direction'),
     accumulation_state: () => inForce('accumulation_state'),
@@ -176,20 +176,20 @@ function bandsInForce(then: Cache, ticker: string, timeframe: Timeframe): (field
   return async field => {
     reading ??= read()
     const view = await (await reading)(field)
-    return stayOn(view, view.bars - 1)?.band ?? null
+    return periodAt(view, view.bars - 1)?.band ?? null
   }
 }
 
-function sectorFigures(listed: Listed, standings: Standings) {
-  const standing = () => standings.sector(listed)
+function sectorFigures(listed: ListedTicker, states: ScanStates) {
+  const state = () => states.sector(listed)
   return {
-    sector_rsi_zone: async () => (await standing())?.zone ?? null,
+    sector_rsi_zone: async () => (await state())?.zone ?? null,
     sector_agreement: async () => {
-      const found = await standing()
+      const found = await state()
       return found === null ? null : isOversold(found.zone)
     },
-    sector_oversold_count: async () => (await standing())?.oversold ?? null,
-    sector_total_count: async () => (await standing())?.total ?? null,
+    sector_oversold_count: async () => (await state())?.oversold ?? null,
+    sector_total_count: async () => (await state())?.total ?? null,
   } satisfies Partial<OversoldFigures>
 }
 
@@ -265,7 +265,7 @@ function stability(low: Low): Stability {
 
 /** A ticker that matches. */
 interface Match {
-  listed: Listed
+  listed: ListedTicker
   rsi: number
   low: Low
 }

@@ -15,7 +15,7 @@ import { columnsOf, eventNumbers, type View } from './view.js'
 type Once = ReturnType<typeof once>
 
 /** A pass over the universe reads one ticker after the other, and a few of them repeatedly. */
-const MOST_KEPT = 32
+const MOST_CACHED = 32
 
 /**
  * Bars and bands for studies: all bars and fields, or the range and fields of a tier, which must show later returns.
@@ -35,13 +35,13 @@ export class Prices {
 
   async bars(ticker: string, timeframe: Timeframe): Promise<MarketBars> {
     entitleAftermath(this.#cache.tier)
-    return this.#asked(ticker, timeframe, (kept, today) => this.#prices(kept, ticker, timeframe, today))
+    return this.#cached(ticker, timeframe, (kept, today) => this.#prices(kept, ticker, timeframe, today))
   }
 
   async states(ticker: string, { fields, timeframe, lag }: Omit<StatesQuery, 'tickers'>): Promise<BarStates> {
     for (const field of fields) entitle({ field }, this.#cache.tier, this.#cache.fieldSet)
     entitleAftermath(this.#cache.tier)
-    return this.#asked(ticker, timeframe, async (kept, today) => {
+    return this.#cached(ticker, timeframe, async (kept, today) => {
       const prices = await this.#prices(kept, ticker, timeframe, today)
       const states: States[] = []
       for (const name of fields)
@@ -58,7 +58,7 @@ export class Prices {
    * Errors are not cached: another query may succeed. The day is read once per ticker, because finding it takes a
    * read.
    */
-  async #asked<Found>(
+  async #cached<Found>(
     ticker: string,
     timeframe: Timeframe,
     ask: (kept: Once, today: Day) => Promise<Found>,
@@ -69,7 +69,7 @@ export class Prices {
     this.#kept.delete(name)
     this.#kept.set(name, kept)
     const [oldest] = this.#kept.keys()
-    if (this.#kept.size > MOST_KEPT) this.#kept.delete(oldest!)
+    if (this.#kept.size > MOST_CACHED) this.#kept.delete(oldest!)
     try {
       return await ask(kept, today)
     } catch (error) {
@@ -83,12 +83,12 @@ export class Prices {
       const cache = this.#cache
       const entry = await cache.entry(ticker)
       const known = (series: Series): Series => head(series, barsKnownBy(series, today))
-      const daily = await cache.whole(entry, 'daily')
+      const daily = await cache.storedSeries(entry, 'daily')
       return {
         ticker,
         assetClass: entry.assetClass,
         adjustment: entry.prices,
-        series: known(timeframe === 'daily' ? daily : await cache.whole(entry, timeframe)),
+        series: known(timeframe === 'daily' ? daily : await cache.storedSeries(entry, timeframe)),
         barsAYear: barsAYear(timeframe, known(daily), entry.assetClass),
         delisting: await this.#delistings.of(ticker, daily, today),
       }

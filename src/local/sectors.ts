@@ -38,7 +38,9 @@ export class Sectors {
   of(key: string, timeframe: Timeframe, day: Day | null = null): Promise<Sector> {
     return this.#once(`sector ${timeframe} ${day} ${key}`, async () => {
       const members = await this.members(key)
-      return new Sector(members.map(member => ({ ticker: member.entry.ticker, ...knownOf(member, timeframe, day) })))
+      return new Sector(
+        members.map(member => ({ ticker: member.entry.ticker, ...companyAsOf(member, timeframe, day) })),
+      )
     })
   }
 
@@ -79,14 +81,14 @@ export async function panelOf(
   sectors: Sectors,
   day: Day | null = null,
 ): Promise<Panel> {
-  const { series, facts } = knownOf(company, timeframe, day)
+  const { series, facts } = companyAsOf(company, timeframe, day)
   const isCompared = facts !== null && fields.some(({ needs }) => needs === 'sector')
   const sector = isCompared ? await sectors.seenFrom(company.entry.ticker, timeframe, day) : null
   return new Panel(series, facts, sector)
 }
 
 /** A company's bars that were final by a day, and the facts known by it, as if nothing later had been loaded. */
-export function knownOf(
+export function companyAsOf(
   { entry, daily, facts }: Company,
   timeframe: Timeframe,
   day: Day | null = null,

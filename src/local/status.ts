@@ -2,11 +2,11 @@ import { dateOf, formatDay, parseDay } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import type { Adjustment, AssetClass } from '../model/series.js'
 import type { TickerEntry } from '../store/store.js'
-import { Behind, type Cache } from './cache.js'
+import { type Cache, Pending } from './cache.js'
 import {
+  type BarsAsOf,
   begunBy,
-  type KnownBars,
-  type KnownOrigin,
+  type DatedOrigin,
   knownTickers,
   odditiesOf,
   type SourceFile,
@@ -109,7 +109,7 @@ export async function status(cache: Cache): Promise<Status> {
   const today = await cache.today()
   const { bytes, schema } = await store.footprint()
   const definitions = await store.definitions()
-  const behind = await Behind.in(store)
+  const pending = await Pending.in(store)
   const found = await knownTickers(store, today)
   const tickers = found.flatMap(({ entry, known }) => (known === null ? [] : [tickerStatus(entry, known)]))
   const oddities = odditiesOf(found, await store.securities(), asOf === null ? cache.lastDay : null)
@@ -122,9 +122,9 @@ export async function status(cache: Cache): Promise<Status> {
     definitions,
     definitions_current: definitions === DEFINITIONS_VERSION,
     as_of: dateOf(asOf),
-    unfinished: behind.steps,
-    ...(behind.since !== null && { unfinished_since: behind.since }),
-    ...(behind.files.length > 0 && { part_loaded: behind.files.map(({ content: _digest, ...part }) => part) }),
+    unfinished: pending.steps,
+    ...(pending.since !== null && { unfinished_since: pending.since }),
+    ...(pending.files.length > 0 && { part_loaded: pending.files.map(({ content: _digest, ...part }) => part) }),
     bars: tickers.reduce((sum, ticker) => sum + ticker.bars, 0),
     events: tickers.reduce((sum, ticker) => sum + ticker.events, 0),
     first: tickers.map(ticker => ticker.first).sort()[0] ?? null,
@@ -135,7 +135,7 @@ export async function status(cache: Cache): Promise<Status> {
   }
 }
 
-function tickerStatus(entry: TickerEntry, { bars, weeks, events, marks, origins }: KnownBars): TickerStatus {
+function tickerStatus(entry: TickerEntry, { bars, weeks, events, marks, origins }: BarsAsOf): TickerStatus {
   return {
     ticker: entry.ticker,
     asset_class: entry.assetClass,
@@ -154,6 +154,6 @@ function tickerStatus(entry: TickerEntry, { bars, weeks, events, marks, origins 
   }
 }
 
-function sourceRange({ bars, first, last, begun, ...origin }: KnownOrigin): SourceRange {
+function sourceRange({ bars, first, last, begun, ...origin }: DatedOrigin): SourceRange {
   return { ...sourceFile(origin), ...begunBy(begun), bars, first: formatDay(first), last: formatDay(last) }
 }

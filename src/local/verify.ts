@@ -4,8 +4,8 @@ import { remedy } from '../errors.js'
 import { BUILT_IN } from '../fields/index.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
 import { type Damage, Damaged, type Store, UNDERIVED } from '../store/store.js'
-import { Behind, type Cache } from './cache.js'
-import { type Company, companyOf, knownOf, Sectors } from './sectors.js'
+import { type Cache, Pending } from './cache.js'
+import { type Company, companyAsOf, companyOf, Sectors } from './sectors.js'
 
 /**
  * Checks the content hashes of a store. `deep` also derives every ticker again from its bars and facts, and compares
@@ -21,7 +21,7 @@ export async function verify({ store }: Pick<Cache, 'store'>, { deep = false } =
   if (definitions === UNDERIVED)
     damages.push({ ticker: '', what: 'its events are not made yet; a rebuild makes them', mend: remedy('rebuild') })
   if (!deep || damages.length > 0) return damages
-  const unfinished = (await Behind.in(store)).steps
+  const unfinished = (await Pending.in(store)).steps
   if (unfinished > 0) {
     const what = `an import is not finished (${unfinished} steps), so nothing can be compared; a rebuild finishes it`
     return [{ ticker: '', what, mend: remedy('rebuild') }]
@@ -37,7 +37,7 @@ export async function verify({ store }: Pick<Cache, 'store'>, { deep = false } =
 /** Differences between the stored and the newly derived data of a ticker. */
 async function differences(store: Store, company: Company, timeframe: Timeframe, sectors: Sectors): Promise<Damage[]> {
   const { ticker } = company.entry
-  const { series, facts } = knownOf(company, timeframe)
+  const { series, facts } = companyAsOf(company, timeframe)
   const sector = facts === null ? null : await sectors.seenFrom(ticker, timeframe)
   const { fields, outcomes } = recordSeries(series, facts, sector)
   const damages: Damage[] = []

@@ -36,14 +36,14 @@ export interface View {
   outcomes: RecordedSeries['outcomes']
 }
 
-type Seen = Pick<Recorded, 'entry' | 'calendar' | 'field'> & Pick<View, 'outcomes'>
+type RecordedParts = Pick<Recorded, 'entry' | 'calendar' | 'field'> & Pick<View, 'outcomes'>
 
 /**
  * @param bands the vocabulary of the field
  * @param bars how many were final on the day: a finished week counts, also if the ticker stopped within it
  */
 export function viewOf(
-  { entry: { ticker }, calendar: { days, known }, outcomes, field: record }: Seen,
+  { entry: { ticker }, calendar: { days, known }, outcomes, field: record }: RecordedParts,
   timeframe: Timeframe,
   bands: readonly string[],
   bars: number,
@@ -66,24 +66,24 @@ export function bandEnteredBy(context: View, other: Pick<View, 'days' | 'known'>
 }
 
 /** One stay in a band: which, from which bar on, and whether it is the first, which no event entered. */
-interface Stay {
+interface BandPeriod {
   band: string
   since: number
   initial: boolean
 }
 
 /** The stay that event `i` ends. */
-export function stayBefore({ record, bands }: View, i: number): Stay {
+export function periodBefore({ record, bands }: View, i: number): BandPeriod {
   const initial = i === 0
   const code = initial ? record!.initialBand : record!.bands[i - 1]!
   return { band: bands[code]!, since: initial ? record!.initialBar : record!.bars[i - 1]!, initial }
 }
 
 /** The stay in force on bar `t`; null before the first defined bar. */
-export function stayOn(view: View, t: number): Stay | null {
+export function periodAt(view: View, t: number): BandPeriod | null {
   const { record, events } = view
   if (record === null || record.initialBar < 0 || record.initialBar > t) return null
-  return stayBefore(view, countUpTo(record.bars, t, 0, events))
+  return periodBefore(view, countUpTo(record.bars, t, 0, events))
 }
 
 /** All events of the view, or some, oldest first, as the specification spells them, with all that is known of them. */
@@ -203,7 +203,7 @@ export function performanceCounts(view: View, w: number, at: Int32Array): number
 /** The band in force at the end of the view; its day of entry is reported only within the range. */
 export function presentBand(view: View, rangeStart: Day): EventHistory['present'] {
   const last = view.bars - 1
-  const stay = stayOn(view, last)
+  const stay = periodAt(view, last)
   if (stay === null) return null
   const { band, since, initial } = stay
   const day = view.days[since]!
@@ -213,19 +213,19 @@ export function presentBand(view: View, rangeStart: Day): EventHistory['present'
 }
 
 /** Further views that a query tests at an event. */
-export interface Asides {
+export interface ExtraViews {
   context: View | null
   when: View | null
 }
 
-export const NO_ASIDES: Asides = { context: null, when: null }
+export const NO_EXTRA_VIEWS: ExtraViews = { context: null, when: null }
 
 /**
  * Numbers of the matching events, oldest first. All bounds are exclusive except the end of the view itself.
  * @param rangeStart the tier's range: events lie after this day
  * @param beside the second ticker's view for a query with a context, and the condition's view
  */
-export function search(view: View, query: HistoryQuery, rangeStart: Day, { context, when }: Asides): Int32Array {
+export function search(view: View, query: HistoryQuery, rangeStart: Day, { context, when }: ExtraViews): Int32Array {
   const { record } = view
   if (record === null) return new Int32Array()
   const from = eventsUpTo(view, Math.max(rangeStart, query.after ?? rangeStart))
@@ -262,7 +262,7 @@ export function countedFacts(sheets: FactSheets): Facts | null {
 }
 
 /** Why no fundamental field can have data for a ticker. */
-export function lackOf(field: string, ticker: string, sheets: FactSheets): Words {
+export function missingFactsOf(field: string, ticker: string, sheets: FactSheets): Words {
   const assetClass = securityOf(sheets)?.asset_class ?? 'stock'
   if (assetClass !== 'stock') return `${field} is a field of stocks, and ${ticker} is of class ${assetClass}`
   const none = `${field} stands on dated facts, and none are loaded for ${ticker}`

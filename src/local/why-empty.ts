@@ -4,8 +4,8 @@ import type { Day } from '../model/day.js'
 import type { HistoryQuery } from '../model/event.js'
 import { bandsByBar, UNDEFINED } from '../model/series.js'
 import type { WhyEmpty } from '../source.js'
-import type { Cache, Found } from './cache.js'
-import { bandEnteredBy, countedFacts, lackOf, NO_ASIDES, search, stayOn, type View } from './view.js'
+import type { Cache, FoundEvents } from './cache.js'
+import { bandEnteredBy, countedFacts, missingFactsOf, NO_EXTRA_VIEWS, periodAt, search, type View } from './view.js'
 
 /**
  * Why a query found no event: the first cause that applies among data, dates, bands and context. It reveals nothing
@@ -15,13 +15,13 @@ export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEm
   const { ticker, field } = query
   const { view, context, when, today, plan, rangeStart } = await cache.find(query)
   const { first, last } = await cache.entry(ticker)
-  const stay = stayOn(view, view.bars - 1)
+  const stay = periodAt(view, view.bars - 1)
   // A condition may be known although a field that it names is not.
-  const lack = isCondition(field) && stay !== null ? null : await lackOfFacts(cache, ticker, field)
+  const lack = isCondition(field) && stay !== null ? null : await missingFacts(cache, ticker, field)
   if (lack !== null) return { code: 'no_facts', lack }
   if (first > today) return { code: 'not_begun', as_of: today }
   if (stay === null)
-    return { code: 'no_band_yet', bars: view.bars, lack: await lackOfBand(cache, query, view.bars), as_of: today }
+    return { code: 'no_band_yet', bars: view.bars, lack: await missingForBand(cache, query, view.bars), as_of: today }
   const range = Number.isFinite(rangeStart) ? { name: plan.range, from: rangeStart + 1, to: today } : null
   const after = query.after ?? Number.NEGATIVE_INFINITY
   const before = query.before ?? Number.POSITIVE_INFINITY
@@ -37,7 +37,7 @@ export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEm
 }
 
 /** The data of a query whose dates have bars. */
-interface Asked extends Pick<Found, 'view' | 'context' | 'when' | 'rangeStart'> {
+interface DatedQuery extends Pick<FoundEvents, 'view' | 'context' | 'when' | 'rangeStart'> {
   from: Day
   to: Day
   range: Extract<WhyEmpty, { code: 'no_day' }>['range']
@@ -45,18 +45,18 @@ interface Asked extends Pick<Found, 'view' | 'context' | 'when' | 'rangeStart'> 
   band: string
 }
 
-async function ofEvents(cache: Cache, query: HistoryQuery, asked: Asked): Promise<WhyEmpty> {
+async function ofEvents(cache: Cache, query: HistoryQuery, asked: DatedQuery): Promise<WhyEmpty> {
   const { view, context, when, rangeStart, from, to, range, band } = asked
-  const { after: _after, before: _before, context: beside, ...anytime } = query
-  const inRange = search(view, anytime, rangeStart, NO_ASIDES)
+  const { after: _after, before: _before, context: other, ...anytime } = query
+  const inRange = search(view, anytime, rangeStart, NO_EXTRA_VIEWS)
   if (inRange.length === 0) {
     const { bands: _bands, ...anything } = anytime
-    const seen = bandsEntered(view, search(view, anything, rangeStart, NO_ASIDES))
+    const seen = bandsEntered(view, search(view, anything, rangeStart, NO_EXTRA_VIEWS))
     if (range !== null) return { code: 'not_in_range', range, seen }
     return query.bands === undefined ? { code: 'never_changed', band } : { code: 'never_entered', seen }
   }
   const { context: _context, ...dated } = query
-  const inDates = search(view, dated, rangeStart, NO_ASIDES)
+  const inDates = search(view, dated, rangeStart, NO_EXTRA_VIEWS)
   if (inDates.length === 0 || (context === null && when === null)) {
     const days = Array.from(inRange, i => view.days[view.record!.bars[i]!]!)
     return { code: 'outside_dates', events: days.length, nearest: nearestTo(days, from, to) }
@@ -65,7 +65,7 @@ async function ofEvents(cache: Cache, query: HistoryQuery, asked: Asked): Promis
   const truths = when === null ? null : bandsByBar(when.record!, when.bars)
   if (truths !== null && bars.every(bar => truths[bar] !== TRUE))
     return { code: 'when_never', events: bars.length, unknown: bars.filter(bar => truths[bar] === UNDEFINED).length }
-  const lack = await lackOfFacts(cache, beside!.ticker, beside!.field)
+  const lack = await missingFacts(cache, other!.ticker, other!.field)
   if (lack !== null) return { code: 'context_lacks', lack }
   const entered = new Set(bars.map(bar => bandEnteredBy(context!, view, bar)))
   return { code: 'context_never', events: inDates.length, bands: context!.bands.filter(band => entered.has(band)) }
@@ -83,7 +83,7 @@ function nearestTo(days: readonly Day[], from: Day, to: Day): Day {
 }
 
 /** The data that a field needs to have a band on any bar of a ticker; null if it has no short description. */
-async function lackOfBand(cache: Cache, { ticker, timeframe, field: name }: HistoryQuery, bars: number) {
+async function missingForBand(cache: Cache, { ticker, timeframe, field: name }: HistoryQuery, bars: number) {
   const field = cache.field(name)
   if (isRuled(field)) return null
   const panel = await cache.panel(ticker, timeframe, [field])
@@ -93,16 +93,16 @@ async function lackOfBand(cache: Cache, { ticker, timeframe, field: name }: Hist
 }
 
 /** For a condition, its first subject that can have no band. */
-async function lackOfFacts(cache: Cache, ticker: string, field: string): Promise<Words | null> {
+async function missingFacts(cache: Cache, ticker: string, field: string): Promise<Words | null> {
   const asked = cache.field(field)
   if (asked.needs === 'bars') return null
   if (isRuled(asked)) {
     for (const subject of asked.subjects) {
-      const lack: Words | null = await lackOfFacts(cache, subject.ticker ?? ticker, subject.field)
+      const lack: Words | null = await missingFacts(cache, subject.ticker ?? ticker, subject.field)
       if (lack !== null) return lack
     }
     return null
   }
   const sheets = await cache.store.sheets(ticker)
-  return countedFacts(sheets) === null ? lackOf(field, ticker, sheets) : null
+  return countedFacts(sheets) === null ? missingFactsOf(field, ticker, sheets) : null
 }

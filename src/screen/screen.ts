@@ -139,7 +139,7 @@ function lately({ ticker, present, transitions }: Stays, within: number): Onset 
 /** Tells of a match what stands on its bar; the tickers that the condition names are read once. */
 async function matching(local: Local, { condition, timeframe, lag = 0 }: ScreenQuery) {
   const field = conditionOf(local, condition)
-  const { placesNamed, subjectsOn } = await import('../local/derived.js')
+  const { dataOfNamed: placesNamed, subjectsOn } = await import('../local/derived.js')
   const tests = testsOf(field.condition)
   const elsewhere = await placesNamed(local, field, timeframe)
   return async ({ ticker, since, bars }: Onset, today: Day): Promise<ScreenMatch> => {

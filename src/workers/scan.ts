@@ -1,7 +1,7 @@
 import { constants, setPriority } from 'node:os'
 import { Cache } from '../local/cache.js'
 import { oversold } from '../local/oversold.js'
-import { RecentStandings } from '../local/standings.js'
+import { RecentScans } from '../local/scan-states.js'
 import type { Day } from '../model/day.js'
 import type { OversoldQuery } from '../model/event.js'
 import type { Tier } from '../model/terms.js'
@@ -32,7 +32,7 @@ export function begin({ path }: ScanData): Handler {
   // process.
   if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   let store: Store | null = null
-  const recent = new RecentStandings()
+  const recent = new RecentScans()
   return {
     async answer({ tier, query, today }: ScanTask, signal) {
       try {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { fewer, merge, originsAfter } from '../../src/load/merge.js'
+import { limitOrigins, merge, originsAfter } from '../../src/load/merge.js'
 import type { Series } from '../../src/model/series.js'
 import { Random } from '../../src/statistics/random.js'
 import type { IndexedOrigin, Origin } from '../../src/store/store.js'
@@ -49,7 +49,7 @@ it('merging is what it is day by day: the bar that comes in wins, what was paid 
     const isTold = kept.some(({ paid }) => !Number.isNaN(paid))
     expect(merged.series.unadjustedClose).toEqual(isTold ? Float64Array.from(kept, ({ paid }) => paid) : undefined)
     expect(merged).toMatchObject(counts)
-    const places = merged.stretches.flatMap(({ place, bars }) =>
+    const places = merged.ranges.flatMap(({ index: place, bars }) =>
       Array.from({ length: bars }, (_, t) => (place < 0 ? -1 : place + t)),
     )
     expect(places).toEqual(kept.map(({ place }) => place))
@@ -71,7 +71,7 @@ it('merging is what it is day by day: the bar that comes in wins, what was paid 
         expected.push({ source, format, importedAt, bars: 0, ...(jump === undefined ? {} : { jump }) })
       expected.at(-1)!.bars++
     }
-    expect(originsAfter(earlier, merged.stretches, jumps, own)).toEqual(expected)
+    expect(originsAfter(earlier, merged.ranges, jumps, own)).toEqual(expected)
   }
 })
 
@@ -92,7 +92,7 @@ it('of many ranges neighbours become one, which tells its first and last import;
       const jump = random.below(60) < jumps ? { jump: 2 } : {}
       if ('jump' in jump) jumped.add(day)
       brought.push(1 + random.below(2))
-      kept = fewer([
+      kept = limitOrigins([
         ...kept,
         { source: `${day}`, format: 'csv', importedAt: timeOf(day), bars: brought[day]!, ...jump },
       ])
@@ -128,7 +128,7 @@ it('a range of several imports tells their first and last in time, wherever a co
     places.forEach((place, i) => {
       days[place] = brought(CORRECTION + i)
     })
-    return fewer([brought(0, 1000), ...days])
+    return limitOrigins([brought(0, 1000), ...days])
   }
   const tell = ({ importedAt, begun }: Origin): [string, string] => [begun?.importedAt ?? importedAt, importedAt]
   for (const places of [[], [0], [4], [8], [0, 8], [8, 0], [0, 4, 8]]) {

@@ -170,7 +170,7 @@ describe('an import that is stopped between two writes', () => {
     await run(db, file(folder, 'other.csv', THREE, 3, 1))
     const about = { node: process.versions.node, abi: process.versions.modules, today: 20_000 }
     const checked = async () => {
-      const { checks } = await doctor({ database: db, ...about, beside: [], terminal: [] })
+      const { checks } = await doctor({ database: db, ...about, extraChecks: [], terminal: [] })
       const { outcome, detail, remedy } = checks.find(({ name }) => name === 'imports')!
       return [outcome, detail, remedy === null ? null : worded(remedy)]
     }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { BandsError, Busy, InvalidParameter, TierRestricted } from '../../src/errors.js'
 import { Cache } from '../../src/local/cache.js'
 import { oversold } from '../../src/local/oversold.js'
-import { RecentStandings } from '../../src/local/standings.js'
+import { RecentScans } from '../../src/local/scan-states.js'
 import { parseDay } from '../../src/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import type { OversoldPage } from '../../src/model/event.js'
@@ -308,7 +308,7 @@ describe('scans that follow each other', () => {
       return reader.bars(ticker)
     }
     const store: Store = Object.assign(openSqlite(writer.location, { readonly: true }), { bars })
-    const recent = new RecentStandings()
+    const recent = new RecentScans()
     const scan = (params: OversoldParams): Promise<OversoldPage> =>
       oversold(new Cache(store, 'pro', null), parseOversold(params), { recent })
     for (const params of [{}, { sort_by: 'days_oversold' }, { sector: 'Energy' }, { limit: 1 }] as const)

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { printable, RateLimited, Unauthorized } from '../../errors.js'
-import { type Check, type Diagnosis, doctor, fail, ok, said, warn } from '../../local/doctor.js'
+import { type Check, type Diagnosis, doctor, fail, messageOf, ok, warn } from '../../local/doctor.js'
 import { dayAt } from '../../model/day.js'
 import { databasePath, filesOf } from '../../open/paths.js'
 import { column, describeList } from '../../present/description.js'
@@ -35,7 +35,7 @@ const doctorCommand: Command = {
       node,
       abi: modules,
       today: dayAt(world.now().getTime()),
-      beside: await environmentChecks(context),
+      extraChecks: await environmentChecks(context),
       terminal: terminalFacts(world, config.color),
     })
     await context.show(doctorAnswer(found))
@@ -117,7 +117,7 @@ async function checked(name: string, mend: Check['detail'], look: () => Promise<
     const found = await look()
     return typeof found === 'string' ? ok(name, found) : found
   } catch (thrown) {
-    return fail(name, said(thrown), mend)
+    return fail(name, messageOf(thrown), mend)
   }
 }
 
@@ -127,7 +127,7 @@ async function serverChecks(context: Context, config: Config): Promise<Check[]> 
     const server = context.closing(await openChosen(config, env))
     return server === null ? [] : await answerChecks(server, (await keySource(config, env))!)
   } catch (thrown) {
-    return [fail('server', said(thrown), 'bands config tells which server is chosen, and what chose it')]
+    return [fail('server', messageOf(thrown), 'bands config tells which server is chosen, and what chose it')]
   }
 }
 

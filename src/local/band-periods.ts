@@ -8,7 +8,7 @@ import type { Cache } from './cache.js'
 import { bandEnteredBy, type View } from './view.js'
 
 /** The query for each ticker. */
-interface Asked extends Pick<StaysQuery, 'fields' | 'timeframe' | 'after' | 'before'> {
+interface PeriodQuery extends Pick<StaysQuery, 'fields' | 'timeframe' | 'after' | 'before'> {
   bands: Stays['bands']
   today: Day
   /** The tier's range: events lie after this day. */
@@ -21,7 +21,7 @@ interface Asked extends Pick<StaysQuery, 'fields' | 'timeframe' | 'after' | 'bef
 }
 
 /** Stays of many tickers, read and cut as views of them are, without one. Throws TierRestricted, NotFound, Busy. */
-export async function* staysIn(cache: Cache, query: StaysQuery): AsyncGenerator<Stays> {
+export async function* bandPeriodsIn(cache: Cache, query: StaysQuery): AsyncGenerator<Stays> {
   const { tickers, fields, timeframe, context: other, lag } = query
   const [first] = fields
   if (tickers.length === 0 || first === undefined) return
@@ -29,7 +29,7 @@ export async function* staysIn(cache: Cache, query: StaysQuery): AsyncGenerator<
   // Refused before anything is read; every other field in its turn.
   entitled(first)
   const plan = planOf(cache.tier)
-  let asked: Asked | null = null
+  let asked: PeriodQuery | null = null
   for await (const { series, bars, today } of cache.each({ tickers, timeframe, fields, outcomes: false, lag })) {
     for (const field of fields) {
       if (asked === null) entitled(field)
@@ -40,12 +40,12 @@ export async function* staysIn(cache: Cache, query: StaysQuery): AsyncGenerator<
       ...{ ...query, today, rangeStart: plan.rangeStart(today), range: plan.range, shows: plan.aftermath },
       context: other === undefined ? null : await cache.view(other.ticker, timeframe, other.field),
     }
-    yield staysOn(series, bars, asked)
+    yield bandPeriodsOn(series, bars, asked)
   }
 }
 
 /** @param bars of the series that were final on the day */
-function staysOn({ entry, calendar, fields: columns }: RecordedSeries, bars: number, asked: Asked): Stays {
+function bandPeriodsOn({ entry, calendar, fields: columns }: RecordedSeries, bars: number, asked: PeriodQuery): Stays {
   const { fields, timeframe, today, rangeStart, range, after, before, bands } = asked
   const { days, known } = calendar
   const places = fields.map(field => columns.names.indexOf(field))
@@ -142,7 +142,7 @@ function transitionsOn(
   places: readonly number[],
   { from, to, ended }: Cut,
   calendar: RecordedSeries['calendar'],
-  { shows, context }: Asked,
+  { shows, context }: PeriodQuery,
 ): TransitionColumns {
   let rows = 0
   for (let f = 0; f < places.length; f++) rows += to[f]! - from[f]!

@@ -21,7 +21,7 @@ import type { ImportOptions, SourcedBars } from './report.js'
 const ADJUSTMENTS: readonly Adjustment[] = ['raw', 'adjusted']
 
 /** Bars, each ticker once; a daily bar is known on its own day. @param today default: this machine's date */
-export function givenBars(given: unknown, today: Day | undefined): SourcedBars[] {
+export function barsFromCaller(given: unknown, today: Day | undefined): SourcedBars[] {
   const latest = latestBar(today)
   const seen = new Set<string>()
   return listOf('tickers', given).map((one, i) => {
@@ -83,7 +83,11 @@ function checkBars({ ticker, source }: Pick<SourcedBars, 'ticker' | 'source'>, s
 }
 
 /** Records, grouped by ticker and kind. */
-export function givenFacts(given: unknown, { file }: Pick<FactSource, 'file'>, today: Day | undefined): TickerFacts[] {
+export function factsFromCaller(
+  given: unknown,
+  { file }: Pick<FactSource, 'file'>,
+  today: Day | undefined,
+): TickerFacts[] {
   const latest = latestBar(today)
   const sink = new FactsSink(latest)
   const found = new Map<string, TickerFacts & { records: FactRecord[] }>()
@@ -121,13 +125,13 @@ function checkRecord(
 }
 
 /** Where records are from. */
-export function givenSource(given: unknown): Pick<FactSource, 'file' | 'format'> {
+export function sourceFromCaller(given: unknown): Pick<FactSource, 'file' | 'format'> {
   const { file, format } = objectOf('source', given)
   return { file: nameOf('source.file', file), format: nameOf('source.format', format) }
 }
 
 /** Files to be read. */
-export function givenInputs(given: unknown): Input[] {
+export function inputsFromCaller(given: unknown): Input[] {
   return listOf('inputs', given).map((one, i) => {
     const at = `inputs[${i}]`
     const { name, path, bytes } = objectOf(at, one)

@@ -17,7 +17,7 @@ import type { Store, TickerEntry } from '../store/store.js'
 import { sectorKey } from './view.js'
 
 /** The state of a sector's stocks on the date. */
-interface SectorStanding {
+interface SectorState {
   total: number
   oversold: number
   /** The zone of the median of their RSI. */
@@ -28,53 +28,53 @@ interface SectorStanding {
 const TURN = 16
 
 /** All tickers on one date; each is computed on first use, once. */
-export class Standings {
+export class ScanStates {
   readonly store: Store
   readonly timeframe: Timeframe
   readonly date: Day
-  readonly tickers: readonly Listed[]
+  readonly tickers: readonly ListedTicker[]
   readonly #once = once()
   #looked = 0
 
-  constructor(store: Store, timeframe: Timeframe, date: Day, tickers: readonly Listed[]) {
+  constructor(store: Store, timeframe: Timeframe, date: Day, tickers: readonly ListedTicker[]) {
     this.store = store
     this.timeframe = timeframe
     this.date = date
     this.tickers = tickers
   }
 
-  standing({ entry }: Listed): Promise<Standing | null> {
+  state({ entry }: ListedTicker): Promise<TickerState | null> {
     return this.#once(`ticker ${entry.ticker}`, async () => {
       if (++this.#looked % TURN === 0) await setImmediate()
-      return standingOf(this.store, entry, this.timeframe, this.date)
+      return stateOn(this.store, entry, this.timeframe, this.date)
     })
   }
 
   /** The sector of a stock, under no filter; null where there is none. */
-  async sector({ security }: Listed): Promise<SectorStanding | null> {
+  async sector({ security }: ListedTicker): Promise<SectorState | null> {
     const key = sectorKey(security)
-    return key === null ? null : this.#once(`sector ${key}`, () => this.#standingOf(key))
+    return key === null ? null : this.#once(`sector ${key}`, () => this.#sectorState(key))
   }
 
-  async #standingOf(key: string): Promise<SectorStanding | null> {
-    const standings: Standing[] = []
+  async #sectorState(key: string): Promise<SectorState | null> {
+    const states: TickerState[] = []
     for (const member of this.tickers) {
-      const standing = sectorKey(member.security) === key ? await this.standing(member) : null
-      if (standing !== null) standings.push(standing)
+      const state = sectorKey(member.security) === key ? await this.state(member) : null
+      if (state !== null) states.push(state)
     }
-    const middle = median(standings.map(standing => standing.rsi))
+    const middle = median(states.map(state => state.rsi))
     if (middle === null) return null
     return {
-      total: standings.length,
-      oversold: standings.filter(standing => isOversold(standing.zone)).length,
+      total: states.length,
+      oversold: states.filter(state => isOversold(state.zone)).length,
       zone: zoneOfRsi(middle),
     }
   }
 }
 
 /** The states of earlier scans of the same store: another filter needs the same tickers. */
-export class RecentStandings {
-  readonly #kept = new Map<string, Standings>()
+export class RecentScans {
+  readonly #kept = new Map<string, ScanStates>()
   #version = ''
 
   /** The states of a date; computed for all tickers if they are not cached or something was written since. */
@@ -82,18 +82,18 @@ export class RecentStandings {
     store: Store,
     timeframe: Timeframe,
     date: Day,
-    tickers: () => Promise<readonly Listed[]>,
-  ): Promise<Standings> {
+    tickers: () => Promise<readonly ListedTicker[]>,
+  ): Promise<ScanStates> {
     const version = await store.version()
     if (version !== this.#version) this.#kept.clear()
     this.#version = version
     const name = `${timeframe} ${date}`
-    const standings = this.#kept.get(name) ?? new Standings(store, timeframe, date, await tickers())
+    const states = this.#kept.get(name) ?? new ScanStates(store, timeframe, date, await tickers())
     // The map's order is the order of last use.
     this.#kept.delete(name)
-    this.#kept.set(name, standings)
-    for (const oldest of [...this.#kept.keys()].slice(0, -MOST_STANDINGS)) this.#kept.delete(oldest)
-    return standings
+    this.#kept.set(name, states)
+    for (const oldest of [...this.#kept.keys()].slice(0, -MOST_SCANS)) this.#kept.delete(oldest)
+    return states
   }
 
   /** Call it after an error, which would be cached, too. */
@@ -103,10 +103,10 @@ export class RecentStandings {
 }
 
 /** Of a whole market a few MiB each. */
-const MOST_STANDINGS = 4
+const MOST_SCANS = 4
 
 /** A ticker at the bar that is looked at. */
-interface Standing {
+interface TickerState {
   rsi: number
   /** The band in force. */
   zone: string
@@ -135,17 +135,17 @@ interface Rank {
  * band. It is computed from the bars with the rule of recorded events: every ticker's RSI is needed anyway, and bars
  * are read faster than events with returns.
  */
-async function standingOf(
+async function stateOn(
   store: Store,
   { ticker, assetClass }: TickerEntry,
   timeframe: Timeframe,
   date: Day,
-): Promise<Standing | null> {
+): Promise<TickerState | null> {
   const daily = await store.bars(ticker)
   if (daily === null) return null
   const whole = barsAt(timeframe, daily, assetClass)
   const series = head(whole, barsKnownBy(whole, date))
-  return hasStopped(series, date) ? null : standingAtEnd(new Panel(series))
+  return hasStopped(series, date) ? null : stateAtEnd(new Panel(series))
 }
 
 function hasStopped({ days, timeframe }: Series, date: Day): boolean {
@@ -156,7 +156,7 @@ function hasStopped({ days, timeframe }: Series, date: Day): boolean {
 }
 
 /** An RSI, once there is one, is there on every bar: the band of the last bar is the one in force. */
-function standingAtEnd(panel: Panel): Standing | null {
+function stateAtEnd(panel: Panel): TickerState | null {
   const rsi = panel.rsi().at(-1)!
   if (Number.isNaN(rsi)) return null
   const zone = zoneOfRsi(rsi)
@@ -228,18 +228,23 @@ export const OVERSOLD_RULES = {
 } as const
 
 /** A ticker's row and its security. */
-export interface Listed {
+export interface ListedTicker {
   entry: TickerEntry
   security: Security | null
 }
 
 /** Whether a ticker passes the filters of a query. */
-export async function passes(listed: Listed, query: OversoldQuery, store: Store, date: Day): Promise<boolean> {
+export async function matchesFilters(
+  listed: ListedTicker,
+  query: OversoldQuery,
+  store: Store,
+  date: Day,
+): Promise<boolean> {
   const { asset_class, sector, market_cap_tier, min_market_cap_tier } = query
   if (sector !== undefined && sectorOf(listed)?.toLowerCase() !== sector.trim().toLowerCase()) return false
   const tier = marketCapTierOf(listed)
   if (market_cap_tier !== undefined && tier !== market_cap_tier) return false
-  if (min_market_cap_tier !== undefined && placeOf(tier) < placeOf(min_market_cap_tier)) return false
+  if (min_market_cap_tier !== undefined && tierRank(tier) < tierRank(min_market_cap_tier)) return false
   return asset_class === 'all' || (await assetClassOf(listed, store, date)) === asset_class
 }
 
@@ -262,18 +267,18 @@ export function checkSector(sector: string, securities: Iterable<Security>): voi
 }
 
 /** The sector as imported, trimmed; null if unknown. */
-export function sectorOf({ security }: Pick<Listed, 'security'>): string | null {
+export function sectorOf({ security }: Pick<ListedTicker, 'security'>): string | null {
   return security?.sector?.trim() || null
 }
 
-export function marketCapTierOf({ security }: Listed): MarketCapTier | null {
+export function marketCapTierOf({ security }: ListedTicker): MarketCapTier | null {
   const cap = security?.market_cap ?? null
   if (cap === null) return null
   return MARKET_CAP_TIERS[OVERSOLD_RULES.marketCapCuts.filter(cut => compare(cap, cut) >= 0).length]!
 }
 
 /** A ticker of unknown class is a stock when it has a sector, or any fact known by the day; otherwise null. */
-export async function assetClassOf(listed: Listed, store: Store, date: Day): Promise<AssetClass | null> {
+export async function assetClassOf(listed: ListedTicker, store: Store, date: Day): Promise<AssetClass | null> {
   const told = listed.security?.asset_class ?? listed.entry.assetClass
   if (told !== null) return told
   return sectorOf(listed) !== null || (await hasFacts(listed.entry.ticker, store, date)) ? 'stock' : null
@@ -285,6 +290,6 @@ async function hasFacts(ticker: string, store: Store, date: Day): Promise<boolea
 }
 
 /** Below all where it is unknown. */
-function placeOf(tier: MarketCapTier | null): number {
+function tierRank(tier: MarketCapTier | null): number {
   return tier === null ? -1 : MARKET_CAP_TIERS.indexOf(tier)
 }
