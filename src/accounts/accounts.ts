@@ -141,8 +141,7 @@ export interface PoolState {
 }
 
 /**
- * Accounts, keys and the ledger. The interface is coarse, so that a database over a network works as well as a file.
- * It
+ * Accounts, keys and the ledger. The interface is coarse, so that a database over a network works as well as a file. It
  * decides only what needs one transaction: no limit is exceeded, and nothing is charged twice.
  */
 export interface Accounts {

@@ -82,8 +82,7 @@ const LIMIT = 256 - (256 % 62)
 
 /**
  * The entry of a key; null when it is malformed, unknown, wrong, expired or revoked. All cases do the same work, so
- * that
- * the response time reveals nothing about existing keys.
+ * that the response time reveals nothing about existing keys.
  *
  * @param now milliseconds since 1970
  */

@@ -44,8 +44,7 @@ const MOST_HELD = 80 * 1024 * 1024
 
 /**
  * Collects the rows of a file, good and bad, and returns clean columns: all of them, or an error. Bars beyond the
- * memory
- * limit go to a temporary file; tickers may come in any order.
+ * memory limit go to a temporary file; tickers may come in any order.
  */
 export class Collector {
   rows = 0
@@ -79,8 +78,7 @@ export class Collector {
 
   /**
    * Adds a bar. A repeated date makes a bad row, with two exceptions: an identical bar counts once, and times of day
-   * show
-   * intraday bars.
+   * show intraday bars.
    */
   add(bars: GrowingBars, bar: Bar, row: number): void {
     const before = bars.bytes
@@ -162,8 +160,7 @@ export class Collector {
 
   /**
    * The clean columns; throws BadData for bad rows unless they are skipped, and if no row is good. Tickers in the
-   * temporary
-   * file are read from there on each use.
+   * temporary file are read from there on each use.
    */
   finish(prices: Adjustment, divisor = 1): Collected {
     this.#rejections.refuse(this.rows)

@@ -99,8 +99,7 @@ export class GrowingBars {
   }
 
   /**
-   * Whether these are Asian days with UTC dates, which begin in the afternoon of the day before: there are Sundays,
-   * and
+   * Whether these are Asian days with UTC dates, which begin in the afternoon of the day before: there are Sundays, and
    * hardly a Friday or a Saturday.
    */
   get areDayBefore(): boolean {

@@ -54,8 +54,7 @@ function isOfTicker({ key }: { key: string }): boolean {
 }
 
 /**
- * The note about further tickers of the document that have no bars. Throws BadData if one has another list, which
- * would
+ * The note about further tickers of the document that have no bars. Throws BadData if one has another list, which would
  * be lost silently.
  */
 export function wordsOfOthers(

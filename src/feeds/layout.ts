@@ -59,8 +59,7 @@ export function spells(name: string, roles: readonly Role[] = ROLES): boolean {
 
 /**
  * The meaning of each column of a header. Throws BadData when two columns of one name claim a role. Roles without a
- * column
- * are absent; the caller knows which are needed.
+ * column are absent; the caller knows which are needed.
  * @param first the first row, which decides whether a column such as `name` holds tickers
  * @param byTicker each column's ticker, if the names do not have it
  */

@@ -31,8 +31,7 @@ const LONG_HEAD = 1 << 21
 
 /**
  * The content of one file, recognised by its text: daily bars as clean columns, or dated facts as records. A file that
- * throws leaves nothing. Throws BadData with `file:line:column` for a bad row (the first one) unless `skipBadRows`,
- * and
+ * throws leaves nothing. Throws BadData with `file:line:column` for a bad row (the first one) unless `skipBadRows`, and
  * with a sentence for other content. Throws InvalidParameter for invalid options; NotFound or StorageError for an
  * unreadable file.
  */

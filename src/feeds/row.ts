@@ -92,9 +92,8 @@ const ENOUGH = 5
  * name and trailing delimiters do not count.
  *
  * A last line without a line end counts as truncated if its last number is shorter than in every other row: fewer
- * digits
- * after the point, or fewer before it and less than half of the smallest value. With as many digits after the point as
- * any other row it counts as complete. If last fields are empty or no numbers, truncation is not detected.
+ * digits after the point, or fewer before it and less than half of the smallest value. With as many digits after the
+ * point as any other row it counts as complete. If last fields are empty or no numbers, truncation is not detected.
  */
 export class Wholeness {
   readonly #least: number

@@ -47,8 +47,7 @@ export class TextTable {
 
   /**
    * The date format of a column, judged by the first rows. If these do not distinguish month and day, the whole file
-   * and
-   * its other date columns decide. Throws BadData for an unknown or ambiguous format.
+   * and its other date columns decide. Throws BadData for an unknown or ambiguous format.
    */
   async dates(column: { name: string; index: number }, beside: readonly number[] = []): Promise<DateReader> {
     const { dateFormat, calendar } = this.given

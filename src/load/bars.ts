@@ -180,8 +180,7 @@ function sinceOf(stored: Stored | null, now: TickerData, [first]: readonly BarRa
 }
 
 /**
- * Whether new bars change the share basis of earlier ones: they show whether prices (or weeks) jump at a split.
- * Nothing
+ * Whether new bars change the share basis of earlier ones: they show whether prices (or weeks) jump at a split. Nothing
  * else that classifies a bar depends on later bars.
  */
 function reachesBack({ daily: { days }, facts }: TickerData, since: number): boolean {

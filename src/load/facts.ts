@@ -39,8 +39,7 @@ export interface MergedFacts {
 }
 
 /**
- * Merges facts with stored ones; readers have already validated the records. Throws BadData for a ticker with two
- * asset
+ * Merges facts with stored ones; readers have already validated the records. Throws BadData for a ticker with two asset
  * classes.
  * @param replaces whether a ticker's records of a kind are replaced
  */
@@ -277,8 +276,7 @@ function withSources(rows: readonly Row[], sources: readonly FactSource[]): Fact
 }
 
 /**
- * A record as stored: only its own columns, in order, so that equal records are stored equally. Throws
- * InvalidParameter
+ * A record as stored: only its own columns, in order, so that equal records are stored equally. Throws InvalidParameter
  * for a value that its column cannot hold. File readers check that with line numbers, but records also come from
  * programs.
  */

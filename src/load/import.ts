@@ -129,11 +129,10 @@ interface Tools {
 }
 
 /**
- * The write side: the only importer of a store, from `begin` to `close`.
- * Each file is read whole and merged with stored data before anything is written; a refused file changes nothing.
- * Then its tickers are derived and written in groups. If it is stopped, the finished tickers stay, and the same import
- * continues later. Fields that use facts are derived after all files of a run. Until then the store lists what is
- * pending, and no question is answered from it.
+ * The write side: the only importer of a store, from `begin` to `close`. A file is read whole and merged with stored
+ * data before anything is written; a refused file changes nothing. Then its tickers are derived and written in groups.
+ * If it is stopped, finished tickers stay, and the same import continues later. Fields that use facts are derived
+ * after all files; until then the store lists what is pending, and no question is answered from it.
  */
 export class Importer {
   #store: Store | null = null
@@ -177,8 +176,7 @@ export class Importer {
 
   /**
    * Imports file after file, bars and facts alike. A refused file throws, and the files before it stay imported; with
-   * `onRefused` the later files are imported as well. A ticker whose bars do not fit the stored ones is not loaded,
-   * but
+   * `onRefused` the later files are imported as well. A ticker whose bars do not fit the stored ones is not loaded, but
    * reported. A store of other definitions is rebuilt first, so that two versions never mix.
    */
   async *import(inputs: readonly Input[], options: ImportOptions = {}): AsyncGenerator<FileReport> {
@@ -239,8 +237,7 @@ export class Importer {
 
   /**
    * Derives everything again from bars and facts, with the current definitions. A partly loaded file counts as
-   * finished.
-   * Returns the number of tickers.
+   * finished. Returns the number of tickers.
    */
   async rebuild(onProgress?: ImportOptions['onProgress']): Promise<number> {
     checkFunction('onProgress', onProgress)
@@ -301,11 +298,7 @@ export class Importer {
     return removed
   }
 
-  /**
-   * Renames a ticker with its bars, events and facts; false if it has no data. Throws InvalidParameter if the new name
-   * has
-   * data, or if the ticker was pulled from a server under its old name.
-   */
+  /** Renames a ticker; false if it has no data. Throws InvalidParameter for a used name, or for a pulled ticker. */
   async rename(ticker: string, to: string): Promise<boolean> {
     textOf('ticker', ticker)
     const name = tickerValue('name', textOf('name', to))

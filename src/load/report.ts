@@ -48,9 +48,9 @@ export interface RefusedTicker {
   ticker: string
   /**
    * `split`: the price jumps by the ratio of a split. `factor`: the closes of the same days differ by one factor. In
-   * both
-   * cases the stored prices are on another scale. `another_instrument`: most of those closes differ, and by no single
-   * factor. `adjustment`: the stored prices are of the other kind. `pulled`: the store has a server's events of it.
+   * both cases the stored prices are on another scale. `another_instrument`: most of those closes differ, and by no
+   * single factor. `adjustment`: the stored prices are of the other kind. `pulled`: the store has a server's events of
+   * it.
    * `refused_before`: an earlier file of the run did not fit.
    */
   reason: SeamMismatch['reason'] | 'adjustment' | 'pulled' | 'refused_before'

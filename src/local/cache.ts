@@ -79,8 +79,7 @@ export class Cache {
 
   /**
    * The day that ranges count back from: the as-of day, the clock's day, or the day of the newest bar. Without bars it
-   * is
-   * the newest day of other data.
+   * is the newest day of other data.
    */
   async today(): Promise<Day> {
     const { clock, otherData } = this.ways
@@ -152,8 +151,7 @@ export class Cache {
 
   /**
    * Series of many tickers in one read, each with the number of its bars that were final on the day. The caller must
-   * check
-   * whether fields wait for an import. Throws NotFound.
+   * check whether fields wait for an import. Throws NotFound.
    */
   async *each(query: DerivedQuery): AsyncGenerator<{ series: RecordedSeries; bars: number; today: Day }> {
     await this.#checkDefinitions()
@@ -244,8 +242,7 @@ export class Cache {
 
   /**
    * The inputs of some fields over all stored bars; callers with an as-of day use only its first bars. A part of the
-   * bars
-   * would not show the share basis of older figures. Throws NotFound.
+   * bars would not show the share basis of older figures. Throws NotFound.
    * @param sectors cache for one run; without it every sector is read again, as an import may have changed it
    */
   async panel(ticker: string, timeframe: Timeframe, fields: readonly Field[], sectors?: Sectors): Promise<Panel> {

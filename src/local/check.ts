@@ -29,10 +29,8 @@ interface CheckOptions {
 
 /**
  * Cuts bars and facts at random days, derives everything again from the rest, and compares it with the store's values
- * for those days. A difference is a value that used later data. A cut applies to all tickers, sectors included.
- * Similar
- * to freqtrade's lookahead-analysis, which runs a strategy on cut data. Throws NotFound, Busy, InvalidParameter
- * without
+ * for those days. A difference is a value that used later data. A cut applies to all tickers, sectors included. Similar
+ * to freqtrade's lookahead-analysis, which runs a strategy on cut data. Throws NotFound, Busy, InvalidParameter without
  * a cut.
  *
  * @param cuts number of days to cut at, drawn from the days of the tickers' bars

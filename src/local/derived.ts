@@ -66,8 +66,7 @@ export async function* derivedSeries(cache: FieldSource, query: DerivedQuery): A
 }
 
 /**
- * Caches records of derived fields with their series, up to a number of bytes and until any write: a condition may
- * name
+ * Caches records of derived fields with their series, up to a number of bytes and until any write: a condition may name
  * any ticker. A query with other fields is derived again, because the user's own names may differ there.
  */
 export class DerivedMemory {

@@ -35,10 +35,8 @@ export class TextBytes {
 
 /**
  * Events as JSON, series by series. The text equals that of event objects, whose creation and formatting would take
- * most
- * of the time. Dates and returns are formatted once per bar, regardless of the number of fields with events on it;
- * bands
- * and stabilities are few.
+ * most of the time. Dates and returns are formatted once per bar, regardless of the number of fields with events on it;
+ * bands and stabilities are few.
  */
 export class EventTexts {
   readonly #between: string

@@ -131,8 +131,7 @@ export interface FactLine {
 }
 
 /**
- * Every record known by the as-of day, by ticker and kind, each in order, so that importing the files restores them.
- * If
+ * Every record known by the as-of day, by ticker and kind, each in order, so that importing the files restores them. If
  * two reports of one session differ, the later one goes into a file that is read later, because one file must not
  * contain both. File names ascend. Throws NotFound for a ticker without facts.
  */

@@ -109,10 +109,8 @@ const KINDS = ['accepted_jump', 'outside_range', 'to_come', 'far_behind', 'far_b
 export interface StoredOddity {
   /**
    * `accepted_jump`: bars on two scales. `outside_range`: open or close outside high and low. `to_come`: bars later
-   * than
-   * tomorrow, which do not count. `far_behind`, `far_beyond`: the last bar is more than 30 days before or after the
-   * median
-   * last bar of all tickers. A delisted ticker is never `far_behind`.
+   * than tomorrow, which do not count. `far_behind`, `far_beyond`: the last bar is more than 30 days before or after
+   * the median last bar of all tickers. A delisted ticker is never `far_behind`.
    */
   kind: (typeof KINDS)[number]
   ticker: string

@@ -45,37 +45,32 @@ import { periodAt } from './view.js'
  * Which tickers are oversold: `GET /v1/scan/oversold`.
  *
  * Every ticker is judged on its last bar that is final on the date (default: today) and at most seven days older. A
- * weekly
- * bar counts until seven days after its Sunday. A ticker without such a bar, or too young for an RSI, is not scanned.
- * Only data known on the date are used: a store that ends there gives the same answer. Undated data (class, sector,
- * market capitalisation) are the present ones.
+ * weekly bar counts until seven days after its Sunday. A ticker without such a bar, or too young for an RSI, is not
+ * scanned. Only data known on the date are used: a store that ends there gives the same answer. Undated data (class,
+ * sector, market capitalisation) are the present ones.
  *
  * - rsi_zone and every other band of a field: the band in force, as in `bands now`. asset_class: a ticker of unknown
- * class is a stock when it has a sector or facts, otherwise null, and then only in `all`. market_cap_tier: below
- * 50 M nano, 300 M micro, 2 B small, 10 B mid, 200 B large, 1 T mega, otherwise ultra_mega.
+ *   class is a stock when it has a sector or facts, otherwise null, and then only in `all`. market_cap_tier: below 50 M
+ *   nano, 300 M micro, 2 B small, 10 B mid, 200 B large, 1 T mega, otherwise ultra_mega.
  * - condition_rarity: the percentile of the RSI among its last 1260 values (weekly 260, at least 252 or 52 of them):
- *   below
- * 1 extremely_rare, 3 very_rare, 7 rare, 15 uncommon, 30 occasional, otherwise common.
+ *   below 1 extremely_rare, 3 very_rare, 7 rare, 15 uncommon, 30 occasional, otherwise common.
  * - stochastic_zone: slow %K of 14 bars, mean of 3, with the words of rsi_zone cut at 10, 20, 35, 65, 80, 90.
  * - A streak is an unbroken period in oversold or deep_oversold. days_in_oversold: bars of the present streak so far.
- * oversold_streaks_count: streaks that touch the last 1260 (260) bars, the present one included.
- * historical_median_ and historical_max_oversold_days: lengths in bars of the ended ones among them.
+ * oversold_streaks_count: streaks that touch the last 1260 (260) bars, the present one included. historical_median_ and
+ * historical_max_oversold_days: lengths in bars of the ended ones among them.
  * - volume_context: by the volume ratio of this very bar: from 2.5 spike, 1.5 above_average, 0.7 normal, else
- * below_average.
+ *   below_average.
  * - nearest_support_distance: from the level of support_status to the close, in percent of the close: up to 0.5
- * at_level, 1.5 very_close, 3 near, 7 moderate, 15 far, else very_far; null without a level, or once the close is more
- * than 0.5 below it.
+ *   at_level, 1.5 very_close, 3 near, 7 moderate, 15 far, else very_far; null without a level, or once the close is
+ *   more than 0.5 below it.
  * - sector_*: the stocks of the sector that are scanned on the date, regardless of the filters, itself included.
- * sector_rsi_zone is the zone of their median RSI, sector_agreement whether that is oversold or deeper.
+ *   sector_rsi_zone is the zone of their median RSI, sector_agreement whether that is oversold or deeper.
  * - rsi_zone_flips_recent: changes of rsi_zone on the last 30 (12) bars. rsi_zone_stability: as of an entry, for the
- *   band
- * in force and its bars so far.
+ *   band in force and its bars so far.
  * - Fundamental bands are left out for crypto and funds, and null if a company has none.
  *
- * Order: deep_oversold first, then the lower RSI; or the longest streak first; or the lowest percentile first. Ties
- * are
- * ordered by the RSI, the streak and the percentile, then by the ticker. Throws like checkOversold. Throws Busy while
- * a
+ * Order: deep_oversold first, then the lower RSI; or the longest streak first; or the lowest percentile first. Ties are
+ * ordered by the RSI, the streak and the percentile, then by the ticker. Throws like checkOversold. Throws Busy while a
  * needed fundamental band waits for an import, and the signal's reason after an abort.
  *
  * @param recent the states of earlier scans
@@ -229,8 +224,7 @@ function volumeContext(ratio: number): VolumeContext | null {
 }
 
 /**
- * From the support level up to the close. A level that is broken only as far as "reached" still counts as reached;
- * once
+ * From the support level up to the close. A level that is broken only as far as "reached" still counts as reached; once
  * it is broken further, no level below is known.
  */
 function distance(close: number, level: number): Distance | null {

@@ -156,8 +156,7 @@ class Delistings {
 
   /**
    * The final price of a delisted ticker; null without a complete record that is known. It is the reported price, or
-   * the
-   * last close times 1 + the delisting return.
+   * the last close times 1 + the delisting return.
    *
    * @param daily all stored bars
    */

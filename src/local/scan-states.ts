@@ -210,8 +210,7 @@ export function isOversold(band: string): band is Severity {
 
 /**
  * Every length and cut that a scan adds to those of the fields. They affect no stored data, because a scan is computed
- * on
- * demand. So they are not part of the store's definitions.
+ * on demand. So they are not part of the store's definitions.
  */
 export const OVERSOLD_RULES = {
   /** Calendar days that a ticker's last bar may be older than the date (of a week: than its Sunday). */

@@ -103,8 +103,7 @@ export function companyAsOf(
 
 /**
  * The facts known by a day. If bars are adjusted for a later split, all their prices are. This is a unit and no
- * knowledge
- * of the future, so filed figures are converted to it, as they were with all bars.
+ * knowledge of the future, so filed figures are converted to it, as they were with all bars.
  *
  * @param last date of the last bar: splits count up to it
  */

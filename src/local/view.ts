@@ -251,8 +251,7 @@ export function barsBetween({ days, bars }: View, { after, before }: HistoryQuer
 }
 
 /**
- * The facts that fields may use: null without facts, and for crypto and funds, which have no fundamentals regardless
- * of
+ * The facts that fields may use: null without facts, and for crypto and funds, which have no fundamentals regardless of
  * loaded facts. A ticker without an asset class counts as a stock when it has facts.
  */
 export function countedFacts(sheets: FactSheets): Facts | null {

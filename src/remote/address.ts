@@ -13,8 +13,7 @@ const EXAMPLE = 'address of a server, such as https://api.example.com'
 
 /**
  * Parses an address. Throws InvalidParameter for an invalid one, for one with extra parts, or for one that would send
- * the
- * key unencrypted.
+ * the key unencrypted.
  */
 export function addressOf(text: string, { allowPlainHttp = false }: { allowPlainHttp?: boolean } = {}): Address {
   const url = webUrl(text)

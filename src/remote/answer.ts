@@ -48,8 +48,7 @@ function statusText(status: number): string {
 
 /**
  * Parses a body that must declare itself as JSON. Text that is shown unchanged must hold no terminal control
- * characters,
- * and must not be nested so deeply that it cannot be serialised again.
+ * characters, and must not be nested so deeply that it cannot be serialised again.
  */
 export function readDocument(
   headers: Headers,
@@ -271,8 +270,7 @@ export function moment(text: unknown): string | null {
 }
 
 /**
- * Checks documents against their schema and the question. Returns the document unchanged, with any unknown keys.
- * Throws
+ * Checks documents against their schema and the question. Returns the document unchanged, with any unknown keys. Throws
  * Upstream with the fault in one sentence.
  */
 

@@ -122,8 +122,7 @@ export class Beside implements Source {
   }
 
   /**
-   * Whether a series of a pulled ticker is missing or incomplete. For queries about all tickers. A series that the
-   * user
+   * Whether a series of a pulled ticker is missing or incomplete. For queries about all tickers. A series that the user
    * named is queried, and its error says what to do.
    */
   async missing(): Promise<(key: SeriesKey) => boolean> {

@@ -14,9 +14,8 @@ interface Heard extends Pick<History, 'ticker' | 'after' | 'as_of'> {
 
 /**
  * Combines two sources: bands and events from one (a server, or its stored pages) on bars from another. Events go to
- * the
- * bars of their dates. A band lasts until the next event. The band before the first event reaches back to the start of
- * the range, because event sources do not report bars without a band.
+ * the bars of their dates. A band lasts until the next event. The band before the first event reaches back to the start
+ * of the range, because event sources do not report bars without a band.
  */
 export function eventsOnBars(events: Source, prices: PricedSource): PricedSource {
   /** By ticker, field and timeframe: queries may repeat. */
@@ -109,8 +108,7 @@ const BETWEEN =
 const UNSTABLE = 'Stability and flips of events are not told to this key.'
 
 /**
- * Events on the bars of their dates, with the range of the history. An unknown start is the first event, an unknown
- * end
+ * Events on the bars of their dates, with the range of the history. An unknown start is the first event, an unknown end
  * the last event.
  *
  * @param days dates of the local bars, ascending

@@ -253,8 +253,7 @@ function matching({ events, days }: View, { before, bands }: HistoryQuery, after
 
 /**
  * The band in force on the bar of another ticker's event: the last one entered by a final bar. Before the first event
- * it
- * is the band that this event ended; null outside the range.
+ * it is the band that this event ended; null outside the range.
  */
 function bandOn({ events, days, known, after, upTo }: View, other: View, { date }: BandEvent): string | null {
   const day = parseDay(date)!

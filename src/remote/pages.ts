@@ -8,9 +8,8 @@ import { PLANS, tierOfRange } from '../tiers.js'
 
 /**
  * How the pages of a series fit together. A pull starts with the newest page, which shows whether the past is
- * unchanged.
- * It continues backwards to the first event that can still change. Older stored events stay: a page is final once all
- * windows and durations of its events are complete.
+ * unchanged. It continues backwards to the first event that can still change. Older stored events stay: a page is final
+ * once all windows and durations of its events are complete.
  */
 
 /** The most events that a page may have: the fewest pages. */
@@ -187,8 +186,7 @@ export function checkTier(key: SeriesKey, before: string | undefined, now: strin
 }
 
 /**
- * The first event that can still change: its band is active, or one of its windows may be incomplete. All before it
- * are
+ * The first event that can still change: its band is active, or one of its windows may be incomplete. All before it are
  * final. An empty performance can mean too little history to rank a complete window. That is certain once later events
  * prove that enough bars have followed.
  * @param events oldest first, without gaps

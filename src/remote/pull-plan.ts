@@ -66,10 +66,8 @@ export function digestOf({ series, replace }: PullRequest): string {
 
 /**
  * Plans a pull; sends no request and writes nothing. The order is: new series, unfinished ones, then updates, the
- * oldest
- * first. So each series gets its turn even when credits run out. Throws InvalidParameter for a ticker that has bars,
- * or
- * that was pulled from another server.
+ * oldest first. So each series gets its turn even when credits run out. Throws InvalidParameter for a ticker that has
+ * bars, or that was pulled from another server.
  * @param store null: there is no database yet
  */
 export async function planOf(store: PullStore | null, url: string, request: PullRequest, now: Date): Promise<PullPlan> {

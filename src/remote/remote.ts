@@ -154,8 +154,7 @@ export class Remote implements Source {
 
   /**
    * The same, but ignores earlier answers: for callers that store pages longer than a run. Free if the same name was
-   * used
-   * within 48 hours, or if the ETag still matches and the server supports it.
+   * used within 48 hours, or if the ETag still matches and the server supports it.
    */
   async newPage(query: EventsQuery, named: Required<Named>): Promise<NewPage> {
     const answer = await this.#transport.ask(EVENTS_PATH, eventsSearch(query), named)
@@ -290,8 +289,7 @@ export class Remote implements Source {
 
   /**
    * The band of the context ticker on the date of each event, null before its first event. Each band is a separate
-   * query,
-   * because the API allows no other. Stops once every event has one; sends at least one query, so that refusals
+   * query, because the API allows no other. Stops once every event has one; sends at least one query, so that refusals
    * appear.
    */
   async #withContextBands(

@@ -28,8 +28,7 @@ export function isUnderCondition<Query extends HistoryQuery>(query: Query): quer
 }
 
 /**
- * Fields that have a band on every bar after the first: they need only prices and no level. Between two events the
- * band
+ * Fields that have a band on every bar after the first: they need only prices and no level. Between two events the band
  * is the one entered.
  */
 export const UNBROKEN: readonly string[] = [
@@ -77,8 +76,7 @@ function isOwn(subject: Subject, { ticker, field }: Pick<SeriesKey, 'ticker' | '
 /**
  * The history of a question, with only the events on whose bars its condition holds. Throws, before any request,
  * InvalidParameter for an undecidable condition and TierRestricted for one above the tier. Throws InvalidParameter if
- * an
- * event lies outside the history of a field in the condition. Also throws the errors of both histories.
+ * an event lies outside the history of a field in the condition. Also throws the errors of both histories.
  * @param who the source of the events
  * @param whole the history of the question without its condition
  * @param tell the history of a field in the condition

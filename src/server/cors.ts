@@ -2,9 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { ERROR_SHAPE, IDEMPOTENCY_KEY, VENDORS_CLIENT } from '../wire/format.js'
 
 /**
- * Browsers hide answers from pages of another origin unless the server allows it, and ask first whether a page may
- * send a
- * key. One configured origin is allowed; all other origins see a server without CORS.
+ * Browsers hide answers from pages of another origin unless the server allows it, and ask first whether a page may send
+ * a key. One configured origin is allowed; all other origins see a server without CORS.
  */
 
 /** An origin whose pages may ask; undefined: none. */

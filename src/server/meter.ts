@@ -20,8 +20,7 @@ interface Waiting {
 }
 
 /**
- * Writes charges in batches: a commit waits for the disk. Charges that arrive in two turns of the event loop, or
- * during
+ * Writes charges in batches: a commit waits for the disk. Charges that arrive in two turns of the event loop, or during
  * a commit, share the next one.
  */
 export class Meter {

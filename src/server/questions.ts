@@ -104,8 +104,7 @@ export class Questions {
   }
 
   /**
-   * Without enough credits an answer is not computed: that would take time from paying callers. Throws RateLimited,
-   * and
+   * Without enough credits an answer is not computed: that would take time from paying callers. Throws RateLimited, and
    * before that the faults of the question.
    */
   async #checkCredits(exchange: Exchange, tier: Tier, account: number, question: Question): Promise<void> {

@@ -264,9 +264,8 @@ export class Exchange {
   }
 
   /**
-   * From this machine and not through a local proxy. A proxy passes on the requested host, or sets a forwarding
-   * header. One
-   * that does neither looks local, and must block private paths itself.
+   * From this machine and not through a local proxy. A proxy passes on the requested host, or sets a forwarding header.
+   * One that does neither looks local, and must block private paths itself.
    */
   get isLocal(): boolean {
     const { headers, socket } = this.request
@@ -308,8 +307,7 @@ export function json(status: number, body: unknown): Outgoing {
 }
 
 /**
- * What a caller sees of an error, in its error shape. For internal errors only the request's number; for disk errors
- * no
+ * What a caller sees of an error, in its error shape. For internal errors only the request's number; for disk errors no
  * path.
  */
 export function refusal(
@@ -382,8 +380,7 @@ export function headersNamed(name: string, rawHeaders: readonly string[]): strin
 }
 
 /**
- * A number for a request that cannot be guessed and sorts by time (UUID version 7). So the ledger's index grows only
- * at
+ * A number for a request that cannot be guessed and sorts by time (UUID version 7). So the ledger's index grows only at
  * its end, instead of being rewritten with every commit.
  */
 export function requestId(): string {

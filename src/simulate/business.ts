@@ -8,8 +8,7 @@ const SECTOR_BLOCK = 8
 
 /**
  * The eleven sectors of the Global Industry Classification Standard: the usual price over the earnings of four
- * quarters, the
- * usual profit share of revenue, and the growth of the business per quarter, as a logarithm.
+ * quarters, the usual profit share of revenue, and the growth of the business per quarter, as a logarithm.
  */
 const SECTORS = [
   { name: 'Information Technology', pe: 20, margin: 0.17, growth: 0.014 },
@@ -186,8 +185,7 @@ function holidaysOf(year: number): ReadonlySet<Day> {
 }
 
 /**
- * A Saturday holiday is observed on the Friday before, a Sunday one on the Monday after. A New Year's Day on a
- * Saturday
+ * A Saturday holiday is observed on the Friday before, a Sunday one on the Monday after. A New Year's Day on a Saturday
  * so leaves its year's set and closes no day, which is the rule of the New York exchange, too.
  */
 function observed(holiday: Day): Day {

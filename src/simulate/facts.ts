@@ -31,8 +31,7 @@ interface Simulated {
 
 /**
  * All facts about a company known by its last bar, each kind in the order in which it became known. Facts depend on
- * past
- * closes and on their own chance. Of two runs that start on the same day, the longer has by the end of the shorter
+ * past closes and on their own chance. Of two runs that start on the same day, the longer has by the end of the shorter
  * exactly its facts; only the market capitalisation is that of the last bar.
  */
 export function companyFacts({ ticker, index, bars, company, root }: Simulated): TickerFacts[] {
@@ -231,8 +230,7 @@ const LONER = 0.3
 
 /**
  * The open-market trades after a quarter's report, by filing date. Sales are more frequent. Purchases come after a
- * price
- * fall. Both come in clusters of several people within days, never on both sides.
+ * price fall. Both come in clusters of several people within days, never on both sides.
  */
 function drawTrades(quarter: Quarter, business: Business, prices: Prices, random: Random): InsiderTrade[] {
   const fallen = prices.log(quarter.reported) - prices.log(quarter.reported - FALL_DAYS) < FALL

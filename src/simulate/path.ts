@@ -10,8 +10,7 @@ const COMPANY_CLUSTERING: Clustering = { reaction: 0.06, fallReaction: 0.06, per
 // Share of a day's variance that falls before the open.
 const OVERNIGHT = 0.2
 
-// A price outside these is pulled back by this share of the (log) excess per day. Between them, where nearly all
-// prices
+// A price outside these is pulled back by this share of the (log) excess per day. Between them, where nearly all prices
 // are, there is no pull and so no edge. Without it some ticker of thousands ends at a cent or at millions.
 const LOWEST = Math.log(3)
 const HIGHEST = Math.log(4000)
@@ -134,8 +133,7 @@ const LARGEST_SHOCK = 15
 /**
  * A stream of daily shocks of mean 0 and long-run variance 1: GJR-GARCH(1,1) variance, times a day's activity. The
  * activity is a log-normal factor on the spread (Clark's mixture: busy days have both large moves and large volume),
- * which
- * makes the tails fat. Shocks are uncorrelated; their sizes are not.
+ * which makes the tails fat. Shocks are uncorrelated; their sizes are not.
  */
 class Shocks {
   /** Of the day last drawn. */

@@ -51,8 +51,7 @@ export interface SimulatedTicker {
   bars: Series
   /**
    * The facts known by its last bar, at most one entry per kind: reports, earnings, schedule, ratings, insider trades
-   * and
-   * the security. With seven days a week it is a coin, which has only the last kind. Computed on first use.
+   * and the security. With seven days a week it is a coin, which has only the last kind. Computed on first use.
    */
   readonly facts: readonly TickerFacts[]
 }
@@ -60,16 +59,14 @@ export interface SimulatedTicker {
 /**
  * The simulated ticker of a number: SIM0001 for 1, SIM10000 for 10000. Daily bars with fat tails, volatility clusters,
  * a market shared by all tickers of a seed, overnight gaps and log-normal volume. Prices are in whole cents, seldom
- * below
- * 2 or above 5,000.
+ * below 2 or above 5,000.
  *
  * It depends only on seed, number and sessions, never on `count`; of two runs that start on the same day, the longer
  * begins with the shorter. The past predicts the size of later moves, not their direction: between 3 and 4,000 the
  * expected return is the same small rise on every day, so an edge found there is chance.
  *
  * Its facts follow its past prices and use random streams of their own. They predict no prices, and the bars are the
- * same
- * with or without facts.
+ * same with or without facts.
  */
 export function simulatedTicker(index: number, options: SimulateOptions): SimulatedTicker {
   return simulate(index, worldOf(options))

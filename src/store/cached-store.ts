@@ -18,8 +18,7 @@ interface CachedSeries {
 const MOST_BYTES = 256 * 1024 * 1024
 
 /**
- * A store that caches, decoded, the last queried series up to a number of bytes, while they are unchanged. Other
- * common
+ * A store that caches, decoded, the last queried series up to a number of bytes, while they are unchanged. Other common
  * queries stay cached until something is written. Only for reading: the cache does not notice its own writes.
  */
 export function cachedStore(store: Store, most = MOST_BYTES): Store {

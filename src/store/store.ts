@@ -255,10 +255,8 @@ export interface Footprint {
 
 /**
  * Stores bars with their derived data, and events pulled from servers; decides nothing. The interface is coarse, so
- * that
- * a database over a network is fast as well: one call per question, one per written batch. Readers get the written
- * data,
- * or a StorageError that names the damage.
+ * that a database over a network is fast as well: one call per question, one per written batch. Readers get the written
+ * data, or a StorageError that names the damage.
  */
 export interface Store {
   /** Where it lives, for messages. */
@@ -335,8 +333,7 @@ export function writerWords({ pid, host, started }: Writer): string {
 
 /**
  * Runs work that needs the writer lock. Throws Busy naming the holder, or with `wait` retries until the lock is free.
- * It
- * does not wait for an unreachable database, which may never return.
+ * It does not wait for an unreachable database, which may never return.
  */
 export async function retryWhileBusy<T>(work: () => T | Promise<T>, wait: boolean): Promise<T> {
   for (;;) {

@@ -15,8 +15,7 @@ export interface FactsFormat<Reads extends Columns = Columns, Kept = unknown> {
   reads: Reads
   /**
    * Reads one row; its result is passed to the end. Throws BadCell for a bad row: the row must be read completely
-   * before
-   * anything is added or remarked.
+   * before anything is added or remarked.
    */
   row(row: FactRow<Reads>, out: FactsSink): Kept | undefined
   /** After the last row. */

@@ -4,8 +4,7 @@ import { BATCH_BYTES, CHARGE_FUNCTION } from './charging.js'
 import type { SchemaKind } from './steps.js'
 
 /**
- * Rolls up the oldest complete day in one call: one row per account replaces its rows and hourly counters. If no day
- * is
+ * Rolls up the oldest complete day in one call: one row per account replaces its rows and hourly counters. If no day is
  * left, it deletes rows beyond the retention. Only one server does this at a time. Both bounds use the database's own
  * clock, since deletion cannot be undone.
  */

@@ -144,8 +144,7 @@ function batchName(request: string): Buffer {
 /**
  * Writes a batch of charges, all or none, and returns the result of each. Charges come as runs. A run belongs to one
  * account and one hour, under the same limits, with no name twice; it has one line per charge, as stored. Accounts are
- * locked in the order of their names, so two batches never deadlock. Statements after the lock see everything
- * committed
+ * locked in the order of their names, so two batches never deadlock. Statements after the lock see everything committed
  * before it. Granted charges are written with one statement per table.
  *
  * An account is plain if it has one run, the sum is within the limits, and nobody used its names before. Such a run is
@@ -154,9 +153,8 @@ function batchName(request: string): Buffer {
  *
  * batch: identifies the batch, none was before
  * again: this batch was sent before with unknown result; charges written then count as charged now
- * alone: the run is the only one of its account
- * n_…: charges that their callers named, with run and line
- * k_…: keys whose last use is to be updated, by account
+ * alone: the run is the only one of its account n_…: charges that their callers named, with run and line k_…: keys
+ * whose last use is to be updated, by account
  */
 export const CHARGE_FUNCTION = `
 CREATE FUNCTION bands_accounts.charge(

@@ -41,8 +41,7 @@ export interface TransactionOptions {
 const NAMES = new Map<string, string>()
 
 /**
- * A frequent statement that a connection keeps prepared. Its name is a hash of its text, so versions of bands can
- * share
+ * A frequent statement that a connection keeps prepared. Its name is a hash of its text, so versions of bands can share
  * a connection without confusion.
  */
 export function prepared(text: string): string {
@@ -55,8 +54,7 @@ const STATEMENT_LOST = ['26000', '42P05', '0A000']
 
 /**
  * A PostgreSQL database with a pool of connections. Connections open on demand, and again after a loss. A pooler may
- * lend
- * a connection for only one transaction. So statements have no names behind one, and settings last one transaction
+ * lend a connection for only one transaction. So statements have no names behind one, and settings last one transaction
  * (T13); except the following.
  */
 export class Database implements Queries {

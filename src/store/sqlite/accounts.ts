@@ -60,8 +60,7 @@ function accountsIn(db: Session): Accounts {
 
   /**
    * Runs now, or retries until another process releases its lock. Throws Busy when that takes too long. Throws
-   * StorageError
-   * once the file was moved: revoked keys would count in it, and charges to it would be lost.
+   * StorageError once the file was moved: revoked keys would count in it, and charges to it would be lost.
    */
   const patiently = async <T>(work: () => T): Promise<T> => {
     const deadline = performance.now() + PATIENCE

@@ -134,8 +134,7 @@ function forgetExpired(db: Session, charges: readonly Charge[]): void {
 const FORGET = 'DELETE FROM named WHERE id IN (SELECT id FROM named ORDER BY id LIMIT 16) AND at <= ?'
 
 /**
- * Rolls up the oldest rows, a few at a time, so that no charge waits long. If none are left, it deletes rows beyond
- * the
+ * Rolls up the oldest rows, a few at a time, so that no charge waits long. If none are left, it deletes rows beyond the
  * retention. Must run inside a transaction that has the write lock.
  */
 export function rollUp(db: Session, at: number): RolledUp {

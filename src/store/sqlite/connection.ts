@@ -41,8 +41,7 @@ export function openForReading(path: string, kind: DatabaseKind): Connection {
 
 /**
  * Opens a database for writing; creates it if it is missing, and upgrades its schema. Throws StorageError, or Busy if
- * an
- * upgrade waits too long for another process.
+ * an upgrade waits too long for another process.
  * @param notice gets a sentence about the copy made before an upgrade
  * @param guarded runs the upgrade, skips it, or throws if another process is writing
  */

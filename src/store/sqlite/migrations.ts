@@ -19,8 +19,8 @@ import { type Remedy, StorageError } from '../../errors.js'
  * 1. take the write lock: nobody changes the file until all steps are done
  * 2. copy the committed file under a temporary name
  * 3. check the copy, row by row, and rename it
- * 4. take the steps and commit
- * A process that is killed in between leaves the file unchanged, and the next one starts again.
+ * 4. take the steps and commit A process that is killed in between leaves the file unchanged, and the next one starts
+ *    again.
  */
 
 /** SQL or code that only adds; or a step that removes or repacks tables. */

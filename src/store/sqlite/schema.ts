@@ -18,12 +18,11 @@ import type { Connection, DatabaseKind, Step } from './migrations.js'
 import { convertOldPulled } from './pages.js'
 
 /**
- * The schema, step by numbered step; `PRAGMA user_version` counts the steps taken. A released step is never edited:
- * the next one corrects it.
+ * The schema, step by numbered step; `PRAGMA user_version` counts the steps taken. A released step is never edited: the
+ * next one corrects it.
  *
  * Columns are packed in chunks of bars (codec.ts), about seven times faster to store than rows. A new bar changes only
- * the
- * last chunk. Events refer to bars by number. The returns after a bar are stored once per bar, regardless of the
+ * the last chunk. Events refer to bars by number. The returns after a bar are stored once per bar, regardless of the
  * number of fields that changed on it.
  */
 export const MIGRATIONS: readonly Step[] = [

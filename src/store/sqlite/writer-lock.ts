@@ -54,8 +54,7 @@ export class WriterLock {
   }
 
   /**
-   * Deletes the row of a dead holder; null if there is none. Throws Busy while a process holds the lock. Older
-   * versions
+   * Deletes the row of a dead holder; null if there is none. Throws Busy while a process holds the lock. Older versions
    * took no lock; so only the caller knows whether such a process, or one on another machine, is gone.
    */
   clear(): Writer | null {
