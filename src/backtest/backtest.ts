@@ -9,9 +9,8 @@ import { bySeverity, type Warning } from '../study/result.js'
 import { signalsOf } from '../study/signals.js'
 import { contextCoverage } from '../study/words.js'
 import { checkFamily } from '../trials.js'
-import { benchmarkOf, buyAndHold, heldAlone, heldInPart, type Judged } from './comparison.js'
-import { CELL_DRAWS, type Drawn, drawsOf, pointsOf, simulate } from './draws.js'
-import { deflated, lookOf, testsLook } from './looks.js'
+import { benchmarkOf, buyAndHold, type ComparedCurve, heldAtExposure, holdTicker } from './comparison.js'
+import { CELL_DRAWS, type DrawnRun, drawsOf, pointsOf, simulate } from './draws.js'
 import { portfolioCalendar, type Simulation } from './portfolio.js'
 import { entryTest, longestOf, randomEntry } from './random-entry.js'
 import type { Backtest, Benchmark, Trade } from './result.js'
@@ -24,16 +23,17 @@ import {
   deepestFalls,
   equityPoints,
   figuresOf,
-  livedIn,
   monthlyReturns,
   returnsOf,
+  tradeResults,
   yearsOf,
 } from './statistics.js'
-import { type Lived, loaded, type Member, type Ready, worthOf } from './trade.js'
+import { loadStrategies, type Member, openValue, type Ready, type TradeResult } from './trade.js'
+import { logAndDeflate, strategyTrial, testsTrial } from './trial-log.js'
 import { monteCarlo, validate, withVerdict } from './validation.js'
 import { type EntryRank, verdictOn } from './verdict.js'
 import { barsAYearIn, checkShares, signalsFound, warningsOf } from './warnings.js'
-import { costsInWords, exitsInWords, FILLS_IN_WORDS, placesInWords, rankInWords } from './words.js'
+import { costsInWords, exitsInWords, FILLS_IN_WORDS, rankInWords, slotsInWords } from './words.js'
 
 /**
  * Trades a strategy over all bars that a market has, and judges what came of it. Throws InvalidParameter for rules that
@@ -50,41 +50,43 @@ export async function backtest(
   // What is not there is refused before the work, not after it.
   const benchmark =
     strategy.benchmark === null ? null : await tickerBars(source, strategy.benchmark, strategy.timeframe)
-  const [own, ...rivals] = (await loaded(source, [strategy, ...candidates], step)) as [Ready, ...Ready[]]
+  const [own, ...rivals] = (await loadStrategies(source, [strategy, ...candidates], step)) as [Ready, ...Ready[]]
   checkShares(own)
   step?.(() => 'trades')
   const { simulation, ranks } = testedRun(own, run.reps)
   const { days } = simulation
-  const trades = livedIn(simulation)
+  const trades = tradeResults(simulation)
   const { barsAYear, statistics, trade_statistics } = figuresOf(simulation, closedOf(trades))
   const curve = curveOf(simulation, barsAYear)
-  const part = averageExposure(simulation)
-  const benchmarks = benchmarksOf(own, benchmark, part, { timeframe: strategy.timeframe, days, curve })
+  const exposure = averageExposure(simulation)
+  const benchmarks = benchmarksOf(own, benchmark, exposure, { timeframe: strategy.timeframe, days, curve })
   step?.(() => 'random entries')
   const random_entry = randomEntry(strategy, simulation.trades, run.reps)
   if (run.monte_carlo !== null) step?.(() => 'Monte Carlo')
   const monte_carlo = run.monte_carlo === null ? null : monteCarlo(days, curve, run.monte_carlo, strategy.seed)
-  const rivalLooks = rivals.map(rival => lookOf(simulate(rival, undefined, undefined, { draws: CELL_DRAWS })))
-  const last = [{ days }, ...rivalLooks].reduce((most, look) => Math.max(most, look.days.at(-1) ?? most), -1)
+  const candidateTrials = rivals.map(rival =>
+    strategyTrial(simulate(rival, undefined, undefined, { draws: CELL_DRAWS })),
+  )
+  const last = [{ days }, ...candidateTrials].reduce((most, trial) => Math.max(most, trial.days.at(-1) ?? most), -1)
   const calendar = portfolioCalendar([own, ...rivals].flatMap(({ members }) => members))
   const validated = validate(own, rivals, { calendar, last }, run)
   const sample = sampleOf(statistics.sharpe, returnsOf(curve), barsAYear)
-  const looks = [{ ...lookOf(simulation), p: random_entry.p }, ...rivalLooks]
+  const tried = [{ ...strategyTrial(simulation), p: random_entry.p }, ...candidateTrials]
   const { interest, ...signals } = signalsFound(simulation)
   const ofDraws = drawsOf(simulation.draws)
   const draws = ofDraws && { ...ofDraws, p: pointsOf(Float64Array.from(ranks, rank => rank?.p ?? Number.NaN)) }
-  const told = toldTrades(strategy, trades)
-  const judged = await deflated(looks, sample, trials, {
-    ...{ family, tests: testsLook(validated, run) },
+  const rows = tradeRows(strategy, trades)
+  const deflated = await logAndDeflate(tried, sample, trials, {
+    ...{ family, tests: testsTrial(validated, run) },
     vocabularies: await vocabulariesOf(source),
   })
   const evidence = validated?.evidence ?? {
-    ...{ trades: told, random_entry, ranks: ofDraws === null ? [] : ranks, isChoiceOpen: false },
-    ...{ total: statistics.total_return, held: benchmarks[0]!.statistics.total_return },
+    ...{ trades: rows, random_entry, ranks: ofDraws === null ? [] : ranks, isChoiceOpen: false },
+    ...{ total: statistics.total_return, holding: benchmarks[0]!.statistics.total_return },
     isRuined: simulation.equity.some(value => value <= 0),
     returns: [...(simulation.draws?.returns ?? [])],
   }
-  const verdict = verdictOn(evidence, judged)
+  const verdict = verdictOn(evidence, deflated)
   const validation = withVerdict(validated, verdict)
   const found = { ...signals, draws, statistics, benchmarks, random_entry, interest, monte_carlo, validation }
   return {
@@ -92,15 +94,15 @@ export async function backtest(
     bars_a_year: barsAYear,
     ...found,
     trade_statistics,
-    trades: told,
+    trades: rows,
     verdict,
-    skipped: toldSkipped(simulation),
+    skipped: skippedRows(simulation),
     equity: equityPoints(simulation, curve),
     months: monthlyReturns(simulation),
     years: yearsOf({ days, ...curve }),
     drawdowns: deepestFalls(simulation),
-    trials: judged,
-    assumptions: assumptionsOf(own, barsAYear, run, random_entry, part),
+    trials: deflated,
+    assumptions: assumptionsOf(own, barsAYear, run, random_entry, exposure),
     warnings: [
       ...bySeverity([
         ...warningsOf(simulation, found, run),
@@ -112,7 +114,7 @@ export async function backtest(
 }
 
 /** The run that is shown, and how each draw ranks among random entries. */
-export function testedRun(ready: Ready, reps: number): { simulation: Drawn; ranks: (EntryRank | null)[] } {
+export function testedRun(ready: Ready, reps: number): { simulation: DrawnRun; ranks: (EntryRank | null)[] } {
   const ranks: (EntryRank | null)[] = []
   let test: ReturnType<typeof entryTest> | null = null
   const simulation = simulate(ready, undefined, undefined, {
@@ -129,16 +131,16 @@ function benchmarksOf(
   { strategy, members }: Ready,
   other: MarketBars | null,
   part: number,
-  judged: Judged,
+  judged: ComparedCurve,
 ): Benchmark[] {
   const { days, curve } = judged
   const prices = members.map(member => member.prices)
   const held = buyAndHold(prices, days, curve.barsAYear)
   const own = [
     benchmarkOf('buy and hold', held, judged),
-    benchmarkOf(SAME_EXPOSURE, heldInPart(held, part, strategy.portfolio.cash_rate), judged),
+    benchmarkOf(SAME_EXPOSURE, heldAtExposure(held, part, strategy.portfolio.cash_rate), judged),
   ]
-  return other === null ? own : [...own, benchmarkOf(other.ticker, heldAlone(other, days), judged)]
+  return other === null ? own : [...own, benchmarkOf(other.ticker, holdTicker(other, days), judged)]
 }
 
 const SAME_EXPOSURE = 'same exposure'
@@ -180,12 +182,12 @@ async function unfiltered(source: PricedSource, entry: EventFilter, members: rea
 }
 
 /** Trades as they are told, in the order of their entries. */
-function toldTrades(strategy: Strategy, trades: readonly Lived[]): Trade[] {
+function tradeRows(strategy: Strategy, trades: readonly TradeResult[]): Trade[] {
   const ordered = byDay(trades, ({ member, entryBar }) => member.bars.days[entryBar]!)
-  return ordered.map(trade => toldTrade(strategy, trade))
+  return ordered.map(trade => tradeRow(strategy, trade))
 }
 
-function toldSkipped({ skipped }: Simulation): Backtest['skipped'] {
+function skippedRows({ skipped }: Simulation): Backtest['skipped'] {
   return skipped
     .map(({ member, index, reason }) => ({
       ticker: member.ticker,
@@ -202,7 +204,7 @@ function rankOf({ ranks, rankBands }: Member, index: number): number | string | 
   return Number.isNaN(value) ? null : (rankBands?.[value] ?? value)
 }
 
-function toldTrade(strategy: Strategy, { taken, bars: held, mfe, mae }: Lived): Trade {
+function tradeRow(strategy: Strategy, { taken, bars: held, mfe, mae }: TradeResult): Trade {
   const { member, index, signal, left, invested, gross, net } = taken
   const { bars, states, signals } = member
   return {
@@ -223,7 +225,7 @@ function toldTrade(strategy: Strategy, { taken, bars: held, mfe, mae }: Lived): 
     invested,
     gross,
     net,
-    pnl: left.why === 'open' ? worthOf(strategy, taken, left.price, left.day) - invested : invested * net,
+    pnl: left.why === 'open' ? openValue(strategy, taken, left.price, left.day) - invested : invested * net,
     mfe,
     mae,
   }
@@ -242,7 +244,7 @@ function assumptionsOf(
     `fills: ${FILLS_IN_WORDS[strategy.fill]}; exits: ${exitsInWords(strategy)}`,
     'within a bar: a gap fills at the open, the stop comes before the target, and both before the close',
     `costs: ${costsInWords(costs, strategy.side)}; gross is before them, net after`,
-    `positions: at most ${placesInWords(portfolio)} at the close before, never more than ` +
+    `positions: at most ${slotsInWords(portfolio)} at the close before, never more than ` +
       `the cash, which earns ${percent(portfolio.cash_rate)} a year`,
     ...(rank === undefined ? [] : [`places: ${rankInWords(strategy)}`]),
     OVERLAPS[overlap],

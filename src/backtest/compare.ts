@@ -12,8 +12,7 @@ import { LEVEL } from '../statistics/verdict.js'
 import { bySeverity, type Warning, type WarningKind } from '../study/result.js'
 import { checkFamily } from '../trials.js'
 import { sharedIndices } from './comparison.js'
-import { AGREEMENT, DEPENDS, type Drawn, drawsOf, simulate } from './draws.js'
-import { deflated, lookedOn, lookOf } from './looks.js'
+import { AGREEMENT, DEPENDS, type DrawnRun, drawsOf, simulate } from './draws.js'
 import type { Simulation } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
 import type { ComparedStrategy, Comparison, SharpeDifference } from './result.js'
@@ -25,16 +24,17 @@ import {
   effectiveBarsAYear,
   equityStatistics,
   investedShare,
-  livedIn,
   returnsOf,
+  tradeResults,
   tradeStatistics,
   yearsOf,
 } from './statistics.js'
-import { loaded, type Ready, type Taken } from './trade.js'
+import { loadStrategies, type Ready, type Taken } from './trade.js'
+import { dataUsed, logAndDeflate, strategyTrial } from './trial-log.js'
 import { checkShares, warningsOfOne } from './warnings.js'
 
 /** A strategy that was traded over all its days, with what of them all have: places among its own, first day and last. */
-interface Rival extends Drawn {
+interface Rival extends DrawnRun {
   name: string
   /** Of each draw; none where the order of signals was never open. */
   equities: readonly Float64Array[]
@@ -55,12 +55,12 @@ export async function compare(
   { step, trials = null }: RunContext = {},
 ): Promise<Comparison> {
   checkFamily(family, trials)
-  const simulations: Pick<Rival, keyof Drawn | 'equities'>[] = []
+  const simulations: Pick<Rival, keyof DrawnRun | 'equities'>[] = []
   for (const strategy of strategies) {
-    const [ready] = (await loaded(source, [strategy], step)) as [Ready]
+    const [ready] = (await loadStrategies(source, [strategy], step)) as [Ready]
     checkShares(ready)
     const equities: Float64Array[] = []
-    const each = ({ equity }: Drawn | Simulation): void => {
+    const each = ({ equity }: DrawnRun | Simulation): void => {
       equities.push(equity)
     }
     simulations.push({ ...simulate(ready, undefined, undefined, { each }), equities })
@@ -73,32 +73,35 @@ export async function compare(
   const curves = rivals.map(rival => curveOn(barsAYear, rival))
   const returns = curves.map(returnsOf)
   step?.(() => 'resamples of the joint days')
-  const told = rivals.map((rival, i) => toldOf(rival, curves[i]!, days))
-  const known = sharpeDifferences(names, curves, returns, { resamples, seed })
-  const differences = judged(known, rivals, curves, { names, seed })
-  const best = bestOf(told.map(({ statistics }) => statistics.sharpe))
+  const results = rivals.map((rival, i) => resultOf(rival, curves[i]!, days))
+  const estimates = sharpeDifferences(names, curves, returns, { resamples, seed })
+  const differences = withVerdicts(estimates, rivals, curves, { names, seed })
+  const best = bestOf(results.map(({ statistics }) => statistics.sharpe))
   const order = [...(best === null ? [] : [best]), ...[...rivals.keys()].filter(one => one !== best)]
-  const looks = order.map(one => ({ ...lookOf(rivals[one]!), p: told[one]!.p }))
-  const sample = best === null ? null : sampleOf(told[best]!.statistics.sharpe, returns[best]!, barsAYear)
+  const tried = order.map(one => ({ ...strategyTrial(rivals[one]!), p: results[one]!.p }))
+  const sample = best === null ? null : sampleOf(results[best]!.statistics.sharpe, returns[best]!, barsAYear)
   return {
     schema: 'bands.comparison/2',
     tickers: [...new Set(strategies.flatMap(({ tickers }) => tickers))].sort(),
-    ...lookedOn(strategies),
+    ...dataUsed(strategies),
     timeframe: strategies[0]!.timeframe,
     first: dateOf(days[0]),
     last: dateOf(days.at(-1)),
     as_of: dateOf(await source.asOfDay()),
     bars_a_year: barsAYear,
     seed,
-    strategies: told,
+    strategies: results,
     dates: Array.from(days, formatDay),
     correlations: returns.map(one => returns.map(other => (one === other ? 1 : (regression(one, other)?.r ?? null)))),
     sharpe_differences: differences,
     best: best === null ? null : names[best]!,
     verdict: verdictOn(differences, best === null ? null : names[best]!),
-    trials: await deflated(looks, sample, trials, { family, vocabularies: await vocabulariesOf(source) }),
+    trials: await logAndDeflate(tried, sample, trials, { family, vocabularies: await vocabulariesOf(source) }),
     assumptions: ASSUMED,
-    warnings: [...bySeverity([...warningsOf(rivals, told, days, min_trades), ...ofEach(rivals)]), ...source.remarks()],
+    warnings: [
+      ...bySeverity([...warningsOf(rivals, results, days, min_trades), ...warningsOfEach(rivals)]),
+      ...source.remarks(),
+    ],
   }
 }
 
@@ -164,10 +167,10 @@ function curveOn(barsAYear: number, { strategy, equity, exposure, trades, at, fr
   }
 }
 
-function toldOf(rival: Rival, curve: Curve, days: Int32Array): ComparedStrategy {
+function resultOf(rival: Rival, curve: Curve, days: Int32Array): ComparedStrategy {
   const { name, strategy, from, to } = rival
   const isWithin = ({ member, entryBar, left }: Taken): boolean => member.bars.days[entryBar]! >= from && left.day <= to
-  const trades = livedIn(rival).filter(({ taken }) => isWithin(taken))
+  const trades = tradeResults(rival).filter(({ taken }) => isWithin(taken))
   return {
     name,
     strategy,
@@ -215,15 +218,15 @@ export function sharpeDifferences(
   const outside = LEVEL / pairs.length
   const tail = expandedTail(Math.max(2, n / block), outside)
   return pairs.map(([a, b]) => {
-    const told = { a: names[a]!, b: names[b]!, level: 1 - outside, draws: resamples, block }
-    const none = (reason: string) => ({ ...told, draws: 0, difference: null, low: null, high: null, reason })
+    const figures = { a: names[a]!, b: names[b]!, level: 1 - outside, draws: resamples, block }
+    const none = (reason: string) => ({ ...figures, draws: 0, difference: null, low: null, high: null, reason })
     const [one, other] = [own[a]!, own[b]!]
     if (own[a] === null || own[b] === null) return none('one of the two has no Sharpe ratio')
     const values = drawn[a]!.map((value, draw) => value - drawn[b]![draw]!)
     const ascending = values.filter(value => !Number.isNaN(value)).sort()
     if (!(ascending[0]! < ascending.at(-1)!)) return none('the two do not differ')
     const [low, high] = [quantile(ascending, tail), quantile(ascending, 1 - tail)]
-    return { ...told, difference: one - other, low, high, reason: null }
+    return { ...figures, difference: one - other, low, high, reason: null }
   })
 }
 
@@ -237,7 +240,7 @@ function pairsOf(n: number): (readonly [a: number, b: number])[] {
 const RESAMPLES_A_DRAW = 99
 
 /** The verdict on each pair: one of the two is ahead where the interval and 95 % of the draws say so. */
-function judged(
+function withVerdicts(
   differences: readonly Difference[],
   rivals: readonly Rival[],
   curves: readonly Curve[],
@@ -321,11 +324,11 @@ const FEW_COMMON = ['no day', 'fewer than three days', 'fewer than three days'] 
 
 function warningsOf(
   rivals: readonly Rival[],
-  told: readonly Pick<ComparedStrategy, 'name' | 'trade_statistics'>[],
+  figures: readonly Pick<ComparedStrategy, 'name' | 'trade_statistics'>[],
   days: Int32Array,
   least: number,
 ): Warning[] {
-  const few = told.filter(({ trade_statistics: { n } }) => n < least).map(({ name }) => name)
+  const few = figures.filter(({ trade_statistics: { n } }) => n < least).map(({ name }) => name)
   const cut = rivals.filter(rival => days.length < rival.days.length).map(({ name }) => name)
   const judged = rivals.filter(({ strategy }) => strategy.benchmark !== null).map(({ name }) => name)
   const rates = new Set(rivals.map(({ strategy }) => strategy.risk_free))
@@ -339,18 +342,18 @@ function warningsOf(
 }
 
 /** What a backtest of each says of it; what holds of all is said once. */
-function ofEach(rivals: readonly Rival[]): Warning[] {
-  const said = new Map<string, { kind: WarningKind; names: string[] }>()
+function warningsOfEach(rivals: readonly Rival[]): Warning[] {
+  const bySentence = new Map<string, { kind: WarningKind; names: string[] }>()
   for (const rival of rivals) {
     const statistics = equityStatistics(curveOf(rival, rival.barsAYear))
     for (const [kind, sentence] of warningsOfOne(rival, statistics)) {
       if (!sentence) continue
-      const found = said.get(sentence) ?? { kind, names: [] }
+      const found = bySentence.get(sentence) ?? { kind, names: [] }
       found.names.push(rival.name)
-      said.set(sentence, found)
+      bySentence.set(sentence, found)
     }
   }
-  return [...said].map(([sentence, { kind, names }]) => {
+  return [...bySentence].map(([sentence, { kind, names }]) => {
     return [kind, names.length === rivals.length ? sentence : `${names.join(', ')}: ${sentence}`]
   })
 }

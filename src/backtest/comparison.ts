@@ -8,13 +8,13 @@ import type { Benchmark } from './result.js'
 import { type Curve, effectiveBarsAYear, equityStatistics, investedShare, returnsOf, yearsOf } from './statistics.js'
 
 /** What is held is bought at a close and never sold but at the end of its trading; start 1. */
-interface Held extends Omit<Curve, 'start' | 'riskFree'> {
+interface HeldPortfolio extends Omit<Curve, 'start' | 'riskFree'> {
   /** Its bars. */
   days: Int32Array
 }
 
 /** What a strategy is held against: its curve, and the days of it. */
-export interface Judged {
+export interface ComparedCurve {
   timeframe: Timeframe
   days: Int32Array
   curve: Curve
@@ -26,7 +26,7 @@ type Tickers = readonly Pick<MarketBars, 'series' | 'delisting'>[]
  * Buy and hold over a calendar, without costs, start 1: equal money in each ticker at the close of its first bar in the
  * calendar, cash until then, and cash again after a delisting.
  */
-export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: number): Held {
+export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: number): HeldPortfolio {
   const equity = new Float64Array(calendar.length)
   const held = new Uint8Array(calendar.length)
   const invested = new Float64Array(calendar.length)
@@ -61,7 +61,7 @@ export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: nu
  * The same with a part of the equity alone, renewed at each close, and the rest in cash: what it brings to be in the
  * market as much as a strategy is on average. A negative part is held short.
  */
-export function heldInPart(whole: Held, part: number, cashRate: number): Held {
+export function heldAtExposure(whole: HeldPortfolio, part: number, cashRate: number): HeldPortfolio {
   const equity = whole.equity.slice()
   let traded = equity.length === 0 ? 0 : Math.abs(part)
   for (let i = 1; i < equity.length; i++) {
@@ -81,7 +81,7 @@ export function heldInPart(whole: Held, part: number, cashRate: number): Held {
 }
 
 /** One ticker held over its own bars within a calendar, and to the end of its trading; without costs, start 1. */
-export function heldAlone(ticker: MarketBars, calendar: Int32Array): Held {
+export function holdTicker(ticker: MarketBars, calendar: Int32Array): HeldPortfolio {
   const { series, delisting, barsAYear } = ticker
   const end = calendar.at(-1) ?? -1
   const own = series.days.subarray(countBelow(series.days, calendar[0] ?? 0), countUpTo(series.days, end))
@@ -94,9 +94,9 @@ export function heldAlone(ticker: MarketBars, calendar: Int32Array): Held {
  * A strategy against something held: the statistics of that over its own bars, and how the two go together on the bars
  * that both have.
  */
-export function benchmarkOf(name: string, held: Held, judged: Judged): Benchmark {
-  const { riskFree } = judged.curve
-  const { own, other, barsAYear } = inCommon(held, judged)
+export function benchmarkOf(name: string, held: HeldPortfolio, compared: ComparedCurve): Benchmark {
+  const { riskFree } = compared.curve
+  const { own, other, barsAYear } = onSharedBars(held, compared)
   const free = freeRate(barsAYear, riskFree)
   const excess = own.map(value => value - free)
   const market = other.map(value => value - free)
@@ -124,7 +124,7 @@ export function benchmarkOf(name: string, held: Held, judged: Judged): Benchmark
     correlation: line?.r ?? null,
     information_ratio: information,
     years: yearsOf({ ...held, start: 1 }),
-    equity: onDays(held, judged.days),
+    equity: onDays(held, compared.days),
     reasons,
   }
 }
@@ -139,7 +139,7 @@ function alphaT(excess: Float64Array, market: Float64Array): number | null {
 }
 
 /** The returns of both from each bar that they share to the next, and how many of those make a year. */
-function inCommon(held: Held, { timeframe, days, curve }: Judged) {
+function onSharedBars(held: HeldPortfolio, { timeframe, days, curve }: ComparedCurve) {
   const [indices, at] = sharedIndices([days, held.days], timeframe) as [number[], number[]]
   const shared = Int32Array.from(indices, i => days[i]!)
   // What the strategy began with counts as the value of its first day, as in its own returns.
@@ -169,7 +169,7 @@ export function sharedIndices(calendars: readonly Int32Array[], timeframe: Timef
 }
 
 /** Its equity at the last of its bars up to each of some days; null before the first and after the last. */
-function onDays(held: Held, days: Int32Array): (number | null)[] {
+function onDays(held: HeldPortfolio, days: Int32Array): (number | null)[] {
   const last = held.days.at(-1) ?? Number.NEGATIVE_INFINITY
   return Array.from(days, day => (day > last ? null : (held.equity[countUpTo(held.days, day) - 1] ?? null)))
 }

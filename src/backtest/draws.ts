@@ -1,8 +1,8 @@
 import { quantile } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import { drawdowns, sharpe } from '../statistics/sharpe.js'
-import { type Part, planOf, runOf, type Simulation } from './portfolio.js'
-import type { DrawPoints, DrawsFound } from './result.js'
+import { type CalendarPart, planOf, runOf, type Simulation } from './portfolio.js'
+import type { DrawPoints, DrawsSummary } from './result.js'
 import { barsAYearOf, returnsOf } from './statistics.js'
 import type { Ready } from './trade.js'
 
@@ -26,7 +26,7 @@ export interface Draws {
 }
 
 /** One run of a strategy, and the draws it was chosen from; null where the order of signals is never open. */
-export interface Drawn extends Simulation {
+export interface DrawnRun extends Simulation {
   draws: Draws | null
 }
 
@@ -41,7 +41,12 @@ export interface DrawOptions {
  * times: draw d shuffles the equal signals of each day by the stream d of the seed. The run shown is the draw with the
  * lower median of the total return. `shuffle` makes draw 1 only, and `order: ticker` none.
  */
-export function simulate(ready: Ready, calendar?: Int32Array, part?: Part, options: DrawOptions = {}): Drawn {
+export function simulate(
+  ready: Ready,
+  calendar?: Int32Array,
+  part?: CalendarPart,
+  options: DrawOptions = {},
+): DrawnRun {
   const { shown, drawn } = drawnRuns(ready, calendar, part, options)
   return drawn === null ? { ...shown(1), draws: null } : { ...shown(drawn.shown), draws: drawn }
 }
@@ -50,7 +55,7 @@ export function simulate(ready: Ready, calendar?: Int32Array, part?: Part, optio
 export function drawnRuns(
   { strategy, members }: Ready,
   calendar?: Int32Array,
-  part?: Part,
+  part?: CalendarPart,
   { draws = DRAWS, each }: DrawOptions = {},
 ): { drawn: Draws | null; shown: (draw: number) => Simulation } {
   const plan = planOf({ strategy, members }, calendar, part)
@@ -97,7 +102,7 @@ export function pointsOf(values: Float64Array): DrawPoints {
 }
 
 /** What a document says of the draws; null without any. */
-export function drawsOf(draws: Draws | null): DrawsFound | null {
+export function drawsOf(draws: Draws | null): DrawsSummary | null {
   if (draws === null) return null
   const { returns, sharpes, drawdowns, shown } = draws
   return {

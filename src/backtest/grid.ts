@@ -16,15 +16,23 @@ import { inOrder, shared } from '../threads.js'
 import { checkFamily, correctedByLog } from '../trials.js'
 import { bestOf } from './compare.js'
 import { CELL_DRAWS, DEPENDS, drawsOf, simulate } from './draws.js'
-import { deflated, lookedOn, lookOf, testsLook } from './looks.js'
-import { type Part, portfolioCalendar } from './portfolio.js'
+import { type CalendarPart, portfolioCalendar } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
-import type { DrawsFound, EquityStatistics, Grid, GridCell, Neighbours, StrategyVerdict, Validation } from './result.js'
+import type {
+  DrawsSummary,
+  EquityStatistics,
+  Grid,
+  GridCell,
+  Neighbours,
+  StrategyVerdict,
+  Validation,
+} from './result.js'
 import { curveOf, type Figures, figuresOf, returnsOf } from './statistics.js'
-import { loaded, type Member, type Ready } from './trade.js'
+import { loadStrategies, type Member, type Ready } from './trade.js'
+import { dataUsed, logAndDeflate, strategyTrial, testsTrial } from './trial-log.js'
 import { foldsOf, type Validated, validate, withVerdict } from './validation.js'
 import { verdictOn } from './verdict.js'
-import { A_WEEK, checkShares, ofChoices, ofPrices, SAME_CLOSE, warningsOfOne } from './warnings.js'
+import { checkShares, ofChoices, ofPrices, SAME_CLOSE, WEEK, warningsOfOne } from './warnings.js'
 import { costsInWords, FILLS_IN_WORDS } from './words.js'
 
 /** Of the bars, half of which choose in turn: as many as a sweep has. */
@@ -43,45 +51,45 @@ export async function grid(
 ): Promise<Grid> {
   const { axes, statistic, strategies, run } = query
   checkFamily(run.family, trials)
-  const ready = await loaded(source, strategies, step)
+  const ready = await loadStrategies(source, strategies, step)
   ready.forEach(checkShares)
-  const apart = [...new Set(ready.map(({ members }) => members))]
+  const distinct = [...new Set(ready.map(({ members }) => members))]
   const data: GridData = {
-    lists: apart,
-    cells: ready.map(({ strategy, members }) => ({ strategy, list: apart.indexOf(members) })),
+    lists: distinct,
+    cells: ready.map(({ strategy, members }) => ({ strategy, list: distinct.indexOf(members) })),
     statistic,
     reps: run.reps,
-    calendar: portfolioCalendar(apart.flat()),
+    calendar: portfolioCalendar(distinct.flat()),
   }
-  const ask: Ask = tasks => lookedAt(data, tasks, source.threads, step)
-  const seen = await ask(strategies.map((_, cell) => ({ cell, part: null })))
-  const found = seen.map(({ whole }) => whole!)
-  const cells = cellsOf(axes, seen)
+  const runTasks: RunTasks = tasks => runCells(data, tasks, source.threads, step)
+  const results = await runTasks(strategies.map((_, cell) => ({ cell, part: null })))
+  const found = results.map(({ whole }) => whole!)
+  const cells = cellsOf(axes, results)
   const values = cells.map(({ value }) => value)
   const best = bestOf(values)
-  const tested = await validated(query, ready, data, found, ask)
+  const tested = await validated(query, ready, data, found, runTasks)
   step?.(() => 'probability of overfitting')
   const columns = alignedReturns(found)
-  const groups = alike(columns)
+  const groups = equalReturns(columns)
   const overfitting = overfittingOf(columns, groups)
   const first = best ?? 0
   const order = [first, ...strategies.keys()].filter((cell, i) => i === 0 || cell !== first)
-  const looks = order.map(cell => ({ strategy: strategies[cell]!, ...found[cell]! }))
+  const tried = order.map(cell => ({ strategy: strategies[cell]!, ...found[cell]! }))
   const own = found[first]!
   const sample = best === null ? null : sampleOf(own.statistics.sharpe, own.returns, own.barsAYear)
   const vocabularies = await vocabulariesOf(source)
-  const tests = testsLook(tested, run)
-  const judged = await deflated(looks, sample, trials, { family: run.family, vocabularies, tests })
+  const tests = testsTrial(tested, run)
+  const deflated = await logAndDeflate(tried, sample, trials, { family: run.family, vocabularies, tests })
   const low = best === null ? null : sampleOf(own.draws?.sharpe.p05 ?? null, own.returns, own.barsAYear)
-  const spread = judged.variance
+  const spread = deflated.variance
   const deflated_sharpe_p05 =
-    low === null || spread === null ? null : deflatedSharpe({ ...low, trials: judged.n, variance: spread })
+    low === null || spread === null ? null : deflatedSharpe({ ...low, trials: deflated.n, variance: spread })
   const evidence = tested?.evidence ?? null
   const verdict =
     evidence !== null
-      ? verdictOn(evidence, judged)
+      ? verdictOn(evidence, deflated)
       : verdictOnBest(best === null ? null : cells[best]!, {
-          trials: judged,
+          trials: deflated,
           deflated_sharpe_p05,
           pbo: overfitting.pbo,
         })
@@ -93,7 +101,7 @@ export async function grid(
     axes: axes.map(({ key, values }) => ({ key, values: [...values] })),
     statistic,
     tickers: [...tickers],
-    ...lookedOn(strategies),
+    ...dataUsed(strategies),
     timeframe,
     first: dateOf(days[0]),
     last: dateOf(days.at(-1)),
@@ -109,7 +117,7 @@ export async function grid(
             deflated_sharpe_p05,
           },
     smoothness: smoothnessOf(axes, values, groups),
-    trials: judged,
+    trials: deflated,
     verdict,
     pbo: overfitting.pbo,
     validation,
@@ -120,7 +128,7 @@ export async function grid(
         ofDays(strategies, found),
         ...ofTraining(validation, query),
         ...(best === null ? [] : ofBest(ready[best]!, own.statistics)),
-        ofPrices(apart[0] ?? []),
+        ofPrices(distinct[0] ?? []),
       ]),
       ...source.remarks(),
     ],
@@ -149,7 +157,7 @@ export function verdictOnBest(
   return word(draws !== null && 1 - (p05 ?? 0) >= LEVEL ? DEPENDS : 'beats chance')
 }
 
-type Ask = (tasks: Parameters<typeof lookedAt>[1]) => Promise<CellResult[]>
+type RunTasks = (tasks: Parameters<typeof runCells>[1]) => Promise<CellResult[]>
 
 function cellsOf(axes: readonly Axis[], seen: readonly CellResult[]): GridCell[] {
   return combinations(axes).map((values, i) => {
@@ -164,8 +172,8 @@ async function validated(
   { axes, strategies, run }: GridQuery,
   ready: readonly Ready[],
   { calendar }: GridData,
-  traded: readonly WholeCell[],
-  ask: Ask,
+  traded: readonly FullCell[],
+  ask: RunTasks,
 ): Promise<Validated | null> {
   const last = traded.reduce((most, { days }) => Math.max(most, days.at(-1) ?? most), -1)
   const folds = foldsOf(calendar.subarray(0, countUpTo(calendar, last)), run)
@@ -197,7 +205,7 @@ function agreementOn(trained: readonly CellResult[]): number | null {
 }
 
 /** Returns on the days of all; a cell that has not begun, or is over, has money and no return. */
-function alignedReturns(found: readonly WholeCell[]): Float64Array[] {
+function alignedReturns(found: readonly FullCell[]): Float64Array[] {
   const days = unionCalendar(found.map(({ days }) => days))
   return found.map(({ days: own, returns }) => {
     const column = new Float64Array(Math.max(0, days.length - 1))
@@ -231,7 +239,7 @@ function neighboursOf(axes: readonly Axis[], values: readonly (number | null)[],
 }
 
 /** Of each cell the first that has the same returns: settings that change no trade are one strategy. */
-function alike(columns: readonly Float64Array[]): number[] {
+function equalReturns(columns: readonly Float64Array[]): number[] {
   const first = new Map<string, number>()
   return columns.map((column, cell) => {
     const bytes = new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
@@ -243,8 +251,8 @@ function alike(columns: readonly Float64Array[]): number[] {
 
 /** Of strategies that differ, each once. */
 function overfittingOf(columns: readonly Float64Array[], groups: readonly number[]): Pick<Grid, 'pbo' | 'reasons'> {
-  const apart = columns.filter((_, cell) => groups[cell] === cell)
-  const found = apart.length < 2 ? { reason: 'all combinations have the same returns' } : pbo(apart, BLOCKS)
+  const distinct = columns.filter((_, cell) => groups[cell] === cell)
+  const found = distinct.length < 2 ? { reason: 'all combinations have the same returns' } : pbo(distinct, BLOCKS)
   if ('reason' in found) return { pbo: null, reasons: { pbo: found.reason } }
   return { pbo: { probability: found.probability, splits: found.splits, blocks: BLOCKS }, reasons: {} }
 }
@@ -296,7 +304,7 @@ function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], 
 }
 
 /** Bars of other tickers, or bands of another condition, may begin and end on days of their own. */
-function ofDays(strategies: readonly Strategy[], found: readonly WholeCell[]): Warning {
+function ofDays(strategies: readonly Strategy[], found: readonly FullCell[]): Warning {
   const known = found.filter(({ days }) => days.length > 0)
   const [firsts, lasts] = [known.map(({ days }) => days[0]!), known.map(({ days }) => days.at(-1)!)]
   const [from, to] = [Math.min(...firsts), Math.max(...firsts)]
@@ -304,7 +312,7 @@ function ofDays(strategies: readonly Strategy[], found: readonly WholeCell[]): W
   // Where dates end the signals each goes on until its own trades are closed.
   const isCut = strategies.some(({ entry }) => entry.before !== null)
   const begins = from < to ? [`begin between ${formatDay(from)} and ${formatDay(to)}`] : []
-  const ends = !isCut && last - end > A_WEEK ? [`end between ${formatDay(end)} and ${formatDay(last)}`] : []
+  const ends = !isCut && last - end > WEEK ? [`end between ${formatDay(end)} and ${formatDay(last)}`] : []
   const what = [...begins, ...ends].join(' and ')
   return ['partial', what && `the combinations ${what}: each is measured over its own days, not over the same ones`]
 }
@@ -340,14 +348,14 @@ export interface GridData {
 /** A cell over all its days, or over a part of those of all cells. */
 export interface CellTask {
   cell: number
-  part: Part | null
+  part: CalendarPart | null
 }
 
 /** A cell over all its days. */
-interface WholeCell extends Figures {
+interface FullCell extends Figures {
   days: Int32Array
   returns: Float64Array
-  draws: DrawsFound | null
+  draws: DrawsSummary | null
   /** A bar, at a risk-free rate of 0; null where the strategy was ruined. */
   sharpe: number | null
   /** Of random entry. */
@@ -360,11 +368,11 @@ interface CellResult {
   /** The same of each draw of a part; none where no choice among signals is open. */
   values: (number | null)[]
   /** null of a part, of which nothing else is told. */
-  whole: WholeCell | null
+  whole: FullCell | null
 }
 
 /** Looks at cells, one after the other; what cells have in common is made once. */
-export function cellLooker({ lists, cells, statistic, reps, calendar }: GridData): (task: CellTask) => CellResult {
+export function cellRunner({ lists, cells, statistic, reps, calendar }: GridData): (task: CellTask) => CellResult {
   const calendars = lists.map((): Int32Array | null => null)
   return ({ cell, part }) => {
     const { strategy, list } = cells[cell]!
@@ -381,7 +389,7 @@ export function cellLooker({ lists, cells, statistic, reps, calendar }: GridData
     const figures = figuresOf(simulation)
     const value = measureOf(figures)
     if (part !== null) return { value, values, whole: null }
-    const { days, sharpe } = lookOf(simulation)
+    const { days, sharpe } = strategyTrial(simulation)
     const returns = returnsOf(curveOf(simulation, figures.barsAYear))
     const { p } = randomEntry(strategy, simulation.trades, reps)
     return { value, values, whole: { ...figures, days, returns, draws: drawsOf(simulation.draws), sharpe, p } }
@@ -392,14 +400,14 @@ export function cellLooker({ lists, cells, statistic, reps, calendar }: GridData
 const BARS_A_MS = 20_000
 
 /** What each task gives, in their order, here or in threads. */
-export async function lookedAt(
+export async function runCells(
   data: GridData,
   tasks: readonly CellTask[],
   threads: number | undefined,
   step: Step = () => {},
 ): Promise<CellResult[]> {
   const bars = data.lists[0]?.reduce((sum, { bars }) => sum + bars.days.length, 0) ?? 0
-  const look = cellLooker(data)
+  const look = cellRunner(data)
   const ms = (tasks.length * bars) / BARS_A_MS
   const work = { job: 'grid' as const, data: () => shared(data), tasks, ms, here: look }
   const found: CellResult[] = []

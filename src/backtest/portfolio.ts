@@ -4,7 +4,16 @@ import { countBelow, parseDay } from '../model/day.js'
 import type { Strategy } from '../params/strategy.js'
 import type { Random } from '../statistics/random.js'
 import { type SkipReason, sizeOf } from './sizing.js'
-import { type Course, courseOf, entryBar, type Member, type Ready, type Taken, takenFrom, worthOf } from './trade.js'
+import {
+  entryBar,
+  type Member,
+  openValue,
+  type Ready,
+  type Taken,
+  type TradePath,
+  takenTrade,
+  tradePath,
+} from './trade.js'
 
 /** What became of the signals of a strategy, and of its money. */
 export interface Simulation extends Ready {
@@ -39,20 +48,20 @@ export interface Simulation extends Ready {
 /** What all runs of a strategy over a part share: the signals that are due, and the trade of each, followed once. */
 export interface Plan extends Ready {
   calendar: Int32Array
-  part: Part
+  part: CalendarPart
   candidates: Candidates
   /** The trade of each candidate, once a run has followed it. */
-  courses: (Course | undefined)[]
+  paths: (TradePath | undefined)[]
 }
 
 /** @param part signals of these days only, and no trade that reaches beyond them while the calendar goes on */
 export function planOf(
   { strategy, members }: Ready,
   calendar: Int32Array = portfolioCalendar(members),
-  part: Part = { from: 0, to: calendar.length },
+  part: CalendarPart = { from: 0, to: calendar.length },
 ): Plan {
   const candidates = candidatesOf(members, strategy, calendar, part)
-  return { strategy, members, calendar, part, candidates, courses: [] }
+  return { strategy, members, calendar, part, candidates, paths: [] }
 }
 
 /**
@@ -76,11 +85,11 @@ export function runOf(plan: Plan, random: Random | null, isBrief = false): Simul
 class Run {
   readonly #strategy: Strategy
   readonly #calendar: Int32Array
-  readonly #part: Part
+  readonly #part: CalendarPart
   /** First day without signals. */
   readonly #before: number
   readonly #candidates: Candidates
-  readonly #courses: Plan['courses']
+  readonly #paths: Plan['paths']
   /** Of each member: index of the first signal that does not fall into a trade. */
   readonly #free: Int32Array
   readonly #random: Random | null
@@ -88,7 +97,7 @@ class Run {
   /** How the signals of a day are ordered; null: all are equal. */
   readonly #order: Order | null
   /** The signals of a day. */
-  readonly #found: Int32Array
+  readonly #signals: Int32Array
   readonly #result: Simulation
   readonly #positions: Positions
   #cash: number
@@ -96,7 +105,7 @@ class Run {
   #equity: number
 
   constructor(
-    { strategy, members, calendar, part, candidates, courses }: Plan,
+    { strategy, members, calendar, part, candidates, paths: courses }: Plan,
     random: Random | null,
     isBrief: boolean,
   ) {
@@ -106,13 +115,13 @@ class Run {
     const { before } = strategy.entry
     this.#before = before === null ? Number.POSITIVE_INFINITY : parseDay(before)!
     this.#candidates = candidates
-    this.#courses = courses
+    this.#paths = courses
     this.#free = new Int32Array(members.length)
     this.#positions = new Positions(strategy)
     this.#random = random
     this.#isBrief = isBrief
     this.#order = strategy.rank === undefined ? null : candidatesByRank(members, candidates, strategy.rank)
-    this.#found = new Int32Array(candidates.most)
+    this.#signals = new Int32Array(candidates.most)
     this.#cash = strategy.portfolio.capital
     this.#equity = this.#cash
     const count = part.to - part.from
@@ -192,9 +201,9 @@ class Run {
     const { due, dueFrom } = this.#candidates
     let n = 0
     for (let at = dueFrom[index]!; at < dueFrom[index + 1]!; at++)
-      if (this.#isFree(due[at]!)) this.#found[n++] = due[at]!
+      if (this.#isFree(due[at]!)) this.#signals[n++] = due[at]!
     if (n === 0) return
-    const found = this.#found.subarray(0, n)
+    const found = this.#signals.subarray(0, n)
     if (this.#order !== null) found.sort(this.#order)
     if (this.#random !== null) shuffleEqual(found, this.#order, this.#random)
     let [last, first] = [-1, -1]
@@ -213,11 +222,11 @@ class Run {
     if (this.#order === null || this.#order(found[last]!, found[first]!) === 0) this.#result.tied++
   }
 
-  #consider(candidate: number): Fate {
+  #consider(candidate: number): SignalOutcome {
     const { strategy, members } = this.#result
     const [which, index] = [this.#candidates.memberOf[candidate]!, this.#candidates.signalOf[candidate]!]
     const ahead = this.#isCut ? this.#follow(candidate) : null
-    if (ahead !== null && this.#exitPlace(which, ahead.left) >= this.#part.to) {
+    if (ahead !== null && this.#exitIndex(which, ahead.left) >= this.#part.to) {
       this.#result.purged++
       // What it would have kept out must not come in because it is known to end late.
       this.#occupy(which, index, ahead.next)
@@ -231,22 +240,22 @@ class Run {
       this.#skip(member, index, size)
       return size
     }
-    const course = ahead ?? this.#follow(candidate)
-    const taken = takenFrom(member, strategy, index, course.left, size)
+    const path = ahead ?? this.#follow(candidate)
+    const taken = takenTrade(member, strategy, index, path.left, size)
     this.#cash -= size.invested
     this.#result.traded += size.shares * taken.entry
     this.#result.trades.push(taken)
-    this.#positions.add(taken, this.#candidates.indices[which]!, this.#exitPlace(which, course.left))
-    this.#occupy(which, index, course.next)
+    this.#positions.add(taken, this.#candidates.indices[which]!, this.#exitIndex(which, path.left))
+    this.#occupy(which, index, path.next)
     return 'taken'
   }
 
-  #follow(candidate: number): Course {
+  #follow(candidate: number): TradePath {
     const { memberOf, signalOf, ends } = this.#candidates
     const { members, strategy } = this.#result
     const which = memberOf[candidate]!
-    this.#courses[candidate] ??= courseOf(members[which]!, strategy, signalOf[candidate]!, ends[which])
-    return this.#courses[candidate]
+    this.#paths[candidate] ??= tradePath(members[which]!, strategy, signalOf[candidate]!, ends[which])
+    return this.#paths[candidate]
   }
 
   #skip(member: Member, index: number, reason: SkipReason): void {
@@ -262,7 +271,7 @@ class Run {
     else for (let i = index + 1; i < next; i++) this.#skip(member, i, 'in_trade')
   }
 
-  #exitPlace(which: number, { why, bar, day }: Taken['left']): number {
+  #exitIndex(which: number, { why, bar, day }: Taken['left']): number {
     if (why === 'open') return Number.POSITIVE_INFINITY
     return why === 'delisted' ? countBelow(this.#calendar, day) : this.#candidates.indices[which]![bar]!
   }
@@ -285,7 +294,7 @@ class Run {
 }
 
 /** What becomes of a signal when it is due. */
-type Fate = SkipReason | 'taken' | 'purged'
+type SignalOutcome = SkipReason | 'taken' | 'purged'
 
 /** Compares two candidates: the one that comes first before. */
 type Order = (a: number, b: number) => number
@@ -325,7 +334,7 @@ const NONE: readonly Taken[] = []
 class Positions {
   readonly #strategy: Strategy
   /** In the order of their entries; those that are over go with the next marks. */
-  #held: Position[] = []
+  #open: Position[] = []
   readonly #ending = new Map<number, Position[]>()
   #count = 0
 
@@ -338,13 +347,13 @@ class Positions {
   }
 
   /** @param exitPlace of the calendar; not a finite one for a trade that stays open */
-  add(taken: Taken, indices: Int32Array, exitPlace: number): void {
+  add(taken: Taken, indices: Int32Array, exitIndex: number): void {
     const position = { taken, indices, bar: taken.entryBar, price: taken.entry, isOver: false }
-    this.#held.push(position)
+    this.#open.push(position)
     this.#count++
-    if (!Number.isFinite(exitPlace)) return
-    const ending = this.#ending.get(exitPlace)
-    if (ending === undefined) this.#ending.set(exitPlace, [position])
+    if (!Number.isFinite(exitIndex)) return
+    const ending = this.#ending.get(exitIndex)
+    if (ending === undefined) this.#ending.set(exitIndex, [position])
     else ending.push(position)
   }
 
@@ -365,7 +374,7 @@ class Positions {
   /** Of the shares that are on, by the price of each position's last mark. */
   value(): number {
     let value = 0
-    for (const { taken, price, isOver } of this.#held) if (!isOver) value += taken.shares * price
+    for (const { taken, price, isOver } of this.#open) if (!isOver) value += taken.shares * price
     return value
   }
 
@@ -375,23 +384,23 @@ class Positions {
    */
   mark(index: number, day: number): { worth: number; gross: number } {
     let [worth, gross] = [0, 0]
-    let kept = 0
-    for (const position of this.#held) {
+    let remaining = 0
+    for (const position of this.#open) {
       if (position.isOver) continue
-      this.#held[kept++] = position
+      this.#open[remaining++] = position
       const { taken, indices } = position
       while (position.bar + 1 < indices.length && indices[position.bar + 1]! <= index) position.bar++
       position.price = taken.member.bars.close[position.bar]!
-      worth += worthOf(this.#strategy, taken, position.price, day)
+      worth += openValue(this.#strategy, taken, position.price, day)
       gross += taken.shares * position.price
     }
-    this.#held.length = kept
+    this.#open.length = remaining
     return { worth, gross }
   }
 }
 
 /** A part of the calendar, by its places: from the first up to and without the last. */
-export interface Part {
+export interface CalendarPart {
   from: number
   to: number
   /** Signals only up to and without this place; `to` unless given. */
@@ -438,7 +447,7 @@ function candidatesOf(
   members: readonly Member[],
   { fill }: Pick<Strategy, 'fill'>,
   calendar: Int32Array,
-  { from, to, signalsTo = to }: Part,
+  { from, to, signalsTo = to }: CalendarPart,
 ): Candidates {
   const indices = members.map(({ bars }) => placesIn(calendar, bars.days))
   const ends = new Int32Array(members.length)

@@ -6,7 +6,7 @@ import type { Verdict } from '../statistics/verdict.js'
 import type { LogStanding } from '../trials.js'
 
 /** What every answer about strategies says of what it stands on. */
-interface Ran {
+interface ResultHead {
   tickers: string[]
   timeframe: Timeframe
   first: string | null
@@ -38,7 +38,7 @@ interface Ran {
 }
 
 /** `bands backtest`: trades, equity and their statistics. Returns are fractions, dates YYYY-MM-DD, prices as loaded. */
-export interface Backtest extends Ran {
+export interface Backtest extends ResultHead {
   schema: 'bands.backtest/2'
   /** As `--print-config` prints it: the strategy file that makes the same run. */
   strategy: Strategy
@@ -72,7 +72,7 @@ export interface Backtest extends Ran {
    * Where equal signals competed for positions, the run was made `n` times with a random choice among them. Everything
    * else in this document is of draw `shown`, the lower median by total return. null where no choice was open.
    */
-  draws: (DrawsFound & { p: DrawPoints }) | null
+  draws: (DrawsSummary & { p: DrawPoints }) | null
   statistics: EquityStatistics
   /** Money that cash earned, and what it is of the capital. */
   interest: { money: number; of_capital: number }
@@ -115,7 +115,7 @@ export interface StrategyVerdict {
 }
 
 /** How far results differ by which of equal signals got a position. */
-export interface DrawsFound {
+export interface DrawsSummary {
   n: number
   /** The draw that is shown, counted from 1. */
   shown: number
@@ -326,7 +326,7 @@ export interface Tests {
 }
 
 /** What strategies look at: fields of their tickers, and of others beside them. */
-export interface LookedOn {
+export interface DataUsed {
   fields: string[]
   contexts: { ticker: string; field: string }[]
   /** How many bars earlier conditions look at the tickers that they name, ascending; 0 of all of them without it. */
@@ -337,7 +337,7 @@ export interface LookedOn {
  * `bands backtest … --vary`: every combination of some values of a strategy, and whether the best of them is real. Bars a
  * year and trials are those of the best.
  */
-export interface Grid extends Ran, LookedOn {
+export interface Grid extends ResultHead, DataUsed {
   schema: 'bands.grid/2'
   /** What is varied; keys as the parameters of a backtest, values as they were written. */
   axes: { key: string; values: string[] }[]
@@ -371,7 +371,7 @@ export interface GridCell {
   /** Two-sided p of random entry; null where none was tested. */
   p: number | null
   /** How far its results differ by which of equal signals got a position; null where no choice was open. */
-  draws: DrawsFound | null
+  draws: DrawsSummary | null
   statistics: EquityStatistics
   trade_statistics: TradeStatistics
 }
@@ -385,7 +385,7 @@ export interface Neighbours {
 }
 
 /** `bands compare`: strategies side by side over the days that all of them have. */
-export interface Comparison extends Ran, LookedOn {
+export interface Comparison extends ResultHead, DataUsed {
   schema: 'bands.comparison/2'
   strategies: ComparedStrategy[]
   /** The common days. */
@@ -413,7 +413,7 @@ export interface ComparedStrategy {
   /** Two-sided p of random entry over all its own days; null where none was tested. */
   p: number | null
   /** How far its results differ by which of equal signals got a position, over all its own days; null where none were equal. */
-  draws: DrawsFound | null
+  draws: DrawsSummary | null
   years: Year[]
   /** On the common days, from 1. */
   equity: number[]

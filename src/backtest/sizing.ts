@@ -5,7 +5,7 @@ import { costShare, entryPrice, hasDistances, type Member } from './trade.js'
 export type SkipReason = 'in_trade' | 'no_price' | 'no_place' | 'no_cash' | 'no_size'
 
 /** A portfolio at the moment of an entry: positions, equity at the close before, cash. */
-interface Purse {
+interface Funds {
   open: number
   equity: number
   cash: number
@@ -19,7 +19,7 @@ interface Size {
 }
 
 /** What the entry of a signal buys with its share of the equity, at most all the cash; or why it buys nothing. */
-export function sizeOf(strategy: Strategy, member: Member, signal: number, purse: Purse): SkipReason | Size {
+export function sizeOf(strategy: Strategy, member: Member, signal: number, purse: Funds): SkipReason | Size {
   const { portfolio, fill, exit } = strategy
   const price = entryPrice(member.bars, fill, signal)
   if (!(price > 0 && Number.isFinite(price))) return 'no_price'
@@ -45,7 +45,7 @@ export function fractionOf({ portfolio }: Strategy, { bars, prices }: Member, si
 }
 
 /** Where fewer tickers than places leave a part of the equity in cash for ever: how many can be on, of how many; else null. */
-export function idlePlaces(
+export function idleSlots(
   { overlap, portfolio }: Pick<Strategy, 'overlap' | 'portfolio'>,
   tickers: number,
 ): { most: number; places: number } | null {

@@ -14,7 +14,7 @@ import {
 } from '../statistics/sharpe.js'
 import type { Simulation } from './portfolio.js'
 import type { Backtest, EquityPoint, EquityStatistics, TradeStatistics, Year } from './result.js'
-import { breakEvenCost, type Lived, lived, type Member, type Taken } from './trade.js'
+import { breakEvenCost, type Member, type Taken, type TradeResult, tradeResult } from './trade.js'
 
 /** An equity curve and what is needed to judge it. */
 export interface Curve {
@@ -138,7 +138,10 @@ export interface Figures {
   trade_statistics: TradeStatistics
 }
 
-export function figuresOf(simulation: Simulation, closed: readonly Lived[] = closedOf(livedIn(simulation))): Figures {
+export function figuresOf(
+  simulation: Simulation,
+  closed: readonly TradeResult[] = closedOf(tradeResults(simulation)),
+): Figures {
   const { strategy, members, days } = simulation
   const barsAYear = barsAYearOf(members, days)
   return {
@@ -149,18 +152,18 @@ export function figuresOf(simulation: Simulation, closed: readonly Lived[] = clo
 }
 
 /** What each trade of a simulation lived through. */
-export function livedIn({ strategy, trades }: Simulation): Lived[] {
-  return trades.map(trade => lived(strategy.fill, trade))
+export function tradeResults({ strategy, trades }: Simulation): TradeResult[] {
+  return trades.map(trade => tradeResult(strategy.fill, trade))
 }
 
 /** Those that ended before the bars did, in the order in which they ended. */
-export function closedOf(trades: readonly Lived[]): Lived[] {
+export function closedOf(trades: readonly TradeResult[]): TradeResult[] {
   const closed = trades.filter(({ taken }) => taken.left.why !== 'open')
   return byDay(closed, ({ left }) => left.day)
 }
 
 /** Trades in the order of a day of theirs, those of one day by ticker. */
-export function byDay(trades: readonly Lived[], dayOf: (taken: Taken) => number): Lived[] {
+export function byDay(trades: readonly TradeResult[], dayOf: (taken: Taken) => number): TradeResult[] {
   const order = (a: Taken, b: Taken): number =>
     dayOf(a) - dayOf(b) || byText(a.member.ticker, b.member.ticker) || a.signal - b.signal
   return trades.toSorted((a, b) => order(a.taken, b.taken))
@@ -171,7 +174,7 @@ export function byText(a: string, b: string): number {
 }
 
 /** Statistics of closed trades, of returns net of costs unless their name says otherwise; each null has its reason. */
-export function tradeStatistics(costs: Costs, trades: readonly Lived[]): TradeStatistics {
+export function tradeStatistics(costs: Costs, trades: readonly TradeResult[]): TradeStatistics {
   const taken = trades.map(trade => trade.taken)
   const net = taken.map(trade => trade.net)
   const n = net.length
@@ -195,7 +198,7 @@ export function tradeStatistics(costs: Costs, trades: readonly Lived[]): TradeSt
     // Share of gains times their mean, less the share of losses times theirs.
     expectancy: n === 0 ? null : (sum(gains) + sum(losses)) / n,
     // Tharp, "Super trader" (2009), with returns for multiples of the risk.
-    sqn: average === null || !spread || areAlike(net, average) ? null : (Math.sqrt(n) * average) / spread,
+    sqn: average === null || !spread || areEqual(net, average) ? null : (Math.sqrt(n) * average) / spread,
     longest_losing_run: n === 0 ? null : longestRun(net),
     average_bars: mean(trades.map(trade => trade.bars)),
     mean_mfe: mean(trades.map(trade => trade.mfe)),
@@ -222,7 +225,7 @@ const TRADE_REASONS: Readonly<Record<string, string>> = {
 /** What rounding leaves of returns that are the same: a ratio to it would be anything. */
 const ROUNDING = 1e-12
 
-function areAlike(values: readonly number[], average: number): boolean {
+function areEqual(values: readonly number[], average: number): boolean {
   return values.every(value => Math.abs(value - average) <= ROUNDING)
 }
 

@@ -92,7 +92,7 @@ export function follow(bars: PathBars, rules: PathRules, signal: number, event: 
   const due = event.bar < 0 ? Number.POSITIVE_INFINITY : fill === 'close' ? event.bar : event.bar + 1
   const dueAtOpen = fill === 'next-open'
   if (exit.stop !== null || exit.target !== null || exit.trailing !== null) {
-    const early = reached(bars, rules, signal, Math.min(held, due, count - 1), dueAtOpen ? due : -1)
+    const early = firstHit(bars, rules, signal, Math.min(held, due, count - 1), dueAtOpen ? due : -1)
     if (early !== null) return early
   }
   if (dueAtOpen && due <= held && due < count) return ending(event.why, bars, due, bars.open[due]!, true)
@@ -105,7 +105,7 @@ export function follow(bars: PathBars, rules: PathRules, signal: number, event: 
 }
 
 /** What a trade lived through: its bars, and the greatest gain and loss that it stood at, fractions of the entry price. */
-export interface Lived {
+export interface TradeResult {
   taken: Taken
   bars: number
   /** At least 0, at most 0. */
@@ -118,7 +118,7 @@ export interface Lived {
  * bar (from the next after a fill at a close) to that of the exit, of which only the open counts where the trade was left
  * there; a stop or target that was hit caps what its bar shows.
  */
-export function lived(fill: Fill, taken: Taken): Lived {
+export function tradeResult(fill: Fill, taken: Taken): TradeResult {
   const { side, entry, left, member } = taken
   const { bars } = member
   const first = taken.entryBar + (fill === 'next-open' ? 0 : 1)
@@ -145,7 +145,7 @@ function isWithin({ why, atOpen }: Ending): boolean {
 }
 
 /** The first bar up to `last` on which a stop or target is hit; null where none is. `dueOpen` ends the search at its open. */
-function reached(bars: PathBars, rules: PathRules, signal: number, last: number, dueOpen: number): Ending | null {
+function firstHit(bars: PathBars, rules: PathRules, signal: number, last: number, dueOpen: number): Ending | null {
   const { exit, fill, side } = rules
   // Prices of a short are compared with their signs turned.
   const s = side === 'long' ? 1 : -1
@@ -198,7 +198,7 @@ export interface Taken extends Fills {
 }
 
 /** How a trade from a signal goes, and which of the signals after it put its exit off. */
-export interface Course {
+export interface TradePath {
   left: Ending
   /** Index of the first signal that no longer falls into the trade. */
   next: number
@@ -209,7 +209,12 @@ export interface Course {
  * counts the hold from itself.
  * @param end index after the last signal that counts
  */
-export function courseOf(member: Member, strategy: Strategy, index: number, end = member.signals.bars.length): Course {
+export function tradePath(
+  member: Member,
+  strategy: Strategy,
+  index: number,
+  end = member.signals.bars.length,
+): TradePath {
   const { bars: signals } = member.signals
   const signal = signals[index]!
   const event = exitEventAfter(member, signal)
@@ -221,7 +226,7 @@ export function courseOf(member: Member, strategy: Strategy, index: number, end 
 }
 
 /** What a position that has not been left is worth at a price, and the day by which borrow has accrued. */
-export function worthOf(strategy: Strategy, taken: Taken, price: number, day: number): number {
+export function openValue(strategy: Strategy, taken: Taken, price: number, day: number): number {
   const { shares, invested, entry } = taken
   if (strategy.side === 'long') return shares * price
   const { costs } = strategy
@@ -231,7 +236,7 @@ export function worthOf(strategy: Strategy, taken: Taken, price: number, day: nu
 }
 
 /** @param bought shares and money of the entry */
-export function takenFrom(
+export function takenTrade(
   member: Member,
   strategy: Strategy,
   index: number,
@@ -351,7 +356,7 @@ export interface Ready {
  * Strategies that have the same tickers, with these in their order; of each ticker everything is read at once. Strategies
  * that need the same of a ticker have one and the same list. Throws NotFound, TierRestricted and Busy as the market does.
  */
-export async function loaded(
+export async function loadStrategies(
   source: PricedSource,
   strategies: readonly Strategy[],
   step: Step = () => {},

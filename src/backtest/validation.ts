@@ -11,8 +11,8 @@ import { naiveT } from '../statistics/robust.js'
 import { drawdowns, drawnSharpe } from '../statistics/sharpe.js'
 import { LEVEL } from '../statistics/verdict.js'
 import { buyAndHold } from './comparison.js'
-import { AGREEMENT, CELL_DRAWS, type Drawn, pointsOf, simulate } from './draws.js'
-import type { Part, Simulation } from './portfolio.js'
+import { AGREEMENT, CELL_DRAWS, type DrawnRun, pointsOf, simulate } from './draws.js'
+import type { CalendarPart, Simulation } from './portfolio.js'
 import { entryRank, MOVES, randomEntryOf, type StrategyTrades } from './random-entry.js'
 import type { FanPoint, Interval, MonteCarlo, Tests, Validation } from './result.js'
 import {
@@ -22,19 +22,19 @@ import {
   closedOf,
   curveOf,
   figuresOf,
-  livedIn,
   returnsOf,
+  tradeResults,
   tradeStatistics,
 } from './statistics.js'
-import type { Lived, Ready, Taken } from './trade.js'
+import type { Ready, Taken, TradeResult } from './trade.js'
 import type { EntryRank, Evidence } from './verdict.js'
 import { differences } from './words.js'
 
 /** What is chosen on, and what it is checked on. */
 export interface Fold {
   name: string
-  train: Part
-  test: Part
+  train: CalendarPart
+  test: CalendarPart
 }
 
 /** The candidate that a training part chooses, null without any, and the share of the draws that choose the same. */
@@ -44,9 +44,9 @@ export interface Choice {
 }
 
 /** A strategy in one part of the data, begun anew with its capital. */
-interface Half {
-  simulation: Drawn
-  closed: Lived[]
+interface PartRun {
+  simulation: DrawnRun
+  closed: TradeResult[]
   /** Trades of each draw; none where the order is not open. */
   drawn: Simulation['trades'][]
 }
@@ -82,7 +82,7 @@ export function validate(
   const folds = foldsOf(calendar.subarray(0, days), run)
   if (folds === null) return null
   const names = differences(candidates.map(({ strategy }) => strategy))
-  const [told, tests]: [Validation['folds'], Half[]] = [[], []]
+  const [told, tests]: [Validation['folds'], PartRun[]] = [[], []]
   let purged = 0
   for (const [i, { name, train, test }] of folds.entries()) {
     const choice = chosen?.[i]?.candidate ?? null
@@ -162,7 +162,11 @@ function splitAt(calendar: Int32Array, date: string, embargo: number): Fold {
  * The first of equals; one without a t statistic is chosen only where none has one. The agreement is the share of the
  * draws in which the same one is chosen, draw d of one compared with draw d of the others.
  */
-function chosenOn(candidates: readonly Ready[], calendar: Int32Array, train: Part): Half & Pick<Choice, 'agreement'> {
+function chosenOn(
+  candidates: readonly Ready[],
+  calendar: Int32Array,
+  train: CalendarPart,
+): PartRun & Pick<Choice, 'agreement'> {
   const halves = candidates.map(ready => halfOf(ready, calendar, train))
   const scoreOf = (trades: readonly Taken[]): number => {
     const closed = trades.filter(({ left }) => left.why !== 'open')
@@ -177,18 +181,18 @@ function chosenOn(candidates: readonly Ready[], calendar: Int32Array, train: Par
   return { ...halves[best]!, agreement: isOpen ? agreeing.filter(Boolean).length / CELL_DRAWS : null }
 }
 
-function halfOf(ready: Ready, calendar: Int32Array, part: Part): Half {
-  const drawn: Half['drawn'] = []
+function halfOf(ready: Ready, calendar: Int32Array, part: CalendarPart): PartRun {
+  const drawn: PartRun['drawn'] = []
   const simulation = simulate(ready, calendar, part, {
     draws: CELL_DRAWS,
     each: ({ trades }, draw) => {
       drawn[draw] = trades
     },
   })
-  return { simulation, closed: closedOf(livedIn(simulation)), drawn }
+  return { simulation, closed: closedOf(tradeResults(simulation)), drawn }
 }
 
-function statisticsOf({ simulation, closed }: Half) {
+function statisticsOf({ simulation, closed }: PartRun) {
   const { days } = simulation
   const { statistics, trade_statistics } = figuresOf(simulation, closed)
   return {
@@ -201,7 +205,7 @@ function statisticsOf({ simulation, closed }: Half) {
 }
 
 function together(
-  tests: readonly Half[],
+  tests: readonly PartRun[],
   { strategy, members }: Ready,
   reps: number,
 ): { test: Omit<Tests, 'verdict'>; evidence: Omit<Evidence, 'isChoiceOpen'> } {
@@ -226,11 +230,11 @@ function together(
   }
   const [total, other] = [statistics.total_return, holding.total_return]
   const isRuined = curves.some(({ equity }) => equity.some(value => value <= 0))
-  return { test, evidence: { ...chance, random_entry, total, held: other, isRuined, returns } }
+  return { test, evidence: { ...chance, random_entry, total, holding: other, isRuined, returns } }
 }
 
 /** The days of all tests in one curve; each test goes on from the end of the one before. */
-function testCurve(tests: readonly Half[], curves: readonly Curve[], held: readonly Curve[]): Tests['equity'] {
+function testCurve(tests: readonly PartRun[], curves: readonly Curve[], held: readonly Curve[]): Tests['equity'] {
   const dates = tests.flatMap(({ simulation }) => Array.from(simulation.days, formatDay))
   const [equity, holding] = [joined(curves), joined(held)]
   const { series } = drawdowns(equity)
@@ -249,7 +253,10 @@ function joined(parts: readonly Curve[]): Float64Array {
 }
 
 /** Compares the trades of all tests, and those of each draw, with random entry on the days of the tests. */
-function testsAgainstChance(tests: readonly Half[], reps: number): Pick<Evidence, 'random_entry' | 'trades' | 'ranks'> {
+function testsAgainstChance(
+  tests: readonly PartRun[],
+  reps: number,
+): Pick<Evidence, 'random_entry' | 'trades' | 'ranks'> {
   const days = unionCalendar(tests.map(({ simulation }) => simulation.days))
   const tradesOf = (draw: number | null): StrategyTrades[] => {
     const runs = tests.map(({ simulation: { strategy, trades }, drawn }) => {
@@ -277,7 +284,7 @@ function testsAgainstChance(tests: readonly Half[], reps: number): Pick<Evidence
 }
 
 /** The total return of draw d of all tests together; none where no order is open. */
-function returnsOfDraws(tests: readonly Half[]): number[] {
+function returnsOfDraws(tests: readonly PartRun[]): number[] {
   if (tests.every(({ simulation }) => simulation.draws === null)) return []
   return Array.from(
     { length: CELL_DRAWS },

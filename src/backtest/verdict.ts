@@ -18,7 +18,7 @@ export interface Evidence {
   random_entry: Backtest['random_entry']
   /** Total return of the strategy and of holding; null where one has none. */
   total: number | null
-  held: number | null
+  holding: number | null
   isRuined: boolean
   /** Rank and total return of each draw; none where the order is not open. */
   ranks: readonly (EntryRank | null)[]
@@ -32,7 +32,7 @@ export interface Evidence {
  * regardless of chance. A finding needs 95 % of the draws and a q below .05 over the trial log.
  */
 export function verdictOn(evidence: Evidence, { log, log_q }: Pick<Backtest['trials'], 'log' | 'log_q'>) {
-  const { trades, random_entry, total, held, isRuined, returns, isChoiceOpen } = evidence
+  const { trades, random_entry, total, holding: held, isRuined, returns, isChoiceOpen } = evidence
   const word = (word: Backtest['verdict']['word'], agreement: number | null = null): Backtest['verdict'] => {
     return { word, agreement }
   }

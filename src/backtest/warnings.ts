@@ -7,10 +7,10 @@ import { LEVEL } from '../statistics/verdict.js'
 import type { Warning } from '../study/result.js'
 import { excludesDividends } from '../study/signals.js'
 import { chance } from '../study/words.js'
-import { AGREEMENT, DEPENDS, DRAWS, type Drawn } from './draws.js'
+import { AGREEMENT, DEPENDS, DRAWS, type DrawnRun } from './draws.js'
 import type { Simulation } from './portfolio.js'
 import type { Backtest, EquityStatistics, Validation } from './result.js'
-import { idlePlaces } from './sizing.js'
+import { idleSlots } from './sizing.js'
 import { barsAYearOf } from './statistics.js'
 import type { Member, Ready, Taken } from './trade.js'
 
@@ -20,7 +20,7 @@ type Traded = Pick<Backtest, 'signals' | 'ranking' | 'statistics' | 'benchmarks'
 type Found = Traded & Pick<Backtest, 'random_entry' | 'validation'>
 
 /** What a reader should know before believing it: of its signals, places, money and data. */
-export function warningsOf(simulation: Drawn, found: Found, run: RunOptions): Warning[] {
+export function warningsOf(simulation: DrawnRun, found: Found, run: RunOptions): Warning[] {
   return [...ofTests(found), ...ofTraded(simulation, found, run), ...ofChoices(found.validation, run)]
 }
 
@@ -28,11 +28,11 @@ export function warningsOf(simulation: Drawn, found: Found, run: RunOptions): Wa
  * The same of one strategy among several, over all its own days. How few trades are few, whoever compares says for all of
  * them.
  */
-export function warningsOfOne(simulation: Drawn, statistics: EquityStatistics): Warning[] {
+export function warningsOfOne(simulation: DrawnRun, statistics: EquityStatistics): Warning[] {
   return ofTraded(simulation, { ...signalsFound(simulation), statistics, benchmarks: [] }, { min_trades: 0 })
 }
 
-function ofTraded(simulation: Drawn, found: Traded, run: Pick<RunOptions, 'min_trades'>): Warning[] {
+function ofTraded(simulation: DrawnRun, found: Traded, run: Pick<RunOptions, 'min_trades'>): Warning[] {
   return [
     ...ofTrades(simulation, found, run),
     ...ofPlaces(simulation, found),
@@ -94,12 +94,12 @@ function endsOf(trades: Simulation['trades']): string | null {
   return `the bars end, and no delisting says how: ${tickers.join(', ')}; ${whole(ended.length)} ${are} at the last close (data_end)`
 }
 
-function ofPlaces(simulation: Drawn, { signals, ranking }: Traded): Warning[] {
+function ofPlaces(simulation: DrawnRun, { signals, ranking }: Traded): Warning[] {
   const { strategy, members } = simulation
-  const idle = idlePlaces(strategy, members.length)
+  const idle = idleSlots(strategy, members.length)
   const without = signals.skipped.no_place ?? 0
   const left = `${whole(without)} of ${counted(signals.total, 'signal')} found no place`
-  const isMuch = without >= signals.total * MANY && without > 0
+  const isMuch = without >= signals.total * MANY_SHARE && without > 0
   const chosen = ranking === null ? `, ${choiceInWords(simulation)}` : chosenByRank(ranking)
   return [
     ['partial', idle && idleWords(idle)],
@@ -114,7 +114,7 @@ function noSizeWords({ portfolio }: Strategy): string {
 }
 
 /** How equal signals were chosen from. */
-function choiceInWords({ strategy, members, trades, draws }: Drawn): string {
+function choiceInWords({ strategy, members, trades, draws }: DrawnRun): string {
   const { portfolio, seed } = strategy
   if (portfolio.shuffle)
     return `chosen at random once, by seed ${seed}: without shuffle, ${DRAWS} choices show how results differ`
@@ -138,7 +138,7 @@ const LEVELS =
   'the rank compares levels of prices or volume, which later splits and dividends change: use a ratio such as close / sma(close, 200)'
 
 /** Where a rank decided nothing, or less than it seems to. */
-function ofRanks({ strategy, members, draws }: Drawn, ranking: Traded['ranking']): Warning[] {
+function ofRanks({ strategy, members, draws }: DrawnRun, ranking: Traded['ranking']): Warning[] {
   const { portfolio, seed, rank } = strategy
   if (ranking === null || rank === undefined) return []
   const { by, contested_days: contested, tied_days: tied, without_rank: without } = ranking
@@ -158,7 +158,7 @@ function ofRanks({ strategy, members, draws }: Drawn, ranking: Traded['ranking']
 const IDLE_RANK = 'the rank decided nothing: on no day did several signals compete for a free place'
 
 /** From this share of all signals on, which of them are traded is a choice of its own. */
-const MANY = 0.1
+const MANY_SHARE = 0.1
 /** Of fewer tickers the first is told by its name. */
 const ALPHABET = 26
 
@@ -198,7 +198,7 @@ function ofData({ members, days }: Simulation, { benchmarks }: Traded): Warning[
     ['settings', (calendars.length > 1 || isCrowded) && mixed],
     ...benchmarks.map(({ name, first, last }): Warning => {
       if (first === null || last === null) return ['left_out', days.length > 0 && `${name} has no bar on these dates`]
-      const isShort = parseDay(first)! - days[0]! > A_WEEK || days.at(-1)! - parseDay(last)! > A_WEEK
+      const isShort = parseDay(first)! - days[0]! > WEEK || days.at(-1)! - parseDay(last)! > WEEK
       const own = `${name} has bars from ${first} to ${last} only, and is measured over those`
       return ['left_out', isShort && `${own}: not over the dates of the strategy`]
     }),
@@ -216,7 +216,7 @@ export function barsAYearIn(members: readonly Member[]): number[] {
 }
 
 /** Calendars of two markets part by a few days. */
-export const A_WEEK = 7
+export const WEEK = 7
 
 /** Whether chance chose, because there was little to choose on. */
 export function ofChoices(validation: Validation | null, { min_trades }: RunOptions): Warning[] {

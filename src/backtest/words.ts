@@ -27,21 +27,21 @@ export function inWords(strategy: Strategy): string {
     exitsInWords(strategy),
     ...lagInWords(lag),
     overlap === 'skip' || (overlap === 'extend' && exit.hold === null) ? '' : `overlap ${overlap}`,
-    ...givenCosts(strategy),
-    ...givenPortfolio(strategy),
+    ...costWords(strategy),
+    ...portfolioWords(strategy),
     tickerWords(tickers),
   ]
     .filter(part => part !== '')
     .join('; ')
 }
 
-function givenCosts({ costs, side }: Strategy): string[] {
+function costWords({ costs, side }: Strategy): string[] {
   const { bps, slippage_bps, per_share, fixed, borrow } = costs
   const ofFills = bps !== STRATEGY.costs.rows.bps.fallback || slippage_bps + per_share + fixed > 0
   return ofFills || (side === 'short' && borrow > 0) ? [costsInWords(costs, side)] : []
 }
 
-function givenPortfolio(strategy: Strategy): string[] {
+function portfolioWords(strategy: Strategy): string[] {
   const { costs, portfolio, rank, seed } = strategy
   const { capital, max_positions, sizing, whole_shares, cash_rate, shuffle, order } = portfolio
   return [
@@ -79,9 +79,9 @@ export function capitalMatters({ costs, portfolio }: Pick<Strategy, 'costs' | 'p
 export function differences(strategies: readonly Strategy[]): string[] {
   const all = strategies.map(strategy => new Map(leavesOf(strategy)))
   const keys = [...new Set(all.flatMap(leaves => [...leaves.keys()]))]
-  const told = keys.filter(key => new Set(all.map(leaves => leaves.get(key))).size > 1)
+  const known = keys.filter(key => new Set(all.map(leaves => leaves.get(key))).size > 1)
   return strategies.map((strategy, i) => {
-    const parts = told.map(key => leafInWords(key, all[i]!.get(key)))
+    const parts = known.map(key => leafInWords(key, all[i]!.get(key)))
     return parts.length === 0 ? inWords(strategy) : parts.join(', ')
   })
 }
@@ -94,7 +94,7 @@ function leafInWords(key: string, text = 'none'): string {
 }
 
 /** What a run was asked for that a strategy file does not hold, so that it alone does not make the run again; or null. */
-export function besideStrategy({ candidates = [], split, walk_forward }: RunOptions): string | null {
+export function describeRunOptions({ candidates = [], split, walk_forward }: RunOptions): string | null {
   const parts = [
     ...(candidates.length === 0 ? [] : [`the candidates (${differences(candidates).join('; ')})`]),
     ...(split === null ? [] : [`the split at ${split}`]),
@@ -155,7 +155,7 @@ export function positionsInWords(portfolio: Strategy['portfolio']): string {
 }
 
 /** The same where it is clear of what: `2, each 1/2 of the equity`. */
-export function placesInWords(portfolio: Strategy['portfolio']): string {
+export function slotsInWords(portfolio: Strategy['portfolio']): string {
   return `${portfolio.max_positions}, each ${sizingInWords(portfolio)}`
 }
 

@@ -1,5 +1,5 @@
 import type { Backtest, Interval, MonteCarlo } from '../backtest/result.js'
-import { idlePlaces } from '../backtest/sizing.js'
+import { idleSlots } from '../backtest/sizing.js'
 import { backtestAnswer, deflatedText } from './answer.js'
 import { type Chart, line, newChart, type PriceChart } from './chart.js'
 import { dayOf, equityChart, equityDetails, isPositive, pricesSection, testsChart, tradedPrice } from './charts.js'
@@ -98,7 +98,7 @@ function wholeTiles(found: Backtest): Tile[] {
   }
   const total = withHolding('Total return', 'total_return')
   // How much of the equity can be in positions at all, where tickers are fewer than places.
-  const idle = idlePlaces(found.strategy, found.tickers.length)
+  const idle = idleSlots(found.strategy, found.tickers.length)
   const invested = idle === null ? '' : `; ${idle.most}/${idle.places} invested at most`
   return [
     { ...total, note: total.note + invested, ...tone(statistics.total_return) },

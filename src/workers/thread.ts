@@ -38,7 +38,7 @@ const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
     return { answer: (task: SweepTask) => ({ result: [...runBatch(task)] }) }
   },
   grid: async (data: GridData) => {
-    const runCell = (await import('../backtest/grid.js')).cellLooker(data)
+    const runCell = (await import('../backtest/grid.js')).cellRunner(data)
     return { answer: (task: CellTask) => ({ result: runCell(task) }) }
   },
 }

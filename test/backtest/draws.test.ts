@@ -4,7 +4,7 @@ import { simulate } from '../../src/backtest/draws.js'
 import { planOf, runOf } from '../../src/backtest/portfolio.js'
 import { entryTest, longestOf, randomEntry } from '../../src/backtest/random-entry.js'
 import type { Backtest } from '../../src/backtest/result.js'
-import { loaded, type Ready } from '../../src/backtest/trade.js'
+import { loadStrategies, type Ready } from '../../src/backtest/trade.js'
 import { InvalidParameter } from '../../src/errors.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { quantile } from '../../src/statistics/moments.js'
@@ -29,7 +29,7 @@ async function run(document: Record<string, unknown> = {}, names = NAMES): Promi
 }
 
 async function ready(document: Record<string, unknown> = {}): Promise<Ready> {
-  return (await loaded(market(NAMES), [strategyWith({ ...DOCUMENT, ...document })]))[0]!
+  return (await loadStrategies(market(NAMES), [strategyWith({ ...DOCUMENT, ...document })]))[0]!
 }
 
 describe('equal signals that compete for positions', () => {
@@ -66,7 +66,7 @@ describe('equal signals that compete for positions', () => {
     expect([...runOf(own, Random.stream(6, 3)).equity]).toEqual([...runOf(own, new Random(5)).equity])
     const one = { bars: flat(10, 8), bands: { rsi_zone: 'ddaddddd' } }
     const alike = madeMarket({ A: one, B: one, C: one })
-    const plan = planOf((await loaded(alike, [strategyWith({ tickers: ['A', 'B', 'C'] })]))[0]!)
+    const plan = planOf((await loadStrategies(alike, [strategyWith({ tickers: ['A', 'B', 'C'] })]))[0]!)
     const firsts = new Map<string, number>()
     for (let draw = 1; draw <= 2000; draw++) {
       const [first] = runOf(plan, Random.stream(6, draw)).trades

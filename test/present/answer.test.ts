@@ -151,7 +151,7 @@ function traded(
     },
     ...more,
   }
-  const evidence = { ...found, total, held, isRuined: false, ranks: [], returns, isChoiceOpen: false }
+  const evidence = { ...found, total, holding: held, isRuined: false, ranks: [], returns, isChoiceOpen: false }
   return { ...found, verdict: verdictOn(evidence, found.trials) }
 }
 

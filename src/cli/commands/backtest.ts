@@ -1,7 +1,7 @@
 import { backtest } from '../../backtest/backtest.js'
 import { compare } from '../../backtest/compare.js'
 import { grid } from '../../backtest/grid.js'
-import { besideStrategy } from '../../backtest/words.js'
+import { describeRunOptions } from '../../backtest/words.js'
 import { type InvalidParameter, parameter, sentence, wrong } from '../../errors.js'
 import type { FieldSet } from '../../fields/index.js'
 import { type BacktestContext, parseBacktest } from '../../params/backtest.js'
@@ -168,7 +168,7 @@ const USAGE =
 /** YAML as a file has it; with --json the same as a document. What of the run is not in it is said beside it. */
 async function printConfig(context: Context, strategy: Strategy, run: RunOptions): Promise<void> {
   const { format } = context
-  const beside = besideStrategy(run)
+  const beside = describeRunOptions(run)
   const missing = beside === null ? null : `not in this file, to be given with it again: ${beside}`
   if (format === null || format === 'table')
     return context.out.write(`${missing === null ? '' : `# ${missing}\n`}${printStrategy(strategy)}`)

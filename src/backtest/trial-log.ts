@@ -6,22 +6,22 @@ import { variance } from '../statistics/moments.js'
 import { deflatedSharpe, type SharpeSample, sharpe } from '../statistics/sharpe.js'
 import { hashOf, isStrategy, noteAndCompare, RANDOM_ENTRY } from '../trials.js'
 import type { Simulation } from './portfolio.js'
-import type { Backtest, LookedOn } from './result.js'
+import type { Backtest, DataUsed } from './result.js'
 import { returnsOf } from './statistics.js'
 import { fieldsOf } from './trade.js'
 import type { Validated } from './validation.js'
 import { capitalMatters, inWords } from './words.js'
 
 /** A ruined strategy has no ratio. */
-export function lookOf({ strategy, days, equity }: Simulation): Look {
+export function strategyTrial({ strategy, days, equity }: Simulation): StrategyTrial {
   const returns = returnsOf({ equity, start: strategy.portfolio.capital })
   return { strategy, days, sharpe: equity.every(value => value > 0) ? sharpe(returns, 1) : null }
 }
 
 /** What strategies look at, each once, in order. */
-export function lookedOn(strategies: readonly Strategy[]): LookedOn {
+export function dataUsed(strategies: readonly Strategy[]): DataUsed {
   const lags = [...new Set(strategies.map(({ lag = 0 }) => lag))].sort((a, b) => a - b)
-  const contexts = new Map<string, LookedOn['contexts'][number]>()
+  const contexts = new Map<string, DataUsed['contexts'][number]>()
   for (const { context } of strategies.map(({ entry }) => entry))
     if (context !== null)
       contexts.set(`${context.ticker} ${context.field}`, { ticker: context.ticker, field: context.field })
@@ -32,15 +32,15 @@ export function lookedOn(strategies: readonly Strategy[]): LookedOn {
   }
 }
 
-interface Judging {
+interface LogOptions {
   family: RunOptions['family']
   vocabularies: Vocabularies
   /** The tests of a split or a walk-forward: a trial of its own, which the headline is about; null without any. */
-  tests?: TestsLook | null
+  tests?: TestsTrial | null
 }
 
 /** The tests of a validation as the trial log keeps them. */
-export interface TestsLook {
+export interface TestsTrial {
   /** The parts of the data, as they were typed. */
   parts: Pick<RunOptions, 'split' | 'embargo' | 'walk_forward'>
   /** First and last date of the tests. */
@@ -50,7 +50,7 @@ export interface TestsLook {
 }
 
 /** null where there are no tests. */
-export function testsLook(validated: Validated | null, run: RunOptions): TestsLook | null {
+export function testsTrial(validated: Validated | null, run: RunOptions): TestsTrial | null {
   const test = validated?.test ?? null
   if (test === null) return null
   const { split, embargo, walk_forward } = run
@@ -62,7 +62,7 @@ export function testsLook(validated: Validated | null, run: RunOptions): TestsLo
 type Vocabularies = ReadonlyMap<string, readonly string[]>
 
 /** One strategy that was looked at, with the Sharpe ratio a bar that it showed at a risk-free rate of 0. */
-export interface Look {
+export interface StrategyTrial {
   strategy: Strategy
   days: Int32Array
   sharpe: number | null
@@ -76,41 +76,41 @@ export interface Look {
  * run, or of the log with family `ledger`. The variance is of the ratios that are known (Bailey & López de Prado, "The
  * deflated Sharpe ratio", 2014), without a risk-free rate, which would move all of them alike.
  */
-export async function deflated(
-  looks: readonly Look[],
+export async function logAndDeflate(
+  tried: readonly StrategyTrial[],
   sample: SharpeSample | null,
   trials: Trials | null,
-  { family: asked, vocabularies, tests = null }: Judging,
+  { family: asked, vocabularies, tests = null }: LogOptions,
 ): Promise<Backtest['trials']> {
   const family = asked ?? 'run'
-  const own = looks.map(look => trialOf(look, vocabularies))
-  const noted = own.filter(({ hash }, i) => own.findIndex(other => other.hash === hash) === i)
+  const own = tried.map(look => trialOf(look, vocabularies))
+  const distinct = own.filter(({ hash }, i) => own.findIndex(other => other.hash === hash) === i)
   const headline = tests === null ? own[0]! : trialOfTests(tests, own)
-  const all = tests === null || tests.p === null ? noted : [...noted, headline]
+  const all = tests === null || tests.p === null ? distinct : [...distinct, headline]
   await trials?.note('strategy', all)
   const inLog = (await trials?.of('strategy'))?.filter(isStrategy) ?? null
-  const known = family === 'ledger' && inLog !== null ? inLog : noted
-  const ratios = known.flatMap(({ sharpe }) => (sharpe === null ? [] : [sharpe]))
+  const pool = family === 'ledger' && inLog !== null ? inLog : distinct
+  const ratios = pool.flatMap(({ sharpe }) => (sharpe === null ? [] : [sharpe]))
   const spread = variance(ratios)
   const tested = all.filter(({ p }) => p !== null)
-  const standing = headline.p === null ? null : await noteAndCompare(trials, 'strategy', tested, asked ?? 'ledger')
-  const log_q = standing?.q.get(headline.hash) ?? null
-  const told = {
-    run: noted.length,
+  const inLogNow = headline.p === null ? null : await noteAndCompare(trials, 'strategy', tested, asked ?? 'ledger')
+  const log_q = inLogNow?.q.get(headline.hash) ?? null
+  const figures = {
+    run: distinct.length,
     ledger: inLog?.length ?? null,
     family,
-    n: known.length,
+    n: pool.length,
     variance: spread,
-    log: standing?.log ?? null,
+    log: inLogNow?.log ?? null,
     log_q,
   }
-  const none = (reason: string) => ({ ...told, deflated_sharpe: null, reason })
+  const none = (reason: string) => ({ ...figures, deflated_sharpe: null, reason })
   if (sample === null) return none('the strategy has no Sharpe ratio')
-  if (spread === null) return none(tooFew(told))
-  const value = deflatedSharpe({ ...sample, trials: known.length, variance: spread })
+  if (spread === null) return none(tooFew(figures))
+  const value = deflatedSharpe({ ...sample, trials: pool.length, variance: spread })
   return value === null
     ? none('the moments of the returns allow for none')
-    : { ...told, deflated_sharpe: value, reason: null }
+    : { ...figures, deflated_sharpe: value, reason: null }
 }
 
 function tooFew({ family, n, ledger }: Pick<Backtest['trials'], 'family' | 'n' | 'ledger'>): string {
@@ -120,7 +120,10 @@ function tooFew({ family, n, ledger }: Pick<Backtest['trials'], 'family' | 'n' |
 }
 
 /** A strategy as the ledger keeps it: those that cannot trade differently on the same data have the same hash. */
-export function trialOf({ strategy, days, sharpe, p = null }: Look, vocabularies: Vocabularies = new Map()): Trial {
+export function trialOf(
+  { strategy, days, sharpe, p = null }: StrategyTrial,
+  vocabularies: Vocabularies = new Map(),
+): Trial {
   const [first, last] = [days[0], days.at(-1)]
   const range = first === undefined || last === undefined ? null : [formatDay(first), formatDay(last)]
   const hash = hashOf({ kind: 'strategy', ...tradingRules(strategy, vocabularies), range })
@@ -135,7 +138,7 @@ export function trialOf({ strategy, days, sharpe, p = null }: Look, vocabularies
 }
 
 /** The tests are part of the question of the first strategy: one command is one question. */
-function trialOfTests({ parts, first, last, p }: TestsLook, own: readonly Trial[]): Trial {
+function trialOfTests({ parts, first, last, p }: TestsTrial, own: readonly Trial[]): Trial {
   const [lead, ...others] = own as [Trial, ...Trial[]]
   const { split, embargo, walk_forward } = parts
   const kind =
