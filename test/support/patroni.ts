@@ -14,7 +14,6 @@ import {
 } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe } from 'vitest'
 import { freePort, OWNER, own, ownFolder, program } from './postgres.js'
@@ -171,7 +170,7 @@ export class Machines {
 
   #port(address: string): number {
     const port = this.#ports.get(address)
-    if (port === undefined) throw new Error(`docs/scale-out.md has an address that is not expected: ${address}`)
+    if (port === undefined) throw new Error(`docs/deploy has an address that is not expected: ${address}`)
     return port
   }
 
@@ -212,15 +211,14 @@ export class Machines {
 const PROXY = '127.0.0.1:5000'
 const PORTS = [2379, 2380, 5432, 8008]
 
-/** The files that the page shows, by their names. */
+/** The files that docs/scale-out.md speaks of. */
 const FILES = documented('etcd.yml', 'patroni.yml', 'haproxy.cfg')
 
+/** Files of docs/deploy, by their names. */
 export function documented<Name extends string>(...names: Name[]): Record<Name, string> {
-  const page = readFileSync(fileURLToPath(new URL('../../docs/scale-out.md', import.meta.url)), 'utf8')
-  const blocks = [...page.matchAll(/^```\w+ (\S+)\n(.*?)^```$/gms)].map(([, name, text]) => [name, text] as const)
-  const found = Object.fromEntries(blocks) as Record<Name, string>
-  for (const name of names) if (found[name] === undefined) throw new Error(`docs/scale-out.md shows no ${name}`)
-  return found
+  const folder = new URL('../../docs/deploy/', import.meta.url)
+  const texts = names.map(name => [name, readFileSync(new URL(name, folder), 'utf8')] as const)
+  return Object.fromEntries(texts) as Record<Name, string>
 }
 
 /** Numbers of the processes that live in a folder: those of PostgreSQL stay where Patroni has started it. */
