@@ -8,7 +8,7 @@ type Row = readonly [
 ]
 
 export interface Entry {
-  /** One word, or two of which the first names a group: `accounts create`. */
+  /** One word, or a group and a word: `accounts create`. */
   name: string
   summary: string
   load(): Promise<Command>
@@ -79,7 +79,7 @@ export const CATALOGUE: readonly Entry[] = ROWS.map(([name, summary, load]) => (
   load: async () => (await load()).commands[name]!,
 }))
 
-/** Groups of commands, and what each is about. */
+/** Groups of commands, with their descriptions. */
 export const GROUPS: Readonly<Record<string, string>> = {
   scan: 'which tickers stand out',
   watch: 'lists of tickers, to be asked about by name',
@@ -91,7 +91,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
 /** First words of command lines, each once. */
 export const TOP_WORDS: readonly string[] = [...new Set(CATALOGUE.map(({ name }) => name.split(' ')[0]!))]
 
-/** The commands of a group; none for the name of a single command. */
+/** The commands of a group; empty for the name of a single command. */
 export function groupOf(word: string): Entry[] {
   return CATALOGUE.filter(({ name }) => name.startsWith(`${word} `))
 }
@@ -108,7 +108,7 @@ export function usage(entry?: Entry, command?: Command): string {
   return ['bands', entry?.name ?? 'COMMAND', ...(command?.arguments ?? []).map(([name]) => plainName(name))].join(' ')
 }
 
-/** `<TICKER>` → `TICKER`; `[DATE]` stays. */
+/** `<TICKER>` → `TICKER`; `[DATE]` is unchanged. */
 export function plainName(name: string): string {
   return name.replace(/[<>]/g, '')
 }

@@ -20,7 +20,10 @@ export function remedyLine({ command, words = [], params = {} }: Remedy): string
   return pasted([...command.split(' '), ...words, ...options])
 }
 
-/** The typed line with the parameters of a remedy; null where the remedy is another line, or about one of several files. */
+/**
+ * The typed line with the parameters of a remedy. Returns null if the remedy is another line, or about one of several
+ * files.
+ */
 export function againLine(argv: readonly string[], { again, words = [], params = {} }: Remedy): string | null {
   if (!again || !words.every(word => argv.includes(word))) return null
   const line = [...argv]
@@ -38,7 +41,7 @@ export function withOptions(words: Words): string {
   return worded(words, mention => spelled(mention, optionOf))
 }
 
-/** The same as a command understands it: what is no option of it keeps its name, such as a word of its arguments. */
+/** A text in the words of a command: a name that is no option of the command is unchanged, such as an argument. */
 export function inWordsOf(options: readonly OptionSpec[], words: Words): string {
   const known = new Set(namesOf(options))
   const name = (param: string): string => {
@@ -48,7 +51,7 @@ export function inWordsOf(options: readonly OptionSpec[], words: Words): string 
   return worded(words, mention => spelled(mention, name))
 }
 
-/** The long names of a command's options, and of those that every command has. */
+/** The long names of a command's options and of the global ones. */
 export function namesOf(options: readonly OptionSpec[]): string[] {
   return [...options, ...GLOBAL_OPTIONS].map(longName)
 }
@@ -76,14 +79,14 @@ export function corrected(argv: readonly string[], wrong: string, right: string)
   return pasted(argv.with(among, parts[among]!.map(part => (part === wrong ? right : part)).join('')))
 }
 
-/** What stands on a line for the events of a question: a field and its bands, or a condition in its place. */
+/** The words for the events of a question: a field and its bands, or a condition. */
 export function eventWords({ field, bands, when }: Pick<HistoryQuery, 'field' | 'bands' | 'when'>): string[] {
   const band = bands === undefined ? [] : ['--band', bands.join(',')]
   if (isCondition(field)) return ['--when', field, ...(bands?.join() === TRUTHS[TRUE] ? [] : band)]
   return [field, ...band, ...(when === undefined ? [] : ['--when', when])]
 }
 
-/** The same of one word in a text that is a word of the line, which stands at a place there. */
+/** Corrects one word inside an argument of the line; null if the argument is not found. */
 export function correctedIn(
   argv: readonly string[],
   { value, line = 1, column = 1 }: { value?: unknown; line?: number; column?: number },
@@ -101,7 +104,7 @@ export function correctedIn(
   return pasted(argv.with(at, start + right + argv[at]!.slice(start.length + wrong.length)))
 }
 
-/** A command line; words are quoted where a shell would not read them as they are. */
+/** A command line to paste; words are quoted if a shell would change them. */
 export function pasted(words: readonly string[]): string {
   return [
     'bands',

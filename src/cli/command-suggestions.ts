@@ -5,15 +5,15 @@ import { parseTicker } from '../model/terms.js'
 import { CATALOGUE, type Entry, TOP_WORDS } from './catalogue.js'
 import { longName } from './command-line.js'
 
-/** What people type for a command: what they mean by it, which no likeness of letters tells. */
+/** A word that people type for a command, and its meaning, which similarity of letters cannot find. */
 interface Slip {
   words: readonly string[]
-  /** The command, and words that make a whole line of it where nothing else was typed. */
+  /** The command, and arguments that complete the line if none were typed. */
   command: string
   example: readonly string[]
-  /** What it does, as a sentence goes on. */
+  /** The purpose, as the end of a sentence. */
   does: string
-  /** What has to follow the words that were typed. */
+  /** The words that must follow the typed ones. */
   after?: readonly string[]
 }
 
@@ -67,8 +67,8 @@ function slipMessage(words: string, command: string, example: readonly string[],
 }
 
 /**
- * What a first word that is no command most likely means, as a sentence that leads there; undefined where nobody knows.
- * @param argv the line as it was typed
+ * A suggestion for a first word that is no command; undefined if there is none.
+ * @param argv the typed line
  */
 export function suggestCommand(word: string, argv: readonly string[]): InvalidParameter | undefined {
   const others = argv.filter((_, i) => i !== argv.indexOf(word))
@@ -86,7 +86,7 @@ export function suggestCommand(word: string, argv: readonly string[]): InvalidPa
   return suggestByName(word, others, lead)
 }
 
-/** A field, a band, a file or a ticker where a command belongs. */
+/** Suggests a command for a field, a band, a file or a ticker. */
 function suggestByName(
   word: string,
   others: readonly string[],
@@ -123,10 +123,10 @@ function isTicker(word: string): boolean {
   return parseTicker(word) !== null && !word.startsWith('-') && fieldsMeant(word, BUILT_IN).length === 0
 }
 
-/** A word behind which a condition goes on. */
+/** Words after which a condition continues. */
 const OPERATORS = ['=', '==', '!=', 'in', 'not', 'enters', 'leaves']
 
-/** The words of a line with a condition that stands there in several of them as one; null where there is none. */
+/** Joins the words of a condition into one; null if there is no condition. */
 export function joinedCondition(argv: readonly string[]): string[] | null {
   const start = argv.findIndex(
     (word, i) => !word.startsWith('-') && OPERATORS.includes(argv[i + 1]?.toLowerCase() ?? ''),

@@ -3,26 +3,28 @@ import { type OptionSpec, type Read, readParams, type Table } from '../params/ro
 import type { Context } from './context.js'
 import type { Format } from './output.js'
 
-/** One command of the terminal: what can be said, and what happens then. */
+/** One command of the terminal: its arguments and options, and its action. */
 export interface Command {
-  /** `<TICKER>` and what it is, in order; `[X]` may be left out, `[X...]` takes the rest. Where its name does not
-   *  tell what it may be: the words, or `TICKER`, `FIELD`, `FILE`. */
+  /**
+   * `<TICKER>` and its description, in order; `[X]` is optional, `[X...]` takes the rest. The third item lists the
+   * valid words or the kind (`TICKER`, `FIELD`, `FILE`), unless the name already says it.
+   */
   readonly arguments?: readonly (readonly [name: string, about: string, may?: readonly string[]])[]
   readonly options?: readonly OptionSpec[]
   /** Whole command lines that work on the sample; shown first in the help. */
   readonly examples: readonly string[]
-  /** What `--output` may be; the four of every question unless given. */
+  /** The valid values of `--output` (default: the four of every question). */
   readonly outputs?: readonly Format[]
   /** Longer words, before the options. */
   readonly notes?: readonly string[]
-  /** It runs where config.json is broken, because it tells so itself. */
+  /** Runs with a broken config.json, and reports the fault itself. */
   readonly examinesSettings?: true
-  /** It runs where the user's own fields are broken: it asks nothing of fields, or tells so itself. */
+  /** Runs with broken own fields: it needs no fields, or reports the fault itself. */
   readonly withoutFields?: true
   run(context: Context, args: Args): Promise<void>
 }
 
-/** What was typed: arguments by place, options by their long name without dashes. */
+/** The typed arguments by position, and options by their long name without dashes. */
 export class Args {
   readonly #arguments: readonly unknown[]
   readonly #options: Readonly<Record<string, unknown>>
@@ -52,14 +54,14 @@ export class Args {
     return this.#options[camelCased(option)] === true
   }
 
-  /** Whatever was typed for an option: its text, the values of a list, true for a flag; undefined where it was not. */
+  /** The value of an option: its text, the values of a list, or true for a flag; undefined if it is absent. */
   value(option: string): string | string[] | true | undefined {
     const value = this.#options[camelCased(option)]
     if (Array.isArray(value)) return this.list(option)
     return this.text(option) ?? (this.flag(option) || undefined)
   }
 
-  /** What was typed for some options, of which another of these can be made. */
+  /** Picks some options, for a new Args. */
   pick(options: readonly string[]): Record<string, unknown> {
     const names = options.map(camelCased)
     return Object.fromEntries(names.flatMap(name => (name in this.#options ? [[name, this.#options[name]]] : [])))
@@ -72,8 +74,8 @@ export class Args {
   }
 
   /**
-   * Options as their table has them. Throws InvalidParameter.
-   * @param fields what can be asked for, where the table has any
+   * Parses options by their table. Throws InvalidParameter.
+   * @param fields the known fields, for a table with fields
    */
   read<T extends Table>(table: T, fields?: FieldSet): Read<T> {
     return readParams(table, this.params(Object.keys(table)), fields)
@@ -85,7 +87,7 @@ export class Args {
     return Array.isArray(value) ? value.map(String) : []
   }
 
-  /** Values of a repeatable option, each of which may be several separated by commas. */
+  /** Values of a repeatable option, split at commas. */
   list(option: string): string[] {
     return this.texts(option)
       .flatMap(text => text.split(','))
@@ -93,7 +95,7 @@ export class Args {
   }
 }
 
-/** `week-start` → `weekStart`, as options are kept. */
+/** `week-start` → `weekStart`, the form of commander's keys. */
 function camelCased(option: string): string {
   return option.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }

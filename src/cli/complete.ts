@@ -9,15 +9,15 @@ import { fieldsUnlessBroken, hasConfigFile } from './config.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { QUESTION_OUTPUTS } from './output.js'
 
-/** What may stand where somebody is typing, and what it is. */
+/** A word that completes the typed one, and its description. */
 type Candidate = readonly [word: string, about?: string]
 
-/** In place of a candidate: the names of files, which the shell knows best. */
+/** Used instead of a candidate: the shell completes file names. */
 const FILES = ':files'
 
 /**
- * The words after `bands`, of which the last is being typed → a line for each word that may stand there, with what it is
- * behind a tab. Whatever is wrong with the words or the database, nothing is told: somebody is typing.
+ * Completes the last of the words after `bands`. Returns a line per candidate, with its description after a tab. Faults
+ * in the words or the database are silent, because the user is still typing.
  */
 export async function completions(words: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   try {
@@ -34,8 +34,8 @@ export async function completions(words: readonly string[], env: NodeJS.ProcessE
 }
 
 /**
- * bash makes three words of `--band=oversold`. `split` is the length of what it has behind it of the word being typed, and
- * will not take again.
+ * bash makes three words of `--band=oversold`. `split` is the length of the part of the typed word that bash does not
+ * replace.
  */
 function joined(words: readonly string[]): { whole: string[]; split: number } {
   const whole: string[] = []
@@ -53,7 +53,7 @@ function joined(words: readonly string[]): { whole: string[]; split: number } {
   return { whole, split }
 }
 
-/** What was typed before the last word. */
+/** The words before the last one. */
 interface Line {
   env: NodeJS.ProcessEnv
   /** Words that belong to no option: first the command, then its arguments. */
@@ -62,15 +62,15 @@ interface Line {
   /** The option whose value is being typed. */
   waiting: OptionSpec | undefined
   command: Command | undefined
-  /** Those of every command, and of the one that is known. */
+  /** The global options, and those of the known command. */
   options: readonly OptionSpec[]
-  /** What can be asked for. */
+  /** The known fields. */
   fields: FieldSet
-  /** Whether the last word is being typed in quotes, where it may have blanks in it. */
+  /** Whether the last word is typed in quotes, so that it may have blanks. */
   inQuotes: boolean
 }
 
-/** The command is loaded when it is known, and its options count from there on. */
+/** Loads the command as soon as it is known, for its options. */
 async function lineOf(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Line> {
   const values = new Map<string, string>()
   const line: Line = {
@@ -85,7 +85,7 @@ async function lineOf(words: readonly string[], env: NodeJS.ProcessEnv): Promise
     else await takeWord(line, word)
   }
   const named = values.get('--fields-file') || env.BANDS_FIELDS_FILE
-  // A broken file is told when the command runs.
+  // A broken file is reported when the command runs.
   return { ...line, fields: await fieldsUnlessBroken(named ? { fields_file: named } : {}, env) }
 }
 
@@ -105,7 +105,7 @@ async function takeWord(line: Line, word: string): Promise<void> {
   line.plain = []
   const own = line.command.options ?? []
   const names = own.map(longName)
-  // An option of every command may mean something of its own to one, such as the tier of a new account.
+  // A command may redefine a global option, such as the tier of a new account.
   line.options = [...own, ...GLOBAL_OPTIONS.filter(spec => !names.includes(longName(spec)))]
 }
 
@@ -116,7 +116,7 @@ function optionNamed({ options }: Line, name: string): OptionSpec | undefined {
 async function candidates(words: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly Candidate[]> {
   const line = await lineOf(words.slice(0, -1), env)
   const last = words.at(-1) ?? ''
-  // A shell puts what was chosen behind the quote that is open.
+  // A shell appends the chosen word after the open quote.
   const word = last.replace(/^["']/, '')
   line.inQuotes = /^(--[\w-]+=)?["']/.test(last)
   if (line.waiting !== undefined) return ofOption(line, line.waiting, word)
@@ -131,7 +131,7 @@ async function candidates(words: readonly string[], env: NodeJS.ProcessEnv): Pro
   return startingWith(word, commandWords(line.plain))
 }
 
-/** Commands, or after a first word that names a group those of the group. */
+/** Commands, or the commands of a group after its name. */
 function commandWords([first, ...more]: readonly string[]): readonly Candidate[] {
   if (first === 'help') return [...commandWords(more), ...(more.length === 0 ? [['options'] as const] : [])]
   if (more.length > 0) return []
@@ -145,7 +145,7 @@ async function ofArgument(line: Line, command: Command, word: string): Promise<r
   const argument = all[line.plain.length] ?? (last?.[0].includes('...') ? last : undefined)
   if (argument === undefined) return []
   const [name, , kinds = name.match(/[A-Z]+/g) ?? []] = argument
-  // Behind a word of the command itself, such as `check`, stands only what comes after that.
+  // Candidates after a word of the command, such as `check`, come from the later arguments.
   const may = kinds.slice(kinds.indexOf(line.plain[0] ?? '') + 1)
   // The field comes last.
   if (argument === last && may.includes('FIELD') && line.plain.some(typed => line.fields.named(typed))) return []
@@ -155,7 +155,7 @@ async function ofArgument(line: Line, command: Command, word: string): Promise<r
   return found
 }
 
-/** Values of an option; of one that takes several, also behind a comma. */
+/** Values of an option; for a list also after a comma. */
 async function ofOption(line: Line, spec: OptionSpec, word: string): Promise<readonly Candidate[]> {
   if (longName(spec) === '--vary') return varied(word)
   const start = spec[2] === 'repeatable' ? word.lastIndexOf(',') + 1 : 0
@@ -163,7 +163,7 @@ async function ofOption(line: Line, spec: OptionSpec, word: string): Promise<rea
   return before(word.slice(0, start), found)
 }
 
-/** The key that stands before its values, which are anybody's choice. */
+/** Completes the key of `vary`; its values are free. */
 async function varied(word: string): Promise<readonly Candidate[]> {
   if (word.includes('=')) return []
   const { VARIED } = await import('../params/grid.js')
@@ -184,7 +184,7 @@ async function valuesOf(line: Line, spec: OptionSpec, word: string): Promise<rea
   return values.length > 0 ? values.map(value => [value]) : ofKind(line, kind, word)
 }
 
-/** Bands of the fields that were typed; of a context those of its own field. */
+/** Bands of the typed fields; a context has those of its own field. */
 function bandsTyped({ values, plain, fields }: Line, option: string): readonly string[] {
   const typed = option.startsWith('--context-')
     ? [values.get('--context-field')]
@@ -193,7 +193,7 @@ function bandsTyped({ values, plain, fields }: Line, option: string): readonly s
   return fields.all.filter(({ name }) => names.includes(name)).flatMap(field => field.bands)
 }
 
-/** What stands for a value in help tells what it is. */
+/** The placeholder in help decides the kind of candidates. */
 async function ofKind(line: Line, kind: string, word: string): Promise<readonly Candidate[]> {
   if (kind === 'FIELD' || kind === 'FIELDS') return line.fields.all.map(({ name, tier }) => [name, tier])
   if (kind === 'TIER') return TIER_NAMES.map(tier => [tier])
@@ -204,7 +204,7 @@ async function ofKind(line: Line, kind: string, word: string): Promise<readonly 
   return []
 }
 
-/** What may become of a condition; without quotes only as far as it is one word. */
+/** Completions of a condition; without quotes only those of one word. */
 async function conditions(line: Line, text: string): Promise<readonly Candidate[]> {
   const { fields, inQuotes } = line
   const tickersLike = async (start: string): Promise<string[]> =>
@@ -214,7 +214,7 @@ async function conditions(line: Line, text: string): Promise<readonly Candidate[
   return found.words.map((one): Candidate => [found.with(one)]).filter(([one]) => !/\s/.test(one))
 }
 
-/** Tickers of the database in use, with bars or pulled; of the sample where there is none. */
+/** Tickers of the database, with bars or pulled; those of the sample if there is none. */
 async function loaded({ values, env }: Line): Promise<readonly Candidate[]> {
   const { openLocal } = await import('../open.js')
   const { bands } = await openLocal({ db: values.get('--db') ?? (await savedDatabase(env)), env })
@@ -235,7 +235,7 @@ async function lists({ values, env }: Line): Promise<readonly Candidate[]> {
   }
 }
 
-/** What config.json says, where no variable does; nothing of one that is broken, which is told when a command runs. */
+/** The database of config.json, unless a variable names one. A broken file counts as none: the command reports it. */
 async function savedDatabase(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   if (env.BANDS_DB || !hasConfigFile(env)) return undefined
   const { readConfigFile } = await import('./config-file.js')
@@ -253,22 +253,22 @@ function before(text: string, found: readonly Candidate[]): readonly Candidate[]
   return found.map(([name, about]) => (name === FILES ? [name] : [text + name, about]) as Candidate)
 }
 
-/** What may stand where somebody is typing a condition. */
+/** The candidates at the end of a condition. */
 export interface Completion {
   /** The word that is being typed, as far as it is. */
   typed: string
-  /** The words that may stand in its place: fields, bands of the field before, and words and signs of the language. */
+  /** Candidates for the last word: fields, bands of the field before it, and words and signs of the language. */
   words: readonly string[]
-  /** Whether a ticker may stand there, with its colon. */
+  /** Whether a ticker with a colon may come next. */
   ticker: boolean
-  /** The whole text with a word in place of the one that is being typed. */
+  /** Returns the whole text with the last word replaced. */
   with: (word: string) => string
 }
 
-/** A word of which the end is being typed, and what stands before it. */
+/** The word being typed at the end of the text. */
 const LAST_WORD = /(?:[A-Za-z_][A-Za-z0-9_]*|!)?$/
 
-/** What may stand at the end of a text. */
+/** Finds the candidates at the end of a text. */
 export function completeCondition(text: string, vocabulary: Vocabulary): Completion {
   const typed = LAST_WORD.exec(text)![0]
   const before = text.slice(0, text.length - typed.length)
@@ -276,17 +276,17 @@ export function completeCondition(text: string, vocabulary: Vocabulary): Complet
   return {
     typed,
     words: allowed.filter(word => word.startsWith(typed.toLowerCase())),
-    // Where `not` may stand, a subject begins; a ticker is not followed by another.
+    // A subject begins where `not` is allowed; a ticker is not followed by another.
     ticker: allowed.includes('not') && allowed.includes('(') && !/[\w:@]$/.test(before),
     with: word => (typed === '' ? joint(before, word) : before) + word,
   }
 }
 
 /**
- * The texts that may become of one that is being typed. Where there is only one, and it is not yet a condition, what may
- * follow it stands behind: a shell would take a single one for the end, and close the quotes.
+ * The completions of a text. A single incomplete one is listed together with its continuations. The shell would
+ * otherwise accept it and close the quotes.
  *
- * @param tickersLike the tickers that begin with a text; asked for only where nothing else may stand
+ * @param tickersLike the tickers that begin with a text; called only if nothing else fits
  */
 export async function textsAfter(
   text: string,
@@ -306,7 +306,7 @@ export async function textsAfter(
   return texts
 }
 
-/** A text with the blank that a word behind it needs. */
+/** A text with the blank before its next word. */
 function joint(before: string, word: string): string {
   const isJoined = before === '' || /[\s(:@]$/.test(before) || word === ',' || word === ')'
   return isJoined ? before : `${before} `

@@ -24,11 +24,13 @@ const ADDRESS: Kind<string, string> = {
   },
 }
 
-/** What config.json may say beside servers: `bands config set` writes it, and what the line or a variable says wins. */
+/**
+ * The keys of config.json in addition to servers. `bands config set` writes them; options and variables override them.
+ */
 export const CONFIG_KEYS = {
   db: SETTINGS.db,
   tickers: optional(several(TICKER, 'TICKERS'), 'the tickers of questions that name none'),
-  // Of a backtest, where neither the line nor a strategy file says.
+  // Of a backtest, unless an option or a strategy file sets them.
   costs_bps: COSTS.bps,
   slippage_bps: COSTS.slippage_bps,
   cost_per_share: COSTS.per_share,
@@ -41,9 +43,9 @@ export const CONFIG_KEYS = {
 
 export type ConfigKey = keyof typeof CONFIG_KEYS
 
-/** What config.json says. */
+/** The content of config.json. */
 export interface ConfigFile {
-  /** The profile that answers where nothing else is said, and the place that says so. */
+  /** The default profile, and its position in the file. */
   profile: { name: string; place: string } | null
   profiles: ReadonlyMap<string, Profile>
   saved: SavedSettings
@@ -52,13 +54,16 @@ export interface ConfigFile {
 export interface Profile {
   name: string
   url: string
-  /** What its key may ask, as it was told at the login. */
+  /** The tier of its key, as reported at the login. */
   tier: Tier | null
   /** `…/config.json:3` */
   place: string
 }
 
-/** JSON with comments; empty where there is no file. Throws ConfigError with file:line:column and the nearest right word. */
+/**
+ * Reads JSON with comments; empty if there is no file. Throws ConfigError with file:line:column and the nearest valid
+ * key.
+ */
 export async function readConfigFile(env: NodeJS.ProcessEnv): Promise<ConfigFile> {
   const path = configPath(env)
   const text = await textOf(path)
@@ -91,7 +96,7 @@ export function noProfile(name: string, names: readonly string[]): string {
 /** In one sentence. */
 const MOST_NAMED = 24
 
-/** Writes a profile into config.json, made if it is missing; comments and everything else stay. Throws ConfigError. */
+/** Writes a profile into config.json, which is made if missing; comments and other keys stay. Throws ConfigError. */
 export async function writeProfile(
   env: NodeJS.ProcessEnv,
   { name, url, tier }: Pick<Profile, 'name' | 'url' | 'tier'>,
@@ -103,8 +108,8 @@ export async function writeProfile(
 }
 
 /**
- * Writes settings into config.json, made if it is missing; undefined takes one away. Comments and everything else stay.
- * Throws InvalidParameter for a value, ConfigError for a file that is broken before: it is left as it is.
+ * Writes settings into config.json, which is made if missing; undefined removes one. Comments and other keys stay.
+ * Throws InvalidParameter for a value. Throws ConfigError for an already broken file, which stays unchanged.
  */
 export async function saveSettings(env: NodeJS.ProcessEnv, written: Readonly<Record<string, unknown>>): Promise<void> {
   const read: Record<string, unknown> = readParams(CONFIG_KEYS, written)
@@ -122,7 +127,7 @@ async function changeConfig(env: NodeJS.ProcessEnv, edits: readonly Edit[]): Pro
   const path = configPath(env)
   await changeFile(path, before => {
     let text = before?.trim() ? before : '{}'
-    // What is broken is to be mended by who wrote it, and not to be built upon.
+    // A broken file is not changed: its author has to repair it.
     configIn(new Source(path, text))
     for (const [at, value] of edits) text = applyEdits(text, modify(text, at, value, STYLE))
     return text.endsWith('\n') ? text : `${text}\n`
@@ -166,11 +171,11 @@ export function profileName(text: string): string {
   throw new InvalidParameter(`profile ${quoted(text)} is not ${NAME_SHAPE}.`, offence)
 }
 
-/** A text of JSON with comments that can say where in it something stands. */
+/** JSON with comments that can report the position of its values. */
 class Source {
   readonly #path: string
   readonly #text: string
-  /** The last place whose line was asked for. */
+  /** The position of the last lookup. */
   #lastFound = { offset: 0, line: 1 }
 
   constructor(path: string, text: string) {
@@ -192,7 +197,7 @@ class Source {
     )
   }
 
-  /** The members of an object; of known names only, where those are given. */
+  /** The members of an object; only known names if `allowed` lists them. */
   members(node: Node, allowed: readonly string[] | null, what: string): Map<string, Node> {
     if (node.type !== 'object') throw this.fault(node, 'here should be an object: { … }.')
     const members = new Map<string, Node>()
@@ -214,7 +219,7 @@ class Source {
     throw this.fault(node, `${what} should be a text in quotes.`)
   }
 
-  /** What is wrong with a value by the rules of parameters, with its place. */
+  /** Parses a value by the rules of parameters, and adds its position to an error. */
   check<Value>(node: Node, read: () => Value): Value {
     try {
       return read()
@@ -229,7 +234,7 @@ class Source {
   }
 
   line({ offset }: { offset: number }): string {
-    // Lines are asked for from the first to the last: only the text in between is looked at.
+    // Positions are usually looked up in ascending order, so only the text since the last one is scanned.
     if (offset < this.#lastFound.offset) this.#lastFound = { offset: 0, line: 1 }
     const { offset: from, line } = this.#lastFound
     this.#lastFound = { offset, line: line + this.#text.slice(from, offset).split('\n').length - 1 }
@@ -237,7 +242,7 @@ class Source {
   }
 }
 
-/** The text of a file of the configuration; null when there is none. Throws ConfigError. */
+/** The text of a configuration file; null if there is none. Throws ConfigError. */
 export async function textOf(path: string): Promise<string | null> {
   try {
     // Editors of Windows begin a file with a mark of its byte order.
@@ -252,10 +257,10 @@ export async function textOf(path: string): Promise<string | null> {
 }
 
 /**
- * Replaces a file as a whole, readable by its owner only; a symbolic link stays. Of two changes at the same moment the
- * last one counts. Throws ConfigError.
+ * Replaces a whole file, readable only by its owner; a symbolic link stays. The last of two simultaneous changes wins.
+ * Throws ConfigError.
  *
- * @param change from the present text, null where there is no file, to the new one
+ * @param change from the present text, null without a file, to the new one
  */
 export async function changeFile(path: string, change: (text: string | null) => string): Promise<void> {
   try {

@@ -12,7 +12,7 @@ import type { ColourFlag } from './world.js'
 
 const COLOURS: readonly ColourFlag[] = ['auto', 'always', 'never']
 
-/** What holds for a whole run, whatever the command. */
+/** The settings of every command. */
 export const SETTINGS = {
   db: optional(FILE, 'the database to use (BANDS_DB)'),
   tier: nullable(
@@ -59,46 +59,46 @@ export const SETTINGS = {
 
 export type Setting = keyof typeof SETTINGS
 
-/** Settings that a variable of the environment tells where no option does: `as_of` is told by BANDS_AS_OF. */
+/** Settings with a variable of the environment, used without the option: BANDS_AS_OF sets `as_of`. */
 const VARIABLE_SETTINGS = ['db', 'tier', 'as_of', 'remote', 'profile', 'threads', 'fields_file', 'debug'] as const
 
 /** Every setting: of its option, otherwise of its variable, otherwise of config.json, otherwise its default. */
 export interface Config extends Read<typeof SETTINGS> {
-  /** Where a higher tier is to be had, for what a tier is refused. */
+  /** The address that sells higher tiers, shown in refusals. */
   upgrade_url: string | undefined
-  /** What told a setting, as it is typed: an option, a variable, or a place in config.json. Nothing where its default holds. */
+  /** The source of each setting, as typed: an option, a variable, or a position in config.json. Absent for defaults. */
   from: Readonly<Partial<Record<Setting, string>>>
-  /** What config.json says of questions, and where. */
+  /** The settings of config.json, with their positions. */
   saved: SavedSettings
 }
 
-/** What `--remote` and BANDS_REMOTE say for the database here. */
+/** The value of `--remote` and BANDS_REMOTE for the local database. */
 export const LOCAL = 'local'
 
-/** What config.json says of questions: of each row of its table only what stands there. */
+/** The settings of config.json; only those that it contains. */
 export interface SavedSettings {
   values: Readonly<Record<string, unknown>> & {
     readonly db?: string
     readonly tickers?: readonly string[]
     readonly upgrade_url?: string
   }
-  /** `…/config.json:3`, of each that is there. */
+  /** `…/config.json:3` for each present setting. */
   places: Readonly<Partial<Record<string, string>>>
 }
 
-/** By these a user has told before what is to be coloured. */
+/** Variables by which a user chooses colours in general. */
 const COLOUR_VARIABLES = ['NO_COLOR', 'FORCE_COLOR', 'CLICOLOR_FORCE', 'CLICOLOR']
 
 const NOTHING: SavedSettings = { values: {}, places: {} }
 
-/** Throws InvalidParameter naming the option or the variable. @param saved what config.json says */
+/** Throws InvalidParameter naming the option or the variable. @param saved the settings of config.json */
 export function readConfig(options: Written, env: NodeJS.ProcessEnv, saved: SavedSettings = NOTHING): Config {
   const values = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
   const from: Partial<Record<string, string>> = {}
   for (const name of Object.keys(values)) from[name] = `--${name.replaceAll('_', '-')}`
   for (const name of VARIABLE_SETTINGS) {
     const variable = `BANDS_${name.toUpperCase()}`
-    // An empty variable counts as none.
+    // An empty variable counts as unset.
     if (name in values || !env[variable]) continue
     values[name] = name === 'debug' ? wantsDebug(false, env) : env[variable]
     from[name] = variable
@@ -118,7 +118,7 @@ export function readConfig(options: Written, env: NodeJS.ProcessEnv, saved: Save
   }
 }
 
-/** Whether this very command line asks a server: what only the database here can answer is then refused. */
+/** Whether this command line names a server: questions that only the local database can answer are then refused. */
 export function isRemoteTyped({ remote, from }: Config): boolean {
   return from.remote === '--remote' ? remote !== LOCAL : from.profile === '--profile'
 }
@@ -127,7 +127,7 @@ export function wantsDebug(flag: boolean, env: NodeJS.ProcessEnv): boolean {
   return flag || (env.BANDS_DEBUG !== undefined && !['', '0', 'false'].includes(env.BANDS_DEBUG))
 }
 
-/** Where settings and keys lie, and the variable that says so, or `default`. */
+/** The folder of settings and keys, and the variable that names it, or `default`. */
 export function configFolder(env: NodeJS.ProcessEnv): { path: string; origin: string } {
   if (env.BANDS_CONFIG_DIR) return { path: resolve(env.BANDS_CONFIG_DIR), origin: 'BANDS_CONFIG_DIR' }
   // The XDG base directory specification has relative paths ignored.
@@ -146,7 +146,10 @@ export function credentialsPath(env: NodeJS.ProcessEnv): string {
   return join(configFolder(env).path, 'credentials.json')
 }
 
-/** Asked before anything of it is loaded: most users have none. What cannot be looked at is there, and is refused when it is read. */
+/**
+ * Checked before the reader is loaded, because most users have no file. An inaccessible file counts as present, and is
+ * refused when read.
+ */
 export function hasConfigFile(env: NodeJS.ProcessEnv): boolean {
   try {
     return statSync(configPath(env), { throwIfNoEntry: false }) !== undefined
@@ -157,16 +160,16 @@ export function hasConfigFile(env: NodeJS.ProcessEnv): boolean {
 
 type OwnFields = Pick<Config, 'fields_file'>
 
-/** The specified fields, and after them those of the user's own. Throws BadData at file:line:column. */
+/** The specified fields, followed by the user's own. Throws BadData at file:line:column. */
 export async function fieldsIn({ fields_file: named }: OwnFields, env: NodeJS.ProcessEnv): Promise<FieldSet> {
   const path = named ?? join(configFolder(env).path, 'fields.yaml')
-  // Most users have none, and are not to wait for the code that reads them.
+  // Most users have no own fields, and should not wait for the code that reads them.
   if (named === undefined && statSync(path, { throwIfNoEntry: false }) === undefined) return BUILT_IN
   const [{ ownFieldSet }, { textOf }] = await Promise.all([import('../params/fields-file.js'), import('./formats.js')])
   return ownFieldSet(await textOf(path), path)
 }
 
-/** The same; the specified ones alone where the others are broken, for what needs none of them. */
+/** The same, but only the specified fields if the own ones are broken: for commands that do not need them. */
 export function fieldsUnlessBroken(named: OwnFields, env: NodeJS.ProcessEnv): Promise<FieldSet> {
   return fieldsIn(named, env).catch(() => BUILT_IN)
 }

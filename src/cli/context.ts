@@ -16,15 +16,15 @@ import { linesText, paintFor, wrap } from './draw/text.js'
 import { type Answer, type Format, write } from './output.js'
 import { isColoured, isUnicode, paged, type Signal, type Stream, spelledOut, type World, widthOf } from './world.js'
 
-/** What a command is lent: who answers, opened when first asked for, the streams, what is known of the terminal, the clock. */
+/** The tools of a command: the answering source, opened on first use, the streams, the terminal, the clock. */
 export class Context {
   readonly world: World
   readonly config: Config
-  /** null: whatever suits the stream */
+  /** null: the default of the stream */
   readonly format: Format | null
-  /** What was typed after `bands`. */
+  /** The words after `bands`. */
   readonly argv: readonly string[]
-  /** What can be asked for. */
+  /** The known fields. */
   readonly fields: FieldSet
   /** The exit code of a run that ends without an error. */
   outcome = 0
@@ -33,7 +33,7 @@ export class Context {
   #opened: Opened | null = null
   #remote: Promise<Remote | null> | null = null
   #usedRemote: Remote | null = null
-  /** What is to be closed at the end. */
+  /** Closed at the end of the run. */
   readonly #open: Closed[] = []
   #progress: ReturnType<typeof progressOn> | null = null
   #shown = false
@@ -52,27 +52,27 @@ export class Context {
     this.#own = used
   }
 
-  /** The database that was chosen, for who opens it. */
+  /** The options that choose the database. */
   get choice(): DatabaseChoice {
     return { db: this.config.db, env: this.world.env, notice: sentence => void this.notice(sentence) }
   }
 
-  /** What questions are asked of: the server that was chosen, otherwise the database on this machine. */
+  /** The source that answers: the chosen server, otherwise the local database. */
   async bands(): Promise<Source> {
     return (await this.remote()) ?? (await this.here()).bands
   }
 
-  /** The server that was chosen; null where the database on this machine answers. */
+  /** The chosen server; null if the local database answers. */
   async remote(config = this.config): Promise<Remote | null> {
     const usedRemote = await this.server(config)
     if (usedRemote === null) refuseServerOptions(this.config)
     return usedRemote
   }
 
-  /** The same for a question in which options of a server have another use, too. */
+  /** The same for a question that uses options of a server for something else, too. */
   async server(config = this.config): Promise<Remote | null> {
     const { remote, profile } = config
-    // Most users have no server, and are not to wait for the code that asks one.
+    // Most users have no server, and should not wait for the code that calls one.
     if (remote !== undefined || profile !== undefined || hasConfigFile(this.world.env)) await this.#chosen(config)
     return this.#usedRemote
   }
@@ -84,12 +84,12 @@ export class Context {
     return this.#usedRemote
   }
 
-  /** The server that questions went to; null while none did. */
+  /** The server that answered questions; null before the first one. */
   get asked(): Remote | null {
     return this.#usedRemote
   }
 
-  /** Throws InvalidParameter where the command line asks a server alone: for what that cannot answer. */
+  /** Throws InvalidParameter for a server on the command line, if only the local database can answer. */
   refuseRemote(): void {
     if (!isRemoteTyped(this.config)) return
     const option = this.config.from.remote === '--remote' ? 'remote' : 'profile'
@@ -97,17 +97,17 @@ export class Context {
     throw wrong(option, what)
   }
 
-  /** Whether limits are those of the specification: at a tier, and at a server. */
+  /** Whether the limits of the specification apply: at a tier, and at a server. */
   async withholds(): Promise<boolean> {
     return this.config.tier !== null || (await this.remote()) !== null
   }
 
-  /** The database on this machine, for what only it knows. */
+  /** The local database, for data that only it has. */
   async local(): Promise<Local> {
     return (await this.here()).local
   }
 
-  /** The same, with what was pulled into it. */
+  /** The local database together with its pulled events. */
   async here(): Promise<Opened> {
     this.refuseRemote()
     return this.#here()
@@ -125,7 +125,7 @@ export class Context {
     return this.#opened
   }
 
-  /** The bundled sample, whatever the user has. */
+  /** The bundled sample, even if the user has a database. */
   async sample(): Promise<Local> {
     this.refuseRemote()
     const { openSample } = await import('../open.js')
@@ -139,12 +139,12 @@ export class Context {
     return { tier, asOf, threads, fields: this.fields, now: () => this.world.now() }
   }
 
-  /** Where the opened database lies, and whether it is the bundled sample. */
+  /** The opened database: its path, and whether it is the sample. */
   get opened(): Opened | null {
     return this.#opened
   }
 
-  /** The database to write to. Without `make` it must be there already. Throws Busy when another process writes to it. */
+  /** The database for writing. Without `make` it must exist. Throws Busy if another process writes to it. */
   async importer({ wait = false, make = false } = {}): Promise<Importer> {
     this.refuseRemote()
     const [{ databasePath }, { openImporter }] = await Promise.all([import('../open/paths.js'), import('../open.js')])
@@ -153,14 +153,14 @@ export class Context {
     return this.#writing(await openImporter({ ...this.choice, wait }))
   }
 
-  /** The server that events are pulled from: the database is another matter here. Throws InvalidParameter for none. */
+  /** The server for pulling events; the database does not replace it here. Throws InvalidParameter without a server. */
   async origin(): Promise<Remote> {
     const remote = await this.#chosen(this.#configWithoutDb)
     if (remote === null) throw noServer()
     return remote
   }
 
-  /** Its address alone, for which no key is needed. */
+  /** The address of the server, without a key. */
   async originUrl(): Promise<string> {
     const [{ chosenServer }, { addressOf }] = await Promise.all([
       import('./profiles.js'),
@@ -171,13 +171,13 @@ export class Context {
     return addressOf(chosen.url, { allowPlainHttp: this.config.allow_plain_http }).base
   }
 
-  /** The database that is pulled into, made if it is missing. Throws Busy when another process writes to it. */
+  /** The database for pulled events, made if missing. Throws Busy if another process writes to it. */
   async puller({ wait = false } = {}): Promise<Puller> {
     const { openPuller } = await import('../open.js')
     return this.#writing(await openPuller({ ...this.choice, wait, now: () => this.world.now() }))
   }
 
-  /** Closes a writer when the run ends, and says what it has finished of a killed import. */
+  /** Closes a writer at the end of the run, and reports a killed import that it has finished. */
   #writing<Writing extends Closed & Pick<Importer, 'finished'>>(writing: Writing): Writing {
     const close = async (): Promise<void> => {
       await writing.close()
@@ -191,7 +191,7 @@ export class Context {
     return writing
   }
 
-  /** Naming the database says nothing here about who is asked. */
+  /** Here --db does not choose between server and database. */
   get #configWithoutDb(): Config {
     const { db: _db, ...from } = this.config.from
     return { ...this.config, from }
@@ -207,23 +207,23 @@ export class Context {
     return spelledOut(this.world.out)
   }
 
-  /** Whether the answer is one that people read. */
+  /** Whether people read the answer. */
   get isForPeople(): boolean {
     return this.format === null || this.format === 'table'
   }
 
-  /** Whether it is one that machines read, a row a line: then nothing is left out unless that is asked for. */
+  /** Whether machines read the answer row by row: then no rows are omitted by default. */
   get isRowByRow(): boolean {
     return this.format === 'csv' || this.format === 'ndjson'
   }
 
-  /** Whether a person at a terminal is given advice. */
+  /** Whether a person at a terminal gets hints. */
   get isHinting(): boolean {
     const { out, err } = this.world
     return !this.config.quiet && out.terminal && err.terminal && this.isForPeople
   }
 
-  /** Writes an answer; for people, a blank line apart from the one before. `whole`: never through the pager. */
+  /** Writes an answer; for people, with a blank line after the one before. `whole`: never through the pager. */
   async show(answer: Answer, { whole = false, ...style }: Style & { whole?: boolean } = {}): Promise<void> {
     this.#progress?.erase()
     if (this.#shown && this.isForPeople) await this.out.write('\n')
@@ -240,7 +240,7 @@ export class Context {
     return this.#own.size === 0 || !isObject ? document : { ...document, own_fields: Object.fromEntries(this.#own) }
   }
 
-  /** What people see the answer on. Asked for as a table, it is drawn even into a pipe. */
+  /** The screen for people. A requested table is drawn even into a pipe. */
   async screen(): Promise<Screen> {
     const drawn = this.out.terminal || this.format === 'table'
     return {
@@ -258,19 +258,19 @@ export class Context {
     await this.world.err.write(linesText(wrap(printable(text), width)))
   }
 
-  /** CSV and NDJSON have no place for the fields that an answer leaves out: they are named on stderr. */
+  /** CSV and NDJSON cannot hold the omitted fields, so they are named on stderr. */
   async noticeOmitted(omitted: readonly Omitted[]): Promise<void> {
     if (!this.isRowByRow) return
     const { omittedNotes } = await import('../present/words.js')
     for (const note of omittedNotes(omitted)) await this.notice(note)
   }
 
-  /** The same, which --quiet leaves out. */
+  /** A notice that --quiet hides. */
   async remark(text: string): Promise<void> {
     if (!this.config.quiet) await this.notice(text)
   }
 
-  /** Advice for a person at a terminal; nobody else sees it. */
+  /** A hint, only for a person at a terminal. */
   async hint(...texts: string[]): Promise<void> {
     const { err, env } = this.world
     if (!this.isHinting || texts.length === 0) return
@@ -281,9 +281,9 @@ export class Context {
   }
 
   /**
-   * From here on a signal does not end the process at once but at the next step, so that half-written files can go. Only
-   * for work that lets the event loop turn: a signal is not heard while it stands still. Everything else may be killed at
-   * any time, because the database is safe.
+   * From now on a signal ends the process at the next step, so that half-written files are removed. Only for work that
+   * yields to the event loop, which receives the signal. Other work may be killed at any time, because the database is
+   * safe.
    */
   endTidily(): void {
     this.#forget ??= this.world.onStop(signal => {
@@ -307,8 +307,8 @@ export class Context {
   }
 
   /**
-   * Closes what was opened, and says so when the sample has answered. Throws FileLost for a database that was written and
-   * is no longer the file of its name.
+   * Closes everything, and says so if the sample has answered. Throws FileLost if the written database is no longer the
+   * file at its path.
    */
   async close(): Promise<void> {
     this.#progress?.erase()
@@ -320,7 +320,7 @@ export class Context {
     }
   }
 
-  /** A lock that is lost, or a server that has gone, keeps nothing else from being closed. */
+  /** A lost lock or a server that is gone does not stop the other closings. */
   async #closeAll(): Promise<void> {
     const all = [...this.#open, this.#opened?.local, this.#usedRemote].map(one => one?.close())
     for (const ended of await Promise.allSettled(all))
@@ -334,7 +334,7 @@ export class Context {
     return this.world.err.terminal && this.world.env.TERM !== 'dumb' ? 'line' : 'none'
   }
 
-  /** Whose data that was, where it is not the user's own. */
+  /** Notes that the data are the sample's. */
   async #noticeSource(): Promise<void> {
     if (this.opened?.sample) await this.notice(await sampleNotice(this.opened.local))
     for (const mark of this.opened?.bands.marks ?? []) await this.notice(mark)
@@ -343,7 +343,7 @@ export class Context {
   }
 }
 
-/** What lies open until it is closed. */
+/** Has to be closed. */
 interface Closed {
   close(): Promise<void>
 }
@@ -353,7 +353,7 @@ function noServer(): InvalidParameter {
   return wrong('remote', `no server is chosen to pull from: ${how}.`)
 }
 
-/** What only a server could heed is not passed over: the answer would come from elsewhere than was meant. */
+/** Options of a server are refused without one: the answer would come from another source than intended. */
 function refuseServerOptions({ remote, from }: Config): void {
   if (remote === LOCAL) return
   const option = from.key_file ?? from.timeout ?? from.retries
@@ -362,7 +362,7 @@ function refuseServerOptions({ remote, from }: Config): void {
   throw wrong(option.slice(2).replaceAll('-', '_'), message)
 }
 
-/** The user asked for the end while something was under way. */
+/** The user stopped the work. */
 export class Stopped extends Error {
   override readonly name = 'Stopped'
   readonly signal: Signal
@@ -373,7 +373,7 @@ export class Stopped extends Error {
   }
 }
 
-/** Notes which fields of a user's own are asked for: an answer names their definitions. */
+/** Records the used own fields: an answer names their definitions. */
 function noting(fields: FieldSet): { set: FieldSet; used: ReadonlyMap<string, string> } {
   const used = new Map<string, string>()
   if (fields.all.every(({ hash }) => hash === undefined)) return { set: fields, used }
@@ -385,21 +385,21 @@ function noting(fields: FieldSet): { set: FieldSet; used: ReadonlyMap<string, st
   return { set: { ...fields, named }, used }
 }
 
-/** Who answered, and what the account of the key may still ask; for a hint. */
+/** A hint with the answering server and the remaining credits of the key's account. */
 function remoteHint({ url, credits }: Remote, { profile }: Config): string {
   const who = `answered by ${url}${profile === undefined ? '' : ` (profile ${profile})`}`
   const left = creditsLeft(credits)
   return left === '' ? who : `${who}; ${left}`
 }
 
-/** `9,998 of 100,000 credits left today, 998 of 10,000 left this hour`; empty where nothing is told. */
+/** `9,998 of 100,000 credits left today, 998 of 10,000 left this hour`; empty if unknown. */
 export function creditsLeft(credits: Credits | null): string {
   const left = (allowance: Allowance | null | undefined, what: string): string[] =>
     allowance == null ? [] : [`${whole(allowance.remaining)} of ${whole(allowance.limit)} ${what}`]
   return [...left(credits?.day, 'credits left today'), ...left(credits?.hour, 'left this hour')].join(', ')
 }
 
-/** What the bundled sample holds, and how to have something else. */
+/** Describes the bundled sample, and how to load other data. */
 async function sampleNotice({ store }: Local): Promise<string> {
   const [tickers, newest] = [await store.tickers(), await store.newestDay()]
   const range = newest === null ? '' : ` to ${formatDay(newest)}`
@@ -413,12 +413,12 @@ const PLAIN_EVERY = 10_000
 
 type ProgressKind = 'line' | 'plain' | 'none'
 
-/** One line on a terminal's stderr that tells how far long work is, and is gone when the work is done. */
+/** A progress line on a terminal's stderr, removed when the work is done. */
 export function progressOn(stream: Stream, how: ProgressKind, width: number, clock: () => number) {
   const started = clock()
   let next = started + (how === 'plain' ? PLAIN_EVERY : PATIENCE)
   let isDrawn = false
-  // Nobody may be there to see it: that is no fault.
+  // A closed stderr is no error.
   const write = (text: string): void => void stream.write(text).catch(() => {})
   return {
     /** To be called as often as one likes; the text is only made when it is due. */

@@ -32,7 +32,7 @@ import type { Context } from './context.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
 import { isColoured, type World, widthOf } from './world.js'
 
-/** What an error costs. */
+/** The exit code of each error. */
 export const EXIT_CODES: Readonly<Record<ErrorCode, number>> = {
   invalid_parameter: 2,
   not_found: 3,
@@ -59,13 +59,13 @@ export async function report(
 ): Promise<number> {
   const error = known(thrown)
   const debug = wantsDebug(argv.includes('--debug'), world.env)
-  // One line is what a machine reads; nothing may follow it.
+  // Machines read one line, so no other line may follow it.
   if (wantsJson(argv)) context?.hush()
   const lines = wantsJson(argv)
     ? [printable(JSON.stringify({ ...machineForm(error, context), ...(debug ? { stack: stackOf(thrown) } : {}) }))]
     : await humanForm(error, argv, world, context)
   if (debug && !wantsJson(argv)) lines.push(printable(stackOf(thrown)))
-  // Whatever was typed may come back here, and what was typed may be a key.
+  // The message may repeat typed text, and typed text may be a key.
   await world.err.write(redacted(linesText(lines))).catch(() => {})
   return error instanceof BandsError ? EXIT_CODES[error.code] : UNFORESEEN
 }
@@ -76,7 +76,7 @@ function machineForm(error: Error, context?: Context): Record<string, unknown> {
   return { error: 'internal', message: error.message }
 }
 
-/** Asked for before or in spite of what was mistyped. */
+/** Whether the line requests JSON anywhere, even if another word is wrong. */
 function wantsJson(argv: readonly string[]): boolean {
   return argv.some(
     (word, i) =>
@@ -102,14 +102,14 @@ async function humanForm(error: Error, argv: readonly string[], world: World, co
   ]
 }
 
-/** The words for people: of what a file says in the file's own, and without what is listed below them. */
+/** The words for people: a file's fault in the terms of the file, without the values listed below. */
 function wordsOf(error: Error, fields: FieldSet | undefined): Words {
   if (!(error instanceof BandsError)) return error.message
   if (error instanceof BadData && error.cause instanceof InvalidParameter) return error.message
   return error instanceof InvalidParameter ? wordsOfParameter(error, fields) : error.words
 }
 
-/** @param fields that can be asked for; none where the line was not even understood */
+/** @param fields the known fields; absent if the line was not understood */
 function wordsOfParameter(error: InvalidParameter, fields?: FieldSet): Words {
   const { fault, offence, about } = error
   const { param, value, suggestions = [] } = offence
@@ -126,7 +126,7 @@ function wordsOfParameter(error: InvalidParameter, fields?: FieldSet): Words {
   return sentence`there is no ${about.thing?.kind ?? { param }} ${shown(value)}.${meant}`
 }
 
-/** What is allowed, and a line that can be pasted. */
+/** The valid values, and a corrected line. */
 async function helpLines(error: Error, argv: readonly string[], context?: Context): Promise<[string, string][]> {
   if (error instanceof InvalidParameter) return parameterHelp(error, argv)
   if (error instanceof NotFound) return notFoundHelp(error, argv, context)
@@ -144,12 +144,14 @@ async function helpLines(error: Error, argv: readonly string[], context?: Contex
 
 function tierHelp({ upgradeUrl }: TierRestricted, argv: readonly string[], context?: Context): [string, string][] {
   const upgrade: [string, string] = ['upgrade', upgradeUrl ?? context?.config.upgrade_url ?? '']
-  // At a server the key decides, and nothing that could be left out.
+  // At a server the key decides, so no option can be left out.
   if (context?.asked != null) return [upgrade]
   return [upgrade, ['locally', argv.some(word => word.startsWith('--tier')) ? 'leave out --tier' : 'unset BANDS_TIER']]
 }
 
-/** Where a server was asked, it has refused the key; otherwise there was none, and the message says what to do. */
+/**
+ * A server that was called has refused the key. Otherwise there was no key, and the message already gives the remedy.
+ */
 async function refusedKeyHelp(context?: Context): Promise<[string, string][]> {
   if (context?.asked == null) return []
   const { keySource } = await import('./profiles.js')
@@ -172,7 +174,7 @@ function parameterHelp(error: InvalidParameter, argv: readonly string[]): [strin
   ]
 }
 
-/** The line that the refusal names, or the one with the nearest that is allowed; null where nothing is near. */
+/** The line of the remedy, or the typed line with the nearest valid value; null if there is none. */
 function correctedLine({ offence, remedy }: InvalidParameter, argv: readonly string[]): string | null {
   const inOne = joinedCondition(argv)
   if (inOne !== null) return pasted(inOne)
@@ -184,7 +186,7 @@ function correctedLine({ offence, remedy }: InvalidParameter, argv: readonly str
     : correctedIn(argv, offence, meant)
 }
 
-/** What the values that are allowed are called, where they are listed apart: by its name where a server refused. */
+/** The label of the listed valid values: their name if a server refused. */
 function labelOf({ about, param }: InvalidParameter): string | undefined {
   const kind = about.thing?.kind ?? /(?:^|_)(band|field|option|command)s?$/.exec(param)?.[1]
   return kind && `${kind}s`
@@ -195,10 +197,10 @@ async function notFoundHelp(error: NotFound, argv: readonly string[], context?: 
   const [meant] = suggestions
   const retry = missing === null || meant === undefined ? null : corrected(argv, missing.name, meant)
   const again: [string, string] = ['try', retry ?? (remedy === null ? '' : remedyLine(remedy))]
-  // Of a file or an account that is not there the tickers are no help.
+  // Tickers do not help with a missing file or account.
   if (missing?.kind !== 'ticker' || context?.opened == null) return [again]
   const tickers = await context.opened.bands.tickers()
-  // Of a server that does not know a ticker, those with prices here are no help.
+  // Local tickers do not help with a ticker that a server does not know.
   if (context.asked !== null && tickers.includes(missing.name))
     return [['here', `${missing.name} has prices here; ${context.asked.url} does not know it`]]
   const first = tickers.slice(0, 24).join(' ')
@@ -214,7 +216,7 @@ function helpLine(argv: readonly string[]): string {
   return ['bands', entryIn(argv)?.name ?? group ?? '', '--help'].filter(word => word !== '').join(' ')
 }
 
-/** The command that a line names; undefined where it names none. */
+/** The command of a line; undefined if it has none. */
 function entryIn(argv: readonly string[]): Entry | undefined {
   const at = argv.findIndex(word => TOP_WORDS.includes(word))
   const both = argv.slice(at, at + 2).join(' ')
@@ -238,7 +240,7 @@ function stackOf(thrown: unknown): string {
   return stack + cause
 }
 
-/** What commander could not understand, as an error that names the word and the nearest one that exists. */
+/** Converts a commander error into one that names the wrong word and the nearest valid one. */
 export async function usageError(
   error: CommanderError,
   argv: readonly string[],
@@ -287,7 +289,7 @@ async function unknownOption(typed: string, { command, entry }: ParsedCommand): 
   if (others.length === 0) return unknown('option', typed, [...allowed, '--help'], near, entry?.name)
   const named = others.length > MOST ? `${others.slice(0, MOST).join(', ')} and more` : others.join(', ')
   const message = `there is no option ${JSON.stringify(typed)} of ${entry?.name}; ${named} ${others.length > 1 ? 'have' : 'has'} one.`
-  // What one command alone does was meant there; what many do is called otherwise here.
+  // An option of only one command was probably meant for it; an option of many has another name here.
   const next = others.length > 1 ? entry!.name : others[0]!
   return wrong('option', message, { value: typed }, { remedy: remedy(next, ['--help']) })
 }
@@ -295,10 +297,10 @@ async function unknownOption(typed: string, { command, entry }: ParsedCommand): 
 /** As many commands as a sentence names. */
 const MOST = 4
 
-/** What lasts until later, or follows. */
+/** Words for durations and later returns. */
 const LATER = /duration|aftermath|performance|outcome|forward|future|return|held|next-band/
 
-/** @param of what would have it */
+/** @param of the command that was searched for the name */
 function unknown(
   param: string,
   value: string,

@@ -7,7 +7,7 @@ import { parseDay } from '../model/day.js'
 import type { Column } from '../model/event.js'
 import { smallText, TOO_LONG } from '../params/small-text.js'
 
-/** Where rows go. `write` resolves when the chunk is handed over, so a slow reader slows the writer. */
+/** The destination of rows. `write` resolves when the chunk is handed over, so a slow reader slows the writer. */
 export interface Sink {
   write(chunk: string | Uint8Array): Promise<void>
 }
@@ -18,8 +18,8 @@ export type Row = Readonly<Record<string, unknown>>
 type Rows<T> = Iterable<T> | AsyncIterable<T>
 
 /**
- * Rows of an answer; the columns of CSV are named, nested keys joined by `_`.
- * @param raw cells of CSV are left as they are, also those that a spreadsheet would run
+ * Writes the rows of an answer. CSV columns are named, with nested keys joined by `_`.
+ * @param raw leaves CSV cells unchanged, even those that a spreadsheet would run
  */
 export function writeAnswer(
   format: 'csv' | 'ndjson',
@@ -40,7 +40,7 @@ export function writeAnswer(
 export const EXPORT_OUTPUTS = ['ndjson', 'csv', 'parquet', 'json'] as const
 export type ExportOutput = (typeof EXPORT_OUTPUTS)[number]
 
-/** The ending of a file name, which tells a format. Throws InvalidParameter for one that tells none. */
+/** The ending of a file name, which decides its format. Throws InvalidParameter for an unknown one. */
 export function endingOf(option: string, file: string, endings: readonly string[]): string {
   const ending = extname(file).toLowerCase()
   if (endings.includes(ending)) return ending
@@ -49,7 +49,7 @@ export function endingOf(option: string, file: string, endings: readonly string[
 }
 
 /**
- * Rows as they come. Memory stays flat in text, and within one row group in Parquet.
+ * Writes rows as they come. Memory stays flat for text, and within one row group for Parquet.
  * @param raw as in writeAnswer
  */
 export async function writeRows<Row extends object>(
@@ -67,16 +67,16 @@ export async function writeRows<Row extends object>(
   return writeText(rows, sink, row => line(columns.map(column => column.of(row))), { before: header })
 }
 
-/** What stands around rows of JSON: an object a line, or one document that is never whole in memory. */
+/** The text around JSON rows: one object per line, or one document that is never complete in memory. */
 const AROUND = {
   ndjson: { before: '', between: '\n', after: '\n' },
   json: { before: '[', between: ',\n', after: ']\n' },
 }
 
-/** What stands between two rows. */
+/** The text between two rows. */
 export const betweenRows = (output: 'ndjson' | 'json'): string => AROUND[output].between
 
-/** Rows that come as text, many at a time, with what stands between them. */
+/** Writes rows that come as blocks of text. */
 export async function writeBlocks(
   output: 'ndjson' | 'json',
   blocks: AsyncIterable<{ text: Uint8Array }>,
@@ -91,11 +91,11 @@ export async function writeBlocks(
     next = between
     any = true
   }
-  // Of no rows NDJSON has no line.
+  // Without rows, NDJSON has no line.
   if (any || before !== '') await sink.write(`${any ? '' : before}${after}`)
 }
 
-/** One JSON object a line, ended by a line feed. */
+/** One JSON object per line, each with a line feed. */
 function writeNdjson(rows: Rows<object>, sink: Sink): Promise<void> {
   return writeText(rows, sink, row => `${JSON.stringify(row)}\n`)
 }
@@ -103,7 +103,7 @@ function writeNdjson(rows: Rows<object>, sink: Sink): Promise<void> {
 /** Text is handed over in pieces of about this many characters. */
 const CHUNK = 65_536
 
-/** Rows as text; nothing is written before the first row is there, so a refused export leaves no header behind. */
+/** Writes rows as text. The first row comes before the header, so a refused export writes nothing. */
 async function writeText<T>(
   rows: Rows<T>,
   sink: Sink,
@@ -129,8 +129,8 @@ export function csvLine(values: readonly unknown[], raw: boolean): string {
 }
 
 /**
- * What is not known is empty, numbers have full precision, and what would break the line stands in quotes.
- * @param raw leave a text that a spreadsheet would run as it is, without a mark
+ * Formats a CSV cell: unknown values are empty, numbers have full precision, special characters are quoted.
+ * @param raw leaves a text that a spreadsheet would run without a mark
  */
 export function csvValue(value: unknown, raw = false): string {
   if (value === null || value === undefined) return ''
@@ -152,7 +152,7 @@ function flattened(row: object, prefix = ''): Record<string, unknown> {
   return flat
 }
 
-/** Rows that are kept until they are written as one row group: what bounds the memory. */
+/** Rows per row group, which limits the memory. */
 const ROW_GROUP = 50_000
 
 /**
@@ -178,7 +178,7 @@ async function writeParquet<Row>(rows: AsyncIterable<Row>, columns: readonly Col
   const empty = (): (string | number | null)[][] => columns.map(() => [])
   const writeGroup = async (group: (string | number | null)[][]): Promise<void> => {
     if (group[0]!.length === 0) return
-    // The type of a column stands in the schema alone: the writer takes only one of the two.
+    // The schema has the type of each column; the writer does not accept it twice.
     await file.write({ columnData: columns.map(({ name }, i) => ({ name, data: group[i]! })), rowGroupSize: ROW_GROUP })
   }
   let group = empty()
@@ -203,13 +203,13 @@ const PARQUET = {
 } as const
 
 /**
- * A file that is there is whole: it is written under another name and renamed. A link stays one. A device or a pipe is
- * written to, because renaming would put a file in its place.
+ * Writes a complete file under another name and renames it; a link stays a link. A device or a pipe is written
+ * directly, because renaming would replace it by a file.
  */
 export async function intoFile(named: string, write: (sink: Sink) => Promise<void>): Promise<void> {
   await checkFolder(named)
   const file = await realpath(named).catch(() => named)
-  // A link that leads nowhere yet is itself what is there.
+  // A dangling link counts as present.
   const there = await stat(file).catch(() => lstat(file).catch(() => null))
   if (there !== null && !there.isFile()) return fill(file, named, write)
   const partial = `${file}.${process.pid}.partial`
@@ -223,8 +223,8 @@ export async function intoFile(named: string, write: (sink: Sink) => Promise<voi
 }
 
 /**
- * A small text file that was named on the command line. Throws NotFound for a missing one, BadData for one that is too
- * long, StorageError for an unreadable one.
+ * Reads a small text file of the command line. Throws NotFound for a missing file, BadData for one that is too long,
+ * StorageError for an unreadable one.
  */
 export async function textOf(file: string): Promise<string> {
   try {
@@ -264,7 +264,7 @@ function refuse(file: string, cause: unknown): never {
   throw new StorageError(`cannot write ${file}: ${REASONS[code] ?? message}`, { cause })
 }
 
-/** What a system says in capitals. */
+/** The words for the error codes of a system. */
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'that is not allowed.',
   EPERM: 'that is not allowed.',

@@ -6,7 +6,7 @@ import { linesText, wrap } from './draw/text.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import type { Request } from './program.js'
 
-/** What `bands` alone says; under 24 lines, examples first. */
+/** The text of `bands` without arguments: under 24 lines, examples first. */
 export const TOP_HELP = `bands: when did a stock change band, and what followed?
 
   bands events AAPL rsi_zone --band oversold       list the transitions
@@ -26,7 +26,7 @@ Servers   serve  work  accounts  keys  login  logout  config
 with every command: bands help options. bands COMMAND --help has the others.
 `
 
-/** A word that can be typed, and what it is. */
+/** A word that can be typed, and its description. */
 type Item = readonly [word: string, about: string]
 
 /** The help of a command as data: drawn here for a terminal, by the build as a man page. */
@@ -42,13 +42,13 @@ function helpOf(entry: Entry, command: Command) {
   }
 }
 
-/** The help of every command, and the options that all of them take: what the build makes man pages of. */
+/** The help of every command and the global options, from which the build makes man pages. */
 export async function manual() {
   const commands = await Promise.all(CATALOGUE.map(async entry => helpOf(entry, await entry.load())))
   return { commands, groups: GROUPS, options: GLOBAL_OPTIONS.map(itemOf), notes: [EXITS, PROMISE] }
 }
 
-/** Options by their headings, in the order of these; one without a heading stands under that of the one before it. */
+/** Groups options by their headings in this order; one without a heading joins the option before it. */
 function sectionsOf({ options = [] }: Command) {
   const blocks = new Map<string, Item[]>()
   let heading = 'Options'
@@ -63,7 +63,7 @@ function itemOf([flags, about, times]: OptionSpec): Item {
   return [plainName(flags), times === 'repeatable' ? `${about} (several: A,B)` : about]
 }
 
-/** Examples, arguments and what is good to know, then every option of its own. */
+/** Examples, arguments and notes, followed by the command's own options. */
 function helpText(help: ReturnType<typeof helpOf>, width: number): string {
   const { name, summary, examples, usage, arguments: words, notes, sections } = help
   const term = longest(sections.flatMap(({ items }) => items))
@@ -78,7 +78,7 @@ function helpText(help: ReturnType<typeof helpOf>, width: number): string {
   return blocks.filter(block => block !== '').join('\n')
 }
 
-/** What goes with every command: its options, the exit codes, what may change. */
+/** The help common to all commands: global options, exit codes, stability. */
 function commonHelp(width: number): string {
   const items = GLOBAL_OPTIONS.map(itemOf)
   return [
@@ -101,7 +101,7 @@ function paragraph(text: string, width: number): string {
   return linesText(wrap(text, width))
 }
 
-/** @param term columns that the words take, where lists share them */
+/** @param term width of the words, shared by several lists */
 function list(items: readonly Item[], width: number, term = longest(items)): string {
   return items
     .map(([word, about]) => {

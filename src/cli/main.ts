@@ -6,28 +6,30 @@ import { Context, Stopped } from './context.js'
 import { type Format, QUESTION_OUTPUTS } from './output.js'
 import { ClosedPipe, paged, processWorld, type World, widthOf } from './world.js'
 
-/** argv without node and script → exit code. The only place where an error ends, and where a code is decided. */
+/**
+ * Runs argv without node and script, and returns the exit code. Every error ends here, and only here a code is decided.
+ */
 export async function main(argv: readonly string[], world: World = processWorld()): Promise<number> {
   const run: { context?: Context } = {}
   const code = await answer(argv, world, run).catch(error => failed(error, argv, world, run.context))
   try {
     await run.context?.close()
   } catch (error) {
-    // What went wrong was told already; a reader that has gone, or a lock that is lost, changes nothing.
+    // After an earlier error, a closed reader or a lost lock changes nothing.
     if (code === 0 && error instanceof FileLost) return failed(error, argv, world, run.context)
   }
   return code
 }
 
 async function answer(argv: readonly string[], world: World, run: { context?: Context }): Promise<number> {
-  // A shell asks while somebody types: nothing is refused then, not even a setting.
+  // Completion never fails while the user types, not even because of a setting.
   if (argv[0] === 'completion' && argv[1] === '--complete') {
     const { completions } = await import('./complete.js')
     await world.out.write(await completions(argv.slice(argv[2] === '--' ? 3 : 2), world.env))
     return 0
   }
   const alone = argv.length === 1 ? argv[0] : undefined
-  // Where there is nothing to parse, the answer need not wait for commander to be loaded.
+  // A line without anything to parse need not wait for commander.
   const plain = alone === '--version' ? 'version' : alone === '--help' ? 'help' : null
   const request = plain ?? (await (await import('./program.js')).parseWords(argv))
   if (typeof request === 'string' || 'helpFor' in request) {
@@ -43,7 +45,7 @@ async function answer(argv: readonly string[], world: World, run: { context?: Co
   return run.context.outcome
 }
 
-/** What config.json says; of one that is broken only the command that examines it has nothing to say here. */
+/** The settings of config.json. Only the command that examines a broken file runs without them. */
 async function savedSettings(
   env: NodeJS.ProcessEnv,
   { examinesSettings }: Command,
@@ -58,7 +60,10 @@ async function savedSettings(
   }
 }
 
-/** The format that was asked for, null when none was. Throws InvalidParameter when two were, or one that does not apply. */
+/**
+ * The requested format; null if there is none. Throws InvalidParameter for two, or for one that the command does not
+ * have.
+ */
 function formatOf(globals: Args, allowed: readonly Format[]): Format | null {
   const asked = new Set<string>((['json', 'ndjson', 'csv'] as const).filter(format => globals.flag(format)))
   const named = globals.text('output')

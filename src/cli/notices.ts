@@ -15,7 +15,7 @@ export async function noticeNoEvent(context: Context, source: Source, query: His
   await context.notice(`No event: ${[reason, ...(advice === null ? [] : [advice])].map(withOptions).join(' ')}`)
 }
 
-/** The same of a question about several. @param found what was found of them */
+/** The same for a question about several tickers. @param found what was found of them */
 export async function noticeNoEventOfAny(
   context: Context,
   source: Source,
@@ -27,7 +27,7 @@ export async function noticeNoEventOfAny(
   await context.notice(`No event: ${lack === null ? emptyPoolNote(query, found) : `${lack}.`}`)
 }
 
-/** The same of a study. */
+/** The same for a study. */
 export async function noticeEmptyStudy(context: Context, source: Source, found: EventStudy): Promise<void> {
   const { tickers, field, bands, when, lag, first, last, after, before, first_bar, last_bar } = found
   if (context.config.quiet) return
@@ -50,7 +50,7 @@ export async function noticeEmptyStudy(context: Context, source: Source, found: 
   await context.notice(`No event: ${lack ?? why}.`)
 }
 
-/** Why a field that stands on facts has no data for any of some tickers; null as soon as one of them may have. */
+/** Why none of some tickers has the facts of a field; null if one of them may have them. */
 export async function whyNoFactsOfAny(
   source: Source,
   tickers: readonly string[],

@@ -22,7 +22,7 @@ import { SETTINGS } from './config.js'
 import type { Context } from './context.js'
 import { allNamed, announcedDefaultTickers, defaultTickers, everyTicker, isPooled, loadedOf } from './tickers.js'
 
-/** Options of every command; they may stand before or after it. */
+/** Global options, allowed before and after the command. */
 export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
   ['--output <FORMAT>', 'table, json, ndjson or csv; a table unless given'],
   ['--json', 'short for --output json'],
@@ -37,20 +37,20 @@ export const FIELD = ['[FIELD]', 'a band field (bands fields); left out where --
 
 export const TIMEFRAME = optionsOf(EVENTS, ['timeframe'])[0]!
 
-/** Which tickers a question is about, where they do not stand on the line themselves. */
+/** Options that name tickers instead of arguments. */
 export const POOLED: readonly OptionSpec[] = [
   ['--tickers <TICKERS>', 'these: A,B, @FILE, or - for standard input', 'repeatable'],
   ['--watch <LISTS>', 'those of a list of yours (bands watch list)', 'repeatable'],
   ['--all', 'every ticker that is loaded'],
 ]
 
-/** A ticker and its field, for which a condition may stand. */
+/** A ticker, and its field unless a condition replaces it. */
 export interface Target {
   ticker: string
   field?: string
 }
 
-/** The same of several. */
+/** Several tickers with one field or condition. */
 export interface PoolTarget extends Pick<Target, 'field'> {
   tickers: string[]
 }
@@ -80,12 +80,12 @@ export function checkOrder({ argv, fields }: Context, first: string, last: strin
   )
 }
 
-/** The same for questions that have no limit. */
+/** The same for questions without a limit. */
 export function historyQuery({ fields }: Context, args: Args, target: Target): HistoryQuery {
   return parseHistory({ ...filtersOf(args, fields), ...target }, fields)
 }
 
-/** Rows for machines are all there are, unless a limit was typed. */
+/** Machine rows are complete unless a limit was typed. */
 export function allUnlessLimited<Query extends { limit: number }>(
   { isRowByRow }: Pick<Context, 'isRowByRow'>,
   args: Args,
@@ -94,12 +94,12 @@ export function allUnlessLimited<Query extends { limit: number }>(
   return isRowByRow && args.value('limit') === undefined ? { ...query, limit: Number.POSITIVE_INFINITY } : query
 }
 
-/** The limit that shows all there are, or the largest that there can be. */
+/** The limit that shows all rows, or the largest allowed one. */
 export async function largestLimit(context: Context, total: number): Promise<number> {
   return total > MAX_LIMIT && (await context.withholds()) ? MAX_LIMIT : total
 }
 
-/** A condition may stand in place of the field. Throws InvalidParameter where neither is given. */
+/** The ticker and field of a line; a condition may replace the field. Throws InvalidParameter if both are missing. */
 export function targetOf(args: Args, command: string): Target {
   const [ticker, field] = [args.argument(0)!, args.argument(1)]
   if (field !== undefined) return { ticker, field }
@@ -115,12 +115,12 @@ function filtersOf(args: Args, fields: FieldSet): Written {
   return withOneBand(args.params(FILTER_NAMES), fields)
 }
 
-/** Which events count, of a study or a backtest; their field stands on the line. */
+/** Options that select the events of a study or a backtest; the field is an argument. */
 export function signalOptions(table: Table): OptionSpec[] {
   return [...optionsOf(SIGNALS).slice(1), ...optionsOf(table, ['when'])]
 }
 
-/** What else is asked of them. */
+/** The other options of the table. */
 export function otherOptions(table: Table): OptionSpec[] {
   const names = Object.keys(table).filter(name => !(name in SIGNALS) && name !== 'name' && name !== 'when')
   return optionsOf(table, names)
@@ -137,10 +137,10 @@ export const POOL_ARGUMENTS = [
 ] as const
 
 /**
- * `TICKER... FIELD`, or `FIELD` where --tickers or --all say which tickers: the last word is the field. Throws
- * InvalidParameter, and NotFound where nothing is loaded.
- * @param loaded all tickers that there are
- * @param others ways to ask that a refusal shows, too
+ * Parses `TICKER... FIELD`, or `FIELD` with --tickers or --all: the last word is the field. Throws InvalidParameter,
+ * and NotFound without loaded tickers.
+ * @param loaded returns all loaded tickers
+ * @param others other forms of the line, for refusals
  */
 export async function tickersAndField(
   context: Context,
@@ -173,7 +173,7 @@ export async function tickersAndField(
   return { tickers: await allNamed(context, args, words.slice(0, -1), () => loaded(name)), field: name }
 }
 
-/** All words are tickers where a condition stands in place of the field. */
+/** With a condition instead of the field, all words are tickers. */
 async function tickersOfCondition(
   context: Context,
   args: Args,
@@ -189,7 +189,7 @@ async function tickersOfCondition(
   throw wrong('ticker', 'TICKER is missing.', { allowed })
 }
 
-/** Whether a word is meant for a field: where a condition is given, the last one may be a ticker as well. */
+/** Whether a word means a field: with a condition, the last word may also be a ticker. */
 function isField(word: string, fields: FieldSet): boolean {
   // A ticker may have = in it: `CL=F`.
   const isTicker = parseTicker(word) !== null && fields.named(word.split('=')[0]!) === undefined
@@ -205,7 +205,7 @@ export async function poolTarget(context: Context, args: Args, command: string) 
   return tickersAndField(context, args, command, loaded, `, or bands ${command} TICKER... --when CONDITION`)
 }
 
-/** The events of a pool as they were asked for: which tickers, which field, and the filters. Throws as tickersAndField does. */
+/** The query for events of several tickers: tickers, field and filters. Throws as tickersAndField does. */
 export async function pooledQuery(
   context: Context,
   args: Args,

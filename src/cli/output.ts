@@ -4,9 +4,9 @@ import type { Block, Screen } from './draw/table.js'
 import type { Row } from './formats.js'
 import { type Stream, spelledOut } from './world.js'
 
-/** One result in all the forms in which it can be written. */
+/** One result in all its output forms. */
 export interface Answer extends Described {
-  /** What people see where that is no more than its paragraphs say: a drawing; null where these stand after all. */
+  /** The blocks for people if the paragraphs do not suffice: a drawing; null to use the paragraphs. */
   blocks?(screen: Screen): readonly Block[] | null
 }
 
@@ -20,10 +20,10 @@ export function oneRow(
   return { document, columns: Object.keys(row), rows: [row], paragraphs: [{ heading: title, parts: [{ notes }] }] }
 }
 
-/** Where an answer goes, and how. */
+/** The destination and format of an answer. */
 interface Writing {
   format: Format | null
-  /** Of CSV, as in writeAnswer. */
+  /** For CSV, as in writeAnswer. */
   raw: boolean
   out: Stream
   screen(): Promise<Screen>
@@ -45,7 +45,7 @@ export async function write(answer: Answer, { format, raw, out, screen }: Writin
   return out.write(await laidOut(answer.blocks?.(drawnFor) ?? blocksOf(answer, drawnFor, style), drawnFor))
 }
 
-/** One document, one newline at its end; pretty where a person reads. */
+/** One document with a final newline; indented for people. */
 export function json(document: unknown, pretty: boolean): string {
   return `${JSON.stringify(document, null, pretty ? 2 : undefined)}\n`
 }
@@ -53,7 +53,7 @@ export function json(document: unknown, pretty: boolean): string {
 /** A longer list of a document is written piece by piece: of a whole market it takes more room as text than as values. */
 const PIECE = 5_000
 
-/** The text of `json`, not pretty; long lists of a document are never there as one. */
+/** The compact text of `json` in pieces, so that long lists are never in memory as one text. */
 function* inPieces(document: unknown): Generator<string> {
   if (typeof document !== 'object' || document === null || !Object.values(document).some(isLong)) {
     yield json(document, false)
@@ -81,5 +81,5 @@ function isLong(value: unknown): value is readonly unknown[] {
 /** How an answer is written. */
 export type Format = 'table' | 'json' | 'ndjson' | 'csv' | 'parquet'
 
-/** What every question can be written as. */
+/** The output formats of every question. */
 export const QUESTION_OUTPUTS: readonly Format[] = ['table', 'json', 'ndjson', 'csv']

@@ -6,14 +6,14 @@ import type { Remote } from '../remote/remote.js'
 import { type Config, credentialsPath, isRemoteTyped, LOCAL } from './config.js'
 import { changeFile, noProfile, type Profile, readConfigFile, textOf } from './config-file.js'
 
-/** A key as it is kept: bound to the scheme, host and port that it was given for, and sent to no other. */
+/** A stored key, bound to the scheme, host and port of its login, and sent to no other server. */
 export interface StoredKey {
   profile: string
   origin: string
   key: string
 }
 
-/** The keys that are kept, by profile. Throws ConfigError for a file that others can read, or that nobody here wrote. */
+/** The stored keys by profile. Throws ConfigError for a file that others can read, or that has another form. */
 export async function storedKeys(env: NodeJS.ProcessEnv): Promise<StoredKey[]> {
   const path = credentialsPath(env)
   const text = await textOf(path)
@@ -22,7 +22,7 @@ export async function storedKeys(env: NodeJS.ProcessEnv): Promise<StoredKey[]> {
   return keysIn(text, path)
 }
 
-/** Keeps a key in place of one that its profile had, or of null forgets that one. Throws ConfigError. */
+/** Stores the key of a profile, replacing an older one; null deletes it. Throws ConfigError. */
 export async function saveKey(env: NodeJS.ProcessEnv, profile: string, key: StoredKey | null): Promise<void> {
   const path = credentialsPath(env)
   await changeFile(path, text => {
@@ -33,12 +33,12 @@ export async function saveKey(env: NodeJS.ProcessEnv, profile: string, key: Stor
   })
 }
 
-/** As much of a key as is shown: enough to tell two apart. */
+/** The end of a key, enough to distinguish two keys. */
 export function keyEnd(key: string): string {
   return `****${key.length < 12 ? '' : key.slice(-4)}`
 }
 
-/** Nothing of a file that is not ours is ever told, because what is wrong with it may stand beside a key. */
+/** Errors never quote a malformed file, because the quoted part may contain a key. */
 function keysIn(text: string, path: string): StoredKey[] {
   try {
     const { keys } = JSON.parse(text) as { keys: Record<string, { origin: unknown; key: unknown }> }
@@ -52,19 +52,19 @@ function keysIn(text: string, path: string): StoredKey[] {
   }
 }
 
-/** The server that a run asks. */
+/** The server of a run. */
 export interface ChosenServer {
   url: string
-  /** What names it: an option, a variable, or a place in config.json. */
+  /** Its source: an option, a variable, or a position in config.json. */
   from: string
   /** The profile that was named, or that the server was taken from. */
   profile: Profile | null
 }
 
 /**
- * The server that answers: of --remote, --profile, BANDS_REMOTE, BANDS_PROFILE and the profile of config.json the first
- * that says something; null where that is the database here, or nothing is said. A database that is named with --db
- * answers before what only the environment or a file says. Throws InvalidParameter, ConfigError.
+ * The first server among --remote, --profile, BANDS_REMOTE, BANDS_PROFILE and the profile of config.json. Returns null
+ * for the local database, the default. --db overrides a server that only the environment or a file names. Throws
+ * InvalidParameter, ConfigError.
  */
 export async function chosenServer(config: Config, env: NodeJS.ProcessEnv): Promise<ChosenServer | null> {
   const { remote, profile: name, from } = config
@@ -95,17 +95,17 @@ async function namedProfile(name: string, from: string | undefined, env: NodeJS.
   throw new InvalidParameter(noProfile(name, names), offence)
 }
 
-/** Where a key is from, and the key itself, which nobody is to print. */
+/** The source of a key, and the key itself, which must not be printed. */
 export interface FoundKey {
   key: string
   from: string
-  /** How another is put in its place, where that is a command. */
+  /** The command that replaces it, if there is one. */
   login?: string
 }
 
 /**
- * The key for a server: of --key-file, BANDS_API_KEY and those that `bands login` keeps for just this origin. Throws
- * Unauthorized where there is none, ConfigError for a file that cannot be used.
+ * The key for a server: of --key-file, BANDS_API_KEY or `bands login` for exactly this origin. Throws Unauthorized if
+ * there is none, ConfigError for an unusable file.
  */
 export async function keyFor(chosen: ChosenServer, config: Config, env: NodeJS.ProcessEnv): Promise<FoundKey> {
   const found = await keyFromInput(config, env)
@@ -132,7 +132,7 @@ export async function keyFor(chosen: ChosenServer, config: Config, env: NodeJS.P
   throw new Unauthorized(`no API key for ${base}; set BANDS_API_KEY, or ${login}`)
 }
 
-/** Where the key of a run is from, and how another is put there: a login is of no use where a variable counts first. */
+/** The source of the run's key, and how to replace it: a login has no effect if a variable overrides it. */
 export async function keySource(config: Config, env: NodeJS.ProcessEnv): Promise<Omit<FoundKey, 'key'> | null> {
   const chosen = await chosenServer(config, env)
   if (chosen === null) return null
@@ -140,7 +140,7 @@ export async function keySource(config: Config, env: NodeJS.ProcessEnv): Promise
   return where
 }
 
-/** A key that is told for this run alone; null where none is. */
+/** A key for this run only; null if there is none. */
 export async function keyFromInput({ key_file: keyFile }: Config, env: NodeJS.ProcessEnv): Promise<FoundKey | null> {
   if (keyFile !== undefined) {
     const text = await textOf(keyFile)
@@ -155,18 +155,18 @@ export async function keyFromInput({ key_file: keyFile }: Config, env: NodeJS.Pr
   return key ? { key, from: 'BANDS_API_KEY' } : null
 }
 
-/** The server that a run asks, ready to be asked; null where the database here answers. Throws what those below throw. */
+/** Opens the server of a run; null if the local database answers. Throws as the functions below do. */
 export async function openChosen(config: Config, env: NodeJS.ProcessEnv): Promise<Remote | null> {
   const chosen = await chosenServer(config, env)
   if (chosen === null) return null
-  // First: what is no address may hold a password, and is not to be repeated.
+  // An invalid address is refused first and not repeated, because it may hold a password.
   const { base } = addressOf(chosen.url, { allowPlainHttp: config.allow_plain_http })
   refuseLocalSettings(config, base)
   const { key } = await keyFor(chosen, config, env)
   return openServer(base, key, config, env)
 }
 
-/** A server with a key, as the command line wants it asked. */
+/** Opens a server with a key and the settings of the command line. */
 export function openServer(url: string, key: string, config: Config, env: NodeJS.ProcessEnv): Promise<Remote> {
   return openRemote({
     url,
@@ -179,12 +179,12 @@ export function openServer(url: string, key: string, config: Config, env: NodeJS
   })
 }
 
-/** What a server decides by itself is not passed over in silence: the answer would not be the one that was asked for. */
+/** Refuses settings that the server decides itself: the answer would differ from the requested one. */
 function refuseLocalSettings(config: Config, url: string): void {
   const way = isRemoteTyped(config) ? 'leave it out' : 'leave it out, or say --remote local'
   for (const [param, does] of DECIDED) {
     const source = config.from[param]
-    // The database that a variable or a file names is another matter: it is always there.
+    // A database of a variable or file is no conflict: it is always set.
     if (source === undefined || (param === 'db' && source !== '--db')) continue
     const remedy = source.startsWith('--') ? way : way.replace('leave it out', `unset ${source}`)
     throw wrong(param, `${source} is not for a server: ${url} ${does}; ${remedy}.`)

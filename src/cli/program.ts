@@ -14,17 +14,17 @@ interface Call {
   globals: Args
 }
 
-/** Help for a command, or for the group of commands that a first word such as `accounts` names. */
+/** Help for a command, or for a group of commands such as `accounts`. */
 type HelpRequest = { helpFor: Entry; command: Command } | { helpFor: string }
 
-/** `options` asks for what goes with every command. */
+/** `options` means the help common to all commands. */
 export type Request = Call | 'version' | 'help' | 'options' | HelpRequest
 
 type ParsedLine = ParsedCommand & { call?: Call }
 
 /**
- * Words → what they ask for. Options of every command may stand before or after it. Throws InvalidParameter for what
- * cannot be understood, with the nearest command or option.
+ * Parses words into a request. Global options may be before or after the command. Throws InvalidParameter with the
+ * nearest command or option.
  */
 export async function parseWords(words: readonly string[]): Promise<Request> {
   const [first, ...others] = words
@@ -33,7 +33,7 @@ export async function parseWords(words: readonly string[]): Promise<Request> {
   const argv = first === 'help' ? [...others, '--help'] : [...words]
   const tree = silentTree()
   const parsed: ParsedLine = {}
-  // A command takes longer to set up than a line to parse: those that are not on it are only there to be suggested.
+  // Setting up a command takes longer than parsing a line: commands that are not on the line only serve suggestions.
   const typed = TOP_WORDS.filter(word => argv.includes(word))
   for (const word of typed.length > 0 ? typed : TOP_WORDS) tree.command(word)
   tree.hook('preSubcommand', async (_, branch) => {
@@ -55,7 +55,7 @@ export async function parseWords(words: readonly string[]): Promise<Request> {
   return parsed.call!.globals.flag('version') ? 'version' : parsed.call!
 }
 
-/** A tree that prints nothing and ends nothing by itself: both are the business of main. */
+/** A parser that neither prints nor exits: main does both. */
 function silentTree(): Tree {
   const nothing = (): void => {}
   const tree = new Tree('bands')
@@ -64,7 +64,7 @@ function silentTree(): Tree {
       writeOut: nothing,
       writeErr: nothing,
       outputError: nothing,
-      // Asked of the process otherwise, which costs more than parsing.
+      // The default asks the process, which takes longer than parsing.
       getOutHelpWidth: () => 80,
       getErrHelpWidth: () => 80,
       getOutHasColors: () => false,
@@ -76,7 +76,7 @@ function silentTree(): Tree {
   return tree
 }
 
-/** Loads a command and tells its branch of the tree what can be said to it. */
+/** Loads a command and adds its options and arguments to the parser. */
 async function prepare(branch: Tree, name: string, tree: Tree, parsed: ParsedLine): Promise<void> {
   parsed.entry = CATALOGUE.find(entry => entry.name === name)!
   const command = await parsed.entry.load()
@@ -84,13 +84,13 @@ async function prepare(branch: Tree, name: string, tree: Tree, parsed: ParsedLin
   for (const [word] of command.arguments ?? []) branch.argument(word)
   for (const spec of command.options ?? []) branch.addOption(option(spec))
   branch.action(() => {
-    // An option of every command may mean something of its own to one, such as the tier of a new account.
+    // A command may redefine a global option, such as the tier of a new account.
     const args = new Args(branch.processedArgs, branch.optsWithGlobals())
     parsed.call = { name, command, args, globals: new Args([], tree.opts()) }
   })
 }
 
-/** A value given twice is a mistake more often than a change of mind, so only lists may be repeated. */
+/** A repeated value is usually a mistake, so only lists may repeat. */
 function option([flags, , times]: OptionSpec): Option {
   const made = new Option(flags)
   if (!made.required) return made

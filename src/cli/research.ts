@@ -14,8 +14,8 @@ import type { Context } from './context.js'
 import { checkFolder, endingOf, intoFile, writeAnswer } from './formats.js'
 
 /**
- * What studies stand on: all that is loaded here, or the range and the fields of a tier that was asked for; of a server
- * the bands, with the prices that are loaded here. Throws NotFound where a server is asked and no prices are here.
+ * The data of studies: all loaded data, or the range and fields of a tier. With a server, its bands and the local
+ * prices. Throws NotFound for a server without local prices.
  */
 export async function studyMarket(context: Context): Promise<PricedSource> {
   const { remote, local } = await context.remoteAndLocal()
@@ -28,10 +28,7 @@ export async function studyMarket(context: Context): Promise<PricedSource> {
   return eventsOnBars(remote, local)
 }
 
-/**
- * Asks a question with the ledger of trials; without one where the sample answers, or where none can be written, which is
- * said.
- */
+/** Runs a question with the trial log. The sample and a log that cannot be written count nothing, with a notice. */
 export async function withTrials<Found extends { warnings: string[] }>(
   context: Context,
   ask: (trials: Trials | null) => Promise<Found>,
@@ -47,8 +44,8 @@ export async function withTrials<Found extends { warnings: string[] }>(
 }
 
 /**
- * Trials of some kinds, oldest first; `none` where no ledger was made yet, null while the sample answers. Throws
- * StorageError for a ledger it cannot read.
+ * Trials of some kinds, oldest first; `none` if there is no log yet, null for the sample. Throws StorageError for an
+ * unreadable log.
  */
 export async function trialLog(context: Context, kinds: readonly TrialKind[], since?: number): Promise<TrialLog> {
   const { openTrialsForReading } = await import('../open.js')
@@ -60,13 +57,13 @@ export async function trialLog(context: Context, kinds: readonly TrialKind[], si
   return found
 }
 
-/** Endings of the files that a command writes beside its answer: tables, and the page of a report. */
+/** Endings of the files that a command writes in addition to its answer: tables, and the page of a report. */
 const TABLE = ['.csv', '.ndjson', '.jsonl', '.json']
 const PAGE = ['.html', '.htm']
 
 /**
- * What was typed for options that name a file. Before any work: throws InvalidParameter for an ending that tells no
- * format and for one file named twice, StorageError for a folder that is not there.
+ * The values of options that name a file, checked before any work. Throws InvalidParameter for an unknown ending and
+ * for a file named twice, StorageError for a missing folder.
  */
 export async function filesOf<Option extends string>(
   args: Args,
@@ -88,7 +85,7 @@ export async function filesOf<Option extends string>(
   return files
 }
 
-/** Rows into a file whose ending tells the format; whole or not at all. What was there is replaced. */
+/** Writes rows into a complete file, in the format of its ending. An existing file is replaced. */
 export async function writeTable(
   context: Context,
   file: string,
@@ -103,7 +100,7 @@ export async function writeTable(
   await context.remark(`wrote ${count(rows.length, thing)} to ${file}`)
 }
 
-/** A study, backtest or sweep: what was asked and assumed, what came of it, what to be wary of. */
+/** The answer of a study, backtest or sweep: its query, assumptions, results and warnings. */
 export function resultOf(found: Description, records: Records): Described {
   const { document, heading, assumed, sections, answer, warnings } = found
   const paragraphs = [
@@ -114,12 +111,12 @@ export function resultOf(found: Description, records: Records): Described {
   return { document, ...records, paragraphs, warnings }
 }
 
-/** Shows it, as much of it as was asked for. */
+/** Shows a result in the requested detail. */
 export async function showResult(context: Context, args: Args, found: Description, records: Records): Promise<void> {
   await context.show(resultOf(found, records), { wide: args.flag('wide'), explain: args.flag('explain') })
 }
 
-/** The report of a result, as one page. @param market null: asked for where the page has prices */
+/** Writes the report of a result as one page. @param market null: opened if the page has prices */
 export async function writeReport(
   context: Context,
   file: string,

@@ -8,14 +8,14 @@ import type { Args } from './command.js'
 import type { Context } from './context.js'
 import type { World } from './world.js'
 
-/** Which tickers a line is about: words, --tickers, @FILE, -, --watch, --all, and config.json where it says none of these. */
+/** The tickers of a line: words, --tickers, @FILE, -, --watch, --all, and the default of config.json. */
 
-/** The tickers of questions that name none, as config.json has them. */
+/** The default tickers of config.json. */
 export function defaultTickers({ config }: Context): readonly string[] {
   return config.saved.values.tickers ?? []
 }
 
-/** The same for a question that names none, saying so: nobody is to wonder which they are. */
+/** The same with a notice, so that the user sees which tickers are used. */
 export async function announcedDefaultTickers(context: Context): Promise<string[]> {
   const tickers = defaultTickers(context)
   if (tickers.length > 0)
@@ -24,8 +24,9 @@ export async function announcedDefaultTickers(context: Context): Promise<string[
 }
 
 /**
- * Tickers of the line, of --tickers, --watch and --all; none where none of these is given. Throws NotFound where all are
- * meant and there are none, and where some are and there are none just now, as of a list of a condition: none is not all.
+ * Tickers of the words, --tickers, --watch and --all; empty if the line has none of these. Throws NotFound if --all
+ * finds no tickers. It also throws if the named lists are empty, such as a condition's: an empty list does not mean
+ * all.
  */
 export async function allNamed(
   context: Context,
@@ -38,7 +39,7 @@ export async function allNamed(
   throw new NotFound('what was named has no ticker in it just now; name tickers, or --all.')
 }
 
-/** The same, which may be none. */
+/** The same; an empty result is allowed. */
 async function someNamed(
   context: Context,
   args: Args,
@@ -58,7 +59,7 @@ export function isPooled(args: Args): boolean {
   return args.value('tickers') !== undefined || args.value('watch') !== undefined || args.flag('all')
 }
 
-/** The tickers of the lists of --watch, in their order. Throws NotFound for a list that is not there. */
+/** The tickers of the lists of --watch, in their order. Throws NotFound for a missing list. */
 async function watchedTickers(context: Context, args: Args, asOf: Local | null): Promise<string[]> {
   const names = args.list('watch')
   if (names.length === 0) return []
@@ -85,7 +86,7 @@ export function listNamed(name: string, all: readonly NamedList[]): NamedList {
   })
 }
 
-/** Of a condition those for which it holds on their last daily bar; none may. */
+/** The tickers whose last daily bar fulfils a condition; may be empty. */
 async function tickersOf(
   context: Context,
   { name, condition, tickers }: NamedList,
@@ -106,9 +107,9 @@ async function tickersOf(
 }
 
 /**
- * Tickers of a question about the whole market here, which stands on bars: all that have some unless others are named. A
- * list of a condition may hold of none. Throws InvalidParameter where a server was chosen.
- * @param asOf the database as of the day of the question
+ * Tickers of a question about the local market (default: all with bars). The list of a condition may be empty. Throws
+ * InvalidParameter for a server.
+ * @param asOf the database as of the question's day
  */
 export async function marketTickers(context: Context, args: Args, asOf: Local): Promise<readonly string[]> {
   const remote = await context.server()
@@ -123,7 +124,9 @@ export async function marketTickers(context: Context, args: Args, asOf: Local): 
   return tickers
 }
 
-/** All tickers that can be asked for. Throws InvalidParameter for a server, which does not tell, NotFound for none. */
+/**
+ * All known tickers. Throws InvalidParameter for a server, which does not list them, and NotFound if there are none.
+ */
 export async function everyTicker(context: Context, usage: string): Promise<readonly string[]> {
   const tickers = await (await context.bands()).tickers()
   if (tickers === null) {
@@ -134,14 +137,14 @@ export async function everyTicker(context: Context, usage: string): Promise<read
   return tickers
 }
 
-/** For a question about all tickers of a database that has none. */
+/** The error for a database without tickers. */
 function noTickerLoaded(context: Context): NotFound {
   return new NotFound(`no ticker is loaded in ${context.opened?.path ?? 'the database'}; bands import FILE loads one.`)
 }
 
 /**
- * Tickers as typed: symbols, `@FILE`, or `-` for standard input; in those, separated by commas, blanks or lines, and
- * what follows a `#` is a remark. Throws InvalidParameter, also for a file with none in it, and NotFound for a missing one.
+ * Parses symbols, `@FILE`, or `-` for standard input. Commas, blanks or line ends separate the symbols of a file; `#`
+ * begins a comment. Throws InvalidParameter, also for an empty file, and NotFound for a missing one.
  */
 export async function namedTickers(words: readonly string[], world: World): Promise<string[]> {
   const tickers = new Set<string>()
@@ -155,7 +158,7 @@ export function splitAtCommas(word: string): string[] {
   return word.startsWith('@') ? [word] : word.split(',').filter(text => text !== '')
 }
 
-/** Where a file stands for none, the question would be about all tickers, or take a whole list away. */
+/** An empty file is refused: the question would otherwise be about all tickers, or remove a whole list. */
 async function symbols(word: string, world: World): Promise<string[]> {
   if (word !== '-' && !word.startsWith('@')) return [word]
   const { beyondBounds } = await import('../params/small-text.js')
@@ -187,8 +190,8 @@ function split(text: string): string[] {
 }
 
 /**
- * Of all tickers those of which some of the fields is there, saying which are left out. All of them where none is left:
- * then the refusal tells what there is.
+ * The tickers that have one of the fields, with a notice about the others. Returns all if none has one: the refusal
+ * then lists the available fields.
  */
 export async function loadedOf(
   context: Context,

@@ -3,17 +3,17 @@ import { isatty } from 'node:tty'
 import { promisify } from 'node:util'
 import { printable, StorageError } from '../errors.js'
 
-/** Where text goes. */
+/** The destination of text. */
 export interface Stream {
   /** False for a pipe or a file. */
   readonly terminal: boolean
-  /** Columns of the terminal; null where unknown. */
+  /** Columns of the terminal; null if unknown. */
   columns(): number | null
   /** Resolves when everything is handed over, so a slow reader slows the writer. Throws ClosedPipe. */
   write(chunk: string | Uint8Array): Promise<void>
 }
 
-/** The reader of our output has gone (`| head -1`): no fault, and nothing left to do. */
+/** The reader of our output has gone (`| head -1`): no fault, and no more work. */
 export class ClosedPipe extends Error {
   override readonly name = 'ClosedPipe'
 }
@@ -45,7 +45,7 @@ async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException
       if (code === 'EPIPE') throw new ClosedPipe()
-      // A pipe that whoever started us made non-blocking, and that is full at the moment.
+      // Our parent made the pipe non-blocking, and it is full.
       if (code !== 'EAGAIN') throw new StorageError(`cannot write the output: ${(cause as Error).message}`, { cause })
       await new Promise(resolve => setTimeout(resolve, 2))
     }
@@ -54,7 +54,7 @@ async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
 
 function isTerminal(fd: number): boolean {
   try {
-    // Most runs in a script write to a pipe or a file, which this tells without loading node's terminal code.
+    // Most runs in a script write to a pipe or a file. This check avoids loading node's terminal code.
     if (!fstatSync(fd).isCharacterDevice()) return false
   } catch {
     return false
@@ -64,7 +64,7 @@ function isTerminal(fd: number): boolean {
 
 export type Signal = 'SIGINT' | 'SIGTERM'
 
-/** All that a run of the program touches of its process; lent, so that a test can lend another. */
+/** The parts of the process that a run uses; passed in, so that a test can replace them. */
 export interface World {
   readonly out: Stream
   readonly err: Stream
@@ -76,9 +76,9 @@ export interface World {
    * the run is ended whether or not it is through.
    */
   onStop(stop: (signal: Signal) => void, grace?: number): () => void
-  /** Calls back when files are to be read again; returns how to stop listening. */
+  /** Calls back when files should be read again; returns a function that stops listening. */
   onReload?(reload: () => void): () => void
-  /** Shows a text that a terminal is too short for in the user's pager. False where it fits, or there is no pager. */
+  /** Shows a long text in the user's pager. Returns false if it fits, or if there is no pager. */
   page?(text: string): Promise<boolean>
 }
 
@@ -103,7 +103,7 @@ export function spelledOut(out: Stream): Stream {
   return { terminal: true, columns: () => out.columns(), write: chunk => out.write(printable(text(chunk))) }
 }
 
-/** Standard output for a text that people read: on a terminal, one that is too long for it goes through the pager. */
+/** Standard output for people: on a terminal, long text goes through the pager. */
 export function paged(world: World): Stream {
   const { out, page } = world
   if (!out.terminal || page === undefined) return out
@@ -114,7 +114,7 @@ export function paged(world: World): Stream {
   return { terminal: true, columns: () => out.columns(), write }
 }
 
-/** What runs is asked to end and tidy up; if it does not within the grace, or at a second signal, the signal ends it. */
+/** Asks the work to stop and clean up. After the grace period or a second signal, the signal ends the process. */
 function onStop(stop: (signal: Signal) => void, grace = GRACE): () => void {
   const forget = (): void => {
     for (const signal of SIGNALS) process.off(signal, heard)
@@ -128,7 +128,7 @@ function onStop(stop: (signal: Signal) => void, grace = GRACE): () => void {
   return forget
 }
 
-/** At a terminal the signal says that this has been closed, and is to end what it always ends. */
+/** At a terminal this signal means that it was closed, and keeps its usual effect. */
 function onReload(reload: () => void): () => void {
   if (isTerminal(1) || isTerminal(2)) return () => {}
   process.on('SIGHUP', reload)
@@ -138,7 +138,7 @@ function onReload(reload: () => void): () => void {
 const SIGNALS: readonly Signal[] = ['SIGINT', 'SIGTERM']
 const GRACE = 500
 
-/** Columns to write in: those of the terminal, at least 40; 80 where nobody knows. COLUMNS overrules. */
+/** The width in columns: that of the terminal, at least 40, and 80 if unknown. COLUMNS overrides it. */
 export function widthOf(stream: Stream, env: NodeJS.ProcessEnv): number {
   const told = Number(env.COLUMNS)
   const columns = Number.isInteger(told) && told > 0 ? told : stream.columns()
@@ -150,7 +150,7 @@ export function isUnicode({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolea
   return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || '')
 }
 
-/** What was chosen for the terminal, and why; for `bands doctor`. */
+/** The choices for the terminal and their reasons, for `bands doctor`. */
 export function terminalFacts({ env, out }: World, colour: ColourFlag): { name: string; detail: string }[] {
   const set = ['NO_COLOR', 'FORCE_COLOR', 'CLICOLOR_FORCE', 'CLICOLOR', 'TERM'].filter(name => env[name])
   const reasons = [
@@ -168,7 +168,7 @@ export function terminalFacts({ env, out }: World, colour: ColourFlag): { name: 
 
 export type ColourFlag = 'auto' | 'always' | 'never'
 
-/** Whether a stream is coloured: the option, then the environment's wish, then what the stream is. */
+/** Whether a stream is coloured: by the option, then the environment, then the kind of stream. */
 export function isColoured(flag: ColourFlag, env: NodeJS.ProcessEnv, terminal: boolean): boolean {
   if (flag !== 'auto') return flag === 'always'
   if (env.NO_COLOR) return false
@@ -179,13 +179,13 @@ export function isColoured(flag: ColourFlag, env: NodeJS.ProcessEnv, terminal: b
 }
 
 /**
- * Shows a text in the user's pager when the terminal has fewer rows than it has lines: BANDS_PAGER, otherwise PAGER,
- * otherwise less; empty or `cat` is none. False where nothing was shown, so that the text can be written as it is.
+ * Shows a text in the user's pager if the terminal has fewer rows than lines. The pager is BANDS_PAGER, PAGER or less;
+ * empty or `cat` means none. Returns false if nothing was shown, so that the text can be written directly.
  */
 export async function page(text: string, env: NodeJS.ProcessEnv, rows: number | undefined): Promise<boolean> {
   const pager = env.BANDS_PAGER ?? env.PAGER ?? 'less'
   if (pager === '' || pager === 'cat' || env.TERM === 'dumb') return false
-  // A terminal that tells no size says 0.
+  // A terminal of unknown size reports 0.
   if (!rows || text.split('\n').length <= rows) return false
   return shownBy(pager, text, env)
 }
@@ -201,7 +201,7 @@ async function shownBy(pager: string, text: string, env: NodeJS.ProcessEnv): Pro
   process.on('SIGINT', ignore)
   try {
     return await new Promise<boolean>(resolve => {
-      // R: colours as they are, F: no pager for what fits after all, X: leave the text on the screen.
+      // R: keep colours, F: exit if the text fits, X: leave the text on the screen.
       const child = spawn('sh', ['-c', pager], {
         env: { LESS: 'FRX', ...env },
         stdio: ['pipe', 'inherit', 'inherit'],

@@ -32,12 +32,12 @@ export const ACCOUNTS = {
   ),
 }
 
-/** The same for what only a file can have done to it. */
+/** The option for commands that need a file of accounts. */
 export const ACCOUNTS_FILE = {
   accounts: optional(FILE, 'the accounts of the server; beside the database unless given (BANDS_ACCOUNTS)'),
 }
 
-/** Whether a command that looks after files passes the accounts by. */
+/** Whether a command for files skips the accounts, because they are elsewhere. */
 export function hasAccountsElsewhere({ world }: Context, args: Args): boolean {
   return args.read(ACCOUNTS_FILE).accounts === undefined && accountsUrl({ env: world.env }) !== null
 }
@@ -51,17 +51,20 @@ export function aboutAccounts(commands: Commands): Commands {
   return Object.fromEntries(Object.entries(commands).map(named))
 }
 
-/** Throws InvalidParameter for options of every command that mean nothing here. @param make makes an account, of a tier */
+/**
+ * Throws InvalidParameter for global options that have no meaning here. @param make the command makes an account with a
+ * tier
+ */
 function refuseOthers(context: Context, { make = false } = {}): void {
   context.refuseRemote()
-  // A user who types a tier here may believe that a key has one.
+  // A user who types a tier here may believe that the key decides it.
   if (make || context.config.from.tier !== '--tier') return
   throw wrong('tier', '--tier does not apply here: a tier belongs to an account (bands accounts set-tier).')
 }
 
 /**
- * The accounts that were chosen. Throws InvalidParameter for options of every command that mean nothing here.
- * @param make the accounts, where there are none: for a command that makes one, of a tier
+ * Opens the chosen accounts. Throws InvalidParameter for global options that have no meaning here.
+ * @param make makes missing accounts, for a command that makes an account with a tier
  */
 export async function accountsFor(context: Context, args: Args, { make = false } = {}): Promise<Accounts> {
   refuseOthers(context, { make })
@@ -263,7 +266,7 @@ function accountRow({ name, tier, created }: Account) {
   return { name, tier, created, day_limit: day, hour_limit: hour }
 }
 
-/** One account, after something was done to it. */
+/** Shows an account after a change. */
 async function showAccount(context: Context, account: Account, done: string): Promise<void> {
   const row = accountRow(account)
   const limits = `${whole(row.day_limit)} credits a day, ${whole(row.hour_limit)} an hour`

@@ -85,7 +85,7 @@ const backtestCommand: Command = {
   },
 }
 
-/** What is told of one strategy alone, and of grids alone. */
+/** Options for a single strategy; the next list has those for grids. */
 const ALONE = ['print-config', 'benchmark', 'reps', 'monte-carlo', 'trades', 'equity', 'years', 'explain']
 const OF_GRIDS = ['statistic', 'cells']
 
@@ -104,7 +104,7 @@ function ofGrid(param: string): InvalidParameter {
   )
 }
 
-/** Every combination of what is varied. */
+/** Runs and shows every combination of a grid. */
 async function showGrid(
   context: Context,
   args: Args,
@@ -119,8 +119,8 @@ async function showGrid(
 }
 
 /**
- * A strategy file, or tickers and a field, with the options that override it. Throws InvalidParameter, BadData at the
- * place in the file, NotFound for a missing one, StorageError for one that cannot be read.
+ * The parameters of a strategy file, or of tickers and a field, with overriding options. Throws InvalidParameter,
+ * BadData with a position in the file, NotFound for a missing file, StorageError for an unreadable one.
  */
 async function paramsFrom(
   context: Context,
@@ -135,7 +135,7 @@ async function paramsFrom(
     throw wrong('what', 'what to trade is missing: a strategy file, or tickers and a field.', { allowed: USAGE })
   if (first === undefined || !isFile(first)) {
     const { tickers, field } = await tickersAndField(context, args, 'backtest', () => market.withBars())
-    // A strategy file says all of itself; what config.json says of costs is for a run without one.
+    // A strategy file sets its own costs; those of config.json are for runs without one.
     return { params: { ...costsIn(context.config), ...options, tickers, field }, ways: { tier, fields } }
   }
   if (more.length > 0) throw refuseOtherTickers(more, fields)
@@ -144,13 +144,13 @@ async function paramsFrom(
   return { params: { ...options, ...tickers, strategy }, ways: { tier, fields, file: first } }
 }
 
-/** What config.json says that a side costs. */
+/** The costs of a side in config.json. */
 function costsIn({ saved }: Config): Written {
   const names = Object.values<{ param: string }>(COSTS).map(({ param }) => param)
   return Object.fromEntries(Object.entries(saved.values).filter(([name]) => names.includes(name)))
 }
 
-/** A file has its field, and its tickers unless others are given. */
+/** A file has its own field, and its own tickers unless an option names others. */
 function refuseOtherTickers(more: readonly string[], fields: FieldSet): InvalidParameter {
   const field = more.find(word => fields.named(word) !== undefined)
   const tickers = more.filter(word => word !== field).join(',')
@@ -165,7 +165,9 @@ function refuseOtherTickers(more: readonly string[], fields: FieldSet): InvalidP
 const USAGE =
   'bands backtest STRATEGY.yaml, or bands backtest TICKER... FIELD, or bands backtest TICKER... --when CONDITION'
 
-/** YAML as a file has it; with --json the same as a document. What of the run is not in it is said beside it. */
+/**
+ * Prints YAML for a file, or a document with --json. Run options that the file cannot hold are noted on standard error.
+ */
 async function printConfig(context: Context, strategy: Strategy, run: RunOptions): Promise<void> {
   const { format } = context
   const beside = describeRunOptions(run)

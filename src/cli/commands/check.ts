@@ -25,7 +25,7 @@ const TICKERS = [
   ['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input); left out with --tickers or --all'],
 ] as const
 
-/** Bars of this database, since a check derives everything anew, and the tickers that are meant. Throws InvalidParameter. */
+/** The tickers to check in this database, since a check computes from bars. Throws InvalidParameter. */
 async function checked(context: Context, args: Args): Promise<{ local: Local; tickers: string[] }> {
   const words = args.rest(0)
   if (words.length === 0 && !isPooled(args)) {
@@ -36,7 +36,7 @@ async function checked(context: Context, args: Args): Promise<{ local: Local; ti
   return { local, tickers: await allNamed(context, args, words, () => local.withBars()) }
 }
 
-/** What is made of bars and facts: fields that stand on others are right when those are. */
+/** Fields computed from bars and facts: fields that use them are right if they are. */
 function checkable({ fields }: Context): string[] {
   return fields.all.filter(field => !isRuled(field)).map(({ name }) => name)
 }
@@ -59,10 +59,10 @@ const lookahead: Command = {
 
 export const commands = { 'check lookahead': lookahead }
 
-/** Whether data that are cut off tell the same of the days before; for machines a row a field. */
+/** Shows whether truncated data give the same bands for earlier days. Machines get a row per field. */
 function describeLookahead(found: CheckLookahead): Described {
   const { tickers, timeframe, fields, cuts, seed, aftermath, differences, skipped } = found
-  // A field without an event has shown nothing that could have looked ahead.
+  // A field without events could not show look-ahead bias.
   const [tested, untested] = parted(fields, field => field.events > 0 || field.differences > 0)
   const none = `Not tested, because ${untested.length === 1 ? 'it' : 'they'} had no event by these days`
   return {
@@ -118,12 +118,12 @@ function skippedNotes(skipped: readonly Skipped[]): string[] {
   })
 }
 
-/** Those of which something holds, and the others. */
+/** Splits a list by a test. */
 function parted<One>(all: readonly One[], holds: (one: One) => boolean): [One[], One[]] {
   return [all.filter(holds), all.filter(one => !holds(one))]
 }
 
-/** A sentence that names fields; none without any. */
+/** A sentence that names fields; empty without any. */
 function named(what: string, fields: readonly { field: string }[]): string[] {
   return fields.length === 0 ? [] : [`${what}: ${fields.map(({ field }) => field).join(', ')}.`]
 }

@@ -90,7 +90,7 @@ async function list(context: Context): Promise<void> {
   await context.show(answer)
 }
 
-/** The value alone, as a script takes it: empty where there is none. */
+/** Prints only the value, for scripts; empty if there is none. */
 async function get(context: Context, key: string, words: readonly string[]): Promise<void> {
   if (words.length > 0) throw tooMany('get takes one key.', ['set', key, ...words])
   const settings = await settingsOf(context)
@@ -129,7 +129,7 @@ async function unset(context: Context, key: ConfigKey, words: readonly string[])
   await change(context, key, undefined)
 }
 
-/** Writes it, and tells what holds now, and what wins over it. */
+/** Writes a setting, and shows its effective value and its source. */
 async function change(context: Context, key: ConfigKey, written: string | undefined): Promise<void> {
   const { env } = context.world
   await saveSettings(env, { [key]: written })
@@ -161,14 +161,14 @@ function tooMany(message: string, words: readonly string[]): InvalidParameter {
   return wrong('key', message, {}, { remedy: remedy('config', words) })
 }
 
-/** One setting: what holds, and what told it: an option, a variable, a place in a file, or `default`. */
+/** A setting with its value and source: an option, a variable, a position in a file, or `default`. */
 interface ShownSetting {
   setting: string
   value: string | number | boolean | null
   origin: string
 }
 
-/** All settings of a run. A key is never among them, only where one is from. Throws ConfigError, InvalidParameter. */
+/** All settings of a run. It never contains a key, only the source of the key. Throws ConfigError, InvalidParameter. */
 async function settingsOf({ config, world: { env } }: Context): Promise<ShownSetting[]> {
   const chosen = await chosenServer(config, env)
   const { profiles } = await readConfigFile(env)
@@ -177,14 +177,14 @@ async function settingsOf({ config, world: { env } }: Context): Promise<ShownSet
   const of = (setting: Setting, value: ShownSetting['value'], origin = config.from[setting] ?? 'default') => {
     return { setting, value, origin }
   }
-  // Throws for what is no address: it may hold a password, and is not to be repeated.
+  // Throws for an invalid address without repeating it, because it may hold a password.
   const url = chosen && addressOf(chosen.url, { allowPlainHttp: true }).base
   return [
     of('remote', url, chosen?.from),
     of('profile', profile?.name ?? null, profile ? (config.from.profile ?? chosen!.from) : 'default'),
     { setting: 'api_key', ...(await keyShown(chosen, config, env)) },
     of('db', databasePath({ db: config.db, env })),
-    // At a server the key decides; what is known of that stands in its profile.
+    // At a server the key decides; its profile has the known tier.
     chosen === null
       ? of('tier', config.tier)
       : of('tier', profile?.tier ?? null, profile?.tier ? profile.place : 'the key decides'),
@@ -207,7 +207,7 @@ async function settingsOf({ config, world: { env } }: Context): Promise<ShownSet
 
 const PLAIN = ['timeout', 'retries', 'allow_plain_http', 'threads', 'color', 'progress', 'quiet', 'debug'] as const
 
-/** What can be set, and is no option of every command. */
+/** The settings that are no global option. */
 const OF_QUESTIONS = (Object.keys(CONFIG_KEYS) as ConfigKey[]).filter(name => !(name in SETTINGS))
 
 function shownValue(value: unknown): ShownSetting['value'] {
@@ -215,7 +215,7 @@ function shownValue(value: unknown): ShownSetting['value'] {
   return typeof value === 'number' || typeof value === 'boolean' ? value : [value].flat().join(',')
 }
 
-/** Whether there is a key, and what keeps one from being used; never the key. */
+/** Whether there is a key, and what prevents its use; never the key itself. */
 async function keyShown(chosen: ChosenServer | null, config: Config, env: NodeJS.ProcessEnv) {
   if (chosen === null) return { value: null, origin: 'default' }
   try {
@@ -266,14 +266,14 @@ const logout: Command = {
 }
 
 /**
- * Reads a key, asks the server whether it counts, and keeps both. Nothing is kept of a key that is refused. Throws
- * Unauthorized for that, InvalidParameter, ConfigError, and what a server throws that cannot be asked.
+ * Reads a key, checks it at the server, and stores both. A refused key is not stored. Throws Unauthorized for that,
+ * InvalidParameter, ConfigError, and the errors of an unreachable server.
  */
 async function loggedIn(context: Context) {
   const { config, world } = context
   const { env } = world
   const file = await readConfigFile(env)
-  // Looked at now, so that a file that cannot be used is told before anyone types a key.
+  // An unusable file is reported before the user types a key.
   await storedKeys(env)
   const { name, url } = serverOf(config, file)
   const { base, origin } = addressOf(url, { allowPlainHttp: config.allow_plain_http })
@@ -289,7 +289,7 @@ async function loggedIn(context: Context) {
   return { profile: name, url: base, tier, key: keyEnd(key), credits }
 }
 
-/** Which profile is meant, and the address of its server: the one that is said, otherwise the one it has. */
+/** The chosen profile and the address of its server: the typed one, otherwise the stored one. */
 function serverOf({ remote, profile }: Config, { profile: chosen, profiles }: ConfigFile) {
   const name = profile === undefined ? (chosen?.name ?? 'default') : profileName(profile)
   const known = profiles.get(name)
@@ -306,7 +306,7 @@ function originOf(url: string): string {
   return addressOf(url, { allowPlainHttp: true }).origin
 }
 
-/** Forgets a key: of the profile or the server that is said, otherwise the only one. Throws NotFound where there is none. */
+/** Deletes the key of the chosen profile or server, otherwise the only key. Throws NotFound if there is none. */
 async function forgottenKey({ config, world: { env } }: Context): Promise<StoredKey> {
   const stored = await storedKeys(env)
   const { remote } = config
@@ -334,8 +334,8 @@ async function forgottenKey({ config, world: { env } }: Context): Promise<Stored
 const MOST = 4_096
 
 /**
- * One line that nobody else is to see: asked for at a terminal without showing what is typed, otherwise the first line of
- * standard input. Throws Stopped at Ctrl-C, InvalidParameter for nothing.
+ * Reads a secret line: at a terminal with a prompt and without echo, otherwise the first line of standard input. Throws
+ * Stopped at Ctrl-C, InvalidParameter for an empty line.
  */
 async function readSecret(world: World, prompt: string, what: string): Promise<string> {
   const input = world.stdin()
@@ -349,7 +349,7 @@ async function typed(world: World, input: NodeJS.ReadableStream, prompt: string)
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const line = createInterface({ input, output: nowhere, terminal: true, historySize: 0 })
   try {
-    // Only now: from here on the terminal shows nothing of what is typed, or was typed ahead.
+    // The prompt comes after the echo is off, so that typing ahead is not shown either.
     await world.err.write(prompt)
     return await new Promise<string>((resolve, reject) => {
       line.once('line', resolve)

@@ -24,7 +24,7 @@ import { oneRow } from '../output.js'
 import { trialLog } from '../research.js'
 import { ACCOUNTS_FILE, hasAccountsElsewhere } from './accounts.js'
 
-/** What is loaded, whether it is whole, and how it goes again. */
+/** Commands about the loaded data: list, verify, remove. */
 
 const tickers: Command = {
   examples: ['bands tickers', 'bands tickers --csv'],
@@ -118,7 +118,7 @@ const DAMAGES: readonly Column<DamageRow>[] = [
   { ...column('try'), of: row => row.try ?? 'put a backup in its place' },
 ]
 
-/** A file that SQLite itself finds damaged is what a verification is there to find, no fault of the machine. */
+/** A file that SQLite finds damaged is a finding of the verification, not a fault of the machine. */
 async function checked(context: Context, deep: boolean): Promise<{ tickers: number; damages: Damage[] }> {
   try {
     const { local } = await context.here()
@@ -174,7 +174,7 @@ const remove: Command = {
   },
 }
 
-/** Such as bars of days to come, which a slip in a file has brought. */
+/** Removes the bars from a day on, for example future ones from a mistyped date. */
 async function removeAfter(importer: Importer, ticker: string, day: Day): Promise<number> {
   const bars = await importer.removeAfter(ticker, day)
   if (bars === null) throw await notLoaded(importer, ticker, 'no bars are')
@@ -192,7 +192,7 @@ const rename: Command = {
     const ticker = tickerValue('ticker', args.argument(0)!)
     const name = tickerValue('name', args.argument(1)!)
     const importer = await context.importer({ wait: args.flag('wait') })
-    // First, so that nothing is renamed where the lists cannot be.
+    // The lists are checked first: if they cannot be opened, nothing is renamed.
     const lists = await listsThere(context)
     if (!(await importer.rename(ticker, name))) throw await notLoaded(importer, ticker, 'nothing is')
     const among = (await lists?.renameTicker(ticker, name)) ?? []
@@ -203,7 +203,7 @@ const rename: Command = {
   },
 }
 
-/** The lists of the user; null where none was made: a change of the data makes none. */
+/** The user's lists; null if there are none: a change of the data does not make them. */
 async function listsThere(context: Context): Promise<Lists | null> {
   const there = context.closing(await openListsForReading(context.choice))
   return there && context.closing(await openLists(context.choice))

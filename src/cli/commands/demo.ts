@@ -18,7 +18,7 @@ import { filesOf, resultOf, writeReport } from '../research.js'
 
 const SEARCH = { ticker: 'AAPL', field: 'rsi_zone', band: 'oversold' }
 const STUDY = { tickers: ['GSPC'], field: 'rsi_zone', band: 'oversold' }
-/** A simulated company: of it there are facts, too. */
+/** A simulated company, which also has facts. */
 const COMPANY = 'SIM0001'
 const REPORT = 'bands-demo.html'
 
@@ -42,7 +42,7 @@ const demoCommand: Command = {
     )
     const study = resultOf(describeStudy(studied), windowRecords(studied))
     await context.show(demoAnswer(events, tallied, study, states), { whole: true })
-    // A folder that takes no files is no reason to end a first look with an error.
+    // The demo should not fail because of a folder that is not writable.
     if (context.isForPeople || report !== undefined)
       await writeReport(context, report ?? REPORT, bands, studied).catch(error => {
         if (!(error instanceof StorageError)) throw error
@@ -52,7 +52,7 @@ const demoCommand: Command = {
   },
 }
 
-/** The answers one after the other, each under the line that asks for it; as rows, the events alone. */
+/** Joins the answers, each below its command line; the rows for machines are the events. */
 function demoAnswer(events: Described, tallied: Described, studied: Described, states: Now): Answer {
   const asked = `${SEARCH.ticker} ${SEARCH.field} --band ${SEARCH.band}`
   const shown: [line: string, answer: Described][] = [

@@ -43,7 +43,7 @@ const doctorCommand: Command = {
   },
 }
 
-/** One line a check; what is not well has its remedy beneath it. */
+/** One line per check; a failed check has its remedy below it. */
 function doctorAnswer({ schema, outcome, checks }: Diagnosis): Answer {
   const told = checks.map(({ detail, remedy, ...check }) => ({
     ...check,
@@ -71,7 +71,7 @@ const TONES = { ok: 'good', warn: 'strong', fail: 'bad' } as const
 function drawn({ check, outcome, detail, remedy }: CheckRow, { width, paint }: Screen): string[] {
   const head = `${paint[TONES[outcome]](outcome.padEnd(4))}  ${check}`
   const texts = remedy === null ? [detail] : [detail, `try: ${remedy}`]
-  // Details stand beside the name, and on a narrow terminal below it, where a path has more room.
+  // Details are next to the name, or below it on a narrow terminal, where a path has more room.
   const indent = width < 60 ? 6 : 20
   const lines = texts.flatMap(text => wrap(printable(text), width - indent)).map(line => ' '.repeat(indent) + line)
   if (width < 60) return [head, ...lines]
@@ -79,8 +79,8 @@ function drawn({ check, outcome, detail, remedy }: CheckRow, { width, paint }: S
 }
 
 /**
- * What the doctor examines beside the database: settings, kept keys, and the server that is chosen, if one is, at no
- * cost. Never throws for what it finds.
+ * Checks the surroundings of the database: settings, stored keys, and the chosen server at no cost. Never throws for a
+ * finding.
  */
 async function environmentChecks(context: Context): Promise<Check[]> {
   const { config } = context
@@ -111,7 +111,7 @@ async function environmentChecks(context: Context): Promise<Check[]> {
   ]
 }
 
-/** What a look finds: words where all is well. What it throws is what is wrong, which `mend` puts right. */
+/** Runs one check and returns its text if all is well. An error becomes the finding, with `mend` as its remedy. */
 async function checked(name: string, mend: Check['detail'], look: () => Promise<string | Check>): Promise<Check> {
   try {
     const found = await look()
@@ -131,7 +131,7 @@ async function serverChecks(context: Context, config: Config): Promise<Check[]> 
   }
 }
 
-/** Throws where the server does not answer. */
+/** Throws if the server does not answer. */
 async function answerChecks(server: Remote, key: Omit<FoundKey, 'key'>): Promise<Check[]> {
   const began = performance.now()
   const refusal: unknown = await server.checkKey().catch((error: unknown) => error)
@@ -165,7 +165,7 @@ function creditsCheck({ credits }: Remote): Check {
   return warn('credits', left, spent.reset === null ? 'wait for new ones' : `wait until ${spent.reset}`)
 }
 
-/** In milliseconds: more than the roundings and the way of an answer make. */
+/** In milliseconds: more than rounding and network delay can explain. */
 const FAR_APART = 30_000
 
 function clockCheck(ahead: number | null): Check {

@@ -43,7 +43,7 @@ const eventsCommand: Command = {
   async run(context, args) {
     const { tickers, ...asked } = await poolTarget(context, args, 'events')
     const [ticker, second] = tickers
-    // A list of one ticker is a list all the same: a script gets the same document whatever is in it.
+    // A list with one ticker gives the same document as a longer list, for scripts.
     if (second !== undefined || isPooled(args)) return pool(context, args, { tickers, ...asked })
     const query = allUnlessLimited(context, args, await eventsQuery(context, args, { ticker: ticker!, ...asked }))
     // The specified answer goes out as it is; everything that only people or --returns need is loaded for them.
@@ -56,7 +56,7 @@ const eventsCommand: Command = {
   },
 }
 
-/** The same of several tickers, in a document of its own. */
+/** Shows the events of several tickers in one document. */
 async function pool(context: Context, args: Args, { tickers, ...place }: PoolTarget): Promise<void> {
   // Every refusal of a question about one ticker is one of several: its filters, its limit.
   const { ticker: _ticker, ...asked } = await eventsQuery(context, args, { ticker: tickers[0]!, ...place })
@@ -102,14 +102,14 @@ async function shown(context: Context, args: Args, query: EventsQuery): Promise<
   // The page itself says so, and advice at a terminal.
   if (found.total > found.events.length && context.format !== 'json' && !context.isHinting)
     await context.remark(leftOut(found, older, args.value('limit') !== undefined))
-  // Where a server sells its plans, its own refusals tell.
+  // A server that sells plans names the address in its own refusals.
   const { upgrade_url: url } = context.config
   const upgrade = server === null && url !== undefined ? `: ${url}` : ''
   await context.hint(...hintsFor(found, query, { wide, upgrade, older }))
   return found.total
 }
 
-/** The option that shows what is left out, or more of it. @param limit the largest there can be */
+/** The option that shows more of the omitted events. @param limit the largest allowed limit */
 function olderBy({ events }: NewestEvents, limit: number): string {
   const oldest = events.at(-1)
   return oldest === undefined || events.length < limit ? `--limit ${limit}` : `--before ${oldest.date}`
@@ -122,7 +122,7 @@ function leftOut({ events, total }: NewestEvents, by: string, isLimited: boolean
   return `${older} older ${older === 1 ? 'event is' : 'events are'} left out: ${by} ${more}.`
 }
 
-/** What the signs mean, what is not shown, what to ask next. */
+/** Explains the signs, the omitted rows and the next command. */
 function hintsFor(
   { events, total }: NewestEvents,
   query: EventsQuery,

@@ -122,13 +122,13 @@ async function filterOf(context: Context, args: Args, what: string): Promise<Exp
   return { tickers: await tickersOf(context, args), fields, timeframes, bands, ...bounds, ...when }
 }
 
-/** Those that are named, in either way; none stand for all. */
+/** The tickers of the words and options; empty means all. */
 async function tickersOf(context: Context, args: Args): Promise<string[]> {
   if (args.flag('all')) return []
   return allNamed(context, args, args.list('ticker'), async () => [])
 }
 
-/** Of facts each kind has columns of its own, hence a file of its own. The folder is there whole, or not at all. */
+/** Facts have a file per kind, because each kind has its own columns. The folder is complete or absent. */
 async function exportFolder(context: Context, args: Args, out: string | undefined): Promise<void> {
   if (out === undefined) throw wrong('out', 'facts are several files: name a folder with --out.')
   const [strange] = Object.keys(args.params(['field', 'timeframe', 'band', ...Object.keys(NARROWED)]))
@@ -194,14 +194,14 @@ class FactFiles {
   }
 }
 
-/** The format that the ending of a file name stands for; none where it has no ending. Throws InvalidParameter for another. */
+/** The format by the ending of a file name; undefined without an ending. Throws InvalidParameter for an unknown one. */
 function formatNamed(file: string | undefined): ExportOutput | undefined {
   if (file === undefined || extname(file) === '') return undefined
   const ending = endingOf('out', file, ENDINGS)
   return EXPORT_OUTPUTS.find(format => `.${format}` === ending) ?? 'ndjson'
 }
 
-/** Rows go out as they are made, so memory stays flat however many there are. */
+/** Streams the rows, so that memory stays flat. */
 async function runExport(
   context: Context,
   what: Exclude<(typeof WHATS)[number], 'facts'>,
@@ -242,7 +242,7 @@ async function* withCount<T>(items: AsyncIterable<T>, look: (item: T) => void): 
   }
 }
 
-/** Rows on their way to where they go: counted, and broken off tidily. */
+/** Sends the rows and stops cleanly after a signal. */
 async function sent(
   context: Context,
   out: string | undefined,

@@ -24,7 +24,7 @@ import { bytes } from '../draw/table.js'
 import type { Row } from '../formats.js'
 import { ClosedPipe } from '../world.js'
 
-/** What the files hold, as far as they do not say so. */
+/** The content of the files, as far as they do not state it. */
 const CONTENT = {
   prices: optional(
     oneOf<Adjustment>(['adjusted', 'raw'], 'KIND'),
@@ -36,7 +36,7 @@ const CONTENT = {
   known: optional(DAY, 'the day on which facts without a date became known, such as that of a download'),
 }
 
-/** What overrules detection. */
+/** Overrides for the detection of the format. */
 const HINTS = {
   format: optional(WORDS, 'the layout, when detection is wrong', { takes: 'NAME' }),
   delimiter: optional(WORDS, 'comma, semicolon, tab, pipe, or the character', { takes: 'CHARACTER' }),
@@ -60,7 +60,7 @@ const FACT_READING = [
 
 const FILES = [['[FILE...]', 'files, folders, globs, or - for standard input; csv, json, xml, zip, gz']] as const
 
-/** What becomes of stored prices that are on another scale than those of a file. */
+/** The choices for stored prices on another scale than those of a file. */
 const SCALES = [
   [
     '--rescale',
@@ -109,7 +109,7 @@ function columnsOf(kind: FactKind): string {
   return FACT_COLUMNS[kind].map(({ name, required }) => (required ? name : `[${name}]`)).join(', ')
 }
 
-/** Imports files one after the other and tells of each; one file's fault does not keep the others out. */
+/** Imports files one after the other and reports each; a refused file does not stop the others. */
 async function runImport(
   context: Context,
   args: Args,
@@ -128,7 +128,7 @@ async function runImport(
   const done: Imported[] = []
   const refused: BadData[] = []
   const options = { ...importOptions(context, args), ...only }
-  // Alone, a refused file is the whole answer.
+  // A single refused file is the whole answer.
   if (inputs.length > 1)
     options.onRefused = async error => {
       refused.push(error)
@@ -150,7 +150,7 @@ function refusedTickers(report: FileReport): readonly RefusedTicker[] {
   return report.holds === 'bars' ? report.refused : []
 }
 
-/** How much was refused, and what became of the rest; empty where nothing was. */
+/** The sentence about refused rows and files; empty if there are none. */
 function refusalsOf(done: readonly Imported[], refusedFiles: number, files: number): string {
   const tickers = total(done.map(({ report }) => refusedTickers(report).length))
   const loaded = total(done.map(({ report }) => (report.holds === 'bars' ? report.tickers : report.facts).length))
@@ -168,7 +168,7 @@ function refusalsOf(done: readonly Imported[], refusedFiles: number, files: numb
   return `${counted.join(' and ')} ${verb} refused; ${loaded === 0 ? 'nothing is loaded' : 'the others are loaded'}.`
 }
 
-/** What was typed about how to read files, and where to tell how far it is. */
+/** The typed import options and the progress callback. */
 function importOptions(context: Context, args: Args): ImportOptions {
   const { date_format: dateFormat, time_zone: timeZone, ...hints } = args.read(HINTS)
   return {
@@ -194,7 +194,7 @@ export function progressText({ file, stage, done, of, rows }: ImportProgress): s
   return `${stage}  ${file}  ${far}  ${whole(rows)} rows`
 }
 
-/** The files are to be loaded even when nobody reads on (`| head`). */
+/** The import continues when the reader has gone (`| head`). */
 async function withoutReader(telling: Promise<void>): Promise<void> {
   await telling.catch(error => {
     if (!(error instanceof ClosedPipe)) throw error
@@ -203,11 +203,11 @@ async function withoutReader(telling: Promise<void>): Promise<void> {
 
 interface Imported {
   report: FileReport
-  /** Where its bad rows are kept. */
+  /** The file with the rejected rows. */
   rejects: string | null
 }
 
-/** What was imported, file by file, and what was not. */
+/** Shows the imported and the refused files. */
 function describeImport(files: readonly Imported[], refused: readonly BadData[]): Described {
   return {
     document: {
@@ -283,7 +283,7 @@ function factsTable({ facts }: FactsReport): Table {
   return tableOf<(typeof lines)[number]>('Kinds', columns, lines)
 }
 
-/** What became of bars or records, and of which days they are. @param spare from where on columns may be left out */
+/** Columns with the counts and dates of bars or records. @param spare the first rank of columns that may be omitted */
 function countedColumns<Things extends string>(things: Things, spare: number) {
   return [
     column('added', 'count'),
@@ -318,7 +318,7 @@ function total(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0)
 }
 
-/** What there is to know about a file: of bars what looks odd, of facts what was left out or assumed, with first places. */
+/** Notes about a file: odd bars, or omitted and assumed facts, with their first positions. */
 function noteLines(report: FileReport): string[] {
   if (report.holds === 'facts') return [...remarkLines(report), ...factLines(report)]
   const warnings = report.warnings.map(({ kind, count: found, first: [first] }) => {
@@ -356,14 +356,14 @@ function rejectLines({ file, rejected }: FileReport, rejects: string | null): st
 }
 
 /**
- * Keeps rows that were skipped, as they stood, under the header of their file: mended, they can be imported. They go into
- * the file that is named, otherwise into one for each input in a folder. What it gives back takes a report and tells the
- * file that now holds its bad rows; null when there are none.
+ * Writes skipped rows unchanged under the header of their file, so that they can be corrected and imported. They go
+ * into the named file, otherwise into one file per input in a folder. The returned function takes a report and returns
+ * its file of rejected rows; null if there are none.
  */
 function rejectsWriter(named: string | undefined, folder: string, inputs: readonly Input[]) {
   /** Path → the header it was begun with. */
   const begun = new Map<string, string | null>()
-  /** One file takes the rows of all inputs of one header; those of another header go beside it. */
+  /** Inputs with the same header share one file; those with another header get a file of their own. */
   const pathFor = (file: string, header: string | null): string => {
     const wanted = named ?? join(folder, `${file === '-' ? 'stdin' : basename(file)}.rejects`)
     for (let i = 1; ; i++) {

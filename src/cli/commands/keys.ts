@@ -132,9 +132,9 @@ function keyRow(entry: KeyEntry, now: Date) {
 }
 
 /**
- * A key that was made, the only time it is seen.
+ * Shows a new key, the only time it is visible.
  *
- * @param replaced the key whose place it takes
+ * @param replaced the key that it replaces
  */
 async function showNewKey(context: Context, key: string, entry: KeyEntry, replaced: KeyEntry | null): Promise<void> {
   const row = { key, ...keyRow(entry, context.world.now()) }
@@ -149,7 +149,7 @@ async function showNewKey(context: Context, key: string, entry: KeyEntry, replac
   })
 }
 
-/** `2026-11-20 14:05` in UTC; `-` where there is no time. */
+/** `2026-11-20 14:05` in UTC; `-` if there is no time. */
 function minute(time: string | null): string {
   return time === null ? '-' : time.slice(0, 16).replace('T', ' ')
 }
@@ -160,7 +160,7 @@ function duration(milliseconds: number): string {
   return hours % 24 === 0 ? count(hours / 24, 'day') : count(hours, 'hour')
 }
 
-/** Throws InvalidParameter that does not repeat what may be a whole key. */
+/** Throws InvalidParameter without repeating the value, which may be a whole key. */
 function identityValue(args: Args): string {
   const identity = parseIdentity(args.argument(0)!)
   if (identity !== null) return identity

@@ -65,10 +65,10 @@ const pullCommand: Command = {
     const request = { series, replace: args.flag('replace') }
     if (args.flag('dry-run')) return context.show(describePlan(await dryPlan(context, request)))
     const remote = await context.origin()
-    // Costs nothing, tells what may be spent, and a wrong key before anything is made here.
+    // This costs nothing. It shows the remaining credits, and refuses a wrong key before anything is made.
     await remote.checkKey()
     const puller = await context.puller({ wait: args.flag('wait') })
-    // Every page is kept as it comes: a signal only lets what there is be shown.
+    // Every page is stored at once: after a signal, the pages so far are still shown.
     context.endTidily()
     const wanted = { ...request, series: all ? withinTier(series, remote.tier) : series }
     const limit = maxCredits === undefined ? {} : { maxCredits }
@@ -81,10 +81,10 @@ const pullCommand: Command = {
   },
 }
 
-/** More series than this are told ticker by ticker, and more tickers than this together. */
+/** More series than this are shown ticker by ticker, and more tickers than this as one line. */
 const LISTED = 30
 
-/** What a pull has brought. */
+/** Shows the result of a pull. */
 function describePull(report: PullReport): Described {
   const { url: source, credits, left, price, stopped } = report
   const reports = report.series.toSorted(byTicker)
@@ -105,7 +105,7 @@ function describePull(report: PullReport): Described {
   }
 }
 
-/** They were asked for in another order. */
+/** Sorts series by ticker, because they were requested in another order. */
 function byTicker(a: SeriesReport, b: SeriesReport): number {
   if (a.ticker !== b.ticker) return a.ticker < b.ticker ? -1 : 1
   return Number(a.timeframe > b.timeframe) - Number(a.timeframe < b.timeframe)
@@ -120,7 +120,7 @@ function rowOf({ added, refusal, outcome, ...told }: SeriesReport, source: strin
   }
 }
 
-/** What a pull would do; nothing was asked. */
+/** Shows the plan of a pull, without a request. */
 function describePlan(plan: PullPlan): Described {
   const { url, series, price } = plan
   const rows = series.map(({ ticker, timeframe, field, due, price: { least, most } }) => {
@@ -152,7 +152,7 @@ function priceWords({ least, most }: Price): string {
   return most === null ? `at least ${count(least, 'credit')}` : `${whole(least)} to ${count(most, 'credit')}`
 }
 
-/** `; 9,950 left today and 50 this hour`; nothing where the server does not tell. */
+/** `; 9,950 left today and 50 this hour`; empty if the server does not say. */
 function leftWords(left: CreditsLeft | null): string {
   const parts = [
     ...(left?.day == null ? [] : [`${whole(left.day)} left today`]),
@@ -187,7 +187,7 @@ const SERIES: readonly Column<[string, SeriesReport[]]>[] = [
   { title: 'as of', kind: 'date', spare: 4, of: ([, own]) => own.map(({ as_of }) => as_of ?? UNKNOWN).sort()[0]! },
 ]
 
-/** What a line is of: a series, the series of a ticker, or all. */
+/** The series of each line: one series, all of a ticker, or all. */
 function groups(series: readonly SeriesReport[]): [string, SeriesReport[]][] {
   if (series.length <= LISTED) return series.map(one => [one.ticker, [one]])
   const found = new Map<string, SeriesReport[]>()
@@ -226,7 +226,7 @@ async function seriesOf(
   return tickers.flatMap(ticker => chosen.flatMap(timeframe => fields.map(field => ({ ticker, timeframe, field }))))
 }
 
-/** A mistyped field's name would be asked for as a ticker, and paid for. */
+/** A mistyped field name would be pulled, and charged, as a ticker. */
 function checkNoField(word: string): void {
   const suggestions = suggest(word, BUILT_IN.names)
   if (word.startsWith('@') || word === '-' || (suggestions.length === 0 && !word.includes('_'))) return
@@ -234,14 +234,14 @@ function checkNoField(word: string): void {
   throw wrong('field', what, { value: word, allowed: BUILT_IN.names, suggestions })
 }
 
-/** Only fields that the key may ask for, where the server tells of its tier. */
+/** Only the fields of the key's tier, if the server reports its tier. */
 function withinTier(series: readonly SeriesKey[], tier: Tier | null): readonly SeriesKey[] {
   if (tier === null) return series
   const granted = new Set(grantedFields(tier, BUILT_IN).map(({ name }) => name))
   return series.filter(({ field }) => granted.has(field))
 }
 
-/** A command line that what was pulled answers, whatever server is chosen otherwise. */
+/** A command line that uses the pulled events, regardless of the chosen server. */
 function questionOf({ ticker, field, timeframe }: SeriesKey, config: Config): string {
   const words = [`bands events ${ticker} ${field}`]
   if (timeframe !== 'daily') words.push(`--timeframe ${timeframe}`)
@@ -250,13 +250,13 @@ function questionOf({ ticker, field, timeframe }: SeriesKey, config: Config): st
   return words.join(' ')
 }
 
-/** What a pull would do, as far as that can be told without asking. */
+/** The plan of a pull, as far as it is known without a request. */
 async function dryPlan(context: Context, request: PullRequest): Promise<PullPlan> {
   const url = await context.originUrl()
   return planOf(context.closing(await openForPlan(context.choice)), url, request, context.world.now())
 }
 
-/** Says beforehand what a pull costs, as soon as it is known, and shows how far it is. */
+/** Reports the price of a pull as soon as it is known, and then the progress. */
 function progressOf(context: Context, remote: Remote): PullOptions {
   return {
     onPlan: plan => context.remark(planSentence(plan, leftOf(remote.credits))),
@@ -268,8 +268,8 @@ function progressOf(context: Context, remote: Remote): PullOptions {
 }
 
 /**
- * Why a pull is not what was asked for; null where it is.
- * @param all every field was asked for, and those above the tier of the key are no failure
+ * Why a pull is incomplete; null if it is complete.
+ * @param all every field was requested, and those above the key's tier are no failure
  */
 function pullFailure({ series, stopped, error, price, credits }: PullReport, all: boolean): unknown {
   if (stopped === 'error') return error

@@ -13,9 +13,9 @@ import { POOLED, TIMEFRAME } from '../options.js'
 import { type Answer, json } from '../output.js'
 import { allNamed, everyTicker, isPooled } from '../tickers.js'
 
-/** What can be asked and what comes back, for people, programs and shells. */
+/** The reference of fields, names and schemas, for people, programs and shells. */
 
-/** Those of `bands fields check FILE`. */
+/** The options of `bands fields check FILE`. */
 const OF_CHECK = [TIMEFRAME, ...POOLED]
 
 const fields: Command = {
@@ -44,7 +44,7 @@ function fileIn([file, second]: readonly string[]): string {
   throw wrong('file', 'bands fields check takes one file of own fields.')
 }
 
-/** Here, where nothing is asked, the specified fields are told all the same. */
+/** This command needs no own fields, so it still lists the specified ones. */
 async function reportBrokenFields(context: Context): Promise<void> {
   await fieldsIn(context.config, context.world.env).catch(({ message }: Error) =>
     context.notice(`Fields of your own are left out: ${message}`),
@@ -67,7 +67,7 @@ async function checkFields(context: Context, args: Args, file: string): Promise<
   await context.show(describeBandCounts(found))
 }
 
-/** @param isWhole with the rule of each for people, too; for machines it is always there */
+/** @param isWhole also shows the rules to people; machines always get them */
 function fieldsAnswer(fields: readonly AnyField[], isWhole: boolean): Answer {
   const rows = fields.map(field => {
     const { name, tier, needs, bands, summary, hash } = field
@@ -85,7 +85,7 @@ function fieldsAnswer(fields: readonly AnyField[], isWhole: boolean): Answer {
     rows,
     paragraphs: [
       ...(isWhole ? [] : [{ heading: [], on: 'pipe' as const, parts: [{ table }] }]),
-      // On a terminal the vocabularies, which are longer than a line, stand below each field.
+      // On a terminal the long vocabularies are below each field.
       ...vocabularies.map(({ field, tier, needs, bands, summary, rule }) => ({
         heading: [field, tier, `from ${needs}`],
         ...(isWhole ? {} : { on: 'screen' as const }),
@@ -114,7 +114,7 @@ const schema: Command = {
   },
 }
 
-/** Of the answers that name their schema, which the build reads from the types, and of the others; in the order of the names. */
+/** All schemas in the order of the names: the build reads most from the types. */
 async function allSchemas(): Promise<Record<string, Schema>> {
   const [{ strategySchema }, { pageSchemas }] = await Promise.all([
     import('../../params/strategy.js'),
@@ -126,7 +126,7 @@ async function allSchemas(): Promise<Record<string, Schema>> {
   return Object.fromEntries(all.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** A schema is JSON, whatever is asked for; it has no rows. */
+/** Prints a schema as JSON in every format, because it has no rows. */
 function printSchema(context: Context, schema: Schema): Promise<void> {
   const { format } = context
   if (format !== null && format !== 'table' && format !== 'json')
@@ -166,7 +166,7 @@ const completion: Command = {
   },
 }
 
-/** Each asks `bands completion --complete` for the words that may stand there; `:files` leaves it to the shell. */
+/** Each script calls `bands completion --complete` for the candidates; `:files` leaves them to the shell. */
 const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# Completion of bands for bash.
 _bands() {

@@ -28,7 +28,7 @@ const scanCommand: Command = {
     const source = await context.bands()
     const page = await source.oversold(query)
     const { matches, match_count } = page
-    // A server does not tell which day it is.
+    // A server does not report the present day.
     const date = query.date ?? (await context.opened?.local.today()) ?? null
     await context.show(describeOversold(query, page, date))
     const day = date === null ? null : formatDay(date)
@@ -47,7 +47,7 @@ async function notShown(context: Context, { matches, match_count }: OversoldPage
     : `${more}, and ${most} is the most that is shown: narrow it with --sector, --min-market-cap-tier or --min-severity`
 }
 
-/** What a higher tier shows, and what to ask next. */
+/** Hints about the values of a higher tier, and the next command. */
 function hintsFor({ timeframe }: OversoldQuery, { matches }: OversoldPage, url: string | undefined): string[] {
   const [first] = matches
   if (first === undefined) return []

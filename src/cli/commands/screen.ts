@@ -50,7 +50,7 @@ const screenCommand: Command = {
     if (date !== undefined && local.asOf !== null && local.asOf !== date)
       throw wrong('date', '--date and --as-of are two words for the same day; give one of them.')
     const asOf = date === undefined ? local : local.on(date)
-    // What is wrong with the line is told before anything is asked, and posted.
+    // Faults in the line are reported before any question or post.
     const names = args.list('columns')
     const look = { columns: names.length === 0 ? undefined : names, sort: args.text('sort') }
     checkDisplay(look, subjectsNamed(local, asked.condition), asked.tally)
@@ -66,10 +66,10 @@ const screenCommand: Command = {
   },
 }
 
-/** Bars that are drawn beside a match. */
+/** The number of bars in the sparkline of a match. */
 const DRAWN = 60
 
-/** For a terminal alone: a price says more at a look than in digits. */
+/** Reads closes for the sparklines of a terminal. */
 async function closesOf(context: Context, local: Local, { matches }: Screen): Promise<Map<string, readonly number[]>> {
   const closes = new Map<string, readonly number[]>()
   if (!context.isForPeople || !context.out.terminal) return closes
@@ -90,7 +90,7 @@ function hintsOf(
   return [`next: ${next}`]
 }
 
-/** Why there is nothing, as far as one can say without asking another question. */
+/** Explains an empty answer, as far as possible without another question. */
 async function explainEmpty(context: Context, { scanned, stale, as_of, within }: Screen): Promise<void> {
   const what =
     within === null
@@ -138,7 +138,7 @@ const changesCommand: Command = {
   },
 }
 
-/** Posts and shows what was found; throws where either is not done to the end. */
+/** Posts and shows the changes; throws if either is incomplete. */
 async function showChanges(
   { context, args, post }: { context: Context; args: Args; post: Post },
   { found }: Changed,
@@ -155,12 +155,12 @@ async function showChanges(
 
 const SECRET = 'BANDS_WEBHOOK_SECRET'
 
-/** Posts an answer; what there is to be said of it goes to stderr. */
+/** Posts an answer; notes about it go to stderr. */
 type Post = (document: object) => Promise<void>
 
 /**
- * Where --webhook says that answers are posted; without it, nowhere. Throws InvalidParameter, ConfigError without a secret;
- * what it gives throws Upstream when an answer is not received.
+ * The function that posts answers to --webhook, or does nothing without it. Throws InvalidParameter, and ConfigError
+ * without a secret. The function throws Upstream if an answer is not received.
  */
 async function webhookOf(context: Context, args: Args): Promise<Post> {
   const text = args.text('webhook')

@@ -110,11 +110,11 @@ interface Serving {
   options: Options
   tls: ServerOptions['tls']
   log: LogLines
-  /** null where the log goes to standard error. */
+  /** null if the log goes to standard error. */
   file: LogFile | null
 }
 
-/** At a signal first what runs is answered, then what was charged is written down. */
+/** After a signal, running requests are answered first, and then the charges are written. */
 async function answer(context: Context, { options, tls, log, file }: Serving): Promise<void> {
   const { config, world } = context
   const clock = options.today === 'clock' ? () => dayAt(world.now().getTime()) : null
@@ -146,7 +146,7 @@ async function answer(context: Context, { options, tls, log, file }: Serving): P
   }
 }
 
-/** Reads again what others put in the place of its files; what cannot be used leaves everything as it is. */
+/** Reads the replaced files again; an unusable file changes nothing. */
 async function reload({ certify, log }: Running, file: LogFile | null, options: Options): Promise<void> {
   const tell = (text: string) => (error: Error) => log.add('error', { message: `${text}: ${error.message}` })
   if (file !== null) await file.reopen().catch(tell('the log goes on where it was'))
@@ -164,7 +164,7 @@ function connectionLimits({ max_connections: connections, max_per_address: limit
 /** Longer than the server gives to running requests. */
 const GRACE = LIMITS.grace + 5_000
 
-/** Where it listens, and what it answers from. */
+/** Shows the address of the server, and its data. */
 async function showServing(
   context: Context,
   { service, path, sample }: OpenedService,
@@ -203,14 +203,14 @@ const NO_ACCOUNT = [
   'bands keys create --account NAME',
 ]
 
-/** Throws InvalidParameter for what no browser would send. */
+/** Throws InvalidParameter for an origin that no browser would send. */
 function checkOrigin({ cors }: Options): void {
   if (cors === undefined || (URL.canParse(cors) && new URL(cors).origin === cors)) return
   const allowed = 'an origin as browsers send it, such as https://app.example.com'
   throw invalid('not_allowed', { param: 'cors', value: cors, allowed })
 }
 
-/** Throws InvalidParameter for half of it, ConfigError for what cannot be used. */
+/** Throws InvalidParameter if only one of the two is set, ConfigError for unusable files. */
 async function certificate({ tls_cert, tls_key }: Options): Promise<ServerOptions['tls']> {
   if (tls_cert === undefined && tls_key === undefined) return undefined
   if (tls_cert === undefined || tls_key === undefined) {
@@ -235,8 +235,8 @@ async function pem(file: string): Promise<string> {
 }
 
 /**
- * A log on its way to a stream: many lines in one write, and nobody waits for it. What a reader does not take in time is
- * left out, and counted, and so is what cannot be written; a reader that has gone misses the rest.
+ * Writes log lines to a stream in batches, without waiting. Lines that the reader does not take in time, or that cannot
+ * be written, are dropped and counted. A closed reader ends the log.
  */
 export class LogLines {
   readonly #out: Pick<Stream, 'write'>
@@ -296,7 +296,7 @@ const MOST = 4 * 1024 * 1024
 /** Milliseconds in which lines gather. */
 const PAUSE = 10
 
-/** A file at whose end lines are added; it may be moved away and opened anew, as programs that rotate logs do. */
+/** An append-only log file that can be moved and reopened, for log rotation. */
 class LogFile {
   readonly #path: string
   #file: FileHandle
@@ -315,7 +315,7 @@ class LogFile {
     await this.#file.appendFile(text)
   }
 
-  /** What is written from now on goes to whatever lies at its path. Throws ConfigError, and goes on with what it had. */
+  /** Opens the file at its path again. Throws ConfigError, and keeps the old file open. */
   async reopen(): Promise<void> {
     const before = this.#file
     this.#file = await opened(this.#path)

@@ -61,7 +61,7 @@ const showCommand: Command = {
   },
 }
 
-/** Several tickers beside each other, each on a scale of its own; for machines the rows of all. */
+/** Draws several tickers next to each other, each on its own scale. Machines get the rows of all. */
 async function multiples(context: Context, { tickers, ...query }: PoolQuery, style: Style): Promise<void> {
   const local = await context.local()
   const most = context.isRowByRow ? Number.POSITIVE_INFINITY : SHOWN_BARS
@@ -97,7 +97,7 @@ interface Style {
   ascii: boolean
 }
 
-/** Bands below the middle of the vocabulary in one colour, above it in the other; letters tell them apart. */
+/** Bands below the middle of the vocabulary have one colour, those above it the other; letters distinguish them. */
 function drawnOn({ width, unicode, paint: { bad, good } }: Screen, { height, ascii }: Style, bands: readonly string[]) {
   const middle = (bands.length - 1) / 2
   const paint = (band: number, text: string): string =>
@@ -148,7 +148,7 @@ const explainCommand: Command = {
   },
 }
 
-/** Where a condition stands in place of the field, the date comes next. */
+/** If a condition replaces the field, the date comes next. */
 function placeAndDate(args: Args): { ticker: string; field?: string; date?: string | undefined } {
   const [ticker, second, third] = [args.argument(0)!, args.argument(1), args.argument(2)]
   const isDate = args.text('when') !== undefined && third === undefined && /^\d/.test(second ?? '')

@@ -82,7 +82,7 @@ async function loadSimulated(context: Context, options: SimulateOptions, wait: b
   const sourced = function* (): Generator<SourcedBars> {
     for (const { ticker, bars } of simulatedTickers(options)) yield { ticker, bars, prices: 'raw', ...origin }
   }
-  // Bars of another seed are no continuation of those that may be there.
+  // Bars of another seed do not continue existing bars.
   const reports = await importer.put(sourced(), { replace: true, today, onProgress })
   const records = sheets.reduce((sum, sheet) => sum + sheet.records, 0)
   const bars = reports.reduce((sum, report) => sum + report.bars, 0)

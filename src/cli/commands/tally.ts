@@ -63,7 +63,7 @@ const tallyCommand: Command = {
   },
 }
 
-/** What the short words of the table mean. */
+/** Explains the short words of the table. */
 function tallyHints({ field, timeframe, tickers, band, when, groups }: Tally): string[] {
   const base = groups[0]?.windows[0]?.base
   const isMeasured = base?.kind === 'measured'
@@ -82,7 +82,7 @@ function tallyHints({ field, timeframe, tickers, band, when, groups }: Tally): s
 }
 
 const { band, since, changed } = NOW
-/** Which of the present bands are told. */
+/** The filter for the present bands. */
 const FILTER = { band, since, changed }
 
 const nowCommand: Command = {
@@ -118,7 +118,7 @@ const nowCommand: Command = {
     const skip = named.length > 0 && fields.length > 0 ? undefined : await bands.missing?.()
     const query = { tickers, fields: chosen, omitted, timeframe, skip, ...filter }
     const found = await now(bands, query, { step: context.step })
-    // Nobody asked for a line about each field that, say, a fund cannot have.
+    // Skip fields that cannot apply (a fund has no P/E).
     await context.show(describeNow(found, { unknown: fields.length > 0 }))
     await context.noticeOmitted(omitted)
     if (found.states.length === 0) {
@@ -126,7 +126,7 @@ const nowCommand: Command = {
       if (args.flag('fail-empty')) context.outcome = 3
       return
     }
-    // Of a filter's answer what is missing is missing for another reason.
+    // A filtered answer omits rows for another reason.
     if (filter.band === undefined && filter.since === undefined && !filter.changed)
       await noticeMissingFacts(context, bands, fields, found)
     await noticeOldBands(context, bands, found)
@@ -136,7 +136,7 @@ const nowCommand: Command = {
 /** Calendar days that holidays explain; a ticker that is older than that has no present to speak of. */
 const STALE = 10
 
-/** Which of the fields that were asked for can have no band. */
+/** Notes the queried fields that cannot have a band. */
 async function noticeMissingFacts(
   context: Context,
   source: Source,

@@ -62,7 +62,7 @@ const list: Command = {
   examples: ['bands watch list', 'bands watch list --json'],
   async run(context) {
     const lists = await allLists(context)
-    // Dashes alone are no numbers.
+    // A column of only dashes is not numeric.
     const kind = lists.some(({ condition }) => condition === null) ? 'count' : 'text'
     const shown: Column<NamedList>[] = [
       column('name'),
@@ -89,7 +89,7 @@ const remove: Command = {
   arguments: [NAME, ['[TICKER...]', 'tickers to take out of it; the whole list unless given', ['TICKER']]],
   examples: ['bands watch remove tech AAPL', 'bands watch remove tech'],
   async run(context, args) {
-    // First, so that no file is made where there is nothing to remove.
+    // The list is looked up first, so that a missing one makes no file.
     const { name, tickers: there } = listNamed(args.argument(0)!, await allLists(context))
     const tickers = await namedTickers(args.rest(1), context.world)
     const known = new Set(there)
@@ -106,7 +106,7 @@ const remove: Command = {
   },
 }
 
-/** One list; for machines a row a ticker. */
+/** Shows one list; machines get a row per ticker. */
 async function showList(context: Context, { name, condition, tickers }: NamedList): Promise<void> {
   const of = condition ?? (tickers.length === 0 ? 'no tickers' : tickers.join(' '))
   const title = [name, condition === null ? count(tickers.length, 'ticker') : 'the tickers for which holds']
@@ -118,7 +118,7 @@ async function showList(context: Context, { name, condition, tickers }: NamedLis
   })
 }
 
-/** They may be loaded later, and a slip of the hand would otherwise be found only then. */
+/** The tickers may be loaded later, but a typo should be noticed now. */
 async function noticeMissingTickers(context: Context, tickers: readonly string[]): Promise<void> {
   if (context.config.quiet || tickers.length === 0) return
   const loaded = new Set(await (await context.local()).tickers())

@@ -12,11 +12,11 @@ interface Size {
 interface ChartOptions extends Size {
   /** A value of the vertical axis in words. */
   label(value: number): string
-  /** Words beneath, each at its place of the horizontal axis: 0 is the left end, 1 the right one. */
+  /** Words below the axis: 0 is the left end, 1 the right one. */
   beneath: readonly { at: number; text: string }[]
 }
 
-/** Lines on one scale with its highest, middle and lowest value at the left. Nothing where no value is known. */
+/** Draws lines on one scale, with the highest, middle and lowest value at the left. Empty if no value is known. */
 export function drawChart(lines: readonly Line[], options: ChartOptions): string[] {
   const { low, high } = scaleOf(lines)
   if (low > high) return []
@@ -33,7 +33,7 @@ export function drawChart(lines: readonly Line[], options: ChartOptions): string
 
 /** Wider than this a drawing is harder to follow. */
 const WIDEST = 120
-/** Where nobody tells how wide. */
+/** The width if the terminal does not report one. */
 const USUAL = 80
 
 /** Columns of a drawing on a screen. */
@@ -41,7 +41,7 @@ export function drawingWidth(width: number): number {
   return width === Number.POSITIVE_INFINITY ? USUAL : Math.min(width, WIDEST)
 }
 
-/** One label a line: the highest value, the middle and the lowest. */
+/** The labels: the highest value, the middle and the lowest. */
 function labelsOf(low: number, high: number, { height, label }: ChartOptions): string[] {
   const labels = Array.from({ length: height }, () => '')
   const last = height - 1
@@ -51,7 +51,7 @@ function labelsOf(low: number, high: number, { height, label }: ChartOptions): s
   return labels.map(text => text.padStart(width))
 }
 
-/** Each word about its place; one that would touch the one before is left out. */
+/** Centres each word at its position; one that would touch the word before it is omitted. */
 function axisWords(words: ChartOptions['beneath'], width: number): string {
   let line = ''
   for (const { at, text } of words) {
@@ -84,9 +84,9 @@ const BRAILLE: Pen = {
 const ASCII: Pen = { across: 1, down: 2, character: dots => " '.:"[dots]! }
 
 interface Line {
-  /** null: the line is broken there. */
+  /** null: a gap in the line. */
   values: readonly (number | null)[]
-  /** Single dots, to be told from a line that is whole. */
+  /** Dots, to distinguish it from a solid line. */
   dotted?: boolean
 }
 
@@ -124,7 +124,7 @@ export function scaleOf(lines: readonly Line[]): { low: number; high: number } {
   }
 }
 
-/** The place of each value on the grid; a flat line runs in the middle. */
+/** The position of each value on the grid; a flat line is in the middle. */
 function dotsOf(
   values: readonly (number | null)[],
   { low, high }: { low: number; high: number },
@@ -139,7 +139,7 @@ function dotsOf(
   })
 }
 
-/** Dots from one place to another without a hole between neighbours (Bresenham). */
+/** Draws a line of dots without gaps (Bresenham). */
 function join(x: number, y: number, toX: number, toY: number, set: (x: number, y: number) => void): void {
   const steps = Math.max(Math.abs(toX - x), Math.abs(toY - y), 1)
   for (let i = 0; i <= steps; i++) {
@@ -147,14 +147,16 @@ function join(x: number, y: number, toX: number, toY: number, set: (x: number, y
   }
 }
 
-/** One bar of a chart of bars: what it stands for, how long it is, and the words behind it. */
+/** One bar of a bar chart: its label, its length, and the words after it. */
 export interface Bar {
   label: string
   value: number
   text: string
 }
 
-/** Horizontal bars of one scale, from 0, an eighth of a character fine; labels right, words behind the bars. */
+/**
+ * Draws horizontal bars on one scale from 0, in eighths of a character, with labels at the left and words at the right.
+ */
 export function drawBars(bars: readonly Bar[], { width, ascii }: { width: number; ascii: boolean }): string[] {
   const label = longest(bars.map(bar => bar.label))
   const text = longest(bars.map(bar => bar.text))
@@ -181,7 +183,7 @@ export function longest(texts: readonly string[]): number {
   return texts.reduce((most, text) => Math.max(most, text.length), 0)
 }
 
-/** One line of blocks that rise with the values, as wide as there are values but at most `width`: the last of each column. */
+/** A line of blocks that rise with the values, at most `width` wide: each column shows its last value. */
 export function sparkline(values: readonly number[], { width, ascii }: { width: number; ascii: boolean }): string {
   const signs = ascii ? ASCII_BLOCKS : BLOCKS
   const columns = Math.min(width, values.length)
@@ -195,16 +197,16 @@ export function sparkline(values: readonly number[], { width, ascii }: { width: 
 const BLOCKS = '▁▂▃▄▅▆▇█'
 const ASCII_BLOCKS = '.:-=+*#@'
 
-/** Its height is that of the price alone. */
+/** The height of the price, without the lines below it. */
 interface TimelineOptions extends Size {
-  /** Colours a text as the band of that place in the vocabulary; without it nothing is coloured. */
+  /** Colours a text by the band's index in the vocabulary; absent: no colour. */
   paint?: (band: number, text: string) => string
 }
 
 /**
- * The price as a line; beneath it, column by column, the letter of the band that most of its bars were in, and a mark
- * where events happened (`^` for one, their number for more); then dates and what the letters mean. Letters rise with
- * the place in the vocabulary, so colour only repeats them. Nothing for a timeline without bars.
+ * Draws the price as a line. Below it, each column has the letter of its most frequent band, and a mark for events (`^`
+ * for one, a number for more). Then come dates and a legend. Letters ascend with the vocabulary, so colour only repeats
+ * them. Empty without bars.
  */
 export function drawTimeline({ bars, bands }: Timeline, options: TimelineOptions): string[] {
   if (bars.length === 0) return []
@@ -234,12 +236,12 @@ export function drawTimeline({ bars, bands }: Timeline, options: TimelineOptions
 
 /** Narrower than this a price is no picture. */
 const NARROWEST = 36
-/** Between two pictures beside each other. */
+/** The gap between two pictures. */
 const GAP = 3
 
 /**
- * Several tickers in rows of small pictures, each with its own scale of prices, its name and the band that it is in; what
- * the letters mean stands once beneath.
+ * Draws several tickers in rows of small pictures, each with its own price scale, its name and its present band. One
+ * legend explains the letters.
  */
 export function drawMultiples(timelines: readonly Timeline[], options: TimelineOptions): string[] {
   const across = Math.max(1, Math.min(timelines.length, Math.floor((options.width + GAP) / (NARROWEST + GAP))))
@@ -263,11 +265,11 @@ export function drawMultiples(timelines: readonly Timeline[], options: TimelineO
   return [...lines, ...bandLegend(codes, bands, options.width, options.paint ?? ((_, text) => text))]
 }
 
-/** One of them: lines as wide as it is, whatever colours they hold. */
+/** The lines of one picture, padded to its width regardless of colour codes. */
 function picture(timeline: Timeline, options: TimelineOptions): string[] {
   const { ticker, bars } = timeline
   const title = `${ticker}  ${bars.length === 0 ? 'no bars' : (bars.at(-1)!.band ?? 'no band yet')}`
-  // Price, bands, marks and dates; the letters are told once for all.
+  // Price, bands, marks and dates; the shared legend is omitted.
   const lines = options.height + 3
   const drawn = drawTimeline(timeline, options).slice(0, lines)
   const padded = (line: string): string =>
@@ -319,7 +321,7 @@ function mark(events: number): string {
   return events > 9 ? '+' : String(events)
 }
 
-/** First and last date under their columns, and the middle one, as far as there is room. */
+/** The first and last date below their columns, and the middle one if there is room. */
 function dates(bars: readonly TimelineBar[], width: number): string {
   const [first, last] = [bars[0]!.date, bars.at(-1)!.date]
   if (width < last.length) return ''
@@ -332,7 +334,7 @@ function dates(bars: readonly TimelineBar[], width: number): string {
   return first + ' '.repeat(left) + middle + ' '.repeat(gap - middle.length - left) + last
 }
 
-/** What each letter stands for and how many bars it was in force. */
+/** The legend of letters, with the number of bars of each band. */
 function bandLegend(
   codes: readonly number[],
   bands: readonly string[],
@@ -343,7 +345,7 @@ function bandLegend(
     const bars = codes.filter(other => other === code).length
     return bars === 0 ? [] : [`${letterOf(code)} ${code < 0 ? 'none yet' : bands[code]!} ${bars}`.slice(0, width)]
   })
-  // Painted once they are in lines, which have to be as wide as they look.
+  // Colours come after wrapping, because lines have to fit by their visible width.
   const painted = (phrase: string): string => {
     const code = bands.findIndex((_, i) => phrase.startsWith(letterOf(i)))
     return code < 0 ? phrase : paint(code, phrase)
@@ -352,7 +354,7 @@ function bandLegend(
   return flow(phrases, width, GAP).map(line => line.split(gap).map(painted).join(gap))
 }
 
-/** As many decimals as tell the labels of prices apart. */
+/** The number of decimals that makes the price labels distinct. */
 function decimalsOf(low: number, high: number, height: number): number {
   const step = (high - low) / Math.max(1, height - 1) || high / 100
   return Math.min(8, Math.max(0, Math.ceil(-Math.log10(step))))

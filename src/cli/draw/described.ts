@@ -33,11 +33,11 @@ import { SIGNS } from '../../present/words.js'
 import { drawBars, drawChart, drawingWidth, longest, sparkline } from './chart.js'
 import type { Block, Cell, Column, Screen, Table } from './table.js'
 
-/** How much of it was asked for. */
+/** The requested amount of detail. */
 export interface Style {
-  /** Every statistic there is, every warning, and words instead of signs. */
+  /** Every statistic and warning, with words instead of signs. */
   wide?: boolean
-  /** What became of each signal. */
+  /** The outcome of each signal. */
   explain?: boolean
 }
 
@@ -52,7 +52,7 @@ export function blocksOf({ paragraphs, warnings = [] }: Described, screen: Scree
   ]
 }
 
-/** The gravest on a terminal; all of them where they were asked for, and in a pipe. */
+/** The most serious warnings on a terminal; all of them with --wide and in a pipe. */
 function warningBlocks(warnings: readonly string[], { width }: Screen, { wide = false }: Style): Block[] {
   if (warnings.length === 0) return []
   const left = warnings.length - MOST_WARNINGS
@@ -68,7 +68,7 @@ function isShown(on: Medium | undefined, { wide = false, explain = false, words 
   return on === 'explain' ? explain : wide === (on === 'wide')
 }
 
-/** The heading stands over the first part that shows anything. */
+/** The heading is above the first part with content. */
 function paragraphBlocks(paragraph: Paragraph | Section, screen: Screen, style: Drawn): Block[] {
   if (!isShown(paragraph.on, style)) return []
   const shown = paragraph.parts.filter(part => isShown(part.on, style))
@@ -84,7 +84,7 @@ function paragraphBlocks(paragraph: Paragraph | Section, screen: Screen, style: 
   return untitled ? [first, ...more] : [{ title: [title, ...phrases, ...shown.flatMap(legend)], ...first }, ...more]
 }
 
-/** What of a chart its lines do not say. */
+/** The legend of a chart, apart from its lines. */
 function legend(part: Part): string[] {
   if (!('chart' in part)) return []
   const { lines, y } = part.chart
@@ -92,7 +92,7 @@ function legend(part: Part): string[] {
   return [...dotted, ...(y.log ? ['logarithmic scale'] : [])]
 }
 
-/** The heads of a table without rows, where nothing else is there to be seen. */
+/** The heads of an empty table, if the answer has nothing else. */
 function emptyBlock(parts: readonly Part[], style: Drawn): Block {
   const part = parts.find(part => 'table' in part)
   return part === undefined ? {} : { table: drawn(part.table, style) }
@@ -187,7 +187,7 @@ function pairText(kind: Kind, [first, second]: readonly [Value, Value], style: D
   return `${one.replace(/%$/, '')}${kind === 'share' ? '-' : ' to '}${two}`
 }
 
-/** Lines beside words: of equity and drawdown. */
+/** Sparklines next to words: equity and drawdown. */
 function trends(lines: readonly Trend[], { width, unicode }: Screen): string[] {
   const name = longest(lines.map(line => line.name)) + 2
   const words = longest(lines.map(line => line.text))
@@ -234,7 +234,7 @@ function datesBeneath({ x: { values } }: Chart): { at: number; text: string }[] 
 
 const MOST_CLASSES = 12
 
-/** Classes of the first bars, neighbours put together until there are few enough to be seen at once. */
+/** Merges neighbouring classes of the first bars until they fit on a screen. */
 function drawnBars({ bars }: Chart, { width, unicode }: Screen): string[] {
   const [{ edges, counts }, ...others] = bars as [Chart['bars'][number], ...Chart['bars']]
   const each = Math.ceil(counts.length / MOST_CLASSES)

@@ -11,11 +11,11 @@ export type Cell = string | { text: string; tone: Tone }
 export interface Table {
   columns: readonly Column[]
   rows: readonly (readonly Cell[])[]
-  /** The output that has what finds no room here; csv unless given. */
+  /** The output for content that does not fit here (default csv). */
   whole?: 'json'
 }
 
-/** A piece of an answer for people: what it is about, a table, sentences. */
+/** A block of an answer for people: a heading, a table, sentences. */
 export interface Block {
   title?: readonly string[] | undefined
   table?: Table | undefined
@@ -26,7 +26,7 @@ export interface Block {
 
 const GAP = '  '
 
-/** More than this no other column makes room for: what a last column has beyond it goes on in lines below. */
+/** No column gets more room than this; a longer text in the last column wraps. */
 const WIDEST = 40
 
 /** The table without the columns that do not fit, and the titles of those. */
@@ -63,7 +63,7 @@ export function plainTable({ columns, rows }: Table, paint: Paint): string[] {
   return [line(columns.map(column => ({ text: column.title, tone: 'strong' }))), ...rows.map(line)]
 }
 
-/** The same through the terminal's table drawer, which knows how wide a character is there. */
+/** The same through the terminal's table drawer, which knows the width of each character. */
 export async function terminalTable({ columns, rows }: Table, paint: Paint): Promise<string[]> {
   const { default: Drawer } = await import('cli-table3')
   const drawer = new Drawer({
@@ -98,9 +98,9 @@ function widthOf(column: Column, at: number, { rows }: Table): number {
   return rows.reduce((widest, row) => Math.max(widest, textOf(row[at]!).length), column.title.length)
 }
 
-/** What an answer for people is drawn for. */
+/** The properties of the output for people. */
 export interface Screen {
-  /** Columns; infinite where nobody cuts. */
+  /** Columns; infinite without a limit. */
   width: number
   /** Whole words instead of signs, and every column. */
   words: boolean
@@ -131,7 +131,7 @@ async function blockParts({ title, table, drawing, notes = [] }: Block, screen: 
   const below = notes.flatMap(note => wrap(note, screen.width))
   const middle =
     table !== undefined && table.rows.length > 0 ? await tableText(table, screen) : linesText(drawing ?? [])
-  // Sentences follow their heading at once; a table or a drawing stands apart from both.
+  // Sentences directly follow their heading; tables and drawings are set apart.
   const parts = middle === '' ? [linesText([...heading, ...below])] : [linesText(heading), middle, linesText(below)]
   return parts.filter(part => part !== '')
 }
@@ -158,10 +158,10 @@ function wrapped(table: Table, screen: Screen): Table {
   return { ...table, rows }
 }
 
-/** A column that wraps is worth its place from here on. */
+/** A wrapping column needs at least this width. */
 const NARROWEST = 24
 
-/** What the columns before leave to the last one. */
+/** The width that the other columns leave to the last one. */
 function roomOfLast(table: Table, { width }: Screen): number {
   const before = table.columns.slice(0, -1)
   return before.reduce((room, column, i) => room - widthOf(column, i, table) - GAP.length, width)
@@ -188,7 +188,7 @@ export function bytes(done: number, of: number | null): string {
   return of === null ? `${mega(done)} MB` : `${mega(done)} of ${mega(of)} MB`
 }
 
-/** Our own signs in ASCII, for a terminal that shows no more; names and values of files stay as they are. */
+/** Replaces our own signs by ASCII, for terminals without Unicode; names and values of files stay. */
 function ascii(text: string): string {
   return text.replace(/[≤·’…]/g, sign => PLAIN[sign]!)
 }

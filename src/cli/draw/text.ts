@@ -1,4 +1,4 @@
-/** Colour only says again what the text says: sign, heading, hint. */
+/** Colours, which only repeat the meaning of the text: sign, heading, hint. */
 export interface Paint {
   good(text: string): string
   bad(text: string): string
@@ -44,7 +44,7 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, indent + line]
 }
 
-/** Phrases that stay whole, side by side while they fit. */
+/** Lays out unbroken phrases side by side while they fit. */
 export function flow(phrases: readonly string[], width: number, gap = 3): string[] {
   const lines: string[] = []
   for (const phrase of phrases.flatMap(text => (text.length > width ? wrap(text, width) : [text]))) {
