@@ -36,8 +36,8 @@ import { barsAYearIn, checkShares, signalsFound, warningsOf } from './warnings.j
 import { costsInWords, exitsInWords, FILLS_IN_WORDS, rankInWords, slotsInWords } from './words.js'
 
 /**
- * Trades a strategy over all bars that a market has, and judges what came of it. Throws InvalidParameter for rules that
- * contradict each other; NotFound, TierRestricted and Busy as the source does.
+ * Trades a strategy over all bars of a market and gives a verdict. Throws InvalidParameter for contradictory rules, and
+ * NotFound, TierRestricted and Busy as the source does.
  */
 export async function backtest(
   source: PricedSource,
@@ -47,7 +47,7 @@ export async function backtest(
 ): Promise<Backtest> {
   const { candidates = [], family } = run
   checkFamily(family, trials)
-  // What is not there is refused before the work, not after it.
+  // A missing ticker is refused before the work, not after it.
   const benchmark =
     strategy.benchmark === null ? null : await tickerBars(source, strategy.benchmark, strategy.timeframe)
   const [own, ...rivals] = (await loadStrategies(source, [strategy, ...candidates], step)) as [Ready, ...Ready[]]
@@ -113,7 +113,7 @@ export async function backtest(
   }
 }
 
-/** The run that is shown, and how each draw ranks among random entries. */
+/** The run shown in the result, and the rank of each draw among random entries. */
 export function testedRun(ready: Ready, reps: number): { simulation: DrawnRun; ranks: (EntryRank | null)[] } {
   const ranks: (EntryRank | null)[] = []
   let test: ReturnType<typeof entryTest> | null = null
@@ -159,7 +159,7 @@ function headOf(strategy: Strategy, days: Int32Array, asOf: number | null) {
   }
 }
 
-/** What must be said of a context ticker that has ended, or begins later than the signals. */
+/** Warnings about a context ticker that ends early, or begins after the first signals. */
 async function contextWarnings(source: PricedSource, { strategy, members }: Ready): Promise<string[]> {
   const { entry, timeframe } = strategy
   const { context } = entry
@@ -168,7 +168,7 @@ async function contextWarnings(source: PricedSource, { strategy, members }: Read
   const events = members.flatMap(({ bars, signals }) => [...daysAt(bars.days, signals.bars)])
   const { first } = rangeOf(members.map(({ bars, eligible }) => daysAt(bars.days, eligible)))
   const isLate = first !== null && first < (days[0] ?? 0)
-  // Without bars of it on the first days, what the context has left out has to be looked for.
+  // Without early bars of the context ticker, the signals that it excluded must be loaded.
   const all = isLate ? await unfiltered(source, eventsFilter(strategy), members) : events
   return contextCoverage(context.ticker, days, events, all)
 }
@@ -181,7 +181,7 @@ async function unfiltered(source: PricedSource, entry: EventFilter, members: rea
   return all
 }
 
-/** Trades as they are told, in the order of their entries. */
+/** Trades as the result lists them, in the order of their entries. */
 function tradeRows(strategy: Strategy, trades: readonly TradeResult[]): Trade[] {
   const ordered = byDay(trades, ({ member, entryBar }) => member.bars.days[entryBar]!)
   return ordered.map(trade => tradeRow(strategy, trade))
@@ -198,7 +198,7 @@ function skippedRows({ skipped }: Simulation): Backtest['skipped'] {
     .sort((a, b) => byText(a.date, b.date) || byText(a.ticker, b.ticker))
 }
 
-/** What a signal was ranked by: a number, or the band; null where it had none. */
+/** The rank of a signal: a number, or the band; null without one. */
 function rankOf({ ranks, rankBands }: Member, index: number): number | string | null {
   const value = ranks?.[index] ?? Number.NaN
   return Number.isNaN(value) ? null : (rankBands?.[value] ?? value)
@@ -231,7 +231,7 @@ function tradeRow(strategy: Strategy, { taken, bars: held, mfe, mae }: TradeResu
   }
 }
 
-/** What a run assumes, line by line. */
+/** Assumptions of a run, one a line. */
 function assumptionsOf(
   { strategy, members }: Ready,
   barsAYear: number,
@@ -266,7 +266,7 @@ const OVERLAPS: Readonly<Record<Strategy['overlap'], string>> = {
   extend: 'overlap: one position a ticker; signals while it is on restart its hold',
 }
 
-/** Of calendars that differ the number is made of the days themselves. */
+/** Where calendars differ, the number comes from the days themselves. */
 function yearInWords(members: readonly Member[], barsAYear: number): string {
   if (members.every(({ prices }) => prices.barsAYear === barsAYear)) return `${barsAYear} bars a year`
   const own = `the tickers have ${barsAYearIn(members).join(' and ')}`

@@ -33,10 +33,13 @@ import { loadStrategies, type Ready, type Taken } from './trade.js'
 import { dataUsed, logAndDeflate, strategyTrial } from './trial-log.js'
 import { checkShares, warningsOfOne } from './warnings.js'
 
-/** A strategy that was traded over all its days, with what of them all have: places among its own, first day and last. */
+/**
+ * A strategy traded over all its days. `at` are its indices of the common days, `from` and `to` their first and last
+ * day.
+ */
 interface Rival extends DrawnRun {
   name: string
-  /** Of each draw; none where the order of signals was never open. */
+  /** One equity curve a draw; empty where the order of signals was never open. */
   equities: readonly Float64Array[]
   barsAYear: number
   at: readonly number[]
@@ -45,9 +48,10 @@ interface Rival extends DrawnRun {
 }
 
 /**
- * Strategies side by side over the days that all of them have: the statistics of each, its years, how their returns go
- * together, and between what the difference of their Sharpe ratios lies. Each is traded over all its own days first, so
- * that it comes into the common ones as it was. Each is a look, and is noted in the ledger. Throws as backtest() does.
+ * Compares strategies over their common days: statistics, years, correlations, and intervals of the differences of
+ * their Sharpe ratios. Each strategy is first traded over all its own days, so that it enters the common days with its
+ * positions. Each is logged as a trial.
+ * Throws as backtest() does.
  */
 export async function compare(
   source: PricedSource,
@@ -67,7 +71,7 @@ export async function compare(
   }
   const rivals = rivalsOf(names, simulations)
   const [first] = rivals as [Rival]
-  // Weeks have the dates of the first.
+  // Weeks have the dates of the first strategy.
   const days = Int32Array.from(first.at, i => first.days[i]!)
   const barsAYear = sharedBarsAYear(rivals, days)
   const curves = rivals.map(rival => curveOn(barsAYear, rival))
@@ -133,20 +137,20 @@ function rivalsOf(
   })
 }
 
-/** The first of those with the greatest value; null where none has any. */
+/** The first index with the greatest value; null without values. */
 export function bestOf(values: readonly (number | null)[]): number | null {
   return values.reduce<number | null>((best, value, i) => {
     return value !== null && (best === null || value > values[best]!) ? i : best
   }, null)
 }
 
-/** Of a strategy all of whose days are common; otherwise the returns that there are over the years that they take. */
+/** Bars a year of a strategy whose days are all common; otherwise returns / years of the common days. */
 function sharedBarsAYear(rivals: readonly Rival[], days: Int32Array): number {
   const whole = rivals.find(({ at }) => at.length > 0 && at.at(-1)! - at[0]! + 1 === days.length)
   return whole?.barsAYear ?? effectiveBarsAYear(days) ?? rivals[0]!.barsAYear
 }
 
-/** What a strategy made of its money on the common days. */
+/** The equity curve of a strategy on the common days. */
 function curveOn(barsAYear: number, { strategy, equity, exposure, trades, at, from, to }: Rival): Curve {
   const { capital } = strategy.portfolio
   const isWithin = (day: number): boolean => day >= from && day <= to
@@ -157,7 +161,7 @@ function curveOn(barsAYear: number, { strategy, equity, exposure, trades, at, fr
   }
   return {
     equity: Float64Array.from(at, i => equity[i]!),
-    // What it began with counts as the value of its first day, as in its own returns.
+    // The starting capital counts as the value before its first day, as in its own returns.
     start: at[0] === 0 ? capital : (equity[at[0] ?? 0] ?? capital),
     barsAYear,
     riskFree: strategy.risk_free,
@@ -185,13 +189,13 @@ function resultOf(rival: Rival, curve: Curve, days: Int32Array): ComparedStrateg
   }
 }
 
-/** Draws of other purposes have streams of their own. */
+/** Random streams of other purposes have other numbers. */
 const STREAM = 4
 
-/** A difference of Sharpe ratios before the draws are looked at. */
+/** A difference of Sharpe ratios before the draws. */
 type Difference = Omit<SharpeDifference, 'verdict' | 'agreement'>
 
-/** Of every two strategies, of the same resamples. */
+/** The differences of every pair of strategies, from the same resamples. */
 export function sharpeDifferences(
   names: readonly string[],
   curves: readonly Curve[],
@@ -236,10 +240,10 @@ function pairsOf(n: number): (readonly [a: number, b: number])[] {
   ).flat()
 }
 
-/** Resamples of each draw: its interval is the difference and a multiple of their deviation. */
+/** Resamples of each draw. The interval is the difference plus or minus a multiple of their deviation. */
 const RESAMPLES_A_DRAW = 99
 
-/** The verdict on each pair: one of the two is ahead where the interval and 95 % of the draws say so. */
+/** The verdict on each pair. One strategy is ahead where the interval and 95 % of the draws agree. */
 function withVerdicts(
   differences: readonly Difference[],
   rivals: readonly Rival[],
@@ -261,7 +265,7 @@ function withVerdicts(
   })
 }
 
-/** Whether the best is ahead of all others: what speaks most against it counts. */
+/** Whether the best strategy is ahead of all others; the weakest comparison decides. */
 function verdictOn(differences: readonly SharpeDifference[], best: string | null): Comparison['verdict'] {
   const words = differences.flatMap(({ a, b, verdict }) =>
     [a, b].includes(best!) && verdict !== null ? [verdict] : [],
@@ -271,7 +275,7 @@ function verdictOn(differences: readonly SharpeDifference[], best: string | null
   return against ?? 'is ahead'
 }
 
-/** Of each draw and each pair: 1 where the first is ahead in that draw, -1 where the second is, otherwise 0. */
+/** For each draw and pair: 1 where the first is ahead, -1 where the second is, otherwise 0. */
 function signsOfDraws(
   rivals: readonly Rival[],
   curves: readonly Curve[],
@@ -304,14 +308,14 @@ function signsOfDraws(
   })
 }
 
-/** The equity of a draw on the common days, and what it began with. After its last day it stays as it is. */
+/** The equity of a draw on the common days, and its start. It stays constant after the draw's last day. */
 function onCommonDays({ at, strategy }: Rival, equity: Float64Array): Pick<Curve, 'equity' | 'start'> {
   const on = (index: number): number => equity[Math.min(index, equity.length - 1)]!
   const { capital } = strategy.portfolio
   return { equity: Float64Array.from(at, on), start: at[0] === 0 ? capital : on(at[0] ?? 0) }
 }
 
-/** What each return adds to the estimate of a Sharpe ratio, by which neighbouring days that move together are known. */
+/** Contribution of each return to the estimate of a Sharpe ratio; it sets the length of the blocks. */
 function influenceOf(returns: Float64Array): Float64Array {
   const [centre, spread] = [mean(returns)!, deviation(returns)!]
   return returns.map(value => {
@@ -341,7 +345,7 @@ function warningsOf(
   ]
 }
 
-/** What a backtest of each says of it; what holds of all is said once. */
+/** The warnings of a backtest of each strategy; a warning that all share is listed once. */
 function warningsOfEach(rivals: readonly Rival[]): Warning[] {
   const bySentence = new Map<string, { kind: WarningKind; names: string[] }>()
   for (const rival of rivals) {

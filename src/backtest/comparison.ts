@@ -7,13 +7,13 @@ import { freeRate } from '../statistics/sharpe.js'
 import type { Benchmark } from './result.js'
 import { type Curve, effectiveBarsAYear, equityStatistics, investedShare, returnsOf, yearsOf } from './statistics.js'
 
-/** What is held is bought at a close and never sold but at the end of its trading; start 1. */
+/** A holding: bought at a close and sold only at the end of its trading; start 1. */
 interface HeldPortfolio extends Omit<Curve, 'start' | 'riskFree'> {
-  /** Its bars. */
+  /** The days of its bars. */
   days: Int32Array
 }
 
-/** What a strategy is held against: its curve, and the days of it. */
+/** The curve of a strategy and its days, for a comparison. */
 export interface ComparedCurve {
   timeframe: Timeframe
   days: Int32Array
@@ -23,8 +23,8 @@ export interface ComparedCurve {
 type Tickers = readonly Pick<MarketBars, 'series' | 'delisting'>[]
 
 /**
- * Buy and hold over a calendar, without costs, start 1: equal money in each ticker at the close of its first bar in the
- * calendar, cash until then, and cash again after a delisting.
+ * Buy and hold over a calendar, without costs, start 1. Each ticker gets equal money at the close of its first bar in
+ * the calendar; before that, and after a delisting, it is cash.
  */
 export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: number): HeldPortfolio {
   const equity = new Float64Array(calendar.length)
@@ -58,8 +58,8 @@ export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: nu
 }
 
 /**
- * The same with a part of the equity alone, renewed at each close, and the rest in cash: what it brings to be in the
- * market as much as a strategy is on average. A negative part is held short.
+ * The same holding with only a part of the equity, rebalanced at each close; the rest is cash. It shows the return of a
+ * strategy's average exposure. A negative part is a short position.
  */
 export function heldAtExposure(whole: HeldPortfolio, part: number, cashRate: number): HeldPortfolio {
   const equity = whole.equity.slice()
@@ -80,7 +80,7 @@ export function heldAtExposure(whole: HeldPortfolio, part: number, cashRate: num
   }
 }
 
-/** One ticker held over its own bars within a calendar, and to the end of its trading; without costs, start 1. */
+/** One ticker held over its own bars within a calendar, to the end of its trading; without costs, start 1. */
 export function holdTicker(ticker: MarketBars, calendar: Int32Array): HeldPortfolio {
   const { series, delisting, barsAYear } = ticker
   const end = calendar.at(-1) ?? -1
@@ -91,8 +91,8 @@ export function holdTicker(ticker: MarketBars, calendar: Int32Array): HeldPortfo
 }
 
 /**
- * A strategy against something held: the statistics of that over its own bars, and how the two go together on the bars
- * that both have.
+ * Compares a strategy with a holding: the statistics of the holding over its own bars, and their relation on the bars
+ * of both.
  */
 export function benchmarkOf(name: string, held: HeldPortfolio, compared: ComparedCurve): Benchmark {
   const { riskFree } = compared.curve
@@ -129,20 +129,20 @@ export function benchmarkOf(name: string, held: HeldPortfolio, compared: Compare
   }
 }
 
-/** An error that is a smaller part of the mean is rounding, and so is such a difference of two. */
+/** A smaller error relative to the mean is rounding, and so is a smaller difference of two values. */
 export const NOTHING = 1e-9
 
-/** Of the alpha by Newey and West, where rounding is not all that is left of the returns. */
+/** Newey-West t of the alpha; null where only rounding is left of the returns. */
 function alphaT(excess: Float64Array, market: Float64Array): number | null {
   const found = neweyWestAlpha(excess, market, automaticLag(excess.length))
   return found === null || found.se <= NOTHING * (deviation(excess) ?? 0) ? null : found.t
 }
 
-/** The returns of both from each bar that they share to the next, and how many of those make a year. */
+/** Returns of both between the bars that they share, and the number of such bars a year. */
 function onSharedBars(held: HeldPortfolio, { timeframe, days, curve }: ComparedCurve) {
   const [indices, at] = sharedIndices([days, held.days], timeframe) as [number[], number[]]
   const shared = Int32Array.from(indices, i => days[i]!)
-  // What the strategy began with counts as the value of its first day, as in its own returns.
+  // The starting capital counts as the value before its first day, as in its own returns.
   const own = Float64Array.from(indices, i => curve.equity[i]!)
   if (indices[0] === 0) own[0] = curve.start
   const other = Float64Array.from(at, i => held.equity[i]!)
@@ -158,7 +158,7 @@ function onSharedBars(held: HeldPortfolio, { timeframe, days, curve }: ComparedC
 }
 
 /**
- * Of each of some calendars the places of the bars that all of them have. Weeks of two markets may end on different days
+ * For each calendar, the indices of the bars that all calendars share. Weeks of two markets may end on different days
  * and are the same week.
  */
 export function sharedIndices(calendars: readonly Int32Array[], timeframe: Timeframe): number[][] {
@@ -168,7 +168,7 @@ export function sharedIndices(calendars: readonly Int32Array[], timeframe: Timef
   return indices.map(own => shared.map(bar => own.get(bar)!))
 }
 
-/** Its equity at the last of its bars up to each of some days; null before the first and after the last. */
+/** The equity at the last bar up to each day; null before the first bar and after the last. */
 function onDays(held: HeldPortfolio, days: Int32Array): (number | null)[] {
   const last = held.days.at(-1) ?? Number.NEGATIVE_INFINITY
   return Array.from(days, day => (day > last ? null : (held.equity[countUpTo(held.days, day) - 1] ?? null)))

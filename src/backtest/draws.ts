@@ -6,7 +6,7 @@ import type { DrawPoints, DrawsSummary } from './result.js'
 import { barsAYearOf, returnsOf } from './statistics.js'
 import type { Ready } from './trade.js'
 
-/** How many random choices among equal signals are made of one strategy, and of each combination of a grid. */
+/** Number of random choices among equal signals, for one strategy and for each combination of a grid. */
 export const DRAWS = 200
 export const CELL_DRAWS = 25
 
@@ -16,9 +16,9 @@ export const AGREEMENT = 0.95
 /** The verdict where fewer draws agree. */
 export const DEPENDS = 'depends on which signals got a place'
 
-/** The results of all draws, in their order; NaN where one has no value. */
+/** The results of all draws, in their order; NaN where a draw has no value. */
 export interface Draws {
-  /** Which draw is shown, counted from 1. */
+  /** The draw shown in the result, counted from 1. */
   shown: number
   returns: Float64Array
   sharpes: Float64Array
@@ -51,7 +51,7 @@ export function simulate(
   return drawn === null ? { ...shown(1), draws: null } : { ...shown(drawn.shown), draws: drawn }
 }
 
-/** The draws of a strategy, and any one of its runs; all are the same where the order is never open. */
+/** The draws of a strategy and one of its runs; all runs are equal where the order is never open. */
 export function drawnRuns(
   { strategy, members }: Ready,
   calendar?: Int32Array,
@@ -76,7 +76,7 @@ export function drawnRuns(
   return { drawn: { shown: lowerMedian(returns) + 1, returns, sharpes, drawdowns: falls }, shown: draw => run(draw) }
 }
 
-/** Place of the lower median; of equal values the first. */
+/** Index of the lower median; ties go to the first. */
 export function lowerMedian(values: Float64Array): number {
   const ascending = [...values.keys()].sort((a, b) => values[a]! - values[b]! || a - b)
   return ascending[Math.floor((values.length - 1) / 2)]!
@@ -95,13 +95,13 @@ function figuresOfDraw({ strategy, members, days, equity }: Simulation) {
   }
 }
 
-/** The 5 %, 50 % and 95 % points of the values that are known. */
+/** The 5 %, 50 % and 95 % points of the known values. */
 export function pointsOf(values: Float64Array): DrawPoints {
   const ascending = values.filter(value => !Number.isNaN(value)).sort()
   return { p05: quantile(ascending, 0.05), p50: quantile(ascending, 0.5), p95: quantile(ascending, 0.95) }
 }
 
-/** What a document says of the draws; null without any. */
+/** The draws as a result shows them; null without any. */
 export function drawsOf(draws: Draws | null): DrawsSummary | null {
   if (draws === null) return null
   const { returns, sharpes, drawdowns, shown } = draws

@@ -35,14 +35,14 @@ import { verdictOn } from './verdict.js'
 import { checkShares, ofChoices, ofPrices, SAME_CLOSE, WEEK, warningsOfOne } from './warnings.js'
 import { costsInWords, FILLS_IN_WORDS } from './words.js'
 
-/** Of the bars, half of which choose in turn: as many as a sweep has. */
+/** Blocks of bars, half of which choose in turn; the same number as in a sweep. */
 const BLOCKS = 16
 
 /**
- * Every combination of some values of a strategy: what each came to, and whether the best of them is more than what the
- * best of so many shows by chance. Each is a look, noted in the ledger. With parts of the data each training part chooses by
- * the same statistic, and what came of it on the part after it is told. The same question of the same data gives the same
- * bytes, however many threads share the work. Throws as backtest() does.
+ * Runs every combination of some values of a strategy. Tests whether the best of them is better than the best of that
+ * many by chance. Each combination is logged as a trial.
+ * With parts of the data, each training part chooses by the same statistic; the part after it shows the result. The
+ * same query on the same data gives the same bytes, with any number of threads. Throws as backtest() does.
  */
 export async function grid(
   source: PricedSource,
@@ -136,7 +136,7 @@ export async function grid(
   }
 }
 
-/** Whether the best beats what the best of so many shows by chance. The trial log and 95 % of its draws must agree. */
+/** Whether the best beats the best of that many by chance. The trial log and 95 % of its draws must agree. */
 export function verdictOnBest(
   top: GridCell | null,
   {
@@ -167,7 +167,7 @@ function cellsOf(axes: readonly Axis[], seen: readonly CellResult[]): GridCell[]
   })
 }
 
-/** What the training part of each fold chooses, of the same statistic, and what came of it. */
+/** The choice of each fold's training part by the same statistic, and its result on the test part. */
 async function validated(
   { axes, strategies, run }: GridQuery,
   ready: readonly Ready[],
@@ -186,7 +186,7 @@ async function validated(
     agreement: agreementOn(trained.slice(i * n, (i + 1) * n)),
   }))
   const found = validate(ready[0]!, ready, { calendar, last }, run, choices)!
-  // As the values of the grid are written, of which all are told.
+  // Written like the values of the grid, all of which are listed.
   const names = combinations(axes).map(values =>
     values.map((value, i) => `${axes[i]!.key.replaceAll('_', ' ')} ${value}`).join(', '),
   )
@@ -194,7 +194,7 @@ async function validated(
   return { ...found, candidates: names, folds: told }
 }
 
-/** The share of the draws in which the cell that is best in the runs shown is the best, too; null where none is open. */
+/** Share of draws whose best cell is also the best of the shown runs; null where no choice is open. */
 function agreementOn(trained: readonly CellResult[]): number | null {
   const best = bestOf(trained.map(({ value }) => value))
   if (best === null || trained.every(({ values }) => values.length === 0)) return null
@@ -204,12 +204,12 @@ function agreementOn(trained: readonly CellResult[]): number | null {
   return agreeing.filter(one => one === best).length / CELL_DRAWS
 }
 
-/** Returns on the days of all; a cell that has not begun, or is over, has money and no return. */
+/** Returns on the days of all cells. Before its first day and after its last a cell has money and no return. */
 function alignedReturns(found: readonly FullCell[]): Float64Array[] {
   const days = unionCalendar(found.map(({ days }) => days))
   return found.map(({ days: own, returns }) => {
     const column = new Float64Array(Math.max(0, days.length - 1))
-    // Its days are some in a row of those of all.
+    // A cell's days are consecutive days of the whole calendar.
     column.set(returns, countBelow(days, own[0] ?? 0))
     return column
   })
@@ -238,7 +238,7 @@ function neighboursOf(axes: readonly Axis[], values: readonly (number | null)[],
   }
 }
 
-/** Of each cell the first that has the same returns: settings that change no trade are one strategy. */
+/** For each cell, the first cell with the same returns: settings that change no trade are one strategy. */
 function equalReturns(columns: readonly Float64Array[]): number[] {
   const first = new Map<string, number>()
   return columns.map((column, cell) => {
@@ -249,7 +249,7 @@ function equalReturns(columns: readonly Float64Array[]): number[] {
   })
 }
 
-/** Of strategies that differ, each once. */
+/** Uses each distinct strategy once. */
 function overfittingOf(columns: readonly Float64Array[], groups: readonly number[]): Pick<Grid, 'pbo' | 'reasons'> {
   const distinct = columns.filter((_, cell) => groups[cell] === cell)
   const found = distinct.length < 2 ? { reason: 'all combinations have the same returns' } : pbo(distinct, BLOCKS)
@@ -258,8 +258,8 @@ function overfittingOf(columns: readonly Float64Array[], groups: readonly number
 }
 
 /**
- * Correlation of the cells with the means of their neighbours: 1 of a smooth hill, about 0 where chance decides. Cells with
- * the same returns count once, and are no neighbours: they would go with each other whatever chance does.
+ * Correlation of the cells with the means of their neighbours: near 1 on a smooth hill, near 0 where chance decides.
+ * Cells with equal returns count once and are not neighbours, because they always correlate.
  */
 function smoothnessOf(
   axes: readonly Axis[],
@@ -303,13 +303,13 @@ function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], 
   ]
 }
 
-/** Bars of other tickers, or bands of another condition, may begin and end on days of their own. */
+/** Bars of other tickers, or bands of another condition, may begin and end on other days. */
 function ofDays(strategies: readonly Strategy[], found: readonly FullCell[]): Warning {
   const known = found.filter(({ days }) => days.length > 0)
   const [firsts, lasts] = [known.map(({ days }) => days[0]!), known.map(({ days }) => days.at(-1)!)]
   const [from, to] = [Math.min(...firsts), Math.max(...firsts)]
   const [end, last] = [Math.min(...lasts), Math.max(...lasts)]
-  // Where dates end the signals each goes on until its own trades are closed.
+  // Where dates end the signals, each run continues until its own trades are closed.
   const isCut = strategies.some(({ entry }) => entry.before !== null)
   const begins = from < to ? [`begin between ${formatDay(from)} and ${formatDay(to)}`] : []
   const ends = !isCut && last - end > WEEK ? [`end between ${formatDay(end)} and ${formatDay(last)}`] : []
@@ -317,7 +317,7 @@ function ofDays(strategies: readonly Strategy[], found: readonly FullCell[]): Wa
   return ['partial', what && `the combinations ${what}: each is measured over its own days, not over the same ones`]
 }
 
-/** What a backtest of the best says of it. */
+/** The warnings of a backtest of the best cell. */
 function ofBest(best: Ready, statistics: EquityStatistics): Warning[] {
   return warningsOfOne(simulate(best), statistics).map(([kind, sentence]) => {
     const isOfAll = kind === 'prices' || sentence === SAME_CLOSE
@@ -325,7 +325,7 @@ function ofBest(best: Ready, statistics: EquityStatistics): Warning[] {
   })
 }
 
-/** Of the parts that choose: those with nothing to choose by, and those with few trades. */
+/** Warnings about training parts without a value, or with few trades. */
 function ofTraining(validation: Validation | null, { statistic, run }: GridQuery): Warning[] {
   const parts = validation?.folds.filter(({ role }) => role === 'train') ?? []
   const blind = parts.filter(({ chosen }) => chosen === null).length
@@ -334,18 +334,18 @@ function ofTraining(validation: Validation | null, { statistic, run }: GridQuery
   return [['few', blind > 0 && none], ...ofChoices(validation, run)]
 }
 
-/** What the cells of a grid are made of. Cells that need the same of their tickers have one list of these. */
+/** The data of a grid. Cells that need the same data of their tickers share a list. */
 export interface GridData {
   lists: readonly (readonly Member[])[]
   cells: readonly { strategy: Strategy; list: number }[]
   statistic: GridStatistic
   /** Draws of random entry. */
   reps: number
-  /** The days of all cells, of which the parts are. */
+  /** The days of all cells; the parts are ranges of it. */
   calendar: Int32Array
 }
 
-/** A cell over all its days, or over a part of those of all cells. */
+/** A cell over all its days, or over one part of the common calendar. */
 export interface CellTask {
   cell: number
   part: CalendarPart | null
@@ -356,22 +356,22 @@ interface FullCell extends Figures {
   days: Int32Array
   returns: Float64Array
   draws: DrawsSummary | null
-  /** A bar, at a risk-free rate of 0; null where the strategy was ruined. */
+  /** Per bar, at a risk-free rate of 0; null where the strategy was ruined. */
   sharpe: number | null
-  /** Of random entry. */
+  /** p of random entry. */
   p: number | null
 }
 
 interface CellResult {
-  /** Of the statistic that cells are compared by. */
+  /** Value of the statistic that compares the cells. */
   value: number | null
-  /** The same of each draw of a part; none where no choice among signals is open. */
+  /** The same value for each draw of a part; empty where no choice among signals is open. */
   values: (number | null)[]
-  /** null of a part, of which nothing else is told. */
+  /** null for a part. */
   whole: FullCell | null
 }
 
-/** Looks at cells, one after the other; what cells have in common is made once. */
+/** Runs cells one after the other; shared data are computed once. */
 export function cellRunner({ lists, cells, statistic, reps, calendar }: GridData): (task: CellTask) => CellResult {
   const calendars = lists.map((): Int32Array | null => null)
   return ({ cell, part }) => {
@@ -396,10 +396,10 @@ export function cellRunner({ lists, cells, statistic, reps, calendar }: GridData
   }
 }
 
-/** So many bars of tickers take a cell about a millisecond. */
+/** Bars of tickers that take a cell about a millisecond. */
 const BARS_A_MS = 20_000
 
-/** What each task gives, in their order, here or in threads. */
+/** The results of the tasks, in their order, here or in threads. */
 export async function runCells(
   data: GridData,
   tasks: readonly CellTask[],

@@ -15,46 +15,48 @@ import {
   tradePath,
 } from './trade.js'
 
-/** What became of the signals of a strategy, and of its money. */
+/** The outcome of a strategy's signals and money. */
 export interface Simulation extends Ready {
-  /** The days of the part, and on each at the close: equity, value of the positions, how many they are. */
+  /** The days of the part, and the values at each close: equity, value of the positions, number of positions. */
   days: Int32Array
   equity: Float64Array
   value: Float64Array
   positions: Int32Array
-  /** Days on which a position was on between open and close. */
+  /** Days with an open position between open and close. */
   exposed: number
   /**
-   * Of each day: the share of the equity at the close before that was on between open and close, valued at that close, or
-   * at the price of an entry at the open; NaN without any equity.
+   * Exposure of each day: share of the previous close's equity that was in positions between open and close. Positions
+   * count at that close, or at their entry price at the open. NaN without equity.
    */
   exposure: Float64Array
-  /** Money that went through entries and exits. */
+  /** Money traded in entries and exits. */
   traded: number
-  /** Money that cash earned. */
+  /** Interest on cash. */
   interest: number
   /** In the order of their entries. */
   trades: Taken[]
   skipped: { member: Member; index: number; reason: SkipReason }[]
-  /** Days with more signals than places or money, and those on which several equal signals competed for the last ones. */
+  /** Days with more signals than slots or money, and days on which equal signals competed for the last slots. */
   contested: number
   tied: number
-  /** Signals that put off an exit, that have no bar after them yet, and whose trade would reach out of the part. */
+  /** Signals that postponed an exit; signals without a next bar yet; signals whose trade would end outside the part. */
   extended: number
   pending: number
   purged: number
 }
 
-/** What all runs of a strategy over a part share: the signals that are due, and the trade of each, followed once. */
+/**
+ * The data that all runs of a strategy over a part share: the pending signals, and the trade of each, computed once.
+ */
 export interface Plan extends Ready {
   calendar: Int32Array
   part: CalendarPart
   candidates: Candidates
-  /** The trade of each candidate, once a run has followed it. */
+  /** The trade of each candidate, once a run has computed it. */
   paths: (TradePath | undefined)[]
 }
 
-/** @param part signals of these days only, and no trade that reaches beyond them while the calendar goes on */
+/** @param part only signals of these days; a trade must not end after them while the calendar continues */
 export function planOf(
   { strategy, members }: Ready,
   calendar: Int32Array = portfolioCalendar(members),
@@ -65,14 +67,14 @@ export function planOf(
 }
 
 /**
- * Runs a strategy over the days of a calendar. On each: interest on cash, exits at the open, entries at the open, exits
- * within the bar and at the close, entries at the close, marks. How a trade ends is looked up when it begins, but money and
- * places know of it on its day alone.
+ * Runs a strategy over the days of a calendar. Order of each day: interest on cash, exits at the open, entries at the
+ * open, exits within the bar and at the close, entries at the close, marks. The end of a trade is computed when it
+ * begins, but changes money and slots only on its day.
  *
- * Dates that end the signals end the days, too, with the last trade of them.
+ * Where dates end the signals, the run ends with their last trade.
  *
  * @param random shuffles the equal signals of a day; without it they stay in order of ticker
- * @param isBrief leaves out which signals were skipped
+ * @param isBrief leaves out the skipped signals
  */
 export function runOf(plan: Plan, random: Random | null, isBrief = false): Simulation {
   const { from, to } = plan.part
@@ -90,18 +92,18 @@ class Run {
   readonly #before: number
   readonly #candidates: Candidates
   readonly #paths: Plan['paths']
-  /** Of each member: index of the first signal that does not fall into a trade. */
+  /** For each member, index of the first signal after its last trade. */
   readonly #free: Int32Array
   readonly #random: Random | null
   readonly #isBrief: boolean
-  /** How the signals of a day are ordered; null: all are equal. */
+  /** The order of a day's signals; null: all are equal. */
   readonly #order: Order | null
   /** The signals of a day. */
   readonly #signals: Int32Array
   readonly #result: Simulation
   readonly #positions: Positions
   #cash: number
-  /** At the close before. */
+  /** Equity at the previous close. */
   #equity: number
 
   constructor(
@@ -147,18 +149,18 @@ class Run {
     this.#expose(index)
     this.#leave(index, false)
     if (!opens) this.#enter(index)
-    // What was bought at the last close of its ticker ends there, too.
+    // A position bought at the last close of its ticker ends there, too.
     if (!opens) this.#leave(index, false)
     this.#mark(index)
   }
 
-  /** Whether the dates have ended, nothing is held and nothing is still to be bought. At least one day is lived. */
+  /** Whether the dates have ended and nothing is open or pending. A run has at least one day. */
   isOver(index: number): boolean {
     if (this.#isCut || index === this.#part.from || this.#calendar[index]! < this.#before) return false
     return this.#positions.count === 0 && index > this.#candidates.lastDue
   }
 
-  /** @param end place after the last day that was lived */
+  /** @param end index after the last day of the run */
   done(end: number): Simulation {
     const days = end - this.#part.from
     const waiting = this.#candidates.unfilled.filter(candidate => this.#isFree(candidate)).length
@@ -228,7 +230,7 @@ class Run {
     const ahead = this.#isCut ? this.#follow(candidate) : null
     if (ahead !== null && this.#exitIndex(which, ahead.left) >= this.#part.to) {
       this.#result.purged++
-      // What it would have kept out must not come in because it is known to end late.
+      // A purged trade still blocks later signals: its late end must not let them in.
       this.#occupy(which, index, ahead.next)
       return 'purged'
     }
@@ -262,7 +264,7 @@ class Run {
     if (!this.#isBrief) this.#result.skipped.push({ member, index, reason })
   }
 
-  /** The signals that fall into a trade are not entries any more. */
+  /** Signals during a trade are not entries. */
   #occupy(which: number, index: number, next: number): void {
     if (this.#strategy.overlap === 'allow') return
     const member = this.#result.members[which]!
@@ -276,7 +278,7 @@ class Run {
     return why === 'delisted' ? countBelow(this.#calendar, day) : this.#candidates.indices[which]![bar]!
   }
 
-  /** What is on from the open up to the close, before anything of it is left at that close. */
+  /** The exposure from open to close, before the exits at that close. */
   #expose(index: number): void {
     const share = this.#equity > 0 ? this.#positions.value() / this.#equity : Number.NaN
     this.#result.exposure[index - this.#part.from] = share
@@ -293,10 +295,10 @@ class Run {
   }
 }
 
-/** What becomes of a signal when it is due. */
+/** The outcome of a pending signal. */
 type SignalOutcome = SkipReason | 'taken' | 'purged'
 
-/** Compares two candidates: the one that comes first before. */
+/** Compares two candidates; negative where the first comes first. */
 type Order = (a: number, b: number) => number
 
 function candidatesByRank(members: readonly Member[], { memberOf, signalOf }: Candidates, rank: string): Order {
@@ -305,7 +307,7 @@ function candidatesByRank(members: readonly Member[], { memberOf, signalOf }: Ca
   return (a, b) => order(ranks[a]!, ranks[b]!)
 }
 
-/** Fisher & Yates within each group of equal ones, from its last place down. */
+/** Fisher-Yates shuffle within each group of equal signals, from the last index down. */
 function shuffleEqual(sorted: Int32Array, order: Order | null, random: Random): void {
   for (let from = 0, to = 1; from < sorted.length; from = to++) {
     while (to < sorted.length && (order === null || order(sorted[from]!, sorted[to]!) === 0)) to++
@@ -320,9 +322,9 @@ function shuffleEqual(sorted: Int32Array, order: Order | null, random: Random): 
 
 interface Position {
   taken: Taken
-  /** Place in the calendar of each bar of its ticker. */
+  /** Calendar index of each bar of its ticker. */
   indices: Int32Array
-  /** Bar by which it was marked last, and by what price: that of the entry until its first close. */
+  /** Bar and price of the last mark; the entry price until the first close. */
   bar: number
   price: number
   isOver: boolean
@@ -330,10 +332,10 @@ interface Position {
 
 const NONE: readonly Taken[] = []
 
-/** The positions of a portfolio. Each is filed under the day on which it ends, so that a day looks at its own only. */
+/** The open positions. They are indexed by the day of their end, so that a day visits only its own. */
 class Positions {
   readonly #strategy: Strategy
-  /** In the order of their entries; those that are over go with the next marks. */
+  /** In the order of their entries; closed positions are removed at the next mark. */
   #open: Position[] = []
   readonly #ending = new Map<number, Position[]>()
   #count = 0
@@ -346,7 +348,7 @@ class Positions {
     return this.#count
   }
 
-  /** @param exitPlace of the calendar; not a finite one for a trade that stays open */
+  /** @param exitIndex calendar index of the exit; infinite for a trade that stays open */
   add(taken: Taken, indices: Int32Array, exitIndex: number): void {
     const position = { taken, indices, bar: taken.entryBar, price: taken.entry, isOver: false }
     this.#open.push(position)
@@ -357,7 +359,10 @@ class Positions {
     else ending.push(position)
   }
 
-  /** Those that are left at a place, in the order of their entries: at its open alone, or all that are still there. */
+  /**
+   * The positions that end at a calendar index, in the order of their entries: only those at the open, or all that
+   * remain.
+   */
   leave(index: number, atOpen: boolean): readonly Taken[] {
     const ending = this.#ending.get(index)
     if (ending === undefined) return NONE
@@ -371,7 +376,7 @@ class Positions {
     return left
   }
 
-  /** Of the shares that are on, by the price of each position's last mark. */
+  /** Value of the open shares at each position's last mark. */
   value(): number {
     let value = 0
     for (const { taken, price, isOver } of this.#open) if (!isOver) value += taken.shares * price
@@ -379,8 +384,8 @@ class Positions {
   }
 
   /**
-   * At the close of a day, by the last close of each: what all of them add to the equity, and the value of the shares, of
-   * shorts too counted as it is.
+   * Marks all positions at the last close of their tickers. Returns their part of the equity, and the gross value of
+   * the shares, shorts counted as positive.
    */
   mark(index: number, day: number): { worth: number; gross: number } {
     let [worth, gross] = [0, 0]
@@ -399,40 +404,39 @@ class Positions {
   }
 }
 
-/** A part of the calendar, by its places: from the first up to and without the last. */
+/** A part of the calendar: from the first index up to, but not including, the last. */
 export interface CalendarPart {
   from: number
   to: number
-  /** Signals only up to and without this place; `to` unless given. */
+  /** Signals only below this index (default `to`). */
   signalsTo?: number
 }
 
-/** The signals of a part, numbered in order of members: of each its member, and its place among the signals of that. */
+/**
+ * The signals of a part, numbered in order of members: the member of each, and its index among the member's signals.
+ */
 interface Candidates {
   memberOf: Int32Array
   signalOf: Int32Array
   /**
-   * By place of the calendar on which they would be filled, in the order of members. Those of a place are from its own
-   * `dueFrom` up to that of the next.
+   * Candidates by calendar index of their fill, in the order of members. Those of index i are from `dueFrom[i]` up to
+   * `dueFrom[i + 1]`.
    */
   due: Int32Array
   dueFrom: Int32Array
-  /** The greatest number due on one day. */
+  /** The greatest number of fills on one day. */
   most: number
-  /** The last place with any; -1 without. */
+  /** The last index with a fill; -1 without. */
   lastDue: number
-  /** Those without a bar in the part to be filled on. */
+  /** Signals without a bar in the part for their fill. */
   unfilled: readonly number[]
-  /** Of each member: index after its last signal in the part. */
+  /** For each member, index after its last signal in the part. */
   ends: Int32Array
-  /** Of each member: the place of each of its bars; -1 before the calendar begins. */
+  /** For each member, the calendar index of each bar; -1 before the calendar begins. */
   indices: Int32Array[]
 }
 
-/**
- * Days of all members from the first bar on which one of them could have had a signal, and the days on which trading of
- * one ended after the last bar of all.
- */
+/** The days of all members from the first possible signal on. It includes delisting days after the last bar. */
 export function portfolioCalendar(members: readonly Member[]): Int32Array {
   const { first } = rangeOf(members.map(({ bars, eligible }) => daysAt(bars.days, eligible)))
   if (first === null) return new Int32Array()

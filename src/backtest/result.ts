@@ -5,30 +5,30 @@ import type { ValidationKind } from '../params/studies.js'
 import type { Verdict } from '../statistics/verdict.js'
 import type { LogStanding } from '../trials.js'
 
-/** What every answer about strategies says of what it stands on. */
+/** The common head of every answer about strategies. */
 interface ResultHead {
   tickers: string[]
   timeframe: Timeframe
   first: string | null
   last: string | null
   as_of: string | null
-  /** What is annualised by: 252, 365 or 52; of calendars that differ the bars that there are / the years that they take. */
+  /** Factor of annualisation: 252, 365 or 52; for mixed calendars bars / years. */
   bars_a_year: number
   seed: number
-  /** How many looks there were, and what that leaves of the Sharpe ratio. */
+  /** Number of trials, and the deflated Sharpe ratio. */
   trials: {
-    /** Distinct strategies of this run, and all that the ledger knows; null without one. */
+    /** Distinct strategies of this run, and all in the trial log; null without a log. */
     run: number
     ledger: number | null
     family: 'run' | 'ledger'
-    /** What the deflated Sharpe ratio stands on: strategies of the family, and the variance of their ratios a bar. */
+    /** Basis of the deflated Sharpe ratio: strategies of the family, and the variance of their ratios a bar. */
     n: number
     variance: number | null
     deflated_sharpe: number | null
     reason: string | null
     /**
-     * All questions of these data, and the p of random entry corrected for them: of the tests where there are any, otherwise
-     * of the strategy, or of the best. null without a p or a log.
+     * All questions to these data, and the p of random entry corrected for them. It is the p of the tests if there are
+     * any, otherwise of the strategy or the best one; null without a p or a log.
      */
     log: LogStanding | null
     log_q: number | null
@@ -40,7 +40,7 @@ interface ResultHead {
 /** `bands backtest`: trades, equity and their statistics. Returns are fractions, dates YYYY-MM-DD, prices as loaded. */
 export interface Backtest extends ResultHead {
   schema: 'bands.backtest/2'
-  /** As `--print-config` prints it: the strategy file that makes the same run. */
+  /** As `--print-config` prints it: the strategy file for the same run. */
   strategy: Strategy
   signals: {
     total: number
@@ -51,15 +51,14 @@ export interface Backtest extends ResultHead {
     pending: number
     /** By reason: `in_trade`, `no_place`, `no_cash`, `no_price`, `no_size`. */
     skipped: Record<string, number>
-    /** Signals that put off the exit of a trade that was on (overlap: extend). */
+    /** Signals that postponed the exit of an open trade (overlap: extend). */
     extended: number
-    /** Of the trades, those whose fill came more than 5 days after the next bar was due. */
+    /** Trades whose fill came more than 5 days after the next bar was expected. */
     late: number
   }
   /**
-   * Which of a day's signals came first: by what on their own bars, which of it first, on how many days there were more
-   * than places or money for them, on how many of those equal ranks left open which, and how many signals had no rank.
-   * null without a rank.
+   * The rank of a day's signals: `by` what, `first` which. It also counts the days with more signals than slots or
+   * money, the days on which equal ranks left the choice open, and the signals without a rank. null without a rank.
    */
   ranking: {
     by: string
@@ -69,55 +68,58 @@ export interface Backtest extends ResultHead {
     without_rank: number
   } | null
   /**
-   * Where equal signals competed for positions, the run was made `n` times with a random choice among them. Everything
-   * else in this document is of draw `shown`, the lower median by total return. null where no choice was open.
+   * Where equal signals competed for positions, the run was made `n` times with a random choice among them. The rest of
+   * this document is about draw `shown`, the lower median by total return. null where no choice was open.
    */
   draws: (DrawsSummary & { p: DrawPoints }) | null
   statistics: EquityStatistics
-  /** Money that cash earned, and what it is of the capital. */
+  /** Interest on cash, and its share of the capital. */
   interest: { money: number; of_capital: number }
-  /** Buy and hold of the same tickers, the same at the strategy's average exposure, then the benchmark that was asked for. */
+  /**
+   * Buy and hold of the same tickers, the same at the strategy's average exposure, then the `benchmark` parameter's
+   * ticker.
+   */
   benchmarks: Benchmark[]
   trade_statistics: TradeStatistics
   trades: Trade[]
   skipped: { ticker: string; date: string; reason: string; rank: number | string | null }[]
   equity: EquityPoint[]
-  /** Year, month (1..12; of weekly bars by the last date), return of the equity in it; null from ruin on. */
+  /** Year, month (1..12; weekly bars by their last date), and the return of the equity; null once ruined. */
   months: { year: number; month: number; return: number | null }[]
-  /** The return of each calendar year, and its deepest fall from a high of the same year; of each benchmark, too. */
+  /** Return of each calendar year, and its deepest fall from a high of the same year; also for each benchmark. */
   years: Year[]
   /** The five deepest falls from a high. */
   drawdowns: { from: string; low: string; to: string | null; depth: number; bars: number }[]
   /**
-   * The signals of all closed trades moved to other dates together, same exits and costs: their mean net return a trade,
-   * and how rare it is to lie as many of its own Newey-West errors above it as the strategy does.
+   * The signals of all closed trades moved to other dates together, with the same exits and costs. It has their mean
+   * net return a trade. p compares distances in Newey-West errors: how rarely a draw lies as far above as the strategy.
    */
   random_entry: {
     draws: number
     mean: number | null
     /** Two-sided. */
     p: number | null
-    /** Share of the random entries that the strategy is better than. */
+    /** Share of the random entries that the strategy beats. */
     better_than: number | null
     reason: string | null
   }
-  /** The verdict of the headline: on the days of the tests where there are any, otherwise on all days. */
+  /** The verdict of the headline: on the tests if there are any, otherwise on all days. */
   verdict: StrategyVerdict
-  /** null unless it was asked for. */
+  /** null without the option. */
   monte_carlo: MonteCarlo | null
   validation: Validation | null
 }
 
-/** What is said of a strategy, after the trial log, and the share of its draws that say the same; null without draws. */
+/** The verdict after the trial log, and the share of draws that agree; null without draws. */
 export interface StrategyVerdict {
   word: Verdict | 'worse than holding' | 'depends on which signals got a place' | 'not tested' | 'ruined'
   agreement: number | null
 }
 
-/** How far results differ by which of equal signals got a position. */
+/** How the results vary with the choice among equal signals. */
 export interface DrawsSummary {
   n: number
-  /** The draw that is shown, counted from 1. */
+  /** The draw shown in the result, counted from 1. */
   shown: number
   return: DrawPoints
   sharpe: DrawPoints
@@ -131,7 +133,7 @@ export interface DrawPoints {
   p95: number | null
 }
 
-/** Statistics of an equity curve; formulas in statistics/. A null has its reason. */
+/** Statistics of an equity curve; formulas in statistics/. Each null has its reason. */
 export interface EquityStatistics {
   bars: number
   total_return: number | null
@@ -148,22 +150,22 @@ export interface EquityStatistics {
   kurtosis: number | null
   best_bar: number | null
   worst_bar: number | null
-  /** The 5 % quantile of the returns a bar, and the mean of the worst 5 %: historical, at 95 %; a loss is negative. */
+  /** The 5 % quantile of the returns a bar, and the mean of the worst 5 %. Both are historical; a loss is negative. */
   value_at_risk: number | null
   conditional_value_at_risk: number | null
-  /** Share of bars on which a position was on between open and close. */
+  /** Share of bars with an open position between open and close. */
   exposure: number | null
   /** Time in market: mean share of the equity in positions between open and close, over all bars. */
   invested: number | null
-  /** Value of entries and of exits, both counted / mean equity, a year. */
+  /** Value of entries plus exits / mean equity, a year. */
   turnover: number | null
   probabilistic_sharpe: number | null
-  /** Bars needed for the Sharpe ratio to be above 0 at 95 %. */
+  /** Bars needed for a Sharpe ratio above 0 at 95 %. */
   min_track_record_bars: number | null
   reasons: Record<string, string>
 }
 
-/** From the close before its first bar, or the start, to its last; null from ruin on. */
+/** From the close before its first bar, or the start, to its last; null once ruined. */
 export interface Year {
   year: number
   return: number | null
@@ -173,11 +175,11 @@ export interface Year {
 export interface Benchmark {
   /** `buy and hold`, `same exposure`, or the ticker. */
   name: string
-  /** Its first and last bar within the dates of the strategy: what its statistics are of; null without any. */
+  /** First and last bar within the dates of the strategy, the range of its statistics; null without any. */
   first: string | null
   last: string | null
   statistics: EquityStatistics
-  /** Of the strategy against it on the bars that both have; alpha a year. */
+  /** Relation of the strategy to the benchmark on the bars of both; alpha a year. */
   alpha: number | null
   /** By Newey and West. */
   alpha_t: number | null
@@ -185,19 +187,19 @@ export interface Benchmark {
   correlation: number | null
   information_ratio: number | null
   years: Year[]
-  /** Equity on the dates of the strategy's, start 1; null before its first bar and after its last. */
+  /** Equity on the strategy's dates, start 1; null before its first bar and after its last. */
   equity: (number | null)[]
   reasons: Record<string, string>
 }
 
-/** A draw of 95 of 100 lies from low to high. */
+/** 95 of 100 draws lie from low to high. */
 export interface Interval {
   low: number | null
   median: number | null
   high: number | null
 }
 
-/** The equity of the draws at a date: nine of ten from p5 to p95, half of them from p25 to p75. */
+/** Equity of the draws at a date: nine of ten lie from p5 to p95, half of them from p25 to p75. */
 export interface FanPoint {
   date: string
   p5: number
@@ -207,7 +209,7 @@ export interface FanPoint {
   p95: number
 }
 
-/** The returns of the bars redrawn in blocks: what else could have come of them. */
+/** Monte Carlo: the returns of the bars redrawn in blocks. */
 export interface MonteCarlo {
   draws: number
   /** Mean length of a block in bars. */
@@ -215,13 +217,13 @@ export interface MonteCarlo {
   cagr: Interval
   sharpe: Interval
   max_drawdown: Interval
-  /** Share of the draws that end below what they began with. */
+  /** Share of the draws that end below the start. */
   lost: number | null
   fan: FanPoint[]
   reason: string | null
 }
 
-/** Of closed trades, net of costs unless said otherwise. */
+/** Statistics of closed trades, net of costs unless noted. */
 export interface TradeStatistics {
   n: number
   wins: number
@@ -253,23 +255,23 @@ export interface Trade {
   band: string
   prev_band: string
   context_band: string | null
-  /** What the signal was ranked by on its bar: a number, or the band of a field; null without. */
+  /** The rank of the signal on its bar: a number, or the band of a field; null without a rank. */
   rank: number | string | null
   entry_date: string
   entry_price: number
-  /** Of an open trade: the last bar, and its close. */
+  /** For an open trade: the last bar, and its close. */
   exit_date: string
   exit_price: number
   /** `hold` | `leave` | `on` | `when` | `stop` | `target` | `trailing` | `delisted` | `data_end` | `open` */
   exit: string
   bars: number
   shares: number
-  /** Money put in, costs of entry included. */
+  /** Money invested, costs of entry included. */
   invested: number
   gross: number
-  /** Of an open trade as if it were left at that close. */
+  /** For an open trade as if it were closed at that close. */
   net: number
-  /** Money that the trade added to the equity; of an open trade so far, its exit not paid yet. */
+  /** Profit or loss in money; for an open trade so far, without the costs of an exit. */
   pnl: number
   mfe: number
   mae: number
@@ -278,19 +280,19 @@ export interface Trade {
 export interface EquityPoint {
   date: string
   equity: number
-  /** Value of the shares, of shorts too, / equity; null where the equity is 0 or below. */
+  /** Value of the shares, shorts counted as positive, / equity; null where the equity is 0 or below. */
   gross: number | null
   positions: number
   drawdown: number
-  /** The Sharpe ratio of the bars of a year up to this one; null before there are as many, and where nothing varies. */
+  /** Sharpe ratio over the last year of bars; null with fewer bars, and without variation. */
   rolling_sharpe: number | null
 }
 
-/** The same strategy in parts of the data, none of whose trades reaches into another part. */
+/** The strategy in parts of the data; no trade reaches into another part. */
 export interface Validation {
   kind: Exclude<ValidationKind, 'cv' | 'cpcv'>
   purged: number
-  /** What the candidates differ in, each in words; none where nothing was chosen. Everything else is of the first. */
+  /** The differences between the candidates, in words; empty without a choice. Everything else is about the first. */
   candidates: string[]
   folds: {
     name: string
@@ -300,52 +302,54 @@ export interface Validation {
     trades: number
     statistics: EquityStatistics
     trade_statistics: TradeStatistics
-    /** The one of the candidates that was chosen on the training part; null where there was no choice. */
+    /** The candidate chosen on the training part; null without a choice. */
     chosen: string | null
-    /** Share of the draws in which the training part chooses the same one; null where no choice among signals was open. */
+    /**
+     * Share of the draws whose training part chooses the same candidate; null where no choice among signals was open.
+     */
     agreement: number | null
   }[]
   /** All test parts, one after the other; null without any. */
   test: Tests | null
 }
 
-/** The result over the days of all tests, compared with holding and random entry over the same days. */
+/** The result over all test days, compared with holding and random entry on the same days. */
 export interface Tests {
   statistics: EquityStatistics
   trade_statistics: TradeStatistics
   /** Buy and hold of the same tickers. */
   holding: EquityStatistics
-  /** Of each day: equity and holding, both from 1, and how far the equity is below its high. */
+  /** For each day: equity and holding, both from 1, and the drawdown of the equity. */
   equity: { date: string; equity: number; holding: number; drawdown: number }[]
-  /** The signals of the tests moved among their days. */
+  /** Random entry: the signals of the tests moved among their days. */
   random_entry: Backtest['random_entry']
-  /** Its agreement is null where the run shown finds nothing. */
+  /** Its agreement is null where the shown run finds nothing. */
   verdict: StrategyVerdict
   /** The total return over all random choices among equal signals; null where no choice was open. */
   draws: { n: number; return: DrawPoints } | null
 }
 
-/** What strategies look at: fields of their tickers, and of others beside them. */
+/** The fields and context tickers that strategies use. */
 export interface DataUsed {
   fields: string[]
   contexts: { ticker: string; field: string }[]
-  /** How many bars earlier conditions look at the tickers that they name, ascending; 0 of all of them without it. */
+  /** Lags in bars of conditions on named tickers, ascending; all 0 without it. */
   lags?: number[]
 }
 
 /**
- * `bands backtest … --vary`: every combination of some values of a strategy, and whether the best of them is real. Bars a
+ * `bands backtest … --vary`: every combination of some values of a strategy, and whether the best one is real. Bars a
  * year and trials are those of the best.
  */
 export interface Grid extends ResultHead, DataUsed {
   schema: 'bands.grid/2'
-  /** What is varied; keys as the parameters of a backtest, values as they were written. */
+  /** The varied parameters: keys as in a backtest, values as typed. */
   axes: { key: string; values: string[] }[]
-  /** What the cells are compared by. */
+  /** The statistic that compares the cells. */
   statistic: GridStatistic
-  /** Every combination, the last axis changing fastest. */
+  /** Every combination; the last axis changes fastest. */
   cells: GridCell[]
-  /** Its place among the cells, and the strategy file that makes it again; null where no cell has a value. */
+  /** Index of the best cell, and its strategy file; null where no cell has a value. */
   best: {
     cell: number
     strategy: Strategy
@@ -353,30 +357,32 @@ export interface Grid extends ResultHead, DataUsed {
     /** The deflated Sharpe ratio at the 5 % point of its draws; null without draws. */
     deflated_sharpe_p05: number | null
   } | null
-  /** Correlation of the cells with the means of their neighbours; null of too few, or where nothing varies. */
+  /** Correlation of the cells with the means of their neighbours; null with too few cells or no variation. */
   smoothness: number | null
-  /** The verdict of the headline: on the tests where there are any, otherwise on the best. */
+  /** The verdict of the headline: on the tests if there are any, otherwise on the best cell. */
   verdict: StrategyVerdict
-  /** How often the best of one half of the bars is not above the median of the other; null with its reason. */
+  /**
+   * How often the best cell of one half of the bars is not above the median of the other half; null with its reason.
+   */
   pbo: { probability: number; splits: number; blocks: number } | null
   validation: Validation | null
   reasons: Record<string, string>
 }
 
 export interface GridCell {
-  /** One of each axis. */
+  /** One value an axis. */
   values: string[]
-  /** Of the statistic that cells are compared by. */
+  /** Value of the statistic that compares the cells. */
   value: number | null
-  /** Two-sided p of random entry; null where none was tested. */
+  /** Two-sided p of random entry; null without a test. */
   p: number | null
-  /** How far its results differ by which of equal signals got a position; null where no choice was open. */
+  /** How its results vary with the choice among equal signals; null where no choice was open. */
   draws: DrawsSummary | null
   statistics: EquityStatistics
   trade_statistics: TradeStatistics
 }
 
-/** The cells one step away from the best along one axis. */
+/** The cells one step from the best along one axis. */
 export interface Neighbours {
   n: number
   mean: number | null
@@ -384,17 +390,17 @@ export interface Neighbours {
   greatest: number | null
 }
 
-/** `bands compare`: strategies side by side over the days that all of them have. */
+/** `bands compare`: several strategies over their common days. */
 export interface Comparison extends ResultHead, DataUsed {
   schema: 'bands.comparison/2'
   strategies: ComparedStrategy[]
   /** The common days. */
   dates: string[]
-  /** Of the returns of each with those of each, in the order of the strategies. */
+  /** Correlations of the returns, in the order of the strategies. */
   correlations: (number | null)[][]
-  /** Of every two strategies: a less b. */
+  /** For every pair of strategies: a minus b. */
   sharpe_differences: SharpeDifference[]
-  /** That with the highest Sharpe ratio, which is deflated by how many were tried; null where none has one. */
+  /** The strategy with the highest Sharpe ratio, deflated by the number of trials; null where none has one. */
   best: string | null
   /** The verdict of the headline: whether the best is ahead of all others. */
   verdict: 'is ahead' | 'not told apart' | 'depends on which signals got a place' | 'not tested'
@@ -404,30 +410,30 @@ export interface Comparison extends ResultHead, DataUsed {
 export interface ComparedStrategy {
   name: string
   strategy: Strategy
-  /** Of its own days. */
+  /** First and last of its own days. */
   first: string | null
   last: string | null
   statistics: EquityStatistics
-  /** Of trades that begin and end within the common days. */
+  /** Only trades that begin and end within the common days. */
   trade_statistics: TradeStatistics
-  /** Two-sided p of random entry over all its own days; null where none was tested. */
+  /** Two-sided p of random entry over all its own days; null without a test. */
   p: number | null
-  /** How far its results differ by which of equal signals got a position, over all its own days; null where none were equal. */
+  /** How its results vary with the choice among equal signals, over all its own days; null where none were equal. */
   draws: DrawsSummary | null
   years: Year[]
-  /** On the common days, from 1. */
+  /** On the common days, start 1. */
   equity: number[]
 }
 
-/** Of two Sharpe ratios a year, with an interval from resamples of the joint days. */
+/** Difference of two Sharpe ratios a year, with an interval from resamples of the common days. */
 export interface SharpeDifference {
   a: string
   b: string
-  /** Of the interval: 1 - .05 / pairs. */
+  /** Level of the interval: 1 - .05 / pairs. */
   level: number
   /** null where the two cannot be compared. */
   verdict: 'a is ahead' | 'b is ahead' | 'not told apart' | 'depends on which signals got a place' | null
-  /** Share of the draws in which the same one is ahead; null without draws, or where the two are not told apart. */
+  /** Share of the draws in which the same one is ahead; null without draws or a clear winner. */
   agreement: number | null
   difference: number | null
   low: number | null

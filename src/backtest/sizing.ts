@@ -1,24 +1,24 @@
 import type { Strategy } from '../params/strategy.js'
 import { costShare, entryPrice, hasDistances, type Member } from './trade.js'
 
-/** Why a signal is no trade; no_size: too little for one share, or a rule stands on an ATR that is not there yet. */
+/** Why a signal is not traded. no_size: the money buys no share, or a rule needs an ATR that has no value yet. */
 export type SkipReason = 'in_trade' | 'no_price' | 'no_place' | 'no_cash' | 'no_size'
 
-/** A portfolio at the moment of an entry: positions, equity at the close before, cash. */
+/** The portfolio at an entry: open positions, equity at the previous close, cash. */
 interface Funds {
   open: number
   equity: number
   cash: number
 }
 
-/** What an entry buys. */
+/** The size of an entry. */
 interface Size {
   shares: number
   /** Costs of entry included. */
   invested: number
 }
 
-/** What the entry of a signal buys with its share of the equity, at most all the cash; or why it buys nothing. */
+/** The size of an entry: its share of the equity, at most all the cash; or why there is no trade. */
 export function sizeOf(strategy: Strategy, member: Member, signal: number, purse: Funds): SkipReason | Size {
   const { portfolio, fill, exit } = strategy
   const price = entryPrice(member.bars, fill, signal)
@@ -31,20 +31,23 @@ export function sizeOf(strategy: Strategy, member: Member, signal: number, purse
   return bought(strategy, budget, price) ?? 'no_size'
 }
 
-/** Less than this part of the equity is what rounding leaves of cash that was spent. */
+/** Cash below this part of the equity is the rounding error of money that was spent. */
 const DUST = 1e-9
 
-/** Share of equity that a position is given; NaN where the rule has no value yet. */
+/** Share of equity for a position; NaN where the rule has no value yet. */
 export function fractionOf({ portfolio }: Strategy, { bars, prices }: Member, signal: number): number {
   const { sizing, max_positions } = portfolio
   if (sizing.method === 'equal') return 1 / max_positions
   if (sizing.method === 'fixed-fraction') return sizing.fraction
-  // Normalised ATR (Forman 2006) as a fraction, from a bar to a year by the square root of time.
+  // Normalised ATR (Forman 2006) as a fraction, scaled from a bar to a year by the square root of time.
   const volatility = (bars.atr![signal]! / bars.close[signal]!) * Math.sqrt(prices.barsAYear)
   return volatility > 0 ? Math.min(sizing.cap, sizing.target / volatility) : Number.NaN
 }
 
-/** Where fewer tickers than places leave a part of the equity in cash for ever: how many can be on, of how many; else null. */
+/**
+ * Where fewer tickers than slots leave a part of the equity in cash forever: the most open positions, and the slots.
+ * Otherwise null.
+ */
 export function idleSlots(
   { overlap, portfolio }: Pick<Strategy, 'overlap' | 'portfolio'>,
   tickers: number,
@@ -54,7 +57,7 @@ export function idleSlots(
   return isIdle ? { most: tickers, places } : null
 }
 
-/** Shares that a budget buys, and what they really take of it; null where that is none. */
+/** Shares that a budget buys, and their real cost; null where it buys none. */
 export function bought(
   { side, costs, portfolio }: Pick<Strategy, 'side' | 'costs' | 'portfolio'>,
   budget: number,

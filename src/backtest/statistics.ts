@@ -16,24 +16,24 @@ import type { Simulation } from './portfolio.js'
 import type { Backtest, EquityPoint, EquityStatistics, TradeStatistics, Year } from './result.js'
 import { breakEvenCost, type Member, type Taken, type TradeResult, tradeResult } from './trade.js'
 
-/** An equity curve and what is needed to judge it. */
+/** An equity curve and the data for its statistics. */
 export interface Curve {
   /** At each close. */
   equity: Float64Array
-  /** What it began with, before anything was bought on the first bar. */
+  /** Equity before the first entry. */
   start: number
   barsAYear: number
   /** Risk-free rate a year, a fraction. */
   riskFree: number
-  /** Bars on which a position was on between open and close. */
+  /** Bars with an open position between open and close. */
   exposed: number
-  /** Mean share of the equity in positions, a bar. */
+  /** Mean share of the equity in positions, per bar. */
   invested: number
-  /** Money that went through entries and exits. */
+  /** Money traded in entries and exits. */
   traded: number
 }
 
-/** Returns from close to close, the first from what the curve began with: one fewer than bars. */
+/** Returns from close to close. The first return starts from the starting capital. */
 export function returnsOf({ equity, start }: Pick<Curve, 'equity' | 'start'>): Float64Array {
   const returns = new Float64Array(Math.max(0, equity.length - 1))
   for (let i = 0; i < returns.length; i++) returns[i] = equity[i + 1]! / (i === 0 ? start : equity[i]!) - 1
@@ -45,7 +45,7 @@ export function equityStatistics(curve: Curve): EquityStatistics {
   const returns = returnsOf(curve)
   const why = reasonAgainst(curve, returns)
   const { bars, ...values } = measured(curve, returns)
-  // A curve that cannot be judged has none of them.
+  // A curve without a valid equity has none of them.
   const none = Object.fromEntries(Object.keys(values).map(name => [name, null])) as Record<keyof typeof values, null>
   const statistics = why === null ? { bars, ...values } : { ...none, bars }
   const one = returns.length < 2 ? REASONS.volatility : undefined
@@ -53,7 +53,7 @@ export function equityStatistics(curve: Curve): EquityStatistics {
   return { ...statistics, reasons }
 }
 
-/** The same of returns that were put one after the other: parts of a calendar that need not touch. */
+/** The statistics of joined curves: parts of a calendar that need not touch. */
 export function chained(
   parts: readonly Curve[],
   { barsAYear, riskFree }: Pick<Curve, 'barsAYear' | 'riskFree'>,
@@ -112,7 +112,7 @@ function reasonAgainst({ equity, start }: Curve, returns: Float64Array): string 
   return start > 0 && equity.every(value => value > 0) ? null : 'the equity fell to 0 or below'
 }
 
-/** Of a statistic that a few equal returns, or returns of an impossible shape, leave without a value. */
+/** Why a statistic is null with few equal returns, or with returns of an impossible shape. */
 function reasonOf(name: string, { sharpe }: Pick<EquityStatistics, 'sharpe'>): string {
   const judges = name === 'probabilistic_sharpe' || name === 'min_track_record_bars'
   if (!judges || sharpe === null) return 'the returns do not vary'
@@ -131,7 +131,7 @@ const REASONS: Readonly<Record<string, string>> = {
   conditional_value_at_risk: 'there are fewer than 20 returns',
 }
 
-/** What a simulation is judged by, annualised by its own days. */
+/** The statistics of a simulation, annualised by its own days. */
 export interface Figures {
   barsAYear: number
   statistics: EquityStatistics
@@ -151,18 +151,18 @@ export function figuresOf(
   }
 }
 
-/** What each trade of a simulation lived through. */
+/** The result of each trade of a simulation. */
 export function tradeResults({ strategy, trades }: Simulation): TradeResult[] {
   return trades.map(trade => tradeResult(strategy.fill, trade))
 }
 
-/** Those that ended before the bars did, in the order in which they ended. */
+/** The trades that were closed, in the order of their exits. */
 export function closedOf(trades: readonly TradeResult[]): TradeResult[] {
   const closed = trades.filter(({ taken }) => taken.left.why !== 'open')
   return byDay(closed, ({ left }) => left.day)
 }
 
-/** Trades in the order of a day of theirs, those of one day by ticker. */
+/** Sorts trades by a day of theirs, then by ticker. */
 export function byDay(trades: readonly TradeResult[], dayOf: (taken: Taken) => number): TradeResult[] {
   const order = (a: Taken, b: Taken): number =>
     dayOf(a) - dayOf(b) || byText(a.member.ticker, b.member.ticker) || a.signal - b.signal
@@ -173,7 +173,7 @@ export function byText(a: string, b: string): number {
   return a < b ? -1 : Number(a > b)
 }
 
-/** Statistics of closed trades, of returns net of costs unless their name says otherwise; each null has its reason. */
+/** Statistics of closed trades. Returns are net of costs unless the name says otherwise; each null has its reason. */
 export function tradeStatistics(costs: Costs, trades: readonly TradeResult[]): TradeStatistics {
   const taken = trades.map(trade => trade.taken)
   const net = taken.map(trade => trade.net)
@@ -195,9 +195,9 @@ export function tradeStatistics(costs: Costs, trades: readonly TradeResult[]): T
     worst: n === 0 ? null : net.reduce((least, value) => Math.min(least, value)),
     deviation: spread,
     profit_factor: losses.length === 0 ? null : sum(gains) / -sum(losses),
-    // Share of gains times their mean, less the share of losses times theirs.
+    // Share of gains times their mean, minus the share of losses times theirs.
     expectancy: n === 0 ? null : (sum(gains) + sum(losses)) / n,
-    // Tharp, "Super trader" (2009), with returns for multiples of the risk.
+    // Tharp, "Super trader" (2009), with returns in place of multiples of the risk.
     sqn: average === null || !spread || areEqual(net, average) ? null : (Math.sqrt(n) * average) / spread,
     longest_losing_run: n === 0 ? null : longestRun(net),
     average_bars: mean(trades.map(trade => trade.bars)),
@@ -222,7 +222,7 @@ const TRADE_REASONS: Readonly<Record<string, string>> = {
   break_even_cost: 'the mean net return is not above 0 even at no cost',
 }
 
-/** What rounding leaves of returns that are the same: a ratio to it would be anything. */
+/** Rounding error of equal returns: a ratio to it would be arbitrary. */
 const ROUNDING = 1e-12
 
 function areEqual(values: readonly number[], average: number): boolean {
@@ -240,12 +240,12 @@ function longestRun(net: readonly number[]): number {
 
 /** Of the Gregorian calendar. */
 const DAYS_A_YEAR = 365.25
-/** Days that a ticker lacks and bars a year too many beyond this are those of another calendar, not holidays or gaps. */
+/** More missing days, or more bars a year, than this share mean another calendar, not holidays or gaps. */
 const TOLERANCE = 0.05
 
 /**
- * What bars are annualised by. Tickers of one calendar have its number; where calendars differ no such number fits the
- * days of all of them, and it is the returns that there are over the years that they take.
+ * The factor of annualisation. Tickers of one calendar use its number. For mixed calendars it is the number of returns
+ * / the years that they cover.
  * @param parts days of the portfolio, in one piece or in several
  */
 export function barsAYearOf(members: readonly Pick<Member, 'prices'>[], ...parts: readonly Int32Array[]): number {
@@ -253,12 +253,12 @@ export function barsAYearOf(members: readonly Pick<Member, 'prices'>[], ...parts
   const found = effectiveBarsAYear(...parts)
   if (found === null) return most
   if (members.some(({ prices }) => prices.barsAYear !== most)) return found
-  // Weeks of two markets may end on different days: twice as many days then have a bar.
+  // Weeks of two markets may end on different days, which doubles the days with a bar.
   const isCrowded = found > most * (1 + TOLERANCE)
   return isCrowded && parts.some(part => members.some(member => isForeign(member, part))) ? found : most
 }
 
-/** Returns / years from first day to last; null without any. */
+/** Returns / years from the first day to the last; null without any. */
 export function effectiveBarsAYear(...parts: readonly Int32Array[]): number | null {
   const some = parts.filter(({ length }) => length > 1)
   const returns = some.reduce((sum, { length }) => sum + length - 1, 0)
@@ -274,22 +274,25 @@ function isForeign({ prices }: Pick<Member, 'prices'>, days: Int32Array): boolea
   return within(own) < within(days) * (1 - TOLERANCE)
 }
 
-/** As many of the deepest falls are told. */
+/** Number of the deepest falls that are listed. */
 const MOST_FALLS = 5
 
-/** What the statistics of a simulation are made of. */
+/** The data for the statistics of a simulation. */
 export function curveOf({ strategy, equity, exposed, exposure, traded }: Simulation, barsAYear: number): Curve {
   const { portfolio, risk_free: riskFree } = strategy
   const invested = investedShare(exposure)
   return { equity, start: portfolio.capital, barsAYear, riskFree, exposed, invested, traded }
 }
 
-/** Mean share of the equity in positions between open and close; 0 without any. A bar without equity is NaN, and left out. */
+/**
+ * Mean share of the equity in positions between open and close; 0 without any. Bars without equity are NaN and left
+ * out.
+ */
 export function investedShare(exposure: Float64Array): number {
   return mean(exposure.filter(share => !Number.isNaN(share))) ?? 0
 }
 
-/** The same, negative of shorts. */
+/** The same, negative for shorts. */
 export function averageExposure({ exposure, strategy }: Simulation): number {
   return investedShare(exposure) * (strategy.side === 'long' ? 1 : -1)
 }
@@ -307,7 +310,7 @@ export function equityPoints({ days, equity, value, positions }: Simulation, cur
   }))
 }
 
-/** Of each bar the Sharpe ratio of as many returns up to it as make a year. */
+/** Sharpe ratio of the last year of returns at each bar. */
 function rollingSharpe(curve: Curve): (number | null)[] {
   const { equity, barsAYear, riskFree } = curve
   const returns = returnsOf(curve)
@@ -318,7 +321,7 @@ function rollingSharpe(curve: Curve): (number | null)[] {
   )
 }
 
-/** Each calendar year of a curve by itself: what the close before it has become, and how deep it fell from its own high. */
+/** Return of each calendar year of a curve, from the previous close, and its deepest fall from a high of the year. */
 export function yearsOf({ days, equity, start }: { days: Int32Array } & Pick<Curve, 'equity' | 'start'>): Year[] {
   const firsts = Array.from(days.keys()).filter(bar => bar === 0 || yearOf(days[bar]!) !== yearOf(days[bar - 1]!))
   return firsts.map((first, i) => {
@@ -333,7 +336,7 @@ export function yearsOf({ days, equity, start }: { days: Int32Array } & Pick<Cur
   })
 }
 
-/** The return of each calendar month, from the close before it to its last. */
+/** Return of each calendar month, from the close before it to its last close. */
 export function monthlyReturns({ days, equity, strategy }: Simulation): Backtest['months'] {
   const months: Backtest['months'] = []
   let before = strategy.portfolio.capital

@@ -26,18 +26,18 @@ import {
 
 type ExitKind = 'hold' | ExitEvent['why'] | 'stop' | 'target' | 'trailing' | 'delisted' | 'data_end' | 'open'
 
-/** What a trade lives on: the bars of a ticker, how they ended, and its average true range where a rule stands on it. */
+/** The bars that a trade needs: those of the ticker, its delisting, and its ATR where a rule needs it. */
 interface PathBars extends Series, Pick<MarketBars, 'delisting'> {
-  /** Its bars end long before those of the other tickers do, and no delisting says how. */
+  /** Its bars end long before those of other tickers, and no delisting explains it. */
   hasEnded: boolean
-  /** ATR of each bar; null where no rule asks. */
+  /** ATR of each bar; null where no rule needs it. */
   atr: Float64Array | null
 }
 
-/** The rules of a strategy that decide when one trade ends. */
+/** The rules of a strategy that decide the end of one trade. */
 type PathRules = Pick<Strategy, 'side' | 'fill' | 'exit'>
 
-/** The event that ends a trade (leave, on, when): the bar on which it happened, and which rule. -1: there is none. */
+/** The bar of an event that ends a trade (leave, on, when), and its rule. -1: there is none. */
 export interface ExitEvent {
   bar: number
   why: 'leave' | 'on' | 'when'
@@ -46,18 +46,18 @@ export interface ExitEvent {
 /** How a trade ended. */
 interface Ending {
   why: ExitKind
-  /** Bar of the exit; of a delisting after the last bar the number of bars, of an open trade the last bar. */
+  /** Bar of the exit; the number of bars for a delisting after the last bar; the last bar for an open trade. */
   bar: number
   day: number
   price: number
-  /** Left at the open, so that nothing else of the bar was lived. */
+  /** Closed at the open, so that the rest of the bar does not count. */
   atOpen: boolean
-  /** Left within the bar, at a price that had been set: what the bar reached beyond these does not count. */
+  /** Closed within the bar at a preset price; prices beyond it do not count. */
   stop: number
   target: number
 }
 
-/** Bar of the entry after a signal; it may not be there yet. */
+/** Bar of the entry after a signal; it may be in the future. */
 export function entryBar(fill: Fill, signal: number): number {
   return fill === 'close' ? signal : signal + 1
 }
@@ -66,7 +66,7 @@ export function entryPrice(bars: PathBars, fill: Fill, signal: number): number {
   return fill === 'next-open' ? bars.open[signal + 1]! : bars.close[entryBar(fill, signal)]!
 }
 
-/** Whether the distances of a strategy, or its sizing, need the ATR. */
+/** Whether the exits of a strategy, or its sizing, need the ATR. */
 function needsAtr({ exit, portfolio }: Pick<Strategy, 'exit' | 'portfolio'>): boolean {
   return exitNeedsAtr(exit) || portfolio.sizing.method === 'vol-target'
 }
@@ -76,14 +76,13 @@ function exitNeedsAtr({ stop, target, trailing }: Exit): boolean {
 }
 
 /**
- * Follows one trade from its entry to whatever ends it first. On each bar in this order: (1) at the open, unless the trade
- * was opened there: stop, then target, filled at the open; (2) a leave, on or when that is due at this open; (3) the stop,
- * also where the target was reached on the same bar; (4) the target; (5) at the close hold, then leave, on or when. Shorts
- * mirrored.
- * A trailing stop stands at the distance from the best price of the bars lived before, the entry's price included; of it
- * and the stop the nearer one counts.
+ * Follows one trade from its entry to the first exit. Order of each bar: (1) at the open, unless the trade was opened
+ * there: stop, then target, filled at the open; (2) a leave, on or when that fills at this open; (3) the stop, also
+ * where the bar reached the target; (4) the target; (5) at the close hold, then leave, on or when. Shorts are mirrored.
+ * A trailing stop has a distance from the best earlier price, the entry price included. The nearer one of it and the
+ * stop counts.
  *
- * @param clock bar that the hold counts from: the signal's, or that of a newer one that put the exit off
+ * @param clock bar from which the hold counts: that of the signal, or of a later one that postponed the exit
  */
 export function follow(bars: PathBars, rules: PathRules, signal: number, event: ExitEvent, clock = signal): Ending {
   const { exit, fill } = rules
@@ -104,7 +103,7 @@ export function follow(bars: PathBars, rules: PathRules, signal: number, event: 
   return { ...ending('delisted', bars, count - 1, delisting.price), bar, day: delisting.day }
 }
 
-/** What a trade lived through: its bars, and the greatest gain and loss that it stood at, fractions of the entry price. */
+/** The result of a trade: its bars, and its greatest gain and loss on the way, as fractions of the entry price. */
 export interface TradeResult {
   taken: Taken
   bars: number
@@ -114,9 +113,9 @@ export interface TradeResult {
 }
 
 /**
- * Maximum favourable and adverse excursion (Sweeney, "Maximum adverse excursion", 1997) over the bars lived: from the entry
- * bar (from the next after a fill at a close) to that of the exit, of which only the open counts where the trade was left
- * there; a stop or target that was hit caps what its bar shows.
+ * Maximum favourable and adverse excursion (Sweeney, "Maximum adverse excursion", 1997). It covers the bars from the
+ * entry (the next bar after a fill at a close) to the exit. Only the open counts on a bar that was left at its open; a
+ * hit stop or target limits its bar.
  */
 export function tradeResult(fill: Fill, taken: Taken): TradeResult {
   const { side, entry, left, member } = taken
@@ -144,10 +143,12 @@ function isWithin({ why, atOpen }: Ending): boolean {
   return !atOpen && (why === 'stop' || why === 'target' || why === 'trailing')
 }
 
-/** The first bar up to `last` on which a stop or target is hit; null where none is. `dueOpen` ends the search at its open. */
+/**
+ * The first bar up to `last` that hits a stop or target; null without one. The search ends at the open of `dueOpen`.
+ */
 function firstHit(bars: PathBars, rules: PathRules, signal: number, last: number, dueOpen: number): Ending | null {
   const { exit, fill, side } = rules
-  // Prices of a short are compared with their signs turned.
+  // Prices of a short are compared with reversed signs.
   const s = side === 'long' ? 1 : -1
   const better = side === 'long' ? bars.high : bars.low
   const worse = side === 'long' ? bars.low : bars.high
@@ -186,27 +187,27 @@ function ending(why: ExitKind, bars: PathBars, bar: number, price: number, atOpe
 /** A trade that was taken. */
 export interface Taken extends Fills {
   member: Member
-  /** Index of its signal among those of the member. */
+  /** Index of its signal among the member's signals. */
   index: number
   signal: number
   entryBar: number
   invested: number
   left: Ending
   gross: number
-  /** After all costs; of an open trade as if it were left at its last close. */
+  /** After all costs; for an open trade as if it were closed at its last close. */
   net: number
 }
 
-/** How a trade from a signal goes, and which of the signals after it put its exit off. */
+/** The trade after a signal, and the later signals that fall into it. */
 export interface TradePath {
   left: Ending
-  /** Index of the first signal that no longer falls into the trade. */
+  /** Index of the first signal after the trade. */
   next: number
 }
 
 /**
- * Follows the trade of a signal. Signals fall into it while its exit lies after their bar; with `extend` each of them
- * counts the hold from itself.
+ * Follows the trade of a signal. Later signals fall into it while its exit lies after their bar. With `extend`, each of
+ * them restarts the hold.
  * @param end index after the last signal that counts
  */
 export function tradePath(
@@ -225,7 +226,7 @@ export function tradePath(
   return { left, next }
 }
 
-/** What a position that has not been left is worth at a price, and the day by which borrow has accrued. */
+/** Value of an open position at a price; borrow has accrued up to the day. */
 export function openValue(strategy: Strategy, taken: Taken, price: number, day: number): number {
   const { shares, invested, entry } = taken
   if (strategy.side === 'long') return shares * price
@@ -248,12 +249,12 @@ export function takenTrade(
   const [gross, net] = [grossReturn(fills), netReturn(strategy.costs, fills)]
   const { side, entry, exit, shares, days } = fills
   const { invested } = bought
-  // One by one, because a spread takes most of the time of a run.
+  // Property by property, because a spread takes most of the time of a run.
   const bar = entryBar(strategy.fill, signal)
   return { side, entry, exit, shares, days, member, index, signal, entryBar: bar, invested, left, gross, net }
 }
 
-/** The fills of a trade of so many shares, from the bar of a signal to how it ended. */
+/** The fills of a trade of some shares, from the bar of a signal to its end. */
 export function fillsOf(
   { bars }: Member,
   { side, fill }: Pick<Strategy, 'side' | 'fill'>,
@@ -269,19 +270,19 @@ function fallsInto({ why, bar }: Ending, signal: number): boolean {
   return why === 'open' || bar > signal
 }
 
-/** One trade as its costs see it. */
+/** One trade for the computation of its costs. */
 export interface Fills {
   side: Side
   /** Prices of entry and exit before costs. */
   entry: number
   exit: number
-  /** What fixed costs are spread over. */
+  /** Fixed costs are spread over these. */
   shares: number
-  /** Calendar days from entry to exit, which a short pays borrow for. */
+  /** Calendar days from entry to exit; a short pays borrow for them. */
   days: number
 }
 
-/** The part of a price that a fill costs: the c of the formulas below. */
+/** The part of the price that a fill costs: the c of the formulas below. */
 export function costShare({ bps, slippage_bps }: Pick<Costs, 'bps' | 'slippage_bps'>): number {
   return (bps + slippage_bps) / 10_000
 }
@@ -292,17 +293,17 @@ function grossReturn({ side, entry, exit }: Fills): number {
 }
 
 /**
- * Return on the money put in, after costs of c of the price a side, money a share and money a fill:
- * long (P_x (1 - c) - a) / (P_e (1 + c) + a) - 1, short ((P_e (1 - c) - a) - (P_x (1 + c) + a)) / P_e less borrow for the
- * calendar days / 365, where a = per share + fixed / shares.
+ * Return on the invested money. Costs are c of the price a side, money a share and money a fill:
+ * long (P_x (1 - c) - a) / (P_e (1 + c) + a) - 1, short ((P_e (1 - c) - a) - (P_x (1 + c) + a)) / P_e less borrow for
+ * the calendar days / 365, where a = per share + fixed / shares.
  */
 export function netReturn(costs: Costs, fills: Fills): number {
   return netAt(costShare(costs), costs, fills)
 }
 
 /**
- * Cost a side, a fraction, at which the mean net return of the trades would be 0, everything else unchanged; null where it
- * is not above 0 even at no cost.
+ * Cost a side, a fraction, at which the mean net return of the trades would be 0, all else unchanged. Null where even
+ * without cost it is not above 0.
  */
 export function breakEvenCost(costs: Costs, trades: readonly Fills[]): number | null {
   const total = (c: number): number => trades.reduce((sum, fills) => sum + netAt(c, costs, fills), 0)
@@ -317,7 +318,7 @@ export function breakEvenCost(costs: Costs, trades: readonly Fills[]): number | 
   return (low + high) / 2
 }
 
-/** As many as leave less than rounding does. */
+/** Halvings until the interval is below the rounding error. */
 const HALVINGS = 54
 
 function netAt(c: number, { per_share, fixed, borrow }: Costs, { side, entry, exit, shares, days }: Fills): number {
@@ -326,23 +327,23 @@ function netAt(c: number, { per_share, fixed, borrow }: Costs, { side, entry, ex
   return (entry * (1 - c) - added - exit * (1 + c) - added) / entry - (borrow * days) / 365
 }
 
-/** Wilder's length, as everywhere in the definitions. */
+/** Wilder's length, as in all definitions. */
 const ATR_LENGTH = 14
 
-/** All that a strategy needs to know of one ticker. */
+/** The data of one ticker for a strategy. */
 export interface Member {
   ticker: string
   prices: MarketBars
   bars: PathBars
   states: States
   signals: Signals
-  /** Bars on which a signal could have been: those in the filter's dates on which the field has a band. */
+  /** Possible bars of signals: those in the filter's dates on which the field has a band. */
   eligible: Int32Array
-  /** Of each rule that is used and ends a trade by an event the bars of these, ascending; where they are the same the first counts. */
+  /** Bars of each event rule that ends a trade, ascending. On the same bar the first rule counts. */
   ends: readonly { why: ExitEvent['why']; bars: Int32Array }[]
-  /** Of each signal what it is ranked by, NaN where that has no value; null without a rank. */
+  /** The rank of each signal, NaN without a value; null without a rank. */
   ranks: Float64Array | null
-  /** The bands that a rank is a place of; null where it is a number. */
+  /** The bands that a rank indexes; null where the rank is a number. */
   rankBands: readonly string[] | null
 }
 
@@ -353,8 +354,8 @@ export interface Ready {
 }
 
 /**
- * Strategies that have the same tickers, with these in their order; of each ticker everything is read at once. Strategies
- * that need the same of a ticker have one and the same list. Throws NotFound, TierRestricted and Busy as the market does.
+ * Loads strategies with the same tickers; each ticker is read once. Strategies that need the same data of a ticker
+ * share a list. Throws NotFound, TierRestricted and Busy as the source does.
  */
 export async function loadStrategies(
   source: PricedSource,
@@ -371,7 +372,7 @@ export async function loadStrategies(
     step(() => `${tickers[n]}  ${n + 1}/${tickers.length}`)
     for (const one of apart) {
       const { context } = one.strategy.entry
-      // Only now: what is wrong with the ticker itself is told first.
+      // Read late, so that an error of the ticker itself is reported first.
       one.context ??= context && (await contextBandsOf(source, context, timeframe))
       one.members.push(memberOf(found.get(one.strategy.lag)!, one.strategy, one.context))
     }
@@ -381,7 +382,7 @@ export async function loadStrategies(
   return strategies.map((strategy, i) => ({ strategy, members: ended.get(needs[i]!)! }))
 }
 
-/** Of each ticker in turn what strategies stand on, by how many bars earlier their conditions look at other tickers. */
+/** The states of each ticker that the strategies need, by their lag for conditions on other tickers. */
 async function* statesByLag(
   source: PricedSource,
   strategies: readonly Strategy[],
@@ -403,17 +404,20 @@ async function* statesByLag(
   }
 }
 
-/** What of a ticker a strategy needs, by which its list is known: not how long and between what prices it holds. */
+/** The key of a strategy's data: everything that decides its signals and events, without holds and prices. */
 function needsOf(strategy: Strategy): string {
   const { entry, exit, rank, lag } = strategy
   const rules = { ...exit, hold: null, stop: null, target: null, trailing: null }
   return JSON.stringify([entry, rules, rank, lag, needsAtr(strategy)])
 }
 
-/** From one market's close on a Thursday over a weekend and holidays to another's: later is not the same end. */
+/**
+ * From a market's close on a Thursday over a weekend and holidays to another market's close. A longer gap is another
+ * end.
+ */
 const LONGEST_LAG = 7
 
-/** Which of the tickers have no bar any more while others do, and nobody knows how they ended. */
+/** Marks the tickers whose bars end before those of others without a known reason. */
 function withEnds(members: readonly Member[]): Member[] {
   const { last } = rangeOf(members.map(({ bars }) => bars.days))
   const hasEnded = ({ delisting, days }: PathBars): boolean =>
@@ -421,7 +425,7 @@ function withEnds(members: readonly Member[]): Member[] {
   return members.map(member => ({ ...member, bars: { ...member.bars, hasEnded: hasEnded(member.bars) } }))
 }
 
-/** The fields of the tickers themselves that a strategy stands on, each once: conditions among them, by their texts. */
+/** The fields and conditions of the tickers themselves that a strategy needs, each once. */
 export function fieldsOf({ entry, exit, rank }: Pick<Strategy, 'entry' | 'exit' | 'rank'>): string[] {
   const all = [...conditionsOf({ entry, exit }), rankFieldOf(rank)]
   return [...new Set(all.filter(name => name !== undefined))]
@@ -433,7 +437,7 @@ function rankFieldOf(rank: Strategy['rank']): string | undefined {
   return of?.is === 'field' ? of.field : undefined
 }
 
-/** The first event after a bar that ends a trade; of those of one bar leave before on, and on before when. */
+/** The first event after a bar that ends a trade; on the same bar in the order leave, on, when. */
 export function exitEventAfter({ ends }: Pick<Member, 'ends'>, bar: number): ExitEvent {
   let found: ExitEvent = { bar: -1, why: 'leave' }
   for (const { why, bars } of ends) {
@@ -443,7 +447,7 @@ export function exitEventAfter({ ends }: Pick<Member, 'ends'>, bar: number): Exi
   return found
 }
 
-/** Whether the rules of a strategy have a value at a signal: the ATR does not for the first bars of a ticker. */
+/** Whether the rules of a strategy have a value at a signal: the ATR has none on the first bars of a ticker. */
 export function hasDistances({ bars }: Member, exit: Exit, signal: number): boolean {
   return !exitNeedsAtr(exit) || !Number.isNaN(bars.atr![signal]!)
 }
@@ -472,7 +476,7 @@ function memberOf({ prices, states: read }: BarStates, strategy: Strategy, conte
   }
 }
 
-/** What each signal is ranked by, as its own bar has it. */
+/** The rank of each signal on its own bar. */
 function ranksOf(
   { rank }: Strategy,
   { series }: MarketBars,

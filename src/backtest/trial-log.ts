@@ -12,13 +12,13 @@ import { fieldsOf } from './trade.js'
 import type { Validated } from './validation.js'
 import { capitalMatters, inWords } from './words.js'
 
-/** A ruined strategy has no ratio. */
+/** A strategy as a trial; a ruined one has no Sharpe ratio. */
 export function strategyTrial({ strategy, days, equity }: Simulation): StrategyTrial {
   const returns = returnsOf({ equity, start: strategy.portfolio.capital })
   return { strategy, days, sharpe: equity.every(value => value > 0) ? sharpe(returns, 1) : null }
 }
 
-/** What strategies look at, each once, in order. */
+/** The fields, contexts and lags that strategies use, each once, in order. */
 export function dataUsed(strategies: readonly Strategy[]): DataUsed {
   const lags = [...new Set(strategies.map(({ lag = 0 }) => lag))].sort((a, b) => a - b)
   const contexts = new Map<string, DataUsed['contexts'][number]>()
@@ -35,13 +35,16 @@ export function dataUsed(strategies: readonly Strategy[]): DataUsed {
 interface LogOptions {
   family: RunOptions['family']
   vocabularies: Vocabularies
-  /** The tests of a split or a walk-forward: a trial of its own, which the headline is about; null without any. */
+  /**
+   * The tests of a split or a walk-forward. They are a trial of their own, and the headline is about them; null without
+   * tests.
+   */
   tests?: TestsTrial | null
 }
 
-/** The tests of a validation as the trial log keeps them. */
+/** The tests of a validation as the trial log stores them. */
 export interface TestsTrial {
-  /** The parts of the data, as they were typed. */
+  /** The parts of the data, as typed. */
   parts: Pick<RunOptions, 'split' | 'embargo' | 'walk_forward'>
   /** First and last date of the tests. */
   first: string
@@ -49,7 +52,7 @@ export interface TestsTrial {
   p: number | null
 }
 
-/** null where there are no tests. */
+/** null without tests. */
 export function testsTrial(validated: Validated | null, run: RunOptions): TestsTrial | null {
   const test = validated?.test ?? null
   if (test === null) return null
@@ -61,20 +64,21 @@ export function testsTrial(validated: Validated | null, run: RunOptions): TestsT
 /** The bands of each field, by its name. */
 type Vocabularies = ReadonlyMap<string, readonly string[]>
 
-/** One strategy that was looked at, with the Sharpe ratio a bar that it showed at a risk-free rate of 0. */
+/** One tried strategy, with its Sharpe ratio a bar at a risk-free rate of 0. */
 export interface StrategyTrial {
   strategy: Strategy
   days: Int32Array
   sharpe: number | null
-  /** The p of random entry; absent or null where none was tested. */
+  /** The p of random entry; absent or null without a test. */
   p?: number | null
 }
 
 /**
- * Notes the strategies of a run in the trial log, each with its p, and corrects the p of the headline for all of the log.
- * The headline is about the tests, or else the first strategy. Its Sharpe ratio is deflated by N strategies: those of the
- * run, or of the log with family `ledger`. The variance is of the ratios that are known (Bailey & López de Prado, "The
- * deflated Sharpe ratio", 2014), without a risk-free rate, which would move all of them alike.
+ * Logs the strategies of a run, each with its p, and corrects the p of the headline for the whole trial log. The
+ * headline is about the tests, or else the first strategy.
+ * Its Sharpe ratio is deflated by N strategies: those of the run, or of the log with family `ledger`. The variance is
+ * that of the known ratios (Bailey & López de Prado, "The deflated Sharpe ratio", 2014). The risk-free rate is left
+ * out, because it would move all of them equally.
  */
 export async function logAndDeflate(
   tried: readonly StrategyTrial[],
@@ -119,7 +123,9 @@ function tooFew({ family, n, ledger }: Pick<Backtest['trials'], 'family' | 'n' |
   return `${one}; the ledger knows ${ledger}, and family "ledger" deflates by them`
 }
 
-/** A strategy as the ledger keeps it: those that cannot trade differently on the same data have the same hash. */
+/**
+ * A strategy as the trial log stores it. Strategies that cannot trade differently on the same data have the same hash.
+ */
 export function trialOf(
   { strategy, days, sharpe, p = null }: StrategyTrial,
   vocabularies: Vocabularies = new Map(),
@@ -137,7 +143,7 @@ export function trialOf(
   }
 }
 
-/** The tests are part of the question of the first strategy: one command is one question. */
+/** The tests share the question of the first strategy: one command is one question. */
 function trialOfTests({ parts, first, last, p }: TestsTrial, own: readonly Trial[]): Trial {
   const [lead, ...others] = own as [Trial, ...Trial[]]
   const { split, embargo, walk_forward } = parts
@@ -157,7 +163,7 @@ function trialOfTests({ parts, first, last, p }: TestsTrial, own: readonly Trial
   }
 }
 
-/** What the returns of a strategy stand on, written in one way. */
+/** The rules that decide the returns of a strategy, in a canonical form. */
 function tradingRules(strategy: Strategy, vocabularies: Vocabularies): Record<string, unknown> {
   const { entry, side, exit, overlap, costs, portfolio, seed } = strategy
   const { bps, slippage_bps, per_share, fixed, borrow } = costs
@@ -171,7 +177,7 @@ function tradingRules(strategy: Strategy, vocabularies: Vocabularies): Record<st
     portfolio: { ...portfolio, capital: capitalMatters(strategy) ? portfolio.capital : 1 },
   }
   const { name: _, benchmark: __, risk_free: ___, seed: ____, ...rules } = plain
-  // Trades stand on the seed only where it draws lots among signals.
+  // The seed changes trades only where it shuffles signals.
   return portfolio.shuffle ? { ...rules, seed } : rules
 }
 

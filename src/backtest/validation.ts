@@ -30,7 +30,7 @@ import type { Ready, Taken, TradeResult } from './trade.js'
 import type { EntryRank, Evidence } from './verdict.js'
 import { differences } from './words.js'
 
-/** What is chosen on, and what it is checked on. */
+/** A training part and its test part. */
 export interface Fold {
   name: string
   train: CalendarPart
@@ -43,33 +43,34 @@ export interface Choice {
   agreement: number | null
 }
 
-/** A strategy in one part of the data, begun anew with its capital. */
+/** A strategy in one part of the data, started with its capital. */
 interface PartRun {
   simulation: DrawnRun
   closed: TradeResult[]
-  /** Trades of each draw; none where the order is not open. */
+  /** Trades of each draw; empty where the order is not open. */
   drawn: Simulation['trades'][]
 }
 
-/** A validation whose tests have no verdict yet: the trial log has to know their p first. */
+/** A validation before its verdict: the trial log needs its p first. */
 export interface Validated extends Omit<Validation, 'test'> {
   test: Omit<Tests, 'verdict'> | null
   /** null without tests. */
   evidence: Evidence | null
 }
 
-/** The days that there are, and the last that a run of any of the strategies on all of them has. */
+/** The calendar, and the last day of any strategy's run over it. */
 interface Days {
   calendar: Int32Array
   last: number
 }
 
 /**
- * The strategy in parts of its calendar, each begun anew with its capital and without the trades that reach out of it. Of
- * several candidates the training part of each fold chooses the one whose mean net return a trade has the highest t
- * statistic. null where no parts were asked for. Throws InvalidParameter for a date or lengths that leave a part empty.
- * @param chosen of each fold the place of the candidate that its training part chooses, where that was looked up before;
- *   null where nothing told one from another: the first is traded there, and counts in no result of all tests
+ * Runs the strategy in parts of its calendar. Each part starts with the capital, without trades that reach beyond it.
+ * With several candidates, each training part chooses the one with the highest t statistic of the mean net return a
+ * trade.
+ * null without parts. Throws InvalidParameter for a date or lengths that leave a part empty.
+ * @param chosen index of the candidate that each training part chooses, where already computed; null on a tie of all:
+ * the first is traded there and left out of all tests
  */
 export function validate(
   own: Ready,
@@ -89,7 +90,7 @@ export function validate(
     const known = chosen === null ? candidates : [candidates[choice ?? 0]!]
     const trained = chosenOn(known.length > 0 ? known : [own], calendar, train)
     const { strategy } = trained.simulation
-    // The last part goes on until its own trades are closed.
+    // The last part continues until its own trades are closed.
     const tested = halfOf(trained.simulation, calendar, test.to === days ? { ...test, to: calendar.length } : test)
     const named = names[candidates.findIndex(candidate => candidate.strategy === strategy)] ?? null
     const agreement = chosen === null ? trained.agreement : (chosen[i]?.agreement ?? null)
@@ -132,7 +133,7 @@ export function foldsOf(calendar: Int32Array, run: RunOptions): Fold[] | null {
   })
 }
 
-/** Test parts that share bars cannot be put one after the other. */
+/** Test parts that share bars cannot be joined. */
 function refuseOverlap({ test, step }: WalkForward): void {
   if (step >= test) return
   const allowed = `at least the ${test} bars of a test`
@@ -140,7 +141,7 @@ function refuseOverlap({ test, step }: WalkForward): void {
   throw wrong('walk_forward', message, { value: step, allowed })
 }
 
-/** Before the date, and from it on; signals of the last `embargo` bars before it count in neither. */
+/** Before the date, and from it on. Signals of the last `embargo` bars before it count in neither part. */
 function splitAt(calendar: Int32Array, date: string, embargo: number): Fold {
   const day = parseDay(date)
   const index = day === null ? 0 : countBelow(calendar, day)
@@ -159,8 +160,8 @@ function splitAt(calendar: Int32Array, date: string, embargo: number): Fold {
 }
 
 /**
- * The first of equals; one without a t statistic is chosen only where none has one. The agreement is the share of the
- * draws in which the same one is chosen, draw d of one compared with draw d of the others.
+ * Chooses the best candidate, the first of equals; one without a t statistic only where none has one. The agreement is
+ * the share of draws that choose the same; draw d of one is compared with draw d of the others.
  */
 function chosenOn(
   candidates: readonly Ready[],
@@ -233,7 +234,7 @@ function together(
   return { test, evidence: { ...chance, random_entry, total, holding: other, isRuined, returns } }
 }
 
-/** The days of all tests in one curve; each test goes on from the end of the one before. */
+/** The days of all tests in one curve; each test continues from the end of the one before. */
 function testCurve(tests: readonly PartRun[], curves: readonly Curve[], held: readonly Curve[]): Tests['equity'] {
   const dates = tests.flatMap(({ simulation }) => Array.from(simulation.days, formatDay))
   const [equity, holding] = [joined(curves), joined(held)]
@@ -283,7 +284,7 @@ function testsAgainstChance(
   return { random_entry, trades, ranks }
 }
 
-/** The total return of draw d of all tests together; none where no order is open. */
+/** Total return of draw d over all tests; empty where no order is open. */
 function returnsOfDraws(tests: readonly PartRun[]): number[] {
   if (tests.every(({ simulation }) => simulation.draws === null)) return []
   return Array.from(
@@ -296,14 +297,13 @@ function returnsOfDraws(tests: readonly PartRun[]): number[] {
   )
 }
 
-/** Dates of the fan, beside its first: more are not to be told apart, and each keeps a value of every draw. */
+/** Dates of the fan after the first. More would not be visible, and each stores a value of every draw. */
 const FAN_DATES = 120
 
 /**
- * What could have come of the same returns in other orders: the returns of the bars redrawn in blocks by the stationary
- * bootstrap (Politis & Romano, "The stationary bootstrap", 1994), the mean block that of Politis and White. Each draw is a
- * curve as long as the strategy's own. Intervals of 95 % are Hesterberg's expanded percentiles, by as many values as there
- * are blocks. Days that did not happen are in no draw.
+ * Monte Carlo of the same returns in other orders: the stationary bootstrap (Politis & Romano, "The stationary
+ * bootstrap", 1994) with the mean block of Politis and White. Each draw is as long as the strategy's own curve.
+ * Intervals of 95 % are Hesterberg's expanded percentiles for the number of blocks.
  * @param days of the curve
  */
 export function monteCarlo(days: Int32Array, curve: Curve, draws: number, seed: number): MonteCarlo {
@@ -335,7 +335,7 @@ export function monteCarlo(days: Int32Array, curve: Curve, draws: number, seed: 
   }
 }
 
-/** Draws of other purposes have streams of their own. */
+/** Random streams of other purposes have other numbers. */
 const STREAM = 3
 
 const NONE: Interval = { low: null, median: null, high: null }
@@ -347,13 +347,13 @@ function reasonAgainst({ equity, start }: Curve, returns: Float64Array): string 
   return returns.every(value => value === returns[0]) ? 'the returns do not vary' : null
 }
 
-/** A value that a draw does not have is NaN, and left out. */
+/** Draws without a value are NaN, and left out. */
 function intervalOf(values: readonly number[], tail: number): Interval {
   const known = Float64Array.from(values.filter(value => !Number.isNaN(value))).sort()
   return { low: quantile(known, tail), median: quantile(known, 0.5), high: quantile(known, 1 - tail) }
 }
 
-/** What is kept of a curve of drawn returns that begins at 1: three statistics, and its values after some bars, the first 0. */
+/** Three statistics of a curve of drawn returns that starts at 1, and its values after some bars; the first is 0. */
 function drawnCurve({ barsAYear, riskFree }: Curve, returns: Float64Array, drawn: Int32Array, bars: readonly number[]) {
   const values = new Float64Array(bars.length).fill(1)
   let [value, high, fall, next] = [1, 1, 0, 1]

@@ -4,7 +4,7 @@ import { correctedByLog } from '../trials.js'
 import { AGREEMENT, DEPENDS } from './draws.js'
 import type { Backtest, Trade } from './result.js'
 
-/** The p of random entry of one run, and the share of random entries that it is better than. */
+/** The p of random entry of one run, and the share of random entries that it beats. */
 export interface EntryRank {
   p: number
   better_than: number
@@ -12,15 +12,15 @@ export interface EntryRank {
 
 type TradeDates = Pick<Trade, 'exit' | 'entry_date' | 'exit_date'>
 
-/** Everything that a verdict on a strategy is made from, before the trial log. */
+/** All inputs of a verdict on a strategy, except the trial log. */
 export interface Evidence {
   trades: readonly TradeDates[]
   random_entry: Backtest['random_entry']
-  /** Total return of the strategy and of holding; null where one has none. */
+  /** Total return of the strategy and of holding; null without one. */
   total: number | null
   holding: number | null
   isRuined: boolean
-  /** Rank and total return of each draw; none where the order is not open. */
+  /** Rank and total return of each draw; empty where the order is not open. */
   ranks: readonly (EntryRank | null)[]
   returns: readonly number[]
   /** Whether another draw chooses another candidate on the training days. */
@@ -28,7 +28,7 @@ export interface Evidence {
 }
 
 /**
- * The verdict on a strategy, and the share of its draws that say the same. A result below holding is called that,
+ * The verdict on a strategy, and the share of its draws that agree. A result below holding is `worse than holding`,
  * regardless of chance. A finding needs 95 % of the draws and a q below .05 over the trial log.
  */
 export function verdictOn(evidence: Evidence, { log, log_q }: Pick<Backtest['trials'], 'log' | 'log_q'>) {
@@ -54,7 +54,7 @@ function shareOf<Draw>(draws: readonly Draw[], says: (draw: Draw) => boolean): n
   return draws.length === 0 ? null : draws.filter(says).length / draws.length
 }
 
-/** Where no choice is open, nothing disagrees. */
+/** Agreed, too, where no choice is open. */
 function isAgreed(agreement: number | null): boolean {
   return agreement === null || agreement >= AGREEMENT
 }
@@ -64,7 +64,7 @@ function wordOf(rank: { p: number | null; better_than: number | null } | null): 
   return verdictOf(p, better === null ? null : better - 0.5)
 }
 
-/** How many closed trades, of any ticker, were on at no time together. */
+/** Greatest number of closed trades, of any ticker, that do not overlap in time. */
 export function independentTrades(trades: readonly TradeDates[]): number {
   const closed = trades.filter(({ exit }) => exit !== 'open')
   let [n, end] = [0, '']

@@ -14,20 +14,17 @@ import { idleSlots } from './sizing.js'
 import { barsAYearOf } from './statistics.js'
 import type { Member, Ready, Taken } from './trade.js'
 
-/** What was found of any strategy that was traded. */
+/** The parts of a result that every traded strategy has. */
 type Traded = Pick<Backtest, 'signals' | 'ranking' | 'statistics' | 'benchmarks' | 'interest'>
 
 type Found = Traded & Pick<Backtest, 'random_entry' | 'validation'>
 
-/** What a reader should know before believing it: of its signals, places, money and data. */
+/** Warnings about signals, slots, money and data. */
 export function warningsOf(simulation: DrawnRun, found: Found, run: RunOptions): Warning[] {
   return [...ofTests(found), ...ofTraded(simulation, found, run), ...ofChoices(found.validation, run)]
 }
 
-/**
- * The same of one strategy among several, over all its own days. How few trades are few, whoever compares says for all of
- * them.
- */
+/** The same for one strategy among several, over all its own days. The caller itself warns about few trades. */
 export function warningsOfOne(simulation: DrawnRun, statistics: EquityStatistics): Warning[] {
   return ofTraded(simulation, { ...signalsFound(simulation), statistics, benchmarks: [] }, { min_trades: 0 })
 }
@@ -41,7 +38,7 @@ function ofTraded(simulation: DrawnRun, found: Traded, run: Pick<RunOptions, 'mi
   ]
 }
 
-/** What became of the signals of a strategy, and of its cash. */
+/** The outcome of a strategy's signals, and of its cash. */
 export function signalsFound(simulation: Simulation): Pick<Backtest, 'signals' | 'ranking' | 'interest'> {
   const { interest, strategy } = simulation
   return {
@@ -51,7 +48,7 @@ export function signalsFound(simulation: Simulation): Pick<Backtest, 'signals' |
   }
 }
 
-/** Two tests that ask different things of the same trades. */
+/** Two tests with different questions about the same trades. */
 function ofTests({
   statistics: { probabilistic_sharpe: above },
   random_entry: { p, better_than: better },
@@ -84,7 +81,7 @@ function ofTrades(
   ]
 }
 
-/** A trade is closed where its ticker ends: at a price that nobody may have been paid. */
+/** A trade is closed where its ticker ends, at a price that may not have been available. */
 function endsOf(trades: Simulation['trades']): string | null {
   const ended = trades.filter(({ left }) => left.why === 'data_end')
   if (ended.length === 0) return null
@@ -113,7 +110,7 @@ function noSizeWords({ portfolio }: Strategy): string {
   return portfolio.whole_shares ? NO_SHARE : NO_SIZE
 }
 
-/** How equal signals were chosen from. */
+/** How equal signals were chosen. */
 function choiceInWords({ strategy, members, trades, draws }: DrawnRun): string {
   const { portfolio, seed } = strategy
   if (portfolio.shuffle)
@@ -129,7 +126,7 @@ function idleWords({ most, places }: { most: number; places: number }): string {
   return `only ${most} of ${places} positions can be on at once, ${cash}; at most ${counted(most, 'position')} would invest it all`
 }
 
-/** Of signals that found no place; on days on which none did there was nothing to choose. */
+/** For signals without a slot; without any slot that day there was no choice. */
 function chosenByRank({ by, first, contested_days: days }: Traded['ranking'] & {}): string {
   return days === 0 ? '' : `; on ${counted(days, 'day')} the rank chose which: the ${first} ${by} first`
 }
@@ -137,7 +134,7 @@ function chosenByRank({ by, first, contested_days: days }: Traded['ranking'] & {
 const LEVELS =
   'the rank compares levels of prices or volume, which later splits and dividends change: use a ratio such as close / sma(close, 200)'
 
-/** Where a rank decided nothing, or less than it seems to. */
+/** Where a rank decided nothing, or less than it seems. */
 function ofRanks({ strategy, members, draws }: DrawnRun, ranking: Traded['ranking']): Warning[] {
   const { portfolio, seed, rank } = strategy
   if (ranking === null || rank === undefined) return []
@@ -157,12 +154,12 @@ function ofRanks({ strategy, members, draws }: DrawnRun, ranking: Traded['rankin
 
 const IDLE_RANK = 'the rank decided nothing: on no day did several signals compete for a free place'
 
-/** From this share of all signals on, which of them are traded is a choice of its own. */
+/** From this share of all signals on, the choice of traded signals matters. */
 const MANY_SHARE = 0.1
-/** Of fewer tickers the first is told by its name. */
+/** With fewer tickers the first ones are listed by name. */
 const ALPHABET = 26
 
-/** How many trades the first by name have. */
+/** Number of trades of the first tickers by name. */
 function firstOf(trades: Simulation['trades'], members: readonly Member[]): string {
   const names = trades.map(({ member }) => member.ticker)
   const first = names.reduce((least, name) => (name < least ? name : least), names[0] ?? '')
@@ -210,15 +207,15 @@ export function ofPrices(members: readonly Member[]): Warning {
   return ['prices', raw.length > 0 && `prices of ${namesOf(raw)} are not adjusted for dividends`]
 }
 
-/** The calendars of tickers, by how many bars a year they have. */
+/** The calendars of tickers, by their bars a year. */
 export function barsAYearIn(members: readonly Member[]): number[] {
   return [...new Set(members.map(({ prices }) => prices.barsAYear))].sort((a, b) => a - b)
 }
 
-/** Calendars of two markets part by a few days. */
+/** Calendars of two markets differ by a few days. */
 export const WEEK = 7
 
-/** Whether chance chose, because there was little to choose on. */
+/** Whether chance decided, because there was little to choose from. */
 export function ofChoices(validation: Validation | null, { min_trades }: RunOptions): Warning[] {
   if (validation === null || validation.candidates.length === 0) return []
   const parts = validation.folds.filter(({ role }) => role === 'train')
@@ -243,7 +240,7 @@ function signed(share: number): string {
   return `${share < 0 ? '' : '+'}${(share * 100).toFixed(1)} %`
 }
 
-/** A cost of each share is of shares as they were traded: adjusted prices make others of them, and no factors are stored. */
+/** A cost a share applies to shares as traded. Adjusted prices have other share counts, and no factors are stored. */
 export function checkShares({ strategy, members }: Ready): void {
   const { per_share } = strategy.costs
   const adjusted = members.filter(({ prices }) => prices.adjustment === 'adjusted')
@@ -257,7 +254,7 @@ export function checkShares({ strategy, members }: Ready): void {
   )
 }
 
-/** Who came first where there were more signals than places; null without a rank. */
+/** The ranking of signals where there were more than slots; null without a rank. */
 function rankingOf({ strategy: { rank }, members, contested, tied }: Simulation): Backtest['ranking'] {
   if (rank === undefined) return null
   const all = members.map(({ ranks }) => ranks?.reduce((n, value) => n + Number(Number.isNaN(value)), 0) ?? 0)
@@ -271,7 +268,7 @@ function rankingOf({ strategy: { rank }, members, contested, tied }: Simulation)
   }
 }
 
-/** What became of each signal; all of them together are the total. */
+/** The outcome counts of the signals; they add up to the total. */
 function countsOf({ strategy, trades, skipped, extended, pending, purged }: Simulation): Backtest['signals'] {
   const open = trades.filter(({ left }) => left.why === 'open').length
   const reasons: Record<string, number> = {}
@@ -290,7 +287,7 @@ function countsOf({ strategy, trades, skipped, extended, pending, purged }: Simu
 /** Longer than any weekend with its holidays: the ticker was halted, or its bars have a gap. */
 const LATE = 5
 
-/** From the date of a bar on, beyond those of a weekend: a day is filled on the next one, a week is a week further on. */
+/** Expected days to the next bar, beyond a weekend: daily bars fill on the next day, weekly bars a week later. */
 const DAYS_TO_NEXT: Readonly<Record<Strategy['timeframe'], number>> = { daily: 0, weekly: 7 }
 
 /** Calendar days from a signal to its fill. */

@@ -15,7 +15,7 @@ import type { WalkForward } from '../params/studies.js'
 import { filterWords, tickerWords } from '../trials.js'
 
 /**
- * A strategy in one line, with all that it was given beyond what holds anyway:
+ * A strategy in one line, without the values that are defaults:
  * `long rsi_zone = oversold at next-open; hold 20; 10 bp a side; at most 1 position; SPY`.
  */
 export function inWords(strategy: Strategy): string {
@@ -60,7 +60,7 @@ function portfolioWords(strategy: Strategy): string[] {
   ]
 }
 
-/** Which of a day's signals find a place: `the highest rsi_zone first …`. */
+/** The order of a day's signals: `the highest rsi_zone first …`. */
 export function rankInWords({ rank, portfolio, seed }: Pick<Strategy, 'rank' | 'portfolio' | 'seed'>): string {
   const { shuffle, order } = portfolio
   const ties = shuffle ? `at random by seed ${seed}` : order === 'ticker' ? 'in order of ticker' : 'at random'
@@ -70,12 +70,12 @@ export function rankInWords({ rank, portfolio, seed }: Pick<Strategy, 'rank' | '
   return `of a day's signals those with the ${which} ${rankedBy(read)} on their own bar come first, those without one last, equal ones ${ties}`
 }
 
-/** Whether returns depend on how much money there is. */
+/** Whether returns depend on the amount of money. */
 export function capitalMatters({ costs, portfolio }: Pick<Strategy, 'costs' | 'portfolio'>): boolean {
   return portfolio.whole_shares || costs.per_share > 0 || costs.fixed > 0
 }
 
-/** What each of some strategies has that is not the same in all of them: `hold 5`. */
+/** The values of each strategy that are not common to all: `hold 5`. */
 export function differences(strategies: readonly Strategy[]): string[] {
   const all = strategies.map(strategy => new Map(leavesOf(strategy)))
   const keys = [...new Set(all.flatMap(leaves => [...leaves.keys()]))]
@@ -86,14 +86,14 @@ export function differences(strategies: readonly Strategy[]): string[] {
   })
 }
 
-/** Without the section that it stands in. That of conditions, for the whole strategy, is no lag of the context. */
+/** Without its section. The lag of conditions belongs to the whole strategy, not to the context. */
 function leafInWords(key: string, text = 'none'): string {
   if (key === 'lag') return lagInWords(text === 'none' ? undefined : Number(text))[0] ?? 'other tickers on the same day'
   const name = key === 'entry.context.lag' ? 'context lag' : key.split('.').at(-1)!.replaceAll('_', ' ')
   return `${name} ${text}`
 }
 
-/** What a run was asked for that a strategy file does not hold, so that it alone does not make the run again; or null. */
+/** The run options that a strategy file does not contain, so that the file alone does not repeat the run; or null. */
 export function describeRunOptions({ candidates = [], split, walk_forward }: RunOptions): string | null {
   const parts = [
     ...(candidates.length === 0 ? [] : [`the candidates (${differences(candidates).join('; ')})`]),
@@ -107,7 +107,7 @@ function pairsOf({ train, test, step, embargo, anchored }: WalkForward): string 
   return `train=${train},test=${test},step=${step}${embargo > 0 ? `,embargo=${embargo}` : ''}${anchored ? ',anchored' : ''}`
 }
 
-/** Each value of a document that is no section, by its place, as text. */
+/** Each leaf of a document as text, with its path. */
 function leavesOf(value: unknown, index = ''): [index: string, text: string][] {
   if (typeof value !== 'object' || value === null) return value === null ? [] : [[index, String(value)]]
   if (Array.isArray(value)) return [[index, value.join(', ')]]
@@ -154,7 +154,7 @@ export function positionsInWords(portfolio: Strategy['portfolio']): string {
   return `${counted(max_positions, 'position')}, ${isAll ? 'all of the equity' : `each ${sizingInWords(portfolio)}`}`
 }
 
-/** The same where it is clear of what: `2, each 1/2 of the equity`. */
+/** The same without the noun: `2, each 1/2 of the equity`. */
 export function slotsInWords(portfolio: Strategy['portfolio']): string {
   return `${portfolio.max_positions}, each ${sizingInWords(portfolio)}`
 }
