@@ -13,11 +13,11 @@ import { count, listed, probability, returnRange, returnText, shareText, UNKNOWN
 import { logText, strategies } from './words.js'
 
 /**
- * What was found, how sure that is, and on how many independent cases: what stands first on a page and last on a
- * terminal. Where tests disagree it goes by the one that finds nothing.
+ * The finding, its certainty, and the number of independent cases: first on a page, last on a terminal. If tests
+ * disagree, the one without a finding counts.
  */
 
-/** Of a study: the window in the middle, or another where only others are told from chance. */
+/** The answer of a study is about the middle window, or another one if only that one is significant. */
 export function studyAnswer(study: EventStudy): string {
   if (study.events === 0) return 'No such event, so there is nothing to compare.'
   const tested = study.windows.filter(isTested)
@@ -58,7 +58,7 @@ function pText({ tests, p_corrected: corrected }: StudyWindow, windows: number):
   return `p ${probability(p)}${more}`
 }
 
-/** Of a tally: the window in the middle, whatever came of it. It counts and tests nothing, which is said. */
+/** The answer of a tally is about the middle window. It only counts, and says that it tests nothing. */
 export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
   if (events === 0) return 'No such event, so there is nothing to count.'
   const [only, other] = groups
@@ -78,7 +78,7 @@ export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
   return `${title(over)} the price ${rose}${top}, of ${count(n, 'event')}; ${independent(n_independent)}; ${untested}.${inLog(log, null)}`
 }
 
-/** Events, and nothing that could be tested. */
+/** The answer for events that could not be tested. */
 function untestedAnswer(study: EventStudy): string {
   const { events, windows } = study
   const ended = windows.filter(({ n }) => n > 0)
@@ -116,7 +116,7 @@ function overText(horizon: number, { timeframe }: { timeframe: Timeframe }): str
   return `over ${count(horizon, UNITS[timeframe])}`
 }
 
-/** `3.8 points better`: percentage points, with a second decimal where the first says nothing. */
+/** `3.8 points better`: percentage points, with a second decimal if the first is 0. */
 function pointsText(difference: number): string {
   const size = Math.abs(difference * 100)
   const text = Number(size.toFixed(1)) === 0 ? size.toFixed(2) : size.toFixed(1)
@@ -126,12 +126,12 @@ function pointsText(difference: number): string {
 
 const NO_DIFFERENCE = 'no different'
 
-/** That in the middle, so that nobody has chosen it; undefined of none. */
+/** The middle item, a choice that does not depend on the results; undefined for an empty list. */
 export function middleOf<One>(all: readonly One[]): One | undefined {
   return all[Math.floor((all.length - 1) / 2)]
 }
 
-/** Of a backtest: about the days of its tests where there are any, otherwise about all days. */
+/** The answer of a backtest is about the days of its tests, or about all days if there are none. */
 export function backtestAnswer(found: Backtest): string {
   const { equity, signals, trade_statistics: trades, statistics } = found
   if (equity.length === 0) return 'No bar to trade on, so nothing came of it.'
@@ -161,13 +161,13 @@ function entryText({ random_entry: { p, better_than: better, reason } }: Pick<Ba
   return `${text} random entries (two-sided p ${probability(p)})`
 }
 
-/** What the number of strategies tried leaves of a finding. */
+/** The doubt about a finding after the number of tried strategies. */
 function deflatedDoubt({ trials: { deflated_sharpe: deflated, n }, verdict }: Backtest): string {
   if (verdict.word !== 'beats chance' || deflated === null || 1 - deflated < LEVEL) return ''
   return ` Of ${strategies(n)} tried the deflated Sharpe ratio is ${probability(deflated)}.`
 }
 
-/** Of a walk-forward or a split: the days of its tests only. */
+/** The answer of a walk-forward or a split is only about the days of its tests. */
 export function testedAnswer(found: Pick<Backtest, 'validation' | 'trials'>, tests: Tests): string {
   const { statistics, trade_statistics: trades, holding, draws, verdict } = tests
   const { log, log_q } = found.trials
@@ -193,13 +193,13 @@ function drawRange({ p05, p95 }: DrawPoints): string {
   return returnRange({ low: p05, high: p95 })
 }
 
-/** What so many tries leave of the best Sharpe ratio. */
+/** The best Sharpe ratio, corrected for the number of trials. */
 export function deflatedText({ deflated_sharpe: deflated, reason, n, family }: Backtest['trials']): string {
   if (deflated === null) return reason ?? UNKNOWN
   return `${probability(deflated)}, by the ${whole(n)} of ${family === 'ledger' ? 'the ledger' : 'this run'}`
 }
 
-/** Of a sweep: how many combinations are told from chance by their q, then the first of them, then SPA about all. */
+/** The answer of a sweep: the number of significant combinations by q, then the first one, then SPA over all. */
 export function sweepAnswer(sweep: Sweep): string {
   const { tried, cells, adjust, validation, best, log } = sweep
   const lead = cells.find(({ q, diff }) => q !== null && diff !== null)

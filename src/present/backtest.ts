@@ -38,7 +38,7 @@ import {
 import { assumedText, headingOf, questionOf, signalsSection, skippedText, tradesSection } from './trades.js'
 import { blocksText, originFacts, readingSection, strategies, triedText, withFullStop } from './words.js'
 
-/** What became of money that followed the rules, beside what holding made of it. */
+/** The result of following the rules, compared with holding. */
 export function describeBacktest(found: Backtest, prices: readonly PriceChart[] = []): Description {
   const candidates = found.validation?.candidates ?? []
   const tests = found.validation?.test ?? null
@@ -97,7 +97,7 @@ function wholeTiles(found: Backtest): Tile[] {
     return { label, value: text(statistics[key]), note: `holding ${text(held?.[key])}` }
   }
   const total = withHolding('Total return', 'total_return')
-  // How much of the equity can be in positions at all, where tickers are fewer than places.
+  // The share of the equity that can be in positions if there are fewer tickers than positions.
   const idle = idleSlots(found.strategy, found.tickers.length)
   const invested = idle === null ? '' : `; ${idle.most}/${idle.places} invested at most`
   return [
@@ -129,7 +129,7 @@ function tone(value: number | null): Pick<Tile, 'tone'> {
   return { tone: value === null ? 'faint' : signTone(value) }
 }
 
-/** Equity and drawdown, a line each; then the trades, the signals and what chance would have done. */
+/** Sparklines of equity and drawdown; then the trades, the signals and the comparison with chance. */
 function equitySection(found: Backtest): Section {
   const { equity, statistics } = found
   const values = equity.map(point => point.equity)
@@ -179,7 +179,7 @@ function signalsSentence({ signals: { total, closed, open, pending, skipped, ext
   return `${count(total, 'signal')}: ${parts.join(', ')}.${after}`
 }
 
-/** What random entry did, and what the number of looks leaves. */
+/** The results of random entry, and the correction for the number of trials. */
 function chanceSentences({ random_entry: random, trials, seed, draws }: Backtest): string[] {
   const range = draws === null ? '' : ` (5-95% of draws ${probability(draws.p.p05)} to ${probability(draws.p.p95)})`
   const entry =
@@ -218,7 +218,7 @@ const DRAWDOWNS: readonly Column<Backtest['drawdowns'][number]>[] = [
   { title: 'Bars', kind: 'count', spare: 0, of: ({ bars }) => bars },
 ]
 
-/** What was assumed, and how to run it again. */
+/** The assumptions, and the settings for a rerun. */
 function settingsSection({ assumptions, strategy, validation }: Backtest): Section {
   const parts = validation === null ? '' : validationText(validation)
   const candidates = validation?.candidates ?? []
@@ -233,7 +233,7 @@ function settingsSection({ assumptions, strategy, validation }: Backtest): Secti
   ])
 }
 
-/** What else could have come of the same returns; nothing where it was not asked for. */
+/** Other possible paths of the same returns; null if they were not requested. */
 function resampledSection(found: Backtest): Section | null {
   const { monte_carlo: drawn, seed } = found
   if (drawn === null) return null
@@ -267,7 +267,7 @@ function intervalsTable({ statistics, strategy }: Backtest, { cagr, sharpe, max_
   return sideBySide('What the draws have where the strategy has one number', heads, rows, { tone: undefined })
 }
 
-/** The equity among what its returns could have made of the money. */
+/** The equity among other possible paths of its returns. */
 function fanChart({ equity, statistics }: Backtest, { fan }: MonteCarlo): Chart {
   const last = fan.at(-1)
   const byDate = new Map(equity.map(point => [point.date, point.equity]))

@@ -1,9 +1,9 @@
-/** A chart as data. It stands in the page beside its drawing, for the script that zooms it and tells its values. */
+/** A chart as data. The page contains it for the script that zooms it and shows its values. */
 export interface Chart {
   /** Unique in the page. */
   id: string
   title: string
-  /** For whoever cannot see it: what it shows, in a sentence or two. */
+  /** For readers who cannot see the chart: its content in a sentence or two. */
   description: string
   /** CSS pixels, of the drawing its units. */
   height: number
@@ -18,9 +18,9 @@ export interface Chart {
   bars: Bars[]
   stripes: Stripes | null
   marks: Marks[]
-  /** Where a thin line crosses the whole chart. */
+  /** The positions of thin lines across the whole chart. */
   rules: { x: number[]; y: number[] }
-  /** Said in place of a chart that has nothing to draw. */
+  /** Shown instead of an empty chart. */
   empty: string
 }
 
@@ -28,7 +28,7 @@ export interface Chart {
 export type XUnit = 'date' | 'bars' | 'return' | 'p'
 export type YUnit = 'price' | 'return' | 'money' | 'share' | 'count' | 'ratio'
 
-/** A colour by what it says; light and dark have their own. */
+/** A colour by its meaning; light and dark pages have their own. */
 export type Tone = 'accent' | 'second' | 'third' | 'quiet' | 'gain' | 'loss'
 
 export interface Line {
@@ -39,7 +39,7 @@ export interface Line {
   dashed: boolean
   /** Filled down to 0. */
   area: boolean
-  /** How a terminal draws it, which has room for two; not at all unless given. */
+  /** How a terminal draws the line, of which it has room for two (default: not at all). */
   terminal?: 'whole' | 'dotted'
 }
 
@@ -59,19 +59,19 @@ export interface Bars {
   tone: Tone
   /** Edges of the bins, one more than values. */
   edges: number[]
-  /** How high each is drawn: how many, or what share of all. */
+  /** The height of each bar: a number, or a share of all. */
   values: number[]
   counts: number[]
   /** Drawn as a stepped line rather than filled. */
   outline: boolean
 }
 
-/** Which band held when: runs, each from its x to the next one's. */
+/** The band at each time: runs, each from its x to the next one's. */
 export interface Stripes {
   label: string
   bands: string[]
   starts: number[]
-  /** Place in `bands`; -1: none. */
+  /** Index in `bands`; -1: none. */
   codes: number[]
   end: number
 }
@@ -80,13 +80,13 @@ export interface Marks {
   label: string
   tone: Tone
   shape: 'dot' | 'up' | 'down'
-  /** x of each, ascending, with the height and what is said of it. */
+  /** The ascending x of each mark, with its height and its text. */
   at: number[]
   values: number[]
   notes: string[]
 }
 
-/** What a chart is made of, beside its name. */
+/** The parts of a chart apart from its name. */
 interface ChartParts extends Partial<Omit<Chart, 'x' | 'y'>> {
   x: readonly [unit: XUnit, values: number[]]
   y: YUnit
@@ -133,7 +133,7 @@ export function roundSteps(least: number, greatest: number, wanted: number): num
   return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)))
 }
 
-/** What the chart of one ticker's price needs. */
+/** The data of a ticker's price chart. */
 export interface PriceChart {
   ticker: string
   field: string
@@ -141,7 +141,7 @@ export interface PriceChart {
   close: number[]
   /** The field's vocabulary, in its order. */
   bands: string[]
-  /** Of each bar, its place in `bands`; -1: none. */
+  /** The index in `bands` of each bar; -1: none. */
   codes: number[]
   /** Bars at which something happened that the report is about, ascending. */
   events: { at: number; band: string }[]

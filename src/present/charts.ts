@@ -18,7 +18,7 @@ import { pageNote, type Section, section } from './description.js'
 import { count, returnText, share } from './numbers.js'
 import { bySpelling } from './words.js'
 
-/** The prices with what happened on them. */
+/** The prices with the marked events. */
 export function pricesSection(
   prices: readonly PriceChart[],
   tickers: readonly string[],
@@ -64,7 +64,7 @@ export function tradedPrice(prices: PriceChart, trades: readonly Trade[], id: st
   ])
 }
 
-/** What an entry is called, and which way the marks of entries and exits point. */
+/** The word for an entry, and the directions of the entry and exit marks. */
 const LONG = ['buy', 'up', 'down'] as const
 const SHORT = ['sell short', 'down', 'up'] as const
 
@@ -85,7 +85,7 @@ function closes(prices: PriceChart, id: string, marked: string, marks: Marks[]):
   })
 }
 
-/** Equal distances are equal changes in percent; what was worth nothing, or less, has no place on such a scale. */
+/** Whether a logarithmic scale is possible: it has no place for zero or negative values. */
 export function isPositive(values: readonly (number | null)[]): boolean {
   return values.every(value => value === null || value > 0)
 }
@@ -126,7 +126,7 @@ export function dayOf(date: string): number {
 
 const TONES: readonly Tone[] = ['quiet', 'third', 'second']
 
-/** The equity beside what holding would have made of the same money. */
+/** The equity compared with holding for the same money. */
 export function equityChart({ equity, benchmarks }: Backtest): Chart {
   const start = equity[0]?.equity ?? 1
   const own = equity.map(point => point.equity)
@@ -181,7 +181,7 @@ export function testsDrawdown({ equity, statistics }: Tests): Chart {
   })
 }
 
-/** How far the equity lay below its high, how much of it was in positions, and its latest year: read with one pointer beside the equity. */
+/** The drawdown, the invested share, and the return of the latest year, which share one pointer with the equity. */
 export function equityDetails({ equity, statistics }: Backtest): Chart[] {
   const [fall, gross] = [equity.map(({ drawdown }) => drawdown), equity.map(({ gross }) => gross)]
   const rolling = equity.map(({ rolling_sharpe }) => rolling_sharpe)
@@ -257,7 +257,7 @@ export function pathChart({ path, benchmark }: EventStudy): Chart {
   })
 }
 
-/** How many events stand behind each bar of the average. */
+/** The number of events in each bar of the average. */
 export function pathCountChart({ path }: EventStudy): Chart {
   const n = path.map(point => point.n)
   return newChart('path-n', 'Events behind each bar', {
@@ -272,7 +272,7 @@ export function pathCountChart({ path }: EventStudy): Chart {
   })
 }
 
-/** Returns over one window after the events, with those after any bar behind them; both as shares of their own number. */
+/** Returns over one window after the events, in front of those after any bar; both as shares of their own number. */
 export function windowHistogram({ window, histogram, n, mean, base }: StudyWindow): Chart {
   const { edges, events, base: any } = n === 0 || histogram === null ? NO_BINS : histogram
   const bars: Bars[] = [
@@ -312,7 +312,7 @@ export function tradeHistogram(trades: readonly Trade[]): Chart {
   })
 }
 
-/** p-values of all tested cells; were there nothing to find, each of the twenty bins would hold as many. */
+/** p-values of all tested combinations; without any effect, each of the twenty bins would hold the same number. */
 export function pValueHistogram(cells: readonly SweepCell[]): Chart {
   const p = cells.flatMap(cell => cell.p ?? [])
   const edges = Array.from({ length: 21 }, (_, i) => i / 20)
@@ -353,7 +353,7 @@ function roundEdges(values: readonly number[], bins: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, i) => Number(((from + i) * step).toPrecision(12)))
 }
 
-/** How many lie in each bin; what lies on an edge belongs to the bin above, the last bin has both its edges. */
+/** The number of values in each bin; a value on an edge belongs to the upper bin. The last bin includes both edges. */
 function counts(values: readonly number[], edges: readonly number[]): number[] {
   const found = edges.slice(1).map(() => 0)
   for (const value of values) {

@@ -61,7 +61,7 @@ export function describeComparison(found: Comparison): Description {
   }
 }
 
-/** The best by Sharpe ratio, and whether it can be told from the next. */
+/** The best strategy by Sharpe ratio, and whether it differs significantly from the next. */
 function answerOf({ strategies, best, dates, sharpe_differences: all, verdict, trials }: Comparison): string {
   const own = strategies.find(({ name }) => name === best)
   if (dates.length === 0) return 'The strategies have no day in common, so there is nothing to compare.'

@@ -20,7 +20,7 @@ import {
 import { count, ratio, whole, words } from './numbers.js'
 import { asOfText, fileText, strategies } from './words.js'
 
-/** The tickers that are loaded, and apart from them those that were pulled from servers. */
+/** The loaded tickers, and separately those that were pulled from servers. */
 export function describeTickers(tickers: readonly LoadedTicker[], pulled: readonly PulledTicker[]): Described {
   const isPulledAlone = tickers.length === 0 && pulled.length > 0
   const loaded: Paragraph = { heading: [], parts: [tablePart('Tickers', LOADED, tickers)] }
@@ -46,14 +46,14 @@ const LOADED: readonly Column<LoadedTicker>[] = [
   column('source', 'text', { spare: 5 }),
 ]
 
-/** A ticker without bars among those that have some: what it lacks is unknown. */
+/** The row of a ticker without bars: its gaps are unknown. */
 function pulledRow({ ticker, source, pulled_at, as_of, events }: PulledTicker): Described['rows'][number] {
   const none = { asset_class: null, sector: null, facts: null, prices: null, bars: null, weekly_bars: null }
   const unknown = { ...none, first: null, behind: null, gaps: null }
   return { ...unknown, ticker, last: as_of, events, source, format: 'pulled', imported_at: pulled_at }
 }
 
-/** What servers told, apart from what was derived here; nothing where nothing was pulled. */
+/** Data pulled from servers, apart from derived data; empty if nothing was pulled. */
 function pulledParagraphs(pulled: readonly PulledTicker[]): Paragraph[] {
   if (pulled.length === 0) return []
   const notes = pulled
@@ -123,7 +123,7 @@ const FRESH: readonly Column<TickerStatus>[] = [
   { title: 'Source', kind: 'text', spare: 8, of: sourcesText },
 ]
 
-/** Which file brought which bars; of many, how many there are. */
+/** The source file of each range of bars, or only the number of files if there are many. */
 function sourcesText({ bars, sources }: TickerStatus): string {
   if (sources.length > MOST_SOURCES) return `${count(sources.length, 'range')} of several files`
   let from = 0
@@ -136,7 +136,9 @@ function sourcesText({ bars, sources }: TickerStatus): string {
 
 const MOST_SOURCES = 3
 
-/** `new.csv, the last 5 of 1,260 bars`; the name alone where all of them are from there. @param from place of the first */
+/**
+ * `new.csv, the last 5 of 1,260 bars`; only the name if all bars are from the file. @param from index of its first bar
+ */
 function sourceText(source: string, from: number, bars: number, of: number): string {
   if (bars === of) return source
   const which = from === 0 ? 'the first ' : from + bars === of ? 'the last ' : ''
@@ -162,14 +164,14 @@ function statusNotes(found: Status): string[] {
   ])
 }
 
-/** A database that nothing was derived in yet, such as one whose first import was stopped, has no definitions. */
+/** A database without derived data has no definitions, for example after its first import was stopped. */
 function definitionsText({ definitions, definitions_current: isCurrent }: Status): string {
   if (definitions === '') return ''
   if (definitions === UNDERIVED) return 'events not made yet: run bands rebuild'
   return `definitions ${definitions}${isCurrent ? '' : ': of another version, run bands rebuild'}`
 }
 
-/** What is known of a ticker: kinds at a glance, or the newest records of one kind. */
+/** The facts of a ticker: an overview of kinds, or the newest records of one kind. */
 export function describeFacts(found: KnownFacts, kind: FactKind | undefined, limit: number): Described {
   const { ticker, security, records } = found
   const columns = (kind === undefined ? FACT_KINDS : [kind]).flatMap(kind => FACT_COLUMNS[kind])
@@ -237,7 +239,7 @@ function exact(value: string | number | null): string | number | null {
 
 export type NotedTrial = Trial & { kind: TrialKind }
 
-/** Trials of some kinds, oldest first; `none` where no ledger was made yet, null while the sample answers. */
+/** Trials of some kinds, oldest first; `none` if there is no log yet, null for the sample. */
 export type TrialLog = readonly NotedTrial[] | 'none' | null
 
 interface TrialsShown {
@@ -297,7 +299,7 @@ function trialLogNotes(found: TrialLog, limit: number | null): string[] {
   return limit === null ? [] : [`The newest ${whole(limit)} of each kind; --limit N shows more, --json has all.`]
 }
 
-/** The newest of a kind. Where two read alike, what tells them apart: the begin of the hash of all that they are. */
+/** The newest trials of a kind. Trials with equal text show the first digits of their hash. */
 function trialsPart(kind: TrialKind, all: readonly NotedTrial[], limit: number): Part {
   const alike = new Map<string, number>()
   for (const { spec } of all) alike.set(spec, (alike.get(spec) ?? 0) + 1)

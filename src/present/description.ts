@@ -3,44 +3,44 @@ import { TERMS } from './glossary.js'
 import { words } from './numbers.js'
 
 /**
- * A result, described once: what is said of it, its tables and its charts, in the order in which they are read. The
- * terminal and the page draw the same description; neither knows of what.
+ * The single description of a result: its texts, tables and charts in reading order. The terminal and the page draw the
+ * same description, and do not know its subject.
  */
 export interface Description {
   /** The result itself, as `--json` prints it. */
   document: unknown
   /** `Event study` */
   kind: string
-  /** What was asked, as a sentence. */
+  /** The question, as a sentence. */
   question: string
-  /** What was found, how sure that is, on how many independent cases: first on a page, last on a terminal. */
+  /** The finding, its certainty, and the number of independent cases: first on a page, last on a terminal. */
   answer: string
-  /** The same in phrases, with of what: the first line of a terminal. */
+  /** The question in phrases, with its subject: the first line of a terminal. */
   heading: readonly string[]
-  /** What was assumed, in short. */
+  /** The assumptions, in short. */
   assumed: readonly string[]
-  /** What a page draws beneath the answer: within its first screen. */
+  /** The parts below the answer, on the first screen of a page. */
   lead: readonly Part[]
   /** The gravest first. */
   warnings: readonly string[]
   /** The numbers that are looked at first. */
   tiles: readonly Tile[]
-  /** What was asked, of what, and how, term by term. */
+  /** The question, its data and its method, term by term. */
   facts: readonly Fact[]
   sections: readonly Section[]
-  /** Lists of the document of which a page carries no more than it has room for; the first is shortened first. */
+  /** Lists of the document that a page shortens to its room; the first one is shortened first. */
   long: readonly LongList[]
 }
 
-/** A list of a document that may have thousands of entries, and which end of it is kept. */
+/** A list of a document that may have thousands of entries, and the end that a page shows. */
 export interface LongList {
   key: string
   keep: 'first' | 'last'
-  /** What writes all of it. */
+  /** The option that writes the full list. */
   whole: string
 }
 
-/** As many warnings are read at once: the rest lies behind a fold, or is asked for. */
+/** The number of visible warnings: a fold or an option shows the rest. */
 export const MOST_WARNINGS = 2
 
 /** A result for machines: one object a row, and which of its values are the columns of CSV, nested keys joined by `_`. */
@@ -57,14 +57,14 @@ export interface Described extends Records {
   warnings?: readonly string[]
 }
 
-/** What is read under one heading, which stands there even where nothing was found. */
+/** The content under one heading, which appears even without a finding. */
 export interface Paragraph {
   heading: readonly string[]
   on?: Medium
   parts: readonly Part[]
 }
 
-/** One number that is worth a large type. */
+/** A main number, in large type. */
 export interface Tile {
   label: string
   value: string
@@ -72,14 +72,15 @@ export interface Tile {
   tone?: Tone | undefined
 }
 
-/** A term and what is said of it. */
+/** A term and its text. */
 export type Fact = readonly [term: string, text: string]
 
 export type Tone = 'good' | 'bad' | 'faint' | 'strong'
 
 /**
- * Who shows a part: the page alone, the terminal alone, the terminal in short; the page and a terminal that was asked for
- * everything, or for what became of each signal; what is read on a screen alone, or from a pipe, which has whole words.
+ * Where a part is shown: only the page, only the terminal, or the short terminal output. `wide` and `explain` also need
+ * that option on a terminal. `screen` is an interactive terminal, and `pipe` has words instead of
+ * signs.
  */
 export type Medium = 'page' | 'terminal' | 'short' | 'wide' | 'explain' | 'screen' | 'pipe'
 
@@ -87,11 +88,11 @@ export interface Section {
   /** Names it in the page. */
   id: string
   title: string
-  /** What else stands in its heading. */
+  /** More phrases of its heading. */
   phrases?: readonly string[]
-  /** A terminal shows it without a heading: it is clear what it is. */
+  /** A terminal omits the heading, because the content is clear. */
   untitled?: true
-  /** The title where many stand in a row. */
+  /** A shorter title for a row of several. */
   short?: string
   on?: Medium
   parts: readonly Part[]
@@ -113,20 +114,20 @@ export type Part = { on?: Medium | undefined } & (
   | { fold: Fold }
 )
 
-/** A section of what there is of some parts. */
+/** A section of the parts that exist. */
 export function section(head: Omit<Section, 'parts'>, parts: readonly (Part | Absent)[]): Section {
   return { ...head, parts: compact(parts) }
 }
 
-/** What a condition leaves in a list that does not hold. */
+/** The value of a false condition in a list. */
 type Absent = false | null | undefined | ''
 
-/** What there is of a list. */
+/** The existing items of a list. */
 export function compact<One>(all: readonly (One | Absent)[]): One[] {
   return all.filter((one): one is One => one !== false && one !== null && one !== undefined && one !== '')
 }
 
-/** What the page alone says. */
+/** A note that only the page shows. */
 export function pageNote(text: string): Part {
   return { on: 'page', notes: [text] }
 }
@@ -136,7 +137,7 @@ export function tablePart<Row>(...of: Parameters<typeof tableOf<Row>>): { table:
   return { table: tableOf(...of) }
 }
 
-/** What a page shows to whoever opens it; a terminal shows it with the rest. */
+/** Hidden in a page until it is opened; always shown on a terminal. */
 export interface Fold {
   title: string
   parts: readonly Part[]
@@ -144,7 +145,7 @@ export interface Fold {
   long?: true
 }
 
-/** What a value is. Each door writes it in its own way, the page with more decimals than the terminal. */
+/** The kind of a value. Each output writes it in its own way, the page with more decimals than the terminal. */
 export type Kind =
   | 'text'
   | 'date'
@@ -167,14 +168,14 @@ export type Kind =
 
 export type Value = string | number | null
 
-/** One value, or two: the ends of a range, a count and its lift, how a window ended and its return, a letter and its name. */
+/** One value or two: the ends of a range, a count and its lift, an outcome and its return, a letter and its name. */
 export type Content = Value | readonly [Value, Value]
 
 export interface Cell {
   kind: Kind
   content: Content
   tone?: Tone | undefined
-  /** Stands behind the value. */
+  /** After the value. */
   mark?: string | undefined
   /** How dark it is in a map, from 0 to 4. */
   heat?: number
@@ -183,29 +184,29 @@ export interface Cell {
 /** The head of a column. */
 export interface Heading {
   title: string
-  /** What stands for the title where there is little room. */
+  /** Replaces the title in a narrow output. */
   sign?: string
-  /** The title is a name of the data, and stands as it is. */
+  /** The title is a name of the data, and is shown unchanged. */
   verbatim?: true
   kind: Kind
-  /** What the term means, for whoever rests on it. */
+  /** The meaning of the term, shown under the pointer. */
   hint?: string | undefined
   /** May be left out on a narrow terminal: the highest first. */
   spare?: number
-  /** Of a last column: text that does not fit goes on in lines below. */
+  /** Of a last column: text that does not fit wraps. */
   wraps?: true
   on?: Medium
 }
 
-/** A column: its head, and what stands in it. */
+/** A column: its head and its values. */
 export interface Column<Row> extends Heading {
   of(row: Row): Content
-  /** What it is called in rows for machines. */
+  /** Its key in rows for machines. */
   key?: string
-  /** Of the value; returns have that of their sign unless it says otherwise. */
+  /** The tone of the value (default for returns: their sign). */
   tone?(row: Row): Tone | undefined
   mark?(row: Row): string | undefined
-  /** Left out where no row has anything in it. */
+  /** Omitted if every row is empty. */
   optional?: true
 }
 
@@ -215,21 +216,21 @@ export interface Table {
   rows: readonly (readonly Cell[])[]
   /** Rows of too little to be read as a finding. */
   grey?: readonly boolean[]
-  /** What the first column says is said once for all rows that have it. */
+  /** Equal values of the first column are shown once. */
   grouped?: true
-  /** The one table of a page that people sort, what its rows are when there are more than fit, and what writes all. */
+  /** The sortable table of a page, the words for its omitted rows, and the option that writes all. */
   sorted?: { cut: string; whole: string }
-  /** What words name each row, for whoever looks for some. */
+  /** The names of each row, for filtering. */
   filter?: readonly CellNames[]
   /** Rows that a terminal shows. */
   limit?: number
-  /** Said in place of a table without rows. */
+  /** Shown instead of an empty table. */
   empty?: string
-  /** The output that has what finds no room on a terminal; CSV unless given. */
+  /** The output with the content that does not fit a terminal (default CSV). */
   whole?: 'json'
 }
 
-/** What a row can be found by. */
+/** The names by which a row can be found. */
 export interface CellNames {
   text: string
   field: string
@@ -254,7 +255,7 @@ export function column<Key extends string>(
   return { key, title: words(key), kind, of: row => row[key], ...more }
 }
 
-/** A table of rows as its columns tell them. */
+/** A table of rows by its columns. */
 export function tableOf<Row>(
   caption: string,
   columns: readonly Column<Row>[],
@@ -270,7 +271,10 @@ export function tableOf<Row>(
   }
 }
 
-/** Things of one kind: a row each for machines, of the columns of the table unless given; a table and sentences for people. */
+/**
+ * A list of one kind: a row each for machines (default: the columns of the table), and a table and sentences for
+ * people.
+ */
 export function describeList<Row extends object>(
   document: unknown,
   rows: readonly Row[],
@@ -294,7 +298,7 @@ function cellOf<Row>({ kind, of, tone, mark }: Column<Row>, row: Row): Cell {
   return { kind, content, tone: tone ? tone(row) : isReturn ? signTone(content) : undefined, mark: mark?.(row) }
 }
 
-/** A value that stands in no column of its kind. */
+/** A cell whose kind differs from that of its column. */
 export function cell(kind: Kind, content: Content): Cell {
   return cellOf({ title: '', kind, of: () => content }, null)
 }
@@ -314,17 +318,17 @@ export const plain = (): undefined => undefined
 /** An estimate and its interval. */
 export interface Estimate {
   label: string
-  /** Beside the label, such as n. */
+  /** Next to the label, such as n. */
   note: string
   value: number | null
   low: number | null
   high: number | null
   grey: boolean
-  /** Stands in place of an estimate that is null. */
+  /** Shown instead of a null estimate. */
   reason: string
 }
 
-/** Estimates under each other, and a line where there is no difference. */
+/** Estimates below each other, with a line at no difference. */
 export interface Estimates {
   id: string
   title: string
@@ -334,7 +338,7 @@ export interface Estimates {
   of: readonly Estimate[]
 }
 
-/** Shares of the seven aftermath bands, a bar a row. */
+/** Shares of the seven aftermath bands, one bar per row. */
 export interface Stacks {
   id: string
   title: string
@@ -343,7 +347,7 @@ export interface Stacks {
   of: readonly { label: string; note: string; counts: readonly number[]; isBase: boolean }[]
 }
 
-/** A line so small that it stands beside words. */
+/** A sparkline, small enough to be next to words. */
 export interface Trend {
   name: string
   values: readonly number[]
@@ -356,7 +360,7 @@ export interface Month {
   return: number | null
 }
 
-/** Each reason for a missing number once, with what it is about; nothing where none is missing. */
+/** Each reason for a missing number once, with its subject; null if no number is missing. */
 export function reasonsPart(
   told: readonly { where: string; reasons: Readonly<Record<string, string>> }[],
   on?: Medium,
@@ -372,7 +376,7 @@ export function reasonsPart(
   return lines.length === 0 ? null : { on, list: lines }
 }
 
-/** What was assumed, and what the page alone says of how it was asked. */
+/** The assumptions, and the page's notes about the question. */
 export function assumedSection(assumptions: readonly string[], parts: readonly (Part | Absent)[] = []): Section {
   return section({ id: 'settings', title: 'Assumed', short: 'Settings', on: 'wide' }, [{ list: assumptions }, ...parts])
 }

@@ -10,11 +10,11 @@ import { count, either, listed, whole } from './numbers.js'
 export interface EmptyNote {
   /** One sentence. */
   reason: Words
-  /** What to ask instead, of a database of one's own; null where there is nothing to advise. */
+  /** Advice for another question to the local database; null if there is none. */
   advice: Words | null
 }
 
-/** Of a question about one ticker. */
+/** The note for a question about one ticker. */
 export function emptyNote(why: WhyEmpty, query: HistoryQuery): EmptyNote {
   return { reason: reasonOf(why, query), advice: adviceOf(why, query) }
 }
@@ -110,7 +110,7 @@ function noDay(query: HistoryQuery, range: Range | null): string {
   return `no day${days} lies ${bounds(query)}.`
 }
 
-/** By who knows events and their range alone. */
+/** The note of a source that only knows events and their range. */
 function noEventsKnown(
   { query_range, range, seen }: Extract<WhyEmpty, { code: 'none_told' }>,
   query: HistoryQuery,
@@ -148,14 +148,14 @@ function inRange(query_range: string | null): string {
   return query_range === null || query_range === WHOLE_RANGE ? '' : ` in ${query_range}`
 }
 
-/** What was asked, of what range, as of which day. */
+/** The question, its range and its as-of day. */
 export interface PoolAnswer {
   tickers: readonly string[]
   query_range: string | null
   as_of: string | null
 }
 
-/** Of a question about several tickers, of which none has such an event. */
+/** The note for a question about several tickers without a matching event. */
 export function emptyPoolNote(
   { field, bands, context, when, ...query }: Omit<PoolQuery, 'tickers'>,
   { tickers, query_range, as_of }: PoolAnswer,

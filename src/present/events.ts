@@ -42,7 +42,7 @@ export function describeEvents(found: NewestEvents, query: EventsQuery, withRetu
   }
 }
 
-/** Of CSV, the same whatever the question. */
+/** The columns of CSV, the same for every question. */
 function recordColumns(timeframe: Timeframe, withReturns: boolean): string[] {
   const windows = windowNames(timeframe)
   return [
@@ -53,7 +53,7 @@ function recordColumns(timeframe: Timeframe, withReturns: boolean): string[] {
   ]
 }
 
-/** The same of several tickers, with a column for them. */
+/** The same for several tickers, with a ticker column. */
 export function describePoolEvents(found: PoolEvents, query: PoolEventsQuery, withReturns: boolean): Described {
   const { tickers, field, timeframe, query_range } = found
   const events = found.events.map(event => specified(event, withReturns))
@@ -73,7 +73,7 @@ export function describePoolEvents(found: PoolEvents, query: PoolEventsQuery, wi
   }
 }
 
-/** The event of the specification, with the returns when they are asked for and known. */
+/** The specified event, with the returns if they were requested and are known. */
 function specified<Event extends HistoricEvent>(event: Event, withReturns: boolean) {
   const { returns, percentiles: _percentiles, missing: _missing, context_band: _context, ...known } = event
   return withReturns && returns !== undefined ? { ...known, returns } : known
@@ -101,7 +101,7 @@ function eventColumns(
   withReturns: boolean,
 ): Column<HistoricEvent>[] {
   const isOne = bands?.length === 1
-  // On Free nothing is told of how settled the band was or what followed.
+  // Free has neither the stability of the band nor later returns.
   const isFull = events.some(event => event.aftermath !== null)
   const settled: Column<HistoricEvent>[] = [
     { title: 'Stability', kind: 'text', spare: 8, of: event => event.stability_at_entry ?? null },
@@ -126,7 +126,7 @@ function durationText({ duration_days: days, duration_weeks: weeks }: HistoricEv
   return bars == null ? 'active' : `${bars}${days == null ? 'w' : 'd'}`
 }
 
-/** How a window ended; of one without a band, why it has none. */
+/** The outcome of a window; without a band, the reason. */
 function outcome(window: string, spare: number, withReturns: boolean): Column<HistoricEvent> {
   return {
     title: window,
@@ -168,7 +168,7 @@ export function describeOversold(query: OversoldQuery, page: OversoldPage, date:
   }
 }
 
-/** Why a scan has no match. @param date null where the answerer does not tell */
+/** Why a scan has no match. @param date null if the source does not report it */
 export function emptyScanNote(
   { timeframe, min_severity }: OversoldQuery,
   { total_scanned }: OversoldPage,
@@ -179,7 +179,7 @@ export function emptyScanNote(
   return `no ticker here that the filters let through has bars, with an RSI, and a ${timeframe} one not older than a week${on}.`
 }
 
-/** Nobody needs a column that says of every ticker that nothing is known; a pipe counts on those of its tier. */
+/** A column without any known value is omitted for people; a pipe always gets the columns of its tier. */
 function oversoldColumns(matches: readonly OversoldMatch[]): Column<OversoldMatch>[] {
   return OVERSOLD.flatMap(({ key, ...heading }): Column<OversoldMatch>[] => {
     if (matches.length > 0 && matches.every(match => match[key] === undefined)) return []

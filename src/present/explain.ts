@@ -5,8 +5,8 @@ import { figure, whole } from './numbers.js'
 import { fileText } from './words.js'
 
 /**
- * Inputs, rule, figures, band; of an event also flips, stability and what followed with its sample. For machines a row a
- * figure; a band without figures still has its row.
+ * Inputs, rule, figures, band; for an event also flips, stability, later returns and their sample. Machines get a row
+ * per figure; a band without figures still has its row.
  */
 export function describeExplanation(found: Explanation): Described {
   const { ticker, field, timeframe, date, as_of, band, in_force, entered, readings, tests, rule, event } = found

@@ -1,4 +1,4 @@
-/** What short words mean: in the heads of tables, and in sentences and charts of a page. */
+/** Explanations of short words in table heads, sentences and charts. */
 
 /** Titles of columns; a column that means something else by one says so itself. */
 export const TERMS: Readonly<Record<string, string>> = {
@@ -39,7 +39,7 @@ export const TERMS: Readonly<Record<string, string>> = {
   'Train mean': 'Of the chosen cells, where they were chosen',
 }
 
-/** Short words of sentences, tiles and charts: by what each is found, and its meaning. */
+/** Short words of sentences, tiles and charts: the pattern that finds each, and its meaning. */
 export const GLOSSARY: Readonly<Record<string, readonly [word: RegExp, meaning: string]>> = {
   p: [
     /\bp(?= [.<]\d)|, p\b/,

@@ -40,7 +40,7 @@ import {
   withFullStop,
 } from './words.js'
 
-/** What a statistic is, and what it is called. */
+/** The kind and name of each statistic. */
 const STATISTICS: Readonly<Record<GridStatistic, readonly [kind: Kind, name: string]>> = {
   sharpe: ['ratio', 'Sharpe ratio'],
   sortino: ['ratio', 'Sortino ratio'],
@@ -136,19 +136,19 @@ function answerOf(found: Grid): string {
   return `${title(found.verdict.word)}: ${head}${around}.${inLog(trials.log, trials.log_q)} ${title(doubts.join('; ').replace(/\.$/, ''))}${choice}.`
 }
 
-/** Whether no setting made another of it. */
+/** Whether all settings gave the same combination. */
 function isOne([first, ...others]: readonly GridCell[]): boolean {
   const text = ({ statistics, trade_statistics }: GridCell): string => JSON.stringify([statistics, trade_statistics])
   return others.every(other => text(other) === text(first!))
 }
 
-/** What speaks against the best, other than its deflated ratio. */
+/** The doubts about the best combination, apart from its deflated ratio. */
 function doubtsOf({ pbo }: Grid, { statistics, trade_statistics: trades }: GridCell): string[] {
   const overfit = pbo?.probability ?? 0
   return compact([
     (statistics.total_return ?? 0) <= 0 && 'nothing was earned',
     trades.n < LEAST_UNITS && `only ${count(trades.n, 'trade')}`,
-    // Bailey and others reject what is more often overfitted than tests are wrong.
+    // Bailey and others reject a probability of overfitting above the level of the tests.
     overfit >= LEVEL && `the probability of overfitting is ${probability(overfit)}`,
   ])
 }
@@ -221,7 +221,7 @@ function mapSection(found: Grid): Section {
 
 type Axis = Grid['axes'][number]
 
-/** @param from place of the first cell of the map */
+/** @param from index of the map's first combination */
 function heatTable(
   { cells, best, statistic }: Grid,
   { down, across, from, caption }: { down: Axis; across: Axis | null; from: number; caption: string },

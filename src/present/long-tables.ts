@@ -12,7 +12,7 @@ export function longTable(result: EventStudy | Backtest | Sweep): Table {
   return result.schema === 'bands.backtest/2' ? tradesTable(result) : cellsTable(result)
 }
 
-/** What writes every row of a list that may be long. */
+/** The options that write every row of a long list. */
 export const EVERY = {
   occurrences: '--occurrences FILE',
   trades: '--trades FILE',
@@ -20,7 +20,7 @@ export const EVERY = {
   cells: '--cells FILE',
 }
 
-/** Each event of a study, and what followed it. */
+/** Each event of a study, with its later returns. */
 export function occurrencesTable({ windows, context, occurrences }: EventStudy): Table {
   // Newest first; of one date by ticker.
   const rows = [...occurrences].sort((a, b) => bySpelling(b.date, a.date) || bySpelling(a.ticker, b.ticker))
@@ -78,14 +78,14 @@ function tradeColumns(trades: readonly Trade[], ranking: Backtest['ranking']): C
   ])
 }
 
-/** What signals were ranked by: a band, or a number. */
+/** The rank of signals: a band, or a number. */
 export function rankColumn<Row extends Pick<Trade, 'rank'>>(ranking: Backtest['ranking']): Column<Row>[] {
   if (ranking === null) return []
   const of = ({ rank }: Row): number | string | null => (typeof rank === 'number' ? Number(rank.toPrecision(6)) : rank)
   return [{ title: 'Rank', kind: 'text', hint: `${ranking.by}, the ${ranking.first} first`, of }]
 }
 
-/** Every cell of a sweep, those too small for a test included: they were looked at, too. */
+/** Every combination of a sweep, including those too small for a test, because they count as trials. */
 export function cellsTable(sweep: Sweep, limit = 20): Table {
   const { cells } = sweep
   return tableOf('Cells by corrected p, smallest first', cellColumns(sweep), cells, {
@@ -107,7 +107,10 @@ function isFound({ q }: SweepCell): boolean {
   return q !== null && q < LEVEL
 }
 
-/** What makes a cell stands last on a terminal, where it may go on in lines below; a page has a column for each part of it. */
+/**
+ * The definition of a combination is the last column on a terminal, where it may wrap. A page has a column for each
+ * part.
+ */
 function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
   const page = { kind: 'text', on: 'page' } as const
   return compact<Column<SweepCell>>([

@@ -1,12 +1,12 @@
 import { counted, whole } from '../errors.js'
 
-/** Numbers as sentences and tables have them; what is not known is a dash. */
+/** Numbers in sentences and tables; a dash if unknown. */
 
 export const UNKNOWN = '-'
 
 export { counted as count, whole }
 
-/** A number of bars, which may be a mean: in tenths where it is no whole one. */
+/** A number of bars; a mean that is not whole has tenths. */
 export function barsText(value: number | null): string {
   return value === null ? UNKNOWN : whole(Math.round(value * 10) / 10)
 }
@@ -67,7 +67,7 @@ export function ratio(value: number | null | undefined, decimals = 2): string {
   return Number(text) === 0 ? text.replace('-', '') : text
 }
 
-/** `5%`, `0.25%`, as exact as it was given. */
+/** `5%`, `0.25%`, with the written precision. */
 export function percentage(rate: number): string {
   return `${Number((rate * 100).toFixed(4))}%`
 }

@@ -33,7 +33,7 @@ import {
   whole,
 } from './numbers.js'
 
-/** A row: what it is called, what it is, where it stands in a result, how it is made; `wide` ones are left out in short. */
+/** A row: its name, kind, key in a result, and formula; `wide` rows are omitted in short. */
 export type Row<Of> = readonly [
   name: string,
   kind: Kind,
@@ -70,7 +70,7 @@ export function statisticsOf({ bars_a_year, strategy }: Annualised): Row<EquityS
   ]
 }
 
-/** Numbers of several side by side: what they are called, what they are, what each has, how they are made. */
+/** A row of several results: its name, kind, values and formula. */
 export type SideBySide = readonly [name: string, kind: Kind, values: readonly Content[], formula?: string]
 
 /** A row for each kind of number. @param more of every cell */
@@ -94,10 +94,10 @@ export function sideBySide(
   }
 }
 
-/** What the names and formulas of statistics stand on. */
+/** The data for the names and formulas of statistics. */
 type Annualised = Pick<Backtest, 'bars_a_year'> & { strategy: Pick<Backtest['strategy'], 'risk_free'> }
 
-/** Of the strategy against each benchmark. */
+/** The strategy compared with each benchmark. */
 const AGAINST: readonly Row<Omit<Benchmark, 'statistics' | 'equity' | 'years'>>[] = [
   ['alpha a year', 'return', 'alpha', 'of the strategy, on bars that both have'],
   ['t of alpha', 'ratio', 'alpha_t', 'by its Newey-West error'],
@@ -108,7 +108,7 @@ const AGAINST: readonly Row<Omit<Benchmark, 'statistics' | 'equity' | 'years'>>[
   ['to', 'date', 'last', 'its last bar within them'],
 ]
 
-/** The strategy beside what holding made of the same money. */
+/** The strategy compared with holding for the same money. */
 export function statisticsSection(found: Backtest): Section {
   const { statistics, benchmarks } = found
   const reasons = [
@@ -127,7 +127,7 @@ export function statisticsSection(found: Backtest): Section {
   ])
 }
 
-/** The statistics that every draw has, and where their points are. */
+/** The statistics that every draw has, and their points. */
 const OF_DRAWS = { total_return: 'return', sharpe: 'sharpe', max_drawdown: 'max_drawdown' } as const
 
 function compareBenchmarks(
@@ -160,10 +160,10 @@ function compareBenchmarks(
   )
 }
 
-/** What of an equity curve is told of the tests, too. */
+/** The equity statistics that are also shown for the tests. */
 const TESTED = ['total_return', 'cagr', 'sharpe', 'probabilistic_sharpe', 'max_drawdown', 'invested', 'exposure']
 
-/** What came of it on data that it was not chosen on: before everything else, which was seen when choosing. */
+/** The out-of-sample results come first, because the other data were seen by the choice. */
 export function outOfSampleSection(
   found: Annualised & Pick<Backtest, 'validation'>,
   notes: readonly string[] = [],
@@ -254,14 +254,14 @@ export function outOfSampleTiles({ validation }: Pick<Backtest, 'validation'>): 
   ]
 }
 
-/** What the numbers that are not out of the sample are of; nothing where all data are one part. */
+/** The data behind the in-sample numbers; null if all data are one part. */
 export function allDataText({ validation }: Backtest): string | null {
   if (validation === null) return null
   const [first, ...more] = validation.candidates
   return first === undefined ? 'all data' : `first of ${more.length + 1} candidates (${first}), all data`
 }
 
-/** Results of all data are shown by a terminal only with --wide where tests were made. */
+/** With tests, a terminal shows the results of all data only with --wide. */
 export function wideIfTested({ validation }: Pick<Backtest, 'validation'>): Pick<Section, 'on'> {
   return (validation?.test ?? null) === null ? {} : { on: 'wide' }
 }
@@ -275,7 +275,7 @@ function allDataTitle({ validation }: Backtest): Pick<Section, 'title' | 'untitl
   return { title, phrases: ['all data', 'not what was chosen'] }
 }
 
-/** What each way to check on other dates is called. */
+/** The title of each kind of validation. */
 export const VALIDATION_TITLES: Readonly<Record<ValidationKind, string>> = {
   split: 'Before and after the split',
   walk_forward: 'Walk-forward',
@@ -283,7 +283,7 @@ export const VALIDATION_TITLES: Readonly<Record<ValidationKind, string>> = {
   cpcv: 'Combinatorial purged cross-validation',
 }
 
-/** As what was asked for. */
+/** The validation in the words of its option. */
 export function validationText({ kind }: Validation): string {
   return kind === 'split' ? 'the split' : 'the walk-forward'
 }
@@ -324,10 +324,10 @@ const FOLDS: readonly Column<Fold>[] = [
   { title: 'Sharpe', kind: 'ratio', spare: 0, of: ({ statistics }) => statistics.sharpe },
 ]
 
-/** Whose years these are. */
+/** A name with its years. */
 type Yearly = Pick<Benchmark, 'name' | 'years'>
 
-/** Every year of the strategy beside what holding did in it. */
+/** Every year of the strategy compared with holding. */
 export function yearsSection(found: Backtest): Section {
   return section({ id: 'years', title: 'Year by year', short: 'Years', on: 'wide' }, [
     { table: yearsTable(yearly(found)) },
@@ -337,7 +337,7 @@ export function yearsSection(found: Backtest): Section {
   ])
 }
 
-/** A row a year: the return of each, then the worst drawdown of each, unless returns alone are shown. */
+/** A row per year: the returns, and then the worst drawdowns unless `isShort`. */
 export function yearsTable(all: readonly Yearly[], isShort = false): Table {
   const years = [...new Set(all.flatMap(({ years }) => years.map(({ year }) => year)))].sort((a, b) => a - b)
   const drawdowns = isShort ? [] : all.map(one => ({ ...one, key: 'max_drawdown' as const, called: ', drawdown' }))
@@ -358,7 +358,7 @@ export function yearsTable(all: readonly Yearly[], isShort = false): Table {
   }
 }
 
-/** The years as a line beside words; none where there is but one. */
+/** A sparkline of the years; empty for a single year. */
 export function yearsTrend({ years }: Pick<Backtest, 'years'>): Trend[] {
   const values = years.flatMap(({ return: value }) => value ?? [])
   if (values.length < 2) return []
@@ -366,7 +366,7 @@ export function yearsTrend({ years }: Pick<Backtest, 'years'>): Trend[] {
   return [{ name: 'years', values, text: `${returnRange({ low, high })} a year` }]
 }
 
-/** A row a year of each: the strategy, then what it is held against. */
+/** A row per year and name: the strategy, then its benchmarks. */
 export function yearRecords(all: readonly Yearly[]): Records {
   return {
     columns: ['name', 'year', 'return', 'max_drawdown'],
@@ -374,7 +374,7 @@ export function yearRecords(all: readonly Yearly[]): Records {
   }
 }
 
-/** A strategy and what it is held against. */
+/** The strategy and its benchmarks, by name. */
 export function yearly({ years, benchmarks }: Pick<Backtest, 'years' | 'benchmarks'>): Yearly[] {
   return [{ name: 'strategy', years }, ...benchmarks]
 }

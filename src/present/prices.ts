@@ -17,13 +17,13 @@ import { describeStudy } from './study.js'
 import { describeSweep } from './sweep.js'
 import { bySpelling } from './words.js'
 
-/** What has a page. */
+/** The results that have a page. */
 export type Reported = Priced | Tally
 
-/** What stands on prices; a tally stands on ranks that are stored. */
+/** The results that need prices; a tally only needs stored ranks. */
 export type Priced = EventStudy | Backtest | Sweep | Grid | Comparison
 
-/** A result with the prices around what happened: around the events, or the signals that were traded. */
+/** Describes a result with the prices around its events, or around its traded signals. */
 export async function describeWithPrices(market: PricedSource, found: Priced): Promise<Description> {
   if (found.schema === 'bands.sweep/2') return describeSweep(found)
   if (found.schema === 'bands.grid/2') return describeGrid(found)
@@ -36,8 +36,8 @@ export async function describeWithPrices(market: PricedSource, found: Priced): P
 }
 
 /**
- * Which prices and bands an answer stands on: how those of its tickers are adjusted (null where they differ), and the hash
- * of all of them, contexts and benchmarks included.
+ * The prices and bands of an answer: the adjustment of its tickers (null if they differ), and a hash of all, with
+ * contexts and benchmarks.
  */
 export async function inputsOf(
   source: PricedSource,
@@ -84,19 +84,19 @@ interface ChartQuestion {
   field: string
   timeframe: Timeframe
   lag?: number | undefined
-  /** Dates of the first and the last bar drawn; null: all that there is. */
+  /** Dates of the first and the last drawn bar; null: all. */
   first: string | null
   last: string | null
-  /** What is marked: events, or signals. Tickers without any are charted only if no ticker has one. */
+  /** The marked events or signals. Tickers without marks are only drawn if no ticker has one. */
   marked: readonly { ticker: string; date: string; band: string }[]
-  /** All that were asked about. */
+  /** All tickers of the question. */
   tickers: readonly string[]
 }
 
-/** A report draws the price of at most so many tickers. */
+/** The largest number of price charts in a report. */
 export const CHARTED_TICKERS = 6
 
-/** The prices to draw: of the tickers with most marks (by name where as many), in the order of their names. */
+/** The prices of the tickers with the most marks, then by name, sorted by name. */
 export async function priceCharts(source: PricedSource, question: ChartQuestion): Promise<PriceChart[]> {
   const charts: PriceChart[] = []
   const { field, timeframe, lag } = question
@@ -136,24 +136,21 @@ function priceChart({ ticker, series }: MarketBars, states: States, question: Ch
   }
 }
 
-/** Which prices and bands an answer stands on. */
+/** The prices and bands of an answer. */
 interface Inputs {
   tickers: readonly string[]
   fields: readonly string[]
   timeframe: Timeframe
-  /** How many bars earlier conditions among the fields look at the tickers that they name; 0 alone unless given. */
+  /** The numbers of bars that conditions among the fields look back at other tickers (default only 0). */
   lags?: readonly number[] | undefined
-  /**
-   * Contexts, with how many bars earlier they are looked at, and benchmarks: other tickers, of which a field is looked at, or
-   * (null) the prices alone.
-   */
+  /** Contexts with their lags, and benchmarks: other tickers with a field, or null for prices only. */
   beside?: readonly { ticker: string; field: string | null; lag?: number }[]
 }
 
 /**
- * SHA-256 of all that an answer stands on: the bars of the tickers and the bands of the fields on them, as known on the
- * as-of day. Two answers with one hash and one command line are the same answer.
- * @param kinds filled with how the bars of the tickers are adjusted: all of them are read only once
+ * SHA-256 of the bars of the tickers and the bands of the fields on them, as known on the as-of day. Two answers with
+ * the same hash and command line are equal.
+ * @param kinds receives the adjustments of the tickers' bars, which are only read once
  */
 export async function hashOfInputs(
   source: PricedSource,

@@ -85,7 +85,7 @@ export function equityRecords({ equity }: Backtest): Records {
   return { columns: ['date', 'equity', 'gross', 'positions', 'drawdown', 'rolling_sharpe'], rows: equity }
 }
 
-/** What came of a strategy: its equity and its trades. */
+/** The results of a strategy: its equity and its trades. */
 export function statisticsRow({ statistics, trade_statistics }: Pick<Backtest, 'statistics' | 'trade_statistics'>) {
   const { reasons: _, ...equity } = statistics
   const { reasons: __, ...trades } = trade_statistics

@@ -9,11 +9,11 @@ import { omittedNotes } from './words.js'
 
 /** How the matches are shown. */
 interface ScreenDisplay {
-  /** Columns in their order; all unless given. */
+  /** Columns in order (default: all). */
   columns?: readonly string[] | undefined
-  /** `bars` or `close:desc`; the newest onset first unless given. */
+  /** `bars` or `close:desc` (default: the newest onset first). */
   sort?: string | undefined
-  /** Closes up to the last bar of each match, by ticker; drawn beside it on a terminal. */
+  /** Closes up to the last bar of each match, by ticker, for sparklines on a terminal. */
   closes?: ReadonlyMap<string, readonly number[]>
 }
 
@@ -43,7 +43,7 @@ export function describeScreen(found: Screen, look: ScreenDisplay = {}): Describ
   }
 }
 
-/** Throws InvalidParameter for a column that there will not be. */
+/** Throws InvalidParameter for a column that will not exist. */
 export function checkDisplay(
   { columns = [], sort }: ScreenDisplay,
   subjects: readonly string[],
@@ -64,7 +64,7 @@ function notesOf({ stale, scanned }: Screen): string[] {
   return [`${stale} of ${count(scanned, 'ticker')} had no bar in the last seven days, and are left out.`]
 }
 
-/** What followed the onsets of all tickers that were asked about, as a tally shows it. */
+/** The returns after the onsets of all queried tickers, in the form of a tally. */
 function pooled(tally: NonNullable<Screen['tally']>): Paragraph[] {
   const title = `what followed its onsets, ${count(tally.tickers.length, 'ticker')} together`
   return describeTally(tally)
@@ -102,7 +102,7 @@ function columnsOf(subjects: readonly string[], isTallied: boolean): readonly Na
   ]
 }
 
-/** What followed the ticker's own onsets over the window in the middle. */
+/** The returns after the ticker's own onsets over the middle window. */
 const TALLY_COLUMNS: readonly Named[] = [
   { key: 'onsets', title: 'Onsets', kind: 'count', of: ({ tally }) => tally?.events ?? null },
   { key: 'window', title: 'Window', kind: 'window', spare: 4, of: match => middleOf(match)?.window ?? null },
@@ -132,7 +132,7 @@ function columnNamed(param: string, name: string, columns: readonly Named[]): Na
   throw invalid('not_allowed', { param, value: name, allowed, suggestions: suggest(name, allowed) })
 }
 
-/** Ascending, or descending after `:desc`; what is not known comes last either way. */
+/** Ascending, or descending after `:desc`; unknown values are last in both directions. */
 function sorted(matches: readonly ScreenMatch[], sort: string, columns: readonly Named[]): ScreenMatch[] {
   const [, name, way] = /^(.*?)(?::(asc|desc))?$/.exec(sort)!
   const { of } = columnNamed('sort', name!, columns)

@@ -13,7 +13,7 @@ export const WINDOW: Column<Pick<StudyWindow, 'window'>> = {
 
 type Of<Key extends 'tests' | 'intervals'> = StudyWindow[Key][number] & { window: string; n: number }
 
-/** Every test and interval, so that nobody has to trust the one that was chosen. */
+/** Every test and interval, so that the chosen one can be compared. */
 export function testSections({ windows, resamples }: EventStudy): Section[] {
   const tests = windows.flatMap(({ window, n, tests }) => tests.map((test): Of<'tests'> => ({ ...test, window, n })))
   const intervals = windows.flatMap(({ window, n, intervals }) =>
@@ -38,7 +38,7 @@ export function testSections({ windows, resamples }: EventStudy): Section[] {
 /** Several rows a window. */
 export const BY_WINDOW = { grouped: true, whole: 'json' } as const
 
-/** What the page alone says of a row. */
+/** The columns that only the page shows. */
 const NOTE_COLUMNS: readonly Column<Pick<Of<'tests'>, 'n' | 'reason'>>[] = [
   { title: 'n', kind: 'count', on: 'page', of: ({ n }) => n },
   { title: 'Why there is none', kind: 'text', on: 'page', optional: true, of: ({ reason }) => reason },
@@ -61,7 +61,7 @@ const INTERVALS: readonly Column<Of<'intervals'>>[] = [
   ...NOTE_COLUMNS,
 ]
 
-/** What else the events can be held against. */
+/** Other comparisons for the events. */
 export function otherSections({ windows, field, bands }: EventStudy): Section[] {
   const others = windows.flatMap(({ window, other_bands }) => other_bands.map(other => ({ ...other, window })))
   const isAsked = ({ band }: { band: string }): string => (bands?.includes(band) ? 'asked about' : '')
@@ -113,7 +113,7 @@ const RANDOM: readonly Column<StudyWindow>[] = [
 
 type AftermathWindow = StudyWindow & { aftermath: NonNullable<StudyWindow['aftermath']> }
 
-/** The aftermath bands after the events beside those after any bar. */
+/** The aftermath bands after the events compared with those after any bar. */
 function aftermathSection(windows: readonly StudyWindow[]): Section | null {
   const known = windows.filter((window): window is AftermathWindow => window.aftermath !== null)
   if (known.length === 0) return null

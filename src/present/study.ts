@@ -21,7 +21,7 @@ import { EVERY, occurrencesTable } from './long-tables.js'
 import { count, either, listed, probability, returnRange, returnText, shareRange, whole } from './numbers.js'
 import { BY_WINDOW, otherSections, testSections, WINDOW } from './study-tests.js'
 import {
-  conditionsText,
+  conditionsSuffix,
   conditionTexts,
   fewestFact,
   fromText,
@@ -32,7 +32,7 @@ import {
   tickersText,
 } from './words.js'
 
-/** What followed the events, against what follows anyway. */
+/** Returns after the events, compared with usual returns. */
 export function describeStudy(study: EventStudy, prices: readonly PriceChart[] = []): Description {
   const lastBar = endsEarly(study)
   const hints = study.hints.map((hint): Fact => ['Left out', hint])
@@ -64,7 +64,7 @@ export function describeStudy(study: EventStudy, prices: readonly PriceChart[] =
       lastBar !== null && ['Last bar of the tickers', lastBar],
       ...originFacts(study),
     ]),
-    // Without an event a terminal has nothing to show.
+    // Without an event, a terminal has nothing to show.
     sections: study.events > 0 ? sections : sections.map(section => ({ ...section, on: 'page' })),
     long: [{ key: 'occurrences', keep: 'last', whole: EVERY.occurrences }],
   }
@@ -76,9 +76,9 @@ function questionOf(study: EventStudy): string {
   const weekly = timeframe === 'weekly' ? ', weekly' : ''
   if (isCondition(field)) {
     const became = bands === null ? 'changed' : `became ${either(bands)}`
-    return `What followed when it ${became} of ${listed(tickers)} that ${field}${conditionsText(study)}${weekly}?`
+    return `What followed when it ${became} of ${listed(tickers)} that ${field}${conditionsSuffix(study)}${weekly}?`
   }
-  return `What followed when ${listed(tickers)} ${entered}${conditionsText(study)} (${field}${weekly})?`
+  return `What followed when ${listed(tickers)} ${entered}${conditionsSuffix(study)} (${field}${weekly})?`
 }
 
 function headingOf(study: EventStudy): string[] {
@@ -96,7 +96,7 @@ function headingOf(study: EventStudy): string[] {
   ]
 }
 
-/** The long form stands in the document, in the report, and at the end with all details. */
+/** The short form; the document, the report and --wide have the long one. */
 function assumedText({ tickers, resamples, seed, trials }: EventStudy): string {
   const same = tickers.length === 1 ? 'ticker' : 'tickers'
   const ever = trials.ledger === null ? '' : `, ${count(trials.ledger, 'cell')} so far in the ledger of trials`
@@ -111,12 +111,12 @@ function testsCountText({ trials: { run, ledger } }: EventStudy): string {
   return `${count(run, 'cell')} in this run${ledger === null ? '' : `, ${count(ledger, 'cell')} ever tried on this database`}`
 }
 
-/** The last bar, where the tickers end before what is known ends. */
+/** The last bar, if the tickers end before the as-of day. */
 function endsEarly({ last_bar, as_of }: EventStudy): string | null {
   return last_bar === null || as_of === null || last_bar >= as_of ? null : last_bar
 }
 
-/** Every window, so that nobody has chosen one. */
+/** Every window, so that none is chosen after the fact. */
 function tilesOf({ events, tickers, windows }: EventStudy): Tile[] {
   return [
     { label: 'Events', value: whole(events), note: `of ${count(tickers.length, 'ticker')}` },
@@ -139,7 +139,7 @@ function testedText({ tests, intervals }: StudyWindow): string {
   return `${low === null ? 'no interval' : returnRange({ low, high })}, ${p === null ? 'no p' : `p ${probability(p)}`}`
 }
 
-/** The windows; the columns of what is asked of some studies only are left out of the others. */
+/** The windows, without the columns of options that were not used. */
 function windowsSection(study: EventStudy): Section {
   const { windows } = study
   const grey = windows.map(window => window.grey)
@@ -195,7 +195,7 @@ const RETURNS: readonly Column<StudyWindow>[] = [
   },
 ]
 
-/** What such times bring anyway. */
+/** The usual returns in the same context. */
 function contextSection({ context, windows }: EventStudy): Section | null {
   const known = windows.flatMap(({ window, context_base: base }) => (base === null ? [] : [{ window, ...base }]))
   if (known.length === 0) return null

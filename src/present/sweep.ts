@@ -61,7 +61,7 @@ export function describeSweep(sweep: Sweep, { limit = 20 }: { limit?: number } =
       ['Windows', `${sweep.horizons.join(', ')} bars`],
       ...originFacts(sweep),
     ],
-    // Without an event there is no cell to show and no best one.
+    // Without an event there is no combination to show.
     sections: nothing ? sections.map(section => ({ ...section, on: 'page' })) : sections,
     long: [{ key: 'cells', keep: 'first', whole: EVERY.cells }],
   }
@@ -74,7 +74,7 @@ function questionOf(sweep: Sweep): string {
   return `Which of ${combinations} of ${listed(fields, 2, 'fields')}${held.length === 0 ? '' : `${held.join('')},`} was followed by unusual returns of ${listed(tickers, 3)}?`
 }
 
-/** What all events are narrowed to. */
+/** The fixed conditions of all events. */
 function fixedConditions({ when, lag }: Pick<Sweep, 'when' | 'lag'>): string[] {
   return [...(when === undefined ? [] : [`when ${when}`]), ...lagInWords(lag)]
 }
@@ -98,7 +98,7 @@ function triedText({ tried: { cells, tested, ledger }, found, family, adjust }: 
   return `${count(cells, 'combination')} tried, ${whole(tested)} with enough events for a p-value${ever}. ${whole(found)} found with q below .05, ${how}.`
 }
 
-/** The long form stands in the document, in the report, and at the end with all details. */
+/** The short form; the document, the report and --wide have the long one. */
 function assumedText({ tickers, adjust, resamples, seed }: Sweep): string {
   const same = tickers.length === 1 ? 'ticker' : 'tickers'
   return [
@@ -130,7 +130,7 @@ function tilesOf({ tried, found, best, adjust }: Sweep): Tile[] {
   ]
 }
 
-/** Every cell, those too small for a test included: they were looked at, too. */
+/** Every combination, including those too small for a test, because they count as trials. */
 function cellsSection(sweep: Sweep, limit: number): Section {
   const { cells } = sweep
   const shown = cells.slice(0, limit)
@@ -147,7 +147,7 @@ function cellsSection(sweep: Sweep, limit: number): Section {
   ])
 }
 
-/** The cells that stand out most, with their intervals. */
+/** The combinations with the largest effects, with their intervals. */
 function leadingSection({ cells }: Sweep): Section {
   const best = cells.filter(({ q }) => q !== null).slice(0, 15)
   const estimates: Estimates = {
@@ -166,7 +166,7 @@ function leadingSection({ cells }: Sweep): Section {
   ])
 }
 
-/** Whether chance alone would have brought up one as good; each with the reason where it cannot be told. */
+/** Whether chance alone would produce such a best result; an unknown value has its reason. */
 function bestSection({ best }: Sweep): Section {
   const { cells, resamples, block, reality_check, spa, deflated_sharpe, pbo, reasons } = best
   const { best_cell, best_sharpe, best_sharpe_cell } = best
@@ -200,7 +200,7 @@ function bestSection({ best }: Sweep): Section {
 
 type Fold = NonNullable<Sweep['validation']>['folds'][number]
 
-/** What the cells that were chosen on some dates did on others. */
+/** The combinations chosen on some dates, and their results on others. */
 function validationSection({ validation: found }: Sweep): Section | null {
   if (found === null) return null
   const { kind, folds, test, paths } = found

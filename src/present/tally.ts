@@ -25,7 +25,7 @@ import {
 import { count, either, listed, share, shareText, whole } from './numbers.js'
 import { asOfText, logText, omittedNotes, oneTicker, readingSection, SIGNS, stateText, tickersText } from './words.js'
 
-/** What followed, counted: two tables, and for machines a row for every group and window. */
+/** Counts of later returns: two tables, and a row per group and window for machines. */
 export function describeTally(found: Tally): Described {
   const { tickers, field, timeframe, band, by, groups } = found
   const about = { ...oneTicker(tickers), field, timeframe, band, by }
@@ -42,7 +42,7 @@ export function describeTally(found: Tally): Described {
   }
 }
 
-/** The page of a tally: what followed, drawn beside what follows any bar, and the tables of the terminal. */
+/** The page of a tally: a picture of later returns compared with any bar, and the tables of the terminal. */
 export function describeTallyPage(found: Tally): Description {
   const { tickers, field, timeframe, when, events, query_range } = found
   const [counts, ...returns] = tablesOf(found)
@@ -73,12 +73,12 @@ export function describeTallyPage(found: Tally): Description {
   }
 }
 
-/** The band, or one of the bands, that was asked for. */
+/** The queried band or bands. */
 function bandText({ field, band }: { field: string; band: string | null }): string {
   return stateText(field, band?.split(',') ?? null)
 }
 
-/** What the events were narrowed to. */
+/** The conditions of the events. */
 function narrowedTexts({ context, when }: Tally): string[] {
   return compact([
     context && `${context.band === null ? 'beside' : 'while'} ${context.ticker} ${bandText(context)}`,
@@ -96,7 +96,7 @@ function questionOf(found: Tally): string {
   return `What followed when ${listed(tickers)} entered ${either(band.split(','))}${narrowed} (${field})?`
 }
 
-/** Every window, so that nobody has chosen one; of several groups how many events each has. */
+/** Every window, so that none is chosen after the fact; several groups show their numbers of events. */
 function tilesOf({ groups, events, tickers }: Tally): Tile[] {
   const windows = groups.length === 1 ? groups[0]!.windows : []
   return [
@@ -109,7 +109,9 @@ function tilesOf({ groups, events, tickers }: Tally): Tile[] {
   ]
 }
 
-/** What followed, a bar of shares a row, each above that of any bar; of several groups a picture for each window, the middle one first. */
+/**
+ * A bar of shares per row, each above that of any bar. Several groups have a picture per window, the middle one first.
+ */
 function stacksOf({ groups }: Tally): { stacks: Stacks }[] {
   const [only, other] = groups
   if (only === undefined) return []
@@ -136,7 +138,7 @@ function barsOf(rows: readonly (TallyWindow & { label: string })[]): Stacks['of'
     ])
 }
 
-/** Groups of which a page draws a picture; its tables have all. */
+/** The largest number of groups in a picture; the tables have all. */
 const MOST_DRAWN = 30
 
 type Line = TallyWindow & { group: string | null }
@@ -145,7 +147,7 @@ function linesOf({ groups }: Tally): Line[] {
   return groups.flatMap(({ group, windows }) => windows.map(window => ({ group, ...window })))
 }
 
-/** How often each band followed; and the returns, but of a server, whose table would hold nothing. */
+/** The shares of each band; and the returns, except for a server, which has none. */
 function tablesOf(found: Tally): { table: Table }[] {
   const { by } = found
   const lines = linesOf(found)
@@ -194,7 +196,7 @@ const COUNTS: readonly Column<Line>[] = [
   }),
 ]
 
-/** How often the price rose, where prices are known. */
+/** The share of rising prices, if prices are known. */
 const ROSE: readonly Column<Line>[] = [
   { title: 'Rose', kind: 'share', spare: 0, of: ({ returns }) => returns.hit_rate },
   { title: 'Any', kind: 'share', spare: 2, of: ({ base }) => base.returns.hit_rate },
@@ -211,7 +213,9 @@ export function topTone({ top_share, base }: Pick<TallyWindow, 'top_share' | 'ba
   return top_share === null || base.top_share === null ? undefined : signTone(top_share - base.top_share)
 }
 
-/** Of the events, then of any bar; the tails of any bar go first, then those of the events, then the middles. */
+/**
+ * The events, then any bar. Narrow tables drop the tails of any bar first, then those of the events, then the middles.
+ */
 const RETURNS: readonly Column<Line>[] = [
   column('window', 'window'),
   { title: 'N', kind: 'count', of: ({ returns }) => returns.n },
@@ -233,7 +237,7 @@ function figureColumns(
   }))
 }
 
-/** What the figures must be read with; of many groups only what holds for all. */
+/** Cautions about the figures; many groups only show the common ones. */
 function notesOf({ groups, warnings, events, log }: Tally): string[] {
   const few = groups.filter(group => group.warnings.length > 0).length
   return compact([
@@ -248,8 +252,8 @@ function notesOf({ groups, warnings, events, log }: Tally): string[] {
 }
 
 /**
- * Where every field stands, since when, and how long such stays lasted.
- * @param unknown whether people are shown fields without a band, too
+ * The current band of every field, its start, and the usual duration.
+ * @param unknown shows people also fields without a band
  */
 export function describeNow(found: Now, { unknown }: { unknown: boolean }): Described {
   const { timeframe, as_of, states, omitted } = found
@@ -259,7 +263,7 @@ export function describeNow(found: Now, { unknown }: { unknown: boolean }): Desc
       ...['ticker', 'field', 'timeframe', 'as_of', 'band', 'since', 'bars', 'initial', 'prev_band'],
       ...['completed_stays_n', 'completed_stays_median', 'completed_stays_p90'],
     ],
-    // Of a whole market one form alone is asked for, and the others cost as much as the question.
+    // Computed on demand: a whole market needs only one form, and each costs as much as the question.
     get rows() {
       return states.map(({ ticker, field, ...state }) => ({ ticker, field, timeframe, as_of, ...state }))
     },
@@ -300,7 +304,7 @@ const STATE: readonly Column<FieldState>[] = [
   { title: 'P90', kind: 'bars', spare: 4, of: ({ completed_stays }) => completed_stays.p90 },
 ]
 
-/** None in the range of a tier or a server is not none at all. */
+/** A limited range of a tier or a server may hide earlier periods. */
 function durationColumn(range: string | null): Column<FieldState> {
   const isWhole = range === WHOLE_RANGE
   return { title: 'Stays', kind: 'count', spare: 5, of: ({ completed_stays: { n } }) => (isWhole ? n : n || null) }
@@ -333,7 +337,7 @@ const BAND_COUNTS: readonly Column<BandCount>[] = [
   { title: '', kind: 'text', of: ({ share }) => '#'.repeat(Math.round((share ?? 0) * WIDEST)) || null },
   column('bars', 'count', { spare: 2 }),
   column('events', 'count', { spare: 1 }),
-  // Of the tickers that have the smallest share, the middle one and the greatest.
+  // The tickers with the smallest, the middle and the greatest share.
   { title: 'Least', kind: 'share', spare: 4, of: ({ by_ticker }) => by_ticker.least },
   { title: 'Median', kind: 'share', spare: 3, of: ({ by_ticker }) => by_ticker.median },
   { title: 'Most', kind: 'share', spare: 4, of: ({ by_ticker }) => by_ticker.most },

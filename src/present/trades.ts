@@ -8,7 +8,7 @@ import { tradeHistogram } from './charts.js'
 import { type Column, reasonsPart, type Section, section, type Table, tableOf, tablePart } from './description.js'
 import { rankColumn, tradesTable } from './long-tables.js'
 import { count, either, listed, percentage, ratio, returnText, UNKNOWN, whole, words } from './numbers.js'
-import { bySpelling, conditionsText, conditionTexts, fromText, rangeTexts, tickersText } from './words.js'
+import { bySpelling, conditionsSuffix, conditionTexts, fromText, rangeTexts, tickersText } from './words.js'
 
 /** The rules of a strategy as a sentence. */
 export function questionOf(found: Backtest): string {
@@ -18,7 +18,7 @@ export function questionOf(found: Backtest): string {
   const entered = becomesText(entry, 'changes band', either)
   const ends = exitTexts(exit)
   const left = ends.length === 0 ? 'at the last bar' : either(ends)
-  return `${verb} ${listed(found.tickers)} when ${entered}${conditionsText(entry)}; out ${[left + weekly, ...lagInWords(lag)].join('; ')}`
+  return `${verb} ${listed(found.tickers)} when ${entered}${conditionsSuffix(entry)}; out ${[left + weekly, ...lagInWords(lag)].join('; ')}`
 }
 
 /** The same in phrases. */
@@ -44,10 +44,10 @@ function becomesText(
   return isCondition(field) ? `it ${becomes} that ${field}` : `${field} ${becomes}`
 }
 
-/** The long form stands in the document, in the report, and at the end with all details. */
+/** The short form; the document, the report and --wide have the long one. */
 export function assumedText(found: Backtest): string {
   const { side, fill, exit, costs, portfolio, rank, overlap } = found.strategy
-  // What the tests below chose may be another one.
+  // The tests below may have chosen another candidate.
   const of = (found.validation?.candidates.length ?? 0) > 0 ? ' (the first candidate)' : ''
   const cash = portfolio.cash_rate === 0 ? '' : ` Cash earns ${percentage(portfolio.cash_rate)} a year.`
   const text = [
@@ -57,7 +57,7 @@ export function assumedText(found: Backtest): string {
     `${Number(found.bars_a_year.toFixed(1))} bars a year, seed ${found.seed}. Buy and hold: the same tickers, without costs. Same exposure: throughout as much of it as the strategy held on average.`,
     'The tickers are those that were asked for (survivorship).',
   ].join(' ')
-  // As everywhere beside it.
+  // Percentages are written as in the other texts.
   return text.replaceAll(' %', '%')
 }
 
@@ -89,7 +89,7 @@ function distanceText(distance: Distance): string {
   return typeof distance === 'number' ? percentage(distance) : `${distance.atr} ATR`
 }
 
-/** What each trade brought. */
+/** The result of each trade. */
 export function tradesSection(found: Backtest): Section {
   const { trades, trade_statistics: of } = found
   return section({ id: 'trades', title: 'Net return a trade', short: 'Trades', on: 'wide' }, [
@@ -110,7 +110,7 @@ export function tradesSection(found: Backtest): Section {
   ])
 }
 
-/** A signal and what became of it. */
+/** A signal and its outcome. */
 interface Outcome {
   date: string
   ticker: string
@@ -132,7 +132,7 @@ const signalColumns = (ranking: Backtest['ranking']): Column<Outcome>[] => [
   { title: 'Why', kind: 'text', of: ({ why }) => why },
 ]
 
-/** What became of the signals: how many of each, and behind a fold each of them, in the order of their days. */
+/** The outcomes of the signals: a count of each, and in a fold every signal by date. */
 export function signalsSection(found: Backtest): Section {
   const { trades, skipped, ranking } = found
   const rows = [
@@ -147,7 +147,7 @@ export function signalsSection(found: Backtest): Section {
   ])
 }
 
-/** All signals, each of them in one of these; those that put an exit off beside them. */
+/** Every signal has exactly one of these outcomes; those that extend an exit are counted separately. */
 function outcomesTable({ signals: { total, closed, open, pending, skipped, extended } }: Backtest): Table {
   const all: [what: string, n: number][] = [
     ['made a trade that is closed', closed],

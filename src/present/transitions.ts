@@ -17,8 +17,8 @@ import { barsText, count, probability, ratio, UNKNOWN, whole } from './numbers.j
 import { asOfText, oneTicker, tickersText } from './words.js'
 
 /**
- * Which band follows which, how long each lasts, and where its stays go; with a context whether that matters. For machines
- * a row for every pair of bands, with a context for every pair in every band of it.
+ * The next bands, the durations and the exits of each band; with a context, whether it matters. Machines get a row per
+ * pair of bands, and with a context one per pair in each of its bands.
  */
 export function describeTransitions(found: Transitions): Described {
   const { tickers, field, timeframe, context, events, query_range, bands } = found
@@ -56,7 +56,7 @@ function bandColumn(bands: readonly string[]): Column<{ band: string }> {
   return lettered('Band', bands, ({ band }) => band)
 }
 
-/** A column of bands, which a screen shows with the letters that stand over the columns of the same bands. */
+/** A column of bands, with the letters that head the columns of the same bands on a screen. */
 function lettered<Row>(title: string, bands: readonly string[], of: (row: Row) => string): Column<Row> {
   return {
     title,
@@ -82,7 +82,7 @@ function shareColumns<Row>(bands: readonly string[], of: (row: Row, to: string) 
   }))
 }
 
-/** Nought is a dot, so that the eye finds what is there. */
+/** Zero is a dot, so that other numbers are easy to see. */
 function dotted(share: number | null): number | string | null {
   return share === 0 ? '.' : share
 }
@@ -182,7 +182,7 @@ function pairRecords(found: Transitions): Records {
   }
 }
 
-/** @param group whose figures they are: all, or those in one band of the context */
+/** @param group the group of the figures: all, or those in one band of the context */
 function groupRows(
   { tickers, field, timeframe, bands, context, by_context }: Transitions,
   { matrix, per_bar, dwell, incidence }: Pick<Transitions, 'matrix' | 'per_bar' | 'dwell' | 'incidence'>,

@@ -9,7 +9,7 @@ import { count, probability, ratio, whole } from './numbers.js'
 
 /** Words that results have in common. */
 
-/** `3 tickers`, or their names where they are few. */
+/** `3 tickers`, or their names if they are few. */
 export function tickersText(tickers: readonly string[]): string {
   return tickers.length <= 3 ? tickers.join(', ') : `${whole(tickers.length)} tickers`
 }
@@ -28,15 +28,15 @@ export function bySpelling(a: string, b: string): number {
   return a < b ? -1 : Number(a > b)
 }
 
-/** `Sharpe ratio: .5.` of what may end with a full stop already. */
+/** `Sharpe ratio: .5.`: adds a full stop unless there is one. */
 export function withFullStop(text: string): string {
   return text.endsWith('.') ? text : `${text}.`
 }
 
 /**
- * What the trial log adds to a headline, from the second question on; null before.
- * @param q of the headline over the log; null where it has no p
- * @param name what the headline calls this q
+ * The trial log's addition to a headline, from the second question on; null before.
+ * @param q of the headline over the log; null if there is none
+ * @param name the headline's name of this q
  */
 export function logText(log: LogStanding | null, q: number | null, name = 'over all of them q'): string | null {
   if (log === null || log.questions < 2) return null
@@ -48,7 +48,7 @@ export function logText(log: LogStanding | null, q: number | null, name = 'over 
   return `${one} (${whole(windows)} windows) asked of these data: by chance ${byChance} p < .05${over}.`
 }
 
-/** How many strategies or cells were tried in a run, and ever. @param sizeText how many the ledger of trials knows, in words */
+/** The number of tried strategies or combinations, in this run and ever. @param sizeText words for the ever tried ones */
 export function triedText({ run, ledger }: Backtest['trials'], sizeText = whole): string {
   const ever = ledger === null ? '' : `, ${sizeText(ledger)} in the ledger of trials`
   return `Tried: ${strategies(run)} in this run${ever}.`
@@ -72,17 +72,17 @@ export function blocksText(block: number | null): string {
   return `blocks of ${ratio(block, 1)} bars on average`
 }
 
-/** What rows for machines say of the tickers that they are of: the name of one, and how many there are. */
+/** The tickers in rows for machines: the name if there is one, and their number. */
 export function oneTicker(tickers: readonly string[]): { ticker: string | null; tickers: number } {
   return { ticker: tickers.length === 1 ? tickers[0]! : null, tickers: tickers.length }
 }
 
-/** `as of 2018-05-11`, where it is. */
+/** `as of 2018-05-11`, if the day is known. */
 export function asOfText({ as_of }: { as_of: string | null }): string[] {
   return as_of === null ? [] : [`as of ${as_of}`]
 }
 
-/** Which file bars are from; of those that several imports brought `2018-02-08.csv to 2018-03-22.csv`. */
+/** The source file of bars; several imports give `2018-02-08.csv to 2018-03-22.csv`. */
 export function fileText({ source, begun }: Pick<SourceRange, 'source' | 'begun'>): string {
   return begun === undefined || begun.source === source ? source : `${begun.source} to ${source}`
 }
@@ -95,10 +95,10 @@ export function stateText(field: string, bands: readonly string[] | null): strin
   return are === TRUTHS[TRUE] ? field : `${field}: ${are}`
 }
 
-/** What an answer was narrowed to beside the bands entered, as documents spell it. */
+/** The conditions of an answer apart from the entered bands, with the keys of documents. */
 type Conditions = Pick<EventStudy, 'prev_bands' | 'stability' | 'max_flips' | 'context' | 'when' | 'lag'>
 
-/** The same in words, one each; the bands left are a part of what the event is called. */
+/** The conditions in words, one each; the bands left are part of the event's name. */
 export function conditionTexts({ stability, max_flips, context, when, lag }: Omit<Conditions, 'prev_bands'>): string[] {
   return compact([
     context && contextText(context),
@@ -119,8 +119,8 @@ function contextText({ ticker, field, bands, lag }: NonNullable<Conditions['cont
   return `${bands === null ? 'beside' : 'while'} ${ticker} ${field}${state}${lag === 1 ? ' a bar before' : ''}`
 }
 
-/** ` (AAPL rsi_zone …), while GSPC …, stability …`: what a question was narrowed to, behind it. */
-export function conditionsText(conditions: Conditions): string {
+/** ` (AAPL rsi_zone …), while GSPC …, stability …`: the conditions of a question, for the end of a sentence. */
+export function conditionsSuffix(conditions: Conditions): string {
   return [fromText(conditions), ...conditionTexts(conditions).map(text => `, ${text}`)].join('')
 }
 
@@ -129,7 +129,7 @@ export function rangeTexts({ first, last, as_of }: Pick<Backtest, 'first' | 'las
   return [...(first === null ? [] : [`${first} to ${last}`]), ...asOfText({ as_of })]
 }
 
-/** Of which bars it is, and which draws. */
+/** The range of the bars, and the draws. */
 export function originFacts(found: Pick<Backtest, 'first' | 'last' | 'timeframe' | 'seed'>): Fact[] {
   const { first, last, timeframe, seed } = found
   const bars = first === null || last === null ? `none, ${timeframe}` : `${timeframe}, ${first} to ${last}`
@@ -142,7 +142,7 @@ export function originFacts(found: Pick<Backtest, 'first' | 'last' | 'timeframe'
 /** ASCII signs that carry the order by themselves, in the order of PERFORMANCES. */
 export const SIGNS: readonly string[] = ['---', '--', '-', '=', '+', '++', '+++']
 
-/** What is too little to be tested. */
+/** The smallest number of events for a test. */
 export function fewestFact(found: Pick<Sampling, 'min_events'>): Fact {
   return ['Fewest events', `${found.min_events}: below that a cell is shown, not tested`]
 }
