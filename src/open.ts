@@ -23,7 +23,7 @@ import {
 } from './open/paths.js'
 import { checkFunction, checkOptions, objectOf } from './params/arguments.js'
 import { fileValue, flagValue } from './params/values.js'
-import { Beside, type PulledTicker } from './remote/beside.js'
+import { DatabaseSource, type PulledTicker } from './remote/database-source.js'
 import type { PageSource, PullOptions } from './remote/pull.js'
 import type { PullReport, PullRequest } from './remote/pull-plan.js'
 import type { Remote, RemoteOptions } from './remote/remote.js'
@@ -61,7 +61,7 @@ export interface Opened {
   /** The tickers with bars, for questions that need them. */
   local: Local
   /** All tickers: those with bars, and the stored pages of a server for those without. */
-  bands: Beside
+  bands: DatabaseSource
   path: string
   /** True when the user has no database yet and the bundled sample answers. */
   sample: boolean
@@ -355,7 +355,7 @@ export function composed(
   { now, fields, threads, derived }: Omit<StoreView, 'tier' | 'asOf' | 'remembered'> = {},
 ): Pick<Opened, 'local' | 'bands'> {
   const { pages } = store
-  const elsewhere = {
+  const otherData = {
     newestDay: () => pages.newestDay(),
     tickers: async () => (await pages.entries()).map(({ ticker }) => ticker),
     async of(ticker: string): Promise<string | null> {
@@ -363,13 +363,13 @@ export function composed(
       return first === undefined ? null : sourceWords(first)
     },
   }
-  const local = new Local(store, tier, asOf, { otherData: elsewhere, now: dayBy(now), fields, threads, derived })
-  const kept = async () => {
-    const { KeptPages } = await import('./remote/kept.js')
-    return new KeptPages(pages, { tier, asOf, unknown: ticker => local.unknown(ticker) })
+  const local = new Local(store, tier, asOf, { otherData, now: dayBy(now), fields, threads, derived })
+  const pulled = async () => {
+    const { PulledEvents } = await import('./remote/pulled-events.js')
+    return new PulledEvents(pages, { tier, asOf, unknown: ticker => local.unknown(ticker) })
   }
   const hasBars = async (ticker: string): Promise<boolean> => (await store.ticker(ticker)) !== null
-  return { local, bands: new Beside({ own: local, hasBars, pages, kept }) }
+  return { local, bands: new DatabaseSource({ own: local, hasBars, pages, pulled }) }
 }
 
 function dayBy(now: Clock | undefined): (() => Day) | undefined {

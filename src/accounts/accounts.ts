@@ -183,7 +183,7 @@ export interface Accounts {
   /** Sums the ledger and compares it with the counters; of one account (default: of all). */
   reconcile(account?: number): Promise<Reconciliation>
   /**
-   * A short step of rolling up the ledger, in one transaction; see keptFrom. It adds to existing rows, because other
+   * A short step of rolling up the ledger, in one transaction; see retention. It adds to existing rows, because other
    * servers may run it too and it may stop at any time.
    */
   rollUp(at: number): Promise<RolledUp>
@@ -241,7 +241,7 @@ export const MINUTE_MS = 60_000
 export const REPEAT_MS = 48 * HOUR_MS
 
 /** Number of days before today with usage data. */
-export const DAYS_KEPT = 400
+export const RETENTION_DAYS = 400
 
 /** Start of the day or the hour of a moment; all in milliseconds since 1970. */
 export const dayStart = (at: number): number => at - (at % DAY_MS)
@@ -249,11 +249,11 @@ export const hourStart = (at: number): number => at - (at % HOUR_MS)
 
 /**
  * Retention of the ledger. A day keeps one row per answer as long as requests can be repeated free of charge. Then it
- * has one row per account. Days older than DAYS_KEPT are deleted, also from the counters. Hourly credits are retained
+ * has one row per account. Days older than RETENTION_DAYS are deleted, also from the counters. Hourly credits are retained
  * as long as the rows that they sum up. All in milliseconds since 1970.
  */
-export function keptFrom(at: number): { singleFrom: number; daysFrom: number } {
-  return { singleFrom: dayStart(at - REPEAT_MS), daysFrom: dayStart(at) - DAYS_KEPT * DAY_MS }
+export function retention(at: number): { singleFrom: number; daysFrom: number } {
+  return { singleFrom: dayStart(at - REPEAT_MS), daysFrom: dayStart(at) - RETENTION_DAYS * DAY_MS }
 }
 
 /** Pause between two steps, in milliseconds, so that charges can run in between. */

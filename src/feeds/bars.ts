@@ -24,7 +24,7 @@ export interface Fault {
 }
 
 /** Positions of rows in the file: by line, or by ordinal for rows without lines. */
-export interface Places {
+export interface RowPositions {
   /** The line on which a row starts. */
   lineOf(row: number): number
   /** The bad row with the position of its fault; called while the row is current. */
@@ -56,12 +56,12 @@ export class Collector {
   #rejected = -1
   #isLarge = false
   readonly #file: string
-  readonly #places: Places
+  readonly #places: RowPositions
   readonly #tickers = new Map<string, GrowingBars>()
   readonly #rejections: Rejections
   readonly #warnings = new Map<WarningKind, Warning>()
 
-  constructor(file: string, places: Places, skipBadRows: boolean, mostHeld = MOST_HELD) {
+  constructor(file: string, places: RowPositions, skipBadRows: boolean, mostHeld = MOST_HELD) {
     this.#file = file
     this.#mostHeld = mostHeld
     this.#places = places
@@ -246,10 +246,10 @@ function eachOddity(bars: Series, tell: (kind: WarningKind, bar: number, detail:
 }
 
 function outsideRange({ open, high, low, close }: Series, i: number): string | null {
-  return besideRange('open', open[i]!, high[i]!, low[i]!) ?? besideRange('close', close[i]!, high[i]!, low[i]!)
+  return outsideBounds('open', open[i]!, high[i]!, low[i]!) ?? outsideBounds('close', close[i]!, high[i]!, low[i]!)
 }
 
-function besideRange(name: string, price: number, high: number, low: number): string | null {
+function outsideBounds(name: string, price: number, high: number, low: number): string | null {
   if (price > high) return `${name} ${price} is above high ${high}`
   return price < low ? `${name} ${price} is below low ${low}` : null
 }

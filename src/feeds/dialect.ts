@@ -9,11 +9,11 @@ import { isDated, refuseHeaderless } from './refusals.js'
 import { type Cut, splitLine } from './row.js'
 import {
   type Calendar,
+  calendarOption,
   DATE_FORMATS,
   type DateFormat,
   DateReader,
   type Decimal,
-  givenCalendar,
   guessDateFormat,
   isNullWord,
   readNumber,
@@ -49,7 +49,7 @@ const OWN = ['date', 'open', 'high', 'low', 'close', 'volume', 'adj_close']
 const MAX_SAMPLES = 500
 
 /** Throws BadData when the text is no table, has no rows, or is of a kind that is neither daily bars nor facts. */
-export function detectDialect(file: string, head: Buffer, whole: boolean, given: Given): Dialect {
+export function detectDialect(file: string, head: Buffer, whole: boolean, given: FormatHints): Dialect {
   const bom = head.subarray(0, 3).toString('latin1') === '\xef\xbb\xbf'
   const eol = head.includes(10) || !head.includes(13) ? '\n' : '\r'
   const lines = linesOf(head, bom ? 3 : 0, eol, whole)
@@ -110,7 +110,8 @@ const MOST_ABOVE = 20
 /** How many lines of text are above a header of prices: a title, an address, the name of a security. */
 function linesAbove(lines: readonly Line[]): number {
   const read = (line: Line) => DELIMITED.map(delimiter => splitLine(line.text, delimiter))
-  const isTable = (fields: readonly string[]) => fields.filter(isKnown).length > 1 || fields.filter(isNumber).length > 1
+  const isTable = (fields: readonly string[]) =>
+    fields.filter(isColumnName).length > 1 || fields.filter(isNumber).length > 1
   if (lines.length === 0 || read(lines[0]!).some(isTable)) return 0
   const hasPrices = (fields: readonly string[]) => PRICES.every(role => fields.some(name => spells(name, [role])))
   const found = lines.slice(0, MOST_ABOVE + 1).findIndex(line => read(line).some(hasPrices))
@@ -123,7 +124,7 @@ function isNumber(field: string): boolean {
 }
 
 function withoutRows(file: string, top: Top): BadData {
-  if (top.names.some(isKnown)) return new BadData({ file }, 'the file has a header and no rows')
+  if (top.names.some(isColumnName)) return new BadData({ file }, 'the file has a header and no rows')
   return new BadData({ file }, `the file has no table, only ${quoted(top.names.join(' '))}`)
 }
 
@@ -134,7 +135,7 @@ interface Top {
   tickers: Dialect['tickers']
 }
 
-function headerOf(file: string, lines: readonly Line[], delimiter: string, given: Given): Top {
+function headerOf(file: string, lines: readonly Line[], delimiter: string, given: FormatHints): Top {
   const fieldsOf = (line: number) => splitLine(lines[line]?.text ?? '', delimiter)
   const [first, second, third] = [fieldsOf(0), fieldsOf(1), fieldsOf(2)]
   const stacked = stackedHeader(first, second, third)
@@ -165,8 +166,8 @@ function stackedHeader(first: readonly string[], second: readonly string[], thir
 
 /** Whether names are those of prices and of yfinance's further columns. */
 function isPrices(names: readonly string[]): boolean {
-  const isKnown = (name: string) => spells(name, [...PRICES, 'volume', 'adj_close']) || WITH_PRICES.test(name)
-  return PRICES.every(role => names.some(name => spells(name, [role]))) && names.every(isKnown)
+  const isPriceName = (name: string) => spells(name, [...PRICES, 'volume', 'adj_close']) || WITH_PRICES.test(name)
+  return PRICES.every(role => names.some(name => spells(name, [role]))) && names.every(isPriceName)
 }
 
 const WITH_PRICES = /^(dividends|stock splits|capital gains|repaired\?)$/i
@@ -178,7 +179,7 @@ const WITH_PRICES = /^(dividends|stock splits|capital gains|repaired\?)$/i
 function isHeader(first: readonly string[], second: readonly string[]): boolean {
   const isValue = (field: string) => /^[-+$]?[\d.,]*\d$/.test(field) || isDate(field)
   if (first.some(isValue)) return false
-  return second.some(isValue) || first.filter(isKnown).length >= 2
+  return second.some(isValue) || first.filter(isColumnName).length >= 2
 }
 
 /**
@@ -216,13 +217,13 @@ function withRowNames(names: string[], samples: readonly string[][]): string[] {
 }
 
 /** Whether a name is that of a column of bars or facts. */
-function isKnown(name: string): boolean {
+function isColumnName(name: string): boolean {
   return spells(name) || isFactName(name)
 }
 
 /** The delimiter under which the first line has the most known names, or under which rows without a header agree. */
 function delimiterOf(lines: readonly string[]): string {
-  const known = DELIMITED.map(delimiter => splitLine(lines[0]!, delimiter).filter(isKnown).length)
+  const known = DELIMITED.map(delimiter => splitLine(lines[0]!, delimiter).filter(isColumnName).length)
   const most = Math.max(...known)
   if (most >= 2) return DELIMITED[known.indexOf(most)]!
   // The comma comes last here: it may be the decimal sign of rows that another delimiter cuts.
@@ -234,7 +235,7 @@ function delimiterOf(lines: readonly string[]): string {
 }
 
 /** The error for dates whose format cannot be recognised. */
-export function undatable(place: Place, name: string, text: string | undefined, guess: object): BadData {
+export function unknownDateFormat(place: Place, name: string, text: string | undefined, guess: object): BadData {
   const first = quoted(text ?? '')
   if ('unknown' in guess)
     return new BadData(place, `${name} ${first} is in no known form; dates may be ${DATE_FORMATS.join(', ')}`)
@@ -258,7 +259,7 @@ export function serial1904(place: Place, name: string, text: string): BadData {
 }
 
 /** Hints that were found to be allowed. */
-export interface Given {
+export interface FormatHints {
   format?: Format
   delimiter?: string
   dateFormat?: DateFormat
@@ -271,13 +272,13 @@ export interface Given {
 const DELIMITERS: Record<string, string> = { comma: ',', semicolon: ';', tab: '\t', '\\t': '\t', pipe: '|' }
 
 /** Checks the user's hints; throws InvalidParameter, which names the option, the value and the allowed values. */
-export function checkHints(hints: Hints = {}): Given {
-  const given: Given = {}
+export function checkHints(hints: Hints = {}): FormatHints {
+  const given: FormatHints = {}
   if (hints.format !== undefined) given.format = oneOf('format', hints.format, FORMATS)
   if (hints.dateFormat !== undefined) given.dateFormat = oneOf('date_format', hints.dateFormat, DATE_FORMATS)
   if (hints.decimal !== undefined) given.decimal = oneOf('decimal', hints.decimal, ['.', ','] as const)
   if (hints.header !== undefined) given.header = hints.header
-  if (hints.timeZone !== undefined) given.calendar = givenCalendar(hints.timeZone)
+  if (hints.timeZone !== undefined) given.calendar = calendarOption(hints.timeZone)
   if (hints.delimiter !== undefined) given.delimiter = delimiter(hints.delimiter)
   return given
 }

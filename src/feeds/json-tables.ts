@@ -35,8 +35,8 @@ export function tableOfShape(file: string, root: unknown): JsonTable | null {
 function nestedTable(file: string, root: Names): JsonTable | null {
   const symbol = symbolOf(root)
   const lists = listsIn(file, root, [])
-  const words = lists.length > 0 && lists.every(isOfTicker) ? wordsOfOthers(file, root, lists, isOfTicker) : {}
-  if (lists.length > 1) return { ...joined(file, lists), words }
+  const words = lists.length > 0 && lists.every(isOfTicker) ? otherTickersNote(file, root, lists, isOfTicker) : {}
+  if (lists.length > 1) return { ...joinLists(file, lists), words }
   const table = lists[0]?.table ?? columnTable(file, root) ?? singleTable(file, root)
   return table === null ? null : { ...table, symbol, words }
 }
@@ -57,7 +57,7 @@ function isOfTicker({ key }: { key: string }): boolean {
  * The note about further tickers of the document that have no bars. Throws BadData if one has another list, which would
  * be lost silently.
  */
-export function wordsOfOthers(
+export function otherTickersNote(
   file: string,
   root: Names,
   lists: readonly { key: string }[],
@@ -81,7 +81,7 @@ export function wordsOfOthers(
 const NAMED = 10
 
 /** Lists under the names of their tickers, as one table. Throws BadData for invalid names. */
-export function joined(file: string, lists: readonly { key: string; table: JsonTable }[]): JsonTable {
+export function joinLists(file: string, lists: readonly { key: string; table: JsonTable }[]): JsonTable {
   const other = lists.find(list => !isOfTicker(list))
   if (other !== undefined) {
     const keys = `there are bars under ${lists.map(({ key }) => quoted(key)).join(', ')}`

@@ -1,21 +1,21 @@
 import * as z from 'zod'
 import { BadData, type Place, quoted } from '../errors.js'
-import { Collector, type Places } from './bars.js'
-import { checkHints, undatable } from './dialect.js'
+import { Collector, type RowPositions } from './bars.js'
+import { checkHints, unknownDateFormat } from './dialect.js'
 import type { FactsResult, ReadOptions, ReadResult } from './feed.js'
 import {
   barColumns,
   type JsonTable,
-  joined,
+  joinLists,
   listsIn,
   listTable,
+  otherTickersNote,
   rowsTable,
   symbolOf,
   tableOfShape,
-  wordsOfOthers,
 } from './json-tables.js'
 import { isObject, JsonText, type Names, type Path, shaped } from './json-text.js'
-import { givenTicker, tickerOfFile } from './layout.js'
+import { tickerOfFile, tickerOption } from './layout.js'
 import { ROLES } from './names.js'
 import { adjustmentOf, latestBar, PriceRows, severalTickers } from './price-rows.js'
 import { refuseJson, refuseUnfinished } from './refusals.js'
@@ -75,7 +75,7 @@ async function readBarsJson(source: Source, text: JsonText, options: ReadOptions
 
 /** The ticker of all rows, null when each names its own. */
 function fixedTicker(source: Source, table: JsonTable, options: ReadOptions): string | null {
-  const given = givenTicker(options.ticker)
+  const given = tickerOption(options.ticker)
   if (table.columns.ticker === undefined) return given ?? tickerOfFile(source, table.symbol, table.format).ticker
   if (given === null) return null
   const symbols = table.rows.map(cells => asText(cells[table.columns.ticker!]))
@@ -107,7 +107,7 @@ function dateFormat(place: Place, cells: readonly DateCell[]): DateFormat {
   const dates = cells.map(({ date }) => date).filter(date => date !== '')
   const guess = guessDateFormat(dates)
   if ('format' in guess) return guess.format
-  throw undatable(place, 'date', dates[0], guess)
+  throw unknownDateFormat(place, 'date', dates[0], guess)
 }
 
 /** A value as the field of a table would be. */
@@ -117,7 +117,7 @@ function asText(value: unknown): string {
 }
 
 /** Places in a JSON document; a rejected row is written as a row that `json rows` reads again. */
-function placesIn(text: JsonText, table: JsonTable, ticker: string | null, dates: readonly DateCell[]): Places {
+function placesIn(text: JsonText, table: JsonTable, ticker: string | null, dates: readonly DateCell[]): RowPositions {
   const { columns, keyed = false, path, rows } = table
   return {
     lineOf: row => text.locate(path(row)).line,
@@ -273,8 +273,8 @@ function alpacaTable(file: string, bars: Names): JsonTable | null {
   const lists = listsIn(file, bars, ['bars'])
   const [first] = lists
   if (first === undefined) return null
-  const words = wordsOfOthers(file, bars, lists)
-  const table = lists.length > 1 ? joined(file, lists) : { ...first.table, symbol: first.key }
+  const words = otherTickersNote(file, bars, lists)
+  const table = lists.length > 1 ? joinLists(file, lists) : { ...first.table, symbol: first.key }
   return { ...table, format: 'alpaca', words }
 }
 

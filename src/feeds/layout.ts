@@ -95,7 +95,7 @@ export function layoutOf(
   for (const role of ROLES) {
     const spelling = SPELLINGS[role].find(text => names.includes(text) || bare.includes(text))
     if (spelling === undefined) continue
-    columns[role] = placeOfName({ file, line }, header, names.includes(spelling) ? names : bare, spelling)
+    columns[role] = indexOfName({ file, line }, header, names.includes(spelling) ? names : bare, spelling)
   }
   if (columns.date === undefined && names[0] === '') columns.date = 0
   if (columns.time === columns.date) delete columns.time
@@ -153,7 +153,7 @@ const NO_TICKERS = new Set(['BID', 'ASK', 'MID', 'PRICE', 'ADJ', 'ADJUSTED', 'RA
 function tickersInNames(header: readonly string[]): ByTicker | null {
   const names = header.map(plain)
   if (PRICES.every(role => SPELLINGS[role].some(text => names.includes(text)))) return null
-  const cut = header.map(apart)
+  const cut = header.map(splitTupleName)
   const tickers = cut.map(found => found?.ticker ?? null)
   const isWhole = (ticker: string) =>
     PRICES.every(role => cut.some(found => found?.ticker === ticker && plain(found.name) === role))
@@ -168,7 +168,7 @@ function tickersInNames(header: readonly string[]): ByTicker | null {
   }
 }
 
-function apart(name: string): { ticker: string; name: string; isSure: boolean } | null {
+function splitTupleName(name: string): { ticker: string; name: string; isSure: boolean } | null {
   const [, ...pair] = TUPLE.exec(name) ?? PRICE_FIRST.exec(name) ?? TICKER_FIRST.exec(name) ?? []
   const [price, symbol] = ONE_PRICE.test(pair[0] ?? '') ? pair : pair.reverse()
   const ticker = parseTicker(symbol ?? '')
@@ -177,7 +177,7 @@ function apart(name: string): { ticker: string; name: string; isSure: boolean } 
 }
 
 /** Index of a name among the plain names of a header, -1 if absent; throws BadData for a repeated name. */
-export function placeOfName(
+export function indexOfName(
   place: { file: string; line: number },
   header: readonly string[],
   names: readonly string[],
@@ -213,7 +213,7 @@ function formatOf(header: readonly string[], names: readonly string[]): Format {
 const EXTENSIONS = /\.(csv|txt|tsv|json|ndjson|jsonl|gz|zip)$/i
 
 /** The ticker that the user gave, null when none; throws InvalidParameter when it is malformed. */
-export function givenTicker(text: string | undefined): string | null {
+export function tickerOption(text: string | undefined): string | null {
   if (text === undefined) return null
   const ticker = parseTicker(text)
   if (ticker !== null) return ticker

@@ -7,7 +7,7 @@ import type { Format, Rejected } from './feed.js'
 import type { Bar, GrowingBars } from './growing-bars.js'
 import type { Columns } from './layout.js'
 import { PRICES, type Role } from './names.js'
-import type { Misfit, Row } from './row.js'
+import type { Row, RowFault } from './row.js'
 import {
   type DateReader,
   type Decimal,
@@ -98,7 +98,7 @@ export class PriceRows {
   }
 
   /** @param misfit the fault of an incomplete row */
-  visit(row: Row, misfit: Misfit | null = null): void {
+  visit(row: Row, misfit: RowFault | null = null): void {
     if (misfit !== null && this.#isProse(row)) {
       this.#prose.push(this.#collector.describe(row.line, { role: 'close', ...misfit }))
       return
@@ -114,7 +114,7 @@ export class PriceRows {
   }
 
   /** Adds the bar of a row; the fault where it has none, null where it is left out. */
-  #take(row: Row, misfit: Misfit | null): Fault | null {
+  #take(row: Row, misfit: RowFault | null): Fault | null {
     const fault = this.#placeFault(row, misfit) ?? (this.#read(row) ? null : this.#fault(row))
     if (fault === null && this.#bar.day > this.#over) this.#unfinished++
     else if (fault === null) {
@@ -160,7 +160,7 @@ export class PriceRows {
   }
 
   /** Why a row is not whole, or belongs to no ticker. */
-  #placeFault(row: Row, misfit: Misfit | null): Fault | null {
+  #placeFault(row: Row, misfit: RowFault | null): Fault | null {
     if (misfit !== null) return { role: 'close', ...misfit }
     if (this.#findBars(row)) return null
     return { role: 'ticker', reason: tickerReason(row.field(this.#plan.columns.ticker!) ?? '') }

@@ -15,9 +15,9 @@ import {
 } from '../errors.js'
 import { formatDay } from '../model/day.js'
 import { parseTicker } from '../model/terms.js'
-import { Collector, type Places } from './bars.js'
+import { Collector, type RowPositions } from './bars.js'
 import type { FactsResult, Format, Input, ReadOptions, ReadResult } from './feed.js'
-import { checkSpan, givenTicker, type Layout, layoutOf, missingFrom, spells, tickerOfFile } from './layout.js'
+import { checkSpan, type Layout, layoutOf, missingFrom, spells, tickerOfFile, tickerOption } from './layout.js'
 import { PRICES, plainName, type Role } from './names.js'
 import { adjustmentOf, latestBar, type PricePlan, PriceRows, severalTickers, tickerReason } from './price-rows.js'
 import { refuseText, shownNames } from './refusals.js'
@@ -187,7 +187,7 @@ async function readBarsTable(table: TextTable, layout: Layout): Promise<ReadResu
   const { columns } = layout
   const plan = await planTable(table, layout)
   let at: Row | null = null
-  const places: Places = {
+  const places: RowPositions = {
     lineOf: line => line,
     reject: (_, { role, reason, field = columns[role] ?? 0 }) => at!.rejected(dialect.delimiter, field, reason),
   }
@@ -237,7 +237,7 @@ const MOST_UNREAD = 20
 async function planTable(table: TextTable, layout: Layout): Promise<PricePlan & { remarks: readonly Words[] }> {
   const { source, dialect, options } = table
   const { columns, parts } = layout
-  const given = givenTicker(options.ticker)
+  const given = tickerOption(options.ticker)
   const [one, two] = parts
   if (given !== null && one !== undefined && two !== undefined)
     throw severalTickers(table.top, options.ticker!, one.ticker, two.ticker)

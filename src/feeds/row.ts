@@ -79,7 +79,7 @@ function isFormula(text: string): boolean {
 }
 
 /** A wrong number of fields or a missing end, and the field. */
-export interface Misfit {
+export interface RowFault {
   field: number
   reason: string
 }
@@ -95,7 +95,7 @@ const ENOUGH = 5
  * digits after the point, or fewer before it and less than half of the smallest value. With as many digits after the
  * point as any other row it counts as complete. If last fields are empty or no numbers, truncation is not detected.
  */
-export class Wholeness {
+export class RowChecker {
   readonly #least: number
   readonly #most: number
   #rows = 0
@@ -111,7 +111,7 @@ export class Wholeness {
   }
 
   /** null for a row that is whole. */
-  misfit(row: Row): Misfit | null {
+  misfit(row: Row): RowFault | null {
     if (row.count < this.#least) return this.#misfit(row, row.count, 'the row is cut off, or fields are missing')
     const surplus = row.count > this.#most ? surplusField(row, this.#most) : -1
     if (surplus >= 0) return this.#misfit(row, surplus, 'a delimiter inside a value needs quotes')
@@ -131,7 +131,7 @@ export class Wholeness {
     return part < this.#part || (whole < this.#whole && size < this.#smallest / 2)
   }
 
-  #misfit({ count }: Row, field: number, why: string): Misfit {
+  #misfit({ count }: Row, field: number, why: string): RowFault {
     const fields = `${count} field${count === 1 ? '' : 's'}`
     const header = count < this.#least ? this.#least : this.#most
     return { field, reason: `the row has ${fields}, the header ${header}; ${why}` }

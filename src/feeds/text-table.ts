@@ -1,7 +1,15 @@
 import { BadData, parameter, quoted, remedy, sentence } from '../errors.js'
-import { checkHints, type Dialect, delimiterName, detectDialect, type Given, serial1904, undatable } from './dialect.js'
+import {
+  checkHints,
+  type Dialect,
+  delimiterName,
+  detectDialect,
+  type FormatHints,
+  serial1904,
+  unknownDateFormat,
+} from './dialect.js'
 import type { ReadOptions } from './feed.js'
-import { type Cut, columnOf, MAX_FIELDS, MAX_LINE, type Misfit, Row, tooMany, Wholeness } from './row.js'
+import { type Cut, columnOf, MAX_FIELDS, MAX_LINE, Row, RowChecker, type RowFault, tooMany } from './row.js'
 import type { Source } from './source.js'
 import {
   type DateFormat,
@@ -17,7 +25,7 @@ import {
 export class TextTable {
   readonly source: Source
   readonly dialect: Dialect
-  readonly given: Given
+  readonly given: FormatHints
   readonly options: ReadOptions
   readonly file: string
   readonly top: { file: string; line: number }
@@ -33,9 +41,9 @@ export class TextTable {
   }
 
   /** Calls `visit` for every row that is not blank, with its fault if it is incomplete, and reports progress. */
-  async eachRow(visit: (row: Row, misfit: Misfit | null) => void): Promise<void> {
+  async eachRow(visit: (row: Row, misfit: RowFault | null) => void): Promise<void> {
     const { source, options } = this
-    const wholeness = new Wholeness(this.dialect.names)
+    const wholeness = new RowChecker(this.dialect.names)
     let rows = 0
     const counted = (row: Row) => {
       rows++
@@ -62,13 +70,13 @@ export class TextTable {
     if ('format' in guess && guess.format === 'Excel serial' && maybe1904(texts))
       throw serial1904(place, name, texts[0]!)
     if ('format' in guess) return guess.format
-    if ('unknown' in guess) throw undatable(place, name, texts[0], guess)
+    if ('unknown' in guess) throw unknownDateFormat(place, name, texts[0], guess)
     let balance = 0
     await eachRow(file, source.chunks(), dialect, row => {
       for (const other of [index, ...beside]) balance += orderProof(row.field(other) ?? '')
     })
     if (balance !== 0) return balance > 0 ? 'DD/MM/YYYY' : 'MM/DD/YYYY'
-    throw undatable(place, name, texts[0], guess)
+    throw unknownDateFormat(place, name, texts[0], guess)
   }
 
   /**

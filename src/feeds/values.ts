@@ -79,7 +79,7 @@ export class DateReader {
     this.seconds = groups.hour === undefined ? 0 : clock(groups as unknown as Clock)
     if (Number.isNaN(this.seconds)) return null
     const day = dayOf(fullYear(groups.year!), monthOf(groups.month!), Number(groups.day))
-    return day === null ? null : this.#dayThere(day, this.seconds, offsetOf(groups.zone))
+    return day === null ? null : this.#localDay(day, this.seconds, offsetOf(groups.zone))
   }
 
   /** Excel counts days, and its time of day is their fraction. */
@@ -94,11 +94,11 @@ export class DateReader {
     const seconds = Math.floor(value / fractionsOf(value, this.format))
     if (Math.abs(seconds) > 253_402_300_799) return null
     this.seconds = ((seconds % 86_400) + 86_400) % 86_400
-    return this.#dayThere(Math.floor(seconds / 86_400), this.seconds, 0)
+    return this.#localDay(Math.floor(seconds / 86_400), this.seconds, 0)
   }
 
   /** @param offset of the time of day, in seconds east of UTC */
-  #dayThere(day: Day, seconds: number, offset: number): Day | null {
+  #localDay(day: Day, seconds: number, offset: number): Day | null {
     const isTimed = (seconds - offset) % 86_400 !== 0
     this.inUtc = isTimed && offset === 0 && this.#calendar === null
     if (!isTimed || this.#calendar === null) return day
@@ -361,7 +361,7 @@ export function calendarOf(zone: string): Calendar {
 }
 
 /** The calendar of the zone that a user names; throws InvalidParameter that names the nearest zones. */
-export function givenCalendar(zone: string): Calendar {
+export function calendarOption(zone: string): Calendar {
   try {
     // Some versions take offsets, which know no summer time.
     if (/^[a-z]/i.test(zone)) return new Calendar(zone)

@@ -22,7 +22,7 @@ import type { CreditHeaders } from '../wire/format.js'
 import { EVENTS_PAGE, OVERSOLD_PAGE } from '../wire/schemas.js'
 
 /** The answering server, and how its text may be repeated. */
-interface Told {
+interface Answerer {
   /** The server, as sentences name it. */
   base: string
   /** The whole question. */
@@ -32,7 +32,7 @@ interface Told {
 }
 
 /** A complete answer. */
-export interface Answer extends Told {
+export interface Answer extends Answerer {
   status: number
   headers: Headers
   /** The document, where the body is one; undefined where it is something else or could not be read. */
@@ -67,9 +67,9 @@ export function readDocument(
 }
 
 function headersFault(headers: Headers): string | null {
-  const { 'content-encoding': encoding = 'identity', 'content-type': told = '' } = headers
+  const { 'content-encoding': encoding = 'identity', 'content-type': declared = '' } = headers
   if (encoding !== 'identity') return `answered in the encoding ${String(encoding)}, which was not asked for`
-  const type = String(told)
+  const type = String(declared)
   if (/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)) return null
   return `answered ${type === '' ? 'without a content type' : `with ${type}`}, not JSON`
 }
@@ -96,7 +96,7 @@ export function refusalOf(answer: Answer, again: string | null): BandsError {
   const upgradeUrl = body.text('upgrade_url') || null
   switch (kindOf(answer.status, body)) {
     case 'invalid_parameter':
-      return invalidAs(message, offenceOf(body))
+      return invalidAs(message, invalidValueOf(body))
     case 'not_found':
       return notFoundAs(message, body.texts('suggestions'))
     case 'unauthorized':
@@ -205,7 +205,7 @@ function later(message: string, again: string | null): string {
   return again === null ? message : `${message} Try again after ${again}.`
 }
 
-function offenceOf(body: Body): Offence {
+function invalidValueOf(body: Body): Offence {
   const offence: Offence = { param: body.text('param') || 'request' }
   const [value, allowed] = [body.value('value'), body.value('allowed')]
   if (['string', 'number', 'boolean'].includes(typeof value)) offence.value = value
@@ -288,7 +288,7 @@ export function checkedOversold(answer: Answer, query: OversoldQuery): OversoldP
   return page
 }
 
-function check(fault: string | null, what: string, { base, url, repeat }: Told): void {
+function check(fault: string | null, what: string, { base, url, repeat }: Answerer): void {
   if (fault !== null) throw new Upstream(repeat(`${base} answered something that is not ${what}: ${fault}.`), url, 200)
 }
 

@@ -6,7 +6,7 @@ import { nameOf } from '../store/pages.js'
 import { listed } from './pages.js'
 
 /** The history of one field of one ticker. */
-interface Heard extends Pick<History, 'ticker' | 'after' | 'as_of'> {
+interface FieldHistory extends Pick<History, 'ticker' | 'after' | 'as_of'> {
   events: number
   unstable: boolean
   left: readonly number[]
@@ -19,12 +19,12 @@ interface Heard extends Pick<History, 'ticker' | 'after' | 'as_of'> {
  */
 export function eventsOnBars(events: Source, prices: PricedSource): PricedSource {
   /** By ticker, field and timeframe: queries may repeat. */
-  const heard = new Map<string, Heard>()
+  const fieldHistories = new Map<string, FieldHistory>()
   const onBars = (history: History, days: Int32Array): States => {
     const { ticker, after, as_of, stability } = history
-    const { states, left } = placed(history, days)
+    const { states, left } = eventsOnDates(history, days)
     const unstable = stability.includes(UNDEFINED)
-    heard.set(nameOf(history), { ticker, after, as_of, events: stability.length, unstable, left })
+    fieldHistories.set(nameOf(history), { ticker, after, as_of, events: stability.length, unstable, left })
     return states
   }
   return {
@@ -35,32 +35,32 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
     tickers: () => events.tickers(),
     bars: query => prices.bars(query),
     async *states(query) {
-      const told = events.histories(query)[Symbol.asyncIterator]()
+      const iterator = events.histories(query)[Symbol.asyncIterator]()
       try {
         for (const ticker of query.tickers) {
           const histories: History[] = []
           // A refusal by tier comes before a missing ticker.
-          for (const _field of query.fields) histories.push((await told.next()).value)
+          for (const _field of query.fields) histories.push((await iterator.next()).value)
           const own = await tickerBars(prices, ticker, query.timeframe)
           yield { prices: own, states: histories.map(history => onBars(history, own.series.days)) }
         }
       } finally {
-        await told.return?.()
+        await iterator.return?.()
       }
     },
     /** Tickers with local bars that also have events, as far as known. */
     async withBars() {
-      const [told, bars] = await Promise.all([events.tickers(), prices.withBars()])
-      return told === null ? bars : bars.filter(ticker => told.includes(ticker))
+      const [withEvents, bars] = await Promise.all([events.tickers(), prices.withBars()])
+      return withEvents === null ? bars : bars.filter(ticker => withEvents.includes(ticker))
     },
     /** Not after the earliest as-of day of the answers. */
     async asOfDay() {
-      const told = [...heard.values()].flatMap(({ as_of }) => (as_of === null ? [] : [parseDay(as_of)!]))
+      const days = [...fieldHistories.values()].flatMap(({ as_of }) => (as_of === null ? [] : [parseDay(as_of)!]))
       const day = await prices.asOfDay()
-      return day === null ? null : told.reduce((least, one) => Math.min(least, one), day)
+      return day === null ? null : days.reduce((least, one) => Math.min(least, one), day)
     },
     threads: prices.threads,
-    remarks: () => [...remarksOn([...heard.values()]), ...prices.remarks()],
+    remarks: () => [...remarksOn([...fieldHistories.values()]), ...prices.remarks()],
     async close() {
       await Promise.all([events.close(), prices.close()])
     },
@@ -68,29 +68,29 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
 }
 
 /** Notes about bands and events from another source, once for all tickers. */
-function remarksOn(heard: readonly Heard[]): string[] {
-  if (heard.length === 0) return []
-  const unstable = heard.some(one => one.unstable)
-  return [rangeToldOf(heard), BETWEEN, ...leftOutOf(heard), ...(unstable ? [UNSTABLE] : [])]
+function remarksOn(fieldHistories: readonly FieldHistory[]): string[] {
+  if (fieldHistories.length === 0) return []
+  const unstable = fieldHistories.some(one => one.unstable)
+  return [rangeText(fieldHistories), BETWEEN, ...leftOutOf(fieldHistories), ...(unstable ? [UNSTABLE] : [])]
 }
 
 /** An unknown day is the widest. */
-function rangeToldOf(heard: readonly Heard[]): string {
-  const froms = [...new Set(heard.map(({ after }) => after ?? ''))].sort()
-  const ends = [...new Set(heard.map(({ as_of }) => as_of ?? ''))].sort()
+function rangeText(fieldHistories: readonly FieldHistory[]): string {
+  const froms = [...new Set(fieldHistories.map(({ after }) => after ?? ''))].sort()
+  const ends = [...new Set(fieldHistories.map(({ as_of }) => as_of ?? ''))].sort()
   const after = froms[0] === '' ? 'from the first event on' : `after ${froms[0]}`
   const until = ends[0] === '' ? 'to the last event' : `up to ${ends.at(-1)}`
   const differ = froms.length > 1 || ends.length > 1 ? ', at the widest; that differs by ticker or field' : ''
   return `Bands and events are as they were told, of dates ${after} ${until}${differ}; bars are from here.`
 }
 
-function leftOutOf(heard: readonly Heard[]): string[] {
-  const lacking = heard.filter(({ left }) => total(left) > 0)
-  if (lacking.length === 0) return []
-  const counts = WITHOUT_BAR.map((_, i) => total(lacking.map(({ left }) => left[i]!)))
+function leftOutOf(fieldHistories: readonly FieldHistory[]): string[] {
+  const incomplete = fieldHistories.filter(({ left }) => total(left) > 0)
+  if (incomplete.length === 0) return []
+  const counts = WITHOUT_BAR.map((_, i) => total(incomplete.map(({ left }) => left[i]!)))
   const where = counts.flatMap((count, i) => (count === 0 ? [] : `${count} ${WITHOUT_BAR[i]}`)).join(', ')
-  const tickers = listed([...new Set(lacking.map(({ ticker }) => ticker))].sort(), 3)
-  const of = total(heard.map(({ events }) => events))
+  const tickers = listed([...new Set(incomplete.map(({ ticker }) => ticker))].sort(), 3)
+  const of = total(fieldHistories.map(({ events }) => events))
   return [
     `${total(counts)} of ${of} told events are left out, because there is no bar here on their date (${where}): ${tickers}.`,
   ]
@@ -113,14 +113,14 @@ const UNSTABLE = 'Stability and flips of events are not told to this key.'
  *
  * @param days dates of the local bars, ascending
  */
-function placed(history: History, days: Int32Array): { states: States; left: readonly number[] } {
+function eventsOnDates(history: History, days: Int32Array): { states: States; left: readonly number[] } {
   const { ticker, field, timeframe, bands, days: dates } = history
   const { after, upTo } = rangeOf(history)
   const from = countUpTo(days, after)
   const to = Math.max(from, countUpTo(days, upTo))
   const bars = dates.map(date => barOn(days, date))
-  const kept = [...bars.keys()].filter(i => bars[i]! >= from && bars[i]! < to)
-  const column = (values: Uint8Array): Uint8Array => Uint8Array.from(kept, i => values[i]!)
+  const inRange = [...bars.keys()].filter(i => bars[i]! >= from && bars[i]! < to)
+  const column = (values: Uint8Array): Uint8Array => Uint8Array.from(inRange, i => values[i]!)
   const earlier = bandBefore(history)
   const states: States = {
     ticker,
@@ -130,7 +130,7 @@ function placed(history: History, days: Int32Array): { states: States; left: rea
     codes: codesOf(history, { days, from, to }, earlier),
     from,
     to,
-    bars: Int32Array.from(kept, i => bars[i]!),
+    bars: Int32Array.from(inRange, i => bars[i]!),
     entered: column(history.entered),
     left: column(history.left),
     stability: column(history.stability),

@@ -48,7 +48,7 @@ export function nextBefore({ coming }: StoredPages): string | null {
 }
 
 /** The stored page of the same request, if it has an ETag to revalidate. */
-export function pageAgain({ kept }: StoredPages, before: string | null): StoredPage | null {
+export function pageToRevalidate({ kept }: StoredPages, before: string | null): StoredPage | null {
   return kept.find(page => page.before === before && page.etag !== null) ?? null
 }
 
@@ -57,7 +57,7 @@ export function pageAgain({ kept }: StoredPages, before: string | null): StoredP
  * range.
  * `gap`: the range begins after all stored events.
  */
-export type Anew = 'past' | 'range' | 'gap'
+export type PageRestart = 'past' | 'range' | 'gap'
 
 /**
  * A series with one more page. The stored pages keep answering until the last page has come; then their final part
@@ -68,12 +68,12 @@ export function withPage(
   series: StoredPages,
   arrived: Omit<StoredPage, 'mixed'>,
   { whole }: { whole: boolean },
-): { series: StoredPages; anew: Anew | null } {
+): { series: StoredPages; restart: PageRestart | null } {
   const coming = [...series.coming, { ...arrived, mixed: !continues(series.coming, arrived) }]
   const { events, total_occurrences } = arrived.body
-  const { rest, anew } = below(whole ? [] : series.kept, coming, events.length === total_occurrences)
-  if (rest === null) return { series: { ...series, coming }, anew }
-  return { series: { ...series, kept: [...coming, ...rest], coming: [] }, anew }
+  const { rest, restart } = below(whole ? [] : series.kept, coming, events.length === total_occurrences)
+  if (rest === null) return { series: { ...series, coming }, restart }
+  return { series: { ...series, kept: [...coming, ...rest], coming: [] }, restart }
 }
 
 /** Whether a page has the as-of day of the pages above it, and the number of events that they left. */
@@ -87,27 +87,27 @@ function continues(above: readonly StoredPage[], { pulled_at, as_of, body }: Omi
 
 /** The stored pages below new ones, once the new ones reach far enough; otherwise null. */
 function below(
-  kept: readonly StoredPage[],
+  stored: readonly StoredPage[],
   coming: readonly StoredPage[],
   ended: boolean,
-): { rest: readonly StoredPage[] | null; anew: Anew | null } {
-  const [known, now] = [chainOf(kept), chainOf(coming)!]
-  const whole = (anew: Anew | null) => ({ rest: ended ? [] : null, anew })
+): { rest: readonly StoredPage[] | null; restart: PageRestart | null } {
+  const [known, now] = [chainOf(stored), chainOf(coming)!]
+  const whole = (restart: PageRestart | null) => ({ rest: ended ? [] : null, restart })
   if (known === null || known.events.length === 0) return whole(null)
   if (known.query_range !== now.query_range) return whole('range')
   const { events: old, timeframe } = known
-  const told = now.events
+  const newer = now.events
   const open = Math.min(openIn(known, startOf(now)), old.length - 1)
-  const oldest = told[0]?.date
+  const oldest = newer[0]?.date
   const reached = oldest !== undefined && oldest <= old[open]!.date
-  if (!reached && !ended) return { rest: null, anew: null }
-  const from = reached ? placeOf(old, event => event.date >= oldest) : leftRange(old, now)
-  if (from === old.length && isApart(known, now)) return whole('gap')
+  if (!reached && !ended) return { rest: null, restart: null }
+  const from = reached ? firstIndex(old, event => event.date >= oldest) : leftRange(old, now)
+  if (from === old.length && hasGap(known, now)) return whole('gap')
   const again = old.slice(from)
   const unbroken =
-    again.every((event, i) => (from + i < open ? sameEvent : sameEntry)(event, told[i], timeframe)) &&
-    isWhole(old.slice(0, from), now)
-  return unbroken ? { rest: oldestOf(kept, from), anew: null } : whole('past')
+    again.every((event, i) => (from + i < open ? sameEvent : sameEntry)(event, newer[i], timeframe)) &&
+    isComplete(old.slice(0, from), now)
+  return unbroken ? { rest: oldestOf(stored, from), restart: null } : whole('past')
 }
 
 /** The oldest `count` events as one page, which is never requested again. */
@@ -121,49 +121,49 @@ function oldestOf(pages: readonly StoredPage[], count: number): StoredPage[] {
 
 /** Index of the first event that can still change and is still in the server's range; older ones stay. */
 function openIn({ events, timeframe }: Chain, start: Day | null): number {
-  const past = start === null ? 0 : placeOf(events, event => parseDay(event.date)! > start)
+  const past = start === null ? 0 : firstIndex(events, event => parseDay(event.date)! > start)
   return past + firstOpen(events.slice(past), timeframe)
 }
 
 /** Number of stored events older than the whole range. */
-function leftRange(kept: readonly BandEvent[], now: Chain): number {
+function leftRange(stored: readonly BandEvent[], now: Chain): number {
   const start = startOf(now)
   const oldest = now.events[0]?.date
-  if (start !== null) return placeOf(kept, event => parseDay(event.date)! > start)
-  return oldest === undefined ? kept.length : placeOf(kept, event => event.date >= oldest)
+  if (start !== null) return firstIndex(stored, event => parseDay(event.date)! > start)
+  return oldest === undefined ? stored.length : firstIndex(stored, event => event.date >= oldest)
 }
 
 /** Whether events may be missing between the stored days and the range: no new event was stored before. */
-function isApart({ as_of }: Chain, now: Chain): boolean {
+function hasGap({ as_of }: Chain, now: Chain): boolean {
   const start = startOf(now)
   return start === null || as_of === null || parseDay(as_of)! < start
 }
 
 /** Index of the first match; the length if there is none. */
-function placeOf(events: readonly BandEvent[], is: (event: BandEvent) => boolean): number {
+function firstIndex(events: readonly BandEvent[], is: (event: BandEvent) => boolean): number {
   const place = events.findIndex(is)
   return place === -1 ? events.length : place
 }
 
 /** Compares the specified keys of a final event; other keys of a server may change. */
-function sameEvent(kept: BandEvent, told: BandEvent | undefined, timeframe: Timeframe): boolean {
+function sameEvent(stored: BandEvent, newer: BandEvent | undefined, timeframe: Timeframe): boolean {
   const { duration } = TIMEFRAMES[timeframe]
   const names = ['stability_at_entry', 'flips_recent_at_entry', 'flips_lookback', duration] as const
   return (
-    sameEntry(kept, told) &&
-    names.every(name => kept[name] === told?.[name]) &&
-    Object.entries(kept.aftermath ?? {}).every(
-      ([window, outcome]) => outcome?.performance === told?.aftermath?.[window]?.performance,
+    sameEntry(stored, newer) &&
+    names.every(name => stored[name] === newer?.[name]) &&
+    Object.entries(stored.aftermath ?? {}).every(
+      ([window, outcome]) => outcome?.performance === newer?.aftermath?.[window]?.performance,
     )
   )
 }
 
-function sameEntry(kept: BandEvent, told: BandEvent | undefined): boolean {
-  return told?.date === kept.date && told.band === kept.band && told.prev_band === kept.prev_band
+function sameEntry(stored: BandEvent, newer: BandEvent | undefined): boolean {
+  return newer?.date === stored.date && newer.band === stored.band && newer.prev_band === stored.prev_band
 }
 
 /** Whether the older stored events fill the server's total. */
-function isWhole(older: readonly BandEvent[], now: Chain): boolean {
+function isComplete(older: readonly BandEvent[], now: Chain): boolean {
   const counted = now.total_occurrences - now.events.length
   const start = startOf(now)
   if (start === null) return older.length >= counted

@@ -14,7 +14,7 @@ import {
 import type { Store } from '../store/store.js'
 import { eventsCost } from '../tiers.js'
 import type { Credits } from './answer.js'
-import { chainOf, listed, PAGE, pageAgain } from './pages.js'
+import { chainOf, listed, PAGE, pageToRevalidate } from './pages.js'
 
 /** The actions and the price of a pull, before any request. */
 
@@ -28,10 +28,10 @@ export interface PullRequest {
 export type PullStore = Pick<Store, 'pages' | 'ticker'>
 
 /** `new`: not stored. `rest`: a stopped pull. `update`: stored. `done`: pulled by this very run. */
-type Due = 'new' | 'rest' | 'update' | 'done'
+type PullStep = 'new' | 'rest' | 'update' | 'done'
 
 export interface Planned extends SeriesKey {
-  due: Due
+  due: PullStep
   price: Price
 }
 
@@ -92,7 +92,7 @@ async function planned(
 ): Promise<PullPlan> {
   const found: { one: Planned; order: string }[] = []
   for (const key of distinct(series)) {
-    const { due, whole, series: kept } = await standingOf(pages, key, url, { replace, run })
+    const { due, whole, series: kept } = await pullState(pages, key, url, { replace, run })
     const price = due === 'done' ? { least: 0, most: 0 } : priceOf(kept, { whole })
     const order = ORDER.indexOf(due) + (kept.kept[0]?.pulled_at ?? '')
     found.push({ one: { ...keyOf(key), due, price }, order })
@@ -101,23 +101,23 @@ async function planned(
   return { url, run, series: ordered, price: summed(ordered.map(({ price }) => price)) }
 }
 
-const ORDER: readonly Due[] = ['new', 'rest', 'update', 'done']
+const ORDER: readonly PullStep[] = ['new', 'rest', 'update', 'done']
 
 /** The state of a series before a pull. */
-interface Standing {
-  due: Due
+interface PullState {
+  due: PullStep
   /** The stored pages that count; none for a new series. */
   series: StoredPages
   /** Ignore stored pages: with `replace`, until this run has pulled the series. */
   whole: boolean
 }
 
-export async function standingOf(
+export async function pullState(
   pages: PageStore | null,
   key: SeriesKey,
   url: string,
   { replace, run }: { replace: boolean; run: PullRun | null },
-): Promise<Standing> {
+): Promise<PullState> {
   const found = (await pages?.series(key)) ?? null
   if (found === null || found.url !== url)
     return { due: 'new', series: { ...keyOf(key), url, kept: [], coming: [] }, whole: replace }
@@ -126,10 +126,10 @@ export async function standingOf(
   const [newest] = found.kept
   const goesOn = !replace || isOfRun(found.coming[0] ?? newest)
   const series = goesOn ? found : { ...found, coming: [] }
-  return { due: dueOf(series, isOfRun(newest)), series, whole: replace && !isOfRun(newest) }
+  return { due: stepOf(series, isOfRun(newest)), series, whole: replace && !isOfRun(newest) }
 }
 
-function dueOf({ kept, coming }: StoredPages, isOfRun: boolean): Due {
+function stepOf({ kept, coming }: StoredPages, isOfRun: boolean): PullStep {
   if (coming.length > 0) return 'rest'
   if (kept.length === 0) return 'new'
   return isOfRun && !isMixed(kept) ? 'done' : 'update'
@@ -167,7 +167,7 @@ function distinct(series: readonly SeriesKey[]): SeriesKey[] {
 /** The remaining price of a series; before its first page only the minimum is known. */
 export function priceOf(series: StoredPages, { whole }: { whole: boolean }): Price {
   const [known, now] = [chainOf(series.kept), chainOf(series.coming)]
-  if (now === null) return { least: whole || pageAgain(series, null) === null ? PAGE_COST : 0, most: null }
+  if (now === null) return { least: whole || pageToRevalidate(series, null) === null ? PAGE_COST : 0, most: null }
   const most = Math.max(1, Math.ceil((now.total_occurrences - now.events.length) / PAGE)) * PAGE_COST
   const isAll = whole || known === null || known.query_range !== now.query_range
   return { least: isAll ? most : PAGE_COST, most }

@@ -4,7 +4,7 @@ import { NotFound, TierRestricted } from '../errors.js'
 import { parseDay } from '../model/day.js'
 import type { BandEvent, EventsPage } from '../model/event.js'
 import { isMixed, keyOf, nameOf, type PageStore, type PullRun, type StoredPages } from '../store/pages.js'
-import { type Anew, chainOf, checkTier, nextBefore, PAGE, pageAgain, withPage } from './pages.js'
+import { chainOf, checkTier, nextBefore, PAGE, type PageRestart, pageToRevalidate, withPage } from './pages.js'
 import {
   type CreditsLeft,
   digestOf,
@@ -19,8 +19,8 @@ import {
   type PullStore,
   planOf,
   priceOf,
+  pullState,
   type SeriesReport,
-  standingOf,
   summed,
 } from './pull-plan.js'
 import type { NewPage, Remote } from './remote.js'
@@ -58,8 +58,8 @@ export async function pull(
   const began = now()
   const plan = await planOf(store, source.url, request, began)
   await options.onPlan?.(plan)
-  const asked = { url: source.url, asked: digestOf(request) }
-  const run = plan.run ?? { id: randomUUID(), ...asked, started: began.toISOString() }
+  const identity = { url: source.url, asked: digestOf(request) }
+  const run = plan.run ?? { id: randomUUID(), ...identity, started: began.toISOString() }
   await store.pages.setRun(run)
   const report = await new Work({ pages: store.pages, source, request, plan, run, now }, options).done()
   if (report.stopped === null) await store.pages.setRun(null)
@@ -83,7 +83,7 @@ const MOST_MIXED = 3
 
 /** One series of a pull at work. */
 interface Item extends Planned, Pick<SeriesReport, 'credits' | 'added' | 'changed' | 'note' | 'refusal'> {
-  asked: boolean
+  requested: boolean
   /** Ignore stored pages until this run has pulled all of them. */
   whole: boolean
   complete: boolean
@@ -95,7 +95,15 @@ interface Item extends Planned, Pick<SeriesReport, 'credits' | 'added' | 'change
 
 function itemOf(planned: Planned): Item {
   const none = { credits: 0, added: 0, changed: 0, note: null, refusal: null }
-  return { ...planned, ...none, asked: false, whole: false, complete: planned.due === 'done', fresh: false, mixed: 0 }
+  return {
+    ...planned,
+    ...none,
+    requested: false,
+    whole: false,
+    complete: planned.due === 'done',
+    fresh: false,
+    mixed: 0,
+  }
 }
 
 /** One pull at work. */
@@ -171,19 +179,19 @@ class Work {
     if (this.#range !== null) checkTier(item, known, this.#range)
     if (this.#credits + PAGE_COST > (this.#options.maxCredits ?? Number.POSITIVE_INFINITY)) throw new Spent()
     const before = nextBefore(series)
-    const again = whole ? null : pageAgain(series, before)
+    const again = whole ? null : pageToRevalidate(series, before)
     const query = { ...keyOf(item), limit: PAGE, ...(before === null ? {} : { before: parseDay(before)! }) }
     const name = { id: idOf(run, series, before), etag: again?.etag ?? null }
     const { page, etag, asOf, credits } = await this.#answered(source.newPage(query, name), item)
-    item.asked = true
+    item.requested = true
     this.#left = leftOf(credits)
     if (asOf !== null && asOf > (this.#asOf ?? '')) this.#asOf = asOf
     if (page !== null) this.#charge(item, page)
-    const told = page === null ? { etag: again!.etag, as_of: asOf ?? again!.as_of } : { etag, as_of: asOf }
+    const about = page === null ? { etag: again!.etag, as_of: asOf ?? again!.as_of } : { etag, as_of: asOf }
     const body = page ?? again!.body
     checkTier(item, known, body.query_range)
     const pulled_at = this.#parts.now().toISOString()
-    await this.#keep(item, series, withPage(series, { before, ...told, pulled_at, body }, { whole }))
+    await this.#keep(item, series, withPage(series, { before, ...about, pulled_at, body }, { whole }))
   }
 
   #charge(item: Item, { query_range }: EventsPage): void {
@@ -192,14 +200,14 @@ class Work {
     this.#range = query_range
   }
 
-  async #keep(item: Item, before: StoredPages, { series, anew }: ReturnType<typeof withPage>): Promise<void> {
+  async #keep(item: Item, before: StoredPages, { series, restart }: ReturnType<typeof withPage>): Promise<void> {
     await this.#parts.pages.put(series)
     const isThrough = series.coming.length === 0
     item.complete = isThrough && !isMixed(series.kept)
     item.price = priceOf(series, item)
     item.whole &&= !isThrough
     if (isThrough && !item.complete) item.mixed++
-    if (anew !== null) item.note = NOTES[anew]((series.coming[0] ?? series.kept[0])!.body.query_range)
+    if (restart !== null) item.note = NOTES[restart]((series.coming[0] ?? series.kept[0])!.body.query_range)
     // Until the last page has come, the old events count.
     if (isThrough) countDifferences(item, chainOf(before.kept)?.events ?? [], chainOf(series.kept)!.events)
   }
@@ -217,8 +225,8 @@ class Work {
 
   async #seriesOf(item: Item): Promise<StoredPages> {
     const { pages, source, request, plan } = this.#parts
-    if (item.asked) return (await pages.series(item))!
-    const { series, whole } = await standingOf(pages, item, source.url, { replace: request.replace, run: plan.run })
+    if (item.requested) return (await pages.series(item))!
+    const { series, whole } = await pullState(pages, item, source.url, { replace: request.replace, run: plan.run })
     item.whole = whole
     item.fresh = series.kept.length === 0
     return series
@@ -233,10 +241,10 @@ class Work {
     const entries = new Map((await this.#parts.pages.entries()).map(entry => [nameOf(entry), entry]))
     const series = this.#items.map((item): SeriesReport => {
       const { credits, added, changed, note, refusal } = item
-      const kept = entries.get(nameOf(item)) ?? { events: 0, query_range: null, pulled_at: null, as_of: null }
-      const { events, query_range, pulled_at, as_of } = kept
-      const told = { credits, events, added, changed, query_range, pulled_at, as_of, note, refusal }
-      return { ...keyOf(item), outcome: outcomeOf(item), ...told }
+      const entry = entries.get(nameOf(item)) ?? { events: 0, query_range: null, pulled_at: null, as_of: null }
+      const { events, query_range, pulled_at, as_of } = entry
+      const figures = { credits, events, added, changed, query_range, pulled_at, as_of, note, refusal }
+      return { ...keyOf(item), outcome: outcomeOf(item), ...figures }
     })
     const { url } = this.#parts.source
     return { url, credits: this.#credits, left: this.#left, price: this.#price(), series, stopped, error }
@@ -244,7 +252,7 @@ class Work {
 }
 
 /** Why a series was pulled again from the start, for the report. */
-const NOTES: Readonly<Record<Anew, (range: string) => string>> = {
+const NOTES: Readonly<Record<PageRestart, (range: string) => string>> = {
   past: () => 'its past is another one on the server now; all of it is asked for again',
   range: range => `its key has another range now, ${range}; all of it is asked for again`,
   gap: range =>
@@ -258,10 +266,10 @@ function idOf(run: PullRun, series: StoredPages, before: string | null): string 
   return createHash('sha256').update(JSON.stringify(page)).digest('hex').slice(0, 32)
 }
 
-function outcomeOf({ refusal, asked, complete, credits, fresh }: Item): Outcome {
+function outcomeOf({ refusal, requested, complete, credits, fresh }: Item): Outcome {
   if (refusal !== null) return 'refused'
   if (!complete) return 'unfinished'
-  if (!asked) return 'done'
+  if (!requested) return 'done'
   if (credits === 0) return 'unchanged'
   return fresh ? 'pulled' : 'updated'
 }

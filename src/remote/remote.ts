@@ -81,7 +81,7 @@ type Range = Pick<EventHistory, 'query_range' | 'after' | 'as_of'>
 export class Remote implements Source {
   readonly #transport: Transport
   readonly #fields: readonly FieldInfo[]
-  readonly #asked = new Map<string, Promise<unknown>>()
+  readonly #answers = new Map<string, Promise<unknown>>()
   #range: Range | null = null
   /** Why answers were empty, by question, and why the newest scan was, as the server says it. */
   readonly #notes = new Map<string, string>()
@@ -200,8 +200,8 @@ export class Remote implements Source {
       return length === 0 ? this.whyEmpty(plain) : { code: 'when_never', events: length, unknown: 0 }
     }
     // A tally queries all bands, and counts the wanted ones.
-    for (const asked of [oneBandEach(query), [whole]]) {
-      const notes = new Set(asked.flatMap(one => this.#notes.get(nameOf(one)) ?? []))
+    for (const queries of [oneBandEach(query), [whole]]) {
+      const notes = new Set(queries.flatMap(one => this.#notes.get(nameOf(one)) ?? []))
       if (notes.size > 0) return { code: 'told', text: [...notes].join(' ') }
     }
     return this.#range && noEventsKnown(this.#range)
@@ -256,10 +256,10 @@ export class Remote implements Source {
     // The first page, already requested, shows the range; another answer may have come since.
     const range = rangeOf(await this.page({ ...oneBandEach(closed)[0]!, limit: PAGE }))
     const isOpen = context !== undefined && band === undefined
-    const told = isOpen
+    const shown = isOpen
       ? await this.#withContextBands(events, { ...query, context })
       : events.map(event => (band === undefined ? event : { ...event, context_band: band }))
-    return { ticker, field, timeframe, ...range, events: told, present: await this.#present(query, events) }
+    return { ticker, field, timeframe, ...range, events: shown, present: await this.#present(query, events) }
   }
 
   /** All events of a question, oldest first. */
@@ -275,8 +275,8 @@ export class Remote implements Source {
     let { before } = query
     let left = Number.POSITIVE_INFINITY
     for (let pages = 0; pages < MOST_PAGES; pages++) {
-      const asked = { ...query, limit: PAGE, ...(before === undefined ? {} : { before }) }
-      const { events: found, total_occurrences: total } = (await this.page(asked)).page
+      const pageQuery = { ...query, limit: PAGE, ...(before === undefined ? {} : { before }) }
+      const { events: found, total_occurrences: total } = (await this.page(pageQuery)).page
       // A moving range can only lose events; more are events never reported before.
       if (total > left) throw this.#wrong(`told of ${left} earlier events, and then of ${total}`)
       for (const event of found) events.push(event)
@@ -338,12 +338,12 @@ export class Remote implements Source {
   /** Sends each question once; a refused one may be sent again. */
   #once<Found>(path: string, params: URLSearchParams, read: (answer: Answer) => Found): Promise<Found> {
     const name = `${path}?${params}`
-    const known = this.#asked.get(name) as Promise<Found> | undefined
+    const known = this.#answers.get(name) as Promise<Found> | undefined
     if (known !== undefined) return known
-    const asked = this.#transport.ask(path, params).then(read)
-    this.#asked.set(name, asked)
-    asked.catch(() => this.#asked.delete(name))
-    return asked
+    const answer = this.#transport.ask(path, params).then(read)
+    this.#answers.set(name, answer)
+    answer.catch(() => this.#answers.delete(name))
+    return answer
   }
 
   #wrong(what: string): Upstream {
@@ -408,25 +408,25 @@ export async function* ahead<Item, Found>(
   items: readonly Item[],
   ask: (item: Item) => Promise<Found>,
 ): AsyncGenerator<Found> {
-  const asked: Promise<Found>[] = []
+  const running: Promise<Found>[] = []
   let next = 0
   const fill = (): void => {
-    while (next < items.length && asked.length < WIDTH) {
+    while (next < items.length && running.length < WIDTH) {
       const one = ask(items[next++]!)
       // Earlier items are answered first; later ones are not.
       one.catch(() => {
         next = items.length
       })
-      asked.push(one)
+      running.push(one)
     }
   }
   try {
-    for (fill(); asked.length > 0; fill()) {
-      const found = await asked[0]!
-      asked.shift()
+    for (fill(); running.length > 0; fill()) {
+      const found = await running[0]!
+      running.shift()
       yield found
     }
   } finally {
-    await Promise.allSettled(asked)
+    await Promise.allSettled(running)
   }
 }

@@ -31,10 +31,10 @@ export interface TransportOptions {
   /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY (default: the process environment). */
   env?: Readonly<Record<string, string | undefined>>
   /** Chance, waiting and time, for tests. @internal */
-  lent?: Partial<Lent>
+  lent?: Partial<TestHooks>
 }
 
-interface Lent {
+interface TestHooks {
   /** In [0, 1). */
   random(): number
   /** Rejects when the signal says so. */
@@ -46,7 +46,7 @@ interface Lent {
 /** Milliseconds before the next attempt. `asked`: the server demands this pause. */
 interface Wait {
   ms: number
-  asked: boolean
+  demanded: boolean
 }
 
 /** Queries one server over HTTP with one key and with retries. All its errors are safe to show. */
@@ -59,7 +59,7 @@ export class Transport {
   readonly #key: string
   readonly #timeoutMs: number
   readonly #attempts: number
-  readonly #lent: Lent
+  readonly #hooks: TestHooks
   readonly #connections: Connections
   /** By URL: names of questions that may have been charged without an answer. A retry under the same name is free. */
   readonly #ids = new Map<string, string>()
@@ -79,7 +79,7 @@ export class Transport {
     this.#key = key
     this.#timeoutMs = checkedNumber('timeoutMs', timeoutMs ?? DEFAULT_TIMEOUT_MS, 1)
     this.#attempts = 1 + checkedNumber('retries', retries ?? DEFAULT_RETRIES, 0)
-    this.#lent = {
+    this.#hooks = {
       random: Math.random,
       sleep: (ms, signal) => pause(ms, undefined, { signal }),
       now: Date.now,
@@ -137,18 +137,18 @@ export class Transport {
     }
   }
 
-  async #patiently(asked: Omit<Question, 'deadline'>, ending: AbortSignal): Promise<Answer> {
+  async #patiently(query: Omit<Question, 'deadline'>, ending: AbortSignal): Promise<Answer> {
     const deadline = new Deadline(this.#timeoutMs)
-    const question = { ...asked, deadline }
+    const question = { ...query, deadline }
     let pause = this.#quiet
     for (let attempt = 1; ; attempt++) {
-      if (pause > 0) await this.#lent.sleep(pause, AbortSignal.any([deadline.signal, ending])).catch(() => {})
+      if (pause > 0) await this.#hooks.sleep(pause, AbortSignal.any([deadline.signal, ending])).catch(() => {})
       ending.throwIfAborted()
       const tried = await this.#try(question)
       const wait = deadline.over ? null : this.#waitAfter(tried, attempt)
       if (wait === null || wait.ms >= deadline.left || attempt === this.#attempts)
         return this.#outcome(tried, question, attempt, wait)
-      if (wait.asked) this.#quietUntil = performance.now() + wait.ms
+      if (wait.demanded) this.#quietUntil = performance.now() + wait.ms
       pause = wait.ms
     }
   }
@@ -160,12 +160,12 @@ export class Transport {
 
   /** null: this is the last word. */
   #waitAfter(tried: Tried, attempt: number): Wait | null {
-    const own = { ms: Math.max(backoff(attempt, this.#lent.random), this.#quiet), asked: false }
+    const own = { ms: Math.max(backoff(attempt, this.#hooks.random), this.#quiet), demanded: false }
     if ('failure' in tried) return tried.failure.again ? own : null
     const { status, headers, document } = tried.answer
     if (status !== 429 && (status < 500 || status === 501)) return null
-    const ms = askedWait(headers, bodyOf(document).reset, this.#lent.now())
-    return ms === null ? own : { ms: Math.max(ms, this.#quiet), asked: true }
+    const ms = retryAfter(headers, bodyOf(document).reset, this.#hooks.now())
+    return ms === null ? own : { ms: Math.max(ms, this.#quiet), demanded: true }
   }
 
   #outcome(tried: Tried, { url, etag, deadline }: Question, attempt: number, wait: Wait | null): Answer {
@@ -179,7 +179,7 @@ export class Transport {
     if (answer.status === 200 && answer.fault === null) return answer
     if (answer.status === 304 && etag !== null) return answer
     if (answer.status === 200) throw new Upstream(this.repeat(`${base} ${answer.fault}.`), url, 200)
-    const again = wait?.asked ? momentAfter(this.#lent.now(), wait.ms) : null
+    const again = wait?.demanded ? momentAfter(this.#hooks.now(), wait.ms) : null
     throw refusalOf(answer, again)
   }
 
@@ -196,18 +196,26 @@ export class Transport {
     }
     try {
       const { signal } = deadline
-      const asked = request(url, { dispatcher, headers, headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS, signal })
+      const response = request(url, {
+        dispatcher,
+        headers,
+        headersTimeout: SILENCE_MS,
+        bodyTimeout: SILENCE_MS,
+        signal,
+      })
       // While it connects, undici does not heed the signal.
-      const { statusCode: status, headers: told, body } = await deadline.bound(asked)
+      const { statusCode: status, headers: received, body } = await deadline.bound(response)
       const read = body.bytes()
       const good = status === 200
       // The body of a refusal is useful, but not required.
       const bytes = await (good ? read : read.catch(() => new Uint8Array()))
-      this.credits = creditsOf(told) ?? this.credits
-      this.ahead = aheadOf(told, this.#lent.now()) ?? this.ahead
+      this.credits = creditsOf(received) ?? this.credits
+      this.ahead = aheadOf(received, this.#hooks.now()) ?? this.ahead
       const { base } = this.address
       const repeat = (text: string): string => this.repeat(text)
-      return { answer: { base, url, repeat, status, headers: told, ...readDocument(told, bytes, { toShow: good }) } }
+      return {
+        answer: { base, url, repeat, status, headers: received, ...readDocument(received, bytes, { toShow: good }) },
+      }
     } catch (thrown) {
       const { what, again } = failureOf(thrown)
       return { failure: { what: this.repeat(what), again } }
@@ -239,8 +247,8 @@ function checkedNumber(param: string, value: number, least: number): number {
 }
 
 function aheadOf(headers: Headers, now: number): number | null {
-  const told = httpDate(headerText(headers, 'Date'))
-  return told === null ? null : told - now
+  const time = httpDate(headerText(headers, 'Date'))
+  return time === null ? null : time - now
 }
 
 /** Whether other questions with the same key would fail alike. */
@@ -298,12 +306,12 @@ export function backoff(attempt: number, random: () => number): number {
  * time of new credits in the body. null for a missing, invalid or past value. Dates are compared with the server's own
  * clock, if known.
  */
-export function askedWait(headers: Headers, reset: unknown, now: number): number | null {
-  const told = headers['retry-after']
+export function retryAfter(headers: Headers, reset: unknown, now: number): number | null {
+  const value = headers['retry-after']
   const clock = httpDate(headerText(headers, 'Date')) ?? now
-  const waits = [told ?? []].flat().map(text => wait(text, clock))
-  const asked = Math.max(...waits, Number.NEGATIVE_INFINITY)
-  if (asked > 0) return asked + ROUNDING_MS
+  const waits = [value ?? []].flat().map(text => wait(text, clock))
+  const longest = Math.max(...waits, Number.NEGATIVE_INFINITY)
+  if (longest > 0) return longest + ROUNDING_MS
   const moments = moment(reset)
   const left = moments === null ? 0 : Date.parse(moments) - clock
   return left > 0 ? left + ROUNDING_MS : null

@@ -40,17 +40,17 @@ export const UNBROKEN: readonly string[] = [
 ]
 
 /** The condition of a question. Throws InvalidParameter if events cannot decide it. */
-function conditionTold(query: UnderCondition, who: string): Condition {
+function checkedCondition(query: UnderCondition, who: string): Condition {
   const { condition } = conditionField(query.when, BUILT_IN)
   for (const test of testsOf(condition)) {
-    const why = untold(test, query)
+    const why = missingFor(test, query)
     if (why !== null) throw refusal(query.when, who, why)
   }
   return condition
 }
 
 /** The data missing to decide a test on the bars of events; null: none. */
-function untold(test: Test, { ticker, field, timeframe, lag = 0 }: HistoryQuery): string | null {
+function missingFor(test: Test, { ticker, field, timeframe, lag = 0 }: HistoryQuery): string | null {
   const { subject } = test
   const [text, other] = [quoted(printCondition(test)), otherThan(ticker, subject)]
   if ((test.is === 'state' ? test.bars : test.within) > 1) return `${text} counts bars`
@@ -88,19 +88,19 @@ export async function historyUnder(
   tell: (key: SeriesKey) => Promise<EventHistory> = whole,
 ): Promise<EventHistory> {
   const { when, lag: _lag, ...plain } = query
-  const condition = conditionTold(query, who)
+  const condition = checkedCondition(query, who)
   const history = await whole(plain)
   const { ticker, field, timeframe, events, query_range } = history
   entitle({ field, when }, tierOfRange(query_range), BUILT_IN)
-  const told = new Map<string, EventHistory>()
+  const others = new Map<string, EventHistory>()
   for (const subject of subjectsOf(condition)) {
     if (isOwn(subject, history)) continue
     const other = await tell({ ticker: subject.ticker ?? ticker, field: subject.field, timeframe })
     checkReach(events, other, why => refusal(when, who, why))
-    told.set(printSubject(subject), other)
+    others.set(printSubject(subject), other)
   }
   const changesOf = ({ subject }: Test, event: HistoricEvent): Changes => {
-    const other = told.get(printSubject(subject))
+    const other = others.get(printSubject(subject))
     return other === undefined ? { last: event, here: event } : changesUpTo(other.events, event.date)
   }
   return { ...history, events: events.filter(event => holds(condition, test => changesOf(test, event))) }
@@ -109,11 +109,11 @@ export async function historyUnder(
 /** Throws if an event lies before the first event of another field, or after its history. */
 function checkReach(
   events: readonly HistoricEvent[],
-  { ticker, field, events: told, as_of, source }: EventHistory,
+  { ticker, field, events: others, as_of, source }: EventHistory,
   refused: (why: Words) => InvalidParameter,
 ): void {
   // Stored pages know nothing after their pull, regardless of the as-of day.
-  const [first, upTo] = [told[0]?.date, source === undefined ? as_of : knownDate(source)]
+  const [first, upTo] = [others[0]?.date, source === undefined ? as_of : knownDate(source)]
   const [from, to] = [events[0]?.date, events.at(-1)?.date]
   if (from === undefined || to === undefined) return
   const what = `${ticker} ${field}`
@@ -133,9 +133,9 @@ interface Changes {
   here: HistoricEvent | null
 }
 
-/** @param told oldest first; at least one is not after the date */
-function changesUpTo(told: readonly HistoricEvent[], date: string): Changes {
-  const last = told.findLast(event => event.date <= date)!
+/** @param events oldest first; at least one is not after the date */
+function changesUpTo(events: readonly HistoricEvent[], date: string): Changes {
+  const last = events.findLast(event => event.date <= date)!
   return { last, here: last.date === date ? last : null }
 }
 

@@ -6,7 +6,7 @@ import { Agent, request } from 'undici'
 import { ConfigError, InvalidParameter, parameter, sentence, Upstream, wrong } from '../errors.js'
 import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS, webUrl } from './address.js'
 import { failureOf } from './dispatcher.js'
-import { askedWait, backoff } from './transport.js'
+import { backoff, retryAfter } from './transport.js'
 
 /** Where an answer is posted, and how patiently. */
 export interface Webhook {
@@ -39,9 +39,12 @@ export function webhookUrl(param: string, text: string, { allowPrivate }: Pick<W
  * delivery and its own time. Returns the status, from 200 to 299. Throws InvalidParameter for an address that is not
  * public, unless that is allowed. Throws Upstream for any other answer, and for none; a redirect is not followed.
  */
-export async function post(document: unknown, { url, secret, allowPrivate, ...ways }: Webhook): Promise<number> {
+export async function post(
+  document: unknown,
+  { url, secret, allowPrivate, ...retryOptions }: Webhook,
+): Promise<number> {
   if (secret === '') throw new ConfigError('the secret of the webhook is empty.')
-  const { timeoutMs = DEFAULT_TIMEOUT_MS, retries = DEFAULT_RETRIES } = ways
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, retries = DEFAULT_RETRIES } = retryOptions
   const body = JSON.stringify(document)
   const delivery = randomUUID()
   // Addresses are judged where they are connected to: a name may be looked up differently the next moment.
@@ -84,7 +87,7 @@ async function attemptAt(url: URL, options: Parameters<typeof request>[1]): Prom
     const { statusCode: status, headers, body } = await request(url, options)
     await body.dump()
     const again = status === 429 || (status >= 500 && status !== 501)
-    return { status, again, wait: again ? askedWait(headers, null, Date.now()) : null }
+    return { status, again, wait: again ? retryAfter(headers, null, Date.now()) : null }
   } catch (thrown) {
     const refusal = thrown instanceof AggregateError ? thrown.errors[0] : thrown
     if (refusal instanceof InvalidParameter) throw refusal

@@ -12,7 +12,7 @@ import { entitle, eventsCost, OVERSOLD_COST } from '../tiers.js'
 import { EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
 import { Coded } from './encoding.js'
 import type { Limits } from './options.js'
-import { type Asker, Job, Queue } from './queue.js'
+import { Job, Queue, type QueuedCaller } from './queue.js'
 import { sha256 } from './requests.js'
 
 /** The services that a server needs; passed in, so that it depends on neither the store nor the engine. */
@@ -147,7 +147,7 @@ export interface Answer {
   note: string | null
 }
 
-interface Kept {
+interface CachedAnswer {
   answer: Answer
   /** Its size, including its codings. */
   bytes: number
@@ -166,7 +166,7 @@ export class Answers {
   readonly #service: Service
   readonly #version: () => Promise<string>
   readonly #most: number
-  readonly #kept = new Map<string, Kept>()
+  readonly #cache = new Map<string, CachedAnswer>()
   readonly #underWay = new Map<string, Promise<Answer>>()
   readonly #jobs = new Map<string, Job<Answer>>()
   #bytes = 0
@@ -181,32 +181,32 @@ export class Answers {
   }
 
   /** @returns whether it was there, or was a part of one that was. Throws what checking and asking throw, Unavailable. */
-  async find(asker: Asker & { tier: Tier }, question: Question): Promise<{ answer: Answer; kept: boolean }> {
+  async find(caller: QueuedCaller & { tier: Tier }, question: Question): Promise<{ answer: Answer; kept: boolean }> {
     const version = await this.#version()
     if (version !== this.#seen) this.#begin(version)
-    const { tier } = asker
+    const { tier } = caller
     const answer = await this.#take(`${tier} ${question.normal}`, question, version)
     if (answer !== undefined) return { answer, kept: true }
     const whole = await this.#take(`${tier} ${question.whole}`, question, version)
     if (whole !== undefined) return { answer: this.#part(tier, whole, question), kept: true }
-    await asker.check()
-    const found = await (question.isHeavy ? this.#inTurn(asker, question, version) : this.#atOnce(tier, question))
+    await caller.check()
+    const found = await (question.isHeavy ? this.#inTurn(caller, question, version) : this.#atOnce(tier, question))
     return { answer: this.#part(tier, found, question), kept: false }
   }
 
   /** @param version of the data as this caller saw it: a slower reply may have seen an older one */
   async #take(name: string, question: Question, version: string): Promise<Answer | undefined> {
-    const kept = this.#kept.get(name)
+    const kept = this.#cache.get(name)
     if (kept === undefined) return undefined
     if (kept.version !== version) {
       const stamp = await question.stamp(this.#service)
       if (stamp === null || stamp !== kept.stamp || (await this.#service.version()) !== version) return undefined
       kept.version = version
     }
-    if (this.#kept.get(name) === kept) {
+    if (this.#cache.get(name) === kept) {
       // The map's order is the order of last use.
-      this.#kept.delete(name)
-      this.#kept.set(name, kept)
+      this.#cache.delete(name)
+      this.#cache.set(name, kept)
     }
     return kept.answer
   }
@@ -216,7 +216,7 @@ export class Answers {
     if (question.normal === question.whole) return whole
     const name = `${tier} ${question.normal}`
     const answer = this.#answer(name, question.normal, { ...whole, body: question.part(whole.body) })
-    const kept = this.#kept.get(`${tier} ${question.whole}`)
+    const kept = this.#cache.get(`${tier} ${question.whole}`)
     if (kept?.answer === whole) this.#keep(name, answer, kept)
     return answer
   }
@@ -233,8 +233,8 @@ export class Answers {
     return found
   }
 
-  async #inTurn(asker: Asker & { tier: Tier }, question: Question, version: string): Promise<Answer> {
-    const { tier } = asker
+  async #inTurn(caller: QueuedCaller & { tier: Tier }, question: Question, version: string): Promise<Answer> {
+    const { tier } = caller
     const name = `${tier} ${question.whole}`
     // A wrong question is refused at once, without waiting in the queue.
     await question.isAnswerable(this.#service, tier)
@@ -242,10 +242,10 @@ export class Answers {
     if (kept !== undefined) return kept
     const known = this.#jobs.get(name)
     const job = known?.isOver === false ? known : new Job(signal => this.#find(tier, question, signal))
-    this.queue.join(asker.account, job)
+    this.queue.join(caller.account, job)
     this.#jobs.set(name, job)
     try {
-      return await job.wait(asker)
+      return await job.wait(caller)
     } finally {
       if (!job.isWanted) {
         this.queue.drop(job)
@@ -273,34 +273,34 @@ export class Answers {
 
   #answer(name: string, question: string, { body, asOf, note }: Pick<Answer, 'body' | 'asOf' | 'note'>): Answer {
     const coded = new Coded(body, bytes => {
-      const kept = this.#kept.get(name)
+      const kept = this.#cache.get(name)
       if (kept?.answer === answer) this.#grow(kept, bytes)
     })
     const answer: Answer = { body, coded, digest: sha256(body), question: sha256(question), asOf, note }
     return answer
   }
 
-  #keep(name: string, answer: Answer, { stamp, version }: Pick<Kept, 'stamp' | 'version'>): void {
+  #keep(name: string, answer: Answer, { stamp, version }: Pick<CachedAnswer, 'stamp' | 'version'>): void {
     const bytes = answer.body.length + 2 * name.length + OVERHEAD
     if (bytes > this.#most) return
     const kept = { answer, bytes: 0, stamp, version }
     this.#drop(name)
-    this.#kept.set(name, kept)
+    this.#cache.set(name, kept)
     this.#grow(kept, bytes)
   }
 
-  #grow(kept: Kept, bytes: number): void {
+  #grow(kept: CachedAnswer, bytes: number): void {
     kept.bytes += bytes
     this.#bytes += bytes
-    for (const oldest of this.#kept.keys()) {
+    for (const oldest of this.#cache.keys()) {
       if (this.#bytes <= this.#most) break
       this.#drop(oldest)
     }
   }
 
   #drop(name: string): void {
-    this.#bytes -= this.#kept.get(name)?.bytes ?? 0
-    this.#kept.delete(name)
+    this.#bytes -= this.#cache.get(name)?.bytes ?? 0
+    this.#cache.delete(name)
   }
 
   /** Another version of the data. */

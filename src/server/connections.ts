@@ -16,7 +16,7 @@ interface Connection {
 }
 
 /** Which limit a connection was closed for. */
-export type Crowd = 'all' | 'address'
+export type ClosedFor = 'all' | 'address'
 
 /**
  * The open connections. Connecting is free, so idle connections must not block others. When all are used, the one that
@@ -25,7 +25,7 @@ export type Crowd = 'all' | 'address'
  */
 export class Connections {
   readonly #limits: Limits
-  readonly #closed: (crowd: Crowd) => void
+  readonly #closed: (crowd: ClosedFor) => void
   /** By both ends. Among waiting ones, the first has waited longest. */
   readonly #all = new Map<string, Connection>()
   readonly #counts = new Map<string, number>()
@@ -33,7 +33,7 @@ export class Connections {
   readonly #asking = new WeakMap<Socket, Connection>()
 
   /** @param closed called when one is closed for lack of space */
-  constructor(limits: Limits, closed: (crowd: Crowd) => void) {
+  constructor(limits: Limits, closed: (crowd: ClosedFor) => void) {
     this.#limits = limits
     this.#closed = closed
   }
@@ -103,14 +103,14 @@ export class Connections {
     else if (this.#all.size > connections) this.#makeRoom(connection, 'all')
   }
 
-  #makeRoom(newest: Connection, crowd: Crowd): void {
+  #makeRoom(newest: Connection, crowd: ClosedFor): void {
     const longest = this.#longestWaiting(newest, crowd) ?? newest
     this.#remove(longest)
     longest.socket.destroy()
     this.#closed(crowd)
   }
 
-  #longestWaiting(newest: Connection, crowd: Crowd): Connection | null {
+  #longestWaiting(newest: Connection, crowd: ClosedFor): Connection | null {
     let longest: Connection | null = null
     for (const connection of this.#all.values()) {
       const { address, working, known } = connection

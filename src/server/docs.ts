@@ -77,7 +77,7 @@ function operationOf(document: OpenApiDocument, operation: Operation): Piece {
   })
   // Error bodies are shown with the errors.
   const own = Object.entries(responses).flatMap(([status, found]) => {
-    return isReference(found) ? [] : [html`<h4>${status}</h4>\n`, lookOf(found)]
+    return isReference(found) ? [] : [html`<h4>${status}</h4>\n`, bodyOf(found)]
   })
   return html`<p><strong>${summary}.</strong> ${security.length === 0 ? 'Needs no key.' : 'Needs a key.'}</p>
 ${prose(description)}
@@ -88,11 +88,11 @@ ${table(['Status', 'Meaning'], answers)}${own}`
 }
 
 function errorOf(name: string, response: ResponseObject): Piece {
-  return html`<h3 id="error-${name}">${name}</h3>\n${prose(response.description)}${lookOf(response)}`
+  return html`<h3 id="error-${name}">${name}</h3>\n${prose(response.description)}${bodyOf(response)}`
 }
 
 /** The headers of an answer, the schema of its body, and examples of that. */
-function lookOf({ headers = {}, content = {} }: ResponseObject): Piece {
+function bodyOf({ headers = {}, content = {} }: ResponseObject): Piece {
   const links = Object.keys(headers).map((name, i) => [i > 0 && ', ', html`<a href="#header-${name}">${name}</a>`])
   const bodies = Object.values(content).map(({ schema, examples = {} }) => {
     const shown = Object.values(examples).map(({ summary, value }) => example(summary, JSON.stringify(value, null, 2)))

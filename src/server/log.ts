@@ -81,7 +81,7 @@ const LONGEST = 500
 const UNKNOWN_ROUTE = 'unknown'
 
 /** The data's version and newest day. */
-interface DataSeen {
+interface DataState {
   version(): Promise<string>
   newestDay(): Promise<Day | null>
   waiting(): Promise<WaitingFields | null>
@@ -176,7 +176,7 @@ export class Metrics {
   }
 
   /** Reports which version of the data is queried, the day of its newest bar, and for how long fields have waited. */
-  watchData({ version, newestDay, waiting }: DataSeen): void {
+  watchData({ version, newestDay, waiting }: DataState): void {
     const up = this.#gauge('bands_data_up', 'Whether the data could be looked at: 1, or 0.')
     const day = this.#gauge('bands_data_newest_day_timestamp_seconds', 'The day of the newest bar, at 0:00 UTC.')
     const since = this.#gauge(
@@ -250,7 +250,7 @@ export function secondsOf({ since }: WaitingFields): number | null {
 }
 
 /** The longest wait of a scrape for a database, in milliseconds: a scraper gives up after ten seconds. */
-const LOOK_MS = 5_000
+const DATA_TIMEOUT_MS = 5_000
 
 /** The same query with a time limit; it does not start again before it has ended. */
 function inTime<T>(look: () => Promise<T>): () => Promise<T> {
@@ -259,7 +259,7 @@ function inTime<T>(look: () => Promise<T>): () => Promise<T> {
     pending ??= look().finally(() => {
       pending = null
     })
-    const late = sleep(LOOK_MS, undefined, { ref: false }).then(() => {
+    const late = sleep(DATA_TIMEOUT_MS, undefined, { ref: false }).then(() => {
       throw new Error('the database has not answered in time')
     })
     return Promise.race([pending, late])

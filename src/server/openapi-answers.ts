@@ -18,7 +18,7 @@ import { schemaName } from '../wire/schemas.js'
 import { readEvents } from './answers.js'
 import { creditHeaders, limited, nameTaken } from './meter.js'
 import { LIMITS } from './options.js'
-import { tooMuch } from './queue.js'
+import { tooManyScans } from './queue.js'
 import { ANSWERED, tooLarge, tooLong, tooSlow } from './requests.js'
 
 /** The building blocks of answers in OpenAPI 3.1. */
@@ -221,7 +221,7 @@ const REFUSALS = {
     headers: ['Retry-After', ...KNOWN_KEY],
     examples: {
       stopping: ['While it stops', new Unavailable('The server is shutting down.')],
-      scans: ['When too many scans wait', tooMuch()],
+      scans: ['When too many scans wait', tooManyScans()],
     },
   },
 } satisfies Record<number, Refusal>

@@ -9,7 +9,7 @@ import type { HeaderList, Outgoing } from './encoding.js'
 import type { Metrics } from './log.js'
 import { creditHeaders, isBeyond, limited, Meter, nameTaken, requestName } from './meter.js'
 import type { Settings } from './options.js'
-import type { Asker } from './queue.js'
+import type { QueuedCaller } from './queue.js'
 import { type Caller, type Exchange, type Handler, headersNamed, JSON_TYPE, type Spent } from './requests.js'
 
 /**
@@ -43,7 +43,7 @@ export class Questions {
       const idempotency = requestName(request.rawHeaders)
       if (exchange.hasBody) throw wrong('body', 'A question has no body.')
       const question = read(search)
-      const { answer, kept } = await this.#answers.find(this.#askerOf(exchange, caller, question), question)
+      const { answer, kept } = await this.#answers.find(this.#callerOf(exchange, caller, question), question)
       const etag = await this.#tagOf(answer, caller.account)
       const headers = headersOf(etag, answer)
       if (matches(request.headers['if-none-match'], etag)) {
@@ -58,7 +58,7 @@ export class Questions {
     })
   }
 
-  #askerOf(exchange: Exchange, { tier, account }: Caller, question: Question): Asker & { tier: Tier } {
+  #callerOf(exchange: Exchange, { tier, account }: Caller, question: Question): QueuedCaller & { tier: Tier } {
     return {
       tier,
       account,
@@ -158,7 +158,7 @@ class Callers {
   constructor(accounts: Accounts) {
     this.#accounts = accounts
     // Other servers may charge accounts in a network database, too.
-    this.#holds = accounts.pool === undefined ? Number.POSITIVE_INFINITY : TOLD_MS
+    this.#holds = accounts.pool === undefined ? Number.POSITIVE_INFINITY : USAGE_MAX_AGE_MS
     this.#version = oncePerTurn(() => accounts.version())
   }
 
@@ -184,7 +184,7 @@ class Callers {
 
   /** An account's usage after a charge at a moment. */
   charged(account: number, used: Used, at: number): void {
-    if (this.#used.size >= MOST_KNOWN) this.#used.clear()
+    if (this.#used.size >= MOST_CACHED) this.#used.clear()
     this.#used.set(account, { used, at })
   }
 
@@ -193,7 +193,7 @@ class Callers {
     const entry = await authenticate(this.#accounts, token, now)
     // A change during the lookup may have been missed.
     if (entry === null || version !== this.#seen) return entry
-    if (this.#keys.size >= MOST_KNOWN) this.#keys.clear()
+    if (this.#keys.size >= MOST_CACHED) this.#keys.clear()
     this.#keys.set(name, entry)
     return entry
   }
@@ -208,10 +208,10 @@ class Callers {
 }
 
 /** Maximum age of the reported credits of an account that other servers charge, in milliseconds. */
-const TOLD_MS = 1_000
+const USAGE_MAX_AGE_MS = 1_000
 
 /** Maximum number of keys, and of accounts, in memory. */
-const MOST_KNOWN = 10_000
+const MOST_CACHED = 10_000
 
 /**
  * The token of the one `Authorization` header, which must be `Bearer` in any case and one word after it. A second header

@@ -1,7 +1,7 @@
 import { Unavailable } from '../errors.js'
 
-/** Who waits for something. */
-export interface Asker {
+/** A caller waiting in the queue. */
+export interface QueuedCaller {
   account: number
   /** Throws what keeps it from being computed. */
   check(): Promise<void>
@@ -33,7 +33,7 @@ export class Job<Result> {
    * @param check called when the work begins; a caller that it refuses stops waiting
    * @param lend gets the function that stops waiting. Throws the errors of check and work
    */
-  wait({ check, lend }: Pick<Asker, 'check' | 'lend'>): Promise<Result> {
+  wait({ check, lend }: Pick<QueuedCaller, 'check' | 'lend'>): Promise<Result> {
     return new Promise((resolve, reject) => {
       const waiter = { check, resolve, reject }
       this.#waiting.add(waiter)
@@ -104,7 +104,7 @@ export class Queue {
     const line = this.#lines.get(account) ?? new Set()
     if (job.hasBegun || line.has(job)) return
     const isFull = this.#running >= this.#atOnce && this.waiting().length >= this.#most
-    if (isFull && this.#standings(job) === 0) this.#makeRoom(line.size)
+    if (isFull && this.#lineCount(job) === 0) this.#makeRoom(line.size)
     line.add(job)
     this.#lines.set(account, line)
     this.#next()
@@ -141,20 +141,20 @@ export class Queue {
   }
 
   /** Number of lines that contain a job. */
-  #standings(job: AnyJob): number {
+  #lineCount(job: AnyJob): number {
     return [...this.#lines.values()].filter(line => line.has(job)).length
   }
 
   /** Makes space for one more in a line that is not empty. */
   #makeRoom(size: number): void {
     const [longest = new Set<AnyJob>()] = [...this.#lines.values()].sort((a, b) => b.size - a.size)
-    const last = [...longest].findLast(job => this.#standings(job) === 1)
-    if (last === undefined || longest.size <= size + 1) throw tooMuch()
+    const last = [...longest].findLast(job => this.#lineCount(job) === 1)
+    if (last === undefined || longest.size <= size + 1) throw tooManyScans()
     this.drop(last)
-    last.refuse(tooMuch())
+    last.refuse(tooManyScans())
   }
 }
 
-export function tooMuch(): Unavailable {
+export function tooManyScans(): Unavailable {
   return new Unavailable('More scans wait than this server can make; try again in a moment.')
 }

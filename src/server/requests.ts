@@ -182,11 +182,11 @@ function checkHead({ url, request }: Exchange, limits: Limits): void {
  * How a caller reads errors: as it says, otherwise as the vendor's official clients do where it is one, otherwise as the
  * server has them.
  */
-export function shapeFor({ headers }: IncomingMessage, unlessSaid: ErrorShape): ErrorShape {
+export function shapeFor({ headers }: IncomingMessage, unlessSet: ErrorShape): ErrorShape {
   const said = ERROR_SHAPES.find(shape => shape === headers[ERROR_SHAPE.toLowerCase()])
   if (said !== undefined) return said
   const isVendors = VENDORS_AGENT.test(headers['user-agent'] ?? '') || VENDORS_CLIENT.toLowerCase() in headers
-  return isVendors ? 'nested' : unlessSaid
+  return isVendors ? 'nested' : unlessSet
 }
 
 /** The clients for Python and Go, under the old name of the service and the new one. */

@@ -111,15 +111,15 @@ export async function startServer(service: Service, options: ServerOptions): Pro
 }
 
 /** When a server first checks for a day to roll up, and then how often, in milliseconds. */
-const FIRST_LOOK = 60_000
-const NEXT_LOOK = 3_600_000
+const FIRST_CHECK_MS = 60_000
+const NEXT_CHECK_MS = 3_600_000
 
 /**
  * The first of several servers on the same accounts does the work; the others find nothing. Failures are logged, and
  * retried an hour later.
  */
 async function keepLedgerShort({ accounts }: Service, now: () => number, log: Log, signal: AbortSignal): Promise<void> {
-  for (let wait = FIRST_LOOK; !signal.aborted; wait = NEXT_LOOK) {
+  for (let wait = FIRST_CHECK_MS; !signal.aborted; wait = NEXT_CHECK_MS) {
     try {
       await sleep(wait, undefined, { ref: false, signal })
       const { rows, days } = await rollUpLedger(accounts, now(), signal)

@@ -294,7 +294,7 @@ const MOMENTUM_DAYS = 182
 const MOMENTUM = 0.8
 const MOOD_MEMORY = 0.95
 const MOOD = 0.12
-const OWN_MIND = 0.75
+const OWN_VIEW = 0.75
 /** Chance that an analyst takes leave of the company, or comes back, instead. */
 const COVERAGE_CHANGE = 0.06
 
@@ -305,7 +305,7 @@ function drawRatings(business: Business, prices: Prices, random: Random): Rating
   const opinion = (known: Day): number => {
     // From the days before, because most opinions come before the session.
     const momentum = Math.max(-0.5, Math.min(0.5, prices.log(known - 1) - prices.log(known - MOMENTUM_DAYS)))
-    const mind = business.esteem + MOMENTUM * momentum + mood + OWN_MIND * random.normal()
+    const mind = business.esteem + MOMENTUM * momentum + mood + OWN_VIEW * random.normal()
     return Math.max(1, Math.min(5, Math.round(mind)))
   }
   let day = prices.first - COVERED_BEFORE

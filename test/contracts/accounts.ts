@@ -6,11 +6,11 @@ import {
   type Charge,
   type Charged,
   DAY_MS,
-  DAYS_KEPT,
   type DayUsage,
   HOUR_MS,
   type NewKey,
   REPEAT_MS,
+  RETENTION_DAYS,
   rollUpLedger,
   type Used,
 } from '../../src/accounts/accounts.js'
@@ -386,14 +386,14 @@ export function accountsContract(
       expect(await accounts.reconcile()).toEqual({ rows: 5, requests: 5, credits: 5, discrepancies: [] })
       expect(await rollUpLedger(accounts, days[3]!)).toEqual({ rows: 1, days: 0 })
       expect(await accounts.usage(alice.id, days[0]!)).toHaveLength(4)
-      expect(await rollUpLedger(accounts, days[1]! + DAYS_KEPT * DAY_MS)).toEqual({ rows: 3, days: 1 })
+      expect(await rollUpLedger(accounts, days[1]! + RETENTION_DAYS * DAY_MS)).toEqual({ rows: 3, days: 1 })
       expect((await accounts.usage(alice.id, 0)).map(({ date, requests }) => [date, requests])).toEqual([
         ['2020-06-04', 1],
         ['2020-06-03', 1],
         ['2020-06-02', 1],
       ])
       expect(await accounts.reconcile()).toEqual({ rows: 3, requests: 3, credits: 3, discrepancies: [] })
-      expect(await rollUpLedger(accounts, days[3]! + (DAYS_KEPT + 1) * DAY_MS)).toEqual({ rows: 0, days: 3 })
+      expect(await rollUpLedger(accounts, days[3]! + (RETENTION_DAYS + 1) * DAY_MS)).toEqual({ rows: 0, days: 3 })
       expect(await accounts.reconcile()).toEqual({ rows: 0, requests: 0, credits: 0, discrepancies: [] })
     })
   })

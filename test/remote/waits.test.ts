@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { RateLimited } from '../../src/errors.js'
-import { askedWait, backoff, momentAfter } from '../../src/remote/transport.js'
+import { backoff, momentAfter, retryAfter } from '../../src/remote/transport.js'
 import { GOOD_PAGE, good, html, json, QUESTION, raw, remoteTo, scripted, type Turn, text } from './upstream.js'
 
 const LIMITED = { error: 'rate_limit_exceeded', message: 'The 100 credits of the hour are spent.' }
@@ -128,21 +128,21 @@ describe('patience', () => {
 
   it('never waits less than it was asked to, whatever the form', () => {
     const date = 'Thu, 01 Jan 2026 00:01:00 GMT'
-    expect(askedWait({ 'retry-after': '60' }, null, now)).toBeGreaterThanOrEqual(60_000)
-    expect(askedWait({ 'retry-after': date }, null, now)).toBeGreaterThanOrEqual(60_000)
-    expect(askedWait({ 'retry-after': ['5', '60', 'x'] }, null, now)).toBeGreaterThanOrEqual(60_000)
+    expect(retryAfter({ 'retry-after': '60' }, null, now)).toBeGreaterThanOrEqual(60_000)
+    expect(retryAfter({ 'retry-after': date }, null, now)).toBeGreaterThanOrEqual(60_000)
+    expect(retryAfter({ 'retry-after': ['5', '60', 'x'] }, null, now)).toBeGreaterThanOrEqual(60_000)
     // The server's clock is half a minute behind ours.
-    expect(askedWait({ 'retry-after': date, date: 'Wed, 31 Dec 2025 23:59:30 GMT' }, null, now)).toBeGreaterThanOrEqual(
-      90_000,
-    )
-    expect(askedWait({}, '2026-01-01T00:01:00Z', now)).toBeGreaterThanOrEqual(60_000)
+    expect(
+      retryAfter({ 'retry-after': date, date: 'Wed, 31 Dec 2025 23:59:30 GMT' }, null, now),
+    ).toBeGreaterThanOrEqual(90_000)
+    expect(retryAfter({}, '2026-01-01T00:01:00Z', now)).toBeGreaterThanOrEqual(60_000)
   })
 
   it('is asked for nothing by what is no wait', () => {
     for (const told of ['', '-1', '0', 'Infinity', 'Thu, 01 Jan 2026 00:00:00 GMT', 'Thursday, 01-Jan-26 00:01:00 GMT'])
-      expect(askedWait({ 'retry-after': told }, '2025-12-31T00:00:00Z', now), told).toBeNull()
-    expect(askedWait({}, 'tomorrow', now)).toBeNull()
-    expect(askedWait({}, { seconds: 5 }, now)).toBeNull()
+      expect(retryAfter({ 'retry-after': told }, '2025-12-31T00:00:00Z', now), told).toBeNull()
+    expect(retryAfter({}, 'tomorrow', now)).toBeNull()
+    expect(retryAfter({}, { seconds: 5 }, now)).toBeNull()
   })
 
   it('tells a moment to the second, rounded up, and none beyond all calendars', () => {

@@ -2,9 +2,9 @@ import {
   type Account,
   type Accounts,
   DAY_MS,
-  DAYS_KEPT,
   type DayUsage,
   nameValue,
+  RETENTION_DAYS,
   rollUpLedger,
   stateOf,
 } from '../../accounts/accounts.js'
@@ -135,7 +135,7 @@ const setTier: Command = {
   },
 }
 
-const DAYS = { days: withDefault(integerOf(1, DAYS_KEPT), 30, 'the last days in UTC, today among them') }
+const DAYS = { days: withDefault(integerOf(1, RETENTION_DAYS), 30, 'the last days in UTC, today among them') }
 
 const usage: Command = {
   arguments: [['[NAME]', 'one account; all of them unless given']],
@@ -154,7 +154,7 @@ const usage: Command = {
 const rollUp: Command = {
   examples: ['bands accounts roll-up', 'bands accounts roll-up --json'],
   notes: [
-    `A row of the ledger is kept as long as its request may be asked again at no cost, 48 hours and until that day is over. Then each account has one row a day, and of what is older than ${DAYS_KEPT} days nothing is kept. No sum changes by that: bands accounts usage says the same before and after.`,
+    `A row of the ledger is kept as long as its request may be asked again at no cost, 48 hours and until that day is over. Then each account has one row a day, and of what is older than ${RETENTION_DAYS} days nothing is kept. No sum changes by that: bands accounts usage says the same before and after.`,
     'A server does this by itself within the hour; several on the same accounts do it once. It may be stopped at any time, and charges go on meanwhile.',
   ],
   async run(context, args) {

@@ -5,7 +5,7 @@ import { assumedFiling, type InsiderTrade } from '../../model/facts.js'
 import { parseTicker } from '../../model/terms.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
 import { MOST_LEVELS } from '../json-text.js'
-import { givenTicker, tickerOfSymbol } from '../layout.js'
+import { tickerOfSymbol, tickerOption } from '../layout.js'
 import { latestBar, yetToCome } from '../price-rows.js'
 import { type Source, textOf } from '../source.js'
 import { isNullWord, readNumber } from '../values.js'
@@ -88,7 +88,7 @@ function formWords(type: string | null): string {
 }
 
 function tickerOf(file: string, root: Element, options: ReadOptions): string {
-  const given = givenTicker(options.ticker)
+  const given = tickerOption(options.ticker)
   if (given !== null) return given
   const symbol = textAt(root, 'issuer', 'issuerTradingSymbol') ?? ''
   if (!isNullWord(symbol)) return tickerOfSymbol(file, symbol)

@@ -11,7 +11,7 @@ export interface FactsFormat<Reads extends Columns = Columns, Kept = unknown> {
   /** In words for people. */
   name: string
   /** The columns that identify it, all required; `ticker` does not matter. */
-  told: readonly string[]
+  identifiedBy: readonly string[]
   reads: Reads
   /**
    * Reads one row; its result is passed to the end. Throws BadCell for a bad row: the row must be read completely
@@ -24,7 +24,7 @@ export interface FactsFormat<Reads extends Columns = Columns, Kept = unknown> {
 
 /** A layout that is known and not loaded, and why. */
 interface RefusedFormat {
-  told: readonly string[]
+  identifiedBy: readonly string[]
   /** A sentence that starts after `file:line: `, with what to do instead. */
   refusal: string
 }
@@ -37,7 +37,7 @@ function factsFormat<const Reads extends Columns, Kept>(format: FactsFormat<Read
 /** Reports against estimates, with the hour of the report as pre or post. */
 const EARNINGS_EVENTS = factsFormat({
   name: 'earnings events csv',
-  told: ['report_date', 'release_time'],
+  identifiedBy: ['report_date', 'release_time'],
   reads: { report_date: 'date', release_time: 'session', eps_estimate: 'number', eps_actual: 'number' },
   row(row, out) {
     const { ticker } = row
@@ -82,7 +82,7 @@ const CONTRADICTED = 'derived EPS have the other sign than net income, as after 
 /** Figures of quarters with the day on which they were filed. */
 const QUARTERLY_FIGURES = factsFormat({
   name: 'quarterly figures csv',
-  told: ['period_end', 'filed', 'eps_diluted'],
+  identifiedBy: ['period_end', 'filed', 'eps_diluted'],
   reads: {
     period_end: 'date',
     filed: 'date',
@@ -123,7 +123,7 @@ function isContradicted(eps: number | null, income: number | null): boolean {
 /** Single facts from filings with the SEC, one per row. */
 const SEC_FACTS = factsFormat({
   name: 'SEC facts csv',
-  told: ['concept', 'unit', 'start', 'end', 'value', 'form', 'filed'],
+  identifiedBy: ['concept', 'unit', 'start', 'end', 'value', 'form', 'filed'],
   reads: {
     concept: 'text',
     unit: 'text',
@@ -166,7 +166,7 @@ const SEC_FACTS = factsFormat({
 /** Members of an index with their sectors. */
 const GICS_SECURITIES = factsFormat({
   name: 'GICS securities csv',
-  told: ['gics_sector'],
+  identifiedBy: ['gics_sector'],
   reads: { name: 'text', gics_sector: 'text' },
   row(row, out) {
     const { ticker } = row
@@ -178,7 +178,7 @@ const GICS_SECURITIES = factsFormat({
 /** One day of many listings from a screener; only undated data are read. */
 const SCREENER_SNAPSHOT = factsFormat({
   name: 'screener snapshot csv',
-  told: ['name', 'exchange', 'sector', 'analyst_rating', 'market_cap'],
+  identifiedBy: ['name', 'exchange', 'sector', 'analyst_rating', 'market_cap'],
   reads: { name: 'text', sector: 'text', market_cap: 'positive' },
   row(row, out) {
     const { ticker, place } = row
@@ -192,7 +192,7 @@ const SCREENER_SNAPSHOT = factsFormat({
 /** Single upgrades, downgrades and initiations of firms. */
 const ANALYST_RATINGS = factsFormat({
   name: 'analyst ratings csv',
-  told: ['date', 'firm', 'to_grade'],
+  identifiedBy: ['date', 'firm', 'to_grade'],
   reads: { date: 'date', datetime_utc: 'text', firm: 'text', to_grade: 'text' },
   row(row, out): TimedGrade | undefined {
     const { ticker, place } = row
@@ -210,7 +210,7 @@ const ANALYST_RATINGS = factsFormat({
 /** Counts of opinions by month, as they stood on the day of a snapshot. */
 const RECOMMENDATION_TREND = factsFormat({
   name: 'recommendation trend csv',
-  told: ['snapshot', 'period', 'strong_buy', 'buy', 'hold', 'sell', 'strong_sell'],
+  identifiedBy: ['snapshot', 'period', 'strong_buy', 'buy', 'hold', 'sell', 'strong_sell'],
   reads: {
     snapshot: 'date',
     period: 'text',
@@ -244,7 +244,7 @@ const SIDES = new Map([
 /** Transactions of insiders by kind, dated by the trade. */
 const INSIDER_TRADES = factsFormat({
   name: 'insider trades csv',
-  told: ['transaction_date', 'filer', 'kind', 'shares'],
+  identifiedBy: ['transaction_date', 'filer', 'kind', 'shares'],
   reads: { transaction_date: 'date', filer: 'text', kind: 'text', shares: 'number', value: 'amount' },
   row(row, out) {
     const { ticker, place } = row
@@ -271,7 +271,7 @@ const INSIDER_TRADES = factsFormat({
 /** Splits and dividends; `value` is new shares for each old one, or cash. */
 const CORPORATE_ACTIONS = factsFormat({
   name: 'corporate actions csv',
-  told: ['ex_date', 'type', 'value'],
+  identifiedBy: ['ex_date', 'type', 'value'],
   reads: { ex_date: 'date', type: 'text', value: 'number' },
   row(row, out) {
     const { ticker, place } = row
@@ -290,17 +290,17 @@ const CORPORATE_ACTIONS = factsFormat({
 /** Tables of facts that cannot become dated records, and what to import instead. */
 const REFUSED: readonly RefusedFormat[] = [
   {
-    told: ['for_year', 'period_end'],
+    identifiedBy: ['for_year', 'period_end'],
     refusal:
       'these are annual figures, and the fields stand on quarters; import quarterly reports with the day on which each became known, such as the company facts of the SEC',
   },
   {
-    told: ['quarter_end', 'eps_estimate', 'eps_actual'],
+    identifiedBy: ['quarter_end', 'eps_estimate', 'eps_actual'],
     refusal:
       'these are estimates and results by quarter without the date of the report, so nothing tells since when they were known; import earnings with report_date',
   },
   ...[['pe'], ['pe_ratio']].map(ratio => ({
-    told: ['date', 'market_cap', ...ratio],
+    identifiedBy: ['date', 'market_cap', ...ratio],
     refusal: "these are a vendor's own daily ratios; ratios are computed here from reports and prices, so import those",
   })),
 ]

@@ -4,7 +4,7 @@ import { type Day, formatDay, parseDay } from '../../model/day.js'
 import { parseTicker } from '../../model/terms.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
 import { isObject, type JsonText, type Names, type Path, shaped } from '../json-text.js'
-import { givenTicker } from '../layout.js'
+import { tickerOption } from '../layout.js'
 import { latestBar, severalTickers, tickerReason, yetToCome } from '../price-rows.js'
 import { Rejections } from '../refusals.js'
 import type { Source } from '../source.js'
@@ -39,7 +39,7 @@ function readSplits(file: string, text: JsonText, options: ReadOptions): FactsRe
   if (!Array.isArray(list) || !isObject(list[0]) || !('split_from' in list[0])) return null
   const rejections = new Rejections(file, options.skipBadRows ?? false)
   const sink = new FactsSink()
-  const given = givenTicker(options.ticker)
+  const given = tickerOption(options.ticker)
   if (given !== null) refuseSeveral(file, given, list)
   for (const [i, row] of list.entries()) {
     try {

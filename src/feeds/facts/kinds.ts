@@ -25,7 +25,7 @@ import { type FactsSink, isFactName, type TimedGrade } from './sink.js'
  */
 export function formatOf({ file, dialect, top: place, options: { known } }: TextTable): FactsFormat {
   const header = new Header(dialect.names)
-  const theirs = FACTS_FORMATS.find(({ told }) => header.hasAll(told))
+  const theirs = FACTS_FORMATS.find(({ identifiedBy }) => header.hasAll(identifiedBy))
   if (theirs !== undefined && 'refusal' in theirs) throw new BadData(place, theirs.refusal)
   if (theirs !== undefined) return theirs
   const layout = layoutOf(file, dialect.headerLine, dialect.names)
@@ -43,7 +43,7 @@ export function formatOf({ file, dialect, top: place, options: { known } }: Text
   const isPrices =
     header.likeness(nearest) <= bars || (header.likeness(nearest) < 3 && isOneValue(layout, dialect.samples))
   if (isRow || isPrices) throw refuseLayout(file, dialect.headerLine, layout, dialect.samples)
-  throw new BadData(place, lack(header, nearest, known))
+  throw new BadData(place, missingColumns(header, nearest, known))
 }
 
 /** Optional columns that a header seems to misspell, with the misspelt word. */
@@ -94,16 +94,16 @@ class Header {
   }
 }
 
-function lack(header: Header, kind: FactKind, known: Day | undefined): Words {
+function missingColumns(header: Header, kind: FactKind, known: Day | undefined): Words {
   const missing = neededColumns(kind, known).filter(column => !header.has(column))
   const slips = missing.flatMap(column => header.slips(column).map(quoted))
   const meant = slips.length === 0 ? '' : `; did you mean ${slips.join(' and ')}?`
-  const told = missing.length === 0 ? 'no columns of its own' : `no ${columns(missing)}`
+  const lack = missing.length === 0 ? 'no columns of its own' : `no ${columns(missing)}`
   const help =
     meant === '' && missing.join() === 'known'
       ? sentence` (give one day for all rows with ${parameter('known', 'DATE')})`
       : ''
-  return sentence`${told}${help}${meant === '' ? ';' : meant} ${needsOf(kind, known)}`
+  return sentence`${lack}${help}${meant === '' ? ';' : meant} ${needsOf(kind, known)}`
 }
 
 function ambiguity(kind: FactKind, other: FactKind, known: Day | undefined): string {
@@ -127,7 +127,7 @@ function ownFormat(kind: FactKind, known?: Day): FactsFormat {
   const columns = FACT_COLUMNS[kind]
   return {
     name: `${kind} csv`,
-    told: neededColumns(kind, known),
+    identifiedBy: neededColumns(kind, known),
     reads: Object.fromEntries(columns.map(({ name, holds }) => [name, holds])),
     row(row, out): TimedGrade | undefined {
       const { ticker, place } = row
@@ -165,14 +165,14 @@ function recordOf(kind: FactKind, row: FactRow, known: Day | undefined): FactRec
     if (name === 'known' && known !== undefined && !row.has(name)) return { name, value: known, rare }
     return { name, rare, value: required ? row.required(name) : (row.optional(name) ?? DEFAULTS[name] ?? null) }
   })
-  const told = values.filter(({ value, rare }) => value !== null || rare !== true)
-  return Object.fromEntries(told.map(({ name, value }) => [name, value])) as unknown as FactRecord
+  const stated = values.filter(({ value, rare }) => value !== null || rare !== true)
+  return Object.fromEntries(stated.map(({ name, value }) => [name, value])) as unknown as FactRecord
 }
 
 function checkDelisting({ delisted, delisting_price, delisting_return }: Security): void {
-  const told = [delisting_price, delisting_return].filter(figure => figure !== undefined).length
-  if (told === 2)
+  const stated = [delisting_price, delisting_return].filter(figure => figure !== undefined).length
+  if (stated === 2)
     throw new BadCell('delisting_return', 'delisting_price and delisting_return tell the same; give one of them')
-  if (told === 1 && delisted === undefined)
+  if (stated === 1 && delisted === undefined)
     throw new BadCell('delisted', 'delisted is empty; what a share was worth in the end needs the day of the end')
 }

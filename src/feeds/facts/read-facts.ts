@@ -2,7 +2,7 @@ import { BadData, parameter, sentence } from '../../errors.js'
 import type { FactValue } from '../../model/facts.js'
 import type { Dialect } from '../dialect.js'
 import type { FactsResult } from '../feed.js'
-import { givenTicker, placeOfName, spells } from '../layout.js'
+import { indexOfName, spells, tickerOption } from '../layout.js'
 import { plainName } from '../names.js'
 import { latestBar } from '../price-rows.js'
 import { Rejections } from '../refusals.js'
@@ -49,7 +49,7 @@ async function planFacts(table: TextTable, format: FactsFormat): Promise<FactsPl
   const { file, dialect } = table
   const places = placesOf(table, format)
   const tickerColumn = tickerColumnOf(dialect.names)
-  const given = givenTicker(table.options.ticker)
+  const given = tickerOption(table.options.ticker)
   if (tickerColumn === undefined && given === null)
     throw new BadData(table.top, sentence`no column names the ticker; give it with ${parameter('ticker')}`)
   const columns = Object.entries(format.reads).flatMap(([name, holds]) => {
@@ -78,7 +78,7 @@ async function planFacts(table: TextTable, format: FactsFormat): Promise<FactsPl
 function placesOf({ dialect, top }: TextTable, format: FactsFormat): Map<string, number> {
   const plain = dialect.names.map(plainName)
   const wanted = Object.keys(format.reads).map(plainName)
-  const places = wanted.map(name => [name, placeOfName(top, dialect.names, plain, name)] as const)
+  const places = wanted.map(name => [name, indexOfName(top, dialect.names, plain, name)] as const)
   return new Map(places.filter(([, index]) => index >= 0))
 }
 

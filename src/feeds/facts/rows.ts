@@ -6,7 +6,7 @@ import { parseTicker } from '../../model/terms.js'
 import type { Rejected } from '../feed.js'
 import { plainName } from '../names.js'
 import { severalTickers, tickerReason, yetToCome } from '../price-rows.js'
-import type { Misfit, Row } from '../row.js'
+import type { Row, RowFault } from '../row.js'
 import { type DateReader, type Decimal, dateReason, emptyWord, isNullWord, readNumber } from '../values.js'
 
 /** The columns that a format reads, and what each holds. */
@@ -42,7 +42,7 @@ export class FactRow<Reads extends Columns = Columns> {
   }
 
   /** Moves on to a row; throws BadCell when it is not whole. */
-  set(row: Row, misfit: Misfit | null): void {
+  set(row: Row, misfit: RowFault | null): void {
     this.#row = row
     if (misfit !== null) throw new BadCell(misfit.field, misfit.reason)
   }
@@ -197,8 +197,8 @@ const READERS: { readonly [Holds in FactValue]: (cell: Cell) => FactValues[Holds
 /** A finite number; one below the least double is 0 to it, as to JavaScript. */
 function number(cell: Cell): number {
   const value = readNumber(cell.text, cell.decimal)
-  if (Number.isNaN(value)) return refuse(cell, told(cell, 'is no number; it may be written as 1234.5 or 1.2345e3'))
-  return Number.isFinite(value) ? value + 0 : refuse(cell, told(cell, 'is too large for a number'))
+  if (Number.isNaN(value)) return refuse(cell, fieldText(cell, 'is no number; it may be written as 1234.5 or 1.2345e3'))
+  return Number.isFinite(value) ? value + 0 : refuse(cell, fieldText(cell, 'is too large for a number'))
 }
 
 /** Reads a number that must satisfy some rules; each rule comes with the text for a violation. */
@@ -206,18 +206,18 @@ function numberThat(...rules: readonly (readonly [holds: (value: number) => bool
   return (cell: Cell): number => {
     const value = number(cell)
     const broken = rules.find(([holds]) => !holds(value))
-    return broken === undefined ? value : refuse(cell, told(cell, broken[1]))
+    return broken === undefined ? value : refuse(cell, fieldText(cell, broken[1]))
   }
 }
 
 function word<Meaning extends string>(words: Readonly<Record<string, Meaning>>, allowed: string) {
   return (cell: Cell): Meaning => {
     const said = cell.text.toLowerCase()
-    return Object.hasOwn(words, said) ? words[said]! : refuse(cell, told(cell, `is not ${allowed}`))
+    return Object.hasOwn(words, said) ? words[said]! : refuse(cell, fieldText(cell, `is not ${allowed}`))
   }
 }
 
-function told({ name, text }: Cell, what: string): string {
+function fieldText({ name, text }: Cell, what: string): string {
   return `${name} ${quoted(text)} ${what}`
 }
 

@@ -29,7 +29,7 @@ export function reportsOfFilings(facts: readonly FiledFact[]): Report[] {
 }
 
 type Figure = 'eps' | 'revenue' | 'book'
-type Version = Readonly<Record<Figure, Known | null>>
+type Version = Readonly<Record<Figure, KnownFigure | null>>
 
 const FILED_FIGURES: readonly Figure[] = ['eps', 'revenue', 'book']
 const UNKNOWN: Version = { eps: null, revenue: null, book: null }
@@ -50,7 +50,8 @@ function byFilingDate(facts: readonly FiledFact[]): [Day, FiledFact[]][] {
 
 /** The figures of a quarter known after a day's filings. */
 function figuresAt(ledger: Ledger, end: Day, filed: Day, before: Version): Version {
-  const sameShares = (known: Known | null) => (known !== null && ledger.basis.same(known.filed, filed) ? known : null)
+  const sameShares = (known: KnownFigure | null) =>
+    known !== null && ledger.basis.same(known.filed, filed) ? known : null
   const reported = (figure: 'eps' | 'revenue') => {
     const stated = statedFigure(ledger, figure, end, filed)
     // A quarter's filed figure is not replaced by a difference of rounded figures.
@@ -66,7 +67,12 @@ function figuresAt(ledger: Ledger, end: Day, filed: Day, before: Version): Versi
 }
 
 /** The new figure; the one before, confirmed, where the new one repeats it; what may be carried over without a new one. */
-function latest(figure: Figure, now: Known | null, before: Version, carried: Known | null): Known | null {
+function latest(
+  figure: Figure,
+  now: KnownFigure | null,
+  before: Version,
+  carried: KnownFigure | null,
+): KnownFigure | null {
   if (now === null) return carried
   const last = before[figure]
   if (last === null || !isRepeat(figure, now, last)) return now
@@ -74,13 +80,13 @@ function latest(figure: Figure, now: Known | null, before: Version, carried: Kno
 }
 
 /** Figures calculated from others may differ by their rounding. */
-function isRepeat(figure: Figure, now: Known, before: Known): boolean {
+function isRepeat(figure: Figure, now: KnownFigure, before: KnownFigure): boolean {
   if (now.stated) return now.value === before.value
   const rounding = figure === 'eps' ? 0.015 : 0.005 * Math.max(Math.abs(now.value), Math.abs(before.value))
   return Math.abs(now.value - before.value) <= rounding
 }
 
-function isNews(now: Known | null, before: Known | null, filed: Day): boolean {
+function isNews(now: KnownFigure | null, before: KnownFigure | null, filed: Day): boolean {
   return now !== null && now.filed === filed && now.value !== before?.value
 }
 
@@ -90,7 +96,7 @@ function recordOf(end: Day, known: Day, { eps, revenue, book }: Version): Report
 }
 
 /** A figure of a quarter. */
-interface Known {
+interface KnownFigure {
   value: number
   /** The last filing that it rests on. */
   filed: Day
@@ -105,7 +111,7 @@ const COVER_DAYS = 75
 const BALANCE_SLACK = 7
 
 /** A figure of a quarter as one filing date states it, null when it does not. */
-function statedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day, filed: Day): Known | null {
+function statedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day, filed: Day): KnownFigure | null {
   const entry = ledger.first(figure, 'quarter', end, one => one.filed === filed)
   return entry === null ? null : { value: entry.value, filed, stated: true }
 }
@@ -114,7 +120,7 @@ function statedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day, filed
  * A figure of the last quarter of a financial year: the year's minus that of its first nine months, or of its first
  * three quarters. Null where they are not known, or not of one kind: before and after a restatement or a split.
  */
-function derivedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day): Known | null {
+function derivedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day): KnownFigure | null {
   // Filings change the name of a figure from one year to the next; the same name on both sides is surer.
   const ways = FIGURES[figure].concepts.map(concept => ledger.namesLike(figure, concept))
   for (const names of [...ways.map(([concept]) => [concept!]), ...ways]) {
@@ -131,7 +137,7 @@ function derivedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day): Kno
 }
 
 /** Equity at the end of a quarter over the shares there were, of filings that count the same shares as one of `filed`. */
-function bookValue(ledger: Ledger, end: Day, filed: Day): Known | null {
+function bookValue(ledger: Ledger, end: Day, filed: Day): KnownFigure | null {
   const equity = ledger.first('equity', 'day', end)
   const shares = equity === null ? null : sharesAt(ledger, end, filed)
   if (equity === null || shares === null) return null

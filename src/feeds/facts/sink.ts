@@ -12,7 +12,7 @@ import {
 } from '../../model/facts.js'
 import { parseTicker } from '../../model/terms.js'
 import type { FactsResult, TickerFacts } from '../feed.js'
-import { givenTicker, stem, tickerOfSymbol } from '../layout.js'
+import { stem, tickerOfSymbol, tickerOption } from '../layout.js'
 import { plainName } from '../names.js'
 import { latestBar } from '../price-rows.js'
 import { Remarks } from '../refusals.js'
@@ -63,7 +63,7 @@ export class FactsSink {
   readonly #facts = new Map<string, Map<FactKind, FactRecord[]>>()
   readonly #remarks = new Remarks()
   /** The single facts so far, with their positions. */
-  readonly #said = new Map<string, { said: string; place: string }>()
+  readonly #singleFacts = new Map<string, { said: string; place: string }>()
 
   constructor(latest: Day = latestBar()) {
     this.latest = latest
@@ -75,10 +75,10 @@ export class FactsSink {
     const said = once?.says(record) ?? null
     if (once !== undefined && said !== null) {
       const key = `${kind} ${ticker} ${once.about(record)}`
-      const earlier = this.#said.get(key) ?? { said, place }
+      const earlier = this.#singleFacts.get(key) ?? { said, place }
       if (earlier.said !== said)
         throw new BadCell(once.column, `${earlier.place} gives ${once.what}; take one of the two rows out`)
-      this.#said.set(key, earlier)
+      this.#singleFacts.set(key, earlier)
     }
     const kinds = this.#facts.get(ticker) ?? new Map<FactKind, FactRecord[]>()
     const records = kinds.get(kind)
@@ -137,7 +137,7 @@ const CIK = /^(CIK\d+|COMPANY-?FACTS|SUBMISSIONS)$/
  * Throws BadData if none of them is valid.
  */
 export function documentTicker(file: string, own: string | null, given: string | undefined): string {
-  const ticker = givenTicker(given) ?? (own === null ? tickerOfName(file) : tickerOfSymbol(file, own))
+  const ticker = tickerOption(given) ?? (own === null ? tickerOfName(file) : tickerOfSymbol(file, own))
   if (ticker !== null) return ticker
   const name = file === '-' ? 'standard input has no name' : `the file's name (${stem(basename(file))}) is none`
   throw new BadData({ file }, sentence`the document names no ticker, and ${name}; give it with ${parameter('ticker')}`)

@@ -12,11 +12,11 @@ import {
   HOUR_MS,
   hourStart,
   type KeyEntry,
-  keptFrom,
   type NewKey,
   type PoolState,
   type Reconciliation,
   type RolledUp,
+  retention,
   type Used,
 } from '../../accounts/accounts.js'
 import { Busy, ConfigError, NotFound, type Remedy, StorageError } from '../../errors.js'
@@ -279,7 +279,7 @@ export class PostgresAccounts implements Accounts {
 
   /** Rolls up one day, or deletes what is too old. */
   async rollUp(at: number): Promise<RolledUp> {
-    const { singleFrom, daysFrom } = keptFrom(at)
+    const { singleFrom, daysFrom } = retention(at)
     const work = ({ query }: Queries) => query<RolledUp>(ROLL_UP, [singleFrom, daysFrom])
     return (await this.#onLedger(work))[0]!
   }

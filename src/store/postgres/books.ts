@@ -1,4 +1,4 @@
-import { DAY_MS, DAYS_KEPT, HOUR_MS, REPEAT_MS } from '../../accounts/accounts.js'
+import { DAY_MS, HOUR_MS, REPEAT_MS, RETENTION_DAYS } from '../../accounts/accounts.js'
 import { remedy } from '../../errors.js'
 import { BATCH_BYTES, CHARGE_FUNCTION } from './charging.js'
 import type { SchemaKind } from './steps.js'
@@ -26,7 +26,7 @@ BEGIN
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
   single_from := least(single_from, now_day - ${REPEAT_MS});
-  days_from := least(days_from, now_day - ${DAYS_KEPT * DAY_MS});
+  days_from := least(days_from, now_day - ${RETENTION_DAYS * DAY_MS});
 
   -- Whose hours are still counted has not been rolled up.
   SELECT min(o.start - o.start % ${DAY_MS}) INTO oldest FROM bands_accounts.accounts a, LATERAL (

@@ -5,11 +5,11 @@ import {
   dayStart,
   HOUR_MS,
   hourStart,
-  keptFrom,
   MINUTE_MS,
   REPEAT_MS,
   type Reconciliation,
   type RolledUp,
+  retention,
   type Used,
 } from '../../accounts/accounts.js'
 import { type ComparedRow, discrepanciesIn } from '../account-rows.js'
@@ -138,7 +138,7 @@ const FORGET = 'DELETE FROM named WHERE id IN (SELECT id FROM named ORDER BY id 
  * retention. Must run inside a transaction that has the write lock.
  */
 export function rollUp(db: Session, at: number): RolledUp {
-  const { singleFrom, daysFrom } = keptFrom(at)
+  const { singleFrom, daysFrom } = retention(at)
   const rows = db.all<Single>(OLDEST).filter(row => row.at < singleFrom)
   const sums = new Map<string, { account: number; start: number; credits: number; requests: number }>()
   for (const { request, account, credits, at } of rows) {

@@ -43,7 +43,7 @@ interface Scope {
 }
 
 /** Options for querying pages. */
-interface KeptWays {
+interface PulledOptions {
   /** null: everything that the pulling key may see */
   tier: Tier | null
   /** null: as of the day of the pull */
@@ -53,14 +53,14 @@ interface KeptWays {
 }
 
 /** Answers any question from stored pages of a server, under the rules of the key that pulled them. */
-export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' | 'whyEmpty'> {
+export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'stays' | 'whyEmpty'> {
   readonly #marks = new Marks()
   readonly #pages: PageStore
-  readonly #ways: KeptWays
+  readonly #options: PulledOptions
 
-  constructor(pages: PageStore, ways: KeptWays) {
+  constructor(pages: PageStore, options: PulledOptions) {
     this.#pages = pages
-    this.#ways = ways
+    this.#options = options
   }
 
   /** Notes about the answers so far: their source, and what the pulled range does not cover. */
@@ -103,8 +103,8 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
 
   async #history(query: HistoryQuery, needsOutcomes: boolean): Promise<EventHistory> {
     if (needsOutcomes) {
-      entitle(query, this.#ways.tier, BUILT_IN)
-      entitleAftermath(this.#ways.tier)
+      entitle(query, this.#options.tier, BUILT_IN)
+      entitleAftermath(this.#options.tier)
     }
     if (isUnderCondition(query)) return this.#underCondition(query, needsOutcomes)
     const { view, context, found, tier, range, today, rangeStart } = await this.#find(query)
@@ -138,7 +138,7 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
 
   async #find(query: HistoryQuery) {
     refuseCondition(query, tellerOf(query))
-    entitle(query, this.#ways.tier, BUILT_IN)
+    entitle(query, this.#options.tier, BUILT_IN)
     const view = await this.#view(query)
     const { context: other, ...plain } = query
     const context = other === undefined ? null : await this.#view({ ...other, timeframe: query.timeframe })
@@ -168,9 +168,9 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
 
   /** Never wider than it was pulled. */
   async #scope({ url, as_of, query_range, events, total_occurrences, after }: View): Promise<Scope> {
-    const { tier: asked, asOf } = this.#ways
+    const { tier: callerTier, asOf } = this.#options
     const granted = tierOfRange(query_range)
-    const tier = asked !== null && (granted === null || reaches(granted, asked)) ? asked : granted
+    const tier = callerTier !== null && (granted === null || reaches(granted, callerTier)) ? callerTier : granted
     const plan = planOf(tier)
     const range = tier === null ? query_range : plan.range
     // The server's newest pulled day, so that answers stay the same.
@@ -184,7 +184,7 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
   }
 
   #checkDay(view: View): void {
-    const { asOf } = this.#ways
+    const { asOf } = this.#options
     const known = knownDate(view)
     if (asOf === null || formatDay(asOf) >= known) return
     const value = formatDay(asOf)
@@ -194,7 +194,7 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
 
   async #missing(key: SeriesKey): Promise<NotFound> {
     const entries = await this.#pages.entries(key.ticker)
-    if (entries.length === 0) return this.#ways.unknown(key.ticker)
+    if (entries.length === 0) return this.#options.unknown(key.ticker)
     const there = listed(entries.map(({ timeframe, field }) => `${timeframe} ${field}`))
     return new NotFound(`${named(key)} was not pulled; of ${key.ticker} there is ${there}.`, [], {
       remedy: pullOf(key),
@@ -202,9 +202,9 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
   }
 
   /** Remembers dates that the context does not cover. Throws Busy if missing pages may cover them. */
-  #doubt(asked: readonly BandEvent[], context: View): void {
+  #doubt(matches: readonly BandEvent[], context: View): void {
     const { days, after, upTo, events } = context
-    const count = (is: (day: Day) => boolean): number => asked.filter(({ date }) => is(parseDay(date)!)).length
+    const count = (is: (day: Day) => boolean): number => matches.filter(({ date }) => is(parseDay(date)!)).length
     const what = named(context)
     const doubt = (sentence: string): void => this.#marks.doubt(`${what} ${sentence}`)
     const hidden = count(day => day <= after)

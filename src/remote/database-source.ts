@@ -14,7 +14,7 @@ import {
   type WhyEmpty,
 } from '../source.js'
 import { nameOf, type PageStore, type PulledEntry } from '../store/pages.js'
-import type { KeptPages } from './kept.js'
+import type { PulledEvents } from './pulled-events.js'
 
 /** The local bars, and pages pulled from servers. */
 interface Parts {
@@ -22,7 +22,7 @@ interface Parts {
   hasBars(ticker: string): Promise<boolean>
   pages: PageStore
   /** Loaded on first use: most databases have no pages. */
-  kept(): Promise<KeptPages>
+  pulled(): Promise<PulledEvents>
 }
 
 /** The pulled series of one ticker. */
@@ -42,10 +42,10 @@ export interface PulledTicker {
 type PulledPart = Pick<PulledEntry, 'timeframe' | 'field' | 'state' | 'query_range' | 'events' | 'pulled_at' | 'as_of'>
 
 /** One database: questions about a ticker go to its bars or to its pulled pages. */
-export class Beside implements Source {
+export class DatabaseSource implements Source {
   readonly server = null
   readonly #parts: Parts
-  #kept: KeptPages | null = null
+  #pulled: PulledEvents | null = null
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -86,8 +86,8 @@ export class Beside implements Source {
     return newestOf(this, query)
   }
 
-  fields(asked?: readonly string[]): Promise<readonly FieldInfo[]> {
-    return this.#parts.own.fields(asked)
+  fields(names?: readonly string[]): Promise<readonly FieldInfo[]> {
+    return this.#parts.own.fields(names)
   }
 
   granted(ticker: string, timeframe: Timeframe): Promise<GrantedFields> {
@@ -134,7 +134,7 @@ export class Beside implements Source {
 
   /** Notes about the answers so far: which were pulled, from where and when. */
   get marks(): readonly string[] {
-    return this.#kept?.marks ?? []
+    return this.#pulled?.marks ?? []
   }
 
   close(): Promise<void> {
@@ -150,15 +150,15 @@ export class Beside implements Source {
     const isPulled = await pages.has(ticker)
     if (context !== undefined) {
       const [owner, pulled] = isPulled ? [context.ticker, ticker] : [ticker, context.ticker]
-      if ((await pages.has(pulled)) && (await hasBars(owner))) throw apart(owner, pulled, context.ticker)
+      if ((await pages.has(pulled)) && (await hasBars(owner))) throw splitContext(owner, pulled, context.ticker)
     }
     if (!isPulled) return own
-    this.#kept ??= await this.#parts.kept()
-    return this.#kept
+    this.#pulled ??= await this.#parts.pulled()
+    return this.#pulled
   }
 }
 
-function apart(own: string, pulled: string, value: string): InvalidParameter {
+function splitContext(own: string, pulled: string, value: string): InvalidParameter {
   const message = `${own} has bars here and ${pulled} was pulled from a server: a ticker and its context are looked at in one of them.`
   return wrong('context_ticker', message, { value })
 }
