@@ -13,69 +13,69 @@ import { fieldsFor, type Mark, type Omitted } from '../source.js'
 import { type Tally, type TallyGroup, tally } from '../tally/tally.js'
 
 interface ScreenQuery {
-  /** As it is printed. */
+  /** In canonical form. */
   condition: string
-  /** Each counts once, whatever the order. */
+  /** Each counts once, in any order. */
   tickers: readonly string[]
   timeframe: Timeframe
-  /** It became true on one of so many last bars; null: it holds on the last one. */
+  /** The condition became true within this number of last bars; null: it holds on the last one. */
   since: number | null
-  /** How many bars earlier tickers that the condition names are looked at. */
+  /** Lag in bars of the tickers that the condition names. */
   lag?: number | undefined
-  /** What followed such onsets, too. */
+  /** Whether to add the outcomes after such onsets. */
   tally: boolean
 }
 
-/** The tickers of which a condition holds, or of which it became true lately. */
+/** The tickers whose condition holds, or became true lately. */
 export interface Screen {
   schema: 'bands.screen/2'
-  /** As it is printed. */
+  /** In canonical form. */
   condition: string
-  /** It became true on one of so many last bars; null: it holds on the last one. */
+  /** The condition became true within this number of last bars; null: it holds on the last one. */
   within: number | null
   as_of: string
-  /** What the condition looks at, as it is printed, in its order: the keys of the bands of a match. */
+  /** The subjects of the condition in canonical form, in its order: the keys of a match's bands. */
   subjects: string[]
   /** The newest onset first, then by ticker. */
   matches: ScreenMatch[]
-  /** How many tickers were asked about. */
+  /** Number of tickers in the query. */
   scanned: number
-  /** How many of them had no bar that was final within the last seven days, so that nothing can be said of now. */
+  /** Number of tickers whose last final bar is older than seven days: they say nothing about today. */
   stale: number
-  /** What followed all onsets of the tickers that were asked about, where that was asked for. */
+  /** Outcomes after all onsets of the query's tickers, on request. */
   tally?: Tally
 }
 
 export interface ScreenMatch {
   ticker: string
   timeframe: Timeframe
-  /** The last bar that is final. */
+  /** The last final bar. */
   date: string
-  /** The bar from which the truth in force holds, or the newest onset; null where that lies before the range of a tier. */
+  /** The first bar of the current truth, or the newest onset; null where that lies before the range of a tier. */
   since: string | null
   /** From that bar to the last, both counted. */
   bars: number | null
-  /** What `=` sees of each subject of the condition on that bar; null where it has no band. */
+  /** The band of each subject of the condition on that bar; null without a band. */
   bands: Record<string, string | null>
-  /** As it is stored. */
+  /** As stored. */
   close: number
   /** Days from the bar to the day of the answer. */
   age_days: number
-  /** What followed the onsets of this ticker, where that was asked for. */
+  /** Outcomes after the onsets of this ticker, on request. */
   tally?: Pick<TallyGroup, 'events' | 'windows'>
 }
 
-/** What is said on the way. */
+/** Progress messages. */
 interface ScreenWays {
   step?: (text: () => string) => void
 }
 
-/** Days after which a last bar says nothing of now. */
+/** Days after which a last bar says nothing about today. */
 const FRESH = 7
 
 /**
- * Looks at the last bar of each ticker that was final on the day. Throws TierRestricted, NotFound for a ticker that is not
- * there, InvalidParameter for no ticker.
+ * Checks the last final bar of each ticker. Throws TierRestricted, NotFound for an unknown ticker, InvalidParameter for
+ * no ticker.
  */
 export async function screen(local: Local, query: ScreenQuery, { step }: ScreenWays = {}): Promise<Screen> {
   const { condition, timeframe, since: within, lag } = query
@@ -100,7 +100,7 @@ export async function screen(local: Local, query: ScreenQuery, { step }: ScreenW
   return query.tally ? withTallies(local, query, answer, step) : answer
 }
 
-/** What a condition looks at, as it is printed, each once. */
+/** The subjects of a condition in canonical form, each once. */
 export function subjectsNamed(local: Local, condition: string): string[] {
   return conditionOf(local, condition).subjects.map(printSubject)
 }
@@ -111,24 +111,25 @@ function conditionOf(local: Local, condition: string): ConditionField {
   throw new RangeError(`${condition} is no condition`)
 }
 
-/** Since when the truth in force holds, or became so. */
+/** The first bar of the current truth, or the bar on which the condition became true. */
 interface Onset {
   ticker: string
   since: string | null
   bars: number | null
 }
 
-/** null where the condition does not hold on the last bar itself. */
+/** null where the condition does not hold on the last bar. */
 function holding({ ticker, present }: Stays): Onset | null {
   if (present.onLast?.[0] !== TRUE) return null
   const since = dateIn(present.since, 0)
   return { ticker, since, bars: since === null ? null : present.bars[0]! + 1 }
 }
 
-/** The newest bar on which it became true; null where that is none of so many last ones. */
+/** The newest bar on which the condition became true; null where it is not within the last bars. */
 function lately({ ticker, present, transitions }: Stays, within: number): Onset | null {
   const { days, entered, lasted } = transitions()
-  // Every other transition enters `true`: the last one, or the one before it, whose stay ended when the present began.
+  // Every other transition enters `true`: the last one, or the one before it, whose period ended when the present
+  // began.
   const last = entered.length - 1
   const row = entered[last] === TRUE ? last : last - 1
   if (row < 0) return null
@@ -136,7 +137,7 @@ function lately({ ticker, present, transitions }: Stays, within: number): Onset 
   return bars > within ? null : { ticker, since: dateIn(days, row), bars }
 }
 
-/** Tells of a match what stands on its bar; the tickers that the condition names are read once. */
+/** Reads the bands of a match on its bar; the tickers that the condition names are read once. */
 async function matching(local: Local, { condition, timeframe, lag = 0 }: ScreenQuery) {
   const field = conditionOf(local, condition)
   const { dataOfNamed: placesNamed, subjectsOn } = await import('../local/derived.js')
@@ -156,7 +157,7 @@ async function matching(local: Local, { condition, timeframe, lag = 0 }: ScreenQ
   }
 }
 
-/** With what followed onsets: those of each match, and those of all tickers together. */
+/** Adds the outcomes after onsets: for each match, and for all tickers together. */
 async function withTallies(
   local: Local,
   { condition, tickers, timeframe, lag }: ScreenQuery,
@@ -180,53 +181,53 @@ async function withTallies(
 }
 
 interface ChangesQuery {
-  /** Each counts once, whatever the order. */
+  /** Each counts once, in any order. */
   tickers: readonly string[]
-  /** Absent: all that can be asked for; a field that waits for an import is left out, and its mark stays. */
+  /** Absent: all fields of the tier; a field that needs an import is left out, and its mark stays. */
   fields?: readonly string[] | undefined
   timeframes: readonly Timeframe[]
   /** Transitions on bars that became final after this day. */
   since: Day
   /**
-   * How far earlier answers to this question went: only changes after these bars count. A ticker without a mark is new to
-   * the question; it begins at the newest mark of its timeframe.
+   * The marks of earlier answers to this query: only changes after these bars count. A ticker without a mark is new and
+   * begins at the newest mark of its timeframe.
    */
   marks?: readonly Mark[]
   /** Only where this condition holds on the bar. */
   when?: string | undefined
-  /** How many bars earlier tickers that the condition names are looked at. */
+  /** Lag in bars of the tickers that the condition names. */
   lag?: number | undefined
 }
 
 /** Every transition on bars that became final after a day. */
 export interface Changes {
   schema: 'bands.changes/1'
-  /** That day; of a list that was asked about before `last`: each ticker goes on after the last bar that was told. */
+  /** That day. With `last`, each ticker continues after its last reported bar. */
   since: string
   as_of: string
   /** Newest first, then by ticker, timeframe and field. */
   changes: ExportedEvent[]
-  /** Fields that are left out; absent where none is. `--since last` reports their changes the next time. */
+  /** Fields left out; absent without any. `--since last` reports their changes the next time. */
   omitted?: Omitted[]
 }
 
-/** The answer, and how far it goes. */
+/** The answer, and the new marks. */
 export interface Changed {
   found: Changes
   marks: Mark[]
 }
 
-/** What distinguishes questions with `last`; each has its own marks. */
+/** The parts of a query with `last` that have marks of their own. */
 export interface Asked extends Pick<ChangesQuery, 'when' | 'lag'> {
   fields: readonly string[]
-  /** Names of lists, in any order and case; none: of no list. */
+  /** Names of lists, in any order and case; none: no list. */
   lists: readonly string[]
 }
 
 /**
- * The name under which marks of a question are kept: that of its lists, and what narrows it. Its tickers and timeframes do
- * not count: a mark is of each by itself.
- * @param all what the fields are chosen from
+ * The name of a query's marks: its lists, and its filters. Tickers and timeframes are not part of it, because each has
+ * its own mark.
+ * @param all the available fields
  */
 export function questionOf({ lists, fields, when, lag = 0 }: Asked, all: readonly string[]): string {
   const names = [...new Set(lists.map(name => name.toLowerCase()))].sort().join(',')
@@ -237,10 +238,10 @@ export function questionOf({ lists, fields, when, lag = 0 }: Asked, all: readonl
   return `${names}#${createHash('sha256').update(narrowed).digest('hex').slice(0, 16)}`
 }
 
-/** A bar is final at most this many days after its date: a week that ended with a short session. */
+/** A bar is final at most this number of days after its date: a week may end with a short session. */
 const LATEST = 7
 
-/** Throws TierRestricted, NotFound for a ticker that is not there, InvalidParameter for no ticker or field. */
+/** Throws TierRestricted, NotFound for an unknown ticker, InvalidParameter for no ticker or field. */
 export async function changes(local: Local, query: ChangesQuery, { step }: ScreenWays = {}): Promise<Changed> {
   const { since, marks: earlier = [] } = query
   const tickers = [...new Set(query.tickers)].sort()
@@ -276,7 +277,7 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
     schema: 'bands.changes/1',
     since: earlier.length === 0 ? formatDay(since) : 'last',
     as_of: formatDay(today),
-    // Events of one day are in the order of the fields, as they were found.
+    // Events of one day are in the order of the fields.
     changes: found.sort(newestFirst),
     ...(omitted.length > 0 && { omitted }),
   }
@@ -289,7 +290,7 @@ interface Changing {
   fields: ReadonlyMap<string, ReadonlySet<Day>>
 }
 
-/** How far earlier answers went, in one timeframe. */
+/** The marks of earlier answers in one timeframe. */
 class Progress {
   readonly earliest: Day
   readonly #newest: Day | undefined
@@ -307,7 +308,7 @@ class Progress {
     return this.#newest !== undefined
   }
 
-  /** The last bar that was covered; undefined without an earlier answer. */
+  /** The last covered bar; undefined without an earlier answer. */
   of(ticker: string, field: string): Day | undefined {
     return this.#days.get(nameOf(ticker, field)) ?? this.#days.get(nameOf(ticker)) ?? this.#newest
   }
@@ -318,7 +319,7 @@ function nameOf(ticker: string, field?: string): string {
   return field === undefined ? ticker : `${ticker} ${field}`
 }
 
-/** The last bar of each ticker that was final on a day; the day before its first bar where none was. */
+/** The last final bar of each ticker on a day; the day before its first bar where none was final. */
 async function lastBarsBy(
   local: Local,
   day: Day,
@@ -345,7 +346,7 @@ function changing({ ticker, fields, transitions }: Stays, since: Day, progress: 
   return found
 }
 
-/** Those events as an export has them. */
+/** The events as an export has them. */
 async function eventsIn(
   local: Local,
   { ticker, fields }: Changing,

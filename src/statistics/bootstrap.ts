@@ -3,10 +3,10 @@ import { mean, quantile } from './moments.js'
 import type { Random } from './random.js'
 
 /**
- * 95 % interval of a ratio of sums of two calendar series, Σ num / Σ den (den: events of a day, num: the sum of their
- * excess), by the stationary bootstrap of the days: the percentiles `tail` and 1 - `tail` of the ratios of the resamples. Days
- * without events are drawn too, so that how many events there are is random as it was; a resample without any has no
- * ratio and is left out.
+ * 95 % interval of a ratio of sums of two calendar series, Σ num / Σ den, by the stationary bootstrap of the days.
+ * `den` counts the events of a day, `num` sums their excess. The ends are the percentiles `tail` and 1 - `tail` of the
+ * resampled ratios.
+ * Days without events are drawn too, so that the number of events is random; a resample without events is left out.
  * @returns null where less than two days have events
  */
 export function stationaryRatioInterval(
@@ -37,11 +37,11 @@ function percentiles(estimates: Float64Array, tail: number) {
 }
 
 /**
- * 95 % interval of a statistic of independent values by the bias-corrected and accelerated bootstrap: Efron, "Better
- * bootstrap confidence intervals" (1987); the share below the estimate counts half of those that equal it, and the
- * acceleration is that of the jackknife (Efron & Tibshirani 1993, 14.3).
- * @param x at least two values that do not depend on each other; overlapping windows do
- * @returns null of less than two values, or where no resample differs from another
+ * 95 % interval of a statistic of independent values by the bias-corrected and accelerated bootstrap (Efron, "Better
+ * bootstrap confidence intervals", 1987). The share below the estimate counts half of the equal ones; the acceleration
+ * is that of the jackknife (Efron & Tibshirani 1993, 14.3).
+ * @param x at least two independent values; overlapping windows are not independent
+ * @returns null with less than two values, or where all resamples are equal
  */
 export function bca(
   x: ArrayLike<number>,
@@ -61,7 +61,7 @@ export function bca(
 }
 
 /**
- * The percentiles of resampled estimates that the interval ends at.
+ * The percentiles of resampled estimates at which the interval ends.
  * @param left estimates with each value left out in turn
  */
 export function bcaEndpoints(
@@ -78,7 +78,7 @@ export function bcaEndpoints(
     const z = bias + normalQuantile(p)
     return quantile(ascending, normalCdf(bias + z / (1 - acceleration * z)))!
   }
-  // All resamples on one side of the estimate leave nothing to correct the bias by.
+  // With all resamples on one side of the estimate the bias cannot be corrected.
   return Number.isFinite(bias) ? { low: end(tail), high: end(1 - tail) } : null
 }
 
@@ -108,32 +108,33 @@ function jackknife(values: Float64Array, statistic: (sample: Float64Array) => nu
   })
 }
 
-/** How many resamples, and with which generator. */
+/** Number of resamples, and their generator. */
 export interface Resampling {
   reps: number
   random: Random
-  /** Share of the resamples that an interval leaves out at each end; .025 unless given. */
+  /** Share of the resamples beyond each end of an interval (default .025). */
   tail?: number
 }
 
 /**
- * The share to leave out at each end for a 95 % interval of so many independent values: Φ(-√(n / (n - 1)) t.975(n - 1)).
- * Resamples vary by √((n - 1) / n) too little, and by a variance that is itself estimated, so that the plain percentiles
- * of few values miss the truth twice as often as they say: Hesterberg's expanded percentile interval ("What teachers
- * should know about the bootstrap", The American Statistician 69, 2015).
- * @param n above 1; need not be whole
- * @param outside the share that an interval of another level leaves out
+ * The share beyond each end for a 95 % interval of n independent values: Φ(-√(n / (n - 1)) t.975(n - 1)). Resamples
+ * vary by √((n - 1) / n) too little, and their variance is itself estimated. So plain percentiles of few values miss
+ * the truth twice as often as they claim.
+ * This is Hesterberg's expanded percentile interval ("What teachers should know about the bootstrap", The American
+ * Statistician 69, 2015).
+ * @param n above 1; need not be an integer
+ * @param outside the share outside an interval of another level
  */
 export function expandedTail(n: number, outside = 0.05): number {
   return normalCdf(Math.sqrt(n / (n - 1)) * tQuantile(outside / 2, n - 1))
 }
 
 /**
- * One resample of a series by the stationary bootstrap of Politis & Romano (1994): blocks from random places, wrapping
- * round, their lengths geometric with the given mean. For each index after the first one uniform number decides: below
- * 1 / `meanBlock` a new block starts at `below(n)`, otherwise the next index follows.
+ * One resample of a series by the stationary bootstrap of Politis & Romano (1994): blocks from random indices, wrapping
+ * around, with geometric lengths of the given mean. For each index after the first, one uniform number decides: below 1
+ * / `meanBlock` a new block starts at `below(n)`, otherwise the next index follows.
  * @param n length of the series
- * @param meanBlock in places of the series, at least 1; 1 draws each index alone
+ * @param meanBlock at least 1; 1 draws each index alone
  * @param out filled with n indices, and returned
  */
 export function stationaryIndices(random: Random, n: number, meanBlock: number, out: Int32Array): Int32Array {
@@ -172,12 +173,12 @@ export function politisWhite(x: ArrayLike<number>): number {
   return Number.isFinite(block) ? Math.min(most, Math.max(1, block)) : 1
 }
 
-/** How many correlations in a row must be small. */
+/** Number of correlations in a row that must be small. */
 function run(n: number): number {
   return Math.max(5, Math.floor(Math.log10(n)))
 }
 
-/** From lag 0 to √n and a run more, as far as the series is long enough to correlate. */
+/** From lag 0 to √n plus a run, as far as the series is long enough. */
 function autocovariances(deviations: Float64Array): Float64Array {
   const n = deviations.length
   const most = Math.min(Math.ceil(Math.sqrt(n)) + run(n), n - 2)
@@ -190,7 +191,7 @@ function product(deviations: Float64Array, lag: number): number {
   return sum
 }
 
-/** The first lag from which a run of correlations cannot be told from 0; beyond every lag where there is none. */
+/** The first lag with a run of correlations near 0; beyond every lag where there is none. */
 function uncorrelatedFrom(deviations: Float64Array, covariances: Float64Array): number {
   const n = deviations.length
   const critical = 2 * Math.sqrt(Math.log10(n) / n)
@@ -199,7 +200,7 @@ function uncorrelatedFrom(deviations: Float64Array, covariances: Float64Array): 
   const total = covariances[0]! * n
   let small = 0
   for (let lag = 0; lag < covariances.length - 1; lag++) {
-    // Each correlation by the squares that are left without lag + 1 values at the one end and at the other.
+    // Each correlation is scaled by the squares without lag + 1 values at one end and at the other.
     const scale = Math.sqrt((total - head) * (total - tail))
     small = Math.abs(covariances[lag]! * n) / scale < critical ? small + 1 : 0
     if (small === run(n)) return lag + 1 - run(n)

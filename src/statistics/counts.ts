@@ -6,8 +6,8 @@ import { addValues, type Exceedance, exceedance, type ShiftOptions, shiftsOf, to
 const Z = 1.959963984540054
 
 /**
- * 95 % interval of a share, `successes` of `n`; null of none. Wilson, "Probable inference, the law of succession, and
- * statistical inference" (1927): it never leaves 0..1 and holds for few trials, unlike the textbook interval.
+ * 95 % interval of a share, `successes` of `n`; null for n = 0. Wilson, "Probable inference, the law of succession, and
+ * statistical inference" (1927): it never leaves 0..1 and is valid for few trials, unlike the textbook interval.
  */
 export function wilson(successes: number, n: number): { low: number; high: number } | null {
   if (n === 0) return null
@@ -21,31 +21,31 @@ export function wilson(successes: number, n: number): { low: number; high: numbe
   }
 }
 
-/** One ticker of a pool, on the calendar that the pool shares, with the category of what followed each bar. */
+/** One ticker of a pool on the common calendar, with the category of the outcome after each bar. */
 export interface GTestMember {
-  /** Place in the calendar of each bar that has a category, ascending. */
+  /** Calendar index of each bar that has a category, ascending. */
   indices: Int32Array
   /** At each of these bars: 0 to `categories` - 1. */
   codes: Uint8Array
-  /** Events, as indices into `places`. */
+  /** Events, as indices into `indices`. */
   events: Int32Array
 }
 
 interface GTest extends Exceedance {
   /** 2 Σ observed · ln(observed / expected). */
   g: number
-  /** By category: how many events, and how many there would be if each ticker's were like its own bars. */
+  /** By category: number of events, and the expected number if each ticker's events were like its bars. */
   observed: number[]
   expected: number[]
 }
 
-/** Statistics that agree to so many parts are the same. */
+/** Statistics with a smaller relative difference are equal. */
 const ROUNDING = 1e-9
 
 /**
- * Do categories follow events as often as they follow any bar? The likelihood ratio statistic (Sokal & Rohlf, "Biometry",
- * 1995, 17.1) of the counts after the events against those of the same tickers' bars, each ticker by its number of
- * events. Windows overlap, so its p-value is not chi-square's but that of the same circular shifts as `jointShift`.
+ * Tests whether categories follow events as often as any bar. Likelihood ratio statistic (Sokal & Rohlf, "Biometry",
+ * 1995, 17.1) of the counts after events; the expected counts weigh each ticker by its events.
+ * Windows overlap, so p comes from the circular shifts of `jointShift`, not from chi-square.
  */
 export function gTestShift(
   members: readonly GTestMember[],
@@ -84,7 +84,7 @@ function expectedCounts(members: readonly GTestMember[], categories: number): Fl
   return expected
 }
 
-/** @param n how many events `expected` is for, @param landed how many there are now */
+/** @param n number of events behind `expected`, @param landed their number after the shift */
 function likelihoodRatio(observed: Int32Array, expected: Float64Array, n: number, landed: number): number {
   let sum = 0
   for (let code = 0; code < observed.length; code++) {
@@ -94,12 +94,12 @@ function likelihoodRatio(observed: Int32Array, expected: Float64Array, n: number
   return Math.max(0, 2 * sum)
 }
 
-/** A double holds whole numbers of so many bits. */
+/** Bits of the integers that a double represents exactly. */
 const BITS = 53
 
 /**
- * One row of counts a shift. The counts of all categories stand side by side in one number, some bits for each, so that
- * they are added at once as values are, and taken apart before one of them could overflow.
+ * One row of counts a shift. The counts of all categories are packed into one number, some bits each, so that one
+ * addition adds them all. They are unpacked before one could overflow.
  */
 function shiftedCounts(
   members: readonly GTestMember[],
@@ -115,7 +115,7 @@ function shiftedCounts(
   let added = 0
   for (const { indices, codes, events } of members) {
     if (events.length === 0) continue
-    // Two rounds of the calendar, so that no place needs to be wrapped; 0 where there is no category.
+    // The calendar twice, so that no index needs to wrap; 0 where there is no category.
     values.fill(0)
     for (let i = 0; i < indices.length; i++) values[indices[i]!] = values[indices[i]! + calendar] = one[codes[i]!]!
     for (let from = 0; from < events.length; ) {
@@ -130,7 +130,7 @@ function shiftedCounts(
   return counts
 }
 
-/** Moves counts that stand side by side into rows of them; what is left to add up is 0. */
+/** Unpacks counts into rows; the remaining total is 0. */
 function takeApart(totals: Float64Array, room: number, into: Int32Array, categories: number): 0 {
   for (let i = 0; i < totals.length; i++) {
     let rest = totals[i]!
@@ -148,7 +148,7 @@ export interface ChiSquare {
   chi2: number
   df: number
   p: number
-  /** The least count that would be expected if all were alike; below 5 the chi-square distribution is a rough guide. */
+  /** The least expected count; below 5 the chi-square distribution is a rough approximation. */
   least_expected: number
 }
 
@@ -156,14 +156,15 @@ interface EqualRows {
   /** All rows together; null, with the reason, where no row can be compared. */
   total: ChiSquare | null
   reason: string | null
-  /** By row, in the order given; null where it has nothing to compare. */
+  /** By row, in the order of the tables; null where it has nothing to compare. */
   rows: (ChiSquare | null)[]
 }
 
 /**
- * Are the shares by which a chain moves on the same in every context? Chi-square of homogeneity, row by row and added up
- * (Anderson & Goodman, "Statistical inference about Markov chains", 1957): Σ (count - expected)² / expected, contexts - 1
- * times destinations - 1 degrees of freedom, of contexts and destinations that the row has any count of.
+ * Tests whether a chain has the same transition shares in every context. Chi-square of homogeneity, row by row and
+ * added up (Anderson & Goodman, "Statistical inference about Markov chains", 1957): Σ (count - expected)² / expected.
+ * The degrees of freedom are (contexts - 1) (destinations - 1), for contexts and destinations with any count in the
+ * row.
  * @param tables by row: counts by context and destination
  */
 export function andersonGoodman(tables: readonly (readonly (readonly number[])[])[]): EqualRows {
@@ -178,7 +179,7 @@ export function andersonGoodman(tables: readonly (readonly (readonly number[])[]
   return { total: { chi2, df, p: chiSquareSurvival(chi2, df), least_expected }, reason: null, rows }
 }
 
-/** Of one row; null with fewer than two contexts or destinations. */
+/** One row; null with fewer than two contexts or destinations. */
 export function homogeneity(table: readonly (readonly number[])[]): ChiSquare | null {
   const contexts = table.map(sum)
   const destinations = (table[0] ?? []).map((_, to) => sum(table.map(row => row[to]!)))
@@ -204,12 +205,14 @@ function isSome(count: number): boolean {
 
 /**
  * How far the windows of events share bars. A window covers the `window` bars after its event.
- * @param bars places of one ticker's events, ascending
+ * @param bars bar numbers of one ticker's events, ascending
  */
 interface Overlap {
   /** Events whose window shares a bar with another event's. */
   overlapping: number
-  /** Events left when each must begin at or after the end of the window before: the first, then the next that can. */
+  /**
+   * Events left when each must begin at or after the end of the previous window: the first, then the next possible one.
+   */
   independent: number
 }
 

@@ -10,8 +10,8 @@ export function normalCdf(x: number): number {
 }
 
 /**
- * The x with P(Z <= x) = p, p in 0..1; infinite at its ends. Of the complementary error function, because its plain inverse
- * knows of p only how far 2p is from 1, and has no digits left in the lower tail.
+ * The x with P(Z <= x) = p, p in 0..1; infinite at the ends. It uses the complementary error function, because the
+ * plain inverse loses its digits in the lower tail.
  */
 export function normalQuantile(p: number): number {
   return -Math.SQRT2 * erfcinv(2 * p)
@@ -28,8 +28,8 @@ export function tQuantile(p: number, df: number): number {
 }
 
 /**
- * P(X > x) of chi-square with `df` degrees of freedom: the upper incomplete gamma function itself, because 1 - P(X <= x)
- * would be 0 where evidence is strongest.
+ * P(X > x) of chi-square with `df` degrees of freedom. It uses the upper incomplete gamma function, because 1 - P(X <=
+ * x) would be 0 where the evidence is strongest.
  */
 export function chiSquareSurvival(x: number, df: number): number {
   return x <= 0 ? 1 : gammainc(x / 2, df / 2, true, true)

@@ -2,7 +2,7 @@ import { twoSidedNormal, twoSidedT } from './distributions.js'
 import { deviation, mean } from './moments.js'
 import { regression } from './robust.js'
 
-/** A two-sided test of "no abnormal return"; all null, with the reason, where there is none. */
+/** A two-sided test of "no abnormal return"; all null, with the reason, where there is no test. */
 export type EventTest =
   | { statistic: number; df: number | null; p: number; reason: null }
   | { statistic: null; df: null; p: null; reason: string }
@@ -17,16 +17,16 @@ export function aggregate(events: readonly AbnormalEvent[]): EventTest & { car: 
 }
 
 /**
- * Cross-section t of the cumulative abnormal returns: mean / (sd / √N), N - 1 degrees of freedom. It allows for variances
- * that the event raises, and not for events that share their days (Brown & Warner 1985).
+ * Cross-section t of the cumulative abnormal returns: mean / (sd / √N), N - 1 degrees of freedom. It allows for higher
+ * variances after the event, but not for events on common days (Brown & Warner 1985).
  */
 export function crossSection(events: readonly AbnormalEvent[]): EventTest {
   return meanTest(events.map(event => event.car))
 }
 
 /**
- * Patell's z: Σ SCAR / √Σ df/(df - 2), each SCAR a CAR over its own standard deviation, distributed as t with the model's
- * degrees of freedom (Patell 1976). It holds for independent events whose variance the event leaves as it was.
+ * Patell's z: Σ SCAR / √Σ df/(df - 2). Each SCAR is a CAR over its own standard deviation, with a t distribution of the
+ * model's degrees of freedom (Patell 1976). It assumes independent events and an unchanged variance.
  */
 export function patell(events: readonly AbnormalEvent[]): EventTest {
   if (events.length === 0) return without(NO_EVENT)
@@ -35,15 +35,18 @@ export function patell(events: readonly AbnormalEvent[]): EventTest {
   return normalTest(total(events, standardised) / Math.sqrt(variance))
 }
 
-/** Standardised cross-section t, N - 1 degrees of freedom (Boehmer, Musumeci & Poulsen 1991): Patell's, robust to raised variance. */
+/**
+ * Standardised cross-section t, N - 1 degrees of freedom (Boehmer, Musumeci & Poulsen 1991): Patell's test, robust to
+ * higher variance.
+ */
 export function bmp(events: readonly AbnormalEvent[]): EventTest {
   return meanTest(events.map(standardised))
 }
 
 /**
- * BMP allowing for events that share their days: t √((1 - r) / (1 + (N - 1) r)), r the average correlation of their
- * abnormal returns (Kolari & Pynnönen 2010).
- * @param r as `averageCorrelation` tells it
+ * BMP for events on common days: t √((1 - r) / (1 + (N - 1) r)). r is the average correlation of their abnormal returns
+ * (Kolari & Pynnönen 2010).
+ * @param r from `averageCorrelation`
  */
 export function kolariPynnonen(events: readonly AbnormalEvent[], r: number): EventTest {
   const plain = bmp(events)
@@ -54,8 +57,8 @@ export function kolariPynnonen(events: readonly AbnormalEvent[], r: number): Eve
 }
 
 /**
- * Generalised sign test: (w - N p) / √(N p (1 - p)), w events with a CAR above 0, p the share of abnormal returns above 0
- * in the estimation windows, event by event (Cowan 1992).
+ * Generalised sign test: (w - N p) / √(N p (1 - p)). w counts events with a CAR above 0; p is the share of abnormal
+ * returns above 0 in the estimation windows (Cowan 1992).
  */
 export function cowanSign(events: readonly AbnormalEvent[]): EventTest {
   const n = events.length
@@ -97,20 +100,21 @@ function total(events: readonly AbnormalEvent[], of: (event: AbnormalEvent) => n
   return events.reduce((sum, event) => sum + of(event), 0)
 }
 
-/** When the bars of an event's windows were: days, or places in one calendar, ascending. */
+/** The days of an event's windows, or indices in one calendar, ascending. */
 export interface DatedEvent extends AbnormalEvent {
   estimationDays: Int32Array
   eventDays: Int32Array
 }
 
-/** Fewer days in common say nothing about a correlation; such pairs count as uncorrelated. */
+/** Fewer common days say nothing about a correlation; such pairs count as uncorrelated. */
 const LEAST_DAYS = 10
 
 /**
- * Average correlation of the events' cumulative abnormal returns over all pairs, for `kolariPynnonen`: of each pair, the
- * correlation of their estimation residuals on the days both have, times the share of event days both have
- * (√(h_i h_j) the whole). With one event date for all this is the average of Kolari & Pynnönen (2010); the share is what
- * Kolari, Pape & Pynnönen (2018) give for event windows that overlap in part. Events that share no day count 0.
+ * Average correlation of the events' cumulative abnormal returns over all pairs, for `kolariPynnonen`. For each pair it
+ * is the correlation of their estimation residuals on common days, times the share of common event days (relative to
+ * √(h_i h_j)).
+ * With one event date for all this is the average of Kolari & Pynnönen (2010); the share follows Kolari, Pape &
+ * Pynnönen (2018) for windows that overlap in part. Events without a common day count 0.
  */
 export function averageCorrelation(events: readonly DatedEvent[]): number {
   const placed = onOneCalendar(events.filter(event => event.eventDays.length > 0))
@@ -124,11 +128,11 @@ export function averageCorrelation(events: readonly DatedEvent[]): number {
   return pairs === 0 ? 0 : sum / pairs
 }
 
-/** An event whose windows are places in the calendar that all events make, with running sums of its residuals. */
+/** An event with its windows as indices of the common calendar, and running sums of its residuals. */
 interface Placed {
   event: Int32Array
   indices: Int32Array
-  /** Whether the estimation window leaves out no place: then two of them are aligned by a subtraction. */
+  /** Whether the estimation window has no gaps: then a subtraction aligns two of them. */
   whole: boolean
   residuals: Float64Array
   sums: Float64Array
@@ -155,7 +159,7 @@ function onOneCalendar(events: readonly DatedEvent[]): Placed[] {
   })
 }
 
-/** Sums of all before each place, one more than there are values. */
+/** Running sums: the sum of all values before each index, one more than there are values. */
 function running(values: Float64Array, of: (value: number) => number): Float64Array {
   const sums = new Float64Array(values.length + 1)
   for (let i = 0; i < values.length; i++) sums[i + 1] = sums[i]! + of(values[i]!)
@@ -180,7 +184,7 @@ function commonPlaces(a: Int32Array, b: Int32Array): number {
   return count
 }
 
-/** A pool has millions of pairs: sums and squares of the days in common are differences of running sums. */
+/** For windows without gaps. A pool has millions of pairs: their sums and squares are differences of running sums. */
 function alignedCorrelation(a: Placed, b: Placed): number {
   const first = Math.max(a.indices[0]!, b.indices[0]!)
   const n = Math.min(a.indices.at(-1)!, b.indices.at(-1)!) + 1 - first
@@ -195,7 +199,7 @@ function alignedCorrelation(a: Placed, b: Placed): number {
   ])
 }
 
-/** The same where a ticker has no bar on some days. */
+/** For tickers without a bar on some days. */
 function mergedCorrelation(a: Placed, b: Placed): number {
   let [n, sumA, sumB, squaresA, squaresB, products] = [0, 0, 0, 0, 0, 0]
   for (let i = 0, j = 0; i < a.indices.length && j < b.indices.length; ) {
@@ -219,7 +223,7 @@ function mergedCorrelation(a: Placed, b: Placed): number {
   ])
 }
 
-/** From sums and sums of squares: residuals lie about 0, so that the sums lose no digits that count. */
+/** Correlation from sums and sums of squares: residuals lie near 0, so the sums lose no important digits. */
 function pearson(n: number, products: number, [[sumA, squaresA], [sumB, squaresB]]: [Sums, Sums]): number {
   const spread = (squaresA - sumA ** 2 / n) * (squaresB - sumB ** 2 / n)
   return spread > 0 ? (products - (sumA * sumB) / n) / Math.sqrt(spread) : 0
@@ -228,10 +232,11 @@ function pearson(n: number, products: number, [[sumA, squaresA], [sumB, squaresB
 type Sums = [sum: number, squares: number]
 
 /**
- * Rank test: each event's abnormal returns are ranked over its estimation and event window together, T bars; with K_t the
- * mean rank of bar t over the events, and k = (T + 1) / 2, the statistic is √h (mean of K over the h event bars - k) /
- * √(Σ_t (K_t - k)² / T), standard normal (Corrado 1989; over several bars Corrado & Zivney 1992, Cowan 1992). Equal
- * returns share their mean rank. Windows must be of one length.
+ * Rank test: each event's abnormal returns are ranked over its estimation and event window together, T bars. K_t is the
+ * mean rank of bar t over the events, and k = (T + 1) / 2. The statistic is √h (mean of K over the h event bars - k) /
+ * √(Σ_t (K_t - k)² / T), standard normal.
+ * Corrado 1989; over several bars Corrado & Zivney 1992, Cowan 1992. Equal returns share their mean rank. Windows must
+ * have one length.
  */
 export function corradoRank(events: readonly AbnormalEvent[]): EventTest {
   const [first] = events
@@ -266,23 +271,23 @@ export function ranksOf(values: Float64Array): Float64Array {
   return ranks
 }
 
-/** What a security's returns are expected to be, estimated on the bars before an event. */
+/** The model of a security's expected returns, estimated on the bars before an event. */
 export interface ReturnModel {
   alpha: number
-  /** 0 of the mean-adjusted model. */
+  /** 0 for the mean-adjusted model. */
   beta: number
   /** Abnormal returns of the estimation window. */
   residuals: Float64Array
   /** Σ residuals² / df */
   variance: number
-  /** L - 2 of the market model, L - 1 of the mean-adjusted one. */
+  /** L - 2 for the market model, L - 1 for the mean-adjusted one. */
   df: number
-  /** Mean and Σ(Rm - mean)² of the market in the estimation window; 0 of the mean-adjusted model. */
+  /** Mean and Σ(Rm - mean)² of the market in the estimation window; 0 for the mean-adjusted model. */
   marketMean: number
   marketSquares: number
 }
 
-/** One event as every test takes it. */
+/** One event as input of every test. */
 export interface AbnormalEvent {
   /** Abnormal returns of the estimation window, oldest first. */
   estimation: Float64Array
@@ -297,7 +302,7 @@ export interface AbnormalEvent {
 
 /**
  * Market model: R = alpha + beta Rm + e, least squares (MacKinlay, "Event studies in economics and finance", 1997).
- * null of fewer than three bars, or where the market or the residuals do not move.
+ * null with fewer than three bars, or where the market or the residuals do not vary.
  */
 export function marketModel(returns: Float64Array, market: Float64Array): ReturnModel | null {
   const line = regression(returns, market)
@@ -306,7 +311,7 @@ export function marketModel(returns: Float64Array, market: Float64Array): Return
   return withVariance({ alpha, beta, residuals, df: returns.length - 2, marketMean, marketSquares })
 }
 
-/** Mean-adjusted returns: R = alpha + e (Brown & Warner 1985). null of fewer than two bars, or where they do not move. */
+/** Mean-adjusted returns: R = alpha + e (Brown & Warner 1985). null with fewer than two bars, or without variation. */
 export function meanAdjusted(returns: Float64Array): ReturnModel | null {
   if (returns.length < 2) return null
   const alpha = mean(returns)!
@@ -314,14 +319,14 @@ export function meanAdjusted(returns: Float64Array): ReturnModel | null {
   return withVariance({ alpha, beta: 0, residuals, df: returns.length - 1, marketMean: 0, marketSquares: 0 })
 }
 
-/** Returns less what the model expects of them. Without a market: of the mean-adjusted model. */
+/** Returns minus the model's expected returns. Without a market: those of the mean-adjusted model. */
 export function abnormalReturns(model: ReturnModel, returns: Float64Array, market?: Float64Array): Float64Array {
   return returns.map((value, i) => value - model.alpha - (market === undefined ? 0 : model.beta * market[i]!))
 }
 
 /**
- * The event of a model: cumulative abnormal return over the h bars given, and its variance
- * s² (h + h²/L + (Σ(Rm - mean))² / Sxx), the last term of the market model alone (Patell 1976; MacKinlay 1997).
+ * The event of a model: cumulative abnormal return over h bars, and its variance s² (h + h²/L + (Σ(Rm - mean))² / Sxx).
+ * The last term exists only in the market model (Patell 1976; MacKinlay 1997).
  */
 export function abnormalEvent(model: ReturnModel, returns: Float64Array, market?: Float64Array): AbnormalEvent {
   const event = abnormalReturns(model, returns, market)

@@ -1,23 +1,23 @@
-/** Consecutive bars: `from` and those after it, without `to`. */
+/** Consecutive bars from `from` up to, but not including, `to`. */
 export interface BarRange {
   from: number
   to: number
 }
 
-/** What is chosen on `train` is checked on `test`. Ranges ascend, each apart from the others. */
+/** A choice on `train` is checked on `test`. Ranges ascend and do not touch. */
 export interface Fold {
   train: BarRange[]
   test: BarRange[]
 }
 
-/** Bars that an event's label is made of, both ends included: t and t + h. */
+/** The bars behind an event's label, both ends included: t and t + h. */
 interface LabelWindow {
   start: number
   end: number
 }
 
 interface CpcvFold extends Fold {
-  /** The groups that are tested, ascending. */
+  /** The tested groups, ascending. */
   groups: number[]
 }
 
@@ -32,9 +32,10 @@ interface Cpcv {
 type Rolling = { train: number; test: number; step: number; anchored: boolean; embargo: number }
 
 /**
- * Folds that roll through time: a training part, `embargo` bars left out, a test part; each `step` bars further on, with
- * `anchored` training always from the first bar. Test parts go on to the last bar, so that the last may be shorter; none
- * where the bars do not reach beyond the first training part.
+ * Rolling folds: a training part, `embargo` bars left out, a test part; each fold `step` bars later. With `anchored`,
+ * training always starts at the first bar.
+ * Test parts continue to the last bar, so the last may be shorter. There are none where the bars end within the first
+ * training part.
  */
 export function rollingFolds(bars: number, { train, test, step, anchored, embargo }: Rolling): Fold[] {
   const folds: Fold[] = []
@@ -49,18 +50,18 @@ export function rollingFolds(bars: number, { train, test, step, anchored, embarg
 }
 
 /**
- * `k` test parts of equal length (they differ by one bar at most) that together are all bars; each is trained on the rest
- * without the `embargo` bars that follow it (López de Prado, "Advances in financial machine learning", 2018, ch. 7).
- * Events whose windows reach into the test part are left to `purge`.
+ * `k` test parts of equal length (they differ by at most one bar) that together cover all bars. Each trains on the rest
+ * without the `embargo` bars after it (López de Prado, "Advances in financial machine learning", 2018, ch. 7). `purge`
+ * removes events whose windows reach into the test part.
  */
 export function kFolds(bars: number, k: number, embargo: number): Fold[] {
   return groupsOf(bars, k).map(test => ({ train: outside(bars, [test], embargo), test: [test] }))
 }
 
 /**
- * All C(n, k) ways to test `k` of `n` groups of bars, and the C(n, k) · k / n paths through all groups that their tests
- * make up (López de Prado 2018, ch. 12): of each group, its i-th test belongs to path i.
- * @param k fewer than the `n` groups, of which there are no more than bars
+ * All C(n, k) ways to test `k` of `n` groups of bars, and the C(n, k) · k / n paths that their tests form (López de
+ * Prado 2018, ch. 12). The i-th test of each group belongs to path i.
+ * @param k fewer than the `n` groups; there are at most as many groups as bars
  */
 export function cpcv(bars: number, n: number, k: number): Cpcv {
   const groups = groupsOf(bars, n)
@@ -74,9 +75,9 @@ export function cpcv(bars: number, n: number, k: number): Cpcv {
 }
 
 /**
- * Which events may be trained on: the indices, ascending, of those whose window meets no test part. A test part counts
- * from its first bar to its last one, or to the end of the last window that begins in it, and `embargo` bars more: events
- * that begin in it are the tested ones, whose outcomes training must not know (López de Prado 2018, ch. 7).
+ * Indices of the events that may be trained on, ascending: those whose window meets no test part. A test part extends
+ * to the end of the last window that begins in it, plus `embargo` bars (López de Prado 2018, ch. 7). Training must not
+ * know the outcomes of tested events.
  */
 export function purge(events: readonly LabelWindow[], testRanges: readonly BarRange[], embargo: number): number[] {
   const closed = testRanges.map(({ from, to }) => {
@@ -87,13 +88,13 @@ export function purge(events: readonly LabelWindow[], testRanges: readonly BarRa
   return events.flatMap((event, i) => (meets(event) ? [] : [i]))
 }
 
-/** n consecutive groups of all bars. */
+/** n consecutive groups that cover all bars. */
 function groupsOf(bars: number, n: number): BarRange[] {
   const edge = (i: number): number => Math.floor((i * bars) / n)
   return Array.from({ length: n }, (_, i) => ({ from: edge(i), to: edge(i + 1) }))
 }
 
-/** The bars that are neither tested nor among the `embargo` ones after a tested part. */
+/** The bars that are neither tested nor in the `embargo` after a tested part. */
 function outside(bars: number, test: readonly BarRange[], embargo: number): BarRange[] {
   const rest: BarRange[] = []
   let from = 0

@@ -1,11 +1,11 @@
 import { countUpTo } from '../model/day.js'
 
-/** Arithmetic mean; null of no values. */
+/** Arithmetic mean; null without values. */
 export function mean(x: ArrayLike<number>): number | null {
   return x.length === 0 ? null : sum(x) / x.length
 }
 
-/** Variance of the population that `x` is a sample of: divided by n - 1. null of fewer than two values. */
+/** Variance of the population from a sample: divided by n - 1. null with fewer than two values. */
 export function variance(x: ArrayLike<number>): number | null {
   if (x.length < 2) return null
   return areEqual(x) ? 0 : (centralMoment(x, 2) * x.length) / (x.length - 1)
@@ -23,24 +23,24 @@ export function skewness(x: ArrayLike<number>): number | null {
   return centralMoment(x, 3) / centralMoment(x, 2) ** 1.5
 }
 
-/** m4 / m2^2: the plain kurtosis, 3 of a normal distribution, not the excess over it. null where all values are the same. */
+/** m4 / m2^2: the plain kurtosis, 3 for a normal distribution, not the excess. null where all values are equal. */
 export function kurtosis(x: ArrayLike<number>): number | null {
   if (areEqual(x)) return null
   return centralMoment(x, 4) / centralMoment(x, 2) ** 2
 }
 
-/** The middle value, or the mean of the two in the middle; null of no values. */
+/** The middle value, or the mean of the two in the middle; null without values. */
 export function median(x: ArrayLike<number>): number | null {
   return quantile(Float64Array.from(x).sort(), 0.5)
 }
 
-/** Why each of some figures that is null is null, by its name. */
+/** Name of each null value, with its reason. */
 export function reasonsFor(figures: object, why: (name: string) => string): Record<string, string> {
   const missing = Object.entries(figures).filter(([, value]) => value === null)
   return Object.fromEntries(missing.map(([name]) => [name, why(name)]))
 }
 
-/** From the first value to the last; 0 of no values. */
+/** Adds from the first value to the last; 0 without values. */
 export function sum(x: ArrayLike<number>): number {
   let total = 0
   for (let i = 0; i < x.length; i++) total += x[i]!
@@ -54,16 +54,16 @@ function centralMoment(x: ArrayLike<number>, power: number): number {
   return total / x.length
 }
 
-/** Asked of the values, because rounding of their mean may leave a variance a little above 0. */
+/** Compares the values, because rounding of their mean may leave a variance a little above 0. */
 function areEqual(x: ArrayLike<number>): boolean {
   for (let i = 1; i < x.length; i++) if (x[i] !== x[0]) return false
   return true
 }
 
 /**
- * Quantile `p` (0..1) of ascending values, linear between order statistics: place (n - 1) · p, counted from 0.
- * Hyndman & Fan, "Sample quantiles in statistical packages" (1996), type 7; the default of R, NumPy and spreadsheets.
- * null of no values.
+ * Quantile `p` (0..1) of ascending values, linear between order statistics: index (n - 1) · p, counted from 0. Hyndman
+ * & Fan, "Sample quantiles in statistical packages" (1996), type 7; the default of R, NumPy and spreadsheets. null
+ * without values.
  */
 export function quantile(ascending: ArrayLike<number>, p: number): number | null {
   if (ascending.length === 0) return null
@@ -74,35 +74,36 @@ export function quantile(ascending: ArrayLike<number>, p: number): number | null
   return low + (index - below) * (high - low)
 }
 
-/** Values of one member of a pool, ascending and not empty, and how much the member counts (above 0). */
+/** Values of one member of a pool, ascending and not empty, and the member's weight (above 0). */
 export interface Weighted {
   ascending: Float64Array
   weight: number
 }
 
-/** Each halving leaves half of the bracket: 50 leave less than rounding does. */
+/** Each halving halves the bracket: after 50 the rest is below the rounding error. */
 const HALVINGS = 50
 
-/** So many halvings are looked at for all columns and kept: mixtures that differ in their weights share them. */
+/** The first halvings are stored for all columns: mixtures with other weights share them. */
 const SHARED = 8
 
 /**
- * Quantile `p` of a pool to which each member contributes by its weight, however many values it has: of the mixture
- * F = Σ weight · F_i / Σ weight, where F_i is the member's distribution function, linear between order statistics as in
- * `quantile`. So one member alone has its own quantile, and the order of members does not matter. null of no members.
+ * Quantile `p` of a pool where each member has its weight, regardless of its number of values. It is the quantile of
+ * the mixture F = Σ weight · F_i / Σ weight. F_i is the member's distribution function, linear between order statistics
+ * as in `quantile`.
+ * One member has its own quantile, and the order of members does not matter. null without members.
  */
 export function pooledQuantile(members: readonly Weighted[], p: number): number | null {
   return new Mixtures(members.map(({ ascending }) => ascending)).quantiles(members, [p])[0]!
 }
 
-/** A mixture at x: how many values of each column are up to x, and the share that they make. */
+/** A mixture at x: the number of values of each column up to x, and their weighted share. */
 interface Point {
   x: number
   counts: Int32Array
   share: number
 }
 
-/** What at x is the same for all mixtures. */
+/** The part of a point that all mixtures share. */
 interface SharedPoint extends Pick<Point, 'counts'> {
   /** The values of each column before and after x, and its distribution function there. */
   before: Float64Array
@@ -111,19 +112,19 @@ interface SharedPoint extends Pick<Point, 'counts'> {
 }
 
 /**
- * Columns, ascending and not empty, of which mixtures with several weights are asked for. A mixture is looked at again and
- * again in a bracket that narrows. Where a column has no value left in it, those beside it are at hand: to fetch them from
- * a column of each ticker of a market costs more than to reckon.
+ * Ascending, non-empty columns for mixtures with several weights. A search narrows a bracket around the quantile. For a
+ * column without a value in the bracket, the neighbouring values are stored: reading them from thousands of columns
+ * costs more than the arithmetic.
  */
 export class Mixtures {
   readonly #columns: readonly Float64Array[]
   readonly #indices: ReadonlyMap<Float64Array, number>
   readonly #points = new Map<number, SharedPoint>()
   readonly #own = new Map<number, Float64Array>()
-  /** Of the mixture that is looked at, by column; 0 for those that have no part in it. */
+  /** Weights of the current mixture by column; 0 for columns outside it. */
   readonly #weights: Float64Array
   #total = 0
-  /** The values of each column before and after the point that was looked at last. */
+  /** The values of each column before and after the last point. */
   readonly #before: Float64Array
   readonly #after: Float64Array
 
@@ -182,7 +183,7 @@ export class Mixtures {
     return [least, most]
   }
 
-  /** @param under @param over points on either side, as far as any are known */
+  /** @param under @param over known points on either side */
   #shared(x: number, under?: SharedPoint, over?: SharedPoint): SharedPoint {
     const known = this.#points.get(x)
     if (known !== undefined) return known
@@ -203,14 +204,14 @@ export class Mixtures {
     return point
   }
 
-  /** @param x that of the point, which may differ in the sign of 0 */
+  /** @param x of the point; it may differ in the sign of 0 */
   #mixed(x: number, { counts, reached }: SharedPoint): Point {
     let share = 0
     for (let i = 0; i < reached.length; i++) share += this.#weights[i]! * reached[i]!
     return { x, counts, share: share / this.#total }
   }
 
-  /** @param least @param most counts at both ends of the bracket, of which the point before this one is one */
+  /** @param least @param most counts at both ends of the bracket; the previous point is one end */
   #at(x: number, least: Int32Array, most: Int32Array): Point {
     const [columns, weights, before, after] = [this.#columns, this.#weights, this.#before, this.#after]
     const counts = new Int32Array(columns.length)
@@ -231,7 +232,7 @@ export class Mixtures {
     return { x, counts, share: share / this.#total }
   }
 
-  /** How many values of a column are up to x. */
+  /** Number of values of a column up to x. */
   #look(i: number, x: number, from: number, to: number): number {
     const column = this.#columns[i]!
     const count = countUpTo(column, x, from, to)
@@ -247,7 +248,7 @@ export class Mixtures {
     return false
   }
 
-  /** Where the distribution jumps the quantile is a value itself, not a number beside it. */
+  /** Where the distribution jumps, the quantile is a value itself, not a number next to it. */
   #leastWithin(low: Point, high: Point): number {
     let least = high.x
     for (let i = 0; i < this.#columns.length; i++) {

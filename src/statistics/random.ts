@@ -1,6 +1,6 @@
 /**
- * The one generator behind every random result: xoshiro128** (Blackman, Vigna), its state filled by splitmix32 of a
- * 32-bit seed. It stands here and not in a dependency, so that a seed gives the same answer for ever.
+ * The only generator of random results: xoshiro128** (Blackman, Vigna), its state filled by splitmix32 of a 32-bit
+ * seed. It is not a dependency, so that a seed gives the same answer forever.
  */
 export class Random {
   #a: number
@@ -20,9 +20,9 @@ export class Random {
   }
 
   /**
-   * The generator of one of several streams of a seed: that of seed XOR stream number. Stream 0 is the seed's own, and
-   * seeds that differ in a few low bits share streams (stream 1 of seed 2 is stream 2 of seed 1); where results of
-   * neighbouring seeds must not resemble each other, pass `new Random(seed).word()` instead of the seed.
+   * The generator of one stream of a seed: that of seed XOR stream number. Stream 0 is the seed's own. Seeds that
+   * differ in a few low bits share streams (stream 1 of seed 2 is stream 2 of seed 1). Where results of neighbouring
+   * seeds must differ, pass `new Random(seed).word()` as the seed.
    */
   static stream(seed: number, stream: number): Random {
     return new Random(seed ^ stream)
@@ -54,9 +54,9 @@ export class Random {
   }
 
   /**
-   * A standard normal number, by Marsaglia's polar method: points drawn in the square until one lies in the unit circle
-   * give a pair of numbers, the second of which is kept for the next call. It needs no sine, whose last digit differs
-   * between versions of the JavaScript engine.
+   * A standard normal number, by Marsaglia's polar method. Points in the square are drawn until one lies in the unit
+   * circle; it gives a pair of numbers, the second of which serves the next call. No sine is needed: its last digit
+   * differs between versions of the JavaScript engine.
    */
   normal(): number {
     const spare = this.#spare

@@ -1,6 +1,6 @@
 import { deviation, mean, sum } from './moments.js'
 
-/** An estimate with its standard error, and the one divided by the other, which Student's t with `df` judges. */
+/** An estimate, its standard error, and their ratio t with `df` degrees of freedom. */
 interface Estimate {
   estimate: number
   se: number
@@ -9,21 +9,21 @@ interface Estimate {
 }
 
 /**
- * The ratio Σ num / Σ den of two calendar series of equal length (den: events of a day, num: the sum of their excess), its
- * standard error by Newey & West, "A simple, positive semi-definite, heteroskedasticity and autocorrelation consistent
- * covariance matrix" (1987): autocovariances of num - ratio · den up to `lag` days, with falling (Bartlett) weights. For
- * windows of h bars `lag` is h - 1; lag 0 allows for different variances only.
+ * The ratio Σ num / Σ den of two calendar series of equal length (den: events of a day, num: the sum of their excess).
+ * Its standard error follows Newey & West, "A simple, positive semi-definite, heteroskedasticity and autocorrelation
+ * consistent covariance matrix" (1987): autocovariances of num - ratio · den up to `lag` days, with falling (Bartlett)
+ * weights. For windows of h bars `lag` is h - 1; lag 0 only allows for different variances.
  *
- * The normal distribution would treat the standard error as known, and would find too much where events are few. `df` is
- * one less than `effectiveBlocks` of `lag` + 1 days. null where one block has all events, or without variance.
+ * The normal distribution would treat the standard error as known and find too much with few events. `df` is
+ * `effectiveBlocks` of `lag` + 1 days, less one. null where one block has all events, or without variance.
  */
 export function neweyWest(num: Float64Array, den: Float64Array, lag: number): Estimate | null {
   return ratioOf(num, den, lag + 1, deviations => bartlett(deviations, lag))
 }
 
 /**
- * The same with all autocovariances up to `lag` counted in full: Hansen & Hodrick, "Forward exchange rates as optimal
- * predictors of future spot rates" (1980). Their sum may be negative; then the answer is Newey and West's, and says so.
+ * The same with full weights for all autocovariances up to `lag`: Hansen & Hodrick, "Forward exchange rates as optimal
+ * predictors of future spot rates" (1980). Where their sum is negative, the answer is Newey and West's, marked as such.
  */
 export function hansenHodrick(
   num: Float64Array,
@@ -40,10 +40,10 @@ export function hansenHodrick(
 }
 
 /**
- * The same ratio with the days in clusters of `block` consecutive ones: whatever happens within a cluster may depend on
- * each other (Liang & Zeger 1986). Nothing is added to the variance for having few clusters; Student's t with one degree
- * of freedom less than `effectiveBlocks` allows for it, and for clusters of very different size (Cameron & Miller 2015).
- * null of less than two clusters with events.
+ * The same ratio with the days in clusters of `block` consecutive ones; values within a cluster may depend on each
+ * other (Liang & Zeger 1986). The variance has no correction for few clusters: Student's t with `effectiveBlocks` less
+ * one degrees of freedom allows for them, and for very different sizes (Cameron & Miller 2015). null with less than two
+ * clusters with events.
  */
 export function clusterByBlock(num: Float64Array, den: Float64Array, block: number): Estimate | null {
   return ratioOf(num, den, block, deviations => {
@@ -56,10 +56,11 @@ export function clusterByBlock(num: Float64Array, den: Float64Array, block: numb
 }
 
 /**
- * How many blocks of equal size say as much about a variance as those of `block` consecutive days do, whose events are as
- * many as they are: (Σ n²)² / Σ n⁴, the effective number of clusters whose events depend on each other in full (Carter,
- * Schnepel & Steigerwald, "Asymptotic behavior of a t-test robust to cluster heterogeneity", 2017). A fall of all tickers
- * fills one block with more events than others have. A test that counts it as one of many finds too much. 0 without events.
+ * Effective number of blocks of `block` consecutive days: (Σ n²)² / Σ n⁴, n events a block. It is the effective number
+ * of clusters with full dependence inside (Carter, Schnepel & Steigerwald, "Asymptotic behavior of a t-test robust to
+ * cluster heterogeneity", 2017).
+ * A fall of all tickers fills one block with most of the events; counting it as one of many finds too much. 0 without
+ * events.
  */
 export function effectiveBlocks(den: Float64Array, block: number): number {
   let [squares, fourths] = [0, 0]
@@ -71,7 +72,7 @@ export function effectiveBlocks(den: Float64Array, block: number): number {
   return fourths === 0 ? 0 : squares ** 2 / fourths
 }
 
-/** The mean of values taken as independent, which overlapping windows and correlated tickers are not. */
+/** The mean of values, assumed independent; overlapping windows and correlated tickers are not. */
 export function naiveT(x: ArrayLike<number>): Estimate | null {
   const [estimate, spread] = [mean(x), deviation(x)]
   if (estimate === null || !spread) return null
@@ -86,12 +87,12 @@ interface Regression {
   residuals: Float64Array
   /** Correlation of x and y. */
   r: number
-  /** Of x: the mean, and the sum of squares about it. */
+  /** Mean of x, and its sum of squares about the mean. */
   meanX: number
   sxx: number
 }
 
-/** @returns null of fewer than three pairs, or where x or y does not vary */
+/** @returns null with fewer than three pairs, or where x or y does not vary */
 export function regression(y: Float64Array, x: Float64Array): Regression | null {
   const n = y.length
   const [meanX, meanY] = [mean(x) ?? 0, mean(y) ?? 0]
@@ -108,7 +109,7 @@ export function automaticLag(n: number): number {
   return Math.floor(4 * (n / 100) ** (2 / 9))
 }
 
-/** The alpha of that regression with Newey and West's standard error; the lag in bars. null where it has none. */
+/** The alpha of that regression with Newey and West's standard error; the lag in bars. null without one. */
 export function neweyWestAlpha(
   y: Float64Array,
   x: Float64Array,
@@ -117,19 +118,19 @@ export function neweyWestAlpha(
   const line = regression(y, x)
   if (line === null) return null
   const { meanX, sxx, residuals } = line
-  // What each bar moves alpha by: its row of (X'X)⁻¹X' times its residual.
+  // The influence of each bar on alpha: its row of (X'X)⁻¹X' times its residual.
   const influence = residuals.map((residual, i) => residual * (1 / x.length - (meanX * (x[i]! - meanX)) / sxx))
   const se = Math.sqrt(bartlett(influence, lag))
   return se > 0 ? { alpha: line.alpha, se, t: line.alpha / se } : null
 }
 
-/** Sums of squares that are a smaller part of what they are left of are rounding. */
+/** A smaller sum of squares, relative to the whole, is rounding. */
 const NOTHING = 1e-24
 
-/** Blocks that are one up to here are one. */
+/** Effective blocks within this distance of 1 count as one. */
 const ROUNDING = 1e-9
 
-/** @param block length of the blocks whose number says how well the variance can be known */
+/** @param block length of the blocks that set the degrees of freedom */
 function ratioOf(
   num: Float64Array,
   den: Float64Array,
@@ -146,14 +147,14 @@ function ratioOf(
   return { estimate, se, t: estimate / se, df }
 }
 
-/** Variance of a sum of values that depend on those up to `lag` before: Bartlett's weights keep it from falling below 0. */
+/** Variance of a sum of values that depend on the previous `lag` values: Bartlett's weights keep it at or above 0. */
 function bartlett(values: Float64Array, lag: number): number {
   return longRun(values, lag, distance => 1 - distance / (lag + 1))
 }
 
 /**
- * The same with lag `days` - 1 where most days may have a value: it is the mean over all windows of so many days of their
- * squared sums.
+ * The same with lag `days` - 1, fast where most days may have a value: the mean of the squared sums over all windows of
+ * that length.
  */
 export function windowVariance(values: Float64Array, days: number): number {
   const n = values.length
@@ -166,7 +167,7 @@ export function windowVariance(values: Float64Array, days: number): number {
   return variance / days
 }
 
-/** The ratio of two calendar series of equal length, how many events it is of, and its error with lag `days` - 1. */
+/** The ratio of two calendar series of equal length, its number of events, and its error with lag `days` - 1. */
 export interface RatioError {
   mean: number
   n: number
@@ -186,11 +187,11 @@ export function ratioError(num: Float64Array, den: Float64Array, days: number): 
 }
 
 /**
- * The same of several pairs of series whose events fall on the same few days.
+ * The same for several pairs of series whose events fall on the same few days.
  * @param at the days, ascending
- * @param nums of each day, one after the other, that of each pair
- * @param dens of each day: events of every pair
- * @param missing places in `nums`, each as often as its pair lacks an event of its day
+ * @param nums one value a day and pair, day after day
+ * @param dens number of events a day, of every pair
+ * @param missing indices into `nums`, once for each missing event of a pair
  */
 export function ratioErrors(
   at: Int32Array,
@@ -228,7 +229,7 @@ export function ratioErrors(
   })
 }
 
-/** Only days with a value make products: of one ticker's events there are few. */
+/** Multiplies only days with a value: the events of one ticker are few. */
 function longRun(values: Float64Array, lag: number, weightOf: (distance: number) => number): number {
   const weights = Float64Array.from({ length: lag + 1 }, (_, distance) => 2 * weightOf(distance))
   const days = Int32Array.from(values.keys()).filter(day => values[day] !== 0)

@@ -1,7 +1,7 @@
 import { stationaryIndices } from './bootstrap.js'
 import type { Random } from './random.js'
 
-/** What one candidate earned more than the benchmark, day by day: its non-zero days, by place in the calendar. */
+/** A candidate's excess over the benchmark: its non-zero days, by index in the calendar. */
 export interface Column {
   indices: Int32Array
   values: Float64Array
@@ -10,7 +10,7 @@ export interface Column {
 export interface SuperiorAbility {
   /** White's reality check: greatest mean, not studentised, every candidate centred. */
   realityCheck: number
-  /** Hansen's three p-values, studentised: poor candidates dropped all, those that are clearly poor, or none. */
+  /** Hansen's three p-values, studentised: without all poor candidates, without the clearly poor ones, with all. */
   lower: number
   consistent: number
   upper: number
@@ -19,15 +19,16 @@ export interface SuperiorAbility {
 }
 
 /**
- * Is the best of many candidates better than the benchmark, given how many were looked at? White, "A reality check for
- * data snooping" (2000), and Hansen, "A test for superior predictive ability" (2005). The days are resampled by the
- * stationary bootstrap, the same for every column, so that what columns have in common stays in common. Variances are
- * the exact ones of that bootstrap. One-sided: a candidate that loses is no candidate; where either sign would count, each
- * enters with its signs changed, too. p = (1 + resamples at least as great) / (1 + resamples).
+ * Is the best of many candidates better than the benchmark, allowing for their number? White, "A reality check for data
+ * snooping" (2000), and Hansen, "A test for superior predictive ability" (2005). The days are resampled by the
+ * stationary bootstrap, the same for every column, so that common movements remain. Variances are the exact ones of
+ * that bootstrap.
+ * One-sided; where either sign counts, each candidate also enters with reversed signs. p = (1 + resamples at least as
+ * great) / (1 + resamples).
  *
- * Hansen's tests take the variances for known. Where few blocks hold all that happens (events of many tickers that fall
- * together, blocks of a tenth of the calendar) they are not, and the best column is too often one whose variance came out
- * small; the reality check does not divide by it, and errs on the side of caution.
+ * Hansen's tests treat the variances as known. Few blocks may hold all events (many tickers that fall together, blocks
+ * of a tenth of the calendar). Then the best column is too often one with an underestimated variance. The reality check
+ * does not divide by it, and is cautious.
  * @param n days of the calendar
  * @param block mean length of blocks, in days
  * @returns null where no column varies
@@ -65,10 +66,10 @@ export function superiorAbility(
   }
 }
 
-/** Resamples that are summed up together, so that a column is read once for all of them. */
+/** Resamples that are summed together, so that a column is read once for all of them. */
 const TOGETHER = 8
 
-/** A column that varies, and the ways in which it enters: as it is, or with both signs. */
+/** A column that varies, with one or both signs. */
 interface Varying extends Column {
   candidates: Candidate[]
 }
@@ -77,9 +78,9 @@ interface Candidate {
   id: number
   sign: 1 | -1
   sum: number
-  /** Makes a sum over the days a studentised mean. */
+  /** Factor from a sum over the days to a studentised mean. */
   scale: number
-  /** What the lower and the consistent test take resampled sums to vary around. */
+  /** The centre of resampled sums in the lower and the consistent test. */
   lower: number
   consistent: number
 }
@@ -88,7 +89,7 @@ function studentised({ sum, scale }: Candidate): number {
   return sum * scale
 }
 
-/** With the other sign all is the same but for the sign, to the last bit. */
+/** The reversed sign changes nothing but the sign, to the last bit. */
 function candidatesOf({ indices, values }: Column, id: number, kernel: Kernel, eitherSign: boolean): Varying | null {
   const total = values.reduce((sum, value) => sum + value, 0)
   const variance = resampledVariance(indices, values, total, kernel)
@@ -103,7 +104,7 @@ function candidatesOf({ indices, values }: Column, id: number, kernel: Kernel, e
   return { indices, values, candidates }
 }
 
-/** For each of the four tests the greatest of all candidates, of each resample. */
+/** The greatest of all candidates in each resample, for each of the four tests. */
 function resampled(columns: readonly Varying[], weights: Float64Array): Float64Array[] {
   const maxima = [Number.NEGATIVE_INFINITY, 0, 0, 0].map(least => new Float64Array(TOGETHER).fill(least))
   const [reality, lower, consistent, upper] = maxima as [Float64Array, Float64Array, Float64Array, Float64Array]
@@ -123,7 +124,7 @@ function resampled(columns: readonly Varying[], weights: Float64Array): Float64A
   return maxima
 }
 
-/** Sums of a column over several resamples, given how often each has each day. */
+/** Sums of a column over several resamples, from the count of each day in each resample. */
 function addUp({ indices, values }: Column, weights: Float64Array, sums: Float64Array): void {
   sums.fill(0)
   for (let i = 0; i < indices.length; i++) {
@@ -134,8 +135,8 @@ function addUp({ indices, values }: Column, weights: Float64Array, sums: Float64
 }
 
 /**
- * Variance of the sum of a resample: n times Hansen's ω², for which two days count by how likely the stationary bootstrap
- * keeps their distance, the one way round or the other. null where the column does not vary.
+ * Variance of the sum of a resample: n times Hansen's ω². Two days weigh by the probability that the stationary
+ * bootstrap keeps their distance, in either direction. null where the column does not vary.
  */
 function resampledVariance(
   indices: Int32Array,
@@ -156,7 +157,7 @@ function resampledVariance(
   return variance > ROUNDING * squares ? variance : null
 }
 
-/** How two days weigh, by their distance from 1 to n - 1; `total` is what a column of ones would make of it. */
+/** The weight of two days by their distance from 1 to n - 1; `total` is the result for a column of ones. */
 interface Kernel {
   n: number
   weights: Float64Array
@@ -171,10 +172,10 @@ function kernelOf(n: number, block: number): Kernel {
   return { n, weights, total: weights.reduce((sum, weight) => sum + weight, 1) }
 }
 
-/** A variance that is a smaller part of the squares is what rounding leaves of none. */
+/** A smaller variance, relative to the squares, is rounding. */
 const ROUNDING = 1e-12
 
-/** How often the best of several was no better than their median where it had not been chosen. */
+/** How often the best of several was no better than their median on other data. */
 export interface Overfitting {
   /** Share of the splits with a logit of 0 or below. */
   probability: number
@@ -190,16 +191,17 @@ interface Sums {
   squares: Float64Array
 }
 
-/** C(20, 10) = 184,756 splits are as many as can be ranked at one sitting. */
+/** C(20, 10) = 184,756 splits can still be ranked in reasonable time. */
 const MOST_BLOCKS = 20
 
 /**
  * Probability of backtest overfitting, by combinatorially symmetric cross-validation (Bailey, Borwein, López de Prado &
- * Zhu, "The probability of backtest overfitting", 2017): the bars are cut into blocks (their lengths differ by one at
- * most), each half of them once is the sample in which the column with the best Sharpe ratio is chosen, and its rank
- * among all columns is looked up in the other half. Equal ones share their mean rank; of several that are best, the mean
- * of their ranks counts, and one that is the median is not above it. A column that never moves has a ratio of 0 (of an infinite one, if it rises steadily).
- * @param columns returns per bar of what was tried, all equally long
+ * Zhu, "The probability of backtest overfitting", 2017). The bars are cut into blocks of nearly equal length. Each half
+ * of them is once the sample that chooses the column with the best Sharpe ratio; the other half ranks it among all
+ * columns.
+ * Equal columns share their mean rank; several best ones count with the mean of their ranks, and the median itself is
+ * not above the median. A column that never moves has a ratio of 0, or an infinite one if it rises steadily.
+ * @param columns returns a bar of each candidate, all equally long
  */
 export function pbo(columns: readonly Float64Array[], blocks: number): Overfitting | { reason: string } {
   const bars = columns[0]?.length ?? 0
@@ -252,11 +254,11 @@ function* halves(blocks: number): Generator<number> {
   }
 }
 
-/** Sharpe ratio a bar of each column over the blocks, their moments put together (Chan, Golub & LeVeque 1979). */
+/** Sharpe ratio a bar of each column over the blocks, from combined moments (Chan, Golub & LeVeque 1979). */
 function sharpes(blocks: readonly Sums[]): Float64Array {
   const bars = blocks.reduce((sum, { n }) => sum + n, 0)
   const ratios = new Float64Array(blocks[0]!.means.length)
-  // Tens of thousands of splits come by here: loops by number, because iterators take three times as long.
+  // Loops by index: there are tens of thousands of splits, and iterators take three times as long.
   for (let column = 0; column < ratios.length; column++) {
     let mean = 0
     for (let i = 0; i < blocks.length; i++) mean += (blocks[i]!.n / bars) * blocks[i]!.means[column]!
@@ -272,7 +274,7 @@ function sharpes(blocks: readonly Sums[]): Float64Array {
   return ratios
 }
 
-/** Mean rank out of sample, 1 the worst, of those that are best in sample. */
+/** Mean rank out of sample (1 is the worst) of the best columns in sample. */
 function rankOfBest(inSample: Float64Array, outOfSample: Float64Array): number {
   let best = Number.NEGATIVE_INFINITY
   for (let column = 0; column < inSample.length; column++) best = Math.max(best, inSample[column]!)
@@ -293,8 +295,8 @@ function rankOfBest(inSample: Float64Array, outOfSample: Float64Array): number {
 }
 
 /**
- * q-values of Benjamini & Hochberg, "Controlling the false discovery rate" (1995), in the order of `p`: rejecting where
- * q <= a keeps the expected share of false findings at a, for tests that are independent or positively dependent.
+ * q-values of Benjamini & Hochberg, "Controlling the false discovery rate" (1995), in the order of `p`. Rejecting where
+ * q <= a keeps the expected share of false findings at a, for independent or positively dependent tests.
  * @param p p-values, each in 0..1
  */
 export function benjaminiHochberg(p: readonly number[]): number[] {
@@ -312,8 +314,8 @@ export function benjaminiYekutieli(p: readonly number[]): number[] {
 }
 
 /**
- * Adjusted p-values of Holm, "A simple sequentially rejective multiple test procedure" (1979): rejecting where they are
- * <= a keeps the chance of any false finding at a.
+ * Adjusted p-values of Holm, "A simple sequentially rejective multiple test procedure" (1979). Rejecting where they are
+ * <= a keeps the probability of any false finding at a.
  */
 export function holm(p: readonly number[]): number[] {
   const adjusted = new Array<number>(p.length)

@@ -4,7 +4,7 @@ import { ratioError } from './robust.js'
 
 /** One ticker's events of a share. */
 export interface ShareMember {
-  /** Place of each event on the calendar of the pool. */
+  /** Calendar index of each event. */
   indices: ArrayLike<number>
   /** By event: 1 where it counts in the share, 0 where not. */
   holds: ArrayLike<number>
@@ -22,10 +22,11 @@ export interface ShareInterval {
 }
 
 /**
- * Wilson interval of a share on the effective number of independent cases. E is the Newey-West error, lag `window` - 1, of
- * the ratio of two calendar series: the day's sum of (holds - base), and the day's events. Then
- * n_eff = min(n, share · (1 - share) / E²). With E = 0 or n_eff < 1 the cases are the event dates whose windows share no day.
- * @param days how many days the calendar has
+ * Wilson interval of a share on the effective number of independent cases: n_eff = min(n, share · (1 - share) / E²). E
+ * is the Newey-West error, lag `window` - 1, of the ratio of two calendar series: the day's sum of (holds - base), and
+ * the day's events.
+ * With E = 0 or n_eff < 1 the cases are the event dates whose windows share no day.
+ * @param days number of days of the calendar
  */
 export function shareInterval(members: readonly ShareMember[], days: number, window: number): ShareInterval {
   const [excess, events] = [new Float64Array(days), new Float64Array(days)]
@@ -42,8 +43,8 @@ export function shareInterval(members: readonly ShareMember[], days: number, win
 }
 
 /**
- * The same of events that are counted day by day.
- * @param held of each day of the calendar: events that count in the share
+ * The same for events that are counted day by day.
+ * @param held events of each day that count in the share
  * @param events of each day
  */
 export function dailyShare(held: Float64Array, events: Float64Array, window: number): ShareInterval {

@@ -3,16 +3,16 @@ import { deviation, kurtosis, mean, quantile, skewness } from './moments.js'
 
 /** What a Sharpe ratio a bar is judged by: `n` returns, their skewness and plain kurtosis (3 for a normal distribution). */
 export interface SharpeSample {
-  /** A bar, not a year. */
+  /** Per bar, not per year. */
   sharpe: number
   n: number
   skewness: number
   kurtosis: number
-  /** The ratio a bar that it is held against; 0 unless given. */
+  /** The benchmark's ratio a bar (default 0). */
   benchmark?: number
 }
 
-/** How many ways were tried, and the variance of their Sharpe ratios a bar. */
+/** Number of trials, and the variance of their Sharpe ratios a bar. */
 interface Trials {
   trials: number
   variance: number
@@ -21,8 +21,8 @@ interface Trials {
 const EULER_MASCHERONI = 0.5772156649015329
 
 /**
- * Sharpe ratio a year: mean(r - f) / sd(r) · √m, sd with n - 1, f = (1 + rf)^(1/m) - 1 (Sharpe, "The Sharpe ratio", 1994).
- * null of fewer than two returns, or of returns that are all the same.
+ * Sharpe ratio a year: mean(r - f) / sd(r) · √m, sd with n - 1, f = (1 + rf)^(1/m) - 1 (Sharpe, "The Sharpe ratio",
+ * 1994). null with fewer than two returns, or where all are equal.
  * @param rf risk-free rate a year, a fraction
  */
 export function sharpe(returns: ArrayLike<number>, barsAYear: number, rf = 0): number | null {
@@ -32,14 +32,14 @@ export function sharpe(returns: ArrayLike<number>, barsAYear: number, rf = 0): n
   return ((average - freeRate(barsAYear, rf)) / sd) * Math.sqrt(barsAYear)
 }
 
-/** What a Sharpe ratio a year is judged by, a bar; null without one. */
+/** The sample for tests of a yearly Sharpe ratio, per bar; null without a ratio. */
 export function sampleOf(yearly: number | null, returns: Float64Array, barsAYear: number): SharpeSample | null {
   const [lean, tails] = [skewness(returns), kurtosis(returns)]
   if (yearly === null || lean === null || tails === null) return null
   return { sharpe: yearly / Math.sqrt(barsAYear), n: returns.length, skewness: lean, kurtosis: tails }
 }
 
-/** The same of returns that were drawn again, by their places; NaN where nothing varies. */
+/** The same for redrawn returns, by their indices; NaN without variation. */
 export function drawnSharpe(returns: Float64Array, drawn: Int32Array, barsAYear: number, rf: number): number {
   const n = drawn.length
   let sum = 0
@@ -52,12 +52,12 @@ export function drawnSharpe(returns: Float64Array, drawn: Int32Array, barsAYear:
   return ((centre - freeRate(barsAYear, rf)) / spread) * Math.sqrt(barsAYear)
 }
 
-/** A deviation that is a smaller part of the mean is what rounding leaves of none. */
+/** A smaller deviation, relative to the mean, is rounding. */
 const ROUNDING = 1e-12
 
 /**
- * Sortino ratio a year: mean(r - f) / √mean(min(r - f, 0)²) · √m, f as above, the mean over all n and not over those below
- * alone (Sortino & van der Meer, "Downside risk", 1991). null of nothing, or where no return is below f.
+ * Sortino ratio a year: mean(r - f) / √mean(min(r - f, 0)²) · √m, f as above. The mean is over all n, not only over
+ * those below f (Sortino & van der Meer, "Downside risk", 1991). null without returns, or where no return is below f.
  * @param rf risk-free rate a year, a fraction
  */
 export function sortino(returns: ArrayLike<number>, barsAYear: number, rf = 0): number | null {
@@ -69,15 +69,15 @@ export function sortino(returns: ArrayLike<number>, barsAYear: number, rf = 0): 
   return ((average - free) / Math.sqrt(squares / returns.length)) * Math.sqrt(barsAYear)
 }
 
-/** A bar, of a rate a year. */
+/** The rate per bar from a rate a year. */
 export function freeRate(barsAYear: number, rf: number): number {
   return rf === 0 ? 0 : (1 + rf) ** (1 / barsAYear) - 1
 }
 
 /**
- * Probability that the true Sharpe ratio is above the benchmark's: Φ((SR - SR*) √(n - 1) / √(1 - γ₃ SR + (γ₄ - 1)/4 SR²))
- * (Bailey & López de Prado, "The Sharpe ratio efficient frontier", 2012). null of fewer than two returns, or for moments
- * that no sample has.
+ * Probability that the true Sharpe ratio is above the benchmark's: Φ((SR - SR*) √(n - 1) / √(1 - γ₃ SR + (γ₄ - 1)/4
+ * SR²)) (Bailey & López de Prado, "The Sharpe ratio efficient frontier", 2012). null with fewer than two returns, or
+ * for impossible moments.
  */
 export function probabilisticSharpe({ n, benchmark = 0, ...sample }: SharpeSample): number | null {
   const spread = spreadOf(sample)
@@ -86,9 +86,9 @@ export function probabilisticSharpe({ n, benchmark = 0, ...sample }: SharpeSampl
 }
 
 /**
- * Returns needed for the Sharpe ratio to be above the benchmark's with the level's probability, not rounded:
- * 1 + (1 - γ₃ SR + (γ₄ - 1)/4 SR²) (z / (SR - SR*))² (Bailey & López de Prado 2012). null where the ratio is not above
- * the benchmark's: then no length is enough.
+ * Returns needed for a Sharpe ratio above the benchmark's with the level's probability, not rounded: 1 + (1 - γ₃ SR +
+ * (γ₄ - 1)/4 SR²) (z / (SR - SR*))² (Bailey & López de Prado 2012). null where the ratio is not above the benchmark's:
+ * then no length is enough.
  */
 export function minTrackRecord(
   { benchmark = 0, ...sample }: Omit<SharpeSample, 'n'> & { n?: number },
@@ -101,9 +101,9 @@ export function minTrackRecord(
 }
 
 /**
- * The Sharpe ratio a bar that the best of so many worthless trials is expected to have:
- * √V ((1 - γ) z(1 - 1/N) + γ z(1 - 1/(N e))), γ = 0.5772… (Bailey & López de Prado, "The deflated Sharpe ratio", 2014).
- * 0 of one trial, which nothing was chosen from; null of none, or without a variance.
+ * The expected Sharpe ratio a bar of the best of N worthless trials: √V ((1 - γ) z(1 - 1/N) + γ z(1 - 1/(N e))), γ =
+ * 0.5772… (Bailey & López de Prado, "The deflated Sharpe ratio", 2014). 0 for one trial, where nothing was chosen; null
+ * without trials or variance.
  */
 export function expectedMaximumSharpe(trials: number, variance: number): number | null {
   if (!(trials >= 1) || !(variance >= 0)) return null
@@ -114,8 +114,8 @@ export function expectedMaximumSharpe(trials: number, variance: number): number 
 }
 
 /**
- * Probability that the true Sharpe ratio of the best of several trials is above what the best of as many worthless ones
- * is expected to show: the probabilistic ratio with `expectedMaximumSharpe` as the benchmark (Bailey & López de Prado 2014).
+ * Probability that the true Sharpe ratio of the best trial is above the expected best of that many worthless ones. It
+ * is the probabilistic ratio with `expectedMaximumSharpe` as benchmark (Bailey & López de Prado 2014).
  */
 export function deflatedSharpe({
   trials,
@@ -126,7 +126,7 @@ export function deflatedSharpe({
   return benchmark === null ? null : probabilisticSharpe({ ...sample, benchmark })
 }
 
-/** n times the variance of the estimated ratio (Mertens 2002); null for moments that no sample has. */
+/** n times the variance of the estimated ratio (Mertens 2002); null for impossible moments. */
 function spreadOf({
   sharpe,
   skewness,
@@ -136,24 +136,24 @@ function spreadOf({
   return spread > 0 ? spread : null
 }
 
-/** Of 95 %: the worst twentieth of all bars. */
+/** The worst twentieth of all bars. */
 const TAIL = 0.05
-/** Fewer have no twentieth. */
+/** Fewer bars have no twentieth. */
 const LEAST_FOR_TAIL = 1 / TAIL
 
 /**
- * Historical value at risk at 95 %: the 5 % quantile of the returns a bar (type 7), as a return, so that a loss is
- * negative. null of fewer than 20 returns.
+ * Historical value at risk at 95 %: the 5 % quantile of the returns a bar (type 7), so that a loss is negative. null
+ * with fewer than 20 returns.
  */
 export function valueAtRisk(returns: ArrayLike<number>): number | null {
   return returns.length < LEAST_FOR_TAIL ? null : quantile(Float64Array.from(returns).sort(), TAIL)
 }
 
 /**
- * Historical conditional value at risk (expected shortfall) at 95 %: the mean of the worst twentieth of the returns a bar,
- * the last of which counts with the part of it that still belongs there (Acerbi & Tasche, "On the coherence of expected
- * shortfall", 2002). Not the mean of all that are no better than the value at risk: where a strategy is seldom in the
- * market that is 0, and so are most of those. Never above the value at risk. null of fewer than 20 returns.
+ * Historical conditional value at risk (expected shortfall) at 95 %: the mean of the worst twentieth of the returns a
+ * bar. The last of them counts in part (Acerbi & Tasche, "On the coherence of expected shortfall", 2002).
+ * It is not the mean of all returns up to the value at risk: for a strategy that is rarely in the market most of those
+ * are 0. Never above the value at risk. null with fewer than 20 returns.
  */
 export function expectedShortfall(returns: ArrayLike<number>): number | null {
   const ascending = Float64Array.from(returns).sort()
@@ -164,19 +164,19 @@ export function expectedShortfall(returns: ArrayLike<number>): number | null {
   return (sum + (worst - whole) * ascending[whole]!) / worst
 }
 
-/** What an equity curve fell short of its highs. Fractions, 0 or below; bars are places in the curve. */
+/** Drawdowns of an equity curve. Fractions, 0 or below; bars are indices of the curve. */
 interface Drawdowns {
   /** equity / running maximum - 1, bar by bar. */
   series: Float64Array
-  /** The deepest; null of an empty curve. */
+  /** The deepest; null for an empty curve. */
   maximum: number | null
   /** Mean depth of the spells; null where it never fell. */
   average: number | null
   /** Bars of the longest spell, from the high to the bar that reaches it again, or to the last one; 0 where it never fell. */
   longest: number
-  /** √mean(drawdown²) (Martin & McCann, "The investor's guide to Fidelity funds", 1989); null of an empty curve. */
+  /** √mean(drawdown²) (Martin & McCann, "The investor's guide to Fidelity funds", 1989); null for an empty curve. */
   ulcer: number | null
-  /** In the order in which they happened. */
+  /** In order of time. */
   spells: DrawdownSpell[]
 }
 
@@ -184,14 +184,14 @@ interface Drawdowns {
 interface DrawdownSpell {
   /** The last bar at the high. */
   from: number
-  /** The (first) lowest one. */
+  /** The (first) lowest bar. */
   low: number
-  /** The first at or above the high again; null where that has not come. */
+  /** The first bar at or above the high again; null where there is none yet. */
   to: number | null
   depth: number
 }
 
-/** Measures an equity curve, whose first value is the capital at the start, against its own highs. */
+/** The drawdowns of an equity curve from its own highs; its first value is the starting capital. */
 export function drawdowns(equity: Float64Array): Drawdowns {
   const series = new Float64Array(equity.length)
   const spells: DrawdownSpell[] = []

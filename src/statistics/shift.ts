@@ -1,35 +1,35 @@
 import type { Random } from './random.js'
 
-/** One ticker of a pool, on the calendar that the pool shares. */
+/** One ticker of a pool, on the common calendar. */
 export interface ShiftMember {
-  /** Place in the calendar of each bar that has a value, ascending. */
+  /** Calendar index of each bar that has a value, ascending. */
   indices: Int32Array
-  /** What followed each of these bars; and the ticker's own mean of it, by which an excess is more. */
+  /** Outcome after each of these bars; and the ticker's mean outcome, subtracted for an excess. */
   returns: Float64Array
   base: number
-  /** Events, as indices into `places`. */
+  /** Events, as indices into `indices`. */
   events: Int32Array
 }
 
-/** How many shifts: with `all` every possible one, otherwise so many drawn ones where more than 2,000 are possible. */
+/** Number of shifts: with `all` every possible one, otherwise `reps` drawn ones where more than 2,000 are possible. */
 export interface ShiftOptions {
   reps: number | 'all'
   random: Random
 }
 
-/** How rare a statistic is among those after shifts: what every test by shifts tells. */
+/** How rare a statistic is among its values after shifts. */
 export interface Exceedance {
   /** Two-sided: (1 + exceeding) / (1 + shifts). */
   p: number
-  /** How many shifts were looked at, and after how many it is as far from 0 as without one. */
+  /** Number of shifts tried, and of those with a statistic at least as far from 0. */
   shifts: number
   exceeding: number
 }
 
 /**
- * @param shifted the statistic after each shift; NaN where that is not to be looked at
- * @param least from how far from 0 on it counts
- * @returns null where no shift is looked at
+ * @param shifted the statistic after each shift; NaN to ignore it
+ * @param least distance from 0 that counts
+ * @returns null without shifts
  */
 export function exceedance(shifted: Float64Array, least: number): Exceedance | null {
   let shifts = 0
@@ -42,20 +42,20 @@ export function exceedance(shifted: Float64Array, least: number): Exceedance | n
   return shifts === 0 ? null : { p: (1 + exceeding) / (1 + shifts), shifts, exceeding }
 }
 
-/** Up to so many shifts are all looked at. */
+/** Up to this number of shifts, all are used. */
 const FEW = 2000
 
-/** Differences that agree to so many parts of the events' mean distance from 0 are the same, whatever was added first. */
+/** Differences that are smaller relative to the events' mean distance from 0 are rounding. */
 const ROUNDING = 1e-12
 
 /**
- * The plain "joint circular shift" of a cell: events stay where they are and the returns are rotated against
- * them, by the same number of places in all members, which keeps how events cluster, how returns depend on each other
- * from day to day and from ticker to ticker, and breaks only what is asked about. Every shift from `horizon` to
- * `calendar` - `horizon` counts, the others share windows with the unshifted events. An event that lands where its
- * ticker has no value drops out of that shift; a shift on which all do is not looked at. p as in Davison & Hinkley,
+ * The plain joint circular shift of a cell: events keep their days, and the returns of all members rotate by the same
+ * number of days. That preserves clusters of events and the dependence of returns over days and tickers; only the
+ * tested relation breaks.
+ * Every shift from `horizon` to `calendar` - `horizon` counts; the others share windows with the unshifted events. An
+ * event without a value after the shift drops out; a shift without any event is ignored. p as in Davison & Hinkley,
  * "Bootstrap Methods and their Application" (1997), 4.2.
- * @param calendar how many places the calendar has
+ * @param calendar number of days of the calendar
  * @returns with the mean excess of the events; a reason where there is nothing to test with
  */
 export function jointShift(
@@ -69,7 +69,7 @@ export function jointShift(
   const shifts = shiftsOf(calendar, horizon, options)
   if (shifts.length === 0) return { reason: tooShort(calendar, horizon) }
   const { sums, counts } = shiftedSums(members, calendar, shifts)
-  // 0 / 0, and so no number, where no event lands on a value.
+  // 0 / 0, thus NaN, where no event lands on a value.
   const means = sums.map((sum, i) => sum / counts[i]!)
   const found = exceedance(means, Math.abs(actual.diff) - ROUNDING * actual.size)
   return found === null
@@ -82,14 +82,14 @@ export function tooShort(calendar: number, horizon: number): string {
 }
 
 /**
- * The shifts that a test looks at: all from `horizon` to `calendar` - `horizon`, ascending, or `reps` different ones of
- * them where they are more than 2,000.
+ * The shifts of a test: all from `horizon` to `calendar` - `horizon`, ascending, or `reps` different ones of them where
+ * there are more than 2,000.
  */
 export function shiftsOf(calendar: number, horizon: number, { reps, random }: ShiftOptions): Int32Array {
   const possible = Math.max(0, calendar - 2 * horizon + 1)
   const all = Int32Array.from({ length: possible }, (_, i) => horizon + i)
   if (reps === 'all' || possible <= FEW || possible <= reps) return all
-  // The first steps of Fisher and Yates's shuffle: each place gets one of those that are left.
+  // The first steps of a Fisher-Yates shuffle.
   for (let i = 0; i < reps; i++) {
     const other = i + random.below(possible - i)
     const drawn = all[other]!
@@ -113,12 +113,12 @@ function actualMean(members: readonly ShiftMember[]): { diff: number; size: numb
   return n === 0 ? null : { diff: sum / n, size: size / n }
 }
 
-/** For each shift: the sum of the excess where the events land, and how many land on a value. */
+/** For each shift: the sum of the excess where the events land, and the number of events that land on a value. */
 function shiftedSums(members: readonly ShiftMember[], calendar: number, shifts: Int32Array) {
   const sums = new Float64Array(shifts.length)
-  // By shift from 0: how many events land where their ticker has no value.
+  // By shift from 0: number of events that land where their ticker has no value.
   const lost = new Int32Array(calendar)
-  // Two rounds of the calendar, one after the other, so that no place needs to be wrapped.
+  // The calendar twice in sequence, so that no index needs to wrap.
   const values = new Float64Array(2 * calendar)
   let n = 0
   for (const member of members) {
@@ -138,7 +138,10 @@ function lay(values: Float64Array, { indices, returns, base }: ShiftMember, cale
   for (let i = 0; i < indices.length; i++) values[indices[i]!] = values[indices[i]! + calendar] = returns[i]! - base
 }
 
-/** Adds up what lies a shift behind some places. The innermost loop of a sweep: four events at a time, because it waits for the totals more than for the values. */
+/**
+ * Adds the values at each event's index plus a shift. This is the innermost loop of a sweep: four events at a time,
+ * because it waits for the totals more than for the values.
+ */
 export function addValues(totals: Float64Array, values: Float64Array, at: Int32Array, shifts: Int32Array): void {
   let event = 0
   for (; event + 3 < at.length; event += 4) {
@@ -153,7 +156,7 @@ export function addValues(totals: Float64Array, values: Float64Array, at: Int32A
   }
 }
 
-/** Counts from the places without a value, because they are few. */
+/** Counts from the indices without a value, because they are few. */
 function addLost(lost: Int32Array, indices: Int32Array, at: Int32Array): void {
   const calendar = lost.length
   for (let index = 0, next = 0; index < calendar; index++) {

@@ -1,25 +1,25 @@
 import { chiSquareSurvival } from './distributions.js'
 
-/** How long something lasted, and whether it had ended: otherwise it lasted longer than that (right-censored). */
+/** A length, and whether it ended there; otherwise it is right-censored. */
 export interface Spell extends Counted {
   length: number
   ended: boolean
 }
 
-/** What stands for several that are alike, in all that counts. */
+/** One entry for several equal ones. */
 export interface Counted {
-  /** How many; 1 unless given. */
+  /** Number of equal ones (default 1). */
   times?: number
 }
 
-/** How many there are of all. */
+/** The total number. */
 export function countOf(counted: readonly Counted[]): number {
   let sum = 0
   for (const { times = 1 } of counted) sum += times
   return sum
 }
 
-/** A length at which some ended: how many were still going just before, how many ended, the share that lasts longer. */
+/** A length at which some ended: number at risk just before, number ended, and the share that lasts longer. */
 interface SurvivalStep {
   length: number
   at_risk: number
@@ -29,8 +29,8 @@ interface SurvivalStep {
 
 /**
  * The share of spells that last longer than a length, one step for each length at which some ended. Kaplan & Meier,
- * "Nonparametric estimation from incomplete observations" (1958): the product over the steps of 1 - ended / at risk;
- * a spell that is censored at a length is still at risk there.
+ * "Nonparametric estimation from incomplete observations" (1958): the product over the steps of 1 - ended / at risk. A
+ * spell that is censored at a length is still at risk there.
  */
 export function kaplanMeier(spells: readonly Spell[]): SurvivalStep[] {
   const steps: SurvivalStep[] = []
@@ -44,9 +44,9 @@ export function kaplanMeier(spells: readonly Spell[]): SurvivalStep[] {
   return steps
 }
 
-/** Spells by their length, ascending: how many last at least so long, and those that last no longer. */
+/** Spells by length, ascending: the number that last at least that long, and those that end there. */
 function* byLength<One extends Counted & { length: number }>(spells: readonly One[]) {
-  // Put together before they are put in order: many spells are of few lengths.
+  // Grouped before they are sorted: many spells have few lengths.
   const groups = Map.groupBy(spells, ({ length }) => length)
   let at_risk = countOf(spells)
   for (const length of [...groups.keys()].sort((a, b) => a - b)) {
@@ -56,13 +56,13 @@ function* byLength<One extends Counted & { length: number }>(spells: readonly On
   }
 }
 
-/** The least length by which a share of spells (0.5: the median) has ended; null when the steps do not get there. */
+/** The least length by which a share of spells (0.5: the median) has ended; null when the steps do not reach it. */
 export function lengthReached(steps: readonly SurvivalStep[], share: number): number | null {
   // The product of fractions may miss an exact half by rounding.
   return steps.find(step => step.survival <= 1 - share + 1e-9)?.length ?? null
 }
 
-/** Greenwood's standard error and the log-log 95 % interval of a survival; null where its step leaves nobody at risk. */
+/** Greenwood's standard error and the log-log 95 % interval of a survival; null where the step leaves none at risk. */
 export interface SurvivalError {
   se: number | null
   low: number | null
@@ -73,9 +73,10 @@ export interface SurvivalError {
 const Z = 1.959963984540054
 
 /**
- * The error of each step. Greenwood, "The natural duration of cancer" (1926): S √(d Σ ended / (at risk (at risk - ended)));
- * the interval is that of ln(-ln S), which never leaves 0..1: S^exp(∓z se / (S ln S)) (Kalbfleisch & Prentice 1980).
- * @param effects d of each step: spells for each independent one (Kish's design effect); 1 without it
+ * The error of each step. Greenwood, "The natural duration of cancer" (1926): S √(d Σ ended / (at risk (at risk -
+ * ended))). The interval is that of ln(-ln S), which never leaves 0..1: S^exp(∓z se / (S ln S)) (Kalbfleisch & Prentice
+ * 1980).
+ * @param effects d of each step: spells per independent one (Kish's design effect); 1 without it
  */
 export function survivalErrors(steps: readonly SurvivalStep[], effects?: readonly number[]): SurvivalError[] {
   let sum = 0
@@ -89,8 +90,8 @@ export function survivalErrors(steps: readonly SurvivalStep[], effects?: readonl
 }
 
 /**
- * 95 % interval of the length by which a share has ended: the lengths at which the ends of the survival's interval get
- * there (Brookmeyer & Crowley 1982). An end is null where the steps do not get there.
+ * 95 % interval of the length by which a share has ended: the lengths at which the ends of the survival's interval
+ * reach it (Brookmeyer & Crowley 1982). An end is null where the steps do not reach it.
  */
 export function lengthInterval(
   steps: readonly SurvivalStep[],
@@ -105,7 +106,7 @@ export function lengthInterval(
   return { low: reached('low'), high: reached('high') }
 }
 
-/** Of one group: spells, those that ended, and how many would have if all groups ended alike. */
+/** One group: spells, those that ended, and the expected number if all groups ended equally. */
 interface LogRankGroup {
   n: number
   observed: number
@@ -116,20 +117,20 @@ export interface LogRank {
   chi2: number
   df: number
   p: number
-  /** In the order given. */
+  /** In the order of the input. */
   groups: LogRankGroup[]
 }
 
 /**
- * Do spells of several groups last equally long? Log-rank test (Mantel 1966; Peto & Peto 1972): at every length at which
- * some end, each group is expected to have its share of them by how many it has at risk; the sums of the differences
- * over their hypergeometric covariance are chi-square distributed. Groups of which no end could be seen do not count.
+ * Tests whether spells of several groups last equally long. Log-rank test (Mantel 1966; Peto & Peto 1972): at every
+ * length with ends, each group's expected share is its share at risk. The sums of the differences over their
+ * hypergeometric covariance have a chi-square distribution. Groups without a possible end do not count.
  */
 export function logRank(groups: readonly (readonly Spell[])[]): LogRank | { reason: string } {
   const { observed, expected, covariance } = sumsOf(groups)
   const counting = groups.flatMap((_, g) => (expected[g]! > 0 ? [g] : []))
   if (counting.length < 2) return { reason: 'fewer than two groups in which an end could be seen' }
-  // One of them is what the others leave over.
+  // One of them follows from the others.
   const kept = counting.slice(0, -1)
   const differences = kept.map(g => observed[g]! - expected[g]!)
   const spreads = kept.map(g => kept.map(other => covariance[g]![other]!))
@@ -187,13 +188,13 @@ function solve(matrix: readonly (readonly number[])[], right: readonly number[])
   return rows.map((row, i) => row[size]! / row[i]!)
 }
 
-/** How long something lasted, and what ended it: one of several causes (by number), or nothing yet (null: censored). */
+/** A length, and its cause of ending: one of several (by number), or none yet (null: censored). */
 export interface CausedSpell extends Counted {
   length: number
   cause: number | null
 }
 
-/** After a length at which some ended: the share that lasts longer, and by cause the share that ended so by then. */
+/** After a length with ends: the share that lasts longer, and by cause the share ended by then. */
 interface IncidenceStep {
   length: number
   survival: number
@@ -201,9 +202,9 @@ interface IncidenceStep {
 }
 
 /**
- * Cumulative incidence of each cause, all others counted as what they are, competing ends: at every length the survival
- * before it times the share of those at risk that end by the cause there (Aalen & Johansen 1978). The incidences and the
- * survival add up to 1. One step for each length at which some ended; causes are numbered from 0.
+ * Cumulative incidence of each cause with competing causes. At every length it adds the survival before it times the
+ * share at risk that ends by the cause (Aalen & Johansen 1978). The incidences and the survival add up to 1.
+ * One step for each length at which some ended; causes are numbered from 0.
  */
 export function cumulativeIncidence(spells: readonly CausedSpell[], causes: number): IncidenceStep[] {
   const incidence: number[] = new Array(causes).fill(0)
@@ -213,7 +214,7 @@ export function cumulativeIncidence(spells: readonly CausedSpell[], causes: numb
     let ended = 0
     for (const { cause, times = 1 } of here) {
       if (cause === null) continue
-      // One by one, so that the last digit is that of spells which nobody has counted together.
+      // One by one, so that the last digit equals that of uncounted spells.
       for (let i = 0; i < times; i++) incidence[cause]! += survival / at_risk
       ended += times
     }

@@ -1,6 +1,6 @@
 import { holm } from './selection.js'
 
-/** What a two-sided test says about a difference. The same four words are used at every door. */
+/** The verdict of a two-sided test. The same four words are used everywhere. */
 export type Verdict = 'beats chance' | 'not told from chance' | 'worse than chance' | 'too few'
 
 /** A p below this level is a finding. */
@@ -19,7 +19,7 @@ export function verdictOf(p: number | null, difference: number | null): Verdict 
   return difference > 0 ? 'beats chance' : 'worse than chance'
 }
 
-/** Whether a verdict says that chance does not explain the difference. */
+/** Whether chance does not explain the difference. */
 export function isFinding(word: string): boolean {
   return word === 'beats chance' || word === 'worse than chance'
 }
@@ -28,11 +28,11 @@ export function isFinding(word: string): boolean {
 export interface Tested {
   difference: number | null
   p: number | null
-  /** The corrected p is at least this: the q over all trials of a log, where that decides, too. */
+  /** The corrected p is at least this: the q over all trials of a log, where it decides, too. */
   least?: number | null
 }
 
-/** What one page may say about one of the differences that it shows. */
+/** The verdict of one difference on a page. */
 export interface Judged {
   /** p, corrected by Holm for all differences that the page shows; null without a p. */
   corrected: number | null

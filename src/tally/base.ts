@@ -4,19 +4,19 @@ import type { Baseline } from '../model/event.js'
 import { PERFORMANCES, type Performance } from '../model/series.js'
 import { Mixtures, quantile } from '../statistics/moments.js'
 
-/** What any bar of one ticker was followed by, over one window. */
+/** Outcomes after any bar of one ticker, over one window. */
 export interface TickerBase {
   /** Returns of all bars whose window has ended, ascending. */
   returns: Float64Array
   mean: number
   /** Returns above 0. */
   rises: number
-  /** Of the bars that have a performance band: how many have each. */
+  /** Number of bars in each performance band. */
   counts: readonly number[]
   ranked: number
 }
 
-/** The bases of all tickers over one window, of which groups are pools: what is looked up for one is there for the next. */
+/** The bases of all tickers over one window. Groups are pools of them and share the computed points. */
 export class Market {
   readonly #columns: Float64Array[]
   #mixtures: Mixtures | null = null
@@ -25,7 +25,7 @@ export class Market {
     this.#columns = bases.map(({ returns }) => returns).filter(({ length }) => length > 0)
   }
 
-  /** A pool of few of them is looked at by itself. */
+  /** A pool of few tickers is computed by itself. */
   mixturesFor(pool: readonly { ascending: Float64Array }[]): Mixtures {
     if (2 * pool.length < this.#columns.length) return new Mixtures(pool.map(({ ascending }) => ascending))
     this.#mixtures ??= new Mixtures(this.#columns)
@@ -33,9 +33,12 @@ export class Market {
   }
 }
 
-/** The usual course of things, to hold a tally against. */
+/** The usual outcome, to compare a tally with. */
 export interface Base {
-  /** `measured` on the tickers' own bars, or `theoretical`: the shares by which the bands are cut, where no prices are known. */
+  /**
+   * `measured` on the tickers' own bars; or `theoretical`, the shares for which the bands were cut, where prices are
+   * unknown.
+   */
   kind: 'measured' | 'theoretical'
   /** Bars that have a performance band; null where theoretical. */
   n: number | null
@@ -54,20 +57,20 @@ export interface BaseShare {
   ended: number
 }
 
-/** The shares that the percentiles of the performance bands were cut for, worst to best. */
+/** The shares for which the percentiles of the performance bands were cut, worst to best. */
 const THEORETICAL = [0.05, 0.15, 0.2, 0.2, 0.2, 0.15, 0.05]
 
-/** Of them the best three together. */
+/** The best three of them together. */
 export const TOP_SHARE = 0.4
 
-/** @param room for the returns, at least */
+/** @param room for the returns, at least as long */
 export function tickerBase(
   { returns, performances: counts }: Baseline['windows'][string],
   room: Float64Array,
 ): TickerBase {
   let sum = 0
   let rises = 0
-  // Loops by number: a pool has millions of bars, and to iterate over them takes ten times as long.
+  // Loops by index: a pool has millions of bars, and iterators take ten times as long.
   for (let i = 0; i < returns.length; i++) {
     const value = returns[i]!
     sum += value
@@ -84,9 +87,9 @@ export function tickerBase(
 }
 
 /**
- * The base of a pool: each ticker's figures weighted by its number of events, so that a ticker counts in the base as it
- * counts in the tally. Quantiles are those of the mixture with these weights (moments.ts). Of one ticker: its own
- * figures, also without any event. @param market of which the pool is a part
+ * The base of a pool: each ticker's values weighted by its number of events, as in the tally. Quantiles are those of
+ * the mixture with these weights (moments.ts). One ticker has its own values, also without any event.
+ * @param market contains the pool
  */
 export function measuredBase(pool: readonly BaseShare[], market: Market): Base {
   const alone = pool.length === 1
@@ -145,7 +148,7 @@ function noWeight(pool: readonly BaseShare[]): string {
 
 export type Shares = Record<Performance, number | null>
 
-/** Raw returns in five figures, fractions; quantiles are linear between order statistics. */
+/** Five numbers of raw returns, as fractions; quantiles are linear between order statistics. */
 export interface ReturnFigures {
   n: number
   /** Share of returns above 0. */
@@ -154,7 +157,7 @@ export interface ReturnFigures {
   median: number | null
   p10: number | null
   p90: number | null
-  /** Why the figures are null; null when they are not. */
+  /** Why the values are null; null when they are not. */
   reason: string | null
 }
 
@@ -163,12 +166,12 @@ export const NO_PRICES = 'no prices are known here'
 /** The first of the three bands that hold the best 40 %. */
 const FIRST_OF_TOP = PERFORMANCES.indexOf('slight_gain')
 
-/** @param reason why there is nothing, for when there is nothing */
+/** @param reason for an empty list of returns */
 export function returnFigures(returns: Float64Array, reason: string): ReturnFigures {
   const n = returns.length
   if (n === 0) return noReturns(reason)
   const ascending = inOrder(returns)
-  // Added in ascending order, so that the order of the events leaves no trace in the last digit.
+  // Added in ascending order, so that the order of the events does not change the last digit.
   let sum = 0
   for (let i = 0; i < n; i++) sum += ascending[i]!
   return {

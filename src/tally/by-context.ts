@@ -3,18 +3,18 @@ import { countOf, logRank } from '../statistics/survival.js'
 import { type Change, type Stay, spellsOf } from './dwell.js'
 import { byVocabulary } from './pool.js'
 
-/** Does it matter which band the context is in? */
+/** Tests whether the band of the context matters. */
 export interface ContextTests {
-  /** Of which band follows: the shares of every row are the same in all contexts (Anderson & Goodman). */
+  /** For the next band: every row has the same shares in all contexts (Anderson & Goodman). */
   equal_rows: TestOf & { rows: ({ from: string } & TestOf)[] }
-  /** Of how long a band lasts: stays last equally long in all contexts (log-rank). */
+  /** For the length: periods in the band last equally long in all contexts (log-rank). */
   log_rank: ({ band: string } & Omit<TestOf, 'least_expected'> & { groups: LogRankRow[] })[]
 }
 
-/** Chi-square; all null, with the reason, where there is none. */
+/** Chi-square; all null, with the reason, where there is no test. */
 type TestOf = { [Name in keyof ChiSquare]: number | null } & { reason: string | null }
 
-/** Stays that began in one context, how many ended, and how many would have if all contexts were alike. */
+/** Periods that began in one context, how many ended, and the expected number if all contexts were equal. */
 interface LogRankRow {
   context: string
   stays: number
@@ -22,14 +22,14 @@ interface LogRankRow {
   expected: number | null
 }
 
-/** The bands that the context was in, in its own order; null (not in any yet) last. */
+/** The bands of the context, in the order of the vocabulary; null (no band yet) last. */
 export function contextsOf(events: readonly Change[], vocabulary: readonly string[]): (string | null)[] {
   return [...new Set(events.map(event => event.context_band ?? null))].sort(byVocabulary(vocabulary))
 }
 
 /**
- * Both tests. A transition counts in the context on its day, a stay in the one on the day it began; those before the
- * context had a band are left out.
+ * Both tests. A transition counts in the context of its day, a period in the context of its first day. Those before the
+ * context's first band are left out.
  */
 export function contextTests(
   bands: readonly string[],

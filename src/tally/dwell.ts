@@ -12,76 +12,76 @@ import {
   survivalErrors,
 } from '../statistics/survival.js'
 
-/** How long stays in one band last, in bars of the timeframe. stays = completed + censored + unknown. */
+/** How long periods in one band last, in bars of the timeframe. stays = completed + censored + unknown. */
 export interface Dwell {
   band: string
   stays: number
   completed: number
-  /** Active ones: they last longer than the bars they have lasted so far. */
+  /** Active periods: they last longer than their bars so far. */
   censored: number
-  /** Active ones of which nobody says how long they have lasted; not counted below. */
+  /** Active periods of unknown length; not counted below. */
   unknown: number
-  /** Kaplan-Meier, of completed and censored stays: the length by which half, and nine tenths, have ended. */
+  /** Kaplan-Meier of completed and censored periods: the length by which half, and nine tenths, have ended. */
   median: number | null
-  /** 95 % interval of the median: where the log-log interval of the survival gets to a half. */
+  /** 95 % interval of the median: where the log-log interval of the survival reaches a half. */
   median_low: number | null
   median_high: number | null
   p90: number | null
-  /** Of completed stays. */
+  /** Only completed periods. */
   mean: number | null
-  /** Of completed and censored stays, and whether it is an active one. */
+  /** The longest of completed and censored periods, and whether it is active. */
   longest: number | null
   longest_is_active: boolean | null
-  /** Length by length, where any ended. */
+  /** One entry for each length at which some ended. */
   survival: SurvivalPoint[]
-  /** Why a figure above is null, by its name. */
+  /** Why a value above is null, by its name. */
   reasons: Record<string, string>
 }
 
-/** The share of stays that last longer than so many bars. */
+/** The share of periods that last longer than this number of bars. */
 interface SurvivalPoint extends SurvivalError {
   bars: number
-  /** Stays that had lasted so long, and how many of them ended then. */
+  /** Periods that lasted this long, and how many of them ended then. */
   at_risk: number
   ended: number
   share: number
 }
 
-/** Stays that are alike, each of which began with an event. */
+/** Equal periods, each of which began with an event. */
 export interface Stay extends Counted {
   band: string
   ended: boolean
-  /** Bars from entry to the next event, or so far; null where not known. */
+  /** Bars from the entry to the next event, or so far; null where unknown. */
   bars: number | null
-  /** The band after it; null while it is active, or where the next event lies beyond the dates asked for. */
+  /** The next band; null while active, or where the next event lies outside the query's dates. */
   next: string | null
-  /** The band that the context was in when it began; null without one. */
+  /** Band of the context on the first day; null without one. */
   context: string | null
-  /** The day on which each of them began; without it they count as independent. */
+  /** The first day of each period; without it they count as independent. */
   days?: readonly number[]
 }
 
-/** One band followed another, so often. */
+/** Equal changes from one band to another. */
 export interface Change extends Counted {
   band: string
   prev_band: string
-  /** The band that the context was in; null or absent without one. */
+  /** Band of the context; null or absent without one. */
   context_band?: string | null
-  /** The day of each of them; without it they count as independent. */
+  /** The day of each change; without it they count as independent. */
   days?: readonly number[]
 }
 
 type Dated<One> = Required<One> & { days: number[] }
 
 /**
- * The changes and stays of many tickers, those that are alike counted together: of a whole market they are some thousands
- * of ten times as many. The band in force before the first event is no stay: when it began is not known.
+ * The changes and periods of many tickers, equal ones counted together: a whole market has ten times fewer distinct
+ * ones. The band before the first event is no period, because its first day is unknown.
  */
 export class Gathered {
   readonly #bands = new Names()
   readonly #contexts = new Names()
   readonly #changes = new Map<number, Dated<Change>>()
-  /** By what they are but for their length, and then by that. */
+  /** By everything but the length, then by length. */
   readonly #stays = new Map<number, Map<number, Dated<Stay>>>()
 
   get changes(): Dated<Change>[] {
@@ -92,7 +92,7 @@ export class Gathered {
     return [...this.#stays.values()].flatMap(alike => [...alike.values()])
   }
 
-  /** Those of one field. @param stays of that field alone, without filter on bands */
+  /** Of one field. @param stays of only that field, without a filter on bands */
   add({ bands: [bands], present, transitions }: Stays): void {
     const { days, entered, left, lasted, contexts } = transitions()
     const codes = this.#bands.codesOf(bands!)
@@ -125,7 +125,7 @@ export class Gathered {
     }
   }
 
-  /** @param bars UNTOLD where nobody says how long an active one has lasted */
+  /** @param bars UNTOLD where the length of an active period is unknown */
   #stay(band: number, next: number, context: number, ended: boolean, bars: number, day: number): void {
     const key = ((context * MOST_NAMES + next) * MOST_NAMES + band) * 2 + Number(ended)
     let alike = this.#stays.get(key)
@@ -148,17 +148,17 @@ export class Gathered {
   }
 }
 
-/** The number of no name. */
+/** The number for no name. */
 const NOBODY = 0
-/** More than there are bands of any field. */
+/** More than the bands of any field. */
 const MOST_NAMES = 2 ** 16
 
-/** Names by number, in the order in which they come. */
+/** Numbers names in the order of their first use. */
 class Names {
   readonly #names: (string | null)[] = [null]
   #last: { bands: readonly string[]; codes: number[] } = { bands: [], codes: [] }
 
-  /** The numbers of a vocabulary: nearly always that of the ticker before. */
+  /** The numbers of a vocabulary; nearly always the same as for the previous ticker. */
   codesOf(bands: readonly string[]): readonly number[] {
     if (this.#last.bands !== bands) this.#last = { bands, codes: bands.map(band => this.codeOf(band)) }
     return this.#last.codes
@@ -216,10 +216,10 @@ export function dwell(band: string, stays: readonly Stay[]): Dwell {
   }
 }
 
-/** Calendar days within which what begins may have one cause, in one ticker or in several. */
+/** Calendar days within which periods that begin may share a cause, in one ticker or in several. */
 const MONTH = 30
 
-/** How many there are on each day of a calendar that begins with `first`. */
+/** Counts by day of a calendar that begins with `first`. */
 class Daily {
   readonly #first: number
   readonly counts: Float64Array
@@ -234,7 +234,7 @@ class Daily {
   }
 }
 
-/** The first and the last day of some; null where one has no days. */
+/** First and last day; null where one has no days. */
 function spanOf(counted: readonly { days?: readonly number[] }[]): { first: number; last: number } | null {
   let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const { days } of counted) {
@@ -244,7 +244,7 @@ function spanOf(counted: readonly { days?: readonly number[] }[]): { first: numb
   return first <= last ? { first, last } : null
 }
 
-/** Stays for each independent one, by length: of those that may last longer than it, whether they do. Never below 1. */
+/** Periods per independent one, by length; only those count that may last longer. Never below 1. */
 function designEffects(stays: readonly Stay[], lengths: readonly number[]): number[] {
   const span = spanOf(stays)
   if (span === null) return lengths.map(() => 1)
@@ -262,7 +262,7 @@ function designEffects(stays: readonly Stay[], lengths: readonly number[]): numb
       const { ended, days } = ascending[shorter]!
       longer.add(days!, -1)
       if (ended) continue
-      // An active one may or may not last longer.
+      // An active period may or may not last longer.
       all.add(days!, -1)
       n -= days!.length
     }
@@ -271,7 +271,7 @@ function designEffects(stays: readonly Stay[], lengths: readonly number[]): numb
   })
 }
 
-/** The share of some changes among others, with its interval; null where their days are not known. */
+/** The share of some changes among others, with its interval; null where their days are unknown. */
 export function shareAmong(changes: readonly Change[], all: readonly Change[]): ShareInterval | null {
   const span = spanOf(all)
   if (span === null) return null
@@ -281,14 +281,14 @@ export function shareAmong(changes: readonly Change[], all: readonly Change[]): 
   return dailyShare(held.counts, events.counts, MONTH)
 }
 
-/** The stays of which it is known how long they have lasted. */
+/** The periods of known length. */
 export function spellsOf(stays: readonly Stay[]): Spell[] {
   const spells: Spell[] = []
   for (const { bars, ended, times = 1 } of stays) if (bars !== null) spells.push({ length: bars, ended, times })
   return spells
 }
 
-/** Of two equally long ones the active one, because it will last longer. */
+/** Of two equally long periods the active one, because it will last longer. */
 function isLonger(spell: Spell, best: Spell | null): boolean {
   return best === null || spell.length > best.length || (spell.length === best.length && !spell.ended)
 }

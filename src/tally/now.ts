@@ -10,52 +10,55 @@ import { type Answered, scopeOf, tickersInOrder } from './pool.js'
 export interface NowQuery {
   /** Each counts once, whatever the order. */
   tickers: readonly string[]
-  /** In the order in which they are shown. */
+  /** In display order. */
   fields: readonly string[]
   timeframe: Timeframe
-  /** Fields of a ticker that are left out; not where all of them would be. */
+  /** Fields to leave out of a ticker; ignored where it would leave out all of them. */
   skip?: ((key: { ticker: string; field: string; timeframe: Timeframe }) => boolean) | undefined
-  /** Only where the band in force is one of them, was entered on that day or later, or on the newest bar. */
+  /** Only fields whose current band is one of these, was entered on that day or later, or on the newest bar. */
   band?: readonly string[]
   since?: Day
   changed?: boolean
-  /** Fields that the question leaves out. */
+  /** Fields that the query leaves out. */
   omitted?: readonly Omitted[]
 }
 
-/** Where every field of every ticker stands. */
+/** The current band of every field of every ticker. */
 export interface Now {
   schema: 'bands.now/1'
   timeframe: Timeframe
   query_range: string | null
   as_of: string | null
-  /** Ticker by ticker, ascending; each with its fields in the order asked. */
+  /** Ticker by ticker, ascending; the fields in the order of the query. */
   states: FieldState[]
-  /** Fields that are left out, because they wait for an import; absent where none is. */
+  /** Fields left out because they need an import; absent without any. */
   omitted?: Omitted[]
 }
 
 export interface FieldState {
   ticker: string
   field: string
-  /** The band in force; null when there is none. */
+  /** The current band; null when there is none. */
   band: string | null
-  /** The date on which it was entered; of an initial band its first defined bar. */
+  /** The date of its entry; for an initial band the first bar with a band. */
   since: string | null
   /** Bars since then. */
   bars: number | null
-  /** True when nothing came before it, so that `since` is the beginning of the data. */
+  /** True when no band came before it, so that `since` is the start of the data. */
   initial: boolean | null
   prev_band: string | null
-  /** Stays in that band that began and ended, in the range of a tier where one is asked for, in bars; quantiles linear between order statistics. */
+  /**
+   * Completed periods in that band, in the range of the tier if one is set, in bars; quantiles linear between order
+   * statistics.
+   */
   completed_stays: { n: number; median: number | null; p90: number | null }
   /** Why a value above is null, by its name. */
   reasons: Record<string, string>
 }
 
 /**
- * Throws NotFound for a ticker that is not there, TierRestricted for a field above the tier, InvalidParameter for no
- * ticker or field.
+ * Throws NotFound for an unknown ticker, TierRestricted for a field above the tier, InvalidParameter for no ticker or
+ * field.
  */
 export async function now(source: Source, query: NowQuery, { step }: RunContext = {}): Promise<Now> {
   const { fields, timeframe, omitted = [] } = query
@@ -82,7 +85,7 @@ export async function now(source: Source, query: NowQuery, { step }: RunContext 
   }
 }
 
-/** Of what is not known nothing is said to have changed. */
+/** Unknown bands do not count as changed. */
 function isWanted({ band, since, bars, initial }: FieldState, query: NowQuery): boolean {
   if (query.band !== undefined && (band === null || !query.band.includes(band))) return false
   if (query.since !== undefined && (since === null || parseDay(since)! < query.since)) return false
@@ -99,7 +102,7 @@ async function checkBands(source: Source, { band: bands = [], fields }: NowQuery
   throw invalid('not_allowed', { param: 'band', value, allowed, suggestions: suggest(value, allowed) })
 }
 
-/** What is asked in one call: everything, or of tickers in a row what is not left out of it. */
+/** The queries of single calls: everything at once, or runs of tickers with the same fields left out. */
 function partsOf({ tickers, fields, timeframe, skip }: NowQuery): { tickers: string[]; fields: string[] }[] {
   const all = [...new Set(fields)]
   if (skip === undefined) return [{ tickers: [...tickers], fields: all }]
@@ -114,7 +117,7 @@ function partsOf({ tickers, fields, timeframe, skip }: NowQuery): { tickers: str
   return parts
 }
 
-/** @param f number of the field */
+/** @param f index of the field */
 function stateOf(stays: Stays, f: number): FieldState {
   const { ticker, fields, bands, present, after } = stays
   const field = fields[f]!

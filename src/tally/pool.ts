@@ -5,41 +5,41 @@ import { eventAt, type History } from '../model/history.js'
 import type { Timeframe } from '../model/terms.js'
 import { fieldOf, type RunContext, type Source } from '../source.js'
 
-/** What a study looked at, as every result tells it: events lie after the first date and up to the last. */
+/** The scope that every result shows: events lie after the first date and up to the last. */
 export interface Scope {
   query_range: string | null
   after: string | null
-  /** Exclusive; null where the question sets none. */
+  /** Exclusive; null without a bound in the query. */
   before: string | null
   as_of: string | null
 }
 
-/** What every answer says of the range that it was taken from. */
+/** The range that every answer was taken from. */
 export type Answered = Pick<EventHistory, 'query_range' | 'after' | 'as_of'>
 
-/** The scope of a question from what the answers say; null where there was nobody to answer. */
+/** The scope of a query from its answers; null without answers. */
 export function scopeOf(answers: readonly Answered[], query: Pick<HistoryQuery, 'after' | 'before'>): Scope {
   const [first] = answers
   const asked = query.after === undefined ? null : formatDay(query.after)
   const granted = first?.after ?? null
   return {
     query_range: first?.query_range ?? null,
-    // Dates of this form sort as they follow each other.
+    // Dates of this form sort in time order.
     after: asked !== null && (granted === null || asked > granted) ? asked : granted,
     before: query.before === undefined ? null : formatDay(query.before),
     as_of: first?.as_of ?? null,
   }
 }
 
-/** Which events of which tickers an answer is about. */
+/** The events and tickers of an answer. */
 export interface PoolAsked {
   tickers: string[]
   field: string
   timeframe: Timeframe
-  /** Several with commas between. */
+  /** Separated by commas. */
   band: string | null
   context: { ticker: string; field: string; band: string | null } | null
-  /** The condition that held on the bar of each event; absent where none was asked for beside a field. */
+  /** The condition that held on the bar of each event; absent without one beyond the field. */
   when?: string
 }
 
@@ -55,15 +55,15 @@ export function askedOf(
 }
 
 /**
- * Tickers once each, ascending, so that the order in which they were named changes nothing.
- * @param who needs at least one, as a refusal begins
+ * Tickers once each, ascending, so that the order of the query does not matter.
+ * @param who needs at least one; the first words of the error
  */
 export function tickersInOrder(tickers: readonly string[], who: string): string[] {
   if (tickers.length === 0) throw new InvalidParameter(`${who} a ticker.`, { param: 'ticker' })
   return [...new Set(tickers)].sort()
 }
 
-/** Bands of the field and of the context's field in their own order; none of a field that the source does not know. */
+/** Bands of the field and of the context's field in their own order; none for an unknown field. */
 export async function ordersOf(
   source: Source,
   { field, context }: { field: string; context?: { field: string } },
@@ -72,7 +72,7 @@ export async function ordersOf(
   return [own?.bands ?? [], other?.bands ?? []]
 }
 
-/** Compares by place in the vocabulary; values that are not in it follow, ascending; null last. */
+/** Compares by index in the vocabulary; unknown values follow, ascending; null last. */
 export function byVocabulary(vocabulary: readonly string[]): (a: string | null, b: string | null) => number {
   const place = (value: string): number => (vocabulary.includes(value) ? vocabulary.indexOf(value) : vocabulary.length)
   return (a, b) => {
@@ -81,7 +81,7 @@ export function byVocabulary(vocabulary: readonly string[]): (a: string | null, 
   }
 }
 
-/** Events of several tickers, as many as were asked for. */
+/** Events of several tickers, up to a limit. */
 export interface PoolEventsQuery extends PoolQuery {
   limit: number
 }
@@ -94,14 +94,14 @@ export interface PoolEvent extends HistoricEvent {
 /** The newest events of a field of several tickers, newest first; on one date by ticker. */
 export interface PoolEvents extends PoolAsked, Scope {
   schema: 'bands.pool-events/1'
-  /** All that match, whatever the limit. */
+  /** All that match, regardless of the limit. */
   total_occurrences: number
-  /** Events on the date of the last one shown that the limit leaves out: those of later tickers. */
+  /** Events on the date of the last shown one that the limit leaves out: those of later tickers. */
   omitted_on_last_date: number
   events: PoolEvent[]
 }
 
-/** Throws NotFound for a ticker that is not there, TierRestricted above the tier, InvalidParameter for no ticker. */
+/** Throws NotFound for an unknown ticker, TierRestricted above the tier, InvalidParameter for no ticker. */
 export async function poolEvents(
   source: Source,
   query: PoolEventsQuery,
@@ -116,11 +116,11 @@ export async function poolEvents(
     const { days, query_range, after, as_of } = history
     answers.push({ query_range, after, as_of })
     total += days.length
-    // Of each ticker no more than all together may be: the others cannot be among the newest.
+    // At most the limit for each ticker: older events cannot be among the newest.
     for (let i = Math.max(0, days.length - limit); i < days.length; i++) newest.push({ day: days[i]!, history, i })
     step?.(() => `events  ${history.ticker}  ${answers.length} of ${names.length}`)
   }
-  // Tickers came in their order, which a stable sort keeps on one date.
+  // Tickers come in order, and a stable sort keeps that order on one date.
   const shown = newest.sort((a, b) => b.day - a.day).slice(0, limit)
   const last = shown.at(-1)?.day
   return {
@@ -133,7 +133,7 @@ export async function poolEvents(
   }
 }
 
-/** An event by its number in the columns of a ticker. */
+/** An event by its index in the columns of a ticker. */
 interface Placed {
   day: number
   history: History

@@ -39,40 +39,40 @@ import {
 } from './pool.js'
 import { type TallyGrouping, trialsOf } from './trials.js'
 
-/** Which events of which tickers to count; each ticker counts once, whatever the order. */
+/** The events and tickers to count; each ticker counts once, in any order. */
 export interface TallyQuery extends PoolQuery {
-  /** Without it and without a band: by band. */
+  /** By band, without `by` and without a band. */
   by?: TallyGrouping
-  /** `run`: the headline leaves the trial log out. */
+  /** `run`: the headline ignores the trial log. */
   family?: Family
 }
 
-/** How often each performance band followed, and the raw returns, beside what usually follows. Returns are fractions. */
+/** How often each performance band followed, and the raw returns, compared with any bar. Returns are fractions. */
 export interface Tally extends PoolAsked, Scope {
   schema: 'bands.tally/2'
   by: TallyGrouping | null
-  /** Of all groups together. */
+  /** All groups together. */
   events: number
   groups: TallyGroup[]
   /** Null without a trial log. */
   log: LogStanding | null
-  /** What the whole must be read with, in sentences. */
+  /** Notes on the whole, in sentences. */
   warnings: string[]
 }
 
 export interface TallyGroup {
-  /** The value of `by` that the events share; null when not grouped, or without a value (no context band yet). */
+  /** The value of `by` that the events share; null without groups or without a value (no context band yet). */
   group: string | null
   events: number
   windows: TallyWindow[]
-  /** What these figures must be read with, in sentences. */
+  /** Notes on these numbers, in sentences. */
   warnings: string[]
 }
 
 /**
- * Counts what followed. Every event of the pool counts once in its group; a pool's base weights each ticker by its
- * number of events there. Throws TierRestricted where aftermath is above the tier, NotFound for a ticker that is not
- * there, InvalidParameter for no ticker or a grouping by a context that is not given.
+ * Counts outcomes. Every event of the pool counts once in its group; a pool's base weights each ticker by its events
+ * there. Throws TierRestricted where aftermath is above the tier, NotFound for an unknown ticker, InvalidParameter for
+ * no ticker or for groups by a missing context.
  */
 export async function tally(
   source: Source,
@@ -94,7 +94,7 @@ export async function tally(
   const order = await orderOf(source, by, filter)
   const { timeframe } = filter
   const found = groupsOf(sources, by, order)
-  // Window by window, in one room: the bases of one are all returns of all tickers.
+  // Window by window in one buffer: the bases of one window are all returns of all tickers.
   const room = new Float64Array(sources.reduce((bars, { base }) => bars + (base?.bars ?? 0), 0))
   const tallied = windowNames(timeframe).map((window, w) => {
     const bases = basesOf(sources, window, room)
@@ -119,7 +119,7 @@ export async function tally(
   }
 }
 
-/** A group with the days of its bars: those of all tickers, unless it is one ticker's. */
+/** A group with the days of its bars: those of all tickers, or of the ticker that is the group. */
 function withDays(by: TallyGrouping | null, sources: readonly TickerSource[]) {
   return ({ value, members }: Group) => {
     const some = by === 'ticker' ? members.map(({ source }) => source) : sources
@@ -129,7 +129,7 @@ function withDays(by: TallyGrouping | null, sources: readonly TickerSource[]) {
 
 /** The events of one value, ticker by ticker. */
 interface Group {
-  /** null: not grouped, or the context ticker had no band yet */
+  /** null: no groups, or the context ticker had no band yet */
   value: string | null
   members: readonly Member[]
 }
@@ -141,8 +141,8 @@ interface Member {
 }
 
 /**
- * Splits events by what they are grouped by; every event lies in exactly one group. Groups stand in the order given
- * where they are in it, otherwise ascending; null last.
+ * Splits events into groups; every event lies in exactly one. Groups have the order of `order`, others follow
+ * ascending; null last.
  */
 function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, order: readonly string[]): Group[] {
   if (by === null) {
@@ -160,7 +160,7 @@ function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, or
   return Array.from(groups, ([value, members]) => ({ value, members })).sort((a, b) => compare(a.value, b.value))
 }
 
-/** What events are grouped by: a code for each row of a history, and what it stands for; each code for another. */
+/** The grouping of events: a code for each row of a history, and the value of each code. */
 interface Grouping {
   codes: ArrayLike<number>
   name(code: number): string | null
@@ -192,7 +192,7 @@ function yearText(day: Day): string {
   return formatDay(day).slice(0, 4)
 }
 
-/** The order that groups stand in, as far as their values have one. */
+/** The order of the groups, as far as their values have one. */
 async function orderOf(
   source: Source,
   by: TallyGrouping | null,
@@ -204,21 +204,21 @@ async function orderOf(
   return by === 'context' ? context : []
 }
 
-/** All that a tally needs of one ticker: columns of one row an event, oldest first. */
+/** The data of one ticker for a tally: columns with one row an event, oldest first. */
 interface TickerSource extends Answered {
   ticker: string
-  /** Those that are counted. */
+  /** The counted rows. */
   rows: Int32Array
   grouping: Grouping
-  /** Where each row lies among the ticker's events, in bars. */
+  /** Index of each row in bars, from the first event. */
   bars: Int32Array
   /** By window, in the order of the timeframe. */
   outcomes: readonly OutcomeColumns[]
-  /** null where no prices are known. */
+  /** null where prices are unknown. */
   base: Omit<Baseline, 'days'> | null
-  /** The calendar of the ticker: the days of its base bars, or workdays where no prices are known. */
+  /** The calendar of the ticker: the days of its base bars, or workdays where prices are unknown. */
   days: Int32Array
-  /** Where each row lies on that calendar. */
+  /** Index of each row on that calendar. */
   indices: Int32Array
 }
 
@@ -231,7 +231,7 @@ async function* tickerSources(
   by: TallyGrouping | null,
 ): AsyncGenerator<TickerSource> {
   const dated = { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
-  // All events of the field, because only their unbroken chain of durations tells how many bars lie between two of them.
+  // All events of the field: the number of bars between two of them needs the unbroken chain of durations.
   const all: HistoriesQuery = { tickers, fields: [field], timeframe, lag, ...dated }
   const beside = { ...(context === undefined ? {} : { context }), ...(when === undefined ? {} : { when }) }
   const isWhole = context === undefined && when === undefined
@@ -243,11 +243,11 @@ async function* tickerSources(
       const { ticker, query_range, after, as_of, outcomes, base } = history
       if (outcomes === null) throw new TierRestricted('aftermath', 'free', 'plus')
       const bars = barsOf(history, whole === null ? history : (await whole.next()).value)
-      // Copied, because what the answerer has lies in one piece with much else.
+      // Copied, because the source's column is a view of a larger buffer.
       const days = alike.of(base?.days ?? workdays(history.days, timeframe), own => own.slice())
       yield {
         ...{ ticker, query_range, after, as_of },
-        // What else there is of an outcome holds on to the ranks of all bars.
+        // Only these columns, because the rest of an outcome holds the ranks of all bars in memory.
         outcomes: outcomes.map(({ ended, performances, exact }) => ({
           ended,
           performances,
@@ -265,7 +265,7 @@ async function* tickerSources(
   }
 }
 
-/** The rows that enter one of the bands; all of them without. */
+/** The rows that enter one of the bands; all of them without bands. */
 function rowsOf({ bands: vocabulary, entered }: History, bands: PoolQuery['bands']): Int32Array {
   const codes = bands?.map(band => vocabulary.indexOf(band)) ?? null
   const rows = new Int32Array(entered.length)
@@ -274,7 +274,7 @@ function rowsOf({ bands: vocabulary, entered }: History, bands: PoolQuery['bands
   return rows.subarray(0, n)
 }
 
-/** The place of each event in bars, counted from the first event. @param whole all events of the field, these among them */
+/** Index of each event in bars, counted from the first event. @param whole all events of the field, these included */
 function barsOf({ days }: History, whole: History): Int32Array {
   const bars = new Int32Array(days.length)
   let event = 0
@@ -287,8 +287,8 @@ function barsOf({ days }: History, whole: History): Int32Array {
 }
 
 /**
- * A calendar where no prices are known: every weekday from the first event to the last, and every event. Of weeks it has one
- * day each. Holidays are not known, so a window may reach over slightly fewer of its days than it has bars.
+ * A calendar for unknown prices: every weekday from the first event to the last, and every event. Weeks have one day
+ * each. Holidays are unknown, so a window may cover slightly fewer days than bars.
  */
 function workdays(events: Int32Array, timeframe: Timeframe): Int32Array {
   const [first, last] = [events[0], events.at(-1)]
@@ -306,18 +306,21 @@ function workdays(events: Int32Array, timeframe: Timeframe): Int32Array {
   return Int32Array.from(days)
 }
 
-/** What followed over one window. events = n + pending. */
+/** Outcomes over one window. events = n + pending. */
 export interface TallyWindow {
   /** `20d` */
   window: string
   events: number
-  /** Events whose window has ended; from a server only those that have a performance band, which it does not tell apart. */
+  /**
+   * Events whose window has ended. From a server only those with a performance band, because it does not report the
+   * others.
+   */
   n: number
-  /** Effective number of independent cases among them: overlapping windows and tickers that move together count as fewer. */
+  /** Effective number of independent cases: overlapping windows and tickers that move together count as fewer. */
   n_independent: number
   /** Windows that have not ended. */
   pending: number
-  /** Events among the n with too little history to rank their return in. */
+  /** Events among the n with too little history to rank their return. */
   no_history: number
   counts: Record<Performance, number>
   /** counts / (n - no_history) */
@@ -332,13 +335,15 @@ export interface TallyWindow {
   top_high: number | null
   /** Why the shares are null; null when they are not. */
   reason: string | null
-  /** Ended windows that share bars with another event's of the same ticker. */
+  /** Ended windows that share bars with another event's window of the same ticker. */
   overlapping: number
   base: Base
 }
 
-/** @param members at least one; of several, those with an event where there are any
- * @param w number of the window in the timeframe */
+/**
+ * @param members at least one; of several, those with an event where there are any
+ * @param w index of the window in the timeframe
+ */
 function tallyWindow(members: readonly Member[], timeframe: Timeframe, w: number, bases: Bases): TallyWindow {
   const { events, ended: n, ranked, counts, returns, overlapping, parts } = counted(members, timeframe, w)
   const { hit, top } = sharesOf(members, timeframe, w, bases)
@@ -363,7 +368,7 @@ function tallyWindow(members: readonly Member[], timeframe: Timeframe, w: number
   }
 }
 
-/** The share of returns above 0, null where no prices are known, and that of the best 40 %. */
+/** The share of returns above 0, null where prices are unknown, and the share of the best 40 %. */
 function sharesOf(
   members: readonly Member[],
   timeframe: Timeframe,
@@ -375,7 +380,7 @@ function sharesOf(
     const own = Int32Array.from(rows).filter(row => ended[row] === 1)
     return own.length === 0 ? [] : [{ source, rows: own, base: of.get(source) }]
   })
-  // Only days whose window has ended, as a study has them.
+  // Only days whose window has ended, as in a study.
   const { calendar, indices } = onCommonCalendar(
     counting.map(({ source: { days }, base }) => (base === undefined ? days : days.subarray(0, base.returns.length))),
   )
@@ -398,13 +403,13 @@ function sharesOf(
   }
 }
 
-/** What followed the events of some tickers over one window; `parts` by member. */
+/** Outcomes of the events of some tickers over one window; `parts` by member. */
 function counted(members: readonly Member[], timeframe: Timeframe, w: number) {
   const length = TIMEFRAMES[timeframe].windows[w]!
   const events = members.reduce((sum, { rows }) => sum + rows.length, 0)
   const most = members.reduce((most, { rows }) => Math.max(most, rows.length), 0)
   const counts = PERFORMANCES.map(() => 0)
-  // One room for the returns of all, and one for the bars of each: of a market there are thousands of members.
+  // One buffer for the returns of all members and one for the bars of each: a market has thousands of members.
   const [returns, bars] = [new Float64Array(events), new Int32Array(most)]
   const parts: Omit<BaseShare, 'base'>[] = []
   let [ended, ranked, returned, overlapping] = [0, 0, 0, 0]
@@ -432,7 +437,7 @@ function counted(members: readonly Member[], timeframe: Timeframe, w: number) {
   return { events, ended, ranked, counts, returns: returns.subarray(0, returned), overlapping, parts }
 }
 
-/** The bases over one window, of the tickers of which prices are known. */
+/** The bases over one window, for the tickers with known prices. */
 interface Bases {
   of: ReadonlyMap<TickerSource, TickerBase>
   market: Market
@@ -459,10 +464,10 @@ function baseOf(members: readonly Member[], parts: readonly Omit<BaseShare, 'bas
   return measuredBase(pool, market)
 }
 
-/** Fewer complete windows than this say little as percentages. */
+/** Percentages of fewer complete windows mean little. */
 const FEW = 10
 
-/** As many tickers as a sentence names. */
+/** Number of tickers that a sentence names. */
 const NAMED = 5
 
 function groupWarnings(events: number, windows: readonly TallyWindow[]): string[] {

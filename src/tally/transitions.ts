@@ -9,12 +9,12 @@ import type { ContextTests } from './by-context.js'
 import { type Change, type Dwell, dwell, Gathered, type Stay, shareAmong } from './dwell.js'
 import { type Answered, byVocabulary, ordersOf, type Scope, scopeOf, tickersInOrder } from './pool.js'
 
-/** Each ticker counts once, whatever the order. The context splits, and leaves its band open. */
+/** Each ticker counts once, in any order. The context splits the result; its band is not part of the query. */
 export type TransitionsQuery = Pick<PoolQuery, 'tickers' | 'field' | 'timeframe' | 'after' | 'before'> & {
   context?: Omit<Context, 'band'>
 }
 
-/** Which band follows which, and how long each lasts, in bars. */
+/** The next band after each band, and how long each lasts, in bars. */
 export interface Transitions extends Scope, Figures {
   schema: 'bands.transitions/2'
   tickers: string[]
@@ -22,14 +22,14 @@ export interface Transitions extends Scope, Figures {
   timeframe: Timeframe
   context: { ticker: string; field: string } | null
   bands: string[]
-  /** The same for each band of the context, and whether it matters which; null without a context. */
+  /** The same for each band of the context, and whether the context matters; null without a context. */
   by_context: { groups: ({ context: string | null } & Figures)[]; tests: ContextTests } | null
-  /** What the figures must be read with, in sentences. */
+  /** Notes on the numbers, in sentences. */
   notes: string[]
 }
 
 interface Figures {
-  /** Events, each of which is one transition and begins one stay. */
+  /** Events; each is one transition and begins one period. */
   events: number
   matrix: FollowingRow[]
   per_bar: TransitionRow[]
@@ -39,8 +39,8 @@ interface Figures {
 }
 
 /**
- * Counts transitions and stays, those of several tickers together. Throws NotFound for a ticker that is not there,
- * TierRestricted for a field or a context above the tier, InvalidParameter for no ticker, or a band to look for.
+ * Counts transitions and periods of several tickers together. Throws NotFound for an unknown ticker, TierRestricted for
+ * a field or a context above the tier, InvalidParameter for no ticker, or for a query with bands.
  */
 export async function transitionsOf(
   source: Source,
@@ -80,7 +80,7 @@ async function byContext(
   figures: (events: readonly Change[], stays: readonly Stay[]) => Figures,
   vocabulary: readonly string[],
 ): Promise<Transitions['by_context']> {
-  // Loaded where it is asked for: the distributions take longer to load than the question to answer.
+  // Loaded on demand: the distributions take longer to load than the query to answer.
   const { contextsOf, contextTests } = await import('./by-context.js')
   const contexts = contextsOf(events, vocabulary)
   const groups = contexts.map(context => {
@@ -91,7 +91,7 @@ async function byContext(
   return { groups, tests: contextTests(bands, contexts, events, stays) }
 }
 
-/** A history of some bands alone has gaps, in which stays would seem to last. */
+/** Refuses a filter on bands: the gaps of such a history would look like long periods. */
 function refuseBands(query: Partial<PoolQuery>): void {
   for (const [param, band] of [
     ['band', query.bands?.join(',')],
@@ -145,25 +145,25 @@ function notesOf(tickers: readonly string[], isSplit: boolean): string[] {
 /** The 95 % interval of a share, on its effective number of independent cases. */
 export type Interval = Pick<ShareInterval, 'low' | 'high' | 'independent'>
 
-/** A row of which band follows which, event by event. */
+/** A row of the transition matrix, event by event. */
 export interface FollowingRow extends TransitionRow {
-  /** Of each share; null where the share is, or is 0. */
+  /** Interval of each share; null where the share is null or 0. */
   intervals: Record<string, Interval | null>
 }
 
 export interface TransitionRow {
   from: string
-  /** Transitions out of the band; bar by bar: bars in the band of which the next one is known. */
+  /** Transitions out of the band; bar by bar: bars in the band whose next bar is known. */
   n: number
-  /** By the band that follows; null for the band itself where it cannot follow itself. */
+  /** By next band; null for the band itself where it cannot follow itself. */
   counts: Record<string, number | null>
   /** counts / n */
   shares: Record<string, number | null>
-  /** Why shares are null beyond the diagonal; null when they are not. */
+  /** Why shares off the diagonal are null; null when they are not. */
   reason: string | null
 }
 
-/** Which band follows which, event by event: a row for every band. */
+/** The transition matrix event by event: a row for every band. */
 export function transitionMatrix(bands: readonly string[], events: readonly Change[]): FollowingRow[] {
   const counted = counter(bands)
   for (const { band, prev_band, times = 1 } of events) counted.add(prev_band, band, times)
@@ -185,9 +185,8 @@ function intervalOf(found: ShareInterval | null): Interval | null {
 }
 
 /**
- * Which band is in force on the bar after one in a band, itself included: a stay of L bars is followed by itself L - 1
- * times and left once, an active one has been followed by itself as often as it has bars so far. A stay counts where its
- * beginning is known; how it was left where that lies in range.
+ * The transition matrix bar by bar, the band itself included. A period of L bars is followed by itself L - 1 times and
+ * left once; an active one only by itself. Its first day must be known, and its end must lie in the range.
  */
 function perBarMatrix(bands: readonly string[], stays: readonly Stay[]): TransitionRow[] {
   const counted = counter(bands)
@@ -218,7 +217,7 @@ function row(
   }
 }
 
-/** How often one band followed another. */
+/** Counts how often one band followed another. */
 function counter(bands: readonly string[]) {
   const indices = new Map(bands.map((band, i) => [band, i]))
   const counts = new Int32Array(bands.length * bands.length)
@@ -231,23 +230,23 @@ function counter(bands: readonly string[]) {
   }
 }
 
-/** Where stays in one band have gone by so many bars: shares of all stays, which with `staying` add up to 1. */
+/** Shares of all periods in one band after some bars; with `staying` they add up to 1. */
 export interface Leaving {
   band: string
   bars: number
   /** Share that lasts longer (Kaplan-Meier). */
   staying: number | null
-  /** By the band that followed: cumulative incidence (Aalen-Johansen); null for the band itself. */
+  /** By next band: cumulative incidence (Aalen-Johansen); null for the band itself. */
   to: Record<string, number | null>
-  /** Ended, but what followed lies beyond the dates asked for. */
+  /** Ended, but the next band lies outside the query's dates. */
   unknown: number | null
   /** Why the shares are null; null when they are not. */
   reason: string | null
 }
 
 /**
- * Cumulative incidence by next band at each window of the timeframe. Stays that are active count as ones that last
- * longer than their bars so far. @param stays all of one band
+ * Cumulative incidence by next band at each window of the timeframe. Active periods are censored at their bars so far.
+ * @param stays all of one band
  */
 export function leaving(
   band: string,

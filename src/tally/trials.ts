@@ -11,8 +11,8 @@ export const TALLY_GROUPINGS = ['band', 'prev_band', 'stability', 'year', 'conte
 export type TallyGrouping = (typeof TALLY_GROUPINGS)[number]
 
 /**
- * The windows of a tally as the trial log keeps them: those of the study that asks the same. A group without a value is no
- * question of a study. Without prices no range of data is known, and nothing is noted.
+ * The windows of a tally as trials: those of the equivalent study. A group without a value has no equivalent. Without
+ * prices the range of the data is unknown, and nothing is logged.
  */
 export function trialsOf(
   groups: readonly { value: string | null; days: readonly Int32Array[] }[],
@@ -32,7 +32,7 @@ export function trialsOf(
   })
 }
 
-/** The events of one group, as a study asks for them. */
+/** The events of one group as the filter of a study. */
 function filterOf(query: PoolQuery, by: TallyGrouping | null, value: string | null): EventFilter {
   const { field, timeframe, bands = null, context, when, lag, after, before } = query
   const own = value === null ? [] : [value]
@@ -55,7 +55,7 @@ function contextOf({ ticker, field, band }: Context, value: string | null): Even
 
 type Bounds = Pick<EventFilter, 'after' | 'before'>
 
-/** Both bounds are exclusive; dates of this form sort as they follow each other. */
+/** Both bounds are exclusive; dates of this form sort in time order. */
 function datesOf(year: number | null, { after, before }: Bounds): Bounds {
   if (year === null) return { after, before }
   const text = (number: number): string => String(number).padStart(4, '0')
