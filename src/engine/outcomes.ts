@@ -3,14 +3,14 @@ import { DEFINITIONS } from '../model/definitions.js'
 import { forwardReturns, type Outcomes, returnOver, type Series } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 
-/** Looks ahead from every bar; each return is ranked in the past alone, so a label never changes once it is set. */
+/** Returns after every bar. Each is ranked only among earlier ones, so a label never changes once it is set. */
 export function outcomes(series: Pick<Series, 'close' | 'timeframe'>): Outcomes {
   const { windows, minReference } = TIMEFRAMES[series.timeframe]
   const ranks = windows.map(window => ranksInThePast(series.close, window, minReference))
   return { close: series.close, ranks }
 }
 
-/** The ranks of those returns alone that end on bar `since` or later; -1 of the others. */
+/** The ranks of only those returns that end on bar `since` or later; -1 for the others. */
 export function ranksSince({ close, timeframe }: Pick<Series, 'close' | 'timeframe'>, since: number): Int32Array[] {
   const { windows, minReference } = TIMEFRAMES[timeframe]
   return windows.map(window => {
@@ -23,12 +23,12 @@ export function ranksSince({ close, timeframe }: Pick<Series, 'close' | 'timefra
   })
 }
 
-/** How many returns over `window` bars had ended by a bar. */
+/** Number of returns over `window` bars that had ended by a bar. */
 export function referenceSize(bar: number, window: number): number {
   return Math.max(0, bar - window + 1)
 }
 
-/** Percentile, 0..100, of a rank of bar `bar`; NaN where there is none. */
+/** Percentile, 0..100, of a rank of bar `bar`; NaN without one. */
 export function outcomePercentile(rank: number, bar: number, window: number): number {
   return percentile(rank, referenceSize(bar, window))
 }
@@ -43,7 +43,7 @@ function ranksInThePast(close: Float64Array, window: number, minReference: numbe
   return movingRanks(returns, { lag: window, history: returns.length, least: minReference }).rank
 }
 
-/** The rank of one return, without a column of those that it is ranked among. */
+/** The rank of one return, without a column of the returns that it is ranked among. */
 function rankOfReturn(close: Float64Array, t: number, window: number): number {
   const own = returnOver(close, t, window)
   const from = own - TOLERANCE

@@ -24,15 +24,15 @@ import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import { outcomes, ranksSince } from './outcomes.js'
 
 /**
- * One ticker's daily bars and facts → all that is recorded of it, daily and weekly.
- *  1. make weekly bars            `weekly`
- *  2. classify every bar          fields/
- *  3. keep where the band changes `transitions`
- *  4. label each entry            `entries`
- *  5. look ahead from every bar   `outcomes`
+ * One ticker's daily bars and facts → its complete record, daily and weekly.
+ * 1. make weekly bars            `weekly`
+ * 2. classify every bar          fields/
+ * 3. store changes of the band   `transitions`
+ * 4. label each entry            `entries`
+ * 5. compute later returns       `outcomes`
  *
  * Fields that compare a ticker with its sector see no other ticker here: `recordSeries` takes a sector, too. Where only
- * the last bars are new, `recordTail` gives the same from what is recorded.
+ * the last bars are new, `recordTail` computes the same from the stored record.
  */
 export function record(
   daily: Series,
@@ -54,7 +54,7 @@ export function recordSeries(
   return { series, outcomes: outcomes(series), fields: found }
 }
 
-/** The record of each field that has a band on some bar; of the others there is none. */
+/** The record of each field that has a band on some bar. */
 export function recordFields(panel: Panel, fields: readonly Field[]): Map<string, FieldRecord> {
   const found = new Map<string, FieldRecord>()
   for (const field of fields) {
@@ -65,17 +65,17 @@ export function recordFields(panel: Panel, fields: readonly Field[]): Map<string
   return found
 }
 
-/** What bands by bar make of one field. @param from a bar before which there is no band */
+/** The record of one field from its bands by bar. @param from a bar before which there is no band */
 export function recordOf(codes: Uint8Array, timeframe: Timeframe, from = 0): FieldRecord {
   const changes = transitions(codes, from)
   return { ...changes, ...entries(changes, TIMEFRAMES[timeframe].flipsLookback) }
 }
 
-/** Room for the bars of one call of `changesFrom`, however many there are. */
+/** Buffer of one call of `changesFrom`, for any number of bars. */
 let changed = new Int32Array()
 
 /**
- * Keeps the defined bars on which the band differs from the one in force; undefined bars keep the band in force, as gaps.
+ * Stores the defined bars on which the band differs from the current one. Undefined bars continue the current band.
  * @param from a bar before which there is no band
  */
 export function transitions(codes: Uint8Array, from = 0): Transitions {
@@ -86,7 +86,7 @@ export function transitions(codes: Uint8Array, from = 0): Transitions {
   return { initialBar, initialBand, ...changesFrom(codes, initialBar + 1, initialBand) }
 }
 
-/** Where the band changes on a bar or later, which one was in force before. */
+/** The changes of the band on a bar or later, from the band that was current before. */
 export function changesFrom(
   codes: Uint8Array,
   from: number,
@@ -119,7 +119,7 @@ export const NO_TRANSITIONS: Transitions = {
   ...{ bars: NONE, bands: new Uint8Array(), gaps: NONE },
 }
 
-/** Labels each event with what was known at its entry: flips in the lookback, and how settled the band left behind was. */
+/** Labels each event with the data of its entry: flips in the lookback, and how settled the previous band was. */
 export function entries({ initialBar, bars }: Pick<Transitions, 'initialBar' | 'bars'>, lookback: number): Entries {
   const flips = new Uint8Array(bars.length)
   const stability = new Uint8Array(bars.length)
@@ -135,7 +135,7 @@ export function entries({ initialBar, bars }: Pick<Transitions, 'initialBar' | '
   return { flips, stability }
 }
 
-/** How settled a band is, by the flips within the lookback and the bars that it has lasted. */
+/** The stability of a band, from the flips within the lookback and its length in bars. */
 export function stabilityOf(flips: number, lasted: number): Stability {
   const { volatileFlips, holdingFrom, establishedFrom } = DEFINITIONS.stability
   if (flips >= volatileFlips) return 'volatile'
@@ -144,9 +144,9 @@ export function stabilityOf(flips: number, lasted: number): Stability {
 }
 
 /**
- * Daily bars → weekly bars, one for every ISO week that has a session: first open, highest high, lowest low, last close,
- * summed volume (NaN if one is unknown), dated on the last session. The last week is there even while it is incomplete;
- * `known` says from which day on each week is final.
+ * Daily bars → weekly bars, one for every ISO week with a session: first open, highest high, lowest low, last close,
+ * summed volume (NaN if one is unknown), dated on the last session. The last week may be incomplete; `known` is the day
+ * from which each week is final.
  */
 export function weekly(daily: Series, assetClass: AssetClass | null = null): Series {
   const starts = weekStarts(daily.days)
@@ -180,7 +180,7 @@ export function weekly(daily: Series, assetClass: AssetClass | null = null): Ser
   return series
 }
 
-/** A ticker's daily bars at a timeframe: as they are, or its weeks. */
+/** A ticker's daily bars at a timeframe: unchanged, or its weeks. */
 export function barsAt(timeframe: Timeframe, daily: Series, assetClass: AssetClass | null): Series {
   return timeframe === 'daily' ? daily : weekly(daily, assetClass)
 }
@@ -200,24 +200,24 @@ export function weekStarts(days: Int32Array): number[] {
 /** The first bar of each series that is new or has changed. */
 export type Since = Record<Timeframe, number>
 
-/** Where weeks begin to differ when daily bars do from one of them on: with its own week. */
+/** The first changed weekly bar after a change of daily bars: that of the same week. */
 export function sinceBar(days: Int32Array, daily: number): Since {
   return { daily, weekly: weekStarts(days.subarray(0, daily + 1)).length - 1 }
 }
 
-/** The first bar of which recorded events are needed to label those from `since` on: by flips, and by how long one lasted. */
+/** The first bar whose recorded events are needed to label those from `since` on, for flips and lengths. */
 export function neededFrom(timeframe: Timeframe, since: number): number {
   return Math.max(0, since - Math.max(TIMEFRAMES[timeframe].flipsLookback, DEFINITIONS.stability.establishedFrom))
 }
 
-/** What is recorded of the fields of a series, by name, at least from `neededFrom` on. */
+/** The record of a series' fields, by name, at least from `neededFrom` on. */
 export type RecordedEnd = ReadonlyMap<string, FieldTail>
 
 /**
- * What `record` gives of the bars from `since` on, and the events and ranks that are recorded of those before, which stay:
- * indicators that go on from bar to bar run over all of them, the others, and all categories, only where a new bar counts.
- * What stands on facts is made whole: it mostly stays the same, and costs little. null where the band in force before
- * those bars is older than what is at hand.
+ * Computes the same as `record` for the bars from `since` on, with the recorded events and ranks before them. Running
+ * indicators cover all bars; other indicators and all categories only cover the new ones. Bands from facts are computed
+ * completely: they rarely change and cost little.
+ * null where the band before those bars is older than the stored part.
  */
 export function recordTail(
   daily: Series,
@@ -243,7 +243,7 @@ function tailOf(
 ): SeriesTail | null {
   const tails = transient(() => {
     const found = new Map<string, FieldRecord | FieldTail>()
-    // The bar before tells the band in force.
+    // The bar before has the current band.
     const panel = new Panel(series, null, null, Math.max(0, since - 1))
     for (const field of fields.filter(({ needs }) => needs === 'bars')) {
       const before = recorded.get(field.name)
@@ -259,7 +259,7 @@ function tailOf(
   return tails && { series, outcomes: { ranks: ranksSince(series, since) }, fields: tails }
 }
 
-/** What is recorded up to a bar, and what the codes from there on make of it; null where its band in force is unknown. */
+/** The record up to a bar, continued by the codes from there on; null where the current band is unknown. */
 function prolonged(
   recorded: FieldTail | undefined,
   codes: Uint8Array,
@@ -278,7 +278,7 @@ function prolonged(
   const bars = new Int32Array(kept + added.bars.length)
   bars.set(recorded.bars.subarray(0, kept))
   bars.set(added.bars, kept)
-  // One before all that is at hand is so old that it is all the same which.
+  // Any band before the stored part is old enough to be equivalent.
   const begun = earlier === 0 ? initialBar : Number.NEGATIVE_INFINITY
   const label = entries({ initialBar: begun, bars }, TIMEFRAMES[timeframe].flipsLookback)
   label.flips.set(recorded.flips.subarray(0, kept))
@@ -290,7 +290,7 @@ function prolonged(
   return { initialBar, initialBand, bars, bands, gaps, ...label, earlier }
 }
 
-/** Runs without a band up to a bar, and those from it on; one that goes on there is one. */
+/** Joins runs without a band up to a bar with those from it on; a run across the bar is one run. */
 function gapsJoined(recorded: Int32Array, added: Int32Array, since: number): Int32Array {
   const gaps: number[] = []
   for (let g = 0; g < recorded.length && recorded[g]! < since; g += 2)

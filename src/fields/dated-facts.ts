@@ -13,10 +13,13 @@ import {
 } from '../model/facts.js'
 import { Timeline } from './quarters.js'
 
-/** How many analysts held which opinion, and their mean: 5 strong buy .. 1 strong sell. */
+/** Number of analysts per opinion, and their mean: 5 strong buy .. 1 strong sell. */
 export type Consensus = ReturnType<typeof consensusOf>
 
-/** Every consensus of enough analysts, made of grades or given. Of two that begin alike the given one stands. */
+/**
+ * Every consensus of enough analysts, from grades or from vendor counts. Of two with the same start the vendor's
+ * counts.
+ */
 export function consensuses({ ratings, grades }: Pick<Facts, 'ratings' | 'grades'>): Timeline<Consensus> {
   const all = [
     ...standing(grades).map(counts => consensusOf(counts, true)),
@@ -26,7 +29,7 @@ export function consensuses({ ratings, grades }: Pick<Facts, 'ratings' | 'grades
   return new Timeline(enough, ({ counts }) => counts)
 }
 
-/** The counts that stood after each date that brought a grade: each firm's latest, while it is not too old. */
+/** The counts after each date with a new grade: the latest grade of each firm, while not too old. */
 export function standing(grades: readonly Grade[]): RatingCounts[] {
   const counted = grades.filter(({ grade }) => opinionOf(grade) !== null)
   const { records } = new Timeline(counted, grade => grade)
@@ -35,7 +38,7 @@ export function standing(grades: readonly Grade[]): RatingCounts[] {
   records.forEach((grade, i) => {
     latest.set(grade.firm.trim().toLowerCase(), grade)
     const next = records[i + 1]
-    // A date's grades from before its session stand by themselves until those from after it are usable.
+    // Grades from before a date's session count alone until those from after it are usable.
     const goesOn = next !== undefined && next.known === grade.known && usableFrom(next) === usableFrom(grade)
     if (!goesOn) made.push(countsAfter(grade, latest.values()))
   })
@@ -50,7 +53,7 @@ function countsAfter({ known, session }: Grade, latest: Iterable<Grade>): Rating
   return counts
 }
 
-/** @param made whether it was made of single firms' grades, or given as counts */
+/** @param made whether it comes from single firms' grades, not from vendor counts */
 function consensusOf(counts: RatingCounts, made: boolean) {
   const { strong_buy, buy, hold, sell, strong_sell } = counts
   const analysts = strong_buy + buy + hold + sell + strong_sell
@@ -61,7 +64,7 @@ function consensusOf(counts: RatingCounts, made: boolean) {
 /** The open-market trades that became usable in the last 90 days, added up. */
 export type Dealings = ReturnType<typeof addedUp>
 
-/** The dealings in force at each bar; null until the first trade ever is usable. */
+/** The current dealings at each bar; null before the first usable trade. */
 export function dealings(days: Int32Array, given: readonly InsiderTrade[]): (Dealings | null)[] {
   const timeline = new Timeline(given, trade => trade)
   const out = new Array<Dealings | null>(days.length).fill(null)
@@ -84,14 +87,14 @@ function addedUp(trades: readonly InsiderTrade[]) {
     money[side] += value ?? 0
     shares.set(insider, own)
   }
-  // Parts of shares add up with rounding, and the order of records must not make a buyer of who is none.
+  // Parts of shares add up with rounding. The order of records must not turn a balance of 0 into a purchase.
   const nets = Array.from(shares.values(), ({ buy, sell }) => compare(buy, sell))
   return {
     trades: trades.length,
     /** Insiders who bought more shares than they sold, and those who sold more than they bought. */
     buyers: nets.filter(sign => sign > 0).length,
     sellers: nets.filter(sign => sign < 0).length,
-    /** Money paid and received, where it is known. */
+    /** Money paid and received, where known. */
     bought: money.buy,
     sold: money.sell,
   }
@@ -99,14 +102,14 @@ function addedUp(trades: readonly InsiderTrade[]) {
 
 const { reports, cycle, maxLate } = DEFINITIONS.proximity
 
-/** When the next report is due at a bar, and why. */
+/** The date of the next report at a bar, and its source. */
 export type NextReport =
   | { date: Day; scheduled: ScheduledReport }
-  /** `guess`: the fourth latest report's date and a year; `date` is the bar's own when that has passed. */
+  /** `guess`: the fourth latest report's date plus a year; once that has passed, `date` is the bar's own. */
   | { date: Day; guess: Day }
   | { date: null; guess: Day | null }
 
-/** Timeline of the schedule; of what was announced on one day the earlier date comes last, and so counts. */
+/** Timeline of the schedule. Of several announcements on one day the earliest date comes last, and so counts. */
 function announced(schedule: readonly ScheduledReport[]): Timeline<ScheduledReport> {
   const latestFirst = [...schedule].sort((a, b) => b.expected_date - a.expected_date)
   return new Timeline(latestFirst, ({ known }) => ({ known }))
@@ -121,7 +124,7 @@ export function nextReports(
   const timeline = announced(schedule)
   const usable = timeline.counts(days)
   const reported = earnings.counts(days)
-  /** Announced dates in the order in which they became usable; one that has passed never counts again. */
+  /** Announced dates in the order in which they became usable; a passed one never counts again. */
   const ahead: ScheduledReport[] = []
   let taken = 0
   const next = new Array<NextReport>(days.length)
@@ -136,7 +139,7 @@ export function nextReports(
   return next
 }
 
-/** A year after the fourth latest report, if that is still to come or only a little late. */
+/** A year after the fourth latest report, if that is in the future or only a little late. */
 function guessed(day: Day, earnings: readonly EarningsResult[], reported: number): NextReport {
   if (reported < reports) return { date: null, guess: null }
   const guess = earnings[reported - reports]!.report_date + cycle

@@ -8,7 +8,7 @@ import type { Fundamentals, GrowthRates } from './fundamentals.js'
 import { ofYear } from './quarters.js'
 import { areKnown, quarterReadings, sinceWhen } from './readings.js'
 
-/** What a company reports: how it grows, when it reports next, and whether the last report was what was expected. */
+/** Company reports: growth, the next report, and the surprise of the last report. */
 
 const { growth, directions, surprise, proximity } = DEFINITIONS
 
@@ -59,7 +59,7 @@ export const epsGrowthDirection = factField({
     directionReadings(known, t, 'eps', known.epsGrowth(), `at least ${directions.leastEps} away from 0`),
 })
 
-/** One code per bar: the growth rate against that of one quarter before; a step either way is a change. */
+/** One code per bar: the growth rate compared with that of the previous quarter; a step either way is a change. */
 function directionOf({ now, before }: GrowthRates, step: number): Uint8Array {
   return codes(now.length, 0, t => {
     const rate = now[t]!
@@ -75,7 +75,7 @@ function directionInWords(step: number): string {
   return `g - h ≥ ${step} accelerating; > -${step} steady; otherwise deteriorating when g < 0, else decelerating`
 }
 
-/** The four quarters compared, both growth rates and their difference; what is missing ends the list. */
+/** The four compared quarters, both growth rates and their difference; the list ends at a missing value. */
 function directionReadings(
   known: Fundamentals,
   t: number,
@@ -178,7 +178,7 @@ function zoneOfReport(report: EarningsResult): number {
   return Number.isNaN(found) ? UNDEFINED : zoneBothWays(found, [surprise.met, surprise.big])
 }
 
-/** NaN when the report lacks a figure. */
+/** NaN when the report has no figure. */
 function surpriseOf({ eps_actual, eps_estimate }: EarningsResult): number {
   if (eps_actual === null || eps_estimate === null) return Number.NaN
   return (eps_actual - eps_estimate) / Math.max(Math.abs(eps_estimate), surprise.leastEstimate)

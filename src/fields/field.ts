@@ -5,7 +5,7 @@ import type { BandName, FieldName, Tier } from '../model/terms.js'
 import type { Fundamentals } from './fundamentals.js'
 import type { Panel } from './panel.js'
 
-/** One figure that a band was decided by, for `bands explain`. */
+/** One input of a band's decision, for `bands explain`. */
 export interface Reading {
   name: string
   /** null where undefined */
@@ -13,39 +13,42 @@ export interface Reading {
   note?: string
 }
 
-/** What turns a ticker's bars and facts into one category per bar. */
+/** The rule that turns a ticker's bars and facts into one category per bar. */
 export interface Field<Band extends string = BandName> {
   /** As in the specification. */
   name: FieldName
   tier: Tier
-  /** What it stands on: the bars alone, dated facts too, or also the other tickers of the sector. */
+  /** Its inputs: only bars, also dated facts, or also the other tickers of the sector. */
   needs: 'bars' | 'facts' | 'sector'
   /** Whether it has no band where the volume is unknown. */
   usesVolume?: true
   /** The vocabulary, in order of severity where there is one. */
   bands: readonly Band[]
-  /** What the field tells, in one line. */
+  /** The meaning of the field, in one line. */
   summary: string
   /** The rule in words: formula, seed, cuts. */
   rule: string
-  /** Of its definition, where it is a user's own: then it is recorded nowhere. */
+  /** Hash of the definition of a user's own field; such a field is never recorded. */
   readonly hash?: string
   /** First bar on which the bars allow a band, from 0. @internal */
   warmUp(panel: Panel): number
-  /** One code per bar, decided by that bar, earlier ones, and facts usable on its date; any before the panel's first. @internal */
+  /**
+   * One code per bar, from that bar, earlier ones, and facts usable on its date; arbitrary before the panel's first.
+   * @internal
+   */
   classify(panel: Panel): Uint8Array
-  /** The figures that decided bar t. @internal */
+  /** The inputs that decided bar t. @internal */
   readings(panel: Panel, t: number): Reading[]
 }
 
-/** One code per bar from a bar on; the rule gives UNDEFINED where an input is undefined. */
+/** One code per bar from a bar on; the rule returns UNDEFINED where an input is undefined. */
 export function codes(length: number, from: number, rule: (t: number) => number): Uint8Array {
   const out = new Uint8Array(length).fill(UNDEFINED, 0, from)
   for (let t = from; t < length; t++) out[t] = rule(t)
   return out
 }
 
-/** One code per bar of what mostly stays the same from bar to bar: the rule is asked where it does not. */
+/** One code per bar for items that rarely change: the rule runs only at changes. */
 export function codesOf<Item>(items: readonly Item[], rule: (item: Item) => number): Uint8Array {
   const out = new Uint8Array(items.length)
   for (let t = 0; t < out.length; t++) out[t] = t > 0 && items[t] === items[t - 1] ? out[t - 1]! : rule(items[t]!)
@@ -53,8 +56,8 @@ export function codesOf<Item>(items: readonly Item[], rule: (item: Item) => numb
 }
 
 /**
- * Zones [lower, upper) of a column from a bar on: the code counts the cuts that a value reaches, equality within tolerance
- * included. @param scaleOf that of a cut, or one of all
+ * Zones [lower, upper) of a column from a bar on: the code counts the reached cuts, with tolerance. @param scaleOf
+ * scale of a cut, or one scale of all
  */
 export function zones(
   values: Float64Array,
@@ -67,7 +70,7 @@ export function zones(
   for (let t = from; t < out.length; t++) {
     const value = values[t]!
     if (Number.isNaN(value)) continue
-    // As zoneOf, in numbers instead of branches, which no processor could foresee.
+    // As zoneOf, with arithmetic in place of unpredictable branches.
     let zone = 0
     for (let i = 0; i < cuts.length; i++) zone += Number(value - cuts[i]! >= -slacks[i]!)
     out[t] = zone
@@ -75,14 +78,14 @@ export function zones(
   return out
 }
 
-/** How many of the ascending cuts a defined value reaches, equality within tolerance included. */
+/** Number of ascending cuts that a defined value reaches, with tolerance. */
 export function zoneOf(value: number, cuts: readonly number[], scale = 1): number {
   let zone = 0
   while (zone < cuts.length && compare(value, cuts[zone]!, scale) >= 0) zone++
   return zone
 }
 
-/** The same on both sides of 0: an edge belongs to the zone that lies further out, a value near 0 to the middle one. */
+/** The same on both sides of 0: an edge belongs to the outer zone, a value near 0 to the middle one. */
 export function zoneBothWays(value: number, cuts: readonly number[]): number {
   return cuts.length + zoneOf(value, cuts) - zoneOf(-value, cuts)
 }
@@ -94,12 +97,12 @@ export function rankZones({ rank, size }: Ranks, cuts: readonly number[], from =
   return out
 }
 
-/** A field that stands on facts: without any it has no band on any bar, and says so. */
+/** A field based on facts: without any facts it has no band on any bar, and reports that. */
 export function factField(
   field: Omit<Field, 'needs' | 'warmUp' | 'classify' | 'readings'> & {
-    /** `facts` unless given. */
+    /** Default `facts`. */
     needs?: 'sector'
-    /** None unless given. */
+    /** Default none. */
     warmUp?: Field['warmUp']
     classify(known: Fundamentals): Uint8Array
     readings(known: Fundamentals, t: number): Reading[]
@@ -116,7 +119,7 @@ export function factField(
   }
 }
 
-/** A field of a user's own that is made of an expression: its bands begin at cuts. */
+/** A user's own field from an expression and cuts. */
 export interface OwnExpression {
   name: string
   of: Expression
@@ -126,7 +129,7 @@ export interface OwnExpression {
   hash: string
 }
 
-/** It has no band before its expression can have a value. */
+/** The field has no band before its expression can have a value. */
 export function expressionField({ name, of, cuts, bands, hash }: OwnExpression): Field {
   const text = printExpression(of)
   const warmUp = warmUpOf(of)
@@ -139,7 +142,7 @@ export function expressionField({ name, of, cuts, bands, hash }: OwnExpression):
     rule: `${text}; ${cutsInWords(bands, cuts)}`,
     hash,
     warmUp: () => warmUp,
-    // A band begins at its cut, within a tolerance that grows with the cut itself.
+    // A band begins at its cut, within a tolerance that grows with the cut.
     classify: ({ series }) => zones(valuesOf(of, series), cuts, cut => Math.max(1, Math.abs(cut))),
     readings: ({ series }, t) => [
       ...Array.from(termReadings(of, series, t), ([name, value]) => reading(name, value)),
@@ -158,7 +161,7 @@ export function rankReading(name: string, { rank, size }: Ranks, t: number): Rea
   return reading(name, percentile(rank[t]!, size[t]!), `among ${size[t]} defined bars`)
 }
 
-/** Cuts as a reader sees them: `oversold < 30 ≤ neutral_low < 40 …`. */
+/** Cuts in words: `oversold < 30 ≤ neutral_low < 40 …`. */
 export function cutsInWords(bands: readonly string[], cuts: readonly number[]): string {
   return bands.map((band, i) => (i === 0 ? band : `< ${cuts[i - 1]} ≤ ${band}`)).join(' ')
 }

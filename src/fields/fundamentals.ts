@@ -8,7 +8,7 @@ import { TIMEFRAMES } from '../model/terms.js'
 import { consensuses, dealings, nextReports } from './dated-facts.js'
 import { bookYield, earningsYield, epsGrowth, Quarters, revenueGrowth, Timeline, yearlyGrowth } from './quarters.js'
 
-/** What is made when it is first asked for, and kept under its name. */
+/** Computes a value on first use and caches it by name. */
 export function once(): <T>(name: string, make: () => T) => T {
   const made = new Map<string, unknown>()
   return <T>(name: string, make: () => T): T => {
@@ -17,7 +17,7 @@ export function once(): <T>(name: string, make: () => T) => T {
   }
 }
 
-/** What is made when it is first asked for, and kept. */
+/** Computes a value on first use and caches it. */
 export function lazily<T>(make: () => T): () => T {
   let made: { value: T } | null = null
   return () => {
@@ -26,15 +26,15 @@ export function lazily<T>(make: () => T): () => T {
   }
 }
 
-/** A rate of growth at the newest quarter, and the same one quarter before. */
+/** A growth rate at the newest quarter, and the same rate one quarter before. */
 export interface GrowthRates {
   now: Float64Array
   before: Float64Array
 }
 
 /**
- * What is known of a company at each bar of its series, each figure computed once, when it is first asked for. Columns
- * are as long as the series, NaN where undefined; a value of bar t uses the facts that are usable on its date.
+ * The known data of a company at each bar of its series; each is computed on first use. Columns are as long as the
+ * series, NaN where undefined; a value of bar t uses the facts that are usable on its date.
  */
 export class Fundamentals {
   readonly series: Series
@@ -47,37 +47,37 @@ export class Fundamentals {
     this.#sector = sector
   }
 
-  /** Whether the ticker has a sector to be compared with. */
+  /** Whether the ticker has a sector to compare with. */
   get hasSector(): boolean {
     return this.#sector !== null
   }
 
   readonly quarters = lazily(() => new Quarters(this.series, this.#facts))
-  /** Earnings of four quarters a share over the close. */
+  /** Earnings a share of four quarters / close. */
   readonly yield = lazily(() => earningsYield(this.series, this.#facts, this.quarters()))
-  /** Rolling ranks of the negated yield: dear is high. */
+  /** Rolling ranks of the negated yield: expensive is high. */
   readonly yieldRanks = lazily(() => this.#ranks(this.yield()))
-  /** Book value a share over the close. */
+  /** Book value a share / close. */
   readonly bookYield = lazily(() => bookYield(this.series, this.quarters()))
   readonly bookRanks = lazily(() => this.#ranks(this.bookYield()))
   readonly peers = lazily(() => peersOf(this.yield(), this.#sector))
-  /** Revenue of four quarters over that of the four before, minus 1. */
+  /** Revenue of four quarters / that of the four before, minus 1. */
   readonly growth = lazily(() => this.quarters().column(yearlyGrowth))
   readonly revenueGrowth = lazily(() => this.#rates(revenueGrowth))
   readonly epsGrowth = lazily(() => this.#rates(epsGrowth))
-  /** Reports against what was expected, in the order in which they became usable, and how many were so at each bar. */
+  /** Reports with their estimates in the order in which they became usable, and their number at each bar. */
   readonly earnings = lazily(() => {
     const timeline = new Timeline(this.#facts.earnings, ({ report_date: known, session }) => ({ known, session }))
     return { timeline, usable: timeline.counts(this.series.days) }
   })
   readonly nextReports = lazily(() => nextReports(this.series.days, this.#facts.schedule, this.earnings().timeline))
-  /** The analysts' opinion in force on each bar's date, and on the date 90 days earlier; undefined before the first. */
+  /** The current analysts' opinion on each bar's date, and 90 days earlier; undefined before the first. */
   readonly consensus = lazily(() => {
     const timeline = consensuses(this.#facts)
     const { days } = this.series
     return { now: timeline.latest(days), before: timeline.latest(days, DEFINITIONS.consensus.lookback) }
   })
-  /** Insiders' trades of the last 90 days; null before the first trade ever. */
+  /** Insiders' trades of the last 90 days; null before the first trade. */
   readonly dealings = lazily(() => dealings(this.series.days, this.#facts.insiders))
 
   #rates(rate: typeof revenueGrowth): GrowthRates {
@@ -91,13 +91,13 @@ export class Fundamentals {
   }
 }
 
-/** How a ticker's earnings yield stands among those of its sector; columns, one value a bar. */
+/** Compares a ticker's earnings yield with those of its sector; columns, one value a bar. */
 function peersOf(yields: Float64Array, sector: SectorView | null) {
-  /** How many others have a yield; 0 where the own is undefined. */
+  /** Number of other tickers with a yield; 0 where the own yield is undefined. */
   const count = new Int32Array(yields.length)
-  /** Median of the others' yields; NaN where they are too few. */
+  /** Median of the others' yields; NaN with too few. */
   const median = new Float64Array(yields.length).fill(Number.NaN)
-  /** Rank of the negated own yield among itself and the others'; -1 where they are too few. */
+  /** Rank of the negated own yield among itself and the others'; -1 with too few. */
   const ranks: Ranks = { rank: new Int32Array(yields.length).fill(-1), size: new Int32Array(yields.length) }
   for (let t = 0; sector !== null && t < yields.length; t++) {
     if (Number.isNaN(yields[t]!)) continue
@@ -111,14 +111,14 @@ function peersOf(yields: Float64Array, sector: SectorView | null) {
   return { count, median, ranks }
 }
 
-/** Median of ascending values; of an even number the mean of the two in the middle. */
+/** Median of ascending values; of an even number the mean of the middle two. */
 function middle(ascending: Float64Array): number {
   const half = ascending.length >>> 1
   return ascending.length % 2 === 1 ? ascending[half]! : (ascending[half - 1]! + ascending[half]!) / 2
 }
 
 /**
- * 2 · less + equal of -own among itself and the others negated: a negated value is below where its own is above.
+ * 2 · less + equal of -own among itself and the negated others: a negated value is below where its own is above.
  * @param others ascending
  */
 function rankOfNegated(own: number, others: Float64Array): number {
@@ -135,19 +135,19 @@ export interface SectorMember {
   facts: Facts | null
 }
 
-/** A sector as one of its tickers sees it. */
+/** A sector from the view of one ticker. */
 export interface SectorView {
   /**
-   * Earnings yields of the sector's other tickers at bar t of the own series, ascending: each that has one at its last
-   * bar on or before the own bar's date, at most seven days old and final by the day on which the own bar is final. The
-   * next call may use their memory again.
+   * Earnings yields of the sector's other tickers at bar t of the own series, ascending. Each counts with its last bar
+   * on or before the own bar's date, at most seven days old, and final by the day on which the own bar is. The next
+   * call reuses the memory.
    */
   yieldsOfOthers(t: number): Float64Array
 }
 
 /**
- * The earnings yields of a sector's tickers. What stands on one date is put in order once and serves every ticker, which
- * leaves its own value out.
+ * The earnings yields of a sector's tickers. The yields of one date are sorted once for every ticker, which leaves out
+ * its own.
  */
 export class Sector {
   readonly #members: readonly Peer[]
@@ -159,7 +159,7 @@ export class Sector {
     )
   }
 
-  /** A ticker that is no member, or has no facts, sees no other. */
+  /** A ticker that is no member, or has no facts, has no others. */
   seenFrom(ticker: string): SectorView {
     const own = this.#members.find(member => member.ticker === ticker)
     if (own === undefined) return { yieldsOfOthers: () => new Float64Array() }
@@ -167,7 +167,7 @@ export class Sector {
     return { yieldsOfOthers: t => without(this.#snapshot(days[t]!, known[t]!), own.yields[t]!) }
   }
 
-  /** All yields that stand on a date, ascending, made of bars that are final by the day `known`. */
+  /** All yields of a date, ascending, from bars that are final by the day `known`. */
   #snapshot(date: Day, known: Day): Float64Array {
     // Both are numbers of days, below a million.
     const key = date * 1_000_000 + known
@@ -179,7 +179,7 @@ export class Sector {
     return yields
   }
 
-  /** In a loop: of every date of a sector, `from` and `filter` take several times as long. */
+  /** A loop: for every date of a sector, `from` and `filter` take several times as long. */
   #standings(date: Day, known: Day): Float64Array {
     const found = new Float64Array(this.#members.length)
     let count = 0
@@ -204,16 +204,16 @@ function standing({ series, yields }: Peer, date: Day, known: Day): number {
   return t >= 0 && date - series.days[t]! <= DEFINITIONS.peers.maxAge ? yields[t]! : Number.NaN
 }
 
-/** Room for the others' yields: every bar of every ticker of a sector asks for them. */
+/** Buffer of the others' yields: every bar of every ticker of a sector needs one. */
 let rest = new Float64Array()
 
-/** Ascending values without one of them; the whole when the value is NaN. */
+/** Ascending values without one of them; all of them when the value is NaN. */
 function without(values: Float64Array, value: number): Float64Array {
   const at = countBelow(values, value)
   if (values[at] !== value) return values
   const others = values.length - 1
   if (rest.length < others) rest = new Float64Array(2 * others)
-  // Loops: they are few, and a call to copy them costs more.
+  // Loops: there are few values, and a call to copy them costs more.
   for (let i = 0; i < at; i++) rest[i] = values[i]!
   for (let i = at; i < others; i++) rest[i] = values[i + 1]!
   return rest.subarray(0, others)

@@ -21,7 +21,7 @@ import {
 } from './technical.js'
 import { peVsHistorical, peVsSector, valuationZone } from './valuation.js'
 
-/** The fields that are computed from bars, in the order of the specification. */
+/** The fields from bars, in the order of the specification. */
 export const TECHNICAL_FIELDS: readonly Field[] = [
   rsiZone,
   trendDirection,
@@ -34,7 +34,7 @@ export const TECHNICAL_FIELDS: readonly Field[] = [
   resistanceStatus,
 ]
 
-/** The fields that stand on dated facts too, in the order of the specification. */
+/** The fields that also need dated facts, in the order of the specification. */
 export const FUNDAMENTAL_FIELDS: readonly Field[] = [
   valuationZone,
   growthZone,
@@ -53,29 +53,29 @@ export const FUNDAMENTAL_FIELDS: readonly Field[] = [
 /** All 21 fields, in the order of the specification. */
 export const FIELDS: readonly Field[] = [...TECHNICAL_FIELDS, ...FUNDAMENTAL_FIELDS]
 
-/** Those that compare a ticker with its sector. */
+/** The fields that compare a ticker with its sector. */
 export const BY_SECTOR: readonly Field[] = FIELDS.filter(field => field.needs === 'sector')
 
-/** Those for which no other ticker is looked at. */
+/** The fields that need no other ticker. */
 export const ALONE: readonly Field[] = FIELDS.filter(field => field.needs !== 'sector')
 
-/** What can be asked for: who answers has one, and whoever reads a question is lent it. */
+/** The available fields; every source has a set, and the parser of a query uses it. */
 export interface FieldSet<Known extends AnyField = AnyField> {
-  /** In the order of the specification, a user's own after them. */
+  /** In the order of the specification, then the user's own fields. */
   readonly all: readonly Known[]
   readonly names: readonly string[]
   named(name: string): Known | undefined
 }
 
-/** One that is made of bars and facts, or of the bands of others. */
+/** A field from bars and facts, or from the bands of other fields. */
 export type AnyField = Field | RuledField
 
-/** Whether events of it are in every store. */
+/** Whether its events are in every store. */
 export function isRecorded(field: AnyField): field is Field {
   return !isRuled(field) && field.hash === undefined
 }
 
-/** The rule in words, whatever it is made of. */
+/** The rule in words, for any kind of field. */
 export function ruleInWords(field: AnyField): string {
   return isRuled(field) ? rulesInWords(field) : field.rule
 }
@@ -85,7 +85,7 @@ export function fieldSet<Known extends AnyField>(all: readonly Known[]): FieldSe
   return { all, names: all.map(field => field.name), named: name => byName.get(name) }
 }
 
-/** The specified ones alone: what is recorded, and all that a server knows. */
+/** Only the specified fields: the recorded ones, and all that a server knows. */
 export const BUILT_IN = fieldSet(FIELDS)
 
 export type { Field } from './field.js'

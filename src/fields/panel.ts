@@ -10,15 +10,15 @@ import { TIMEFRAMES } from '../model/terms.js'
 import { Fundamentals, lazily, type SectorView } from './fundamentals.js'
 
 /**
- * The indicators of one series at the lengths of the definitions, each computed once, when it is first asked for.
- * All are columns as long as the series, NaN where undefined; a value of bar t uses bars up to t. Who asks for bars from
- * one of them on alone is spared the others, of which columns then tell nothing, but for those that go on from bar to bar.
+ * The indicators of one series at the lengths of the definitions; each is computed on first use. Columns are as long as
+ * the series, NaN where undefined; a value of bar t uses bars up to t.
+ * With a first bar, columns are arbitrary before it, except for running values.
  */
 export class Panel {
   readonly series: Series
-  /** The figures made of dated facts; null where there are no facts (crypto, ETFs). */
+  /** The data from dated facts; null without facts (crypto, ETFs). */
   readonly fundamentals: Fundamentals | null
-  /** The first bar that bands of bars are asked of. */
+  /** The first bar whose bands are needed. */
   readonly from: number
 
   readonly rsi = lazily(() => rsi(this.series.close, DEFINITIONS.rsi.length))
@@ -32,7 +32,7 @@ export class Panel {
   })
   readonly macd = lazily(() => macd(this.series.close, DEFINITIONS.macd))
   readonly atr = lazily(() => atr(this.series.high, this.series.low, this.series.close, DEFINITIONS.atr.length))
-  /** ATR over close. */
+  /** ATR / close. */
   readonly natr = lazily(() => natr(this.atr(), this.series.close, this.#firstRanked))
   readonly natrRanks = lazily(() => this.#ranks(this.natr()))
   readonly volumeRatio = lazily(() => volumeRatio(this.series.volume, DEFINITIONS.volumeRatio, this.from))
@@ -54,7 +54,7 @@ export class Panel {
     this.fundamentals = facts === null ? null : new Fundamentals(series, facts, sector)
   }
 
-  /** The first bar among which values are ranked. */
+  /** The first bar of the ranked history. */
   get #firstRanked(): number {
     return this.from - TIMEFRAMES[this.series.timeframe].history + 1
   }

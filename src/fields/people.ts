@@ -5,7 +5,7 @@ import type { Consensus, Dealings } from './dated-facts.js'
 import { codes, codesOf, cutsInWords, factField, type Reading, reading, zoneBothWays, zoneOf } from './field.js'
 import { areKnown, sinceWhen } from './readings.js'
 
-/** What people say and do who know the company: analysts' ratings, and what insiders buy and sell. */
+/** Opinions and trades of people who know the company: analysts' ratings, and insiders' purchases and sales. */
 
 const { consensus: ratings, insiders } = DEFINITIONS
 
@@ -51,7 +51,7 @@ export const analystConsensusDirection = factField({
   },
 })
 
-/** A mean of analysts' opinions with its origin, or why there is none; `when` says by when none was known. */
+/** A mean of analysts' opinions with its origin, or why there is none; `when` gives the date. */
 function consensusReading(name: string, consensus: Consensus | undefined, when: string): Reading {
   if (consensus === undefined)
     return reading(name, undefined, `no counts of at least ${ratings.least} analysts are known ${when}`)
@@ -108,7 +108,7 @@ function activityOf(window: Dealings | null): (typeof ACTIVITY)[number] | null {
   return size === insiders.valueCuts.length && many >= insiders.leastHeavy ? `heavy_${side}` : `moderate_${side}`
 }
 
-/** NaN when no money is known. */
+/** NaN without known money. */
 function ratioOf({ bought, sold }: Dealings): number {
   return (bought - sold) / (bought + sold)
 }
@@ -142,7 +142,7 @@ function directionOf({ buyers, sellers }: Dealings): number {
   return buyers + sellers === 0 ? 0 : (buyers - sellers) / (buyers + sellers)
 }
 
-/** How many trades of insiders lie in the window that ends on a day. */
+/** Number of insider trades in the window that ends on a day. */
 function dealingsReading(window: Dealings | null, day: Day): Reading {
   const first = formatDay(day - insiders.lookback + 1)
   if (window === null) return reading('trades', undefined, 'no trade of an insider has been known yet')

@@ -6,28 +6,28 @@ import { type Series, tradedClose } from '../model/series.js'
 
 const { maxAge, leastGap, mostGap } = DEFINITIONS.quarters
 
-/** No figure looks further back than the four quarters before the last four. */
+/** No rule looks further back than the four quarters before the last four. */
 const LONGEST = 8
 
-/** One quarter as known at a bar; figures a share are on the split basis of that bar, NaN is an unknown figure. */
+/** One quarter as known at a bar. Values a share are on the split basis of that bar; NaN is unknown. */
 export interface Quarter {
   eps: number
   revenue: number
   bookValue: number
   report: Report
-  /** The splits by whose ratios the filed figures a share were divided. */
+  /** The splits whose ratios divided the filed values a share. */
   splits: readonly Split[]
 }
 
-/** Quarters one after the other, newest first, at most eight. */
+/** Consecutive quarters, newest first, at most eight. */
 type Chain = readonly Quarter[]
 
-/** The quarters known at each bar of a series. */
+/** The known quarters at each bar of a series. */
 export class Quarters {
   readonly #days: Int32Array
   /** The newest quarters at each bar, however old; bars between two changes share one chain. */
   readonly #chains: Chain[]
-  /** The same where they are not too old. */
+  /** The same, empty where they are too old. */
   readonly #counting: Chain[]
 
   constructor(series: Series, { reports, splits }: Facts) {
@@ -36,12 +36,12 @@ export class Quarters {
     this.#counting = this.#chains.map((chain, t) => (chain.length > 0 && this.#age(t) <= maxAge ? chain : NONE))
   }
 
-  /** The chain that counts at a bar; empty when no quarter is known or the newest is too old. */
+  /** The counting chain at a bar; empty when no quarter is known or the newest is too old. */
   at(t: number): Chain {
     return this.#counting[t]!
   }
 
-  /** A figure of the chain at every bar. */
+  /** A value of the chain at every bar. */
   column(figure: (chain: Chain) => number): Float64Array {
     const values = new Float64Array(this.#days.length)
     let last: Chain = NONE
@@ -57,7 +57,7 @@ export class Quarters {
     return values
   }
 
-  /** The newest quarter known at a bar and its age in days, even when it is too old to count; null without any. */
+  /** The newest quarter known at a bar and its age in days, even when too old; null without any. */
   newest(t: number): { quarter: Quarter; age: number } | null {
     const quarter = this.#chains[t]![0]
     return quarter === undefined ? null : { quarter, age: this.#age(t) }
@@ -74,7 +74,7 @@ function chains(days: Int32Array, versions: Timeline<Report>, basis: SplitBasis)
   const out = new Array<Chain>(days.length)
   const usable = versions.counts(days)
   const latest = new Map<Day, Report>()
-  /** The periods of these, from the newest back. */
+  /** The known periods, from the newest back. */
   const ends: Day[] = []
   let counted = 0
   let inForce = 0
@@ -95,7 +95,7 @@ function chains(days: Int32Array, versions: Timeline<Report>, basis: SplitBasis)
   return out
 }
 
-/** Puts a period among later and earlier ones; it is nearly always the newest. */
+/** Inserts a period in order; it is nearly always the newest. */
 function insert(ends: Day[], end: Day): void {
   const place = ends.findIndex(other => other < end)
   ends.splice(place === -1 ? ends.length : place, 0, end)
@@ -126,24 +126,24 @@ function quarterOf(report: Report, splits: readonly Split[]): Quarter {
 /** The quarters of a year. */
 const YEAR = 4
 
-/** A figure of the last four quarters added up; NaN when one is missing. `from`: quarters before the newest. */
+/** Sum of the last four quarters; NaN when one is missing. `from`: quarters before the newest. */
 export function ofYear(chain: Chain, figure: 'eps' | 'revenue', from = 0): number {
   let sum = 0
   for (let i = from; i < from + YEAR; i++) sum += chain[i]?.[figure] ?? Number.NaN
   return sum
 }
 
-/** Revenue of four quarters over that of the four before, minus 1; NaN unless both are known and the latter positive. */
+/** Revenue of four quarters / that of the four before, minus 1; NaN unless both are known and the latter positive. */
 export function yearlyGrowth(chain: Chain): number {
   return growth(ofYear(chain, 'revenue'), ofYear(chain, 'revenue', YEAR))
 }
 
-/** Revenue of a quarter over that of four quarters earlier, minus 1; NaN unless the latter is positive. */
+/** Revenue of a quarter / that of four quarters earlier, minus 1; NaN unless the latter is positive. */
 export function revenueGrowth(chain: Chain, from = 0): number {
   return growth(chain[from]?.revenue ?? Number.NaN, chain[from + YEAR]?.revenue ?? Number.NaN)
 }
 
-/** The change of EPS over four quarters by the size of the earlier; NaN when that is unknown or too small to divide by. */
+/** The change of EPS over four quarters / the size of the earlier EPS; NaN when that is unknown or too small. */
 export function epsGrowth(chain: Chain, from = 0): number {
   const now = chain[from]?.eps ?? Number.NaN
   const before = Math.abs(chain[from + YEAR]?.eps ?? Number.NaN)
@@ -155,12 +155,12 @@ function growth(now: number, before: number): number {
   return before > 0 ? now / before - 1 : Number.NaN
 }
 
-/** Diluted earnings a share of the last four quarters over the close (not adjusted for dividends); NaN where undefined. */
+/** Diluted earnings a share of the last four quarters / close (not adjusted for dividends); NaN where undefined. */
 export function earningsYield(series: Series, facts: Facts, quarters = new Quarters(series, facts)): Float64Array {
   return overClose(series, quarters, chain => ofYear(chain, 'eps'))
 }
 
-/** Book value a share of the newest quarter over the close; NaN where undefined. */
+/** Book value a share of the newest quarter / close; NaN where undefined. */
 export function bookYield(series: Series, quarters: Quarters): Float64Array {
   return overClose(series, quarters, chain => chain[0]?.bookValue ?? Number.NaN)
 }
@@ -173,11 +173,11 @@ function overClose(series: Series, quarters: Quarters, figure: (chain: Chain) =>
 }
 
 /**
- * On which shares the bars of a series are counted. Prices are taken for adjusted to the shares of the last bar, unless
- * they show the jump of a split themselves.
+ * The split basis of a series' bars. Prices are assumed to be adjusted to the last bar's shares, unless they jump at a
+ * split themselves.
  */
 export class SplitBasis {
-  /** The splits up to the last bar, oldest first, and the first day on whose bars figures are divided by each. */
+  /** The splits up to the last bar, oldest first, and the first day on whose bars each divides values a share. */
   readonly #splits: readonly { split: Split; from: Day }[]
 
   constructor(series: Series, splits: readonly Split[]) {
@@ -189,21 +189,21 @@ export class SplitBasis {
     }))
   }
 
-  /** How many splits figures are divided by on the bar of a day, if they were filed before all of them. */
+  /** Number of splits that divide values on the bar of a day, if filed before all of them. */
   inForce(day: Day): number {
     let count = 0
     for (const { from } of this.#splits) if (from <= day) count++
     return count
   }
 
-  /** What a report's figures a share have to be divided by, one after the other, on the bar of a day. */
+  /** The ratios that divide a report's values a share on the bar of a day, in order. */
   dividing({ basis, known }: Report, day: Day): readonly Split[] {
     if (basis === 'bars') return []
     return this.#splits.filter(({ split, from }) => split.ex_date > known && from <= day).map(({ split }) => split)
   }
 }
 
-/** Splits told twice are one; of two ratios the one given last. */
+/** Duplicate splits count once; of two ratios the last one counts. */
 function onePerDate(splits: readonly Split[]): Split[] {
   const byDate = new Map(splits.map(split => [split.ex_date, split]))
   return [...byDate.values()].sort((a, b) => a.ex_date - b.ex_date)
@@ -219,8 +219,8 @@ function jumps(series: Series, { ex_date, ratio }: Split): boolean {
 }
 
 /**
- * Records of one kind in the order in which they become usable, so that the latest of the usable ones is the last of
- * them: by the usable date, then the date on which they became known, then as they were given.
+ * Records of one kind in the order in which they become usable, so that the last usable one is the latest. Ties: the
+ * date on which they became known, then the input order.
  */
 export class Timeline<Item> {
   readonly records: readonly Item[]
@@ -235,7 +235,7 @@ export class Timeline<Item> {
     this.usable = Int32Array.from(dated, ({ usable }) => usable)
   }
 
-  /** How many records are usable on each of the ascending days, or so many days before each. */
+  /** Number of usable records on each of the ascending days, or a number of days before each. */
   counts(days: Int32Array, before = 0): Int32Array {
     const counts = new Int32Array(days.length)
     let count = 0
@@ -246,7 +246,10 @@ export class Timeline<Item> {
     return counts
   }
 
-  /** The latest that is usable on each of the ascending days, or so many days before each; undefined before the first. */
+  /**
+   * The latest usable record on each of the ascending days, or a number of days before each; undefined before the
+   * first.
+   */
   latest(days: Int32Array, before = 0): (Item | undefined)[] {
     const counts = this.counts(days, before)
     const latest = new Array<Item | undefined>(days.length)

@@ -10,8 +10,8 @@ const { maxAge, leastGap, mostGap } = DEFINITIONS.quarters
 const FIGURES = { eps: 'eps', revenue: 'revenue', bookValue: 'book_value_ps' } as const
 
 /**
- * A figure of some quarters of the chain at a bar, 0 the newest, as `eps_q1` ..; the first quarter that there is none
- * of ends the list, and a null one says why.
+ * A value of some quarters of the chain at a bar, 0 the newest, as `eps_q1` ... The list ends at the first missing
+ * quarter, with the reason for its null.
  */
 export function quarterReadings(
   known: Fundamentals,
@@ -30,12 +30,12 @@ export function quarterReadings(
   return found
 }
 
-/** Whether a bar can be judged by these figures. */
+/** Whether these readings are enough for a band. */
 export function areKnown(readings: readonly Reading[]): boolean {
   return readings.every(({ value }) => value !== null)
 }
 
-/** When a record became known, and from which day it counts. */
+/** The date on which a record became known, and the day from which it counts. */
 export function sinceWhen(known: Day, session: Session): string {
   return `known on ${formatDay(known)}, counted from ${formatDay(usableFrom({ known, session }))}`
 }

@@ -6,7 +6,7 @@ import { TIMEFRAMES } from '../model/terms.js'
 import { codes, cutsInWords, type Field, type Reading, rankReading, rankZones, reading, zones } from './field.js'
 import type { Panel } from './panel.js'
 
-/** What is made of the bars alone, in the order of the specification. */
+/** Fields from bars only, in the order of the specification. */
 
 const { rsi, averages, volumeRatio, accumulation, atr, volatility, macd, levels } = DEFINITIONS
 
@@ -54,7 +54,7 @@ export const trendDirection: Field = {
   readings: (panel, t) => [...averageReadings(panel, t), reading('slope20', panel.slope()[t], 'of ln close, a bar')],
 }
 
-/** Of the five bands of the trend. */
+/** Index among the five bands of the trend. */
 const NEUTRAL = 2
 
 /** Steps from neutral: 2 strongly up .. -2 strongly down. */
@@ -84,7 +84,7 @@ export const maAlignment: Field = {
   readings: averageReadings,
 }
 
-/** Of the three bands of the alignment. */
+/** Index among the three bands of the alignment. */
 const MIXED = 1
 
 function closeAndAverages({ series, smaShort, smaMiddle, smaLong }: Panel) {
@@ -173,7 +173,7 @@ export const macdState: Field = {
     } = panel
     const { macd: line, signal } = panel.macd()
     const sideOn = (t: number): number => compare(line[t]!, signal[t]!, close[t]!)
-    // When the lines meet the last side stands: a touch is no crossing.
+    // When the lines meet the last side remains: a touch is no crossing.
     let side = 0
     for (let t = Math.min(from, line.length) - 1; side === 0 && t >= macdWarmUp; t--) side = sideOn(t)
     return codes(line.length, Math.max(from, macdWarmUp), t => {
@@ -208,7 +208,7 @@ function levelField(level: 'support' | 'resistance', words: Pick<Field, 'summary
     needs: 'bars',
     bands: LEVEL_STATES,
     ...words,
-    // An ATR is needed, and a pivot that has as many bars before it as after it.
+    // Needs an ATR, and a pivot with enough bars before and after it.
     warmUp: ({ series }) => Math.max(atr.length, 2 * TIMEFRAMES[series.timeframe].pivotReach),
     classify: panel => panel[level]().state,
     readings: (panel, t) => [

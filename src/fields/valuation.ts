@@ -9,16 +9,16 @@ import type { Fundamentals } from './fundamentals.js'
 import { ofYear } from './quarters.js'
 import { areKnown, quarterReadings } from './readings.js'
 
-/** How dear a stock is: by all measures, against its own history, against its sector. */
+/** Valuation of a stock: by all measures, against its own history, against its sector. */
 
 const { valuation, peers, growth } = DEFINITIONS
 
-/** From cheap to dear. */
+/** From cheap to expensive. */
 const BANDS = ['deep_value', 'undervalued', 'fair_value', 'overvalued', 'deeply_overvalued'] as const
 
 const YIELD_IN_WORDS = 'earnings yield E = diluted EPS of the newest four quarters / close (not adjusted for dividends)'
 
-/** A percentile of its own history is needed. */
+/** Needs a percentile of its own history. */
 const afterHistory: Field['warmUp'] = ({ series }) => TIMEFRAMES[series.timeframe].minHistory - 1
 
 export const valuationZone = factField({
@@ -35,7 +35,7 @@ export const valuationZone = factField({
     if (!areKnown(parts)) return parts
     const history = historyReading('history_pct', known.yieldRanks(), known.series, t)
     if (history.value === null) return [...parts, history]
-    // From here on a null is a measure that is left out of the mean.
+    // From here on, measures that are null are left out of the mean.
     const measures = [history, sectorReading(known, t), ...bookReadings(known, t)]
     return [...parts, ...measures, growthReading(known, t), reading('score', scores(known)[t])]
   },
@@ -61,7 +61,7 @@ function scores(known: Fundamentals): Float64Array {
   return scores
 }
 
-/** What growth makes up for; 0 where it is undefined. */
+/** The adjustment for growth; 0 where growth is undefined. */
 function adjustment(rate: number): number {
   return Number.isNaN(rate) ? 0 : valuation.growth[zoneOf(rate, growth.cuts)]!
 }
@@ -138,7 +138,7 @@ function zoneOfYield(own: number, median: number): number {
   return own <= 0 ? LOSS : zoneOf(median / own, peerCuts)
 }
 
-/** The close and earnings that a yield is made of, and the yield; what is missing ends the list. */
+/** The close and earnings of a yield, and the yield; the list ends at a missing value. */
 function yieldReadings(known: Fundamentals, t: number): Reading[] {
   const parts = [closeReading(known.series, t), ...quarterReadings(known, t, 'eps', [0, 1, 2, 3])]
   if (!areKnown(parts)) return parts
@@ -146,7 +146,7 @@ function yieldReadings(known: Fundamentals, t: number): Reading[] {
   return [...parts, earnings, reading('earnings_yield', known.yield()[t])]
 }
 
-/** The close that figures a share are compared with. */
+/** The close that is compared with values a share. */
 function closeReading(series: Series, t: number): Reading {
   const note = series.unadjustedClose === undefined ? undefined : 'not adjusted for dividends'
   return reading('close', tradedClose(series)[t], note)

@@ -26,14 +26,14 @@ export function sma(values: Float64Array, length: number): Float64Array {
   return means
 }
 
-/** What rounding took from a sum of two. */
+/** Rounding error of a sum of two numbers. */
 function lostIn(a: number, b: number, sum: number): number {
   return Math.abs(a) >= Math.abs(b) ? a - sum + b : b - sum + a
 }
 
 /**
- * Wilder's smoothing (J. Welles Wilder, New Concepts in Technical Trading Systems, 1978): the mean of the first `length`
- * defined values, then previous + (x - previous) / length. NaN before; leading NaNs of `values` are passed over.
+ * Wilder's smoothing (J. Welles Wilder, New Concepts in Technical Trading Systems, 1978): the mean of the first
+ * `length` defined values, then previous + (x - previous) / length. NaN before; leading NaNs of `values` are skipped.
  */
 export function wilder(values: Float64Array, length: number): Float64Array {
   return smoothed(values, length, change => change / length)
@@ -45,7 +45,7 @@ export function ema(values: Float64Array, length: number): Float64Array {
   return smoothed(values, length, change => weight * change)
 }
 
-/** @param step how far a value moves the smoothed one, of how far it lies from it */
+/** @param step change of the smoothed value, from the distance of a new value */
 function smoothed(values: Float64Array, length: number, step: (change: number) => number): Float64Array {
   const moved = undefinedColumn(values.length)
   const first = values.findIndex(value => !Number.isNaN(value))
@@ -69,7 +69,7 @@ export function slope(values: Float64Array, length: number, from = 0): Float64Ar
   const middle = (length - 1) / 2
   const spread = squaresAround(length)
   const last = values.length - length
-  // Four windows at once: an addition of one does not wait for those of the others.
+  // Four windows at once, so that additions do not wait for each other.
   for (let a = Math.max(0, from - length + 1); a <= last; a += 4) {
     const b = Math.min(a + 1, last)
     const c = Math.min(a + 2, last)
@@ -93,7 +93,7 @@ export function slope(values: Float64Array, length: number, from = 0): Float64Ar
   return slopes
 }
 
-/** The sum of squared distances of `length` bar numbers from their mean, by which a moment becomes a slope. */
+/** Sum of squared distances of `length` bar numbers from their mean; it turns a moment into a slope. */
 export function squaresAround(length: number): number {
   return (length * (length * length - 1)) / 12
 }
@@ -110,7 +110,7 @@ export function rsi(close: Float64Array, length: number): Float64Array {
     const change = close[t]! - close[t - 1]!
     const up = Math.max(change, 0)
     const down = Math.max(-change, 0)
-    // Up to bar `length` sums, there their means, from then on smoothed.
+    // Up to bar `length` sums, at that bar means, after it smoothed values.
     gain += t <= length ? up : (up - gain) / length
     loss += t <= length ? down : (down - loss) / length
     if (t < length) continue
@@ -140,16 +140,16 @@ export function macd(
 }
 
 interface StochasticRules {
-  /** Bars among whose lows and highs the close is placed. */
+  /** Length of the window of lows and highs. */
   length: number
-  /** How many of these places are averaged. */
+  /** Number of averaged values. */
   smoothing: number
 }
 
 /**
- * Slow %K (George Lane, 1984): where the close stands between the lowest low and the highest high of the last `length`
- * bars, 0..100, 50 where these are equal; then the mean of the last `smoothing` of it. A close outside of its own bar's
- * range counts as at its edge. NaN for the first `length + smoothing - 2` bars.
+ * Slow %K (George Lane, 1984): the position of the close between the lowest low and the highest high of the last
+ * `length` bars, 0..100, or 50 where these are equal; then the mean of its last `smoothing` values. A close outside its
+ * own bar's range counts as at the edge. NaN for the first `length + smoothing - 2` bars.
  */
 export function slowStochastic(
   high: Float64Array,

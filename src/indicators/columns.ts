@@ -1,13 +1,13 @@
 import { compare } from './rank.js'
 
-/** The memory that `transient` lends to columns, and how much of it is in use. */
+/** The memory that `transient` lends to columns, and its used part. */
 let memory = new Float64Array()
 let used = 0
 let lending = false
 
 /**
- * Columns that `work` makes lie in one memory, which the next call uses again: asking for new memory, and having it
- * collected, costs a tenth of deriving a ticker. Nothing that `work` leaves behind may refer to a column made in it.
+ * Columns that `work` makes use one memory, which the next call reuses: allocating and collecting memory costs a tenth
+ * of deriving a ticker. Nothing that outlives `work` may refer to a column made in it.
  */
 export function transient<Result>(work: () => Result): Result {
   if (lending) return work()
@@ -21,21 +21,21 @@ export function transient<Result>(work: () => Result): Result {
   }
 }
 
-/** A column whose maker writes every value. */
+/** A column whose caller writes every value. */
 export function column(length: number): Float64Array {
   if (!lending) return new Float64Array(length)
   const start = used
   used += length
-  // What does not fit yet will at the next call.
+  // What does not fit now will fit at the next call.
   return used <= memory.length ? memory.subarray(start, used) : new Float64Array(length)
 }
 
-/** A column that is undefined on every bar, until its maker writes what is defined. */
+/** A column that is undefined on every bar until it is written. */
 export function undefinedColumn(length: number): Float64Array {
   return column(length).fill(Number.NaN)
 }
 
-/** @param from of the values before it there is none */
+/** @param from the result has no values before it */
 export function logarithms(values: Float64Array, from = 0): Float64Array {
   const logs = undefinedColumn(values.length)
   for (let t = Math.max(0, from); t < logs.length; t++) logs[t] = Math.log(values[t]!)
@@ -58,7 +58,7 @@ export function lowest(values: Float64Array, length: number): Float64Array {
   return extreme(values, length, -1)
 }
 
-/** Of the values in a window only those count that no later one outdoes: the bars of these wait in a queue (Lemire 2006). */
+/** Monotonic queue (Lemire 2006): it holds the bars whose value no later bar of the window exceeds. */
 function extreme(values: Float64Array, length: number, side: 1 | -1): Float64Array {
   const found = undefinedColumn(values.length)
   const queue = new Int32Array(values.length)
@@ -74,8 +74,8 @@ function extreme(values: Float64Array, length: number, side: 1 | -1): Float64Arr
 }
 
 /**
- * Where the close stands between the lowest low and the highest high of the last `length` bars (George Lane's %K), 0..100
- * for a close within its bar's range; 50 where these are equal. NaN for the first `length - 1`.
+ * The position of the close between the lowest low and the highest high of the last `length` bars (George Lane's %K).
+ * 0..100 for a close within its bar's range; 50 where these are equal. NaN for the first `length - 1`.
  */
 export function stochastic(high: Float64Array, low: Float64Array, close: Float64Array, length: number): Float64Array {
   const top = highest(high, length)
@@ -88,7 +88,7 @@ export function stochastic(high: Float64Array, low: Float64Array, close: Float64
   return places
 }
 
-/** The values of `bars` bars earlier; NaN for the first `bars`. */
+/** The values `bars` bars earlier; NaN for the first `bars`. */
 export function ago(values: Float64Array, bars: number): Float64Array {
   const before = undefinedColumn(values.length)
   if (bars < values.length) before.set(values.subarray(0, values.length - bars), bars)

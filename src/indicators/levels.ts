@@ -1,35 +1,35 @@
 import { negated, undefinedColumn } from './columns.js'
 import { compare } from './rank.js'
 
-/** How a bar stands to its level. */
+/** The state of a bar relative to its level. */
 export const LEVEL_STATES = ['intact', 'approaching', 'breached'] as const
 const INTACT = 0
 const APPROACHING = 1
 const BREACHED = 2
-/** The code that fields have for no band, because they take these states as their bands. */
+/** The code of fields without a band, because fields use these states as bands. */
 export const NO_LEVEL = 255
 
 export interface LevelRules {
   /** Bars on each side of a pivot. */
   reach: number
-  /** How many bars a pivot stays in sight. */
+  /** Number of bars for which a pivot counts. */
   lookback: number
   /** A close within this many ATR of the level approaches it. */
   approachingAtr: number
-  /** Closes beyond a level after which it is given up. */
+  /** Closes beyond a level after which it is dropped. */
   breaches: number
 }
 
 export interface Levels {
   /** Index into LEVEL_STATES, NO_LEVEL where there is no level or no ATR. */
   state: Uint8Array
-  /** The level that the bar was judged by, as a price; NaN where there is no state. */
+  /** The level that decided the bar's state, as a price; NaN without a state. */
   level: Float64Array
 }
 
 /**
- * Support: the nearest pivot low at or under the last close, and whether the close has come near it or broken it.
- * @param from the first bar that is asked about; of those before it there may be nothing
+ * Support: the nearest pivot low at or under the last close, and whether the close has approached or broken it.
+ * @param from the first needed bar; earlier ones may be undefined
  */
 export function support(
   low: Float64Array,
@@ -61,8 +61,8 @@ export function support(
 }
 
 /**
- * A bar up to `from` on which the level is looked for, and not that of the bar before kept because closes are beyond it: a
- * close above those of all bars whose level it may have kept is beyond none, as no level was above the close before.
+ * A bar up to `from` on which the level is searched again, not carried over from the bar before. A close above those of
+ * all bars whose level may be carried over is beyond none of them, as no level was above its close.
  */
 function lookedForAnew(close: Float64Array, from: number, { breaches }: LevelRules): number {
   let t = from
@@ -87,19 +87,21 @@ export function resistance(
   return levels
 }
 
-/** The pivot lows of a column as the bars go by: a bar is one when `reach` bars have followed it, and for `lookback` bars. */
+/**
+ * The pivot lows of a column, bar by bar. A bar becomes one after `reach` later bars, and counts for `lookback` bars.
+ */
 class Pivots {
   readonly #rules: LevelRules
   readonly #bars: Int32Array
   readonly #lows: Float64Array
-  /** Of the pivots, the first in sight, and the first that is none yet. */
+  /** Index of the first counting pivot, and of the first future one. */
   #oldest = 0
   #beyond = 0
-  /** The last answer, and the lowest low in sight that was above the price; NaN where there is none. */
+  /** The last answer, and the lowest counting low above the price; NaN without one. */
   #under = Number.NaN
   #above = Number.NaN
 
-  /** @param from the first bar that is asked about */
+  /** @param from the first needed bar */
   constructor(low: Float64Array, rules: LevelRules, from: number) {
     this.#rules = rules
     this.#bars = pivotLows(low, rules.reach, from - rules.lookback + 1)
@@ -107,9 +109,9 @@ class Pivots {
     for (let i = 0; i < this.#lows.length; i++) this.#lows[i] = low[this.#bars[i]!]!
   }
 
-  /** The highest low among the pivots in sight that is not above `price`; NaN when there is none. Asked of bars in order. */
+  /** The highest counting low that is not above `price`; NaN when there is none. Call in the order of bars. */
   highestUnder(price: number, t: number): number {
-    // Most bars find the same pivots in sight, and the price between the same two of them.
+    // Most bars have the same counting pivots, and the price between the same two of them.
     if (this.#movedTo(t) || !this.#isBetween(price)) this.#look(price)
     return this.#under
   }
@@ -119,7 +121,7 @@ class Pivots {
     return Number.isNaN(this.#above) || compare(this.#above, price) > 0
   }
 
-  /** Whether other pivots are in sight on bar t than before. */
+  /** Whether the counting pivots change on bar t. */
   #movedTo(t: number): boolean {
     const { reach, lookback } = this.#rules
     const before = this.#oldest + this.#beyond
@@ -150,7 +152,7 @@ function pivotLows(low: Float64Array, reach: number, from: number): Int32Array {
 
 function isPivotLow(low: Float64Array, q: number, reach: number): boolean {
   const own = low[q]!
-  // Most bars are told apart without the tolerance.
+  // Most comparisons need no tolerance.
   if (own >= low[q - 1]!) return false
   for (let i = 1; i <= reach; i++) {
     if (compare(own, low[q - i]!) >= 0 || compare(own, low[q + i]!) > 0) return false

@@ -6,13 +6,13 @@ import { instantiated } from './wasm.js'
  * Percentile ranks within a changing subset of one series, in integers: `2 · less + equal`, where values within 1e-10
  * count as equal. With n in the subset the percentile is 50 · rank / n.
  *
- * All values are sorted once; a Fenwick tree (Peter Fenwick 1994) over the sorted places counts who is in, so that
+ * All values are sorted once. A Fenwick tree (Peter Fenwick 1994) over the sorted indices counts the members, so that
  * adding, removing and ranking cost O(log n).
  */
 export class Ranking {
-  /** Sorted place of each value; places of equal values are the first of them. */
+  /** Sorted index of each value; equal values share the first index. */
   readonly #place: Int32Array
-  /** For each sorted place the first place that counts as equal, and the first beyond those. */
+  /** For each sorted index the first index that counts as equal, and the first beyond those. */
   readonly #from: Int32Array
   readonly #upTo: Int32Array
   readonly #tree: Int32Array
@@ -36,7 +36,7 @@ export class Ranking {
     this.#count(index, -1)
   }
 
-  /** 2 · less + equal of the value at `index` among those that are in now. */
+  /** 2 · less + equal of the value at `index` among the current members. */
   of(index: number): number {
     const place = this.#place[index]!
     return this.#before(this.#from[place]!) + this.#before(this.#upTo[place]!)
@@ -48,7 +48,7 @@ export class Ranking {
     for (let i = this.#place[index]! + 1; i < tree.length; i += i & -i) tree[i]! += step
   }
 
-  /** How many that are in stand before a sorted place. */
+  /** Number of members before a sorted index. */
   #before(place: number): number {
     const tree = this.#tree
     let sum = 0
@@ -59,7 +59,10 @@ export class Ranking {
 
 // Plain loops: `filter` and `from` with a function take longer than sorting does.
 
-/** The values of a column in ascending order, as `toSorted` gives them. @param into room for as many, or the column itself */
+/**
+ * The values of a column in ascending order, as `toSorted` returns them. @param into buffer of the same length, or the
+ * column itself
+ */
 export function inOrder(values: Float64Array, into: Float64Array = new Float64Array(values.length)): Float64Array {
   const ordered = kernelAscending(values)
   into.set(ordered ?? values)
@@ -80,7 +83,7 @@ function places(values: Float64Array, sorted: Float64Array): Int32Array {
   return place
 }
 
-/** Which run of an ascending column counts as equal to each of its values; both ends move only forward. */
+/** For each value of an ascending column, the run that counts as equal to it; both ends move only forward. */
 function equals(sorted: Float64Array): { from: Int32Array; upTo: Int32Array } {
   const from = new Int32Array(sorted.length)
   const upTo = new Int32Array(sorted.length)
@@ -101,25 +104,25 @@ function rankAmong(x: number, values: Float64Array, count: number): number {
   const from = x - TOLERANCE
   const upTo = x + TOLERANCE
   let rank = 0
-  // Numbers instead of branches, which no processor could foresee.
+  // Arithmetic in place of unpredictable branches.
   for (let i = 0; i < count; i++) rank += Number(values[i]! < from) + Number(values[i]! <= upTo)
   return rank
 }
 
-/** So few ranks are counted one by one, because ordering all values takes longer. */
+/** Up to this number of ranks, counting one by one is faster than sorting. */
 export const FEW = 16
 
 /**
- * Each value's rank among the defined values of a subset that moves with the bars; undefined where the value is, and
- * where the subset has too few. Compiled for WebAssembly it costs a tenth (assembly/ranks.ts).
- * @param from the first bar of which the rank is asked; those before may be left undefined
+ * Each value's rank among the defined values of a moving subset; undefined where the value is, and where the subset has
+ * too few. Compiled for WebAssembly it costs a tenth (assembly/ranks.ts).
+ * @param from the first needed bar; ranks before it may be undefined
  */
 export function movingRanks(values: Float64Array, subset: Subset, from = 0): Ranks {
   if (values.length - from <= FEW) return lastRanks(values, subset, from)
   return kernelRanks(values, subset, TOLERANCE) ?? plainRanks(values, subset)
 }
 
-/** The same of a few bars at the end. */
+/** The same for a few bars at the end. */
 function lastRanks(values: Float64Array, { lag, history, least }: Subset, from: number): Ranks {
   const rank = new Int32Array(values.length).fill(-1)
   const size = new Int32Array(values.length)
@@ -132,7 +135,7 @@ function lastRanks(values: Float64Array, { lag, history, least }: Subset, from: 
   return { rank, size }
 }
 
-/** The same where WebAssembly is not. */
+/** The same without WebAssembly. */
 export function plainRanks(values: Float64Array, { lag, history, least }: Subset): Ranks {
   const rank = new Int32Array(values.length).fill(-1)
   const size = new Int32Array(values.length)
@@ -158,10 +161,10 @@ export function percentile(rank: number, size: number): number {
   return rank < 0 ? Number.NaN : (50 * rank) / size
 }
 
-/** How many of the ascending cuts a rank's percentile has reached, compared in integers. */
+/** Number of ascending cuts that a rank's percentile has reached, compared in integers. */
 export function zoneOfRank(rank: number, size: number, cuts: readonly number[]): number {
   let zone = 0
-  // Numbers instead of branches, which no processor could foresee.
+  // Arithmetic in place of unpredictable branches.
   for (let i = 0; i < cuts.length; i++) zone += Number(50 * rank >= cuts[i]! * size)
   return zone
 }
@@ -170,8 +173,8 @@ export function zoneOfRank(rank: number, size: number, cuts: readonly number[]):
 export const TOLERANCE = 1e-10
 
 /**
- * -1, 0 or 1 as `a` is below, equal to or above `b`. The scale is the larger magnitude of the two unless one is given.
- * Comparisons with NaN are the caller's mistake and answer 0.
+ * -1, 0 or 1 as `a` is below, equal to or above `b`. The default scale is the larger magnitude of the two. NaN is an
+ * error of the caller and returns 0.
  */
 export function compare(a: number, b: number, scale = Math.max(Math.abs(a), Math.abs(b))): -1 | 0 | 1 {
   const difference = a - b
@@ -187,28 +190,28 @@ export interface Ranks {
   size: Int32Array
 }
 
-/** Among which bars the value of a bar is ranked: the `history` bars that end `lag` bars before it. */
+/** The set in which a bar's value is ranked: the `history` bars that end `lag` bars before it. */
 export interface Subset {
   lag: number
   history: number
-  /** How many of them must be defined. */
+  /** Least number of defined values. */
   least: number
 }
 
-/** What assembly/ranks.ts exports. */
+/** The exports of assembly/ranks.ts. */
 interface Kernel {
   memory: { buffer: ArrayBuffer }
-  /** Makes room for a column of so many values and answers with its address, 0 for none; ranks and sizes lie behind it. */
+  /** Allocates a column and returns its address, 0 on failure; ranks and sizes follow it. */
   reserve(length: number): number
   rank(length: number, lag: number, history: number, least: number, tolerance: number): void
-  /** Puts them in ascending order and answers with their address; with 0 where one is undefined. */
+  /** Sorts the column and returns its address, or 0 where a value is undefined. */
   ascending(length: number): number
 }
 
-/** undefined: not asked for yet; null: there is no WebAssembly with vectors here. */
+/** undefined: not loaded yet; null: WebAssembly with vectors is not available. */
 let kernel: Kernel | null | undefined
 
-/** Ranks by the compiled module; null where it cannot run, or has no room for so many. */
+/** Ranks by the compiled module; null where it cannot run, or has too little memory. */
 export function kernelRanks(values: Float64Array, subset: Subset, tolerance: number): Ranks | null {
   const { length } = values
   const [own, at] = filled(values)
@@ -219,8 +222,8 @@ export function kernelRanks(values: Float64Array, subset: Subset, tolerance: num
 }
 
 /**
- * Values in ascending order, by the compiled module and in its memory, until it is asked for more; null where it cannot
- * run, and where it is not made for such values.
+ * Values in ascending order by the compiled module, in its memory until its next call; null where it cannot run, and
+ * for unsuitable values.
  */
 function kernelAscending(values: Float64Array): Float64Array | null {
   const [own] = filled(values)
@@ -228,10 +231,10 @@ function kernelAscending(values: Float64Array): Float64Array | null {
   return at === 0 ? null : new Float64Array(own!.memory.buffer, at, values.length)
 }
 
-/** So many values take 4 MB of the module, which it never gives back. */
+/** This number of values takes 4 MB of the module's memory, which is never freed. */
 const MOST = 65_536
 
-/** The module with a column in it, and where that lies; null where it cannot run, or has no room for it. */
+/** The module with a column in it, and the column's address; null where it cannot run, or has too little memory. */
 function filled(values: Float64Array): [Kernel, number] | [null, 0] {
   kernel ??= instantiated<Kernel>(WASM)
   if (kernel === null || values.length > MOST) return [null, 0]

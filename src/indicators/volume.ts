@@ -5,14 +5,13 @@ import { compare } from './rank.js'
 
 interface VolumeWindow {
   length: number
-  /** How many volumes of the window must be positive. */
+  /** Least number of positive volumes in the window. */
   minPositive: number
 }
 
 /**
- * Today's volume over the mean of the `length` volumes before it, today's left out. NaN for the first `length` bars,
- * where one of these volumes is unknown, or where fewer than `minPositive` of those before are positive; and before bar
- * `from`.
+ * Today's volume / mean of the `length` volumes before it. NaN for the first `length` bars, where one of these volumes
+ * is unknown, where fewer than `minPositive` of the earlier ones are positive, and before bar `from`.
  */
 export function volumeRatio(volume: Float64Array, window: VolumeWindow, from = 0): Float64Array {
   const ratios = undefinedColumn(volume.length)
@@ -23,8 +22,8 @@ export function volumeRatio(volume: Float64Array, window: VolumeWindow, from = 0
 
 /**
  * Slope of the accumulation/distribution line (Marc Chaikin's money-flow volume, summed from 0 on the window's first
- * bar) over the last `length` bars, divided by their mean volume. NaN while warming up, where volumes do not suffice, and before
- * bar `from`.
+ * bar) over the last `length` bars, divided by their mean volume. NaN while warming up, where volumes are not
+ * sufficient, and before bar `from`.
  */
 export function accumulationSlope(
   high: Float64Array,
@@ -56,7 +55,7 @@ function moneyFlow(
   return flow
 }
 
-/** Slope of each window's own line, which is 0 on its first bar and moves by the flow of each later one. */
+/** Slope of each window's own line: it is 0 on the first bar and changes by the flow of each later one. */
 function lineSlopes(flow: Float64Array, length: number, from: number): Float64Array {
   const slopes = undefinedColumn(flow.length)
   const middle = (length - 1) / 2
@@ -94,7 +93,7 @@ function lineSlopes(flow: Float64Array, length: number, from: number): Float64Ar
   return slopes
 }
 
-/** Mean of the window that ends on each bar from one on; NaN where a volume is unknown or too few are positive. */
+/** Mean of the window that ends on each bar, from one bar on; NaN where a volume is unknown or too few are positive. */
 function meanVolumes(volume: Float64Array, { length, minPositive }: VolumeWindow, from: number): Float64Array {
   const means = undefinedColumn(volume.length)
   const first = Math.max(0, from - length + 1)
@@ -119,7 +118,7 @@ function meanVolumes(volume: Float64Array, { length, minPositive }: VolumeWindow
   return means
 }
 
-/** Whether the known values are whole numbers so small that a sum of them is exact, in whatever order it is made. */
+/** Whether the known values are integers so small that any sum of them is exact. */
 function areWhole(values: Float64Array, from: number): boolean {
   let sum = 0
   for (let t = from; t < values.length; t++) {

@@ -10,7 +10,7 @@ import {
 } from './condition.js'
 import type { Origin } from './reader.js'
 
-/** What is said of a field, stored or derived. */
+/** The description of a field, stored or derived. */
 export interface KnownField {
   readonly name: string
   readonly tier: Tier
@@ -24,21 +24,21 @@ export interface KnownFields extends Vocabulary {
   named(name: string): KnownField | undefined
 }
 
-/** A band, and where it is: where the condition holds; null: wherever no rule before it has decided. */
+/** A band with its condition; null: otherwise. */
 export interface Rule {
   band: string
   condition: Condition | null
 }
 
-/** A field whose bands stand on those of others: of its rules the first that is not false decides. */
+/** A field whose bands depend on those of other fields: the first rule that is not false sets the band. */
 export interface RuledField extends KnownField {
   readonly rules: readonly Rule[]
   readonly subjects: readonly Subject[]
-  /** Of its definition, where it is a user's own. */
+  /** Hash of its definition, for a user's own field. */
   readonly hash?: string
 }
 
-/** A condition as a field: its name is its text as it is printed, and it has a band where its truth is known. */
+/** A condition as a field: its name is its canonical text. It has a band where its truth is known. */
 export interface ConditionField extends RuledField {
   readonly condition: Condition
 }
@@ -47,7 +47,7 @@ export function isRuled(field: KnownField): field is RuledField {
   return 'rules' in field
 }
 
-/** A condition as it is printed, or each band with its condition, in order. */
+/** The canonical text of a condition, or each band with its condition, in order. */
 export function rulesInWords(field: RuledField): string {
   if (isConditionField(field)) return field.name
   return field.rules
@@ -56,8 +56,8 @@ export function rulesInWords(field: RuledField): string {
 }
 
 /**
- * A band by bar: of the rules, in their order, the first that is not false; none where its truth is unknown, and where all
- * are false.
+ * A band by bar: the first rule, in order, that is not false. No band where its truth is unknown, and where all are
+ * false.
  */
 export function codesByRules(
   { rules, bands }: Pick<RuledField, 'rules' | 'bands'>,
@@ -78,7 +78,7 @@ export function codesByRules(
   return codes
 }
 
-/** What a condition is where it is known, by code. */
+/** The bands of a condition, by code. */
 export const TRUTHS: readonly string[] = ['false', 'true']
 export const TRUE = TRUTHS.indexOf('true')
 
@@ -86,21 +86,21 @@ export function isConditionField(field: KnownField): field is ConditionField {
   return 'condition' in field
 }
 
-/** Whether a name can be that of a condition: the names of fields are one word. */
+/** Whether a name can be that of a condition: names of fields are one word. */
 export function isCondition(name: string): boolean {
   return /[\s=()]/.test(name)
 }
 
-/** How much earlier conditions look at the tickers that they name: `other tickers 2 bars before`; nothing where they do not. */
+/** The lag of conditions on named tickers: `other tickers 2 bars before`; empty without a lag. */
 export function lagInWords(lag: number | undefined): string[] {
   return lag === undefined ? [] : [`other tickers ${lag === 1 ? 'a bar' : `${lag} bars`} before`]
 }
 
-/** A condition that was parsed is asked for again and again, of every ticker. */
+/** Cache of parsed conditions: every ticker needs them again. */
 const parsed = new WeakMap<KnownFields, Map<string, ConditionField>>()
 const MOST_PARSED = 100
 
-/** Throws InvalidParameter with the column at which the text is no condition. */
+/** Throws InvalidParameter with the column of the error where the text is no condition. */
 export function conditionField(text: string, fields: KnownFields, origin?: Origin): ConditionField {
   const known = parsed.get(fields) ?? new Map<string, ConditionField>()
   parsed.set(fields, known)
@@ -121,7 +121,7 @@ function fieldOf(condition: Condition, fields: KnownFields): ConditionField {
   return { name, bands: TRUTHS, summary: `where ${name}`, condition, ...ruled(rules, fields) }
 }
 
-/** Rules need what the fields that they name need, and are of the highest of their tiers. */
+/** Rules need the data of the fields that they name, and the highest of their tiers. */
 export function ruled(
   rules: readonly Rule[],
   fields: KnownFields,

@@ -5,24 +5,25 @@ import { volumeRatio } from '../indicators/volume.js'
 import type { Series } from '../model/series.js'
 
 /**
- * What an expression may call, one row each. Columns in, column out, NaN where undefined; a value of bar t uses bars up
- * to t. A window is undefined when one of its values is; what goes on from bar to bar passes undefined bars over.
+ * The functions of expressions, one row each. Columns in, column out, NaN where undefined; a value of bar t uses bars
+ * up to t.
+ * A window is undefined when one of its values is. Running values skip undefined bars.
  */
 export interface Call {
-  /** What it takes first: expressions, by the names that the page gives them. */
+  /** The first arguments: expressions, by the names that the page shows. */
   columns: readonly string[]
-  /** And then: whole numbers. */
+  /** The next arguments: integers. */
   lengths: readonly string[]
-  /** A last number that may be left out, with what it is then, and the most it may be. */
+  /** An optional last number, with its default and maximum. */
   optional?: { name: string; of: (...lengths: number[]) => number; most: (...lengths: number[]) => number }
-  /** How many bars later than its columns it begins. */
+  /** Number of bars by which it starts later than its columns. */
   warmUp: (...lengths: number[]) => number
   values: (columns: readonly Float64Array[], lengths: readonly number[], series: Series) => Float64Array
 }
 
 type Columnwise = (x: Float64Array, n: number) => Float64Array
 
-/** Of one column and one length. */
+/** A function of one column and one length. */
 const over = (values: Columnwise, warmUp = (n: number): number => n - 1): Call => ({
   columns: ['x'],
   lengths: ['n'],
@@ -30,7 +31,7 @@ const over = (values: Columnwise, warmUp = (n: number): number => n - 1): Call =
   values: ([x], [n]) => values(x!, n!),
 })
 
-/** Of the bars themselves. */
+/** A function of the bars themselves. */
 const ofBars = (values: (series: Series, n: number) => Float64Array): Call => ({
   columns: [],
   lengths: ['n'],
@@ -101,7 +102,7 @@ export function callNamed(name: string): Call | undefined {
   return ROWS.get(name)
 }
 
-/** `percentile(x, n, min)`, where what may be left out stands in brackets. */
+/** `percentile(x, n, min)`, with optional arguments in brackets. */
 export function signatureOf(name: string, { columns, lengths, optional }: Call): string {
   const last = optional === undefined ? '' : `[, ${optional.name}]`
   return `${name}(${[...columns, ...lengths].join(', ')}${last})`
@@ -113,7 +114,7 @@ export function byBar(x: Float64Array, y: Float64Array, value: (x: number, y: nu
   return values
 }
 
-/** Of each run of defined values on its own: a window that has an undefined value in it is undefined. */
+/** Applied to each run of defined values: a window that contains an undefined value is undefined. */
 function inRuns(x: Float64Array, of: (run: Float64Array) => Float64Array): Float64Array {
   if (!x.includes(Number.NaN)) return of(x)
   const values = undefinedColumn(x.length)
@@ -126,7 +127,7 @@ function inRuns(x: Float64Array, of: (run: Float64Array) => Float64Array): Float
   return values
 }
 
-/** Of the defined values alone, one after the other: undefined where they are, and going on from the last one. */
+/** Applied to the defined values in sequence: undefined where they are, and continued from the last one. */
 function ofDefined(x: Float64Array, of: (known: Float64Array) => Float64Array): Float64Array {
   if (!x.includes(Number.NaN)) return of(x)
   const known = of(x.filter(value => !Number.isNaN(value)))
@@ -135,7 +136,7 @@ function ofDefined(x: Float64Array, of: (known: Float64Array) => Float64Array): 
   return values
 }
 
-/** Simple moving averages; a sum that is too great for a number leaves nothing behind in the windows after it. */
+/** Simple moving averages; an overflowing sum does not affect the windows after it. */
 function means(run: Float64Array, n: number): Float64Array {
   const values = sma(run, n)
   for (let t = n - 1; t < run.length; t++) {
@@ -147,7 +148,7 @@ function means(run: Float64Array, n: number): Float64Array {
   return values
 }
 
-/** The relative strength index where changes are missing: those that are known are smoothed one after the other. */
+/** Relative strength index with missing changes: the known changes are smoothed in sequence. */
 function rsiWithGaps(x: Float64Array, n: number): Float64Array {
   const changes = byBar(x, ago(x, 1), (now, before) => now - before)
   return ofDefined(changes, known => {

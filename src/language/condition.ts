@@ -3,16 +3,16 @@ import { parseTicker, TICKER_SHAPE, TIMEFRAME_NAMES, type Timeframe } from '../m
 import { type Origin, Reader } from './reader.js'
 
 /**
- * Conditions: tests of bands, joined by `and`, `or`, `not`. What is parsed here is printed to a text that parses to the
- * same again; that text is the condition's name.
+ * Conditions: tests of bands, joined by `and`, `or`, `not`. A parsed condition is printed as a text that parses to the
+ * same. That canonical text is the condition's name.
  */
 
-/** Whose band a test looks at. */
+/** The ticker, field and timeframe whose band a test checks. */
 export interface Subject {
-  /** null: of the ticker that is asked about. */
+  /** null: the ticker of the query. */
   ticker: string | null
   field: string
-  /** null: of the timeframe of the question. */
+  /** null: the timeframe of the query. */
   timeframe: Timeframe | null
 }
 
@@ -30,18 +30,18 @@ export interface Negation {
   part: Condition
 }
 
-/** `=`, `!=`, `in`, `not in`, on so many bars of the subject in a row. */
+/** `=`, `!=`, `in`, `not in`, on a number of consecutive bars of the subject. */
 export interface StateTest {
   is: 'state'
   subject: Subject
   negated: boolean
   /** Each once, in the order of the text. */
   bands: readonly string[]
-  /** 1 unless given. */
+  /** Default 1. */
   bars: number
 }
 
-/** `enters`, `leaves`, on one of the last so many bars of the question. */
+/** `enters`, `leaves`, on one of the last bars of the query. */
 export interface ChangeTest {
   is: 'change'
   subject: Subject
@@ -49,19 +49,19 @@ export interface ChangeTest {
   /** null: any band. */
   entered: readonly string[] | null
   left: readonly string[] | null
-  /** 1 unless given. */
+  /** Default 1. */
   within: number
 }
 
-/** Words that are no names: of fields and bands of one's own. */
+/** Reserved words: not allowed as names of a user's own fields and bands. */
 export const KEYWORDS = 'and or not in for bars enters leaves from to within any otherwise true false'.split(' ')
 
-/** Reads a condition; a fault is told with the column at which it stands, what is allowed there, and the nearest word. */
+/** Parses a condition. An error reports its column, the allowed words, and the nearest of them. */
 export function parseCondition(text: string, vocabulary: Vocabulary, origin: Origin = { param: 'when' }): Condition {
   return new Grammar(text, vocabulary, origin).whole()
 }
 
-/** The words that may stand behind a text that is the beginning of a condition; none where it is not. */
+/** The words allowed after the beginning of a condition; empty where the text is none. */
 export function allowedAfter(text: string, vocabulary: Vocabulary): string[] {
   try {
     return new Grammar(text, vocabulary, { param: 'when' }).allowedAtEnd()
@@ -70,7 +70,7 @@ export function allowedAfter(text: string, vocabulary: Vocabulary): string[] {
   }
 }
 
-/** Whether a text is a condition. */
+/** Whether a text is a complete condition. */
 export function isWhole(text: string, vocabulary: Vocabulary): boolean {
   try {
     parseCondition(text, vocabulary)
@@ -85,7 +85,7 @@ type NamedField = NonNullable<ReturnType<Vocabulary['named']>>
 class Grammar {
   readonly #reader: Reader
   readonly #vocabulary: Vocabulary
-  /** The field of the test before, for those who leave it out in the next. */
+  /** The field of the previous test, for a next test without a field. */
   #before: NamedField | null = null
 
   constructor(text: string, vocabulary: Vocabulary, origin: Origin) {
@@ -99,7 +99,7 @@ class Grammar {
     return condition
   }
 
-  /** What stands at the end of the text, whether or not a condition may end there. */
+  /** The words allowed at the end of the text, whether or not a condition may end there. */
   allowedAtEnd(): string[] {
     try {
       this.whole()
@@ -277,7 +277,7 @@ class Grammar {
 
 const NO_NUMBERS = 'A test compares a field with its bands, not with numbers.'
 
-/** A condition as a text that parses to the same: lower case, one blank between words, no bracket that can be left out. */
+/** The canonical text of a condition: lower case, one space between words, no unnecessary brackets. */
 export function printCondition(condition: Condition): string {
   switch (condition.is) {
     case 'or':
@@ -314,7 +314,7 @@ function printBands(bands: readonly string[] | null): string {
   return bands.length === 1 ? bands[0]! : `(${bands.join(', ')})`
 }
 
-/** A subject as it stands in a printed condition: `GSPC:rsi_zone@weekly`. */
+/** A subject in a canonical text: `GSPC:rsi_zone@weekly`. */
 export function printSubject({ ticker, field, timeframe }: Subject): string {
   return `${ticker === null ? '' : `${ticker}:`}${field}${timeframe === null ? '' : `@${timeframe}`}`
 }
@@ -332,7 +332,7 @@ export function testsOf(condition: Condition): Test[] {
   }
 }
 
-/** Whose bands a condition looks at: each subject once, in the order of the text. */
+/** The subjects of a condition, each once, in the order of the text. */
 export function subjectsOf(condition: Condition): Subject[] {
   const subjects = new Map<string, Subject>()
   for (const { subject } of testsOf(condition)) {
@@ -342,13 +342,13 @@ export function subjectsOf(condition: Condition): Subject[] {
   return [...subjects.values()]
 }
 
-/** The fields that a text may name: a set of fields is one. */
+/** The fields that a text may name; a FieldSet is one. */
 export interface Vocabulary {
   named(name: string): { readonly name: string; readonly bands: readonly string[] } | undefined
   readonly names: readonly string[]
 }
 
-/** What people call fields, where no part of their names says so. */
+/** Common names of fields that are no part of the real name. */
 const CALLED: Readonly<Record<string, string>> = {
   rsi_zone: 'momentum',
   macd_state: 'momentum',
@@ -364,21 +364,21 @@ const CALLED: Readonly<Record<string, string>> = {
 }
 
 /**
- * The fields that a word may mean, best first: by its spelling, otherwise by the part of a name that it is (`rsi`,
- * `trend`), otherwise by what people call them.
+ * The fields that a word may mean, best first: by spelling, otherwise as a part of a name (`rsi`, `trend`), otherwise
+ * as a common name.
  */
 export function fieldsMeant(word: string, { names }: Vocabulary): readonly string[] {
   const typed = word.toLowerCase().replaceAll('-', '_')
   const exact = names.filter(name => name === typed)
   if (exact.length > 0) return exact
-  // A short word is rather a part than a slip of the hand: "eps" is not "pe".
+  // A short word is more likely a part than a typo: "eps" is not "pe".
   const part = names.filter(name => `_${name}_`.includes(`_${typed}_`))
   if (part.length > 0) return part.toSorted((a, b) => Number(b.startsWith(typed)) - Number(a.startsWith(typed)))
   const called = Object.keys(CALLED).filter(name => CALLED[name]!.split(' ').includes(typed))
   return called.length > 0 ? called.filter(name => names.includes(name)) : suggest(typed, names)
 }
 
-/** The fields that have a band of that name, in the order of the specification. */
+/** The fields with a band of that name, in the order of the specification. */
 export function fieldsWithBand(band: string, fields: Vocabulary): string[] {
   return fields.names.filter(name => fields.named(name)?.bands.includes(band))
 }

@@ -5,8 +5,8 @@ import { byBar, CALL_NAMES, type Call, callNamed, signatureOf } from './calls.js
 import { type Origin, Reader } from './reader.js'
 
 /**
- * Expressions: arithmetic over prices and indicators of one ticker and timeframe. What is parsed here is printed to a text
- * that parses to the same again. There is no word in it that looks ahead.
+ * Expressions: arithmetic over prices and indicators of one ticker and timeframe. A parsed expression is printed as a
+ * text that parses to the same. No function looks ahead.
  */
 export type Expression =
   | { is: 'number'; value: number }
@@ -15,7 +15,7 @@ export type Expression =
   | { is: 'negative'; of: Expression }
   | Chain
 
-/** Terms from left to right, so that a long sum is not a deep one. */
+/** Terms from left to right, so that a long sum is not a deep tree. */
 export interface Chain {
   is: 'sum' | 'product'
   first: Expression
@@ -26,14 +26,14 @@ export interface Chain {
 export const PRICES = ['open', 'high', 'low', 'close', 'volume'] as const
 export type Price = (typeof PRICES)[number]
 
-/** Reads an expression; a fault is told with the column at which it stands, what is allowed there, and the nearest word. */
+/** Parses an expression. An error reports its column, the allowed words, and the nearest of them. */
 export function parseExpression(text: string, origin: Origin = { param: 'of' }): Expression {
   return new Grammar(new Reader(text, origin, false)).whole()
 }
 
 class Grammar {
   readonly #reader: Reader
-  /** The call that is being read: how it is written. */
+  /** The call that is being parsed, as written. */
   #call: string | null = null
 
   constructor(reader: Reader) {
@@ -59,7 +59,7 @@ class Grammar {
   }
 
   #sign<Sign extends string>(signs: readonly Sign[]): Sign | undefined {
-    // All of them are looked for, so that a fault names all.
+    // All of them are searched, so that an error names all.
     const seen = signs.filter(sign => this.#reader.sees(sign))[0]
     if (seen !== undefined) this.#reader.step()
     return seen
@@ -136,7 +136,7 @@ class Grammar {
   }
 }
 
-/** An expression as a text that parses to the same: lower case, one blank around signs, no bracket that can be left out. */
+/** The canonical text of an expression: lower case, one space around signs, no unnecessary brackets. */
 export function printExpression(expression: Expression): string {
   switch (expression.is) {
     case 'number':
@@ -149,7 +149,7 @@ export function printExpression(expression: Expression): string {
       return `-${inBrackets(expression.of, ['negative', 'sum', 'product'])}`
     default: {
       const { is, first, rest } = expression
-      // Behind a sign what is of the same kind stands in brackets: numbers are not added in another order than written.
+      // After a sign, a nested sum or product stays in brackets, so that the order of additions remains.
       const kinds: readonly Expression['is'][] = is === 'sum' ? ['sum'] : ['sum', 'product']
       const others = rest.map(({ sign, of }) => ` ${sign} ${inBrackets(of, kinds)}`)
       return `${inBrackets(first, kinds)}${others.join('')}`
@@ -195,12 +195,15 @@ export function warmUpOf(expression: Expression): number {
   return own + Math.max(0, ...directPartsOf(expression).map(warmUpOf))
 }
 
-/** The value of an expression on each bar, NaN where it is undefined; a value of bar t uses bars up to t. */
+/** The value of an expression on each bar, NaN where undefined; a value of bar t uses bars up to t. */
 export function valuesOf(expression: Expression, series: Series): Float64Array {
   return new Evaluation(series).of(expression)
 }
 
-/** The prices and calls of an expression on bar `t`, by what is printed, in the order of the text; NaN where undefined. */
+/**
+ * The prices and calls of an expression on bar `t`, by their canonical text, in the order of the text; NaN where
+ * undefined.
+ */
 export function termReadings(expression: Expression, series: Series, t: number): Map<string, number> {
   const evaluation = new Evaluation(series)
   const terms = [...partsOf(expression)].filter(({ is }) => is === 'call' || is === 'price')
@@ -216,14 +219,14 @@ const OPERATIONS: Readonly<Record<Chain['rest'][number]['sign'], (x: number, y: 
 
 class Evaluation {
   readonly #series: Series
-  /** Calls by their text: the same one is made once. */
+  /** Calls by their text; equal calls are computed once. */
   readonly #calls = new Map<string, Float64Array>()
 
   constructor(series: Series) {
     this.#series = series
   }
 
-  /** A column that nobody may change. */
+  /** A read-only column. */
   of(expression: Expression): Float64Array {
     switch (expression.is) {
       case 'number':
@@ -257,7 +260,7 @@ class Evaluation {
   }
 }
 
-/** In place: a result that is not finite is undefined. */
+/** Works in place: a result that is not finite becomes undefined. */
 function finite(values: Float64Array): Float64Array {
   for (let t = 0; t < values.length; t++) if (!Number.isFinite(values[t]!)) values[t] = Number.NaN
   return values

@@ -4,9 +4,9 @@ import { fieldsMeant, isWhole, type Vocabulary } from './condition.js'
 import { type Expression, PRICES, parseExpression, partsOf, printExpression, valuesOf } from './expression.js'
 
 /**
- * What signals are ranked by on their own bars: a band field, whose bands rank in the order of its vocabulary, or an
- * expression. The highest comes first; a minus before it turns that round. As an expression it has no word that looks ahead;
- * what prices were adjusted by later shows in levels alone (`comparesLevels`).
+ * The rank of signals on their own bars: a band field (in the order of its bands) or an expression. The highest comes
+ * first; a minus reverses that. An expression cannot look ahead; later adjustments of prices affect only levels
+ * (`comparesLevels`).
  */
 export interface Rank {
   isLowestFirst: boolean
@@ -15,7 +15,7 @@ export interface Rank {
 
 const ALLOWED = 'a field, a price, or an expression such as rsi(close, 14)'
 
-/** Throws InvalidParameter for what is neither, with the column at which it is no expression. */
+/** Throws InvalidParameter for any other text, with the column of the error. */
 export function parseRank(param: string, text: string, fields: Vocabulary): Rank {
   const word = wordIn(text)
   if (word !== null) {
@@ -40,7 +40,7 @@ export function parseRank(param: string, text: string, fields: Vocabulary): Rank
   throw wrong(param, words, { value: text, allowed: ALLOWED })
 }
 
-/** The one word of a rank that has no other, and the minus before it. */
+/** The only word of a rank, and the minus before it. */
 function wordIn(text: string): { minus: '' | '-'; name: string } | null {
   const [, minus, name] = /^\s*(-?)\s*([a-z]\w*)\s*$/i.exec(text) ?? []
   return name === undefined ? null : { minus: minus === '-' ? '-' : '', name }
@@ -50,7 +50,7 @@ function isPrice(word: string): boolean {
   return PRICES.some(price => price === word.toLowerCase())
 }
 
-/** The same of a text that was read before. A price is a price, whatever fields there are. */
+/** The same for an already checked text. A price is a price, whatever the fields. */
 export function readRank(text: string, param = 'rank'): Rank {
   const word = wordIn(text)
   if (word !== null && !isPrice(word.name))
@@ -60,27 +60,30 @@ export function readRank(text: string, param = 'rank'): Rank {
   return { isLowestFirst: isNegative, of: { is: 'expression', expression: isNegative ? expression.of : expression } }
 }
 
-/** As a text that reads as the same. */
+/** The text that parses to the same rank. */
 export function printRank({ isLowestFirst, of }: Rank): string {
   if (of.is === 'field') return `${isLowestFirst ? '-' : ''}${of.field}`
   const { expression } = of
   return printExpression(isLowestFirst ? { is: 'negative', of: expression } : expression)
 }
 
-/** Without its minus, which `isLowestFirst` tells. */
+/** Without its minus, which `isLowestFirst` holds. */
 export function rankedBy({ of }: Rank): string {
   return of.is === 'field' ? of.field : printExpression(of.expression)
 }
 
-/** By bar, NaN where it has none: of a field the place of its band. @param codes of that field; of an expression none */
+/**
+ * Value by bar, NaN where it has none; for a field the index of its band. @param codes of that field; null for an
+ * expression
+ */
 export function rankValues({ of }: Rank, series: Series, codes: Uint8Array | null): Float64Array {
   if (of.is === 'expression') return valuesOf(of.expression, series)
   return Float64Array.from(codes!, code => (code === UNDEFINED ? Number.NaN : code))
 }
 
 /**
- * Whether an expression has other values on some bars where a split came later: one that moves with the level of prices or
- * of volume, by which tickers cannot be compared as it was known then.
+ * Whether a later split changes the values of an expression on some bars. It then depends on the level of prices or of
+ * volume, and cannot compare tickers as known at the time.
  */
 export function comparesLevels({ of }: Rank, series: Series, bars: Int32Array): boolean {
   if (of.is === 'field') return false
@@ -95,12 +98,12 @@ export function comparesLevels({ of }: Rank, series: Series, bars: Int32Array): 
   return bars.some(bar => !isAbout(before[bar]!, after[bar]!))
 }
 
-/** Up to what arithmetic rounds. */
+/** Equal up to rounding. */
 function isAbout(a: number, b: number): boolean {
   return Object.is(a, b) || Math.abs(a - b) <= 1e-12 + 1e-9 * Math.max(Math.abs(a), Math.abs(b))
 }
 
-/** How two values compare, the one that comes first before: a missing one last, equal ones alike. */
+/** Compares two values: the one that comes first before, a missing one last. */
 export function byRank({ isLowestFirst }: Rank): (a: number, b: number) => number {
   return (a, b) => {
     if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b))

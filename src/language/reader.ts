@@ -10,38 +10,38 @@ import {
   whole,
 } from '../errors.js'
 
-/** Where a text stands, and how its faults are to be told. */
+/** The origin of a text, for error messages. */
 export interface Origin {
   /** The parameter that it is the value of. */
   param: string
-  /** In a file: comments are allowed, and a fault of the text, line and column from 1, is one of the file. */
+  /** In a file: comments are allowed, and errors report the file with line and column from 1. */
   place?: (line: number, column: number) => Place
 }
 
-/** So many characters a text may have, and so deep may it be nested. */
+/** Limits on the length and the nesting of a text. */
 const LONGEST = 10_000
 const DEEPEST = 100
-/** A count of bars. */
+/** A limit on a number of bars. */
 const MOST_BARS = 2_000
 
-/** Several words that are allowed at one place for one reason, such as all fields. */
+/** Allowed words of one kind at one position, such as all fields. */
 interface Group {
-  /** What they are: `a field`. Without words: something that cannot be listed. */
+  /** Their kind: `a field`. Without words: something that cannot be listed. */
   name: string
   words: readonly string[]
 }
 
-/** What a fault says beside what is allowed. */
+/** Parts of an error message besides the allowed words. */
 interface Remarks {
-  /** What is wrong; unless given, that the word cannot stand here. */
+  /** The error (default: the word is not allowed here). */
   what?: string
   /** A sentence at the end. */
   hint?: string
-  /** In place of the nearest of what is allowed. */
+  /** Replaces the nearest allowed word. */
   meant?: readonly string[]
 }
 
-/** The words of a text one by one, and what might have stood at the present one. */
+/** The words of a text one by one, and the words allowed at the current position. */
 export class Reader {
   readonly #text: string
   readonly #words: readonly Word[]
@@ -51,7 +51,7 @@ export class Reader {
   #signs = new Set<string>()
   #groups: Group[] = []
 
-  /** @param hasTickers whether a word with a colon behind it is a ticker */
+  /** @param hasTickers whether a word followed by a colon is a ticker */
   constructor(text: string, origin: Origin, hasTickers: boolean) {
     this.#text = text
     this.#origin = origin
@@ -63,7 +63,7 @@ export class Reader {
     return this.#words[this.#next]!
   }
 
-  /** A word after the present one. */
+  /** A word after the current one. */
   ahead(words: number): Word | undefined {
     return this.#words[this.#next + words]
   }
@@ -76,7 +76,7 @@ export class Reader {
     return word
   }
 
-  /** Whether the present word is this one of the language, which could stand here. */
+  /** Whether the current word is this one; it becomes an allowed word. */
   sees(text: string): boolean {
     this.#signs.add(text)
     return this.word.text === text && (this.word.kind === 'word' || this.word.kind === 'sign')
@@ -92,12 +92,12 @@ export class Reader {
     if (!this.takes(text)) this.fail(remarks)
   }
 
-  /** Words that could stand here, too. */
+  /** Adds allowed words. */
   allows(name: string, words: readonly string[] = []): void {
     this.#groups.push({ name, words })
   }
 
-  /** Nothing more may stand here. Refuses what would be too long written out as `printed`. */
+  /** Requires the end of the text. Refuses a text that would be too long as `printed`. */
   end(printed: string): void {
     const { kind, text } = this.word
     if (kind !== 'end') this.fail(text === ')' ? { what: 'no "(" is open that ")" could close' } : {})
@@ -105,7 +105,7 @@ export class Reader {
       this.#refuse(this.#words[0]!, `written out, the text has more than ${whole(LONGEST)} characters`)
   }
 
-  /** What is read by `inner` is nested. */
+  /** Reads a nested part with `inner`. */
   nested<Inner>(inner: () => Inner, opening: Word): Inner {
     if (++this.#depth > DEEPEST) this.#refuse(opening, `it is nested more than ${DEEPEST} deep here`)
     const read = inner()
@@ -113,7 +113,7 @@ export class Reader {
     return read
   }
 
-  /** A whole number of bars. */
+  /** An integer number of bars. */
   count({ most = MOST_BARS, remarks }: { most?: number; remarks?: Remarks } = {}): number {
     const { kind, text } = this.word
     this.allows(`a whole number from 1 to ${whole(most)}`)
@@ -121,12 +121,12 @@ export class Reader {
     return isCount ? Number(this.step().text) : this.fail(remarks)
   }
 
-  /** The words that could stand here. */
+  /** The allowed words at this position. */
   get allowed(): string[] {
     return [...new Set([...this.#groups.flatMap(({ words }) => words), ...this.#signs])]
   }
 
-  /** Refuses the present word. */
+  /** Refuses the current word. */
   fail({ what, hint, meant }: Remarks = {}): never {
     const { word, allowed } = this
     const near = meant ?? nearest(word, allowed)
@@ -135,7 +135,7 @@ export class Reader {
     this.#refuse(word, `${wrong ?? cannotStand(word)}; allowed here: ${this.#listed()}`, allowed, near, end)
   }
 
-  /** Says that the present word, or the one at which something began, cannot be, and why. */
+  /** Reports an error at the current word, or at the beginning of a part. */
   #refuse(
     word: Pick<Word, 'at' | 'written'>,
     why: string,
@@ -159,7 +159,7 @@ export class Reader {
   }
 }
 
-/** The first character of too many. */
+/** The first character beyond the limit. */
 function beyond(text: string): Pick<Word, 'at' | 'written'> {
   const most = [...text.slice(0, 2 * LONGEST)].slice(0, LONGEST)
   return { at: most.join('').length, written: '' }
@@ -171,12 +171,15 @@ function cannotStand({ kind, written }: Word): string {
   return kind === 'end' ? 'the text ends here' : `${quoted(written)} cannot stand here`
 }
 
-/** The words, or of very many the first. */
+/** The words, or the first of very many. */
 function some(words: readonly string[]): string {
   return words.length <= 9 ? words.join(', ') : `${words.slice(0, 4).join(', ')} … ${words.length} in all`
 }
 
-/** For each word what people type who have another language in mind; what is typed for several, for the likelier ones first. */
+/**
+ * For each word, what people type who know another language. What is typed for several words belongs to the likelier
+ * ones first.
+ */
 const SLIPS: Readonly<Record<string, string>> = {
   within: 'during last in for',
   for: 'since during within',
@@ -208,13 +211,13 @@ const SLIPS: Readonly<Record<string, string>> = {
   percentile: 'rank',
 }
 
-/** The nearest of the words that are allowed, best first: a usual slip, what begins or ends like it, or a slip of the finger. */
+/** The nearest allowed words, best first: a common typo, the same beginning or end, or a near spelling. */
 function nearest({ kind, text }: Word, allowed: readonly string[]): string[] {
   if (kind === 'end' || text === '') return []
   if (kind === 'quoted' && allowed.includes(text)) return [text]
   const slips = Object.keys(SLIPS).filter(word => allowed.includes(word) && SLIPS[word]!.split(' ').includes(text))
   if (slips.length > 0) return slips
-  // Signs have no letters in which they could be mistyped.
+  // Signs have no letters that could be mistyped.
   if (kind === 'sign' || kind === 'number') return []
   const mistyped = suggest(
     text,
@@ -228,26 +231,26 @@ function nearest({ kind, text }: Word, allowed: readonly string[]): string[] {
   )
 }
 
-/** A text of the language, cut into its words. */
+/** A text of the language, split into words. */
 
 export interface Word {
   kind: 'word' | 'number' | 'ticker' | 'quoted' | 'sign' | 'end'
-  /** In lower case, a ticker in upper case and without its colon; of what is in quotes that which is between them. */
+  /** Lower case; tickers in upper case without their colon; quoted text without its quotes. */
   text: string
-  /** As it was written. */
+  /** As written. */
   written: string
-  /** Where it begins, in UTF-16 units from 0. */
+  /** Its first index, in UTF-16 units from 0. */
   at: number
-  /** Whether no blank stands before it. */
+  /** Whether no blank precedes it. */
   glued: boolean
 }
 
-/** Each form ends where it does without looking far ahead, so that any text is cut in one walk. */
+/** Each form ends without looking far ahead, so that any text is split in one pass. */
 const BLANK = /\s+/uy
 const COMMENT = /#[^\n\r]*/uy
-/** What a text is cut into, by the first form that fits, and what is meant by what is written so. */
+/** The forms of words; the first match counts. The last function returns the normalised text. */
 const FORMS: readonly (readonly [kind: Word['kind'], form: RegExp, meant: (written: string) => string])[] = [
-  // One character more than a ticker may have, so that the next too long one is seen as what it was meant for.
+  // One character more than a ticker may have, so that a too long ticker is still recognised.
   ['ticker', /[A-Za-z0-9.^=-]{1,17}:/uy, written => upperCase(written.slice(0, -1))],
   ['word', /[A-Za-z_][A-Za-z0-9_]*/uy, written => lowerCase(written)],
   ['number', /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/uy, written => written],
@@ -255,7 +258,7 @@ const FORMS: readonly (readonly [kind: Word['kind'], form: RegExp, meant: (writt
   ['sign', /[=!<>~]{1,3}|&&|\|\||\*\*|./suy, written => written],
 ]
 
-/** The words of a text in their order, and at last its end. In files `#` begins a comment that ends with its line. */
+/** The words of a text in order, then its end. In files `#` begins a comment up to the end of the line. */
 function scan(text: string, hasTickers: boolean, hasComments: boolean): Word[] {
   const words: Word[] = []
   const forms = FORMS.filter(([kind]) => hasTickers || kind !== 'ticker')
@@ -293,7 +296,7 @@ const QUOTES = /["'`“”„‘’]/g
 const lowerCase = (text: string): string => text.replace(/[A-Z]+/g, letters => letters.toLowerCase())
 const upperCase = (text: string): string => text.replace(/[a-z]+/g, letters => letters.toUpperCase())
 
-/** Line and column of a place in a text, both from 1; a column is a character, however many units it takes. */
+/** Line and column of an index in a text, both from 1. A column is a character, regardless of its units. */
 function placeIn(text: string, at: number): { line: number; column: number } {
   const lines = text.slice(0, at).split(LINE_END)
   return { line: lines.length, column: [...lines.at(-1)!].length + 1 }

@@ -1,7 +1,7 @@
 import { type Transitions, UNDEFINED } from '../model/series.js'
 import { type ChangeTest, type Condition, printSubject, type StateTest, type Subject, type Test } from './condition.js'
 
-/** When bars are: their dates, and the first day on which each is final. */
+/** The dates of bars, and the first day on which each is final. */
 export interface Bars {
   days: Int32Array
   known: Int32Array
@@ -10,18 +10,18 @@ export interface Bars {
 /** The bands of a subject by its own bars. */
 export interface Column extends Bars {
   bands: readonly string[]
-  /** Code of the band of each bar, UNDEFINED where it has none. */
+  /** Code of the band of each bar, UNDEFINED without one. */
   codes: Uint8Array
   transitions: Transitions
 }
 
-/** What a condition is judged on. */
+/** The data on which a condition is evaluated. */
 export interface Ground {
-  /** The bars of the question. */
+  /** The bars of the query. */
   on: Bars
-  /** A subject without ticker and timeframe has the bars of the question. */
+  /** A subject without ticker and timeframe has the bars of the query. */
   columnOf: (subject: Subject) => Column
-  /** How many of its bars earlier a subject with a ticker is looked at. */
+  /** Lag in bars of subjects with a ticker. */
   lag?: number
 }
 
@@ -35,19 +35,19 @@ const NOT = Uint8Array.of(TRUE, UNKNOWN, 0, FALSE)
 /** The same as codes of the bands `false` and `true`. */
 const CODES = Uint8Array.of(0, UNDEFINED, 0, 1)
 
-/** The truth of a condition on each bar: 1, 0, or UNDEFINED where it is unknown; a bar knows nothing of later ones. */
+/** The truth of a condition on each bar: 1, 0, or UNDEFINED where unknown. A bar never uses later ones. */
 export function truthOf(condition: Condition, ground: Ground): Uint8Array {
   return new Evaluation(ground).codesOf(condition)
 }
 
-/** The truth of a test on one bar, for those who want to know why. */
+/** The truth of a test on one bar, for explanations. */
 export interface TestReading {
   test: Test
-  /** The subject's bar that counted on this one: its index; -1 where there is none. */
+  /** Index of the subject's bar that counted on this one; -1 without one. */
   bar: number
-  /** The date of that bar; null where there is none. */
+  /** The date of that bar; null without one. */
   day: number | null
-  /** The band that `=` sees there; null where there is none. */
+  /** The band on that bar; null without one. */
   band: string | null
   /** null: unknown */
   holds: boolean | null
@@ -71,10 +71,10 @@ export function readingsOf(tests: readonly Test[], ground: Ground, t: number): T
   })
 }
 
-/** A subject as it is seen from the bars of the question. */
+/** A subject from the view of the query's bars. */
 interface Sight {
   column: Column
-  /** The subject's last bar that counts on each bar, -1 where none does; null: the bar itself. */
+  /** The subject's last counting bar on each bar, -1 without one; null: the bar itself. */
   bars: Int32Array | null
 }
 
@@ -107,7 +107,7 @@ class Evaluation {
     return sight
   }
 
-  /** A column of one's own, which the caller may change. */
+  /** A copy that the caller may change. */
   #truth(condition: Condition): Uint8Array {
     switch (condition.is) {
       case 'state':
@@ -147,7 +147,7 @@ class Evaluation {
     const { initialBar } = column.transitions
     const changes = changesUpTo(test, column)
     const truth = new Uint8Array(this.#length).fill(UNKNOWN)
-    // On the first bar only the subject's last one is new.
+    // On the first bar only the subject's last bar is new.
     let before = bars === null ? -1 : Math.max(-1, (bars[0] ?? 0) - 1)
     for (let t = 0; initialBar >= 0 && t < truth.length; t++) {
       const last = bars === null ? t : bars[t]!
@@ -167,8 +167,8 @@ function or(truth: Uint8Array, other: Uint8Array): void {
 }
 
 /**
- * Joins each bar with the ones before it, `count` in all: `and` where FALSE decides, `or` where TRUE does. What does not
- * decide is the other where all are known, and bars before the first are not.
+ * Joins each bar with the ones before it, `count` in all: `and` where FALSE decides, `or` where TRUE does. A
+ * non-deciding result needs all bars known; bars before the first are unknown.
  */
 function overBars(truth: Uint8Array, count: number, deciding: typeof FALSE | typeof TRUE): Uint8Array {
   const joint = new Uint8Array(truth.length)
@@ -183,7 +183,7 @@ function overBars(truth: Uint8Array, count: number, deciding: typeof FALSE | typ
   return joint
 }
 
-/** By each bar of the question what its last counting bar has; unknown without one. */
+/** The value of the last counting bar, for each bar of the query; unknown without one. */
 function seenFrom(bars: Int32Array, truth: Uint8Array): Uint8Array {
   const seen = new Uint8Array(bars.length)
   for (let t = 0; t < seen.length; t++) seen[t] = bars[t]! < 0 ? UNKNOWN : truth[bars[t]!]!
@@ -191,8 +191,8 @@ function seenFrom(bars: Int32Array, truth: Uint8Array): Uint8Array {
 }
 
 /**
- * The last bar of a column that counts on each bar, `lag` bars earlier: among those dated not after it and final by the
- * day on which it is (`barsCountingOn`, here for all bars in one walk); -1 where there is none.
+ * The last counting bar of a column on each bar, `lag` bars earlier. It is dated not after the bar, and final by the
+ * day on which the bar is (`barsCountingOn`, here for all bars in one pass); -1 without one.
  */
 function lastCounting({ days, known }: Bars, on: Bars, lag: number): Int32Array {
   const last = new Int32Array(on.days.length)
@@ -204,7 +204,7 @@ function lastCounting({ days, known }: Bars, on: Bars, lag: number): Int32Array 
   return last
 }
 
-/** How many changes that a test looks for lie on bars before each one, and at last on all. */
+/** Number of matching changes on the bars before each bar, and at last on all bars. */
 function changesUpTo({ entered, left }: ChangeTest, column: Column): Int32Array {
   const { bars, bands, initialBand } = column.transitions
   const isEntered = isAmong(entered, column)
@@ -220,14 +220,14 @@ function changesUpTo({ entered, left }: ChangeTest, column: Column): Int32Array 
   return changes
 }
 
-/** By code: 1 where a band is one of these. */
+/** 1 for the code of each of these bands. */
 function isAmong(bands: readonly string[] | null, column: Column): Uint8Array {
   const among = new Uint8Array(256).fill(bands === null ? 1 : 0)
   for (const band of bands ?? []) among[codeOf(column, band)] = 1
   return among
 }
 
-/** A band that the column does not know is on no bar of it. */
+/** A band that the column does not know is on none of its bars. */
 function codeOf({ bands }: Column, band: string): number {
   const code = bands.indexOf(band)
   return code < 0 ? UNDEFINED : code
