@@ -4,7 +4,8 @@ import { type Accounts, BOOK_NAMES, type Book, type BookValue, type Reconciliati
 
 /**
  * Copies accounts between any two databases: all data of one moment in one transaction, or nothing. Before the commit
- * it reads the target back and compares it, row by row, with what was sent.
+ * it
+ * reads the target back and compares it, row by row, with the data sent.
  */
 
 export interface AccountsCopy {

@@ -280,7 +280,7 @@ function alpacaTable(file: string, bars: Names): JsonTable | null {
 
 /**
  * Polygon, now Massive, stamps bars of stocks with New York time, those of crypto and currencies with UTC and a ticker
- * prefix; a day of a whole market names the ticker of each bar.
+ * prefix. A day of a whole market names the ticker of each bar.
  */
 function polygonTable(file: string, root: Names): JsonTable | null {
   const table = listTable(file, root.results, ['results'])

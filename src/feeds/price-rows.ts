@@ -97,30 +97,30 @@ export class PriceRows {
     return this.#unfinished === 0 ? {} : { unfinished: `${counted(this.#unfinished, 'candle')} of today, left out` }
   }
 
-  /** @param misfit the fault of an incomplete row */
-  visit(row: Row, misfit: RowFault | null = null): void {
-    if (misfit !== null && this.#isProse(row)) {
-      this.#prose.push(this.#collector.describe(row.line, { role: 'close', ...misfit }))
+  /** @param rowFault the fault of an incomplete row */
+  visit(row: Row, rowFault: RowFault | null = null): void {
+    if (rowFault !== null && this.#isProse(row)) {
+      this.#prose.push(this.#collector.describe(row.line, { role: 'close', ...rowFault }))
       return
     }
     if (this.#prose.length > 0) this.#rejectProse()
     this.#collector.rows++
-    let fault = this.#take(row, misfit)
+    let fault = this.#take(row, rowFault)
     for (const other of this.#others) {
-      const found = other.#take(row, misfit)
+      const found = other.#take(row, rowFault)
       fault ??= found
     }
     if (fault !== null) this.#collector.reject(row.line, fault)
   }
 
   /** Adds the bar of a row; the fault where it has none, null where it is left out. */
-  #take(row: Row, misfit: RowFault | null): Fault | null {
-    const fault = this.#placeFault(row, misfit) ?? (this.#read(row) ? null : this.#fault(row))
+  #take(row: Row, rowFault: RowFault | null): Fault | null {
+    const fault = this.#placeFault(row, rowFault) ?? (this.#read(row) ? null : this.#fault(row))
     if (fault === null && this.#bar.day > this.#over) this.#unfinished++
     else if (fault === null) {
       this.#collector.add(this.#bars!, this.#bar, row.line)
       if (this.whole) this.whole = isWhole(this.#bar)
-    } else if (misfit === null && this.#isUntraded(row)) {
+    } else if (rowFault === null && this.#isUntraded(row)) {
       if (this.#isPart) this.#collector.remarks.add(NO_BAR, this.#plan.ticker!)
       else this.#collector.leaveOut(row.line)
       return null
@@ -160,8 +160,8 @@ export class PriceRows {
   }
 
   /** Why a row is not whole, or belongs to no ticker. */
-  #placeFault(row: Row, misfit: RowFault | null): Fault | null {
-    if (misfit !== null) return { role: 'close', ...misfit }
+  #placeFault(row: Row, rowFault: RowFault | null): Fault | null {
+    if (rowFault !== null) return { role: 'close', ...rowFault }
     if (this.#findBars(row)) return null
     return { role: 'ticker', reason: tickerReason(row.field(this.#plan.columns.ticker!) ?? '') }
   }

@@ -196,9 +196,9 @@ async function readBarsTable(table: TextTable, layout: Layout): Promise<ReadResu
   const rows = new PriceRows(plan, collector)
   const { prices, note } = adjustmentOf(isAdjusted(layout), options.prices)
   return collector.whole(async () => {
-    await table.eachRow((row, misfit) => {
+    await table.eachRow((row, rowFault) => {
       at = row
-      rows.visit(row, misfit)
+      rows.visit(row, rowFault)
     })
     rows.finish()
     const format = settleFormat(table, layout, rows.whole)

@@ -55,8 +55,9 @@ function isNumber(text: string): boolean {
 const MOST_IN_A_DAY = 3
 
 /**
- * Names for the columns of rows, judged by their values: a date, four prices of which one is always the highest and
- * another the lowest, then a volume. null if the values are ambiguous.
+ * Names for the columns of rows, judged by their values: a date, the four prices, then a volume. One price is always
+ * the
+ * highest and another the lowest. null if the values are ambiguous.
  */
 export function likelyHeader(rows: readonly string[][]): string | null {
   const [first = []] = rows

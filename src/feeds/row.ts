@@ -111,10 +111,10 @@ export class RowChecker {
   }
 
   /** null for a row that is whole. */
-  misfit(row: Row): RowFault | null {
-    if (row.count < this.#least) return this.#misfit(row, row.count, 'the row is cut off, or fields are missing')
+  faultOf(row: Row): RowFault | null {
+    if (row.count < this.#least) return this.#faultAt(row, row.count, 'the row is cut off, or fields are missing')
     const surplus = row.count > this.#most ? surplusField(row, this.#most) : -1
-    if (surplus >= 0) return this.#misfit(row, surplus, 'a delimiter inside a value needs quotes')
+    if (surplus >= 0) return this.#faultAt(row, surplus, 'a delimiter inside a value needs quotes')
     const field = row.count - 1
     const digits = digitsOf(row, field)
     if (!row.ended) return this.#rows >= ENOUGH && this.#isShort(digits) ? { field, reason: CUT_OFF } : null
@@ -131,7 +131,7 @@ export class RowChecker {
     return part < this.#part || (whole < this.#whole && size < this.#smallest / 2)
   }
 
-  #misfit({ count }: Row, field: number, why: string): RowFault {
+  #faultAt({ count }: Row, field: number, why: string): RowFault {
     const fields = `${count} field${count === 1 ? '' : 's'}`
     const header = count < this.#least ? this.#least : this.#most
     return { field, reason: `the row has ${fields}, the header ${header}; ${why}` }

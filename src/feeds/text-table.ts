@@ -41,13 +41,13 @@ export class TextTable {
   }
 
   /** Calls `visit` for every row that is not blank, with its fault if it is incomplete, and reports progress. */
-  async eachRow(visit: (row: Row, misfit: RowFault | null) => void): Promise<void> {
+  async eachRow(visit: (row: Row, rowFault: RowFault | null) => void): Promise<void> {
     const { source, options } = this
-    const wholeness = new RowChecker(this.dialect.names)
+    const checker = new RowChecker(this.dialect.names)
     let rows = 0
     const counted = (row: Row) => {
       rows++
-      visit(row, wholeness.misfit(row))
+      visit(row, checker.faultOf(row))
     }
     const tick = () => options.onProgress?.({ bytes: source.taken(), total: source.total, rows })
     await eachRow(this.file, source.chunks(), this.dialect, counted, tick)

@@ -147,8 +147,8 @@ export function isEpoch(text: string): boolean {
 type DateGuess = { format: DateFormat } | { unknown: true } | { ambiguous: true }
 
 /**
- * The date format that fits most texts. Parts above 12 decide between month first and day first: the larger
- * number of proofs wins, so that a single typo does not change the whole file.
+ * The date format that fits most texts. Parts above 12 decide between month first and day first. The larger number of
+ * proofs wins, so that a single typo does not change the whole file.
  */
 export function guessDateFormat(texts: readonly string[]): DateGuess {
   let best: DateFormat | null = null
@@ -291,9 +291,9 @@ export function isNullWord(text: string): boolean {
 }
 
 /**
- * The decimal separator of a file, judged by its numbers; null when they are ambiguous: `1,234`, and `100.000` with
- * semicolons, which are used where the comma is the decimal separator. Commas in volumes count only as proof: shares
- * have no thousandths.
+ * The decimal separator of a file, judged by its numbers; null when they are ambiguous, such as `1,234`. `100.000` is
+ * ambiguous with semicolons, which are used where the comma is the decimal separator. Commas in volumes count only as
+ * proof: shares have no thousandths.
  */
 export function decimalOf(prices: readonly string[], volumes: readonly string[], delimiter = ','): Decimal | null {
   const proofs = [...prices, ...volumes].filter(text => /^[-+$\d.,\s]+$/.test(text)).map(text => proof(text.trim()))

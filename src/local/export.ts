@@ -212,8 +212,9 @@ function chosenTimeframes(filter: ExportFilter): readonly Timeframe[] {
 }
 
 /**
- * One row per bar: prices, every indicator, and each field's band on that very bar (null if undefined; not the band in
- * force), by ticker, timeframe and date. `fields` selects the bands. Throws like `exportEvents`.
+ * One row per bar: prices, every indicator, and each field's band on that very bar, by ticker, timeframe and date. A
+ * band
+ * is null if undefined; it is not the band in force. `fields` selects the bands. Throws like `exportEvents`.
  */
 export async function* exportSeries(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedSeriesBar> {
   const { fields, bands: wanted, when, lag } = await checkExport(cache, filter, 'series')

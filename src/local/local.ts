@@ -195,8 +195,9 @@ function definedAmong(among: Int32Array, record: FieldRecord, bars: number): Int
 }
 
 /**
- * The returns after any bar, as the baseline of events: every bar in the same range where the field is defined and the
- * window is complete, with or without an event.
+ * The returns after any bar, as the baseline of events. It covers every bar in the same range where the field is
+ * defined
+ * and the window is complete, with or without an event.
  */
 function baselineOf(view: View, bars: Int32Array): Baseline {
   const { windows } = TIMEFRAMES[view.timeframe]

@@ -18,8 +18,9 @@ import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import type { Recorded, RecordedSeries } from '../store/store.js'
 
 /**
- * One field's record as of a day. Everything is recorded point in time, so a count selects the data known then: the
- * first `bars` bars were final, and the first `events` events had happened. Later ones are never read.
+ * One field's record as of a day. Everything is recorded point in time, so counts select the data known then: the
+ * first
+ * `bars` bars were final, and the first `events` events had happened. Later ones are never read.
  */
 export interface View {
   ticker: string
@@ -223,7 +224,7 @@ export const NO_EXTRA_VIEWS: ExtraViews = { context: null, when: null }
 /**
  * Numbers of the matching events, oldest first. All bounds are exclusive except the end of the view itself.
  * @param rangeStart the tier's range: events lie after this day
- * @param beside the second ticker's view for a query with a context, and the condition's view
+ * @param views of the second ticker, for a query with a context, and of the condition
  */
 export function search(view: View, query: HistoryQuery, rangeStart: Day, { context, when }: ExtraViews): Int32Array {
   const { record } = view

@@ -191,7 +191,7 @@ export class Remote implements Source {
     return { fields: grantedFields(tier, BUILT_IN), omitted: [] }
   }
 
-  /** As the server says, or judged by its range; it is not asked (and paid) for an explanation. */
+  /** As the server says, or judged by its range; no further request is paid for an explanation. */
   async whyEmpty(query: HistoryQuery): Promise<WhyEmpty | null> {
     const { bands: _bands, ...whole } = query
     if (isUnderCondition(query)) {

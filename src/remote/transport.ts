@@ -43,7 +43,7 @@ interface TestHooks {
   now(): number
 }
 
-/** Milliseconds before the next attempt. `asked`: the server demands this pause. */
+/** Milliseconds before the next attempt. `demanded`: the server demands this pause. */
 interface Wait {
   ms: number
   demanded: boolean
@@ -340,8 +340,8 @@ export function momentAfter(now: number, wait: number): string | null {
 const LONGEST = 2000
 
 /**
- * Text of a server or network library, safe to repeat: without the key, without characters that control a terminal or
- * the direction of text, and cut when long.
+ * Text of a server or network library, safe to repeat. It has no key and no characters that control a terminal or the
+ * direction of text, and is cut when long.
  */
 function repeatable(text: string, key: string): string {
   const spellings = key.length < SHORTEST ? [] : [key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1)]

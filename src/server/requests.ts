@@ -33,7 +33,7 @@ import type { Limits, Settings } from './options.js'
 /** Answers one kind of request, or throws its faults. */
 export type Handler = (exchange: Exchange) => Outgoing | Promise<Outgoing>
 
-/** Receives requests and sends answers: each request gets one, is logged and counted, whatever happens. */
+/** Receives requests and sends answers: each request gets one, is logged and counted, even after failures. */
 export class Requests {
   readonly #settings: Settings
   readonly #metrics: Metrics

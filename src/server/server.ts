@@ -271,7 +271,7 @@ const TLS: TlsOptions = {
 }
 
 /**
- * A Node server with every limit set: by default it waits for ever for the end of a request, and checks request heads
+ * A Node server with every limit set. By default it waits for ever for the end of a request, and checks request heads
  * only twice a minute.
  */
 function serverOf(settings: Settings, log: Log, answer: RequestListener): Server {

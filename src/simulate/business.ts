@@ -8,7 +8,8 @@ const SECTOR_BLOCK = 8
 
 /**
  * The eleven sectors of the Global Industry Classification Standard: the usual price over the earnings of four
- * quarters, the usual profit share of revenue, and the growth of the business per quarter, as a logarithm.
+ * quarters,
+ * the usual profit share of revenue, and the log growth of the business per quarter.
  */
 const SECTORS = [
   { name: 'Information Technology', pe: 20, margin: 0.17, growth: 0.014 },
@@ -158,8 +159,9 @@ const SATURDAY = 5
 const SUNDAY = 6
 
 /**
- * The last `count` sessions up to and including `end`, ascending. Sessions are Monday to Friday without New Year's Day,
- * Independence Day, Thanksgiving and Christmas (a simplified American calendar, the same in every year), or every day.
+ * The last `count` sessions up to and including `end`, ascending: every day, or Monday to Friday without New Year's
+ * Day,
+ * Independence Day, Thanksgiving and Christmas. The calendar is a simplified American one, the same in every year.
  */
 export function sessionsUpTo(end: Day, count: number, sevenDays: boolean): Int32Array {
   const days = new Int32Array(count)
@@ -185,8 +187,9 @@ function holidaysOf(year: number): ReadonlySet<Day> {
 }
 
 /**
- * A Saturday holiday is observed on the Friday before, a Sunday one on the Monday after. A New Year's Day on a Saturday
- * so leaves its year's set and closes no day, which is the rule of the New York exchange, too.
+ * A Saturday holiday is observed on the Friday before, a Sunday one on the Monday after. So a New Year's Day on a
+ * Saturday
+ * leaves its year's set and closes no day. That is the rule of the New York exchange, too.
  */
 function observed(holiday: Day): Day {
   const weekday = weekdayOf(holiday)

@@ -79,7 +79,8 @@ export function writeBars(bars: Series, company: Company, market: Market, random
 
 /**
  * One bar around a close-to-close change that is already drawn. The open is a point of the Brownian bridge over the
- * day; high and low are the exact extremes of the bridge from open to close (each on its own).
+ * day.
+ * High and low are the exact extremes of the bridge from open to close (each on its own).
  */
 function writePrices(bars: Series, i: number, log: number, change: number, variance: number, random: Random): void {
   const gap = OVERNIGHT * change + Math.sqrt(OVERNIGHT * (1 - OVERNIGHT) * variance) * random.normal()

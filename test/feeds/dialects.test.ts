@@ -94,7 +94,7 @@ describe('the same bars', () => {
 })
 
 describe('the dialect', () => {
-  it('is told in words', async () => {
+  it('is described in words', async () => {
     const { dialect, format, header } = await read(
       'X.csv',
       `\ufeff${table([...ROWS].reverse(), ';', '\r\n').replaceAll('.', ',')}`,
@@ -148,7 +148,7 @@ describe('the dialect', () => {
     for (const open of ['99.5', '0.125']) expect(rowsOf(only(await also(open)))[0]![1]).toBe(100)
   })
 
-  it('tells a row from a header that is replaced, and says so', async () => {
+  it('distinguishes a row from a replaced header, and says so', async () => {
     const header = 'ticker,sector,asset_class'
     const { rows } = await readFacts('AAPL,Technology,stock\nXOM,Energy,stock\n', { hints: { header } })
     expect(rows).toBe(2)
@@ -468,7 +468,7 @@ describe('a file that was cut off', () => {
     expect(rowsOf(only(await read('X.csv', cut(length))))).toHaveLength(40)
   })
 
-  it('is told by the last number, before its point and after it', async () => {
+  it('is recognised by the last number, before its point and after it', async () => {
     const priced = rows.map(row => [...row.split(',').slice(0, 5), '4787699', '101.25'].join(','))
     const text = `${HEADER},adj_close\n${priced.join('\n')}`
     for (const short of [text.slice(0, -1), text.slice(0, -3), text.slice(0, -4)])
@@ -582,7 +582,7 @@ describe('a good row', () => {
     ])
   })
 
-  it('is told when most bars are a week apart', async () => {
+  it('is reported when most bars are a week apart', async () => {
     const rows = Array.from(
       { length: 20 },
       (_, i) => `2024-0${1 + (i >> 2)}-${String(1 + (i % 4) * 7).padStart(2, '0')},1,1,1,1,1`,

@@ -102,7 +102,7 @@ describe('JSON', () => {
     )
   })
 
-  it('places a bad value where it stands in the text', async () => {
+  it('locates a bad value in the text', async () => {
     const text = `[\n  ${JSON.stringify(BAR)},\n  {"date": "2024-01-03", "open": 10, "high": 12, "low": "9x", "close": 11}\n]\n`
     expect(await refusal('X.json', text)).toBe(
       `X.json:3:57: low "9x" is no number; a price is a decimal number above 0; ${LOADS}`,
@@ -186,7 +186,7 @@ const TEXT = 'date,open,high,low,close,volume\n2024-01-02,10,12,9,11,100\n2024-0
 const STDIN = { name: '-', path: null, bytes: null }
 
 describe('a file', () => {
-  it('is read through gzip and zip, whatever its name says', async () => {
+  it('is read through gzip and zip, regardless of its name', async () => {
     const plain = rowsOf(only(await read('X.csv', TEXT)))
     for (const [name, bytes, compression] of [
       ['X.csv.gz', gzipSync(TEXT), 'gzip'],
@@ -212,7 +212,7 @@ describe('a file', () => {
     )
   })
 
-  it('tells how far it is', async () => {
+  it('reports progress', async () => {
     const seen: Progress[] = []
     const input = written('X.csv', TEXT)
     await readBars(input, { onProgress: progress => seen.push(progress) })
@@ -449,7 +449,7 @@ describe('a line', () => {
     expect(splitLine('5" pipe|x', '|')).toEqual(['5" pipe', 'x'])
   })
 
-  it('tells the column of each field, one past its end for one that is missing', () => {
+  it('has the column of each field, one past its end for a missing one', () => {
     const columns = [0, 1, 2, 3, 4].map(field => columnOf('a, "b, c" ,,d', ',', field))
     expect(columns).toEqual([1, 4, 12, 13, 14])
   })

@@ -436,7 +436,7 @@ describe('tickers side by side', () => {
     for (const one of result.tickers) expect(rowsOf(one)).toEqual(WANTED.slice(0, 3))
   })
 
-  it('are bad in a row of which one is half empty, named once', async () => {
+  it('are bad in a row with a half-empty one, named once', async () => {
     const field = 1 + own.findIndex(([ticker, role]) => ticker === 'MSFT' && role === 'high')
     const row = born + 3 + 4
     const lines = yfinance.split('\n')

@@ -55,7 +55,7 @@ function collected(rows: readonly Row[], held?: number) {
   return { order, ...found, tickers: copied }
 }
 
-it('what a file holds is the same, in whatever order, when memory holds little of it', () => {
+it('the content of a file is the same, in any order, with little memory', () => {
   const random = new Random(1)
   for (let draw = 0; draw < 24; draw++) {
     const rows = drawnRows(random, draw % 4)
@@ -67,7 +67,7 @@ it('what a file holds is the same, in whatever order, when memory holds little o
   }
 })
 
-it('days given twice are found where they wait, and nothing is taken back into memory', () => {
+it('repeated days are found in the temporary file, without reading it back into memory', () => {
   const spill = new Spill()
   onTestFinished(() => spill.close())
   const bars = new GrowingBars('A', spill)
@@ -130,7 +130,7 @@ it('a temporary file has no name while it is used', () => {
   expect(() => nowhere.take(0, found)).toThrow(/a temporary file in .*nothing could not be written: ENOENT/)
 })
 
-it('a disk without room for a temporary file is told with what helps', ({ skip }) => {
+it('a disk too full for a temporary file is reported with a remedy', ({ skip }) => {
   const disk = smallDisk('1m')
   if (disk === null) return skip('no disk of its own can be had here')
   vi.stubEnv('TMPDIR', disk)

@@ -23,7 +23,7 @@ const BAD = [
   'WRK 2015-06-26 open',
 ]
 
-describe.skipIf(SHARED === null)('the universe (needs the shared data beside the project)', () => {
+describe.skipIf(SHARED === null)('the universe (needs the shared data next to the project)', () => {
   it('is refused at its first bad row', async () => {
     expect(await refusedInput(sharedFile(FILE))).toBe(
       'universe.csv.gz:54263:22: high 23.595 is below low 23.85; 11 more bad rows in this file; skip_bad_rows loads the rest',

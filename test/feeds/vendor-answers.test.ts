@@ -295,7 +295,7 @@ describe('bars are read as they come from', () => {
 })
 
 describe('an answer of a vendor', () => {
-  it('is read under the ticker that is given, where it has one symbol', async () => {
+  it('is read under the --ticker option if it has one symbol', async () => {
     expect(only(await read('x.json', JSON.stringify(KRAKEN), { ticker: 'BTC-USD' })).ticker).toBe('BTC-USD')
   })
 
@@ -315,7 +315,7 @@ describe('an answer of a vendor', () => {
     )
   })
 
-  it('of Kraken is told from rows of its width that have an adjusted close', async () => {
+  it('of Kraken is distinguished from equally wide rows with an adjusted close', async () => {
     const bars = only(await read('X.csv', '1381017600,10,12,9,11,100,5.5\n'))
     expect([bars.prices, rowsOf(bars)]).toEqual(['adjusted', [['2013-10-06', 5, 6, 4.5, 5.5, 100]]])
   })

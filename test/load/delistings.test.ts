@@ -45,7 +45,7 @@ function told({ delisting }: MarketBars): unknown {
 }
 
 describe('a delisting', () => {
-  it('is told by its final price, or by the return from the last close', async () => {
+  it('is known by its final price, or by the return from the last close', async () => {
     const price = await loaded('ticker,delisted,delisting_price\nGONE,2018-02-12,35.5\n')
     expect(told((await barsOf(price)).bars)).toEqual({ day: '2018-02-12', price: 35.5 })
     const back = await loaded('ticker,delisted,delisting_return\nGONE,2018-02-12,-0.5\n')
@@ -62,7 +62,7 @@ describe('a delisting', () => {
     expect(returns[9]).toBeCloseTo(LAST_CLOSE / 91 - 1, 12)
   })
 
-  it('leaves, where nobody tells of it, windows that are lost', async () => {
+  it('loses windows if it is unknown', async () => {
     const { market, bars, remarks } = await barsOf(await loaded('ticker,sector\nGONE,Energy\n'))
     expect(bars.delisting).toBeNull()
     expect(remarks).toEqual([])

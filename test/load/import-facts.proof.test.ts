@@ -200,7 +200,7 @@ describe('a run that was stopped before its sectors were compared', () => {
     expect(other.total_occurrences).toBeGreaterThan(0)
   })
 
-  it('hands out no export before its first row, and is told by status, verify and doctor', async () => {
+  it('refuses an export before its first row, and is reported by status, verify and doctor', async () => {
     const store = await loadedStore(TICKERS)
     const cache = new Cache(store, 'pro', null)
     await store.write({ unsettled: ['ticker SIM0007'] }, DEFINITIONS_VERSION)

@@ -78,7 +78,7 @@ describe('importing', () => {
     await expect(run).rejects.toThrow(/two\.csv: ABC on \d{4}-\d\d-\d\d is not the same bar as in .*one\.csv/)
   })
 
-  it('never mixes adjusted with raw prices, unless told to start again', async () => {
+  it('never mixes adjusted with raw prices, except with a fresh start', async () => {
     const folder = temporaryFolder()
     const path = join(folder, 'bands.db')
     const rows = simulatedRows(1, 60)
@@ -153,14 +153,14 @@ describe('closes before adjustment', () => {
     return { close: [...close], paid: unadjustedClose === undefined ? null : [...unadjustedClose] }
   }
 
-  it('are kept beside adjusted ones', async () => {
+  it('are stored next to adjusted ones', async () => {
     expect(await paid([HEAD + day('2024-01-02', 100, 50) + day('2024-01-03', 102, 51)])).toEqual({
       close: [50, 51],
       paid: [100, 102],
     })
   })
 
-  it('stay what they were on a day whose adjusted close is told anew without them, and are unknown on a new day', async () => {
+  it('stay unchanged on a day that is imported again without them, and are unknown on a new day', async () => {
     const adjustedOnly = 'date,open,high,low,close\n2024-01-02,49,49,49,49\n2024-01-03,52,52,52,52\n'
     expect(await paid([HEAD + day('2024-01-02', 100, 50), adjustedOnly], 'adjusted')).toEqual({
       close: [49, 52],
@@ -168,7 +168,7 @@ describe('closes before adjustment', () => {
     })
   })
 
-  it('are unknown on older bars that were told without them', async () => {
+  it('are unknown on older bars imported without them', async () => {
     const adjustedOnly = 'date,open,high,low,close\n2024-01-02,49,49,49,49\n'
     expect(await paid([adjustedOnly, HEAD + day('2024-01-03', 102, 51)], 'adjusted')).toEqual({
       close: [49, 51],

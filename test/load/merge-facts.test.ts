@@ -76,7 +76,7 @@ describe.each(DATED)('%s', kind => {
 })
 
 describe('what is said again', () => {
-  it('about the same thing stands last, where it counts, and leaves the older one standing', () => {
+  it('about the same thing comes last, and counts; the older one stays', () => {
     const first = merged('reports', undefined, [REPORT, { ...REPORT, period_end: DAY - 121 }], 'first.csv').sheet
     const second = merged('reports', first, [{ ...REPORT, eps: 2 }], 'second.csv')
     expect(second).toMatchObject({ added: 1, replaced: 0, unchanged: 0 })
@@ -87,7 +87,7 @@ describe('what is said again', () => {
     expect(again.sheet.sources.map(({ file }) => file)).toEqual(['first.csv', 'second.csv'])
   })
 
-  it('on another day, or before instead of after the session, stands beside it', () => {
+  it('on another day, or before instead of after the session, is stored as well', () => {
     const first = merged('reports', undefined, [REPORT], 'first.csv').sheet
     const later = { ...REPORT, known: DAY + 40, eps: 2 }
     const early = { ...REPORT, session: 'pre', eps: 3 } as const
@@ -164,7 +164,7 @@ describe('equal trades', () => {
 })
 
 describe('securities', () => {
-  it('keep what a later source does not tell', () => {
+  it('keep values that a later source lacks', () => {
     const first = merged('securities', undefined, [{ ...NOTHING_TOLD, sector: 'Energy', name: 'Abc' }], 'first.csv')
     const second = merged('securities', first.sheet, [{ ...NOTHING_TOLD, name: 'ABC Inc' }], 'second.csv')
     expect(second).toMatchObject({ added: 0, replaced: 1, unchanged: 0 })

@@ -80,7 +80,7 @@ function timeOf(day: number): string {
   return new Date(Date.UTC(2025, 0, 1 + day)).toISOString()
 }
 
-it('of many ranges neighbours become one, which tells its first and last import; a history, jumps and the newest stay', () => {
+it('many ranges are merged with neighbours, with first and last import; a history, jumps and the newest stay', () => {
   const random = new Random(11)
   for (let draw = 0; draw < 100; draw++) {
     const jumps = draw % 3
@@ -113,7 +113,7 @@ it('of many ranges neighbours become one, which tells its first and last import;
   }
 })
 
-it('a range of several imports tells their first and last in time, wherever a correction of old bars lies', () => {
+it('a range of several imports has the first and last in time, regardless of corrected old bars', () => {
   const brought = (day: number, bars = 1): Origin => ({
     source: `${day}`,
     format: 'csv',

@@ -43,7 +43,7 @@ async function pulledStore(): Promise<{
   }
 }
 
-describe('importing bars of a ticker of which events were pulled', () => {
+describe('importing bars of a ticker with pulled events', () => {
   it('is refused in one sentence with what to do, and the other files are loaded', async () => {
     const { store, folder, run } = await pulledStore()
     const before = await pulledIn(store).entries()

@@ -68,7 +68,7 @@ describe('new bars after a split', () => {
     expect(refused).toMatch(`${Number((1 / ratio).toPrecision(6))} times those that are stored`)
   })
 
-  it('do so where the price that the split makes lies in the range of the day, and not where it lies beside', async () => {
+  it("do so if the split's price is inside the range of the day, and not outside", async () => {
     const quartered = scaled(recent, 4)
     const expected = old.close[99]! / 4
     // As AAPL on 31 August 2020: from 499.23, which is 124.81, to a low of 126.00.
@@ -184,7 +184,7 @@ describe('closes of days that are stored', () => {
   })
 })
 
-describe('a few common days, of which one does not differ as the others do,', () => {
+describe('a few common days, one differing from the others,', () => {
   const file = part(whole, 95, 120)
   const withClose = (series: Series, at: number, close: number): Series => {
     return { ...series, close: series.close.map((price, t) => (t === at ? close : price)) }
@@ -283,7 +283,7 @@ it('an accepted jump stays where it is when bars come between', async () => {
   expect(behind).toMatchObject({ refused: undefined, jumps: [{ from: 95, jump: 0.25 }] })
 })
 
-it('older bars are judged beside the first stored one', async () => {
+it('older bars are compared with the first stored one', async () => {
   const database = await databaseWith(scaled(recent, 4))
   expect((await tried(database, old)).refused).toMatch(
     'prices in this file are 4 times those that are stored, as by a 4:1',

@@ -134,7 +134,7 @@ describe('an import that is stopped between two writes', () => {
     expect((await statusOf(db)).part_loaded).toEqual([])
   })
 
-  it('leaves what stands on facts granted, and answers about it stamped as before', async () => {
+  it('keeps fields that use facts available, with unchanged stamps of answers', async () => {
     const folder = temporaryFolder()
     const db = join(folder, 'stopped.db')
     const path = file(folder, 'all.csv', TWO, 0, 3)
@@ -163,7 +163,7 @@ describe('an import that is stopped between two writes', () => {
     expect((await run(db, path))!.resumed).toBe(ONCE)
   })
 
-  it('is told by the doctor, who says what goes on with it, until a rebuild leaves it at that', async () => {
+  it('is reported by the doctor, with the command that continues it, until a rebuild accepts it', async () => {
     const folder = temporaryFolder()
     const db = join(folder, 'stopped.db')
     await run(db, file(folder, 'all.csv', THREE, 0, 3), {}, 3)

@@ -166,7 +166,7 @@ describe('a store after updates', () => {
     await expect(importer.store.recorded(ticker, 'daily', 'rsi_zone')).rejects.toThrow(damage.what)
   })
 
-  it('derives all of a ticker anew where what was to stay is damaged', async () => {
+  it('derives a whole ticker again if the data to reuse are damaged', async () => {
     const folder = temporaryFolder()
     const { ticker, bars } = simulatedTicker(1, { count: 1, bars: 300, seed: 3, end: 19_000 })
     const given = (from: number, to: number) => {

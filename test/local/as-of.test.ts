@@ -13,11 +13,11 @@ const FIELDS = ['rsi_zone', 'trend_direction', 'macd_state']
 const NEWEST = fixture(1, 800)
 const FRIDAY = 4
 
-describe('a ticker that stopped in mid-week, beside a newer one', () => {
+describe('a ticker that stopped in mid-week, next to a newer one', () => {
   const series = head(fixture(2, 800).series, 779)
   const both = [NEWEST, { ticker: 'OLD', series }]
 
-  it('has its last week as soon as today lies after it, without being told the day, too', async () => {
+  it('has its last week as soon as today is later, also without an as-of day', async () => {
     const last = series.days.at(-1)!
     expect(weekdayOf(last)).toBeLessThan(FRIDAY)
     const cache = await cacheOf(both)

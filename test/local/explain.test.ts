@@ -142,7 +142,7 @@ describe('a bar without a band', () => {
     expect(found).toMatchObject({ band: null, undefined_because: 'the rule takes no side on these readings yet' })
   })
 
-  it('belongs to a field that stands on facts, of which there are none', async () => {
+  it('belongs to a field that uses facts, and there are none', async () => {
     const cache = await simulated()
     const found = await explain(cache, { ticker: 'SIM0001', field: 'valuation_zone', timeframe: 'daily' })
     expect(found).toMatchObject({ band: null, in_force: null, event: null })

@@ -132,7 +132,7 @@ describe('a ticker', () => {
     await expect(missing).rejects.toThrow('no bars and no facts for "SIM001". Did you mean "SIM0001"')
   })
 
-  it('of crypto and funds has facts that no field stands on', async () => {
+  it('of crypto and funds has facts that no field uses', async () => {
     for (const asset_class of ['etf', 'crypto'] as const) {
       const importer = await emptyImporter()
       const given = FIRST.facts.map(facts =>

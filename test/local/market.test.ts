@@ -121,7 +121,7 @@ describe('the market of what is loaded', () => {
     expect(await Promise.all([ask(), ask()])).toEqual([before, before])
   })
 
-  it('refuses a ticker that is not there, and one of which only events are', async () => {
+  it('refuses a missing ticker, and one that has only events', async () => {
     const market = marketOf()
     await expect(barsIn(market, 'SIM0008X', 'daily')).rejects.toThrow(/no bars for "SIM0008X"\. Did you mean/)
     await expect(statesIn(market, 'SIM0008X', 'rsi_zone', 'daily')).rejects.toMatchObject({ code: 'not_found' })
@@ -175,7 +175,7 @@ describe('the market of a tier', () => {
     }
   })
 
-  it('is none for Free, which does not show what followed, before anything else is told', async () => {
+  it('refuses Free, which shows no later returns, before any other error', async () => {
     const market = marketOf({ tier: 'free', emulate: true })
     await expect(barsIn(market, 'NONE', 'daily')).rejects.toThrow('aftermath needs the Plus tier; you asked as Free.')
     await expect(statesIn(market, 'NONE', 'rsi_zone', 'daily')).rejects.toMatchObject({ feature: 'aftermath' })

@@ -76,7 +76,7 @@ describe('a scan', () => {
     }
   })
 
-  it('tells of a ticker the same whoever else is loaded, but for what compares it', async () => {
+  it('has the same figures for a ticker regardless of others, except comparisons', async () => {
     const some = await marketStore(MARKET.filter((_, i) => i % 2 === 0))
     for (const date of SOME) {
       for (const timeframe of TIMEFRAME_NAMES) {
@@ -89,7 +89,7 @@ describe('a scan', () => {
     }
   })
 
-  it('tells of every field the band that its history tells', async () => {
+  it('has for every field the band of its history', async () => {
     for (const date of SOME) {
       const local = new Local(store, 'pro', parseDay(date))
       for (const match of (await asked({ date, limit: 100 })).matches) {

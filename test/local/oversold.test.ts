@@ -137,7 +137,7 @@ describe('sectors', () => {
 })
 
 describe('what a ticker is', () => {
-  it('is told by its class, otherwise a sector or a fact known by the day makes it a stock', async () => {
+  it('is its stored class; otherwise a sector or a fact known by the day makes it a stock', async () => {
     const schedule = [{ known: parseDay(dateOf(100))!, expected_date: parseDay(dateOf(110))! }]
     const store = await marketStore([
       falling('COIN', { asset_class: 'crypto' }),

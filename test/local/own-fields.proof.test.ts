@@ -255,7 +255,7 @@ describe('random own fields', () => {
     expect(Math.min(...Object.values(seen))).toBeGreaterThan(1_000)
   })
 
-  it('look at other tickers as they are defined, however much earlier a condition beside them looks', async () => {
+  it('read other tickers as defined, regardless of the lag of another condition', async () => {
     const [own, other] = [TICKERS[0]!, TICKERS[1]!]
     const text = `- field: quiet\n  when:\n    calm: ${other}:rsi_zone = neutral\n    other: otherwise\n`
     const local = new Local(store, null, null).with(ownFieldSet(text, 'fields.yaml'))

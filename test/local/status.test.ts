@@ -31,7 +31,7 @@ describe('the status', () => {
     }
   })
 
-  it('tells each ticker’s prices, source and age beside the newest', async () => {
+  it('shows each ticker’s prices, source and age relative to the newest', async () => {
     const old = { ticker: 'OLD', series: head(fixture(2, 500).series, 490) }
     const cache = await cacheOf([{ ...fixture(1, 500), prices: 'adjusted', assetClass: 'etf', source: 'a.csv' }, old])
     const { tickers } = await status(cache)
@@ -50,7 +50,7 @@ describe('the status', () => {
     expect(second!.gaps).toEqual([])
   })
 
-  it('tells file, size, schema and definitions', async () => {
+  it('shows file, size, schema and definitions', async () => {
     const cache = await cacheOf([fixture(1, 500)])
     const found = await status(cache)
     expect(found).toMatchObject({ schema: 'bands.status/1', schema_version: 8, definitions: DEFINITIONS_VERSION })
@@ -153,7 +153,7 @@ describe('the doctor', () => {
     expect(await check('journal', { database })).toMatchObject({ outcome: 'warn' })
   })
 
-  it('tells a living writer from one that died at work', async () => {
+  it('distinguishes a running writer from a dead one', async () => {
     const { pid } = spawnSync(process.execPath, ['-e', '0'])
     const started = '2026-01-01T00:00:00Z'
     const dead = await lockedBy({ pid, host: hostname(), started })
@@ -181,7 +181,7 @@ describe('the doctor', () => {
     })
   })
 
-  it('repeats what it is told of the terminal', async () => {
+  it('repeats the settings of the terminal', async () => {
     const terminal = [{ name: 'colour', detail: 'off: NO_COLOR is set' }]
     expect(await check('colour', { terminal })).toEqual({
       name: 'colour',

@@ -77,7 +77,7 @@ describe.each(CASES)('a remote with a %s key, before a server with %s errors', (
     }
   })
 
-  it('tells the same histories, as far as a server tells them', async () => {
+  it('has the same histories, as far as a server sends them', async () => {
     const random = new Random(new Random(SEED + 2).word())
     for (let draw = 0; draw < searches / 10; draw++) {
       const { limit: _limit, ...query } = randomEventsQuery(random, ASKED)

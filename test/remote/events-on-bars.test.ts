@@ -85,7 +85,7 @@ describe('bands and events of a real server, on the same bars here', () => {
     },
   )
 
-  it('have the band of each bar of the range, but for bars without a band, which nobody tells', async () => {
+  it('have the band of each bar of the range, except bars without a band, which are unknown', async () => {
     const told = eventsOnBars(await remoteAs('pro'), await pricesHere())
     const here = await localAs('pro')
     for (const field of ['rsi_zone', 'support_status']) {
@@ -156,7 +156,7 @@ describe('events on other bars than those they were made of', () => {
     ])
   })
 
-  it('have no band beyond a range that is told, and none before the first event where it is not', async () => {
+  it('have no band outside a known range, and none before the first event of an unknown one', async () => {
     const prices = await pricesHere()
     const { days } = (await barsIn(prices, 'SIM0001', 'daily')).series
     const [early, late] = [formatDay(days.at(-100)!), formatDay(days.at(-20)!)]
@@ -182,7 +182,7 @@ describe('events on other bars than those they were made of', () => {
     expect(open.earlier).toBeUndefined()
   })
 
-  it('without any event are in the band that is told to be in force, or in none', async () => {
+  it('without any event are in the reported band in force, or in none', async () => {
     const prices = await pricesHere()
     const { days } = (await barsIn(prices, 'SIM0001', 'daily')).series
     const range = { events: [], after: formatDay(days.at(-100)!), as_of: formatDay(days.at(-1)!) }
@@ -203,7 +203,7 @@ describe('events on other bars than those they were made of', () => {
     expect(await bands(null)).toEqual(new Set([null]))
   })
 
-  it('match no context on dates of which nothing was told', async () => {
+  it('match no context on unknown dates', async () => {
     const prices = await pricesHere()
     const { days } = (await barsIn(prices, 'SIM0001', 'daily')).series
     const on = (back: number): string => formatDay(days.at(-back)!)

@@ -38,7 +38,7 @@ async function refused(remote: Remote): Promise<BandsError & { status?: number; 
   return answer as BandsError
 }
 
-describe('what passes by itself is asked again', () => {
+describe('a temporary fault is retried', () => {
   it.each<[string, Turn]>([
     ['a reset before the headers', reset],
     ['an end before the headers', raw('')],
@@ -105,7 +105,7 @@ describe('what passes by itself is asked again', () => {
   })
 })
 
-describe('what stays as it is is told at once', () => {
+describe('a permanent fault is reported at once', () => {
   it.each<[string, Turn, RegExp]>([
     ['HTML', html('<html>hello</html>', 200), /answered with text\/html, not JSON\.$/],
     ['no content type', text('{}'), /answered without a content type, not JSON\.$/],
@@ -151,7 +151,7 @@ describe('what stays as it is is told at once', () => {
     expect((await refused(remoteTo(upstream))).message).toMatch(/ answered something that is not HTTP/)
   })
 
-  it('an endless body, of which no more than the limit is read', async () => {
+  it('an endless body, read only up to the limit', async () => {
     let sent = 0
     const flood: Turn = async (response, _request, socket) => {
       response.writeHead(200, { 'content-type': 'application/json' })
@@ -167,7 +167,7 @@ describe('what stays as it is is told at once', () => {
   })
 })
 
-it('keeps nothing of connections that have gone, of which node would warn', async () => {
+it('keeps no closed connections, which Node would warn about', async () => {
   const warnings: Error[] = []
   const warned = (warning: Error): void => void warnings.push(warning)
   process.on('warning', warned)
@@ -258,7 +258,7 @@ describe('a page that is not the one asked for', () => {
       await expect(remote.events({ ...QUESTION, ...filter })).rejects.toThrow(`that was asked for: ${sentence}.`)
   })
 
-  it('may hold keys that nobody here knows, and is handed on as it was sent', async () => {
+  it('may hold unknown keys, and is passed on unchanged', async () => {
     const page = { extra: { z: 1, a: [null] }, ...pageOf(changed(0, { mood: 'fine' })) }
     const found = await remoteTo(await scripted(json(page))).events(QUESTION)
     expect(JSON.stringify(found)).toBe(JSON.stringify(page))

@@ -39,7 +39,7 @@ function remoteTo(url: string, env: NodeJS.ProcessEnv, allowPlainHttp = false): 
   return remote
 }
 
-it('asks other machines through the proxy of the environment, which is not told the key', async () => {
+it('uses the proxy of the environment for other machines, without showing it the key', async () => {
   const { url, asked } = await proxy()
   const remote = remoteTo('https://api.bands.invalid', { HTTPS_PROXY: url.replace('//', '//me:secret@') })
   const error = await remote.events(QUESTION).catch((thrown: Error) => thrown)
@@ -74,7 +74,7 @@ it('asks this machine itself through no proxy', async () => {
 const canCertify = spawnSync('openssl', ['version']).status === 0
 if (!canCertify) it.skip('a certificate cannot be made without openssl', () => {})
 
-it.runIf(canCertify)('sends nothing to a server whose certificate nobody vouches for', async () => {
+it.runIf(canCertify)('sends nothing to a server with an untrusted certificate', async () => {
   const folder = temporaryFolder()
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   const form = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1']
@@ -90,7 +90,7 @@ it.runIf(canCertify)('sends nothing to a server whose certificate nobody vouches
   expect(requests).toBe(0)
 })
 
-it('blames a proxy that is not reached, not the server behind it, and tells nothing of its address', async () => {
+it('blames an unreachable proxy, not the server behind it, and hides its address', async () => {
   for (const [proxy, what] of [
     [await nobody(), 'refuses connections'],
     ['http://proxy.bands.invalid:3128', 'is not known: there is no server of that name'],
@@ -139,7 +139,7 @@ describe('what is only being connected', () => {
   })
 })
 
-it('speaks TLS to nobody who does not', async () => {
+it('fails for a server without TLS', async () => {
   const upstream = await scripted(raw('HTTP/1.1 200 OK\r\n\r\n'))
   const error = await remoteTo(`https://127.0.0.1:${upstream.port}`, {})
     .events(QUESTION)
@@ -209,7 +209,7 @@ describe('openRemote', () => {
     await expect(client(options as Partial<RemoteClientOptions>)).rejects.toMatchObject(error)
   })
 
-  it('tells a key that is not known', async () => {
+  it('reports an unknown key', async () => {
     const stranger = await client({ key: 'bands_unknown' })
     await expect(stranger.checkKey()).rejects.toMatchObject({ code: 'unauthorized' })
     await (await client()).checkKey()

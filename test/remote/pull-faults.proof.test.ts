@@ -154,7 +154,7 @@ describe('a run that was killed', () => {
   })
 })
 
-describe('a server that mends what it told', () => {
+describe('a server that corrects its events', () => {
   /** Tells of one event another outcome than its market had, from now on. */
   class Mended extends Source {
     date = ''

@@ -225,7 +225,7 @@ describe('a pull of what is there', () => {
     }
   })
 
-  it('is not led astray by what a server tells beyond the specification', async () => {
+  it('ignores additions of a server to the specification', async () => {
     const store = emptyStore()
     const source = new Source(market)
     let asked = 0
@@ -346,7 +346,7 @@ describe('one ticker, one source', () => {
     expect(source.names).toEqual([])
   })
 
-  it('refuses another server, and with replace takes out all that the first one told of the ticker', async () => {
+  it("refuses another server, and with replace deletes the first one's pages of the ticker", async () => {
     const store = emptyStore()
     await pull(store, new Source(market), keys(TICKERS, ['rsi_zone', 'macd_state']))
     const other = new Source(market)

@@ -77,7 +77,7 @@ describe.each(ERROR_SHAPES)('a refusal in a %s body', shape => {
   })
 })
 
-describe('a refusal that tells less', () => {
+describe('a refusal with fewer details', () => {
   it.each<[string, number, object, BandsError]>([
     [
       'an upgrade and nothing else',
@@ -283,7 +283,7 @@ describe('an address', () => {
     expect(refusalOf(text).offence.suggestions).toEqual(suggestions)
   })
 
-  it('through a proxy that is none is refused without being told', () => {
+  it('through an invalid proxy is refused without showing it', () => {
     const env = { HTTPS_PROXY: 'user:secret@proxy' }
     const open = () => remoteTo({ url: 'https://api.example.com' }, { env })
     expect(open).toThrow(/^the proxy that HTTPS_PROXY or HTTP_PROXY names is no address/)

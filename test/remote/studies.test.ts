@@ -86,7 +86,7 @@ describe('before a real server', () => {
     for (const { windows } of found.groups) for (const { base } of windows) expect(base.kind).toBe('theoretical')
   })
 
-  it('counts transitions and tells the present as the local engine does', async () => {
+  it('counts transitions and shows the present state like the local engine', async () => {
     const [remote, local] = [await remoteAs('pro'), await localAs('pro')]
     const query = { tickers: ['SIM0001', 'SIM0002'], field: 'trend_direction', timeframe: 'daily' } as const
     const [found, known] = [await transitionsOf(remote, query), await transitionsOf(local, query)]
@@ -116,7 +116,7 @@ describe('before a real server', () => {
     await expect(tally(remote, { ...query, context })).rejects.toMatchObject({ feature: 'cross-asset correlation' })
   })
 
-  it('tells the plan of the key and what is left of it, and checks a key at no cost', async () => {
+  it('shows the plan of the key and its credits, and checks a key free of charge', async () => {
     const remote = await remoteAs('plus')
     expect([remote.tier, remote.credits]).toEqual([null, null])
     await remote.checkKey()
@@ -185,7 +185,7 @@ describe('pages', () => {
     },
   )
 
-  it('that begin anew, or tell of ever more, are refused', async () => {
+  it('that begin again, or keep growing, are refused', async () => {
     const again = await scripted(paging(250, (page, before) => (before === null ? page : paging0(250))))
     await expect(eventHistory(remoteTo(again), query)).rejects.toThrow(
       /events\[0\]\.date is 2019-04-13, not before 2019-01-04\.$/,
@@ -214,7 +214,7 @@ describe('pages', () => {
     await expect(eventHistory(remoteTo(upstream), query)).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  it('tell the range only where the server tells its day', async () => {
+  it('show the range only if the server sends its as-of day', async () => {
     const told = async (headers: Record<string, string>, range = '2y') =>
       eventHistory(remoteTo(await scripted(json(pageOf([], { query_range: range }), 200, headers))), query)
     expect(await told({ 'x-bands-as-of': '2024-02-29' })).toMatchObject({ as_of: '2024-02-29', after: '2022-02-28' })

@@ -69,7 +69,7 @@ describe('a wait that a server asks for', () => {
     expect(upstream.arrivals).toHaveLength(2)
   })
 
-  it('is told when the attempts are used up', async () => {
+  it('is reported when the attempts are used up', async () => {
     const upstream = await scripted(limited('1'))
     const error = await remoteTo(upstream, { retries: 1 })
       .events(QUESTION)
@@ -94,7 +94,7 @@ describe('a wait that a server asks for', () => {
     for (const at of later) expect(at - told!).toBeGreaterThanOrEqual(1_000)
   })
 
-  it('that is too long is told, whatever the status', async () => {
+  it('that is too long is reported, regardless of the status', async () => {
     const upstream = await scripted(text('', 502, { 'retry-after': '3600' }))
     await expect(remoteTo(upstream).events(QUESTION)).rejects.toThrow(
       /answered 502 Bad Gateway; it answered without a content type, not JSON\. Try again after \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\.$/,
@@ -126,7 +126,7 @@ describe('patience', () => {
     expect(backoff(3, () => 0)).toBe(0)
   })
 
-  it('never waits less than it was asked to, whatever the form', () => {
+  it('never waits less than requested, in any form', () => {
     const date = 'Thu, 01 Jan 2026 00:01:00 GMT'
     expect(retryAfter({ 'retry-after': '60' }, null, now)).toBeGreaterThanOrEqual(60_000)
     expect(retryAfter({ 'retry-after': date }, null, now)).toBeGreaterThanOrEqual(60_000)
@@ -145,7 +145,7 @@ describe('patience', () => {
     expect(retryAfter({}, { seconds: 5 }, now)).toBeNull()
   })
 
-  it('tells a moment to the second, rounded up, and none beyond all calendars', () => {
+  it('shows a moment to the second, rounded up, and none beyond all calendars', () => {
     expect(momentAfter(now, 1)).toBe('2026-01-01T00:00:01Z')
     expect(momentAfter(now, 1e17)).toBeNull()
     expect(momentAfter(now, Number.POSITIVE_INFINITY)).toBeNull()

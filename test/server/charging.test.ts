@@ -90,7 +90,7 @@ describe('an answer', () => {
     await other.stop()
   })
 
-  it('has a tag that nobody else can name: no other account, not who hashes the body, nor who names any', async () => {
+  it('has a tag that cannot be forged: not by another account, not by hashing the body, not by guessing', async () => {
     const [key, other] = await Promise.all([server.key('pro'), server.key('pro')])
     const { headers, text } = await server.get(QUESTION, key)
     const hashed = createHash('sha256').update(text).digest('base64url')

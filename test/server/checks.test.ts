@@ -88,7 +88,7 @@ describe('a key', () => {
     expect((await ask(server.url + QUESTION, { headers })).status).toBe(200)
   })
 
-  it('is refused beside a second Authorization header, whichever of them is right', async () => {
+  it('is refused with a second Authorization header, whichever is right', async () => {
     const right = authorization(await server.key('pro'))
     const wrong = ['authorization', `Bearer ${makeKey().key}`]
     for (const headers of [
@@ -99,7 +99,7 @@ describe('a key', () => {
       expect((await ask(server.url + QUESTION, { headers })).status).toBe(401)
   })
 
-  it('is refused beside a second Authorization header after 2,500 others', async () => {
+  it('is refused with a second Authorization header after 2,500 others', async () => {
     const others = Array.from({ length: 2_500 }, () => ['a', '']).flat()
     const headers = [...authorization(await server.key('pro')), ...others, 'Authorization', 'Bearer x']
     expect((await ask(server.url + QUESTION, { headers })).status).toBe(401)
@@ -194,7 +194,7 @@ describe('paths and methods', () => {
     for (const made of [own, elsewhere]) made.remove()
   })
 
-  it('answers no key once its accounts were removed or replaced, whatever it has kept, and charges nothing', async () => {
+  it('answers no key after its accounts were removed or replaced, despite its cache, and charges nothing', async () => {
     const own = await simulatedGround({ count: 1 })
     const served = await serve(own)
     const { id, key, identity } = await served.account('of a file that goes', 'free')
@@ -279,7 +279,7 @@ it('is not ready while the disk of its accounts is full, and is again with room'
   await served.stop()
 })
 
-it('tells where a higher tier is to be had once it was told', async () => {
+it('shows where to get a higher tier, if configured', async () => {
   const served = await serve(ground, { upgradeUrl: 'https://a.example/plans' })
   const { status, json } = await served.get('/v1/events?ticker=SIM0001&field=net_direction', await served.key('free'))
   expect([status, json().upgrade_url]).toEqual([403, 'https://a.example/plans'])
@@ -308,7 +308,7 @@ describe.each(ERROR_SHAPES)('errors that are %s', errors => {
     return { status, error: type, ...told }
   }
 
-  it('tell what is wrong', async () => {
+  it('name the fault', async () => {
     expect(await answerTo(`${QUESTION}&limit=0`)).toMatchObject({
       status: 400,
       error: 'invalid_parameter',
@@ -329,7 +329,7 @@ describe.each(ERROR_SHAPES)('errors that are %s', errors => {
     expect([status, json()]).toEqual([401, errors === 'flat' ? flat : { error: { type: 'unauthorized', ...told } }])
   })
 
-  it('tell no path of this machine when its data cannot be read', async () => {
+  it('show no path of this machine when its data are unreadable', async () => {
     for (const raised of [
       new StorageError('cannot read /secret/bands.db'),
       new Busy('/secret/bands.db is busy'),
@@ -345,7 +345,7 @@ describe.each(ERROR_SHAPES)('errors that are %s', errors => {
     fault = null
   })
 
-  it('tell of a fault nothing but the number under which the log has it', async () => {
+  it("show only the log's number for an internal fault", async () => {
     fault = new TypeError('secret of bands.db')
     const { headers, text } = await shaped.get(`${QUESTION}&limit=9`, await shaped.key('free'))
     fault = null
@@ -419,7 +419,7 @@ describe('the shape of errors', () => {
 })
 
 describe('headers', () => {
-  it('tell the credits with every answer to a known key, and not otherwise', async () => {
+  it('show the credits with every answer to a known key, and not otherwise', async () => {
     const key = await server.key('plus')
     const paths = [QUESTION, `${QUESTION}&limit=0`, '/v1/events?ticker=SIM0001&field=net_direction', '/nothing']
     for (const path of [...paths, '/v1/events?ticker=NOSUCH&field=rsi_zone']) {
@@ -438,7 +438,7 @@ describe('headers', () => {
     }
   })
 
-  it('number every answer anew, whatever the caller says', async () => {
+  it('give every answer a new number, regardless of the caller', async () => {
     const told = { 'X-Request-Id': 'mine' }
     const ids = [await server.get('/healthz', undefined, told), await server.get('/', undefined, told)].map(
       ({ headers }) => headers['x-request-id'],
@@ -500,7 +500,7 @@ describe('an answer', () => {
     expect([refused.status, refused.text]).toEqual([400, ''])
   })
 
-  it('stands on the day that was given', async () => {
+  it('uses the configured day', async () => {
     const past = await serve(ground, { asOf: 19_600 })
     const answer = await past.get(QUESTION, await past.key('pro'))
     expect(answer.headers['x-bands-as-of']).toBe('2023-08-31')
@@ -509,7 +509,7 @@ describe('an answer', () => {
     await past.stop()
   })
 
-  it('stands on the day of the clock', async () => {
+  it('uses the day of the clock', async () => {
     let day = 19_902
     const clocked = await serve(ground, { clock: () => day })
     const key = await clocked.key('free')

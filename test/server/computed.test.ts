@@ -84,7 +84,7 @@ it('computes nothing for who has one credit where two are needed, and what costs
   expect(computed).toEqual(['events'])
 })
 
-it('keeps what is answered of one ticker while another is imported, and answers anew what stands on that', async () => {
+it('caches answers about one ticker while another is imported, and recomputes those that use it', async () => {
   const own = await simulatedGround()
   onTestFinished(own.remove)
   const { server, computed } = await noted({}, own)

@@ -35,7 +35,7 @@ describe('the page', () => {
     }
   })
 
-  it('tells what each tier grants', () => {
+  it('shows the features of each tier', () => {
     const section = textOf(sectionOf(PAGE, 'tiers'))
     for (const [tier, { range, credits }] of Object.entries(PLANS)) {
       expect(section).toMatch(
@@ -111,7 +111,7 @@ describe('the page as HTML', () => {
     expect(PAGE).toContain('<meta name="viewport" content="width=device-width, initial-scale=1">')
   })
 
-  it('shows what a document says as text, whatever it says', () => {
+  it('shows any text of the document as text', () => {
     const nasty = `</code></style><script>alert(1)</script><img src=x onerror=alert(1)> & "'\``
     const hostile = JSON.parse(JSON.stringify(DOCUMENT), (key, value: unknown) =>
       typeof value === 'string' && !['$ref', 'in', 'type', 'openapi', 'operationId'].includes(key)

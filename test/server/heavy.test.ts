@@ -132,7 +132,7 @@ it('answers who asks what another waits for in his own turn, and once for both',
   expect(begun).toEqual([0, 1, 3, 2].map(nameOf))
 })
 
-it('gives up what nobody waits for any more, whether it has begun or not', async () => {
+it('aborts work without waiting callers, whether it has begun or not', async () => {
   const { server, scan, begun, givenUp, letGo, hasBegun } = await slow({ waiting: 2 })
   const [gone, stays] = [await server.key('pro'), await server.key('pro')]
   const agent = new Agent()

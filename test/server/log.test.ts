@@ -54,7 +54,7 @@ it('has no sign that steers a terminal', async () => {
   expect(lines.map(line => JSON.parse(line).called)).toContain('a\u009b31m\u0085')
 })
 
-it('never has a key in it, at any level, wherever a caller puts one and whatever fails', async () => {
+it('never contains a key, at any level, wherever a caller puts one, even after failures', async () => {
   const { lines, log } = logAt('trace')
   const key = makeKey().key
   const secret = key.slice(14)

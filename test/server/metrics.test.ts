@@ -7,7 +7,7 @@ import { Metrics } from '../../src/server/log.js'
 const ROUTES = ['/v1/events', '/v1/scan/oversold', '/healthz']
 const made = (): Metrics => new Metrics('1.2.3', ROUTES)
 
-describe('what is counted', () => {
+describe('counters', () => {
   it('is answers by route and status, with their durations', async () => {
     const metrics = made()
     metrics.answered('/v1/events', 200, 0.003)
@@ -81,7 +81,7 @@ describe('what is counted', () => {
 })
 
 describe('labels', () => {
-  it('are a closed set: whatever path is tried, unknown ones are counted as one', async () => {
+  it('are a closed set: all unknown paths share one label', async () => {
     const metrics = made()
     fc.assert(fc.property(fc.string({ unit: 'binary' }), path => metrics.answered(`/v1/${path}`, 404, 0)))
     for (const name of ['', '__proto__', 'constructor', 'toString']) metrics.answered(name, 404, 0)
@@ -89,7 +89,7 @@ describe('labels', () => {
     expect([...routes].map(([, route]) => route)).toEqual(['unknown'])
   })
 
-  it('tell nothing of who asked', async () => {
+  it('never identify a caller', async () => {
     const metrics = made()
     metrics.answered('/v1/events', 200, 0.1)
     metrics.credits.inc({ tier: 'free' }, 1)
@@ -99,7 +99,7 @@ describe('labels', () => {
   })
 })
 
-it('tells of the process as well, once for each of several servers in it, and of each thing once', async () => {
+it('has the metrics of the process, once for each server in it, without repetition', async () => {
   const [one, other] = [made(), made()]
   one.credits.inc({ tier: 'pro' }, 5)
   expect(one.contentType).toBe('text/plain; version=0.0.4; charset=utf-8')

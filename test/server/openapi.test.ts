@@ -100,7 +100,7 @@ describe('the document', () => {
     }
   })
 
-  it('tells what a tier grants: fields, ranges, credits and costs', () => {
+  it('shows the features of a tier: fields, ranges, credits and costs', () => {
     const field = queryOf('/v1/events').find(({ name }) => name === 'field')!.description
     for (const name of BUILT_IN.names) expect(field).toContain(name)
     expect(FLAT['x-fields'].map(found => found.field)).toEqual(BUILT_IN.names)
@@ -268,7 +268,7 @@ describe('errors', () => {
     }
   })
 
-  it('with a key that nobody described would be found out', () => {
+  it('with an undocumented key would fail', () => {
     const body = { error: 'unauthorized', message: 'No.', more: 1 }
     expect(documented.faults(schemaRef('Unauthorized'), body)).toMatch(/additional properties/)
   })

@@ -38,7 +38,7 @@ describePostgres('accounts in PostgreSQL', () => {
     expect(await one.accounts.used(id, Date.now())).toMatchObject({ day: 3 })
   })
 
-  it('are told to be used as other servers charged them, with answers that cost nothing too', async () => {
+  it('include the charges of other servers, also in free answers', async () => {
     const url = await cluster.current.createDatabase()
     let now = Date.UTC(2024, 6, 1, 12)
     const [one, other] = [await server(url, () => now), await server(url, () => now)]
@@ -78,7 +78,7 @@ describePostgres('accounts in PostgreSQL', () => {
     expect((await own.get(QUESTION, key)).status).toBe(200)
   })
 
-  it('are told by /metrics as connections, and a file has none', async () => {
+  it('are shown by /metrics as connections, and a file has none', async () => {
     const own = await server(await cluster.current.createDatabase())
     expect((await own.get('/metrics')).text).toMatch(/^bands_accounts_connections\{state="idle"\} [1-9]/m)
     expect((await (await serve(ground)).get('/metrics')).text).not.toContain('bands_accounts_connections')
@@ -177,7 +177,7 @@ describePostgres('accounts in PostgreSQL', () => {
       }
   })
 
-  it('that cannot be reached are told as such', async () => {
+  it('that cannot be reached are reported', async () => {
     const env = { BANDS_DB: ground.db, BANDS_ACCOUNTS: 'postgres://127.0.0.1:1/bands' }
     for (const line of ['accounts create a --tier free', 'serve --port 0']) {
       const { code, err } = await typed(line, { env })

@@ -42,7 +42,7 @@ describe('the facts of a simulated ticker', () => {
     expect(digest.digest('hex')).toBe('097512fb797c21f5663cde6635e7c088a56e4b5e3ee2071a402182fda314159c')
   })
 
-  it('are the same for the same seed, whatever the count', () => {
+  it('are the same for the same seed, regardless of the count', () => {
     const { facts } = simulatedTicker(7, optionsOf())
     expect(simulatedTicker(7, optionsOf({ count: 500 })).facts).toEqual(facts)
     expect(simulatedTicker(7, optionsOf({ seed: 2 })).facts).not.toEqual(facts)
@@ -174,7 +174,7 @@ describe('simulated earnings', () => {
     expect(share(s => s >= 0.02)).toBeGreaterThan(2 * share(s => s <= -0.02))
   })
 
-  it('tell nothing about the prices that follow', () => {
+  it('say nothing about later prices', () => {
     const pairs = MARKET.flatMap(ticker => {
       const { days, close } = ticker.bars
       return recordsOf(ticker, 'earnings').flatMap(result => {

@@ -25,7 +25,7 @@ describe('a simulated set', () => {
     expect(csvOf(optionsOf())).not.toBe(csvOf(optionsOf({ seed: 2 })))
   })
 
-  it('has the same ticker whatever the count or the way it is asked for', () => {
+  it('has the same ticker regardless of the count and the query', () => {
     const alone = simulatedTicker(7, optionsOf({ count: 1 }))
     expect(simulatedTicker(7, optionsOf({ count: 500 }))).toEqual(alone)
     expect([...simulatedTickers(optionsOf({ count: 7 }))].at(-1)).toEqual(alone)
@@ -64,7 +64,7 @@ describe('the simulated calendar', () => {
     expect(datesOf(optionsOf({ end: parseDay('2024-07-04')! })).at(-1)).toBe('2024-07-03')
   })
 
-  it('keeps the four holidays, moved to a weekday beside the weekend', () => {
+  it('keeps the four holidays, moved to a weekday next to the weekend', () => {
     const dates = datesOf(optionsOf({ bars: 1300 }))
     const closed = ['2024-01-01', '2023-01-02', '2024-07-04', '2021-07-05', '2020-07-03', '2023-11-23', '2022-12-26']
     for (const date of closed) expect(dates, date).not.toContain(date)

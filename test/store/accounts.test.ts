@@ -20,7 +20,7 @@ accountsContract('sqlite', async () => {
 })
 
 describe('the file of the accounts', () => {
-  it('lies beside the data, whatever that is called, and where it would be while the sample answers', () => {
+  it('is next to the data of any name, and at its usual path while the sample answers', () => {
     expect(accountsPath({ db: '/data/bands.db' })).toBe('/data/bands.accounts.db')
     expect(accountsPath({ db: '/data/my.sqlite' })).toBe('/data/my.sqlite.accounts.db')
     expect(accountsPath({ env: { BANDS_DB: '/data/x.db' } })).toBe('/data/x.accounts.db')
@@ -38,7 +38,7 @@ describe('the file of the accounts', () => {
     await (await openAccounts({ db, env: {} })).close()
   })
 
-  it('can be read by its owner alone, with what SQLite puts beside it, as can its folder when that is made', async () => {
+  it("is readable only by its owner, as are SQLite's companion files and a new folder", async () => {
     const path = join(temporaryFolder(), 'new', 'bands.accounts.db')
     const before = process.umask(0)
     const accounts = openSqliteAccounts(path)
@@ -229,7 +229,7 @@ it('that is rolled up says the same after each step, wherever that is stopped', 
   expect(await accounts.rollUp(later)).toEqual({ rows: 0, days: 0, isOver: true })
 })
 
-describe('beside another process that writes', () => {
+describe('while another process writes', () => {
   it('lets other work go on while a charge waits, and charges once it can', async () => {
     const { path, accounts } = await withAlice()
     const alice = await accounts.account('alice')

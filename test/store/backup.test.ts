@@ -100,7 +100,7 @@ describe('a backup', () => {
     expect(tiersIn(copy)).toEqual({ alice: 'free' })
   })
 
-  it('goes on while another process charges, and has each charge that was told before', async () => {
+  it('runs while another process charges, and has each charge reported before it began', async () => {
     const files = await world()
     const program = await bundled('test/store/charging-process.ts', temporaryFolder())
     const run = started(program, [files.data, 'charger', '1000000', String(NOON)])
@@ -220,7 +220,7 @@ describe('backups in a folder', () => {
     expect(readdirSync(folder).sort()).toEqual([first, second, third].map(({ folder }) => basename(folder)))
   })
 
-  it('have nothing beside them that a killed backup has left, whatever it was called', async () => {
+  it('remove the leftovers of a killed backup of any name', async () => {
     const files = await world()
     const folder = temporaryFolder()
     const dead = join(folder, `bands.backup.${2 ** 22 + 1}-${processTable()}-x.new`)
@@ -281,7 +281,7 @@ describe('a restore', () => {
     expect(tiersIn(files.accounts)).toEqual({ alice: 'free' })
   })
 
-  it('waits for nobody: while a server has a file open, or an import writes, nothing is changed', async () => {
+  it('never waits: while a server has a file open, or an import writes, it changes nothing', async () => {
     const files = await world()
     const backup = newFolder()
     await backUp(files, backup)
@@ -484,7 +484,7 @@ describe('a restore', () => {
     expect(contentsOf(dirname(files.data))).toEqual(before)
   })
 
-  it('that was stopped keeps its files from whoever tidies up, and without one of them it is not finished', async () => {
+  it('that was stopped protects its files from cleaning up, and does not finish without one of them', async () => {
     const { files, backup } = await changedSinceBackup()
     const moves = await stopped(files, backup)
     await openSqlite(files.data, { readonly: false }).close()

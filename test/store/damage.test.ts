@@ -39,7 +39,7 @@ damageContract('sqlite', {
 })
 
 describe('a database of before', () => {
-  it.each([5, 6] as const)('of schema %i stays damaged where it was, and is derived anew', async schema => {
+  it.each([5, 6] as const)('of schema %i stays damaged in the same rows, and is derived again', async schema => {
     for (const [sql, found] of [
       ['', []],
       [`UPDATE bars SET columns = edited(columns) WHERE ${OF_FIRST}`, ['SIM0001']],
@@ -248,7 +248,7 @@ function readingFlips(path: string, table: string) {
   }))
 }
 
-describe('the files beside the data', () => {
+describe('the files next to the data', () => {
   it('are sound as they are written', async () => {
     const { accounts, trials } = await filesBeside()
     expect(verifyAccounts(accounts)).toMatchObject({ rows: 3, damages: [] })

@@ -40,7 +40,7 @@ describe('the lists of a user', () => {
     })
   })
 
-  it('remember how far each was told, move that on and never back, and forget it with the list', async () => {
+  it('store a mark per list that only moves forward and is deleted with the list', async () => {
     const lists = listsIn(temporaryFolder())
     await lists.add('tech', ['A'])
     await lists.see('tech', [mark('A', 'daily', 10), mark('A', 'weekly', 8)])
@@ -95,7 +95,7 @@ describe('the lists of a user', () => {
     expect(verifyLists(path).damages).toEqual([])
   })
 
-  it('forget with a list what was told of it under any narrowing and beside others, and nothing else', async () => {
+  it('delete with a list all its marks, alone or in combination, and no others', async () => {
     const path = join(temporaryFolder(), 'bands.lists.db')
     const lists = openSqliteLists(path)
     onTestFinished(() => lists.close())
@@ -111,7 +111,7 @@ describe('the lists of a user', () => {
     expect(verifyLists(path).damages.map(({ what }) => what)).toEqual(['what was told of axb,gone is of no list'])
   })
 
-  it('give a ticker another name in its place and in what was told of it, whatever stood there of that name', async () => {
+  it('rename a ticker in lists and marks, replacing marks of the new name', async () => {
     const lists = listsIn(temporaryFolder())
     await lists.add('tech', ['FB', 'A'])
     await lists.add('both', ['META', 'FB', 'B'])

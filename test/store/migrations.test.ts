@@ -56,7 +56,7 @@ describe('a step that repacks a table', () => {
     expect(texts(`${path}.before-schema-3-2`)).toContain('later')
   })
 
-  it('copies what was committed beside an open reader, which goes on', () => {
+  it('copies committed data while a reader has the file open and keeps reading', () => {
     const path = join(temporaryFolder(), 'notes.db')
     oldNotes(path, 50)
     const reader = new Database(path, { readonly: true })

@@ -83,7 +83,7 @@ describe('a SQLite file', () => {
     other.close()
   })
 
-  it('answers from a copy in memory where no file may be made beside it', async () => {
+  it('answers from a copy in memory if no file can be created next to it', async () => {
     const path = await filled()
     const image = readFileSync(path)
     const folder = dirname(path)

@@ -32,7 +32,7 @@ function trial(n: number, more: Partial<Trial> = {}): Trial {
 }
 
 describe('the trial ledger', () => {
-  it('counts each trial once, whoever looks again, and by kind', async () => {
+  it('counts each trial once, even if it is repeated, and by kind', async () => {
     const trials = ledgerIn(temporaryFolder())
     expect(await trials.note('cell', [trial(1), trial(2), trial(1)])).toEqual({ ofKind: 2, all: 2 })
     expect(await trials.note('strategy', [trial(3, { p: null, sharpe: 0.05 })])).toEqual({ ofKind: 1, all: 3 })
@@ -154,7 +154,7 @@ describe('a place where no ledger can be', () => {
   })
 })
 
-describe('opened beside a database', () => {
+describe('opened next to a database', () => {
   it('lies there under its name', async () => {
     const ground = await simulatedGround({ count: 1, bars: 60 })
     onTestFinished(() => ground.remove())
@@ -188,7 +188,7 @@ describe('opened beside a database', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('is refused beside a database that is not there', async () => {
+  it('is refused if its database is missing', async () => {
     const db = join(temporaryFolder(), 'none.db')
     await expect(openTrials({ db, env: {} })).rejects.toMatchObject({ code: 'not_found' })
   })

@@ -69,7 +69,7 @@ export const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   'test/load/stopped.test.ts': ['test/load/import.test.ts'],
   'test/store/backup.test.ts': ['test/cli/backup.test.ts'],
   'test/store/making.test.ts': ['test/store/sqlite.test.ts'],
-  'test/store/place.test.ts': ['test/store/sqlite.test.ts'],
+  'test/store/writer-lock.test.ts': ['test/store/sqlite.test.ts'],
   // Files that are made to hurt, or are larger than memory may be.
   'test/feeds/hostile.test.ts': ['test/feeds/dialects.test.ts'],
   'test/feeds/spill.test.ts': ['test/feeds/dialects.test.ts'],

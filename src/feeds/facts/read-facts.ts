@@ -26,10 +26,10 @@ export async function readFactsTable(table: TextTable): Promise<FactsResult> {
   const facts = new FactRow(plan, format.reads)
   const kept: unknown[] = []
   let rows = 0
-  await table.eachRow((row, misfit) => {
+  await table.eachRow((row, rowFault) => {
     rows++
     try {
-      facts.set(row, misfit)
+      facts.set(row, rowFault)
       const made = format.row(facts, sink)
       if (made !== undefined) kept.push(made)
     } catch (error) {

@@ -42,9 +42,9 @@ export class FactRow<Reads extends Columns = Columns> {
   }
 
   /** Moves on to a row; throws BadCell when it is not whole. */
-  set(row: Row, misfit: RowFault | null): void {
+  set(row: Row, rowFault: RowFault | null): void {
     this.#row = row
-    if (misfit !== null) throw new BadCell(misfit.field, misfit.reason)
+    if (rowFault !== null) throw new BadCell(rowFault.field, rowFault.reason)
   }
 
   has(name: string): boolean {

@@ -2,7 +2,7 @@ import type { Day } from '../../model/day.js'
 
 /**
  * Which filings of a company count the same shares. Filings show it: one after a split restates the share counts and
- * per-share figures of earlier periods; one that repeats them unchanged has seen no split.
+ * per-share figures of earlier periods. One that repeats them unchanged has seen no split.
  */
 class ShareBasis {
   readonly #splits: Split[] = []
@@ -302,8 +302,9 @@ const MOST = 60
 
 /**
  * The number of present shares per earlier share, judged by a figure from an earlier filing: 1 when the figure is the
- * same, null when it is no evidence. Share counts are the best evidence. Earnings per share count if the filing has no
- * share count for the period, and only if nothing else explains the change.
+ * same, null when it is no evidence. Share counts are the best evidence. Earnings per share count only if the filing
+ * has
+ * no share count for the period and nothing else explains the change.
  */
 function sharesRatio({ item, before }: Posted, filing: readonly Posted[]): number | null {
   if (before === undefined || (item.figure !== 'diluted' && item.figure !== 'eps')) return null

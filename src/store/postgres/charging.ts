@@ -92,7 +92,7 @@ function lineOf({ requestId, key, endpoint, credits, at }: Charge): string {
   return `${requestId}\t${key}\t${endpoint}\t${credits}\t${at}`
 }
 
-/** One array per column: of runs, of their charges with a name, and of keys whose last use is to be updated. */
+/** One array per column: of runs, of their charges with a name, and of keys whose last use is updated. */
 function valuesOf(charges: readonly Charge[], runs: readonly Run[], again: boolean): unknown[] {
   const named = runs.flatMap((run, i) =>
     run.charges.flatMap(([, charge], j) => (charge.idempotency === null ? [] : [{ run: i + 1, line: j + 1, charge }])),
@@ -144,17 +144,19 @@ function batchName(request: string): Buffer {
 /**
  * Writes a batch of charges, all or none, and returns the result of each. Charges come as runs. A run belongs to one
  * account and one hour, under the same limits, with no name twice; it has one line per charge, as stored. Accounts are
- * locked in the order of their names, so two batches never deadlock. Statements after the lock see everything committed
+ * locked in the order of their names, so two batches never deadlock. Statements after the lock see everything
+ * committed
  * before it. Granted charges are written with one statement per table.
  *
- * An account is plain if it has one run, the sum is within the limits, and nobody used its names before. Such a run is
- * granted at once: its lines are written before its account is locked. One result row, without a line, shows the usage
- * before it. Charges of other accounts are checked one by one, in order, with running sums.
+ * An account is plain if it has one run, the sum is within the limits, and its names are new. Such a run is granted at
+ * once: its lines are written before its account is locked. One result row, without a line, shows the usage before it.
+ * Charges of other accounts are checked one by one, in order, with running sums.
  *
- * batch: identifies the batch, none was before
- * again: this batch was sent before with unknown result; charges written then count as charged now
- * alone: the run is the only one of its account n_…: charges that their callers named, with run and line k_…: keys
- * whose last use is to be updated, by account
+ * - batch: identifies the batch, none was before
+ * - again: this batch was sent before with unknown result; charges written then count as charged now
+ * - alone: the run is the only one of its account
+ * - n_…: charges that their callers named, with run and line
+ * - k_…: keys whose last use is updated, by account
  */
 export const CHARGE_FUNCTION = `
 CREATE FUNCTION bands_accounts.charge(

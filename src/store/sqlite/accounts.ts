@@ -207,8 +207,9 @@ function insertKey(db: Session, account: number, key: NewKey, besides = ''): voi
 }
 
 /**
- * Accounts, keys and their usage, in a file of their own: an import holds the data's write lock for seconds, and a
- * server only reads the data. Released steps are never edited. All times are milliseconds since 1970.
+ * Accounts, keys and their usage, in a file of their own. An import holds the data's write lock for seconds, and a
+ * server
+ * only reads the data. Released steps are never edited. All times are milliseconds since 1970.
  */
 export const ACCOUNTS: DatabaseKind = {
   table: 'ledger',

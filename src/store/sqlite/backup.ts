@@ -26,11 +26,14 @@ import { damagesOf } from './verify.js'
 
 /**
  * A backup is a folder: copies of the data, the accounts, the trial log and the watch lists, all as of one moment, and
- * a manifest with their hashes.
- *  1. begin to read all of them: later commits are not copied
- *  2. copy each into a folder with a temporary name, compare the copy row by row, and verify it
- *  3. write the manifest
- *  4. rename the folder A failed backup leaves nothing. The next backup removes the temporary folder of a killed one.
+ * a
+ * manifest with their hashes.
+ * 1. begin to read all of them: later commits are not copied
+ * 2. copy each into a folder with a temporary name, compare the copy row by row, and verify it
+ * 3. write the manifest
+ * 4. rename the folder
+ *
+ * A failed backup leaves nothing. The next backup removes the temporary folder of a killed one.
  */
 
 /** The paths of a user's databases, whether or not the files exist. */

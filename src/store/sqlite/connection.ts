@@ -86,7 +86,7 @@ function create(path: string, kind: DatabaseKind): void {
   const partial = partialName(path)
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    // Created here and not by SQLite, so that nobody else can ever read it; its -wal gets the same mode.
+    // Created here and not by SQLite, so that no other user can ever read it; its -wal gets the same mode.
     closeSync(openSync(partial, 'wx', kind.mode))
     closedOnFailure(connect(partial, {}), db => {
       migrate(db, partial, kind, connect)

@@ -44,7 +44,7 @@ export function openSqlite(path: string, { readonly, notice }: SqliteOptions): S
 }
 
 /**
- * Releases the writer lock of a process that is gone; null if nobody holds it. The schema is not upgraded: that may
+ * Releases the writer lock of a process that is gone; null if the lock is free. The schema is not upgraded: that may
  * require a rebuild, which needs the lock. Throws Busy while the holder is running.
  */
 export function releaseLock(path: string): Writer | null {

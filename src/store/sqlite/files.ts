@@ -89,7 +89,7 @@ export function isPartialName(name: string, path: string): boolean {
   return name.startsWith(own) && name.endsWith('.new') && PARTIAL.test(name.slice(own.length))
 }
 
-/** Creating a database takes a moment: an older file belongs to nobody. In milliseconds. */
+/** Creating a database takes a moment: an older file is a leftover. In milliseconds. */
 const LONG_AGO = 600_000
 
 /** Takes away what processes left that were killed while they made this file, but for what a restore is yet to put here. */

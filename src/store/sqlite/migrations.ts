@@ -14,13 +14,15 @@ import type Database from 'better-sqlite3'
 import { type Remedy, StorageError } from '../../errors.js'
 
 /**
- * Schema steps of any kind of file. A step that removes or repacks a table may lose data stored nowhere else, so the
- * file is copied first and the copy is kept:
- * 1. take the write lock: nobody changes the file until all steps are done
+ * Schema steps of any kind of file. A step that removes or repacks a table may lose data stored nowhere else. So the
+ * file
+ * is copied first, and the copy stays:
+ * 1. take the write lock: the file cannot change until all steps are done
  * 2. copy the committed file under a temporary name
  * 3. check the copy, row by row, and rename it
- * 4. take the steps and commit A process that is killed in between leaves the file unchanged, and the next one starts
- *    again.
+ * 4. take the steps and commit
+ *
+ * A process that is killed in between leaves the file unchanged, and the next one starts again.
  */
 
 /** SQL or code that only adds; or a step that removes or repacks tables. */
@@ -101,7 +103,7 @@ function makeCopy(db: Connection, path: string, copy: string, connect: Connect):
   try {
     // One that a killed run left.
     removeDatabase(partial)
-    // Created here and not by SQLite, so that nobody else can ever read it.
+    // Created here and not by SQLite, so that no other user can ever read it.
     closeSync(openSync(partial, 'wx', 0o600))
     const reading = connect(path, { readonly: true })
     try {

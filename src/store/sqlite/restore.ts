@@ -44,11 +44,12 @@ import { lockOf } from './writer-lock.js'
 /**
  * A backup replaces the user's databases: all of its files, or none.
  * 1. copy each file next to the one that it replaces; compare the hash of the copy and verify it
- * 2. lock the files that are replaced, so that nobody reads or writes them
+ * 2. lock the files that are replaced against reads and writes
  * 3. leave a note next to each that names source and target; the note next to the data is last and commits
  * 4. rename the files, and delete the notes
- * A run killed before the last note leaves everything unchanged; after it, the next restore or writer finishes.
- * A note holds only base names and hashes: the paths come from the user, never from the note.
+ *
+ * A run killed before the last note leaves everything unchanged; after it, the next restore or writer finishes. A note
+ * holds only base names and hashes: the paths come from the user, never from the note.
  */
 
 /** The result of a restore. */

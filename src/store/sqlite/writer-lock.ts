@@ -96,7 +96,7 @@ export class WriterLock {
 
 /**
  * Takes schema steps under the writer lock. An older bands that is writing would continue in its own schema, without
- * the additions of the steps; it holds the lock, too, and refuses the file afterwards. Throws like take().
+ * the additions of the steps. But it holds the lock, and refuses the file afterwards. Throws like take().
  */
 export function withWriterLock<T>(path: string, db: Connection, steps: () => T): T {
   const lock = lockOf(path)

@@ -57,7 +57,7 @@ describePostgres('accounts in PostgreSQL', () => {
       for (const secret of secrets) expect(secret).toEqual(secrets[0])
     })
 
-    it('are cut into as many partitions as the command is told, once, and charged alike', async () => {
+    it('are cut once into the requested number of partitions, and charged alike', async () => {
       const url = await cluster.current.createDatabase()
       const layout = (more = '') => typed(`accounts layout --accounts ${url} ${more}`)
       const place = url.replace('bands@', '')
@@ -361,7 +361,7 @@ describePostgres('accounts in PostgreSQL', () => {
     expect(await accounts.reconcile()).toEqual({ rows: 4, requests: 4, credits: 4, discrepancies: [] })
   })
 
-  it('waits for a database that lets nobody in once a charge may have been written, and charges that once', async () => {
+  it('waits for a database that refuses logins after a charge may have been written, and charges once', async () => {
     const { url, alice, accounts, sql } = await withAlice()
     await sql(`CREATE ROLE teller LOGIN SUPERUSER`)
     const line = await lineTo(cluster.current.port)

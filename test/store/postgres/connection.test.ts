@@ -36,7 +36,7 @@ describe('the address of a database of PostgreSQL', () => {
       expect(isPostgresUrl(path), path).toBe(false)
   })
 
-  it('is read from the URL, and what that leaves open from variables, or told by default', () => {
+  it('is read from the URL, then from variables, then from defaults', () => {
     const { config, location } = addressOf('accounts', 'postgres://ann@db.example:6432/bands?connect_timeout=9', {})
     expect(config).toMatchObject({ host: 'db.example', port: 6432, user: 'ann', database: 'bands' })
     expect(config).toMatchObject({ connectionTimeoutMillis: 9_000, application_name: 'bands' })
@@ -178,7 +178,7 @@ describePostgres('a database of PostgreSQL', () => {
   }
   const fresh = async (options: DatabaseOptions = {}) => opened(await cluster.current.createDatabase(), options)
 
-  it('waits for an answer no longer than it is told to, and asks by another connection then', async () => {
+  it('stops waiting at its time limit, and uses another connection then', async () => {
     const database = await fresh()
     const silent = database.query('SELECT pg_sleep(20)', [], 200)
     await expect(silent).rejects.toMatchObject({
@@ -305,7 +305,7 @@ describePostgres('a database of PostgreSQL', () => {
     expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
   })
 
-  it('that is not there, lets nobody in or does not answer is told apart', async () => {
+  it('reports a missing database, a refused login and a missing answer differently', async () => {
     const { port } = cluster.current
     await expect(opened(cluster.current.url('none'))).rejects.toThrow(
       `postgres://127.0.0.1:${port}/none is not there: database "none" does not exist; createdb makes a database`,
@@ -321,7 +321,7 @@ describePostgres('a database of PostgreSQL', () => {
     await expect(waiting).rejects.toThrow(`postgres://127.0.0.1:${other}/d does not answer, or has broken off`)
   })
 
-  it('with a password is opened with one from the environment or .pgpass alone, and no failure tells it', async () => {
+  it('takes its password only from the environment or .pgpass, and no error shows it', async () => {
     const { current } = cluster
     await current.sql(`CREATE ROLE ann LOGIN PASSWORD '${SECRET}'`)
     const rules = join(current.data, 'pg_hba.conf')

@@ -56,7 +56,7 @@ describePgBouncer('through a real PgBouncer', () => {
     })
   })
 
-  it('what the pooler itself refuses is told in one sentence, without the password, and not as something that passes', async () => {
+  it('a refusal by the pooler is one sentence without the password, and not a temporary failure', async () => {
     const pooler = await begun()
     const url = pooler.url('bands')
     const refused = (at: string, env: Record<string, string> = pooler.env): Promise<unknown> =>
@@ -82,7 +82,7 @@ describePgBouncer('through a real PgBouncer', () => {
     await database.close()
   })
 
-  it('a database behind it that is away is told as such, and asked again once it is back', async () => {
+  it('an unreachable database behind it is reported, and used again once it is back', async () => {
     const pooler = await begun({ server_login_retry: '1', query_wait_timeout: '2' })
     const database = await Database.open(addressOf('db', pooler.url('bands'), pooler.env))
     onTestFinished(() => database.close())

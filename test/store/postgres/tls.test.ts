@@ -84,7 +84,7 @@ describePostgres('a database of PostgreSQL with a certificate', () => {
     expect(await opened(at({ sslmode: 'verify-full', ...root() }))).toEqual(encrypted)
   })
 
-  it('of another name, root or time is told as such', async () => {
+  it('reports a certificate of another name, root or time', async () => {
     expect(await refused(at({ sslmode: 'verify-full', ...root() }, { host: '127.0.0.1' }))).toMatch(
       /^has a certificate of another name: .*127\.0\.0\.1.*; the URL must name it as the certificate does$/,
     )

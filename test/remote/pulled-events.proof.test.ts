@@ -186,7 +186,7 @@ describe('pulled events', () => {
     expect(found.total_occurrences).toBeGreaterThan(0)
   })
 
-  it('answer beside bars of another ticker as one server with bars of both, a context from the same of the two', async () => {
+  it('answer next to bars of another ticker like one server with bars of both, a context from the same source', async () => {
     const store = await storeWith(SIMULATED.slice(0, 1))
     await copyAll(serverOf(), TICKERS.slice(1), store)
     // Its peers have no bars here.
@@ -214,7 +214,7 @@ describe('pulled events', () => {
       })
   })
 
-  it('of a key without a wider range are told with that range, whatever the caller may see', async () => {
+  it('of a key without a wider range keep that range, regardless of the caller', async () => {
     const store = emptyStore()
     await copyAll(serverOf('plus'), ['SIM0001'], store)
     const page = await callerOf(store, 'pro').events(WHOLE)
@@ -222,7 +222,7 @@ describe('pulled events', () => {
     expect(page.query_range).toBe('2y')
   })
 
-  it('of a server that does not tell its day are those that it counted, also when it was years behind', async () => {
+  it('of a server without an as-of day are those that it counted, also when it was years old', async () => {
     const store = emptyStore()
     const silent = { as_of: null, pulled_at: '2033-01-02T03:04:05.000Z' }
     await copyAll(serverOf('plus'), TICKERS, store, silent)
@@ -237,7 +237,7 @@ describe('pulled events', () => {
     expect((await eventHistory(callerOf(store), RSI)).events).toEqual(history.events)
   })
 
-  it('are told in a history with where they are from, without figures that no server tells', async () => {
+  it('have their source in a history, and no figures that servers do not send', async () => {
     const store = emptyStore()
     await copyAll(serverOf(), ['SIM0001'], store)
     const [own, theirs] = [await eventHistory(callerOf(store), RSI), await eventHistory(serverOf(), RSI)]
@@ -249,7 +249,7 @@ describe('pulled events', () => {
     expect(theirs).not.toHaveProperty('source')
   })
 
-  it('keep keys that nobody here knows, and the order of keys', async () => {
+  it('keep unknown keys, and the order of keys', async () => {
     const store = emptyStore()
     const series = await copied(serverOf(), RSI)
     const [first, ...others] = series.events
@@ -263,7 +263,7 @@ describe('pulled events', () => {
   })
 })
 
-describe('what pulled events cannot tell', () => {
+describe('what pulled events do not cover', () => {
   it('is what was known before the day that they stand on', async () => {
     const store = emptyStore()
     await copyAll(serverOf('pro', '2024-03-01'), ['SIM0001'], store)
@@ -341,7 +341,7 @@ describe('what pulled events cannot tell', () => {
   })
 })
 
-describe('a series of which pages are missing', () => {
+describe('a series with missing pages', () => {
   it('answers what lies wholly in the pages that have come, and nothing else', async () => {
     const store = emptyStore()
     await copyAll(serverOf(), TICKERS, store)
@@ -386,7 +386,7 @@ describe('a series of which pages are missing', () => {
   }
 })
 
-describe('a ticker of which something was pulled', () => {
+describe('a pulled ticker', () => {
   it('is listed, is no part of a scan, and says of other fields what is there', async () => {
     const store = await storeWith(SIMULATED.slice(2))
     await pulledIn(store).put(await copied(serverOf(), RSI))
@@ -422,7 +422,7 @@ describe('a ticker of which something was pulled', () => {
     expect(await openedOf(other).local.today()).toBe(TODAY)
   })
 
-  it('does not keep `now` from telling of everything else', async () => {
+  it('does not keep `now` from showing everything else', async () => {
     const store = await storeWith(SIMULATED.slice(2))
     await pulledIn(store).put(await copied(serverOf(), RSI))
     await pulledIn(store).put(begun(await copied(serverOf(), { ...RSI, field: 'macd_state' }), 5))

@@ -19,7 +19,7 @@ const HERE: Writer = { pid: process.pid, host: hostname(), started: '2026-01-02T
 /** Of a boot that is not this one's. */
 const ELSEWHEN = "UPDATE meta SET value = (SELECT started FROM writer) || ' other-boot' WHERE key = 'writer'"
 
-describe('the writing place of a process that was killed is taken over at once', () => {
+describe('the writer lock of a killed process is taken over at once', () => {
   it.each([
     ['as it was', ''],
     // In a container that is started again the importer is number 1 again; here it is this very process.
@@ -37,7 +37,7 @@ describe('the writing place of a process that was killed is taken over at once',
   })
 })
 
-describe('the writing place of a process that is alive is refused', () => {
+describe('the writer lock of a running process is refused', () => {
   it.each([
     ['as it is', ''],
     ['where its number says nothing here', "UPDATE writer SET pid = 4194305, host = '4f2a1c'"],
@@ -57,8 +57,8 @@ describe('the writing place of a process that is alive is refused', () => {
   })
 })
 
-describe('the writing place of a process on another machine', () => {
-  it('is refused, and freed by who knows that it is gone', async () => {
+describe('the writer lock of a process on another machine', () => {
+  it('is refused, and released by a user who knows that the process is gone', async () => {
     const path = await killedAtWork(`${ELSEWHEN}; UPDATE writer SET host = 'elsewhere', pid = 17`)
     expect(inspect(path).writer).toMatchObject({ host: 'elsewhere', alive: true })
     const store = opened(path)
@@ -77,7 +77,7 @@ describe('the writing place of a process on another machine', () => {
     expect((await typed(`simulate 1 --bars 20 --load --db ${path}`)).code).toBe(0)
   })
 
-  it('of a bands that took no lock is judged by its number, and freed by who knows that it is gone', async () => {
+  it('of an older bands without a lock is judged by its process number, and released by the user', async () => {
     const path = await killedAtWork("DELETE FROM meta WHERE key = 'writer'")
     const store = opened(path)
     await store.lock(HERE)
@@ -140,7 +140,7 @@ describe('the schema of a file stays as it is', () => {
     expect(inspect(path)).toMatchObject({ schema: 8, writer: null })
   })
 
-  it('while one on another machine is writing, until who knows that it is gone frees the place', async () => {
+  it('while a process on another machine is writing, until the user releases the lock', async () => {
     const path = await killedAtWork(`${ELSEWHEN}; UPDATE writer SET host = 'elsewhere', pid = 17`)
     madeOlder(path)
     expect(() => opened(path)).toThrow('is being written by process 17 on elsewhere since')
@@ -153,7 +153,7 @@ describe('the schema of a file stays as it is', () => {
   })
 })
 
-it('the lock can be taken by everyone who may write the database', async () => {
+it('every user who may write the database can take the lock', async () => {
   const path = made()
   chmodSync(path, 0o664)
   const store = opened(path)

@@ -84,7 +84,7 @@ describe('the stays of many tickers and fields', () => {
     expect(rows).toBeGreaterThan(draws(1_000))
   })
 
-  it('are the same of who tells histories alone, but for what a history does not tell', async () => {
+  it('are the same from histories alone, except for data that no history has', async () => {
     const query = {
       tickers: NAMES,
       fields: ['rsi_zone', 'volume_ratio_band', 'growth_zone'],
