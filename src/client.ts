@@ -357,9 +357,9 @@ export class BandsClient extends Studies {
     const { tickers, ...others } = objectOf('params', params)
     const { date, ...query } = parseScreen(others, this.known)
     const names = tickersOf(tickers ?? [])
-    const asked = names.length > 0 ? names : await this.#local.withBars()
+    const chosen = names.length > 0 ? names : await this.#local.withBars()
     const local = date === undefined ? this.#local : this.#local.on(date)
-    return this.withDefinitions(await screen(local, { ...query, tickers: asked }))
+    return this.withDefinitions(await screen(local, { ...query, tickers: chosen }))
   }
 
   /** Yields every event of any age with returns and percentiles; needs Pro. Rows come as they are read. */

@@ -293,7 +293,7 @@ export interface States {
   bars: Int32Array
   entered: Uint8Array
   left: Uint8Array
-  /** Of each event: index into STABILITIES, and flips in the lookback; 255 if unknown. */
+  /** For each event: index into STABILITIES, and flips in the lookback; 255 if unknown. */
   stability: Uint8Array
   flips: Uint8Array
   /**

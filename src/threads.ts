@@ -42,7 +42,7 @@ export interface Handler {
   answer(task: unknown, signal: AbortSignal): Done<unknown> | Promise<Done<unknown>>
 }
 
-/** One of our errors on its way to another thread, with its class as a number. */
+/** An error on its way to another thread, with its class as a number. */
 export interface SerializedError {
   kind: number
   code: ErrorCode

@@ -65,7 +65,7 @@ export function grantedFields(tier: Tier | null, { all }: FieldSet): AnyField[] 
   return all.filter(field => reaches(tier, field.tier))
 }
 
-/** Of a condition, checks every field that it names. */
+/** For a condition, checks every field that it names. */
 function entitleField(name: string, tier: Tier, fields: FieldSet): void {
   const field = fields.named(name) ?? conditionField(name, fields)
   if (isRuled(field)) {
@@ -161,9 +161,9 @@ export function tierOfRange(range: string): Tier | null {
 /** Gate out: an event as this caller may see it. */
 export function present<Event extends BandEvent>(event: Event, tier: Tier | null): Event {
   if (planOf(tier).aftermath) return event
-  const kept: HistoricEvent = { ...event, aftermath: null }
-  for (const key of WITHHELD) delete kept[key]
-  return kept as Event
+  const shown: HistoricEvent = { ...event, aftermath: null }
+  for (const key of WITHHELD) delete shown[key]
+  return shown as Event
 }
 
 /** The body of `GET /v1/events`. @param events as the caller may see them, newest first */
@@ -208,12 +208,12 @@ export type OversoldFigures = {
  * computed.
  */
 export async function presentOversold(figures: OversoldFigures, tier: Tier | null): Promise<OversoldMatch> {
-  const seen: Record<string, unknown> = {}
+  const visible: Record<string, unknown> = {}
   for (const key of OVERSOLD_KEYS[tier ?? TIER_NAMES.at(-1)!]) {
     const figure = figures[key]
-    if (figure !== undefined) seen[key] = await figure()
+    if (figure !== undefined) visible[key] = await figure()
   }
-  return seen as unknown as OversoldMatch
+  return visible as unknown as OversoldMatch
 }
 
 /**

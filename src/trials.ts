@@ -198,7 +198,7 @@ function questionOf({ asked: question, spec }: Trial): TrialQuestion | null {
 
 const OLDER_WORDS = /(?:; \d+([dw]))?; [^;]*; (\d{4}-\d\d-\d\d) to (\d{4}-\d\d-\d\d)$/
 
-/** Throws InvalidParameter if p is to be corrected for the whole log and there is none. */
+/** Throws InvalidParameter if the correction needs the trial log and there is none. */
 export function checkFamily(family: Family | undefined, trials: Trials | null): void {
   if (family !== 'ledger' || trials !== null) return
   const why = 'there is no trial ledger beside the bundled sample'

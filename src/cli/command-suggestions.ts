@@ -111,10 +111,10 @@ function suggestByName(
     return lead(sentence`${remedy('backtest')} runs a strategy`, remedy('backtest', [word, ...others]))
   const isCapital = /^[A-Z][A-Z\d.^=-]*$/.test(word) && parseTicker(word) !== null
   if (!isCapital || suggest(word, TOP_WORDS).length > 0) return undefined
-  const asked = others.flatMap(other => fieldsMeant(other, BUILT_IN).slice(0, 1))
+  const fieldsNamed = others.flatMap(other => fieldsMeant(other, BUILT_IN).slice(0, 1))
   return lead(
     'if it is a ticker, a command comes before it',
-    asked.length === 0 ? remedy('now', [word]) : remedy('events', [word, asked[0]!]),
+    fieldsNamed.length === 0 ? remedy('now', [word]) : remedy('events', [word, fieldsNamed[0]!]),
   )
 }
 

@@ -30,7 +30,7 @@ const ADDRESS: Kind<string, string> = {
 export const CONFIG_KEYS = {
   db: SETTINGS.db,
   tickers: optional(several(TICKER, 'TICKERS'), 'the tickers of questions that name none'),
-  // Of a backtest, unless an option or a strategy file sets them.
+  // The costs of a backtest, unless an option or a strategy file sets them.
   costs_bps: COSTS.bps,
   slippage_bps: COSTS.slippage_bps,
   cost_per_share: COSTS.per_share,
@@ -137,16 +137,16 @@ async function changeConfig(env: NodeJS.ProcessEnv, edits: readonly Edit[]): Pro
 /** The settings of a file, each read as its row reads it. */
 function savedSettingsIn(file: Source, members: ReadonlyMap<string, Node>): SavedSettings {
   const values: Record<string, unknown> = {}
-  const places: Record<string, string> = {}
+  const positions: Record<string, string> = {}
   for (const [name, row] of Object.entries<Parameter>(CONFIG_KEYS)) {
     const node = members.get(name)
     if (node === undefined) continue
     values[name] = file.check(node, () => readParams({ [name]: row }, { [name]: getNodeValue(node) }))[name]
     if (name === 'db' && !isAbsolute(String(values.db)))
       throw file.fault(node, 'db should be a whole path, from the root on: a run may begin in any folder.')
-    places[name] = file.line(node)
+    positions[name] = file.line(node)
   }
-  return { values, places }
+  return { values, places: positions }
 }
 
 function profileOf(file: Source, name: string, node: Node): Profile {

@@ -86,7 +86,7 @@ export interface SavedSettings {
   places: Readonly<Partial<Record<string, string>>>
 }
 
-/** Variables by which a user chooses colours in general. */
+/** Variables that choose colours for all programs. */
 const COLOUR_VARIABLES = ['NO_COLOR', 'FORCE_COLOR', 'CLICOLOR_FORCE', 'CLICOLOR']
 
 const NOTHING: SavedSettings = { values: {}, places: {} }

@@ -65,12 +65,12 @@ async function savedSettings(
  * have.
  */
 function formatOf(globals: Args, allowed: readonly Format[]): Format | null {
-  const asked = new Set<string>((['json', 'ndjson', 'csv'] as const).filter(format => globals.flag(format)))
+  const formats = new Set<string>((['json', 'ndjson', 'csv'] as const).filter(format => globals.flag(format)))
   const named = globals.text('output')
-  if (named !== undefined) asked.add(named)
-  const [format, other] = asked
+  if (named !== undefined) formats.add(named)
+  const [format, other] = formats
   if (format === undefined) return null
-  if (other !== undefined) throw wrong('output', `output is asked for as ${[...asked].join(' and as ')}; choose one.`)
+  if (other !== undefined) throw wrong('output', `output is asked for as ${[...formats].join(' and as ')}; choose one.`)
   return wordValue('output', format, allowed)
 }
 

@@ -80,7 +80,7 @@ export function checkOrder({ argv, fields }: Context, first: string, last: strin
   )
 }
 
-/** The same for questions without a limit. */
+/** Parses the events query of a question without a limit. */
 export function historyQuery({ fields }: Context, args: Args, target: Target): HistoryQuery {
   return parseHistory({ ...filtersOf(args, fields), ...target }, fields)
 }

@@ -39,7 +39,7 @@ export async function allNamed(
   throw new NotFound('what was named has no ticker in it just now; name tickers, or --all.')
 }
 
-/** The same; an empty result is allowed. */
+/** The tickers of a line, which may be none. */
 async function someNamed(
   context: Context,
   args: Args,
@@ -163,12 +163,12 @@ async function symbols(word: string, world: World): Promise<string[]> {
   if (word !== '-' && !word.startsWith('@')) return [word]
   const { beyondBounds } = await import('../params/small-text.js')
   const text = await listed(word, world)
-  const place = word === '-' ? 'standard input' : word.slice(1)
+  const origin = word === '-' ? 'standard input' : word.slice(1)
   const beyond = beyondBounds(text)
-  if (beyond !== null) throw wrong('ticker', `${place}: ${beyond.what}.`, { value: word })
+  if (beyond !== null) throw wrong('ticker', `${origin}: ${beyond.what}.`, { value: word })
   const found = split(text)
   if (found.length > 0) return found
-  throw wrong('ticker', `${place} has no ticker in it.`, { value: word })
+  throw wrong('ticker', `${origin} has no ticker in it.`, { value: word })
 }
 
 async function listed(word: string, world: World): Promise<string> {

@@ -140,8 +140,8 @@ const GRACE = 500
 
 /** The width in columns: that of the terminal, at least 40, and 80 if unknown. COLUMNS overrides it. */
 export function widthOf(stream: Stream, env: NodeJS.ProcessEnv): number {
-  const told = Number(env.COLUMNS)
-  const columns = Number.isInteger(told) && told > 0 ? told : stream.columns()
+  const columnsVariable = Number(env.COLUMNS)
+  const columns = Number.isInteger(columnsVariable) && columnsVariable > 0 ? columnsVariable : stream.columns()
   return Math.max(40, columns || 80)
 }
 
@@ -158,10 +158,10 @@ export function terminalFacts({ env, out }: World, colour: ColourFlag): { name: 
     `a terminal: ${out.terminal ? 'yes' : 'no'}`,
     ...set.map(name => `${name}=${env[name]}`),
   ]
-  const told = env.COLUMNS ? 'COLUMNS' : out.columns() === null ? 'nobody tells' : 'the terminal'
+  const widthSource = env.COLUMNS ? 'COLUMNS' : out.columns() === null ? 'nobody tells' : 'the terminal'
   return [
     { name: 'colour', detail: `${isColoured(colour, env, out.terminal) ? 'on' : 'off'} (${reasons.join(', ')})` },
-    { name: 'width', detail: `${widthOf(out, env)} columns (${told})` },
+    { name: 'width', detail: `${widthOf(out, env)} columns (${widthSource})` },
     { name: 'characters', detail: isUnicode(env) ? 'UTF-8' : 'ASCII (LANG names no UTF-8)' },
   ]
 }

@@ -35,9 +35,8 @@ export async function openAccountsAt(
 }
 
 /**
- * The place of accounts in PostgreSQL, and the number of partitions of their tables, 1 for none. A given number makes
- * the accounts. Throws InvalidParameter for a file, NotFound if they are missing and not to be made, StorageError if
- * they exist already.
+ * The place of accounts in PostgreSQL, and the number of partitions of their tables, 1 for none. A number makes the
+ * accounts. Throws InvalidParameter for a file, NotFound for missing accounts, StorageError if they exist already.
  */
 export async function accountsLayoutOf(
   choice: AccountsChoice,

@@ -31,14 +31,14 @@ export function parseBacktest(
   const named = tickers === undefined ? {} : { tickers: tickersOf(tickers) }
   const whole = withParams({ ...document, ...named }, params, fields)
   const read = (hold?: string): Strategy => {
-    const asked = hold === undefined ? whole : { ...whole, exit: { ...partOf(whole, 'exit'), hold } }
+    const withOneHold = hold === undefined ? whole : { ...whole, exit: { ...partOf(whole, 'exit'), hold } }
     try {
-      return strategyOf(asked, { fields })
+      return strategyOf(withOneHold, { fields })
     } catch (refusal) {
       if (!(refusal instanceof InvalidParameter)) throw refusal
       const spelled = asParameterError(params, refusal) ?? (places === undefined ? noExitError(refusal) : null)
       if (spelled !== null) throw spelled
-      return strategyOf(asked, { fields, ...places })
+      return strategyOf(withOneHold, { fields, ...places })
     }
   }
   const strategy = read()
@@ -127,7 +127,7 @@ function checkSizing(whole: Document, params: Written): void {
   throw wrong('max_fraction', message, { value: params.max_fraction })
 }
 
-/** A refusal in the words of the parameter behind a document's value; null if no parameter set it. */
+/** The refusal of a value in the words of its parameter; null if no parameter set it. */
 function asParameterError(params: Written, refusal: InvalidParameter): InvalidParameter | null {
   const { param } = refusal
   const isGiven = (leaf: Leaf): boolean => leaf.param in params

@@ -95,9 +95,9 @@ class Reading {
         [place, 'field'],
         `${name} has to have either of (an expression, with cuts and bands) or when (conditions)`,
       )
-    const beside = ['cuts', 'bands'].find(key => key in entry && 'when' in entry)
-    if (beside !== undefined)
-      throw this.#fault([place, beside], `${name} has when, whose keys are its bands; ${beside} is for of`, 'key')
+    const conflict = ['cuts', 'bands'].find(key => key in entry && 'when' in entry)
+    if (conflict !== undefined)
+      throw this.#fault([place, conflict], `${name} has when, whose keys are its bands; ${conflict} is for of`, 'key')
     const bands = 'when' in entry ? this.#bandsOf(place, name, entry.when) : this.#bands(place, name, entry.bands)
     return { place, name, bands, entry }
   }

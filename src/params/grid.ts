@@ -109,7 +109,7 @@ export function parseGrid(input: object, context: BacktestContext): GridQuery {
 function distinct(axes: readonly Axis[], strategies: readonly Strategy[]): Pick<GridQuery, 'axes' | 'strategies'> {
   const cells = combinations(axes)
   const texts = strategies.map(strategy => JSON.stringify(strategy))
-  const kept = axes.map(({ key, values }, axis) => {
+  const distinctAxes = axes.map(({ key, values }, axis) => {
     const made = new Map<string, string>()
     for (const value of values) {
       const all = texts.filter((_, cell) => cells[cell]![axis] === value).join()
@@ -117,10 +117,10 @@ function distinct(axes: readonly Axis[], strategies: readonly Strategy[]): Pick<
     }
     return { key, values: [...made.values()] }
   })
-  checkCount(kept)
+  checkCount(distinctAxes)
   const isKept = (_: Strategy, cell: number): boolean =>
-    cells[cell]!.every((value, axis) => kept[axis]!.values.includes(value))
-  return { axes: kept, strategies: strategies.filter(isKept) }
+    cells[cell]!.every((value, axis) => distinctAxes[axis]!.values.includes(value))
+  return { axes: distinctAxes, strategies: strategies.filter(isKept) }
 }
 
 /** The values of each axis in every combination, the last axis changing fastest. */

@@ -62,9 +62,7 @@ export const CONDITION: Kind<string, string> = inText(
   (param, text, { fields }) => conditionValue(param, text, fields).name,
 )
 
-/**
- * The ranking of signals in its printed form: an expression, of which a price, an indicator or a field is the simplest.
- */
+/** The ranking of signals in its printed form: an expression such as a price, an indicator or a field. */
 export const RANK: Kind<string, string> = inText(
   { examples: ['rsi(close, 14)', '-rsi_zone'] },
   'RANK',

@@ -289,7 +289,7 @@ export function sectionSetBy<Name extends string, Rows extends Nodes, Parsed>(
   return { kind, help, about, ...part, optional: true, param }
 }
 
-/** The JSON Schema of a document. @param needed the required parts @param either keys of which one is required */
+/** The JSON Schema of a document. @param needed the required parts @param either keys, one of them required */
 export function schemaOf(rows: Nodes, needed: readonly string[] = [], either: readonly string[] = []): JsonSchema {
   const entries = Object.entries(rows)
   const isNeeded = ([key, node]: [string, Node]): boolean =>

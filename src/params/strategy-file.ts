@@ -96,8 +96,8 @@ function readPart(part: Section, value: unknown, { at, field, fields }: PartLoca
       // Without absent values, so that the field of the entry applies.
       const earlier = { field: entered, ...withoutNulls(read) }
       const isOpen = written[key] == null && !node.required
-      const kept = isOpen ? node.fallback : node.kind.parse(place, written[key], { fields, earlier })
-      if (kept !== undefined) read[key] = kept
+      const parsed = isOpen ? node.fallback : node.kind.parse(place, written[key], { fields, earlier })
+      if (parsed !== undefined) read[key] = parsed
     } else
       read[key] =
         node.optional && written[key] == null

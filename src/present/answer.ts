@@ -144,10 +144,10 @@ export function backtestAnswer(found: Backtest): string {
   if (trades.n === 0)
     return `No closed trade of ${count(signals.total, 'signal')}, so nothing can be said of the rules.`
   const { log, log_q } = found.trials
-  const held = found.benchmarks.find(({ name }) => name === 'buy and hold')?.statistics.total_return ?? null
+  const holdingReturn = found.benchmarks.find(({ name }) => name === 'buy and hold')?.statistics.total_return ?? null
   const total = statistics.total_return
   const head = title(found.verdict.word)
-  const holding = held === null ? '' : `; holding made ${returnText(held)}`
+  const holding = holdingReturn === null ? '' : `; holding made ${returnText(holdingReturn)}`
   const n = count(trades.n, 'trade')
   const cases = independentTrades(found.trades)
   const among = cases === trades.n ? n : `${n}, about ${independent(cases)}`
@@ -173,9 +173,9 @@ export function testedAnswer(found: Pick<Backtest, 'validation' | 'trials'>, tes
   const { log, log_q } = found.trials
   const [first, last] = testedRange(found)
   const range = draws === null ? '' : ` (5-95% of ${draws.n} draws ${drawRange(draws.return)})`
-  const held = `holding over the same days made ${returnText(holding.total_return)}`
+  const holdingText = `holding over the same days made ${returnText(holding.total_return)}`
   const fall = `worst drawdown ${returnText(statistics.max_drawdown)}`
-  return `${title(verdict.word)}: ${returnText(statistics.total_return)}${range} on the days of the tests (${first} to ${last}); ${held}.${inLog(log, log_q)} ${title(entryText(tests))}; ${count(trades.n, 'trade')}, ${fall}.`
+  return `${title(verdict.word)}: ${returnText(statistics.total_return)}${range} on the days of the tests (${first} to ${last}); ${holdingText}.${inLog(log, log_q)} ${title(entryText(tests))}; ${count(trades.n, 'trade')}, ${fall}.`
 }
 
 function testedRange({ validation }: Pick<Backtest, 'validation'>): [first: string, last: string] {
@@ -207,8 +207,8 @@ export function sweepAnswer(sweep: Sweep): string {
     return cells.every(({ events }) => events === 0)
       ? 'No such event, so there is nothing to compare.'
       : `Too few: none of ${count(tried.cells, 'combination')} has enough independent cases to be tested.`
-  const told = (verdict: SweepCell['verdict']): number => cells.filter(cell => cell.verdict === verdict).length
-  const [better, worse] = [told('beats chance'), told('worse than chance')]
+  const countOf = (verdict: SweepCell['verdict']): number => cells.filter(cell => cell.verdict === verdict).length
+  const [better, worse] = [countOf('beats chance'), countOf('worse than chance')]
   const tested = count(tried.tested, 'tested combination')
   const rule =
     adjust === 'none'

@@ -88,13 +88,13 @@ function tilesOf(found: Backtest): Tile[] {
 
 function wholeTiles(found: Backtest): Tile[] {
   const { statistics, benchmarks, trade_statistics: trades, random_entry: random } = found
-  const held = benchmarks[0]?.statistics
+  const holding = benchmarks[0]?.statistics
   const withHolding = (
     label: string,
     key: 'total_return' | 'cagr' | 'sharpe' | 'max_drawdown',
     text = returnText,
   ): Tile => {
-    return { label, value: text(statistics[key]), note: `holding ${text(held?.[key])}` }
+    return { label, value: text(statistics[key]), note: `holding ${text(holding?.[key])}` }
   }
   const total = withHolding('Total return', 'total_return')
   // The share of the equity that can be in positions if there are fewer tickers than positions.

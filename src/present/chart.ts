@@ -39,7 +39,7 @@ export interface Line {
   dashed: boolean
   /** Filled down to 0. */
   area: boolean
-  /** How a terminal draws the line, of which it has room for two (default: not at all). */
+  /** How a terminal draws the line (default: not at all); it has room for two. */
   terminal?: 'whole' | 'dotted'
 }
 

@@ -134,9 +134,9 @@ export function equityChart({ equity, benchmarks }: Backtest): Chart {
   const others = benchmarks.map(({ name, equity }) => ({ name, values: equity.map(value => value && value * start) }))
   const total = (name: string, values: readonly (number | null)[]): string =>
     `${name} ${returnText((values.findLast(value => value !== null) ?? start) / start - 1)}`
-  const told = [total('strategy', own), ...others.map(({ name, values }) => total(name, values))]
+  const totals = [total('strategy', own), ...others.map(({ name, values }) => total(name, values))]
   return over(equity, 'equity-curve', 'Equity', {
-    description: `What became of the capital over ${count(equity.length, 'bar')}: ${told.join(', ')}.`,
+    description: `What became of the capital over ${count(equity.length, 'bar')}: ${totals.join(', ')}.`,
     height: 300,
     y: 'money',
     log: isPositive([own, ...others.map(({ values }) => values)].flat()),

@@ -68,7 +68,7 @@ function answerOf({ strategies, best, dates, sharpe_differences: all, verdict, t
   if (own === undefined) return 'None of them has a Sharpe ratio over these days.'
   const others = all.filter(({ a, b }) => a === best || b === best)
   const head = `${best} had the highest Sharpe ratio, ${ratio(own.statistics.sharpe)}`
-  const told = others.flatMap(({ a, b, low, high, difference, level, verdict }) => {
+  const sentences = others.flatMap(({ a, b, low, high, difference, level, verdict }) => {
     if (low === null || high === null) return []
     const other = a === best ? b : a
     // Seen from the best.
@@ -76,17 +76,17 @@ function answerOf({ strategies, best, dates, sharpe_differences: all, verdict, t
     return [{ other, from, to, difference: Math.abs(difference ?? 0), level, verdict }]
   })
   const lost = `${inLog(trials.log, trials.log_q, `over all of them the q of ${best} against random entry`)}${lossesText(strategies)}`
-  const [first] = told
+  const [first] = sentences
   if (first === undefined) return `Not tested: ${head}; there is no difference to test.${lost}`
-  const interval = ({ other, difference, from, to, level }: (typeof told)[number]): string =>
+  const interval = ({ other, difference, from, to, level }: (typeof sentences)[number]): string =>
     `${other}: difference ${ratio(difference)} (${percentage(level)} interval ${ratio(from)} to ${ratio(to)})`
   if (verdict === 'not told apart') {
-    const same = told.filter(one => one.verdict === verdict)
+    const same = sentences.filter(one => one.verdict === verdict)
     const more = same.length > 1 ? `, nor from ${count(same.length - 1, 'other')}` : ''
     return `${title(verdict)}: ${head}; it is not told from ${interval(same[0]!)}${more}.${lost}`
   }
-  const open = told.filter(one => one.verdict === verdict)
-  return `${verdict === 'is ahead' ? `${best} is ahead` : title(verdict)}: ${head}; ${(open.length > 0 ? open : told).map(interval).join('; ')}.${lost}`
+  const open = sentences.filter(one => one.verdict === verdict)
+  return `${verdict === 'is ahead' ? `${best} is ahead` : title(verdict)}: ${head}; ${(open.length > 0 ? open : sentences).map(interval).join('; ')}.${lost}`
 }
 
 /** A strategy that is ahead may have lost money, too. */
@@ -198,9 +198,9 @@ function curvesChart({ strategies, dates }: Comparison): Chart {
       ...(i === 0 ? { terminal: 'whole' as const } : i === 1 ? { terminal: 'dotted' as const } : {}),
     }),
   )
-  const told = strategies.map(({ name, statistics }) => `${name} ${returnText(statistics.total_return)}`)
+  const results = strategies.map(({ name, statistics }) => `${name} ${returnText(statistics.total_return)}`)
   return newChart('curves', 'Equity', {
-    description: `What became of the same money over ${count(dates.length, 'bar')}: ${told.join(', ')}.`,
+    description: `What became of the same money over ${count(dates.length, 'bar')}: ${results.join(', ')}.`,
     x: ['date', dates.map(dayOf)],
     y: 'money',
     height: 320,

@@ -214,14 +214,14 @@ const KINDS: readonly Column<KnownFacts['kinds'][number]>[] = [
 ]
 
 function recordParts(records: readonly KnownFact[], kind: FactKind, limit: number): Part[] {
-  const told = FACT_COLUMNS[kind].filter(({ name }) => name !== 'known')
+  const shownColumns = FACT_COLUMNS[kind].filter(({ name }) => name !== 'known')
   const columns: Column<KnownFact>[] = [
     ...(kind === 'securities' ? [] : [column('known', 'date'), column('usable_from', 'date')]),
-    ...told.map(({ name, holds }, i): Column<KnownFact> => {
+    ...shownColumns.map(({ name, holds }, i): Column<KnownFact> => {
       const of = (record: KnownFact): Value => exact(record[name] ?? null)
       return { title: words(name), kind: NUMERIC.has(holds) ? 'price' : 'text', ...(i >= 3 && { spare: i }), of }
     }),
-    column('file', 'text', { spare: told.length }),
+    column('file', 'text', { spare: shownColumns.length }),
   ]
   const left = records.length - limit
   return [

@@ -193,7 +193,7 @@ export interface Heading {
   hint?: string | undefined
   /** May be left out on a narrow terminal: the highest first. */
   spare?: number
-  /** Of a last column: text that does not fit wraps. */
+  /** Text that does not fit wraps; only for a last column. */
   wraps?: true
   on?: Medium
 }
@@ -262,11 +262,11 @@ export function tableOf<Row>(
   rows: readonly Row[],
   more: Partial<Table> = {},
 ): Table {
-  const told = columns.filter(({ optional, of }) => optional === undefined || rows.some(row => isKnown(of(row))))
+  const shown = columns.filter(({ optional, of }) => optional === undefined || rows.some(row => isKnown(of(row))))
   return {
     caption,
-    columns: told.map(column => ({ ...column, hint: column.hint ?? TERMS[column.title] })),
-    rows: rows.map(row => told.map(column => cellOf(column, row))),
+    columns: shown.map(column => ({ ...column, hint: column.hint ?? TERMS[column.title] })),
+    rows: rows.map(row => shown.map(column => cellOf(column, row))),
     ...more,
   }
 }

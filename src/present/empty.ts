@@ -118,14 +118,14 @@ function noEventsKnown(
   const { ticker, field, timeframe, bands, context, after, before } = query
   const what =
     bands === undefined ? `${ticker}'s ${timeframe} ${field} did not change` : `${ticker} never became ${either(bands)}`
-  const beside = context?.band === undefined ? '' : ` while ${context.ticker} was ${context.band}`
+  const contextText = context?.band === undefined ? '' : ` while ${context.ticker} was ${context.band}`
   const within = inRange(query_range)
-  if (range === null) return `${what}${beside}${within}${bounds(query) === '' ? '' : `, ${bounds(query)}`}.`
+  if (range === null) return `${what}${contextText}${within}${bounds(query) === '' ? '' : `, ${bounds(query)}`}.`
   const from = Math.max(range.from, (after ?? range.from) + 1)
   const to = Math.min(range.to, (before ?? range.to + 1) - 1)
   if (from > to) return noDay(query, range)
   const entered = seen.length > 0 ? `; bands entered: ${seen.join(', ')}` : ''
-  return `${what}${beside}${within} (${spanned({ from, to })})${entered}.`
+  return `${what}${contextText}${within} (${spanned({ from, to })})${entered}.`
 }
 
 function spannedIn(range: Range): string {
@@ -164,8 +164,8 @@ export function emptyPoolNote(
   const what = bands === undefined ? `changed its ${field}` : happened
   const who = `none of ${tickers.length} tickers`
   const start = isCondition(field) ? `for ${who} "${field}" ${happened}` : `${who} ${what}`
-  const beside = context?.band === undefined ? '' : ` while ${context.ticker} was ${context.band}`
-  const held = when === undefined ? '' : ` where ${when}`
+  const contextText = context?.band === undefined ? '' : ` while ${context.ticker} was ${context.band}`
+  const conditionText = when === undefined ? '' : ` where ${when}`
   const within = `${inRange(query_range)}${bounds(query) === '' ? '' : ` ${bounds(query)}`}`
-  return `${start}${beside}${held}${within}${as_of === null ? '' : `, as of ${as_of}`}.`
+  return `${start}${contextText}${conditionText}${within}${as_of === null ? '' : `, as of ${as_of}`}.`
 }

@@ -142,7 +142,7 @@ function compareBenchmarks(
     const name = OF_DRAWS[key as keyof typeof OF_DRAWS]
     return draws === null || name === undefined ? '' : [draws[name].p05, draws[name].p95]
   }
-  const beside = (content: Content): Content[] => (draws === null ? [] : [content])
+  const ifDrawn = (content: Content): Content[] => (draws === null ? [] : [content])
   const spread: Heading[] =
     draws === null ? [] : [{ title: '5-95%', kind: 'return', hint: `Of ${draws.n} random choices among equal signals` }]
   return sideBySide(
@@ -150,11 +150,11 @@ function compareBenchmarks(
     [{ title: 'Strategy', kind: 'return' }, ...spread, ...heads],
     [
       ...rows.map(([name, kind, key, formula]): SideBySide => {
-        const held = benchmarks.map(({ statistics }) => statistics[key])
-        return [name, kind, [statistics[key], ...beside(ofDraws(key)), ...held], formula]
+        const benchmarkValues = benchmarks.map(({ statistics }) => statistics[key])
+        return [name, kind, [statistics[key], ...ifDrawn(ofDraws(key)), ...benchmarkValues], formula]
       }),
       ...against.map(([name, kind, key, formula]): SideBySide => {
-        return [name, kind, ['', ...beside(''), ...benchmarks.map(benchmark => benchmark[key])], formula]
+        return [name, kind, ['', ...ifDrawn(''), ...benchmarks.map(benchmark => benchmark[key])], formula]
       }),
     ],
   )

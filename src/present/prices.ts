@@ -121,7 +121,7 @@ function priceChart({ ticker, series }: MarketBars, states: States, question: Ch
   const beyond = last == null ? -1 : series.days.findIndex(day => day > last)
   const bars = from < 0 ? [] : Array.from(series.days.subarray(from, beyond < 0 ? undefined : beyond))
   const dates = bars.map(formatDay)
-  const places = new Map(dates.map((date, i) => [date, i]))
+  const indexByDate = new Map(dates.map((date, i) => [date, i]))
   return {
     ticker,
     field: question.field,
@@ -130,8 +130,8 @@ function priceChart({ ticker, series }: MarketBars, states: States, question: Ch
     bands: [...states.bands],
     codes: bars.map((_, i) => (states.codes[from + i] === UNDEFINED ? -1 : states.codes[from + i]!)),
     events: question.marked
-      .filter(mark => mark.ticker === ticker && places.has(mark.date))
-      .map(({ date, band }) => ({ at: places.get(date)!, band }))
+      .filter(mark => mark.ticker === ticker && indexByDate.has(mark.date))
+      .map(({ date, band }) => ({ at: indexByDate.get(date)!, band }))
       .sort((a, b) => a.at - b.at),
   }
 }

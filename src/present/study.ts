@@ -85,14 +85,14 @@ function headingOf(study: EventStudy): string[] {
   const { tickers, field, bands, timeframe, events } = study
   const entered = stateText(field, bands)
   const lastBar = endsEarly(study)
-  const behind = lastBar === null ? '' : `, last bar ${lastBar}`
+  const endText = lastBar === null ? '' : `, last bar ${lastBar}`
   const ranges = rangeTexts(study)
   return [
     `${tickersText(tickers)}  ${entered}${fromText(study)}  ${timeframe}`,
     ...conditionTexts(study),
     count(events, 'event'),
     ...ranges.slice(0, -1),
-    ...ranges.slice(-1).map(text => text + behind),
+    ...ranges.slice(-1).map(text => text + endText),
   ]
 }
 

@@ -70,8 +70,8 @@ export function describeSweep(sweep: Sweep, { limit = 20 }: { limit?: number } =
 function questionOf(sweep: Sweep): string {
   const { tickers, fields, tried } = sweep
   const combinations = count(tried.cells, 'combination')
-  const held = fixedConditions(sweep).map(words => `, ${words}`)
-  return `Which of ${combinations} of ${listed(fields, 2, 'fields')}${held.length === 0 ? '' : `${held.join('')},`} was followed by unusual returns of ${listed(tickers, 3)}?`
+  const conditions = fixedConditions(sweep).map(words => `, ${words}`)
+  return `Which of ${combinations} of ${listed(fields, 2, 'fields')}${conditions.length === 0 ? '' : `${conditions.join('')},`} was followed by unusual returns of ${listed(tickers, 3)}?`
 }
 
 /** The fixed conditions of all events. */

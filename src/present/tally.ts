@@ -276,8 +276,8 @@ export function describeNow(found: Now, { unknown }: { unknown: boolean }): Desc
 
 function nowParagraph({ timeframe, as_of, query_range, states }: Now, unknown: boolean): Paragraph {
   const known = states.filter(state => state.band !== null)
-  const seen = unknown || known.length === 0 ? states : known
-  const names = [...new Set(seen.map(state => state.ticker))]
+  const shown = unknown || known.length === 0 ? states : known
+  const names = [...new Set(shown.map(state => state.ticker))]
   const several = names.length > 1
   const columns = [column('ticker', 'text', several ? {} : { on: 'pipe' }), ...STATE, durationColumn(query_range)]
   const note = '* since the beginning of the data: no event entered it'
@@ -288,8 +288,8 @@ function nowParagraph({ timeframe, as_of, query_range, states }: Now, unknown: b
       ...asOfText({ as_of }),
     ],
     parts: [
-      tablePart('Where every field stands', columns, seen, several ? { grouped: true } : {}),
-      { on: 'screen', notes: seen.some(state => state.initial) ? [note] : [] },
+      tablePart('Where every field stands', columns, shown, several ? { grouped: true } : {}),
+      { on: 'screen', notes: shown.some(state => state.initial) ? [note] : [] },
     ],
   }
 }

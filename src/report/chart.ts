@@ -270,7 +270,7 @@ ${estimates.map(estimate => row(estimate, steps, x))}
 }
 
 function row({ label, note, value, low, high, grey, reason }: Estimate, steps: readonly number[], x: Scale): Html {
-  const told = value === null ? reason : `${gain(value)}${low === null ? '' : ` [${gainRange(low, high)}]`}`
+  const estimateText = value === null ? reason : `${gain(value)}${low === null ? '' : ` [${gainRange(low, high)}]`}`
   const tone = grey || value === null ? 'quiet' : value >= 0 ? 'gain' : 'loss'
   const at = (place: number): string => percent(x.place(place))
   const whisker = (from: number, to: number): Html =>
@@ -278,7 +278,7 @@ function row({ label, note, value, low, high, grey, reason }: Estimate, steps: r
   return html`<li><strong>${label}</strong><span class="note">${note}</span><svg class="strip" aria-hidden="true">
 <g class="grid">${steps.map(step => upright(at(step)))}</g><g class="rule">${upright(at(0))}</g>
 ${low !== null && high !== null && whisker(low, high)}${value !== null && html`<circle class="fill ${tone}" cx="${at(value)}" cy="13" r="4.5"/>`}
-</svg><span class="told">${told}</span></li>`
+</svg><span class="told">${estimateText}</span></li>`
 }
 
 function upright(at: string): Html {

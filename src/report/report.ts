@@ -213,10 +213,12 @@ function carried({ document, long }: Description): { document: unknown; left: st
     const over = JSON.stringify(result).length - MOST_CARRIED
     if (over <= 0) break
     const room = Math.max(0, 1 - over / JSON.stringify(list).length)
-    const kept = Math.floor(list.length * room)
-    result[key] = keep === 'first' ? list.slice(0, kept) : list.slice(list.length - kept)
+    const shortLength = Math.floor(list.length * room)
+    result[key] = keep === 'first' ? list.slice(0, shortLength) : list.slice(list.length - shortLength)
     const which = keep === 'first' ? 'last' : 'first'
-    left.push(`the ${which} ${count(list.length - kept)} of ${count(list.length)} ${words(key)} (${whole} has all)`)
+    left.push(
+      `the ${which} ${count(list.length - shortLength)} of ${count(list.length)} ${words(key)} (${whole} has all)`,
+    )
   }
   return { document: result, left }
 }

@@ -78,16 +78,20 @@ export function partOf(chart: Chart, { from, to }: Extent, hidden: ReadonlySet<s
   const first = Math.max(0, x.values.findIndex(value => value >= from) - 1)
   const beyond = x.values.findIndex(value => value > to)
   const end = beyond < 0 ? x.values.length : beyond + 1
-  const seen = <Part>(parts: readonly Part[], kind: string): Part[] =>
+  const visible = <Part>(parts: readonly Part[], kind: string): Part[] =>
     parts.filter((_, i) => !hidden.has(`${kind} ${i}`))
   const cut = <Value>(values: readonly Value[]): Value[] => values.slice(first, end)
   return {
     ...chart,
     x: { ...x, values: cut(x.values) },
-    lines: seen(chart.lines, 'line').map(line => ({ ...line, values: cut(line.values) })),
-    ribbons: seen(chart.ribbons, 'ribbon').map(ribbon => ({ ...ribbon, low: cut(ribbon.low), high: cut(ribbon.high) })),
-    bars: seen(chart.bars, 'bars'),
-    marks: seen(marks, 'marks').map(({ at, values, notes, ...mark }) => {
+    lines: visible(chart.lines, 'line').map(line => ({ ...line, values: cut(line.values) })),
+    ribbons: visible(chart.ribbons, 'ribbon').map(ribbon => ({
+      ...ribbon,
+      low: cut(ribbon.low),
+      high: cut(ribbon.high),
+    })),
+    bars: visible(chart.bars, 'bars'),
+    marks: visible(marks, 'marks').map(({ at, values, notes, ...mark }) => {
       const inside = at.flatMap((place, i) => (place >= from && place <= to ? [i] : []))
       const of = <Value>(all: readonly Value[]): Value[] => inside.map(i => all[i]!)
       return { ...mark, at: of(at), values: of(values), notes: of(notes) }
@@ -192,9 +196,9 @@ export function thinned(columns: readonly ArrayLike<number | null>[], length: nu
   if (length <= most) return Array.from({ length }, (_, i) => i)
   const indexes = new Set<number>([0, length - 1])
   const stretches = Math.max(1, Math.floor((most - indexes.size) / (2 * columns.length)))
-  for (let stretch = 0; stretch < stretches; stretch++) {
-    const from = Math.floor((stretch * length) / stretches)
-    const to = Math.floor(((stretch + 1) * length) / stretches)
+  for (let part = 0; part < stretches; part++) {
+    const from = Math.floor((part * length) / stretches)
+    const to = Math.floor(((part + 1) * length) / stretches)
     for (const column of columns) addExtremes(column, from, to, indexes)
   }
   return [...indexes].sort((a, b) => a - b)

@@ -22,13 +22,13 @@ export const CLASSES: Readonly<Record<Tone, string>> = { good: 'gain', bad: 'los
 export function table(of: Table): Html {
   const { caption, columns, rows, empty, sorted, filter } = of
   if (rows.length === 0 && empty !== undefined) return html`<p class="empty">${empty}</p>`
-  const places = placesOf(of)
+  const indexes = placesOf(of)
   const shown = [...rows.keys()].slice(0, MOST_ROWS)
   return html`${filter !== undefined && filterForm(filter)}
 <div class="table-box"${sorted !== undefined && html` data-table="sorted" data-rows="${rows.length}"`}>
-<div class="scroll" role="region" tabindex="0" aria-label="${caption}"><table${places.length > 13 && html` class="wide"`}>
+<div class="scroll" role="region" tabindex="0" aria-label="${caption}"><table${indexes.length > 13 && html` class="wide"`}>
 <caption><span>${caption}</span></caption>
-<thead><tr>${places.map(i => heading(columns[i]!))}</tr></thead>
+<thead><tr>${indexes.map(i => heading(columns[i]!))}</tr></thead>
 <tbody>
 ${tableRows(of, shown)}</tbody></table></div>
 ${rows.length > shown.length && html`<p class="cut">Here are ${sorted?.cut ?? 'the first'} ${count(shown.length)} of ${count(rows.length)} rows; ${sorted?.whole ?? '--json'} has all.</p>`}
@@ -49,9 +49,9 @@ function heading({ title, hint, kind }: Heading): Html {
 /** Rows of the body by their places. The first column names the row. */
 export function tableRows(of: Table, rows: readonly number[]): Html {
   const { columns, rows: all, grey } = of
-  const places = placesOf(of)
+  const indexes = placesOf(of)
   return html`${rows.map(
-    r => html`<tr>${places.map((i, place) => cell(all[r]![i]!, columns[i]!, grey?.[r] ?? false, place === 0))}</tr>\n`,
+    r => html`<tr>${indexes.map((i, place) => cell(all[r]![i]!, columns[i]!, grey?.[r] ?? false, place === 0))}</tr>\n`,
   )}`
 }
 

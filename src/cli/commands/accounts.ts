@@ -208,14 +208,14 @@ const layout: Command = {
   ],
   async run(context, args) {
     context.refuseRemote()
-    const asked = args.read(LAYOUT).partitions
+    const wanted = args.read(LAYOUT).partitions
     const choice = { ...context.choice, ...args.read(ACCOUNTS) }
-    const isFile = asked === undefined && accountsUrl(choice) === null
+    const isFile = wanted === undefined && accountsUrl(choice) === null
     const { accounts, partitions } = isFile
       ? { accounts: (await accountsFor(context, args)).location, partitions: 1 }
-      : await accountsLayoutOf(choice, asked)
+      : await accountsLayoutOf(choice, wanted)
     const what = partitions === 1 ? 'whole tables' : count(partitions, 'partition')
-    const notes = [`${accounts}: ${what}${asked === undefined ? '' : ', made now, with nothing in them'}`]
+    const notes = [`${accounts}: ${what}${wanted === undefined ? '' : ', made now, with nothing in them'}`]
     await context.show(oneRow({ schema: 'bands.accounts-layout/1', accounts, partitions }, notes))
   },
 }

@@ -170,8 +170,8 @@ const USAGE =
  */
 async function printConfig(context: Context, strategy: Strategy, run: RunOptions): Promise<void> {
   const { format } = context
-  const beside = describeRunOptions(run)
-  const missing = beside === null ? null : `not in this file, to be given with it again: ${beside}`
+  const runText = describeRunOptions(run)
+  const missing = runText === null ? null : `not in this file, to be given with it again: ${runText}`
   if (format === null || format === 'table')
     return context.out.write(`${missing === null ? '' : `# ${missing}\n`}${printStrategy(strategy)}`)
   if (missing !== null) await context.remark(missing)

@@ -54,10 +54,10 @@ const demoCommand: Command = {
 
 /** Joins the answers, each below its command line; the rows for machines are the events. */
 function demoAnswer(events: Described, tallied: Described, studied: Described, states: Now): Answer {
-  const asked = `${SEARCH.ticker} ${SEARCH.field} --band ${SEARCH.band}`
+  const searchText = `${SEARCH.ticker} ${SEARCH.field} --band ${SEARCH.band}`
   const shown: [line: string, answer: Described][] = [
-    [`bands events ${asked}`, events],
-    [`bands tally ${asked}`, tallied],
+    [`bands events ${searchText}`, events],
+    [`bands tally ${searchText}`, tallied],
     [`bands study ${STUDY.tickers} ${STUDY.field} --band ${STUDY.band}`, studied],
   ]
   return {

@@ -45,16 +45,16 @@ const doctorCommand: Command = {
 
 /** One line per check; a failed check has its remedy below it. */
 function doctorAnswer({ schema, outcome, checks }: Diagnosis): Answer {
-  const told = checks.map(({ detail, remedy, ...check }) => ({
+  const withRemedies = checks.map(({ detail, remedy, ...check }) => ({
     ...check,
     detail: withOptions(detail),
     remedy: remedy === null ? null : withOptions(remedy),
   }))
-  const rows = told.map(({ name, ...check }) => ({ check: name, ...check }))
+  const rows = withRemedies.map(({ name, ...check }) => ({ check: name, ...check }))
   const remedies = { ...column('remedy'), of: ({ remedy }: CheckRow) => remedy ?? '' }
   const shown = [column('check'), column('outcome'), column('detail'), remedies]
   return {
-    ...describeList({ schema, outcome, checks: told }, rows, shown),
+    ...describeList({ schema, outcome, checks: withRemedies }, rows, shown),
     blocks: screen => (screen.words ? null : [{ drawing: rows.flatMap(row => drawn(row, screen)) }]),
   }
 }

@@ -335,8 +335,10 @@ function noteLines(report: FileReport): string[] {
 function remarkLines({ file, remarks }: FileReport): string[] {
   return remarks.map(({ what, count, first }) => {
     const often = count === 1 ? '' : ` (${whole(count)} times)`
-    const places = first.map(place => (place.startsWith(`${file}:`) ? `line ${place.slice(file.length + 1)}` : place))
-    return `${withOptions(what)}${often}${places.length === 0 ? '' : `; first: ${places.join(', ')}${count > places.length ? ' …' : ''}`}`
+    const positions = first.map(place =>
+      place.startsWith(`${file}:`) ? `line ${place.slice(file.length + 1)}` : place,
+    )
+    return `${withOptions(what)}${often}${positions.length === 0 ? '' : `; first: ${positions.join(', ')}${count > positions.length ? ' …' : ''}`}`
   })
 }
 

@@ -162,11 +162,11 @@ function leftWords(left: CreditsLeft | null): string {
 }
 
 function notes({ series, credits, left }: PullReport): string[] {
-  const told = series.filter(({ note, refusal }) => note !== null || refusal !== null)
-  const shown = told
+  const noted = series.filter(({ note, refusal }) => note !== null || refusal !== null)
+  const shown = noted
     .slice(0, LISTED)
     .map(one => `${one.ticker} ${one.timeframe} ${one.field}: ${one.refusal?.message ?? one.note}`)
-  const more = told.length > shown.length ? [`and ${whole(told.length - shown.length)} more (--json has all)`] : []
+  const more = noted.length > shown.length ? [`and ${whole(noted.length - shown.length)} more (--json has all)`] : []
   return [...shown, ...more, `${count(credits, 'credit')} spent${leftWords(left)}`]
 }
 

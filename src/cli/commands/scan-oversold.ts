@@ -22,9 +22,9 @@ const scanCommand: Command = {
   async run(context, args) {
     const withholds = await context.withholds()
     const table = withholds ? OVERSOLD : UNLIMITED_OVERSOLD
-    const asked = allUnlessLimited(context, args, parseOversold(args.params(Object.keys(table)), table))
+    const wanted = allUnlessLimited(context, args, parseOversold(args.params(Object.keys(table)), table))
     // A scan has no second page: a key gets no more, in no form.
-    const query = withholds ? { ...asked, limit: Math.min(asked.limit, MAX_LIMIT) } : asked
+    const query = withholds ? { ...wanted, limit: Math.min(wanted.limit, MAX_LIMIT) } : wanted
     const source = await context.bands()
     const page = await source.oversold(query)
     const { matches, match_count } = page

@@ -121,15 +121,15 @@ const changesCommand: Command = {
   async run(context, args) {
     const local = await context.local()
     const post = await webhookOf(context, args)
-    const asked = parseChanges(args.params(Object.keys(CHANGES)), local.fieldSet)
+    const parsed = parseChanges(args.params(Object.keys(CHANGES)), local.fieldSet)
     const tickers = await marketTickers(context, args, local)
     const newest = (await local.today()) - 1
-    const fields = args.value('fields') === undefined ? undefined : asked.fields
-    const query = { ...asked, fields, tickers }
+    const fields = args.value('fields') === undefined ? undefined : parsed.fields
+    const query = { ...parsed, fields, tickers }
     const ways = { step: context.step }
     const tell = (changed: Changed) => showChanges({ context, args, post }, changed, tickers.length)
-    if (asked.since !== 'last') return tell(await changes(local, { ...query, since: asked.since ?? newest }, ways))
-    const question = questionOf({ ...asked, lists: args.list('watch') }, local.fieldSet.names)
+    if (parsed.since !== 'last') return tell(await changes(local, { ...query, since: parsed.since ?? newest }, ways))
+    const question = questionOf({ ...parsed, lists: args.list('watch') }, local.fieldSet.names)
     const lists = context.closing(await openLists(context.choice))
     const marks = await lists.seen(question)
     const changed = await changes(local, { ...query, since: newest, marks }, ways)

@@ -133,9 +133,9 @@ async function answer(context: Context, { options, tls, log, file }: Serving): P
       reloaded = reloaded.then(() => reload(running, file, options))
     })
     try {
-      const asked = new Promise<unknown>(resolve => world.onStop(resolve, GRACE))
+      const stopRequest = new Promise<unknown>(resolve => world.onStop(resolve, GRACE))
       await showServing(context, opened, { ...options, url: running.url, tls: tls !== undefined })
-      await asked
+      await stopRequest
     } finally {
       await running.stop()
       forget?.()

@@ -112,8 +112,8 @@ const nowCommand: Command = {
     const named = isNamed ? await allNamed(context, args, words, every) : usual
     const bands = await context.bands()
     const listed = named.length > 0 ? named : await every()
-    const asked = fields.length > 0 ? fields : undefined
-    const { fields: chosen, omitted } = await fieldsFor(bands, asked, { ticker: listed[0], timeframe })
+    const queried = fields.length > 0 ? fields : undefined
+    const { fields: chosen, omitted } = await fieldsFor(bands, queried, { ticker: listed[0], timeframe })
     const tickers = named.length > 0 ? listed : await loadedOf(context, listed, { fields: chosen, timeframe })
     const skip = named.length > 0 && fields.length > 0 ? undefined : await bands.missing?.()
     const query = { tickers, fields: chosen, omitted, timeframe, skip, ...filter }
@@ -156,9 +156,9 @@ async function noticeMissingFacts(
 /** Which tickers have stopped before the others. */
 async function noticeOldBands(context: Context, source: Source, { states, as_of }: Now): Promise<void> {
   if (context.config.quiet || as_of === null) return
-  const asked = [...new Set(states.map(state => state.ticker))]
+  const tickers = [...new Set(states.map(state => state.ticker))]
   const limit = parseDay(as_of)! - STALE
-  const old = (await source.known(asked)).filter(({ last }) => last < limit)
+  const old = (await source.known(tickers)).filter(({ last }) => last < limit)
   if (old.length === 0) return
   const named = old.slice(0, 5).map(({ ticker, last }) => `${ticker} ${formatDay(last)}`)
   const more = old.length > named.length ? ` and ${old.length - named.length} more (bands status)` : ''

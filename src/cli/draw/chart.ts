@@ -190,8 +190,8 @@ export function sparkline(values: readonly number[], { width, ascii }: { width: 
   const shown = Array.from({ length: columns }, (_, i) => values[Math.ceil(((i + 1) * values.length) / columns) - 1]!)
   const { high, low } = scaleOf([{ values: shown }])
   const top = signs.length - 1
-  const place = (value: number): number => (high === low ? Math.floor(top / 2) : ((value - low) / (high - low)) * top)
-  return shown.map(value => signs[Math.round(place(value))]!).join('')
+  const rowOf = (value: number): number => (high === low ? Math.floor(top / 2) : ((value - low) / (high - low)) * top)
+  return shown.map(value => signs[Math.round(rowOf(value))]!).join('')
 }
 
 const BLOCKS = '▁▂▃▄▅▆▇█'

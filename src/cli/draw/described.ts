@@ -109,14 +109,14 @@ function partBlocks(part: Part, screen: Screen, style: Drawn): Block[] {
 }
 
 function drawn({ columns, rows, grey, grouped, limit, whole: output }: DescribedTable, style: Drawn): Table {
-  const places = [...columns.keys()].filter(i => isShown(columns[i]!.on, style))
+  const shownIndexes = [...columns.keys()].filter(i => isShown(columns[i]!.on, style))
   const shown = rows.slice(0, limit)
   const isSaid = (i: number, r: number): boolean =>
     grouped === true && !style.words && r > 0 && shown[r - 1]![i]!.content === shown[r]![i]!.content
   return {
-    columns: places.map(i => columnOf(columns[i]!, style)),
+    columns: shownIndexes.map(i => columnOf(columns[i]!, style)),
     rows: shown.map((row, r) =>
-      places.map((i, place): Cell => (place === 0 && isSaid(i, r) ? '' : cellOf(row[i]!, style, grey?.[r]))),
+      shownIndexes.map((i, place): Cell => (place === 0 && isSaid(i, r) ? '' : cellOf(row[i]!, style, grey?.[r]))),
     ),
     ...(output === undefined ? {} : { whole: output }),
   }

@@ -34,17 +34,17 @@ export function fitted(table: Table, width: number): { table: Table; left: strin
   const widths = table.columns.map((column, i) =>
     Math.min(widthOf(column, i, table), column.wraps ? WIDEST : Number.POSITIVE_INFINITY),
   )
-  const kept = new Set(table.columns.keys())
+  const shown = new Set(table.columns.keys())
   const left: string[] = []
-  const total = (): number => [...kept].reduce((sum, i) => sum + widths[i]! + GAP.length, -GAP.length)
-  const spares = [...kept].filter(i => table.columns[i]!.spare !== undefined)
+  const total = (): number => [...shown].reduce((sum, i) => sum + widths[i]! + GAP.length, -GAP.length)
+  const spares = [...shown].filter(i => table.columns[i]!.spare !== undefined)
   spares.sort((a, b) => table.columns[b]!.spare! - table.columns[a]!.spare!)
   for (const i of spares) {
     if (total() <= width) break
-    kept.delete(i)
+    shown.delete(i)
     left.push(table.columns[i]!.title)
   }
-  const only = <T>(items: readonly T[]): T[] => items.filter((_, i) => kept.has(i))
+  const only = <T>(items: readonly T[]): T[] => items.filter((_, i) => shown.has(i))
   return { table: { columns: only(table.columns), rows: table.rows.map(only) }, left }
 }
 

@@ -232,10 +232,10 @@ export class Plot {
     return items.map(item => {
       const name = item.dataset.part!
       const [kind = '', place = '0'] = name.split(' ')
-      const told = element('span', 'told')
-      item.append(told)
+      const valueElement = element('span', 'told')
+      item.append(valueElement)
       if (canHide && kind !== 'marks') this.#makeToggle(item, name)
-      return { kind, place: Number(place), told }
+      return { kind, place: Number(place), told: valueElement }
     })
   }
 
