@@ -1,14 +1,14 @@
 /**
- * Every error the product can raise, as data: what it is (`code`), what it is about, and what would help. What it costs
- * (exit code, HTTP status) is the door's business, and so is the spelling: a sentence here names parameters as the
- * specification does, and the terminal words it again with options and a line that can be pasted (cli/errors.ts).
+ * Every error of the product as data: its kind (`code`), its subject, and its remedy. The caller adds the cost (exit
+ * code, HTTP status) and the spelling: a sentence here names parameters as in the specification, and the terminal
+ * replaces them by options and a line to paste (cli/errors.ts).
  *
  * How to raise one:
  *   throw invalid('not_allowed', { param: 'limit', value: text, allowed: 'an integer from 1 to 100' })
- *   throw invalid('missing', { param: 'field' })                       the kinds of fault that have words: FAULTS
- *   throw wrong('embargo', sentence`${parameter('embargo')} is for a ${parameter('split')}.`)   a case of its own
+ *   throw invalid('missing', { param: 'field' })                       kinds with a common text: FAULTS
+ *   throw wrong('embargo', sentence`${parameter('embargo')} is for a ${parameter('split')}.`)   a special case
  *   throw new StorageError(`${path} is empty.`, { remedy: remedy('import', ['FILE']) })
- * A parameter in a sentence stands in `parameter()`, a command in `remedy()`; never as `--option` or `bands X`.
+ * A sentence mentions a parameter with `parameter()` and a command with `remedy()`; never as `--option` or `bands X`.
  */
 export type ErrorCode =
   | 'invalid_parameter'
@@ -24,30 +24,30 @@ export type ErrorCode =
   | 'data_unavailable'
   | 'upstream'
 
-/** A parameter in a sentence, as the specification spells it; with a value where a certain one is meant. */
+/** A parameter in a sentence, as in the specification; with a value where a certain one is meant. */
 export interface ParamMention {
   param: string
   value?: string
 }
 
-/** What to do: a command of the terminal, its words, and its parameters as the specification spells them (true: a flag). */
+/** What to do: a command of the terminal, its words, and its parameters as in the specification (true: a flag). */
 export interface Remedy {
   command: string
   words?: readonly string[]
   params?: Readonly<Record<string, string | true>>
-  /** Whether it is the line that was typed, with these parameters more. */
+  /** Whether it repeats the typed line, with these parameters added. */
   again?: boolean
 }
 
 export type Mention = ParamMention | Remedy
 
-/** A sentence with its parameters and commands as data, so that each door spells them in its own way. */
+/** A sentence with its parameters and commands as data, so that each output spells them in its own way. */
 export type Sentence = readonly (string | Mention)[]
 
-/** A sentence that may mention nothing. */
+/** A sentence with or without mentions. */
 export type Words = string | Sentence
 
-/** A sentence of text and mentions; another sentence may stand in it. */
+/** A sentence of text, mentions and other sentences. */
 export function sentence(texts: TemplateStringsArray, ...values: (string | number | Mention | Sentence)[]): Sentence {
   const parts = texts.flatMap((text, i) => {
     const value = values[i] ?? ''
@@ -68,13 +68,13 @@ export function remedy(
   return { command, words, params, ...(again && { again }) }
 }
 
-/** Several parameters as text lists them: `a, b and c`. */
+/** Several parameters in a sentence: `a, b and c`. */
 export function listed(names: readonly string[], last = ' and '): Sentence {
   const end = names.length - 1
   return names.flatMap((name, i) => (i === 0 ? [parameter(name)] : [i === end ? last : ', ', parameter(name)]))
 }
 
-/** A sentence as text; without a spelling in the names of the specification. */
+/** A sentence as text; by default with the names of the specification. */
 export function worded(words: Words, spell: (mention: Mention) => string = specified): string {
   if (typeof words === 'string') return words
   return words.map(part => (typeof part === 'string' ? part : spell(part))).join('')
@@ -94,12 +94,12 @@ export interface ErrorAbout extends ErrorOptions {
 export class BandsError extends Error {
   override readonly name: string = 'BandsError'
   readonly code: ErrorCode
-  /** The message before anyone spelled it. */
+  /** The message before its mentions are spelled. */
   readonly words: Words
   readonly remedy: Remedy | null
   readonly #payload: object
 
-  /** @param payload what a machine reads beside `error` and `message` */
+  /** @param payload machine-readable data, besides `error` and `message` */
   constructor(code: ErrorCode, words: Words, { remedy, ...options }: ErrorAbout = {}, payload: object = {}) {
     super(worded(words), options)
     this.code = code
@@ -108,7 +108,7 @@ export class BandsError extends Error {
     this.#payload = payload
   }
 
-  /** What a machine reads beside `error` and `message`. */
+  /** Machine-readable data, besides `error` and `message`. */
   payload(): Record<string, unknown> {
     return { ...this.#payload }
   }
@@ -117,28 +117,28 @@ export class BandsError extends Error {
 export interface Offence {
   param: string
   value?: unknown
-  /** What is allowed: the values, or one phrase such as "an integer from 1 to 100". */
+  /** The allowed values, or one phrase such as "an integer from 1 to 100". */
   allowed?: readonly string[] | string
   /** The nearest allowed values, best first. */
   suggestions?: readonly string[]
-  /** Where in a text the fault stands, both from 1; `value` is then the word there. */
+  /** Position of the error in a text, both from 1; `value` is then the word there. */
   line?: number
   column?: number
 }
 
-/** What the value of a parameter names. */
+/** The kind of thing that a parameter's value names. */
 export type Thing = { kind: 'field' } | { kind: 'band'; field: string }
 
-/** What else a door may word a fault by; machines are not told. */
+/** Further data for the text of an error; not part of the payload. */
 interface About {
-  /** What the value should have named. */
+  /** The kind of thing that the value should have named. */
   thing?: Thing
-  /** The refusal of a part of the value. */
+  /** The error of a part of the value. */
   part?: InvalidParameter
   remedy?: Remedy
 }
 
-/** The kinds of fault that have words of their own, each worded once. */
+/** The kinds of error with a common text. */
 const FAULTS = {
   not_allowed: ({ param, value, allowed = '', suggestions = [] }) =>
     typeof allowed === 'string'
@@ -155,15 +155,15 @@ const FAULTS = {
 
 export type Fault = keyof typeof FAULTS
 
-/** A parameter with a value that cannot be used; `param` is spelled as in the specification (`context_ticker`). */
+/** A parameter with an invalid value; `param` is spelled as in the specification (`context_ticker`). */
 export class InvalidParameter extends BandsError {
   override readonly name = 'InvalidParameter'
   readonly offence: Offence
-  /** null: a case of its own, which only its sentence tells. */
+  /** null: a special case, described only by its sentence. */
   readonly fault: Fault | null
   readonly about: About
 
-  /** A sentence that is plain text and begins with the parameter's name mentions the parameter by it. */
+  /** A plain sentence that begins with the parameter's name becomes a mention of the parameter. */
   constructor(words: Words, offence: Offence, about: About = {}, fault: Fault | null = null) {
     super('invalid_parameter', mentioning(words, offence.param), about, offence)
     this.offence = offence
@@ -175,7 +175,7 @@ export class InvalidParameter extends BandsError {
     return this.offence.param
   }
 
-  /** The same said of the parameter under another name. */
+  /** The same error for the parameter under another name. */
   renamed(name: string): InvalidParameter {
     const { words, offence, about, fault } = this
     const rename = (part: string | Mention): string | Mention =>
@@ -185,17 +185,17 @@ export class InvalidParameter extends BandsError {
   }
 }
 
-/** A fault that has words, as an error. */
+/** An error with a common text. */
 export function invalid(fault: Fault, offence: Offence, about: About = {}): InvalidParameter {
   return new InvalidParameter(FAULTS[fault](offence, about), offence, about, fault)
 }
 
-/** A case of its own, about a parameter, with the words that only it has. */
+/** A special case about a parameter, with its own text. */
 export function wrong(param: string, words: Words, more: Omit<Offence, 'param'> = {}, about?: About): InvalidParameter {
   return new InvalidParameter(words, { param, ...more }, about)
 }
 
-/** The fault that a message words, for one who has only read it; null for a case of its own. */
+/** The kind of error behind a message that was only read; null for a special case. */
 export function faultIn(message: string, offence: Offence): Fault | null {
   const faults = Object.keys(FAULTS) as Fault[]
   return faults.find(fault => worded(FAULTS[fault](offence, {})) === message) ?? null
@@ -211,11 +211,11 @@ interface MissingThing {
   name: string
 }
 
-/** A well-formed ticker, file or thing that is not there. */
+/** A well-formed ticker, file or thing that does not exist. */
 export class NotFound extends BandsError {
   override readonly name = 'NotFound'
   readonly suggestions: readonly string[]
-  /** What is not there, where it was named. */
+  /** The missing thing, if named. */
   readonly missing: MissingThing | null
 
   constructor(
@@ -229,10 +229,7 @@ export class NotFound extends BandsError {
   }
 }
 
-/**
- * What a machine reads of an error beside `error` and `message`, at a door that may have an address where a higher tier is
- * to be had: what is refused here has none of its own.
- */
+/** The payload of an error, with the address for a higher tier: errors raised here have none of their own. */
 export function payloadAt(error: BandsError, upgradeUrl: string | null): Record<string, unknown> {
   const payload = error.payload()
   return payload.upgrade_url === null ? { ...payload, upgrade_url: upgradeUrl } : payload
@@ -244,10 +241,10 @@ export class TierRestricted extends BandsError {
   readonly feature: string
   readonly tier: string
   readonly requiredTier: string
-  /** Where a higher tier is to be had; null where nobody said. */
+  /** Where a higher tier is available; null where unknown. */
   readonly upgradeUrl: string | null
 
-  /** `message`, `upgradeUrl`: what a server that refused says itself, and where it sends the caller. */
+  /** `message`, `upgradeUrl`: the refusing server's own text and address. */
   constructor(
     feature: string,
     tier: string,
@@ -264,7 +261,7 @@ export class TierRestricted extends BandsError {
   }
 }
 
-/** A setting of this machine (a configuration or credentials file, an address to listen on) that cannot be used. */
+/** An invalid setting of this machine (a configuration or credentials file, an address to listen on). */
 export class ConfigError extends BandsError {
   override readonly name = 'ConfigError'
   constructor(words: Words, options?: ErrorAbout) {
@@ -272,14 +269,14 @@ export class ConfigError extends BandsError {
   }
 }
 
-/** A place in a file: line and column count from 1; column is the character at which the faulty value starts. */
+/** A position in a file: line and column count from 1; column is the first character of the faulty value. */
 export interface Place {
   file: string
   line?: number
   column?: number
 }
 
-/** Input that cannot be taken as it is; the message starts with `file:line:column`. */
+/** Input that cannot be read; the message starts with `file:line:column`. */
 export class BadData extends BandsError {
   override readonly name = 'BadData'
   readonly place: Place
@@ -298,13 +295,13 @@ export class StorageError extends BandsError {
   }
 }
 
-/** The same where what was being written is not in the store: all that was written before it is, and stays. */
+/** The same, and the last write is not in the store. All earlier writes are stored. */
 export class NotWritten extends StorageError {}
 
-/** The file that was written was deleted, moved or replaced meanwhile: under its name lies another file, or none. */
+/** The written file was deleted, moved or replaced in the meantime. */
 export class FileLost extends StorageError {}
 
-/** Someone else holds the store's one writing place; try later. */
+/** Another process holds the store's writer lock; try later. */
 export class Busy extends BandsError {
   override readonly name = 'Busy'
   constructor(words: Words, options?: ErrorAbout) {
@@ -312,7 +309,7 @@ export class Busy extends BandsError {
   }
 }
 
-/** The same where that is all there is to it, so that it can be waited for. */
+/** Only the writer lock is missing, so that waiting for it helps. */
 export class WriterBusy extends Busy {}
 
 function at(place: Place): string {
@@ -321,8 +318,8 @@ function at(place: Place): string {
 }
 
 /**
- * A number with separators between thousands, the same in every locale. By hand, because the first number that `Intl`
- * writes costs a command 12 ms and 8 MB.
+ * A number with thousands separators, the same in every locale. Implemented here, because the first number that `Intl`
+ * formats costs a command 12 ms and 8 MB.
  */
 export function whole(number: number): string {
   const [integer, ...decimals] = String(number).split('.')
@@ -336,7 +333,7 @@ export function counted(number: number, thing: string, things = `${thing}s`): st
   return `${whole(number)} ${number === 1 ? thing : things}`
 }
 
-/** A value as a message may show it: in quotes, printable, cut when it is long. */
+/** A value for a message: quoted, printable, shortened when long. */
 export function quoted(text: string): string {
   const signs = [...text]
   const cut = signs.length > 40 ? `${signs.slice(0, 40).join('')}…` : text
@@ -344,8 +341,8 @@ export function quoted(text: string): string {
 }
 
 /**
- * Foreign text for a terminal. Control characters, bidirectional controls and line separators are spelled out as in
- * JSON, so a terminal cannot obey them. Line feeds remain.
+ * Foreign text for a terminal. Control characters, bidirectional controls and line separators are escaped as in JSON,
+ * so a terminal cannot obey them. Line feeds remain.
  */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, sign => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
@@ -353,13 +350,13 @@ export function printable(text: string): string {
 
 const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
 
-/** Any value as a message may show it. */
+/** Any value for a message. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return quoted(value)
   return quoted(jsonOf(value)).slice(1, -1).replaceAll('\\"', '"')
 }
 
-/** What has no JSON, such as NaN or a list that holds itself, as text or by its kind. */
+/** A value without JSON, such as NaN or a cyclic list, as text or by its kind. */
 function jsonOf(value: unknown): string {
   if (typeof value === 'number') return String(value)
   try {
@@ -369,12 +366,14 @@ function jsonOf(value: unknown): string {
   }
 }
 
-/** A tier as a sentence has it. */
+/** A tier in a sentence. */
 export const title = (tier: string): string => tier.charAt(0).toUpperCase() + tier.slice(1)
 
-/** What a service over HTTP refuses, on either side of the wire. */
+/** Errors of an HTTP service, on both sides of the connection. */
 
-/** A key that is missing, unknown, expired or revoked; which of these is not told to whom it does not concern. */
+/**
+ * A key that is missing, unknown, expired or revoked. The error does not say which, so that a stranger learns nothing.
+ */
 export class Unauthorized extends BandsError {
   override readonly name = 'Unauthorized'
   constructor(words: Words = 'Missing or invalid Bearer token.', options?: ErrorAbout) {
@@ -382,12 +381,12 @@ export class Unauthorized extends BandsError {
   }
 }
 
-/** The credits of the day or the hour are spent; `reset` is the moment from which there are new ones. */
+/** The credits of the day or the hour are used up; `reset` is the time of the next ones. */
 export class RateLimited extends BandsError {
   override readonly name = 'RateLimited'
   /** UTC, as 2026-03-24T00:00:00Z; null where a server did not say. */
   readonly reset: string | null
-  /** Where a higher tier is to be had; null where nobody said. */
+  /** Where a higher tier is available; null where unknown. */
   readonly upgradeUrl: string | null
 
   constructor(words: Words, reset: string | null, upgradeUrl: string | null = null) {
@@ -397,7 +396,7 @@ export class RateLimited extends BandsError {
   }
 }
 
-/** A path that is there, asked with a method that it does not answer. */
+/** An existing path, requested with an unsupported method. */
 export class MethodNotAllowed extends BandsError {
   override readonly name = 'MethodNotAllowed'
   readonly allow: readonly string[]
@@ -408,7 +407,7 @@ export class MethodNotAllowed extends BandsError {
   }
 }
 
-/** A server that cannot answer now: its store cannot be read, or it is shutting down. */
+/** A server that cannot answer now: its store is unreadable, or it is shutting down. */
 export class Unavailable extends BandsError {
   override readonly name = 'Unavailable'
   constructor(words: Words, options?: ErrorAbout) {
@@ -416,11 +415,11 @@ export class Unavailable extends BandsError {
   }
 }
 
-/** A remote server that cannot be reached, does not answer in time, or answers something else than was asked. */
+/** A remote server that is unreachable, too slow, or answers in an unexpected way. */
 export class Upstream extends BandsError {
   override readonly name = 'Upstream'
   readonly url: string
-  /** The HTTP status, when there was an answer. */
+  /** The HTTP status, if there was an answer. */
   readonly status: number | null
 
   constructor(words: Words, url: string, status: number | null = null, options?: ErrorAbout) {
@@ -431,8 +430,9 @@ export class Upstream extends BandsError {
 }
 
 /**
- * The nearest allowed words to a mistyped one, best first: within two edits (one for up to four letters), case aside.
- * An edit is a letter missing, added, changed, or swapped with its neighbour (optimal string alignment).
+ * The nearest allowed words to a mistyped one, best first: within two edits (one for up to four letters),
+ * case-insensitive. An edit is a letter missing, added, changed, or swapped with its neighbour (optimal string
+ * alignment).
  */
 export function suggest(word: string, allowed: readonly string[], most = 3): string[] {
   const typed = word.toLowerCase()
@@ -445,13 +445,13 @@ export function suggest(word: string, allowed: readonly string[], most = 3): str
     .map(({ candidate }) => candidate)
 }
 
-/** Of more words than can be compared in passing those that begin alike, and no more of them than that. */
+/** Of too many words only those with the same beginning, up to a limit. */
 function comparable(typed: string, allowed: readonly string[]): readonly string[] {
   if (allowed.length <= MOST_COMPARED) return allowed
   return allowed.filter(word => word.charAt(0).toLowerCase() === typed.charAt(0)).slice(0, MOST_COMPARED)
 }
 
-/** So many take a few milliseconds. */
+/** This number takes a few milliseconds. */
 const MOST_COMPARED = 5_000
 
 /** ` Did you mean "oversold"?`, or nothing. */
@@ -475,7 +475,7 @@ function editsBetween(a: string, b: string, reach: number): number {
       if (swapped) row[j] = Math.min(row[j]!, beforeLast[j - 2]! + 1)
       least = Math.min(least, row[j]!)
     }
-    // What comes stands on these two rows alone.
+    // The next row depends only on these two rows.
     if (least > reach && leastOfLast > reach) return least
     leastOfLast = least
     beforeLast = last

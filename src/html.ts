@@ -1,4 +1,4 @@
-/** Text that is markup already. Everything else that a template is given is escaped. */
+/** Text that is already markup. Everything else in a template is escaped. */
 export class Html {
   readonly text: string
 
@@ -7,20 +7,20 @@ export class Html {
   }
 }
 
-/** What may stand in a template: text and numbers are escaped, absent values leave nothing. */
+/** Values in a template: text and numbers are escaped, absent values are empty. */
 export type Piece = Html | string | number | null | undefined | false | readonly Piece[]
 
-/** Markup from a template whose values are escaped unless they are markup themselves. */
+/** Markup from a template; its values are escaped unless they are markup. */
 export function html(strings: TemplateStringsArray, ...values: readonly Piece[]): Html {
   return new Html(strings.reduce((text, part, i) => text + markup(values[i - 1]) + part))
 }
 
-/** Data for scripts to read, as an element that no browser runs. */
+/** Data for scripts, as an element that no browser runs. */
 export function dataScript(attribute: string, value: unknown): Html {
   return new Html(`<script type="application/json" ${attribute}>${dataText(value)}</script>`)
 }
 
-/** JSON that cannot leave its script element, nor break a line of a script. */
+/** JSON that cannot close its script element, nor break a line of a script. */
 function dataText(value: unknown): string {
   return JSON.stringify(value).replace(UNSAFE_IN_SCRIPT, character => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

@@ -25,11 +25,11 @@ import { outcomes, ranksSince } from './outcomes.js'
 
 /**
  * One ticker's daily bars and facts → its complete record, daily and weekly.
- * 1. make weekly bars            `weekly`
- * 2. classify every bar          fields/
- * 3. store changes of the band   `transitions`
- * 4. label each entry            `entries`
- * 5. compute later returns       `outcomes`
+ *  1. make weekly bars            `weekly`
+ *  2. classify every bar          fields/
+ *  3. store changes of the band   `transitions`
+ *  4. label each entry            `entries`
+ *  5. compute later returns       `outcomes`
  *
  * Fields that compare a ticker with its sector see no other ticker here: `recordSeries` takes a sector, too. Where only
  * the last bars are new, `recordTail` computes the same from the stored record.

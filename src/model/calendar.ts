@@ -5,10 +5,10 @@ export interface Range {
   last: Day | null
 }
 
-/** First and last of days, each column of which ascends; null without any. */
+/** First and last day of ascending columns; null without any. */
 export function rangeOf(columns: readonly Int32Array[]): Range {
   const range: Range = { first: null, last: null }
-  // A loop: of each field of a whole market there are more columns than a call takes arguments.
+  // A loop: for the fields of a whole market there are more columns than a call takes arguments.
   for (const days of columns) {
     const [first, last] = [days[0], days.at(-1)]
     if (first === undefined || last === undefined) continue
@@ -18,7 +18,7 @@ export function rangeOf(columns: readonly Int32Array[]): Range {
   return range
 }
 
-/** Every day on which at least one of several tickers has a bar, ascending: the calendar on which they are pooled. */
+/** Every day on which at least one of several tickers has a bar, ascending: the common calendar. */
 export function unionCalendar(days: readonly Int32Array[]): Int32Array {
   const { first, last } = rangeOf(days)
   if (first === null || last === null) return new Int32Array()
@@ -30,7 +30,7 @@ export function unionCalendar(days: readonly Int32Array[]): Int32Array {
   return found.slice(0, n)
 }
 
-/** The place of each day in a calendar, both ascending; -1 for a day that the calendar does not have. */
+/** The index of each day in a calendar, both ascending; -1 for a day that the calendar does not contain. */
 export function placesIn(calendar: Int32Array, days: Int32Array): Int32Array {
   const indices = new Int32Array(days.length)
   let at = 0
@@ -42,8 +42,8 @@ export function placesIn(calendar: Int32Array, days: Int32Array): Int32Array {
 }
 
 /**
- * Puts columns of days on their common calendar. Columns that are alike share their places.
- * @returns the place of each day of each column
+ * Puts columns of days on their common calendar. Equal columns share their indices.
+ * @returns the index of each day of each column
  */
 export function onCommonCalendar(columns: readonly Int32Array[]): { calendar: Int32Array; indices: Int32Array[] } {
   const alike = new SharedColumns()
@@ -53,17 +53,17 @@ export function onCommonCalendar(columns: readonly Int32Array[]): { calendar: In
   return { calendar, indices: shared.map(days => indicesOf.get(days)!) }
 }
 
-/** The days of some bars of a ticker; of bars in a row, as they nearly always are, without a copy. */
+/** The days of some bars of a ticker. Consecutive bars, the usual case, need no copy. */
 export function daysAt(days: Int32Array, bars: Int32Array): Int32Array {
   if (bars.length > 0 && isConsecutive(bars)) return days.subarray(bars[0]!, bars[0]! + bars.length)
   return bars.map(bar => days[bar]!)
 }
 
-/** Ascending columns, of those that are equal the same one. */
+/** Returns one shared object for equal ascending columns. */
 export class SharedColumns {
   readonly #known = new Map<string, Int32Array[]>()
 
-  /** @param kept makes of the first of its kind what is kept of it */
+  /** @param kept makes the stored copy of a column that is new */
   of(column: Int32Array, kept: (column: Int32Array) => Int32Array = own => own): Int32Array {
     const name = `${column.length} ${column[0]} ${column.at(-1)}`
     const known = this.#known.get(name)
@@ -83,7 +83,7 @@ function areEqual(a: Int32Array, b: Int32Array): boolean {
   return true
 }
 
-/** Whether ascending numbers have no gap, as nearly all bars of a field from its first band on have none. */
+/** Whether ascending numbers have no gap. Bars of a field after its first band rarely have any. */
 export function isConsecutive(ascending: Int32Array): boolean {
   const { length } = ascending
   return length === 0 || ascending[length - 1]! - ascending[0]! === length - 1

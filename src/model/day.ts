@@ -17,7 +17,7 @@ export function parseDay(text: string): Day | null {
 /** The day of a year, month (1..12) and day of the month, or null when there is no such date. */
 export function dayOf(year: number, month: number, date: number): Day | null {
   if (month < 1 || month > 12 || date < 1 || date > daysInMonth(year, month)) return null
-  // Civil-from-days turned round (Howard Hinnant): exact integer arithmetic, much faster than Date for whole files.
+  // Civil-from-days reversed (Howard Hinnant): exact integer arithmetic, much faster than Date for whole files.
   const y = month <= 2 ? year - 1 : year
   const era = Math.floor(y / 400)
   const yearOfEra = y - era * 400
@@ -52,12 +52,12 @@ export function formatDay(day: Day): string {
   return text
 }
 
-/** The same of a day that may not be there. */
+/** The same for a day that may be missing. */
 export function dateOf(day: Day | null | undefined): string | null {
   return day === null || day === undefined ? null : formatDay(day)
 }
 
-/** The same few thousand dates come up again for every ticker, field and window. */
+/** Cache: the same few thousand dates appear for every ticker, field and window. */
 const TEXTS = new Map<Day, string>()
 
 /** 0 = Monday .. 6 = Sunday. */
@@ -70,7 +70,10 @@ export function mondayOf(day: Day): Day {
   return day - weekdayOf(day)
 }
 
-/** The first day on which the week of a last session is final: its own where that closes the week, or the day after. */
+/**
+ * The first day on which the week of a last session is final: its own day if that closes the week, otherwise the day
+ * after the last trading day.
+ */
 export function weekFinalOn(lastSession: Day, tradesAtWeekends: boolean): Day {
   const closing = mondayOf(lastSession) + (tradesAtWeekends ? SUNDAY : FRIDAY)
   return lastSession >= closing ? lastSession : closing + 1
@@ -83,7 +86,7 @@ export function isWeekend(day: Day): boolean {
 const FRIDAY = 4
 const SUNDAY = 6
 
-/** The day so many weekdays (Monday to Friday) later. */
+/** The day a number of weekdays (Monday to Friday) later. */
 export function weekdaysAfter(day: Day, weekdays: number): Day {
   let later = day
   for (let left = weekdays; left > 0; ) if (weekdayOf(++later) < 5) left--
@@ -114,7 +117,7 @@ function daysInMonth(year: number, month: number): number {
 
 type Column = Int32Array | Float64Array
 
-/** How many values of an ascending column are up to `x`; `least` and `most` bound the count where more is known of it. */
+/** Number of values of an ascending column up to `x`; `least` and `most` are known bounds of the result. */
 export function countUpTo(ascending: Column, x: number, least = 0, most = ascending.length): number {
   let low = least
   let high = most
@@ -126,7 +129,7 @@ export function countUpTo(ascending: Column, x: number, least = 0, most = ascend
   return low
 }
 
-/** How many values of an ascending column are below `x`; 0 where `x` is NaN. */
+/** Number of values of an ascending column below `x`; 0 where `x` is NaN. */
 export function countBelow(ascending: Column, x: number, most = ascending.length): number {
   let low = 0
   let high = most

@@ -1,6 +1,6 @@
 /**
- * Every length, cut and threshold that decides a band, an event or an aftermath, in one place, as `spec/fields.md` sets
- * them. A store holds what was derived with one version of this page and is never mixed with another.
+ * Every length, cut and threshold of bands, events and aftermaths, as `spec/fields.md` defines them. A store contains
+ * derived data of one version of this file and is never mixed with another.
  */
 export const DEFINITIONS = {
   timeframes: {
@@ -13,13 +13,13 @@ export const DEFINITIONS = {
       flipsLookback: 30,
       /** Returns that must have ended before one is ranked. */
       minReference: 252,
-      /** Rolling percentiles: bars of history, and how many of them must be defined. */
+      /** Rolling percentiles: bars of history, and the least number of defined values. */
       history: 1260,
       minHistory: 252,
-      /** Support and resistance: bars on each side of a pivot, and how old a pivot may be. */
+      /** Support and resistance: bars on each side of a pivot, and the greatest age of a pivot. */
       pivotReach: 10,
       pivotLookback: 252,
-      /** The resource key that holds how long a band lasted. */
+      /** The resource key of a band's length. */
       duration: 'duration_days',
     },
     weekly: {
@@ -45,22 +45,22 @@ export const DEFINITIONS = {
   levels: { approachingAtr: 1.0, breaches: 3 },
   stability: { volatileFlips: 4, holdingFrom: 3, establishedFrom: 10 },
   performance: { cuts: [5, 20, 40, 60, 80, 95] },
-  /** Quarters that are counted: how old the newest may be, how far apart period ends may lie, all in days. */
+  /** Counting quarters, all in days: greatest age of the newest, and allowed distances between period ends. */
   quarters: { maxAge: 200, leastGap: 70, mostGap: 110 },
   valuation: { historicalCuts: [10, 30, 70, 90], cuts: [15, 35, 65, 85], growth: [10, 5, 0, -5, -10] },
   peers: { least: 5, maxAge: 7, cuts: [2, 1.25, 0.8, 0.5] },
   growth: { cuts: [0, 0.03, 0.1, 0.2] },
-  /** How much a growth rate must change to be called faster or slower; the least earnings a share to compare with. */
+  /** Least change of a growth rate to be faster or slower; least earnings a share to compare with. */
   directions: { revenue: 0.02, eps: 0.05, leastEps: 0.01 },
   surprise: { maxAge: 200, leastEstimate: 0.01, met: 0.02, big: 0.15 },
   proximity: { cuts: [3, 7, 30, 60], reports: 4, cycle: 364, maxLate: 14 },
   consensus: { least: 3, cuts: [1.5, 2.5, 3.5, 4.5], lookback: 90, change: 0.1, gradeLife: 365 },
-  /** Without a date of filing, a trade is known so many weekdays after it. */
+  /** Without a filing date, a trade is known this number of weekdays after it. */
   insiders: { filing: 2, lookback: 90, directionCuts: [0.2, 0.6], valueCuts: [0.2, 0.6], leastHeavy: 3 },
 } as const
 
 /**
- * Stamped into every store. The number rises when a rule changes that the table above does not show; the letters are
- * the table's own digest (test/model/definitions.test.ts prints the new one when they differ).
+ * Stored in every store. The number rises when a rule changes outside the table above; the letters are the table's
+ * digest (test/model/definitions.test.ts prints the new one when they differ).
  */
 export const DEFINITIONS_VERSION = '2-0a2bd18f'

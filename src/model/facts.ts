@@ -3,14 +3,14 @@ import { DEFINITIONS } from './definitions.js'
 import type { AssetClass } from './series.js'
 
 /**
- * Dated facts about a company: what became known of it, and when. Records keep the names of their columns in the
- * project's own files from the file to the JSON that is printed.
+ * Dated facts about a company, and when they became known. Records have the same names in the project's own files and
+ * in printed JSON.
  */
 
-/** When in its day a fact became known: before the session or after it. null: unknown, which counts as after. */
+/** When in its day a fact became known: before or after the session. null: unknown, which counts as after. */
 export type Session = 'pre' | 'post' | null
 
-/** One version of the figures of one quarter; null is an unknown figure. */
+/** One version of the numbers of one quarter; null is unknown. */
 export interface Report {
   period_end: Day
   known: Day
@@ -21,11 +21,11 @@ export interface Report {
   revenue: number | null
   /** Book value a share at the end of the quarter. */
   book_value_ps: number | null
-  /** `bars`: per-share figures are on the split basis of the bars. `filed`: they are as on the day they became known. */
+  /** `bars`: values a share are on the split basis of the bars. `filed`: they are as on the day they became known. */
   basis: 'bars' | 'filed'
 }
 
-/** An earnings report against what was expected of it; known on its own date. */
+/** An earnings report with its estimate; known on its own date. */
 export interface EarningsResult {
   report_date: Day
   session: Session
@@ -39,17 +39,17 @@ export interface ScheduledReport {
   known: Day
 }
 
-/** What an analyst thinks of a stock. */
+/** An analyst's opinion of a stock. */
 type Opinion = (typeof OPINIONS)[number]
 const OPINIONS = ['strong_buy', 'buy', 'hold', 'sell', 'strong_sell'] as const
 
-/** How many analysts held which opinion. */
+/** Number of analysts per opinion. */
 export interface RatingCounts extends Record<Opinion, number> {
   known: Day
   session: Session
 }
 
-/** One firm's opinion as it was published; a standing consensus is made of them where fields are computed. */
+/** One firm's published opinion; fields compute a consensus from them. */
 export interface Grade {
   known: Day
   session: Session
@@ -69,27 +69,27 @@ export interface InsiderTrade {
   value: number | null
 }
 
-/** From `ex_date` on, prices are those of shares of which there are `ratio` for each old one. */
+/** A split: from `ex_date` on there are `ratio` new shares for each old one. */
 export interface Split {
   ex_date: Day
   ratio: number
 }
 
-/** What a ticker is; undated, but for the end of its trading. */
+/** Description of a ticker; undated, except for the end of its trading. */
 export interface Security {
   name: string | null
   sector: string | null
   asset_class: AssetClass | null
   market_cap: number | null
-  /** The day on which trading of it ended, known on that day. */
+  /** The day on which its trading ended; known on that day. */
   delisted?: Day
-  /** What a share was worth in the end, on the basis of the last bars; it counts where both are told. */
+  /** The final value of a share, on the basis of the last bars; it wins over the return. */
   delisting_price?: number
   /** The same as a return from the last close, a fraction: -1 is a total loss. */
   delisting_return?: number
 }
 
-/** Every kind of record, by the name of its file in a folder of record files (`reports.csv`). */
+/** Every kind of record, by the name of its file in a folder (`reports.csv`). */
 export interface FactRecords {
   reports: Report
   earnings: EarningsResult
@@ -105,7 +105,7 @@ export type FactRecord = FactRecords[FactKind]
 
 type DatedKind = Exclude<FactKind, 'securities'>
 
-/** The dated records of one ticker, each kind in the order in which it was given. */
+/** The dated records of one ticker, each kind in input order. */
 export type Facts = { readonly [Kind in DatedKind]: readonly FactRecords[Kind][] }
 
 function factsFrom(records: <Kind extends DatedKind>(kind: Kind) => readonly FactRecords[Kind][]): Facts {
@@ -122,9 +122,9 @@ function factsFrom(records: <Kind extends DatedKind>(kind: Kind) => readonly Fac
 
 export const NO_FACTS = factsFrom(() => [])
 
-/** What a column of records holds: how it is read, checked and shown. */
+/** The kind of a column: how its values are read, checked and shown. */
 export type FactValue = FactAmount | 'date' | 'session' | 'text' | 'side' | 'basis' | 'asset_class'
-/** Those that are numbers. */
+/** The numeric kinds. */
 type FactAmount = 'number' | 'amount' | 'count' | 'positive' | 'return'
 
 export interface FactColumn {
@@ -132,7 +132,7 @@ export interface FactColumn {
   holds: FactValue
   /** A record without it is a bad row; otherwise it is null, or its default. */
   required?: true
-  /** Few records tell it: the others lack it, and have no null. */
+  /** Few records have it: the others omit the key, without a null. */
   rare?: true
   about: string
 }
@@ -199,12 +199,12 @@ export const FACT_COLUMNS: Readonly<Record<FactKind, readonly FactColumn[]>> = {
 
 export const FACT_KINDS = Object.keys(FACT_COLUMNS) as readonly FactKind[]
 
-/** The day on which a trade is taken for known whose date of filing is not. */
+/** The assumed filing day of a trade without a known one. */
 export function assumedFiling(traded: Day): Day {
   return weekdaysAfter(traded, DEFINITIONS.insiders.filing)
 }
 
-/** The day on which a record became known: a report's and a split's own date; null for what bears no date. */
+/** The day on which a record became known: for a report or a split its own date; null for undated records. */
 export function knownOn(kind: FactKind, record: FactRecord): Day | null {
   if (kind === 'securities') return null
   const { known, report_date, ex_date } = record as { known?: Day; report_date?: Day; ex_date?: Day }
@@ -216,7 +216,7 @@ export function usableFrom({ known, session = null }: { known: Day; session?: Se
   return session === 'pre' ? known : known + 1
 }
 
-/** Where records came from. */
+/** The origin of records. */
 export interface FactSource {
   file: string
   format: string
@@ -224,13 +224,13 @@ export interface FactSource {
   imported_at: string
 }
 
-/** All records of one kind of one ticker, in the order in which they were given, and the source of each. */
+/** All records of one kind of one ticker in input order, with the source of each. */
 export interface FactSheet<Kind extends FactKind = FactKind> {
   sources: readonly FactSource[]
   rows: readonly { source: number; record: FactRecords[Kind] }[]
 }
 
-/** Everything kept about a ticker beside its bars. */
+/** All stored facts about a ticker. */
 export type FactSheets = { readonly [Kind in FactKind]?: FactSheet<Kind> }
 
 /** The records without their sources. */
@@ -240,7 +240,7 @@ export function factsOf(sheets: FactSheets): Facts {
   )
 }
 
-/** Those that became known by a day. */
+/** The records that became known by a day. */
 export function factsKnownBy(facts: Facts, day: Day): Facts {
   return factsFrom(kind => facts[kind].filter(record => knownOn(kind, record)! <= day))
 }
@@ -249,7 +249,7 @@ export function securityOf(sheets: FactSheets): Security | null {
   return sheets.securities?.rows.at(-1)?.record ?? null
 }
 
-/** What single firms call each opinion; other words do not count. */
+/** Words of single firms for each opinion; other words do not count. */
 const WORDS: Readonly<Record<Opinion, string>> = {
   strong_buy: 'strong buy, conviction buy, top pick, long-term buy',
   buy: 'buy, outperform, overweight, market outperform, sector outperform, positive, accumulate, add, outperformer',
@@ -263,7 +263,7 @@ const OPINION_OF: ReadonlyMap<string, Opinion> = new Map(
   OPINIONS.flatMap(opinion => WORDS[opinion].split(/,\s+/).map(word => [word, opinion])),
 )
 
-/** What a firm's word says, case aside; null when the word does not count. */
+/** The opinion behind a firm's word, case-insensitive; null for other words. */
 export function opinionOf(grade: string): Opinion | null {
   return OPINION_OF.get(grade.trim().toLowerCase()) ?? null
 }

@@ -3,43 +3,43 @@ import type { Aftermath, BandEvent, Baseline, EventHistory, HistoricEvent } from
 import { PERFORMANCES, STABILITIES, UNDEFINED } from './series.js'
 import { TIMEFRAMES, windowNames } from './terms.js'
 
-/** Events in columns of one row an event; bands are codes, places in a vocabulary. */
+/** Events as columns with one row an event; bands are codes, indices into a vocabulary. */
 interface CodedEvents {
   days: Int32Array
   entered: Uint8Array
   left: Uint8Array
-  /** Index into STABILITIES, flips in the lookback; UNDEFINED where the answerer does not tell. */
+  /** Index into STABILITIES, flips in the lookback; UNDEFINED where the source does not say. */
   stability: Uint8Array
   flips: Uint8Array
-  /** Bars until the next event; -1 while the band is active, or where it is not told. */
+  /** Bars until the next event; -1 while the band is active, or where unknown. */
   lasted: Int32Array
-  /** The band of the context ticker on the date, when one was asked for; null before its first event. */
+  /** The band of the context ticker on the date, if the query has a context; null before its first event. */
   contexts: readonly (string | null)[] | null
 }
 
-/** The events of one field of one ticker that match a question, oldest first. */
+/** The events of one field of one ticker that match a query, oldest first. */
 export interface History extends CodedEvents, Omit<EventHistory, 'events'> {
-  /** The field's vocabulary, with every band that was told. */
+  /** The field's vocabulary, with every band in the source's answer. */
   bands: readonly string[]
-  /** By window, in the order of the timeframe; null where they were not asked for, or the tier does not show them. */
+  /** By window, in the order of the timeframe; null if not queried, or if the tier hides them. */
   outcomes: readonly WindowOutcomes[] | null
-  /** What any bar of the range was followed by; null where it was not asked for, or no prices are known. */
+  /** Outcomes after any bar of the range; null if not queried, or without prices. */
   base: Baseline | null
-  /** The same events as a server told them, with keys that nobody here knows; absent where they were derived here. */
+  /** The same events as a server sent them, with unknown keys; absent for events derived here. */
   told?: readonly HistoricEvent[]
 }
 
-/** What followed each event over one window. */
+/** Outcomes after each event over one window. */
 export interface WindowOutcomes {
-  /** 1 where the window is known to have ended. */
+  /** 1 where the window has ended. */
   ended: Uint8Array
-  /** Index into PERFORMANCES; UNDEFINED where there is none. */
+  /** Index into PERFORMANCES; UNDEFINED without one. */
   performances: Uint8Array
-  /** Fractions, and their percentiles, 0..100; NaN where there is none. null where no prices are known. */
+  /** Fractions, and their percentiles, 0..100; NaN without one. null without prices. */
   exact: { returns: Float64Array; percentiles: Float64Array } | null
 }
 
-/** Events as a server tells them, in columns. @param bands the vocabulary of the field, as far as it is known here */
+/** Events of a server as columns. @param bands the known vocabulary of the field */
 export function historyOf({ events, ...head }: EventHistory, bands: readonly string[]): History {
   const { duration } = TIMEFRAMES[head.timeframe]
   const vocabulary = vocabularyOf(events, head.present, bands)
@@ -70,7 +70,7 @@ export function historyOf({ events, ...head }: EventHistory, bands: readonly str
   }
 }
 
-/** Who tells events may know bands of the field that this version does not. */
+/** A server may know bands of the field that this version does not. */
 function vocabularyOf(
   events: readonly BandEvent[],
   present: EventHistory['present'],
@@ -81,7 +81,7 @@ function vocabularyOf(
   return [...new Set([...bands, ...told])]
 }
 
-/** The same as the specification spells events. */
+/** The events in the spelling of the specification. */
 export function eventHistoryOf(history: History): EventHistory {
   const { ticker, field, timeframe, query_range, after, as_of, present, source } = history
   const events = eventsOf(history)
@@ -89,15 +89,15 @@ export function eventHistoryOf(history: History): EventHistory {
   return source === undefined ? found : { ...found, source }
 }
 
-/** Events in columns, and what it takes to spell them. */
+/** Events as columns, with the data to spell them. */
 type EventColumns = Omit<History, Exclude<keyof EventHistory, 'timeframe'> | 'base'>
 
-/** Events as the specification spells them: what the answerer does not tell is left out. */
+/** Events in the spelling of the specification; unknown values are left out. */
 export function eventsOf(columns: EventColumns): HistoricEvent[] {
   return Array.from(columns.days, (_, i) => eventAt(columns, i))
 }
 
-/** One of them, by its number. */
+/** One event, by its index. */
 export function eventAt(history: EventColumns, i: number): HistoricEvent {
   const { timeframe, bands, outcomes, contexts, told } = history
   const context = contexts === null ? {} : { context_band: contexts[i]! }
@@ -147,50 +147,52 @@ function exactOf({ timeframe }: EventColumns, outcomes: readonly WindowOutcomes[
 }
 
 /**
- * What there is to say of the stays of some fields of one ticker, in columns: where each field stands, a row a field in the
- * order asked, and what led there, made when it is asked for. Of a whole market there are ten thousands of fields: an object
- * for each costs more than what is in it.
+ * The periods in bands of some fields of one ticker, as columns. The current band has one row a field, in the order of
+ * the query; the earlier periods are computed on demand.
+ * A whole market has ten thousands of fields: an object for each costs more than its data.
  */
 export interface Stays extends Pick<EventHistory, 'ticker' | 'timeframe' | 'query_range' | 'after' | 'as_of'> {
   fields: readonly string[]
-  /** By field its vocabulary, with every band that was told; codes are places in it. */
+  /** The vocabulary of each field, with every band of the source's answer; codes index it. */
   bands: readonly (readonly string[])[]
   present: Present
-  /** How long the stays in the band in force lasted that began and ended within the bounds, oldest first. @param f number of the field */
+  /**
+   * Lengths of the completed periods in the current band, within the bounds, oldest first. @param f index of the field
+   */
   completed(f: number): Int32Array
   /** All transitions within the bounds, field after field and oldest first. */
   transitions(): TransitionColumns
-  /** The last bar that is final: its date, and the first day on which it was; null where there is none, or it is not told. */
+  /** The last final bar: its date, and the first day on which it was final; null without one, or where unknown. */
   last: { day: number; known: number } | null
 }
 
-/** The stay in force at the end, whatever the bounds of a question are, by field. */
+/** The current period at the end, regardless of the bounds of a query, by field. */
 interface Present {
-  /** UNDEFINED where none can be seen. A stay goes on over bars without a band, until another is entered. */
+  /** UNDEFINED where none is visible. A period continues over bars without a band, until another band is entered. */
   band: Uint8Array
   /** 1 where no transition entered it. */
   initial: Uint8Array
-  /** The band left by the transition that entered it; UNDEFINED where none did, or that was before the range. */
+  /** The band before the transition that entered it; UNDEFINED without one, or where that was before the range. */
   left: Uint8Array
-  /** The day on which it was entered, of an initial one of its first defined bar; UNTOLD where that was before the range. */
+  /** The day of its entry (for an initial one the first bar with a band); UNTOLD where that was before the range. */
   since: Int32Array
-  /** Bars since then; UNTOLD as well where the answerer does not tell. */
+  /** Bars since then; UNTOLD also where the source does not say. */
   bars: Int32Array
-  /** The band of the last bar itself: UNDEFINED where it has none. null where the answerer does not tell. */
+  /** The band of the last bar itself: UNDEFINED without one. null where the source does not say. */
   onLast: Uint8Array | null
 }
 
-/** What stands in a column of numbers where there is none. */
+/** A missing value in a column of numbers. */
 export const UNTOLD = -(2 ** 31)
 
-/** Those of field `f` are the rows from `first[f]` up to and without `first[f + 1]`. */
+/** Those of field `f` are the rows from `first[f]` up to, but not including, `first[f + 1]`. */
 export interface TransitionColumns extends CodedEvents {
   first: Int32Array
-  /** The first day on which the bar is final; null where the answerer does not tell. */
+  /** The first day on which the bar is final; null where the source does not say. */
   known: Int32Array | null
 }
 
-/** So many transitions of so many fields, to be filled; `known` for who tells it. */
+/** Empty columns for transitions of some fields; with `known` for a source that says it. */
 export function emptyTransitions(fields: number, rows: number): TransitionColumns & { known: Int32Array } {
   const numbers = (index: number): Int32Array => new Int32Array(buffer, 4 * index * rows, rows)
   const bytes = (index: number): Uint8Array => new Uint8Array(buffer, (12 + index) * rows, rows)
@@ -201,7 +203,7 @@ export function emptyTransitions(fields: number, rows: number): TransitionColumn
   }
 }
 
-/** So many fields, of none of which a band can be seen. */
+/** Empty columns for some fields without a visible band. */
 export function emptyPresent(fields: number): Present & { onLast: Uint8Array } {
   return {
     band: new Uint8Array(fields).fill(UNDEFINED),
@@ -213,7 +215,7 @@ export function emptyPresent(fields: number): Present & { onLast: Uint8Array } {
   }
 }
 
-/** The same of who tells histories, ticker by ticker, and of each the fields in the order asked. */
+/** The periods from a source of histories: ticker by ticker, the fields in the order of the query. */
 export async function* staysOf(histories: AsyncIterable<History>, fields: number): AsyncGenerator<Stays> {
   let own: History[] = []
   for await (const history of histories) {
@@ -266,7 +268,7 @@ function transitionsIn(histories: readonly History[]): TransitionColumns {
   return { ...found, contexts: histories.flatMap(({ contexts, days }) => contexts ?? Array.from(days, () => null)) }
 }
 
-/** A day of one of the columns as it is written; null where it is not told. */
+/** A day of one of the columns as text; null where unknown. */
 export function dateIn(column: Int32Array, row: number): string | null {
   return column[row] === UNTOLD ? null : formatDay(column[row]!)
 }

@@ -4,11 +4,11 @@ import type { Timeframe } from './terms.js'
 /** One ticker's price bars at one timeframe, as columns of equal length, dates ascending. */
 export interface Series {
   timeframe: Timeframe
-  /** Date of each bar; of a weekly bar the date of its last session. */
+  /** Date of each bar; for a weekly bar the date of its last session. */
   days: Int32Array
   /**
    * The first day on which each bar is final. Daily: the bar's own date. Weekly: the date of the last session when that
-   * closes the week, otherwise the day after the week's last trading day, when nothing can be added any more.
+   * closes the week, otherwise the day after the week's last trading day.
    */
   known: Int32Array
   open: Float64Array
@@ -18,15 +18,15 @@ export interface Series {
   /** Shares or units; NaN where unknown. */
   volume: Float64Array
   /**
-   * The close before it was adjusted for dividends, NaN on bars whose source did not tell it; absent where the close
-   * itself is that, or nothing else is known of any bar.
+   * The close without adjustment for dividends, NaN on bars where unknown. Absent where `close` itself is unadjusted,
+   * or where it is unknown on all bars.
    */
   unadjustedClose?: Float64Array
 }
 
-/** A series of so many bars, to be filled. */
+/** An empty series of some bars. */
 export function emptySeries(timeframe: Timeframe, length: number): Series {
-  // One piece of memory: to ask for seven, and have them collected, takes longer than to fill them.
+  // One buffer: allocating and collecting seven takes longer than filling them.
   const memory = new ArrayBuffer(5 * 8 * length + 2 * 4 * length)
   const numbers = (column: number) => new Float64Array(memory, 8 * length * column, length)
   const days = (column: number) => new Int32Array(memory, 5 * 8 * length + 4 * length * column, length)
@@ -36,17 +36,17 @@ export function emptySeries(timeframe: Timeframe, length: number): Series {
   }
 }
 
-/** The close that was paid, apart from splits: what earnings a share are compared with. */
+/** The traded close, apart from splits: earnings a share are compared with it. */
 export function tradedClose(series: Pick<Series, 'close' | 'unadjustedClose'>): Float64Array {
   return series.unadjustedClose ?? series.close
 }
 
-/** Whether prices are as traded (apart from splits) or adjusted for dividends too. Belongs to a whole series. */
+/** Whether prices are as traded (apart from splits) or adjusted for dividends, too. It applies to a whole series. */
 export type Adjustment = 'raw' | 'adjusted'
 
 export type AssetClass = 'stock' | 'crypto' | 'etf'
 
-/** How many bars of the series are final on a day. */
+/** Number of bars of the series that are final on a day. */
 export function barsKnownBy(series: Pick<Series, 'known'>, day: Day): number {
   return countUpTo(series.known, day)
 }
@@ -54,8 +54,9 @@ export function barsKnownBy(series: Pick<Series, 'known'>, day: Day): number {
 type Dates = Pick<Series, 'days' | 'known'>
 
 /**
- * How many bars of a series count on bar `t` of another: those dated not after it, and final by the day on which it is.
- * @param lag days by which they must be dated before it
+ * Number of bars of a series that count on bar `t` of another: they are dated not after it, and final by the day on
+ * which it is.
+ * @param lag least number of days between the dates
  */
 export function barsCountingOn(series: Dates, other: Dates, t: number, lag = 0): number {
   const { days, known } = series
@@ -67,7 +68,7 @@ export function head(series: Series, count: number): Series {
   return part(series, 0, count)
 }
 
-/** The bars from `from` on, up to `to`, as views on the same columns. */
+/** The bars from `from` up to, but not including, `to`, as views on the same columns. */
 export function part({ timeframe, unadjustedClose, ...columns }: Series, from: number, to?: number): Series {
   return {
     timeframe,
@@ -82,10 +83,10 @@ export function part({ timeframe, unadjustedClose, ...columns }: Series, from: n
   }
 }
 
-/** 0, 1, 2, … as far as they were asked for, where threads reach them. Nobody changes them. */
+/** 0, 1, 2, … up to the greatest requested number, in shared memory. Read-only. */
 let numbers: Int32Array = new Int32Array(0)
 
-/** Of bars or events in a row, as a view on what all share: of a whole market there are ten thousands of such lists. */
+/** Consecutive numbers as a view on a shared column: a whole market has ten thousands of such lists. */
 export function numbersBetween(from: number, to: number): Int32Array {
   if (to > numbers.length) {
     numbers = new Int32Array(new SharedArrayBuffer(2 * to * numbers.BYTES_PER_ELEMENT))
@@ -97,7 +98,7 @@ export function numbersBetween(from: number, to: number): Int32Array {
 /** The columns of prices and volume. */
 export const BAR_FIGURES = ['open', 'high', 'low', 'close', 'volume'] as const
 
-/** Prices and volume of one bar as JSON has them. */
+/** Prices and volume of one bar, as in JSON. */
 export interface Bar {
   open: number
   high: number
@@ -118,23 +119,23 @@ export function barOf({ open, high, low, close, volume }: Series, t: number): Ba
   }
 }
 
-/** The code of no band; a band's code is its place in the field's vocabulary. */
+/** The code of no band; a band's code is its index in the field's vocabulary. */
 export const UNDEFINED = 255
 
-/** Where the band of one field changes; columns of one row an event, oldest first. */
+/** The changes of one field's band; columns with one row an event, oldest first. */
 export interface Transitions {
-  /** The first defined bar and its band: the state before any event. -1 and UNDEFINED when no bar is defined. */
+  /** The first bar with a band, and that band: the state before any event. -1 and UNDEFINED without one. */
   initialBar: number
   initialBand: number
   /** Bar on which a band was entered. */
   bars: Int32Array
   /** Code of the band entered. */
   bands: Uint8Array
-  /** Runs of bars without a band after the first defined one, in their order: of each the first bar, and the one after its last. */
+  /** Runs of bars without a band after the first band, in order: the first bar of each, and the one after its last. */
   gaps: Int32Array
 }
 
-/** The band of each of the first `bars` bars, which its transitions were made of: UNDEFINED where it has none. */
+/** The band of each of the first `bars` bars, restored from its transitions; UNDEFINED without one. */
 export function bandsByBar(
   { initialBar, initialBand, bars: entered, bands, gaps }: Transitions,
   bars: number,
@@ -147,9 +148,9 @@ export function bandsByBar(
   return codes
 }
 
-/** What was known of each event when it happened. */
+/** Data of each event that were known when it happened. */
 export interface Entries {
-  /** Events on the last bars of the lookback, the entry's own included. */
+  /** Events on the last bars of the lookback, the entry itself included. */
   flips: Uint8Array
   /** Index into STABILITIES. */
   stability: Uint8Array
@@ -160,27 +161,29 @@ export interface FieldRecord extends Transitions, Entries {}
 
 /** The end of such a record. */
 export interface FieldTail extends FieldRecord {
-  /** How many events come before these. */
+  /** Number of events before these. */
   earlier: number
 }
 
 /**
- * Records of some fields of one series in columns that they share, field after field: of a whole market there are ten
- * thousands of records, and each would cost more than what is in it.
+ * Records of some fields of one series in shared columns, field after field. A whole market has ten thousands of
+ * records, and an object for each costs more than its data.
  */
 export interface FieldColumns extends Entries {
   names: readonly string[]
-  /** By field, as a record has them. */
+  /** By field, as in a record. */
   initialBar: Int32Array
   initialBand: Uint8Array
   gaps: readonly Int32Array[]
-  /** The events of field `f` are the rows from `first[f]` up to and without `first[f + 1]` of the columns below. */
+  /**
+   * The events of field `f` are the rows from `first[f]` up to, but not including, `first[f + 1]` of the columns below.
+   */
   first: Int32Array
   bars: Int32Array
   bands: Uint8Array
 }
 
-/** One of them by itself; null where there is none of that name. */
+/** One record; null for an unknown name. */
 export function recordIn(columns: FieldColumns, name: string): FieldRecord | null {
   const f = columns.names.indexOf(name)
   if (f === -1) return null
@@ -192,12 +195,12 @@ export function recordIn(columns: FieldColumns, name: string): FieldRecord | nul
   }
 }
 
-/** All of them, by name. */
+/** All records, by name. */
 export function recordsIn(columns: FieldColumns): Map<string, FieldRecord> {
   return new Map(columns.names.map(name => [name, recordIn(columns, name)!]))
 }
 
-/** Records in columns that they share. */
+/** Puts records into shared columns. */
 export function columnsOf(records: ReadonlyMap<string, FieldRecord>): FieldColumns {
   const all = [...records.values()]
   const first = new Int32Array(all.length + 1)
@@ -220,11 +223,11 @@ function bytes(length: number): Uint8Array {
   return new Uint8Array(length)
 }
 
-/** What followed each bar, one pair of columns for every window of the timeframe, as long as the series. */
+/** Outcomes after each bar: one pair of columns for every window of the timeframe, as long as the series. */
 export interface Outcomes {
-  /** The closes, of which the return over a window is made where it is asked for (returnOver). */
+  /** The closes; `returnOver` computes a return from them on demand. */
   close: Float64Array
-  /** 2 · less + equal of that return among those that had ended by the bar; -1 where there is none to rank, or too few. */
+  /** 2 · less + equal of that return among those that had ended by the bar; -1 without a return, or with too few. */
   ranks: Int32Array[]
 }
 
@@ -233,7 +236,7 @@ export function returnOver(close: Float64Array, t: number, window: number): numb
   return close[t + window]! / close[t]! - 1
 }
 
-/** That of each bar; NaN while the last bar of its window does not exist. */
+/** The return of each bar; NaN while the last bar of its window does not exist. */
 export function forwardReturns(close: Float64Array, window: number): Float64Array {
   const returns = new Float64Array(close.length)
   const elapsed = Math.max(0, close.length - window)
@@ -242,22 +245,22 @@ export function forwardReturns(close: Float64Array, window: number): Float64Arra
   return returns
 }
 
-/** Everything derived from one series: what followed its bars, and each field's events. */
+/** Everything derived from one series: outcomes after its bars, and each field's events. */
 export interface SeriesRecord {
   series: Series
   outcomes: Outcomes
   fields: ReadonlyMap<string, FieldRecord>
 }
 
-/** The end of what is derived from a series: of the columns by bar only what a bar or those after it have changed. */
+/** The end of the data derived from a series; columns by bar only contain what new bars have changed. */
 export interface SeriesTail {
   series: Series
   outcomes: Pick<Outcomes, 'ranks'>
-  /** The ends of records, and some whole ones. */
+  /** The ends of records, and some complete ones. */
   fields: ReadonlyMap<string, FieldRecord | FieldTail>
 }
 
-/** How settled the band was that an event leaves, as known at the event. */
+/** How settled the previous band of an event was, as known at the event. */
 export const STABILITIES = ['fresh', 'holding', 'established', 'volatile'] as const
 export type Stability = (typeof STABILITIES)[number]
 
@@ -273,39 +276,39 @@ export const PERFORMANCES = [
 ] as const
 export type Performance = (typeof PERFORMANCES)[number]
 
-/** From one daily bar to the next: what is usual, and what is worth a word wherever two bars come to stand side by side. */
+/** Usual and unusual steps from one daily bar to the next, for every check of neighbouring bars. */
 
 /** The longest closure that holidays explain. */
 const USUAL_CLOSURE = 5
 
-/** A close this far from the one before is a split, a slip or a day to remember. */
+/** A close this far from the previous one is a split, an error, or a rare day. */
 const JUMP = 0.3
 
 export function isJump(before: number, after: number): boolean {
   return Math.abs(after / before - 1) > JUMP
 }
 
-/** A word about the close after another; null where it is near enough. */
+/** Describes the close after another; null where it is near enough. */
 export function jumpBetween(before: number, after: number): string | null {
   if (!isJump(before, after)) return null
   const move = after / before - 1
   return `close ${move > 0 ? '+' : '-'}${(Math.abs(move) * 100).toFixed(0)} % from the bar before`
 }
 
-/** A word about the date after another; null where no more days than `most` lie between. */
+/** Describes the date after another; null where at most `most` days lie between. */
 export function gapBetween(before: Day, after: Day, most: number): string | null {
   return after - before > most ? `${after - before} days after the bar before` : null
 }
 
-/** What stays odd about a ticker's bars. */
+/** Remarks on a ticker's bars. */
 export interface BarMarks {
-  /** Two bars in a row, between which lie more days than holidays explain. */
+  /** Two consecutive bars with more days between them than holidays explain. */
   gaps: readonly (readonly [after: Day, before: Day])[]
   /** Days of the bars that open or close outside their high and low. */
   outside: readonly Day[]
 }
 
-/** Kept with the bars, so a store has to be brought up to date where a rule changes. */
+/** Stored with the bars, so a store must be migrated where a rule changes. */
 export function marksOf(series: Series): BarMarks {
   const { days } = series
   const gaps: [Day, Day][] = []
@@ -317,7 +320,7 @@ export function marksOf(series: Series): BarMarks {
   return { gaps, outside }
 }
 
-/** Beyond this share of the price it is no rounding. */
+/** Up to this share of the price it is rounding. */
 const ROUNDING = 0.001
 
 function isOutside({ open, high, low, close }: Series, t: number): boolean {
@@ -326,10 +329,10 @@ function isOutside({ open, high, low, close }: Series, t: number): boolean {
   return most > high[t]! * (1 + ROUNDING) || least < low[t]! * (1 - ROUNDING)
 }
 
-/** The middle number of days from bar to bar; 1 when there are too few to tell. */
+/** The median number of days from bar to bar; 1 with too few bars. */
 export function middleSpacing(days: Int32Array): number {
   if (days.length < 11) return 1
-  // Nearly all are small: counted, which costs far less than sorting them.
+  // Nearly all are small: counting is much faster than sorting.
   const counts = new Int32Array(SPACINGS)
   let left = (days.length - 1) >> 1
   for (let i = 1; i < days.length; i++) counts[Math.min(days[i]! - days[i - 1]!, SPACINGS - 1)]!++
@@ -343,10 +346,10 @@ export function middleSpacing(days: Int32Array): number {
 
 const SPACINGS = 64
 
-/** Most bars of daily ones are at most this many days apart. */
+/** Most daily bars are at most this number of days apart. */
 export const DAILY = 4
 
-/** From how many days on bars are missing; a ticker that trades at weekends knows no holiday. */
+/** From this number of days on, bars are missing; a ticker that trades at weekends has no holidays. */
 export function usualGap(days: Int32Array, spacing = middleSpacing(days)): number {
   if (spacing > DAILY) return Number.POSITIVE_INFINITY
   let weekends = 0

@@ -2,13 +2,13 @@ import { DEFINITIONS } from './definitions.js'
 
 export type Timeframe = 'daily' | 'weekly'
 
-/** A timeframe as a caller spells it. */
+/** A timeframe as in a caller's options. */
 export type TimeframeName = Timeframe | (string & {})
 
-/** A field as the specification spells it. Here stands one; the published types list all that are in the table. */
+/** A field of the specification. One is listed here; the published types list all that are in the table. */
 export type FieldName = 'rsi_zone' | (string & {})
 
-/** A band of some field. Here stands one; the published types list all that are in the table. */
+/** A band of some field. One is listed here; the published types list all that are in the table. */
 export type BandName = 'oversold' | (string & {})
 
 /** Everything that differs between daily and weekly. */
@@ -31,19 +31,19 @@ export function windowName(bars: number, timeframe: Timeframe): string {
   return `${bars}${TIMEFRAMES[timeframe].unit}`
 }
 
-/** What a caller subscribed to; each tier has all of the one before. */
+/** The subscription; each tier includes the one before. */
 export type Tier = 'free' | 'plus' | 'pro'
 
 export const TIER_NAMES: readonly Tier[] = ['free', 'plus', 'pro']
 
-/** @param tier null: none was asked for, and nothing is withheld */
+/** @param tier null: no tier is set, and everything is visible */
 export function reaches(tier: Tier | null, required: Tier): boolean {
   return tier === null || TIER_NAMES.indexOf(tier) >= TIER_NAMES.indexOf(required)
 }
 
 const SHAPE = /^[A-Z0-9.^=-]{1,16}$/
 
-/** What a ticker may be, for messages. */
+/** The form of a ticker, for messages. */
 export const TICKER_SHAPE = '1 to 16 characters of A-Z 0-9 . - ^ ='
 
 /** The ticker that a text spells, in upper case, or null when it is no well-formed ticker (`brk.b` is `BRK.B`). */
