@@ -49,7 +49,7 @@ const OWN = ['date', 'open', 'high', 'low', 'close', 'volume', 'adj_close']
 const MAX_SAMPLES = 500
 
 /** Throws BadData when the text is no table, has no rows, or is of a kind that is neither daily bars nor facts. */
-export function detectDialect(file: string, head: Buffer, whole: boolean, given: FormatHints): Dialect {
+export function detectDialect(file: string, head: Buffer, whole: boolean, hints: FormatHints): Dialect {
   const bom = head.subarray(0, 3).toString('latin1') === '\xef\xbb\xbf'
   const eol = head.includes(10) || !head.includes(13) ? '\n' : '\r'
   const lines = linesOf(head, bom ? 3 : 0, eol, whole)
@@ -57,8 +57,8 @@ export function detectDialect(file: string, head: Buffer, whole: boolean, given:
   if (separator !== undefined) lines.shift()
   if (lines.length === 0) throw new BadData({ file }, 'the file is empty')
   const above = lines.splice(0, linesAbove(lines)).length
-  const delimiter = given.delimiter ?? separator ?? delimiterOf(lines.map(line => line.text))
-  const top = headerOf(file, lines, delimiter, given)
+  const delimiter = hints.delimiter ?? separator ?? delimiterOf(lines.map(line => line.text))
+  const top = headerOf(file, lines, delimiter, hints)
   const rows = lines.slice(top.lines)
   const samples = rows.slice(0, MAX_SAMPLES).map(line => splitLine(line.text, delimiter))
   if (samples.length === 0) throw withoutRows(file, top)
@@ -135,13 +135,13 @@ interface Top {
   tickers: Dialect['tickers']
 }
 
-function headerOf(file: string, lines: readonly Line[], delimiter: string, given: FormatHints): Top {
+function headerOf(file: string, lines: readonly Line[], delimiter: string, hints: FormatHints): Top {
   const fieldsOf = (line: number) => splitLine(lines[line]?.text ?? '', delimiter)
   const [first, second, third] = [fieldsOf(0), fieldsOf(1), fieldsOf(2)]
   const stacked = stackedHeader(first, second, third)
-  if (given.header !== undefined) {
+  if (hints.header !== undefined) {
     const replaced = stacked?.lines ?? (isHeader(first, second) ? 1 : 0)
-    return { lines: replaced, names: splitLine(given.header, ','), tickers: null }
+    return { lines: replaced, names: splitLine(hints.header, ','), tickers: null }
   }
   if (stacked !== null) return stacked
   // Two numbers or more make a row of data; a header has names.
@@ -274,14 +274,14 @@ const DELIMITERS: Record<string, string> = { comma: ',', semicolon: ';', tab: '\
 
 /** Checks the user's hints; throws InvalidParameter, which names the option, the value and the allowed values. */
 export function checkHints(hints: Hints = {}): FormatHints {
-  const given: FormatHints = {}
-  if (hints.format !== undefined) given.format = oneOf('format', hints.format, FORMATS)
-  if (hints.dateFormat !== undefined) given.dateFormat = oneOf('date_format', hints.dateFormat, DATE_FORMATS)
-  if (hints.decimal !== undefined) given.decimal = oneOf('decimal', hints.decimal, ['.', ','] as const)
-  if (hints.header !== undefined) given.header = hints.header
-  if (hints.timeZone !== undefined) given.calendar = calendarOption(hints.timeZone)
-  if (hints.delimiter !== undefined) given.delimiter = delimiter(hints.delimiter)
-  return given
+  const checked: FormatHints = {}
+  if (hints.format !== undefined) checked.format = oneOf('format', hints.format, FORMATS)
+  if (hints.dateFormat !== undefined) checked.dateFormat = oneOf('date_format', hints.dateFormat, DATE_FORMATS)
+  if (hints.decimal !== undefined) checked.decimal = oneOf('decimal', hints.decimal, ['.', ','] as const)
+  if (hints.header !== undefined) checked.header = hints.header
+  if (hints.timeZone !== undefined) checked.calendar = calendarOption(hints.timeZone)
+  if (hints.delimiter !== undefined) checked.delimiter = delimiter(hints.delimiter)
+  return checked
 }
 
 export function delimiterName(character: string): string {

@@ -31,14 +31,14 @@ export async function readJson(source: Source, options: ReadOptions): Promise<Re
 }
 
 async function readBarsJson(source: Source, text: JsonText, options: ReadOptions): Promise<ReadResult> {
-  const given = checkHints(options.hints)
+  const hints = checkHints(options.hints)
   const { file, compression, encoding } = source
   const table = tableIn(file, text.root)
-  if (given.format !== undefined && given.format !== table.format)
-    throw new BadData({ file }, `this is not ${given.format}; it looks like ${table.format}`)
+  if (hints.format !== undefined && hints.format !== table.format)
+    throw new BadData({ file }, `this is not ${hints.format}; it looks like ${table.format}`)
   const { prices, adjust, note } = adjustmentOf(table.columns.adj_close !== undefined, options.prices)
-  const dates = dateCells(table, given.calendar)
-  const format = given.dateFormat ?? dateFormat({ file }, dates)
+  const dates = dateCells(table, hints.calendar)
+  const format = hints.dateFormat ?? dateFormat({ file }, dates)
   const ticker = fixedTicker(source, table, options)
   const collector = new Collector(file, placesIn(text, table, ticker, dates), options.skipBadRows ?? false)
   const columns = Object.fromEntries(ROLES.map((role, i) => [role, i]))
@@ -47,9 +47,9 @@ async function readBarsJson(source: Source, text: JsonText, options: ReadOptions
   const latest = latestBar(options.today)
   const reading = {
     format: table.format,
-    dates: new DateReader(format, given.calendar),
+    dates: new DateReader(format, hints.calendar),
     latest,
-    decimal: given.decimal ?? '.',
+    decimal: hints.decimal ?? '.',
     adjust,
   } as const
   const rows = new PriceRows({ ...reading, columns, ticker }, collector)
@@ -63,7 +63,7 @@ async function readBarsJson(source: Source, text: JsonText, options: ReadOptions
     options.onProgress?.({ bytes: source.taken(), total: source.total, rows: collector.rows })
     const { order } = collector
     const found = collector.finish(prices)
-    const zone = given.calendar?.zone ?? table.zone
+    const zone = hints.calendar?.zone ?? table.zone
     const dated = {
       dates: table.zone === undefined ? format : 'epoch',
       ...(zone === undefined ? {} : { 'time zone': zone }),
@@ -91,10 +91,10 @@ interface DateCell {
 }
 
 /** The dates as text; epochs that need a time zone become the date on the exchange's calendar. */
-function dateCells(table: JsonTable, given: Calendar | undefined): DateCell[] {
+function dateCells(table: JsonTable, hint: Calendar | undefined): DateCell[] {
   const values = table.rows.map(cells => cells[table.columns.date!])
   if (table.zone === undefined) return values.map(value => ({ date: asText(value) }))
-  const calendar = given ?? calendarOf(table.zone)
+  const calendar = hint ?? calendarOf(table.zone)
   return values.map(value => {
     if (typeof value !== 'number' || !(Math.abs(value) < 1e14)) return { date: asText(value) }
     const milliseconds = Math.abs(value) < 1e11 ? value * 1000 : value

@@ -186,8 +186,8 @@ export function indexOfName(
   const first = names.indexOf(wanted)
   const second = first < 0 ? -1 : names.indexOf(wanted, first + 1)
   if (second < 0) return first
-  const told = [first, second].map(i => `column ${i + 1} ("${header[i]}")`).join(' and ')
-  throw new BadData(place, `${told} have the same name; take one of them out`)
+  const repeated = [first, second].map(i => `column ${i + 1} ("${header[i]}")`).join(' and ')
+  throw new BadData(place, `${repeated} have the same name; take one of them out`)
 }
 
 /** The vendor with this header. Only shown: columns are read by their own names. */

@@ -270,9 +270,9 @@ export function barFault(
 }
 
 /** The error for a ticker hint when the rows name several tickers. */
-export function severalTickers(place: Place, given: string, first: string, second: string): BadData {
+export function severalTickers(place: Place, tickerHint: string, first: string, second: string): BadData {
   const some = `${quoted(first)}, ${quoted(second)}`
-  const say = sentence`leave ${parameter('ticker', given)} away to import each under its own name`
+  const say = sentence`leave ${parameter('ticker', tickerHint)} away to import each under its own name`
   return new BadData(place, sentence`the file has several tickers (${some}); ${say}`)
 }
 

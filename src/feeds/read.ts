@@ -237,15 +237,15 @@ const MOST_UNREAD = 20
 async function planTable(table: TextTable, layout: Layout): Promise<PricePlan & { remarks: readonly Words[] }> {
   const { source, dialect, options } = table
   const { columns, parts } = layout
-  const given = tickerOption(options.ticker)
+  const tickerHint = tickerOption(options.ticker)
   const [one, two] = parts
-  if (given !== null && one !== undefined && two !== undefined)
+  if (tickerHint !== null && one !== undefined && two !== undefined)
     throw severalTickers(table.top, options.ticker!, one.ticker, two.ticker)
   const all = parts.length > 0 ? parts.map(part => part.columns) : [columns]
   const placesOf = (...roles: Role[]) => all.flatMap(columns => roles.flatMap(role => columns[role] ?? []))
   const dates = await table.dates({ name: 'date', index: columns.date! })
-  if (given === null && columns.ticker !== undefined) checkSymbols(table, columns.ticker)
-  const isNamed = given !== null || columns.ticker !== undefined || parts.length > 0
+  if (tickerHint === null && columns.ticker !== undefined) checkSymbols(table, columns.ticker)
+  const isNamed = tickerHint !== null || columns.ticker !== undefined || parts.length > 0
   const symbol = isNamed ? null : symbolIn(table, layout)
   const named = isNamed ? null : tickerOfFile(source, layout.ticker, layout.format, symbol?.value)
   const remarks: Words[] = named?.remark == null ? [] : [named.remark]
@@ -258,7 +258,7 @@ async function planTable(table: TextTable, layout: Layout): Promise<PricePlan & 
     format: layout.format,
     columns,
     parts,
-    ticker: given ?? named?.ticker ?? one?.ticker ?? null,
+    ticker: tickerHint ?? named?.ticker ?? one?.ticker ?? null,
     dates,
     remarks,
     latest: latestBar(options.today),
@@ -332,10 +332,10 @@ function barsLayout({ file, dialect }: TextTable): Layout | null {
  * The file's format, once all of it is read. LEAN writes prices of equities times 10,000 as whole numbers, those of
  * crypto unchanged. The file does not say which, but a fraction proves crypto.
  */
-function settleFormat({ file, given }: TextTable, layout: Layout, whole: boolean): Format {
+function settleFormat({ file, hints }: TextTable, layout: Layout, whole: boolean): Format {
   const isLean = layout.format === 'lean equity'
   const found = isLean && !whole ? 'lean crypto' : layout.format
-  const wanted = given.format ?? found
+  const wanted = hints.format ?? found
   if (wanted === found || wanted === 'csv' || (isLean && wanted === 'lean crypto')) return wanted
   throw new BadData({ file }, `this is not ${wanted}; it looks like ${found}`)
 }

@@ -156,8 +156,8 @@ export function refuseJson(file: string, root: unknown): BadData {
   const kind = JSON_KINDS.find(([holds]) => holds(keys))
   if (kind !== undefined) return new BadData({ file }, kind[1])
   const note = ['Error Message', 'Note', 'Information', 'message', 'error', 'detail'].find(key => keys.has(key))
-  const told = note === undefined ? undefined : (root as Record<string, unknown>)[note]
-  const text = Array.isArray(told) ? told[0] : told
+  const value = note === undefined ? undefined : (root as Record<string, unknown>)[note]
+  const text = Array.isArray(value) ? value[0] : value
   if (typeof text === 'string' && text !== '')
     return new BadData({ file }, `there are no bars in it, only a message of the vendor: ${quoted(text)}`)
   const found = keys.size === 0 ? '' : ` (its keys are ${shownNames([...keys])})`

@@ -25,7 +25,7 @@ import {
 export class TextTable {
   readonly source: Source
   readonly dialect: Dialect
-  readonly given: FormatHints
+  readonly hints: FormatHints
   readonly options: ReadOptions
   readonly file: string
   readonly top: { file: string; line: number }
@@ -33,8 +33,8 @@ export class TextTable {
   /** Throws BadData when the text is no table, has no rows, or is of a kind that is neither daily bars nor facts. */
   constructor(source: Source, head: { bytes: Buffer; whole: boolean }, options: ReadOptions) {
     this.source = source
-    this.given = checkHints(options.hints)
-    this.dialect = detectDialect(source.file, head.bytes, head.whole, this.given)
+    this.hints = checkHints(options.hints)
+    this.dialect = detectDialect(source.file, head.bytes, head.whole, this.hints)
     this.options = options
     this.file = source.file
     this.top = { file: source.file, line: this.dialect.headerLine }
@@ -58,7 +58,7 @@ export class TextTable {
    * and its other date columns decide. Throws BadData for an unknown or ambiguous format.
    */
   async dates(column: { name: string; index: number }, beside: readonly number[] = []): Promise<DateReader> {
-    const { dateFormat, calendar } = this.given
+    const { dateFormat, calendar } = this.hints
     return new DateReader(dateFormat ?? (await this.#dateFormat(column, beside)), calendar)
   }
 
@@ -84,8 +84,8 @@ export class TextTable {
    * Throws BadData when the numbers are ambiguous.
    */
   decimal(fractions: readonly number[], whole: readonly number[]): Decimal {
-    const { given, dialect, file } = this
-    if (given.decimal !== undefined) return given.decimal
+    const { hints, dialect, file } = this
+    if (hints.decimal !== undefined) return hints.decimal
     if (dialect.delimiter === ',' && !dialect.quoted) return '.'
     const texts = this.#textsIn(fractions)
     const volumes = this.#textsIn(whole)
@@ -105,14 +105,14 @@ export class TextTable {
   /** How it is written, in words for people; `more` is said of its columns. */
   words(more: Record<string, string>, decimal: Decimal): Record<string, string> {
     const { bom, delimiter, quoted, eol, crlf, header, above } = this.dialect
-    const { calendar } = this.given
+    const { calendar } = this.hints
     return {
       encoding: bom ? 'UTF-8 with BOM' : this.source.encoding,
       compression: this.source.compression,
       delimiter: delimiterName(delimiter),
       quotes: quoted ? 'yes' : 'no',
       'line ends': eol === '\r' ? 'CR' : crlf ? 'CRLF' : 'LF',
-      header: header === null ? 'no' : this.given.header === undefined ? 'yes' : 'replaced',
+      header: header === null ? 'no' : this.hints.header === undefined ? 'yes' : 'replaced',
       ...(above === 0 ? {} : { 'lines above it': `${above}, left out` }),
       ...more,
       ...(calendar === undefined ? {} : { 'time zone': calendar.zone }),

@@ -21,10 +21,10 @@ import type { ImportOptions, SourcedBars } from './report.js'
 const ADJUSTMENTS: readonly Adjustment[] = ['raw', 'adjusted']
 
 /** Bars, each ticker once; a daily bar is known on its own day. @param today default: this machine's date */
-export function barsFromCaller(given: unknown, today: Day | undefined): SourcedBars[] {
+export function barsFromCaller(value: unknown, today: Day | undefined): SourcedBars[] {
   const latest = latestBar(today)
   const seen = new Set<string>()
-  return listOf('tickers', given).map((one, i) => {
+  return listOf('tickers', value).map((one, i) => {
     const at = `tickers[${i}]`
     const { ticker, prices, source, format, bars } = objectOf(at, one)
     const found = {
@@ -84,14 +84,14 @@ function checkBars({ ticker, source }: Pick<SourcedBars, 'ticker' | 'source'>, s
 
 /** Records, grouped by ticker and kind. */
 export function factsFromCaller(
-  given: unknown,
+  value: unknown,
   { file }: Pick<FactSource, 'file'>,
   today: Day | undefined,
 ): TickerFacts[] {
   const latest = latestBar(today)
   const sink = new FactsSink(latest)
   const found = new Map<string, TickerFacts & { records: FactRecord[] }>()
-  for (const [i, one] of listOf('facts', given).entries()) {
+  for (const [i, one] of listOf('facts', value).entries()) {
     const at = `facts[${i}]`
     const { ticker: symbol, kind: word, records } = objectOf(at, one)
     const ticker = tickerValue(`${at}.ticker`, textOf(`${at}.ticker`, symbol))
@@ -125,14 +125,14 @@ function checkRecord(
 }
 
 /** Where records are from. */
-export function sourceFromCaller(given: unknown): Pick<FactSource, 'file' | 'format'> {
-  const { file, format } = objectOf('source', given)
+export function sourceFromCaller(value: unknown): Pick<FactSource, 'file' | 'format'> {
+  const { file, format } = objectOf('source', value)
   return { file: nameOf('source.file', file), format: nameOf('source.format', format) }
 }
 
 /** Files to be read. */
-export function inputsFromCaller(given: unknown): Input[] {
-  return listOf('inputs', given).map((one, i) => {
+export function inputsFromCaller(value: unknown): Input[] {
+  return listOf('inputs', value).map((one, i) => {
     const at = `inputs[${i}]`
     const { name, path, bytes } = objectOf(at, one)
     const size = bytes === undefined || bytes === null ? null : integerValue(`${at}.bytes`, bytes, 0, MOST_BYTES)

@@ -148,13 +148,13 @@ const NEWEST = 4
 
 /** Limits the number of origins: too many are merged with their neighbours, the shortest first. */
 export function limitOrigins(origins: readonly Origin[]): Origin[] {
-  const kept = [...origins]
-  while (kept.length > MOST_RANGES) {
-    const at = shortestPair(kept)
+  const merged = [...origins]
+  while (merged.length > MOST_RANGES) {
+    const at = shortestPair(merged)
     if (at === null) break
-    kept.splice(at, 2, joined(kept[at]!, kept[at + 1]!))
+    merged.splice(at, 2, joined(merged[at]!, merged[at + 1]!))
   }
-  return kept
+  return merged
 }
 
 /** Index of the first of two neighbours, the oldest of equal ones; null if jumps separate all of them. */

@@ -48,7 +48,7 @@ export class Run {
   /** Keeps the bars of a ticker that are taken in: beyond some, in a temporary file. */
   add(incoming: SourcedBars): void {
     const { ticker, source } = incoming
-    const taken = { file: source, bars: incoming.waits ? () => incoming.bars : this.#kept(incoming.bars) }
+    const taken = { file: source, bars: incoming.waits ? () => incoming.bars : this.#stored(incoming.bars) }
     const earlier = this.#taken.get(ticker)
     if (earlier === undefined) this.#taken.set(ticker, [taken])
     else earlier.push(taken)
@@ -64,7 +64,7 @@ export class Run {
     for (const release of this.#releases) release()
   }
 
-  #kept(bars: Series): () => Series {
+  #stored(bars: Series): () => Series {
     this.#held += bytesOf(bars)
     if (this.#held <= MOST_HELD) return () => bars
     this.#held -= bytesOf(bars)

@@ -51,11 +51,11 @@ export async function bandCounts(
     }
     read++
   }
-  const told = fields.map((name, f): FieldCounts => {
+  const counts = fields.map((name, f): FieldCounts => {
     const field = cache.field(name)
-    return { field: name, hash: field.hash ?? null, ...sums[f]!.told(field.bands) }
+    return { field: name, hash: field.hash ?? null, ...sums[f]!.counts(field.bands) }
   })
-  return { schema: 'bands.fields-check/1', timeframe, tickers: tickers.length, fields: told }
+  return { schema: 'bands.fields-check/1', timeframe, tickers: tickers.length, fields: counts }
 }
 
 class Sums {
@@ -88,7 +88,7 @@ class Sums {
     }
   }
 
-  told(bands: readonly string[]): Pick<FieldCounts, 'bars' | 'undefined' | 'bands'> {
+  counts(bands: readonly string[]): Pick<FieldCounts, 'bars' | 'undefined' | 'bands'> {
     const defined = this.#bars - this.#undefined
     return {
       bars: this.#bars,

@@ -29,24 +29,28 @@ export async function* bandPeriodsIn(cache: Cache, query: StaysQuery): AsyncGene
   // Refused before anything is read; every other field in its turn.
   entitled(first)
   const plan = planOf(cache.tier)
-  let asked: PeriodQuery | null = null
+  let periods: PeriodQuery | null = null
   for await (const { series, bars, today } of cache.each({ tickers, timeframe, fields, outcomes: false, lag })) {
     for (const field of fields) {
-      if (asked === null) entitled(field)
+      if (periods === null) entitled(field)
       if (series.unsettled.length > 0) await cache.checkSettled(series, field)
     }
-    asked ??= {
+    periods ??= {
       bands: fields.map(field => cache.field(field).bands),
       ...{ ...query, today, rangeStart: plan.rangeStart(today), range: plan.range, shows: plan.aftermath },
       context: other === undefined ? null : await cache.view(other.ticker, timeframe, other.field),
     }
-    yield bandPeriodsOn(series, bars, asked)
+    yield bandPeriodsOn(series, bars, periods)
   }
 }
 
 /** @param bars of the series that were final on the day */
-function bandPeriodsOn({ entry, calendar, fields: columns }: RecordedSeries, bars: number, asked: PeriodQuery): Stays {
-  const { fields, timeframe, today, rangeStart, range, after, before, bands } = asked
+function bandPeriodsOn(
+  { entry, calendar, fields: columns }: RecordedSeries,
+  bars: number,
+  periods: PeriodQuery,
+): Stays {
+  const { fields, timeframe, today, rangeStart, range, after, before, bands } = periods
   const { days, known } = calendar
   const places = fields.map(field => columns.names.indexOf(field))
   // Bars that may have reported transitions: from the first up to, but not including, the last.
@@ -59,7 +63,7 @@ function bandPeriodsOn({ entry, calendar, fields: columns }: RecordedSeries, bar
     ...{ ticker: entry.ticker, timeframe, query_range: range, after: afterOf(rangeStart), as_of: formatDay(today) },
     ...{ fields, bands, present },
     completed: f => completedIn(columns, rows, f, present.band[f]!),
-    transitions: () => transitionsOn(columns, places, rows, calendar, asked),
+    transitions: () => transitionsOn(columns, places, rows, calendar, periods),
     last: last < 0 ? null : { day: days[last]!, known: known[last]! },
   }
 }

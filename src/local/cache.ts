@@ -296,13 +296,13 @@ export class Cache {
     { entry: { ticker }, unsettled }: { entry: Pick<TickerEntry, 'ticker'>; unsettled: readonly string[] },
     field: string,
   ): Promise<void> {
-    const asked = this.field(field)
-    if (isConditionField(asked)) {
-      for (const subject of asked.subjects)
+    const wanted = this.field(field)
+    if (isConditionField(wanted)) {
+      for (const subject of wanted.subjects)
         await this.checkSettled({ entry: { ticker: subject.ticker ?? ticker }, unsettled }, subject.field)
       return
     }
-    const { needs } = asked
+    const { needs } = wanted
     if (needs === 'bars' || unsettled.length === 0) return
     const pending = new Pending(unsettled)
     const isCompared = needs === 'sector'

@@ -31,8 +31,8 @@ export interface DerivedQuery extends SeriesQuery {
  */
 export async function* derivedSeries(cache: FieldSource, query: DerivedQuery): AsyncGenerator<RecordedSeries | null> {
   const { tickers, timeframe, outcomes, lag = 0 } = query
-  const asked = query.fields.map(name => cache.field(name))
-  const needs = needsOf(cache, asked, timeframe)
+  const wanted = query.fields.map(name => cache.field(name))
+  const needs = needsOf(cache, wanted, timeframe)
   const named = await readNamed(cache, needs)
   const own = needs.get(dataKey(null, timeframe))!
   const otherTimeframe = needs.get(dataKey(null, otherThan(timeframe)))
@@ -53,7 +53,7 @@ export async function* derivedSeries(cache: FieldSource, query: DerivedQuery): A
         .set(dataKey(null, otherThan(timeframe)), dataIn(otherwise, daily, otherThan(timeframe)))
       const derivation = new Derivation(cache, places)
       const records = recordsIn(found.fields)
-      for (const field of asked) {
+      for (const field of wanted) {
         if (isRecorded(field)) continue
         const codes = derivation.codes(field, null, timeframe, isConditionField(field) ? lag : 0)
         records.set(field.name, recordOf(codes, timeframe))
@@ -72,7 +72,7 @@ export async function* derivedSeries(cache: FieldSource, query: DerivedQuery): A
 export class DerivedMemory {
   readonly #most: number
   /** By name, in the order of last use. */
-  readonly #kept = new Map<string, { found: Recorded; bytes: number }>()
+  readonly #cache = new Map<string, { found: Recorded; bytes: number }>()
   #of: { version: string; fields: FieldSet } | null = null
   #bytes = 0
 
@@ -89,10 +89,10 @@ export class DerivedMemory {
   ): Promise<Recorded | null> {
     const version = await store.version()
     if (this.#of?.version !== version || this.#of.fields !== fields) this.#forget({ version, fields })
-    const known = this.#kept.get(name)
+    const known = this.#cache.get(name)
     if (known !== undefined) {
-      this.#kept.delete(name)
-      this.#kept.set(name, known)
+      this.#cache.delete(name)
+      this.#cache.set(name, known)
       return { ...known.found }
     }
     const of = this.#of
@@ -103,18 +103,18 @@ export class DerivedMemory {
 
   #forget(of: { version: string; fields: FieldSet }): void {
     this.#of = of
-    this.#kept.clear()
+    this.#cache.clear()
     this.#bytes = 0
   }
 
   #keep(name: string, found: Recorded): void {
     const bytes = bytesOf(found)
-    if (bytes > this.#most || this.#kept.has(name)) return
-    this.#kept.set(name, { found: { ...found }, bytes })
+    if (bytes > this.#most || this.#cache.has(name)) return
+    this.#cache.set(name, { found: { ...found }, bytes })
     this.#bytes += bytes
-    for (const [oldest, { bytes }] of this.#kept) {
+    for (const [oldest, { bytes }] of this.#cache) {
       if (this.#bytes <= this.#most) break
-      this.#kept.delete(oldest)
+      this.#cache.delete(oldest)
       this.#bytes -= bytes
     }
   }
@@ -150,7 +150,7 @@ function dataKey(ticker: string | null, timeframe: Timeframe): string {
   return `${timeframe} ${ticker ?? ''}`
 }
 
-function needsOf(cache: FieldSource, asked: readonly AnyField[], timeframe: Timeframe): Needs {
+function needsOf(cache: FieldSource, wanted: readonly AnyField[], timeframe: Timeframe): Needs {
   const needs = new Map<string, Need>()
   const seen = new Set<string>()
   const add = (field: AnyField, ticker: string | null, timeframe: Timeframe): void => {
@@ -165,7 +165,7 @@ function needsOf(cache: FieldSource, asked: readonly AnyField[], timeframe: Time
       for (const subject of field.subjects)
         add(cache.field(subject.field), subject.ticker ?? ticker, subject.timeframe ?? timeframe)
   }
-  for (const field of asked) add(field, null, timeframe)
+  for (const field of wanted) add(field, null, timeframe)
   return needs
 }
 

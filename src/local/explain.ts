@@ -118,8 +118,8 @@ function sourceOn(day: Day, entry: TickerEntry, days: Int32Array) {
     origin => origin.first <= day,
   )!
   const range = { first: formatDay(first), last: formatDay(last) }
-  const told = { source, imported_at: importedAt, ...begunBy(begun) }
-  return { ...told, source_bars: { ...range, bars, of: days.length } }
+  const shown = { source, imported_at: importedAt, ...begunBy(begun) }
+  return { ...shown, source_bars: { ...range, bars, of: days.length } }
 }
 
 function paidNote({ series: { unadjustedClose } }: Panel, t: number): string | null {

@@ -123,14 +123,14 @@ async function* exportedEvents(cache: Cache, filter: ExportFilter): AsyncGenerat
   const names = fields.map(({ name }) => name)
   const read = { fields: when === null ? names : [...names, when], outcomes: true, lag }
   const bounds = { ...(after !== undefined && { after }), ...(before !== undefined && { before }) }
-  const asked = { ...(bands.length > 0 && { bands }), ...bounds }
+  const wanted = { ...(bands.length > 0 && { bands }), ...bounds }
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {
       const viewOn = await first(cache.views({ ...read, tickers: [ticker], timeframe }))
       const asides = when === null ? NO_EXTRA_VIEWS : { ...NO_EXTRA_VIEWS, when: await viewOn(when) }
       for (const field of names) {
         const view = await viewOn(field)
-        const query = { ticker, field, timeframe, ...asked }
+        const query = { ticker, field, timeframe, ...wanted }
         yield { field, view, found: search(view, query, Number.NEGATIVE_INFINITY, asides) }
       }
     }
@@ -190,25 +190,25 @@ function chosen(filter: ExportFilter, name: (typeof LISTS)[number]): string[] {
 async function chosenTickers(cache: Cache, filter: ExportFilter): Promise<string[]> {
   const tickers = chosen(filter, 'tickers')
   if (tickers.length === 0) return cache.store.names('bars')
-  const asked = [...new Set(tickers.map(text => tickerValue('ticker', text)))].sort()
-  for (const ticker of asked) await cache.entry(ticker)
-  return asked
+  const wanted = [...new Set(tickers.map(text => tickerValue('ticker', text)))].sort()
+  for (const ticker of wanted) await cache.entry(ticker)
+  return wanted
 }
 
 /** In the order of the specification. Throws InvalidParameter. */
 function chosenFields(filter: ExportFilter, known: FieldSet): readonly AnyField[] {
   const fields = chosen(filter, 'fields')
   if (fields.length === 0) return known.all
-  const asked = new Set(fields.map(name => fieldValue('field', name, known)))
-  return known.all.filter(field => asked.has(field))
+  const wanted = new Set(fields.map(name => fieldValue('field', name, known)))
+  return known.all.filter(field => wanted.has(field))
 }
 
 /** Daily before weekly. Throws InvalidParameter. */
 function chosenTimeframes(filter: ExportFilter): readonly Timeframe[] {
   const timeframes = chosen(filter, 'timeframes')
   if (timeframes.length === 0) return TIMEFRAME_NAMES
-  const asked = new Set(timeframes.map(name => timeframeValue('timeframe', name)))
-  return TIMEFRAME_NAMES.filter(name => asked.has(name))
+  const wanted = new Set(timeframes.map(name => timeframeValue('timeframe', name)))
+  return TIMEFRAME_NAMES.filter(name => wanted.has(name))
 }
 
 /**

@@ -142,10 +142,10 @@ export async function* exportFacts(cache: Cache, tickers: readonly string[] = []
   for (const ticker of tickers.length === 0 ? all : [...new Set(tickers)].sort()) {
     const sheets = await cache.store.sheets(ticker)
     for (const kind of FACT_KINDS) {
-      const told = new Map<string, StatedFigures>()
+      const stated = new Map<string, StatedFigures>()
       for (const record of recordsOf(kind, sheets, cache.asOf)) {
         const values = FACT_COLUMNS[kind].map(({ name }) => record[name] ?? null)
-        const number = kind === 'reports' ? fileOf(record, JSON.stringify(values), told) : 1
+        const number = kind === 'reports' ? fileOf(record, JSON.stringify(values), stated) : 1
         yield { file: number === 1 ? kind : `${kind}_${number}`, kind, values: [ticker, ...values] }
       }
     }
@@ -162,13 +162,13 @@ interface StatedFigures {
 function fileOf(
   { period_end, known, usable_from, session }: KnownFact,
   figures: string,
-  told: Map<string, StatedFigures>,
+  stated: Map<string, StatedFigures>,
 ): number {
   const report = `${period_end} ${known} ${usable_from}`
-  let at = told.get(report) ?? { number: 1, figures: new Map() }
+  let at = stated.get(report) ?? { number: 1, figures: new Map() }
   const said = at.figures.get(session!)
   if (said !== undefined && said !== figures) at = { number: at.number + 1, figures: new Map() }
   at.figures.set(session!, figures)
-  told.set(report, at)
+  stated.set(report, at)
   return at.number
 }

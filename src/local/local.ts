@@ -68,8 +68,8 @@ export class Local extends Cache implements Source, PricedSource {
     return oversold(this, query)
   }
 
-  async fields(asked: readonly string[] = []): Promise<readonly FieldInfo[]> {
-    return [...this.fieldSet.all, ...asked.filter(isCondition).map(name => this.field(name))]
+  async fields(names: readonly string[] = []): Promise<readonly FieldInfo[]> {
+    return [...this.fieldSet.all, ...names.filter(isCondition).map(name => this.field(name))]
   }
 
   async newest(query: EventsQuery): Promise<NewestEvents> {
@@ -167,8 +167,8 @@ export class Local extends Cache implements Source, PricedSource {
   }
 }
 
-function historyOf(asked: FoundEvents, outcomes: boolean, withBase: boolean): History {
-  const { query, view, found, context, today, plan, rangeStart } = asked
+function historyOf(foundEvents: FoundEvents, outcomes: boolean, withBase: boolean): History {
+  const { query, view, found, context, today, plan, rangeStart } = foundEvents
   const { ticker, field } = query
   return {
     ...{ ticker, field, query_range: plan.range, after: afterOf(rangeStart), as_of: formatDay(today) },

@@ -23,7 +23,7 @@ const MOST_CACHED = 32
 export class Prices {
   readonly #cache: Cache
   /** By series, in the order of last use. */
-  readonly #kept = new Map<string, Once>()
+  readonly #byName = new Map<string, Once>()
   readonly #sectors: Sectors
   readonly #delistings: Delistings
 
@@ -35,17 +35,17 @@ export class Prices {
 
   async bars(ticker: string, timeframe: Timeframe): Promise<MarketBars> {
     entitleAftermath(this.#cache.tier)
-    return this.#cached(ticker, timeframe, (kept, today) => this.#prices(kept, ticker, timeframe, today))
+    return this.#cached(ticker, timeframe, (cached, today) => this.#prices(cached, ticker, timeframe, today))
   }
 
   async states(ticker: string, { fields, timeframe, lag }: Omit<StatesQuery, 'tickers'>): Promise<BarStates> {
     for (const field of fields) entitle({ field }, this.#cache.tier, this.#cache.fieldSet)
     entitleAftermath(this.#cache.tier)
-    return this.#cached(ticker, timeframe, async (kept, today) => {
-      const prices = await this.#prices(kept, ticker, timeframe, today)
+    return this.#cached(ticker, timeframe, async (cached, today) => {
+      const prices = await this.#prices(cached, ticker, timeframe, today)
       const states: States[] = []
       for (const name of fields)
-        states.push(await kept(`states ${name} ${lag}`, () => this.#readStates(kept, prices, { name, lag, today })))
+        states.push(await cached(`states ${name} ${lag}`, () => this.#readStates(cached, prices, { name, lag, today })))
       return { prices, states }
     })
   }
@@ -61,25 +61,25 @@ export class Prices {
   async #cached<Found>(
     ticker: string,
     timeframe: Timeframe,
-    ask: (kept: Once, today: Day) => Promise<Found>,
+    ask: (cached: Once, today: Day) => Promise<Found>,
   ): Promise<Found> {
     const today = await this.#cache.today()
     const name = `${timeframe} ${ticker} ${today}`
-    const kept = this.#kept.get(name) ?? once()
-    this.#kept.delete(name)
-    this.#kept.set(name, kept)
-    const [oldest] = this.#kept.keys()
-    if (this.#kept.size > MOST_CACHED) this.#kept.delete(oldest!)
+    const cached = this.#byName.get(name) ?? once()
+    this.#byName.delete(name)
+    this.#byName.set(name, cached)
+    const [oldest] = this.#byName.keys()
+    if (this.#byName.size > MOST_CACHED) this.#byName.delete(oldest!)
     try {
-      return await ask(kept, today)
+      return await ask(cached, today)
     } catch (error) {
-      this.#kept.delete(name)
+      this.#byName.delete(name)
       throw error
     }
   }
 
-  #prices(kept: Once, ticker: string, timeframe: Timeframe, today: Day): Promise<MarketBars> {
-    return kept('prices', async () => {
+  #prices(cached: Once, ticker: string, timeframe: Timeframe, today: Day): Promise<MarketBars> {
+    return cached('prices', async () => {
       const cache = this.#cache
       const entry = await cache.entry(ticker)
       const known = (series: Series): Series => head(series, barsKnownBy(series, today))
@@ -96,7 +96,7 @@ export class Prices {
   }
 
   async #readStates(
-    kept: Once,
+    cached: Once,
     { ticker, series }: MarketBars,
     { name, lag, today }: { name: string; lag?: number | undefined; today: Day },
   ): Promise<States> {
@@ -106,7 +106,7 @@ export class Prices {
     const codes = isRuled(field)
       ? bandsByBar(view.record!, view.days.length)
       : field.classify(
-          await kept(`panel ${field.needs}`, () => this.#cache.panel(ticker, timeframe, [field], this.#sectors)),
+          await cached(`panel ${field.needs}`, () => this.#cache.panel(ticker, timeframe, [field], this.#sectors)),
         )
     // An import may have begun between the two.
     if (field.needs !== 'bars') {

@@ -74,7 +74,7 @@ export class ScanStates {
 
 /** The states of earlier scans of the same store: another filter needs the same tickers. */
 export class RecentScans {
-  readonly #kept = new Map<string, ScanStates>()
+  readonly #cache = new Map<string, ScanStates>()
   #version = ''
 
   /** The states of a date; computed for all tickers if they are not cached or something was written since. */
@@ -85,20 +85,20 @@ export class RecentScans {
     tickers: () => Promise<readonly ListedTicker[]>,
   ): Promise<ScanStates> {
     const version = await store.version()
-    if (version !== this.#version) this.#kept.clear()
+    if (version !== this.#version) this.#cache.clear()
     this.#version = version
     const name = `${timeframe} ${date}`
-    const states = this.#kept.get(name) ?? new ScanStates(store, timeframe, date, await tickers())
+    const states = this.#cache.get(name) ?? new ScanStates(store, timeframe, date, await tickers())
     // The map's order is the order of last use.
-    this.#kept.delete(name)
-    this.#kept.set(name, states)
-    for (const oldest of [...this.#kept.keys()].slice(0, -MOST_SCANS)) this.#kept.delete(oldest)
+    this.#cache.delete(name)
+    this.#cache.set(name, states)
+    for (const oldest of [...this.#cache.keys()].slice(0, -MOST_SCANS)) this.#cache.delete(oldest)
     return states
   }
 
   /** Call it after an error, which would be cached, too. */
   forget(): void {
-    this.#kept.clear()
+    this.#cache.clear()
   }
 }
 
@@ -279,8 +279,8 @@ export function marketCapTierOf({ security }: ListedTicker): MarketCapTier | nul
 
 /** A ticker of unknown class is a stock when it has a sector, or any fact known by the day; otherwise null. */
 export async function assetClassOf(listed: ListedTicker, store: Store, date: Day): Promise<AssetClass | null> {
-  const told = listed.security?.asset_class ?? listed.entry.assetClass
-  if (told !== null) return told
+  const stored = listed.security?.asset_class ?? listed.entry.assetClass
+  if (stored !== null) return stored
   return sectorOf(listed) !== null || (await hasFacts(listed.entry.ticker, store, date)) ? 'stock' : null
 }
 

@@ -42,9 +42,9 @@ async function differences(store: Store, company: Company, timeframe: Timeframe,
   const { fields, outcomes } = recordSeries(series, facts, sector)
   const damages: Damage[] = []
   for (const { name: field } of BUILT_IN.all) {
-    const kept = await store.recorded(ticker, timeframe, field)
-    const anew = { field: fields.get(field) ?? null, outcomes }
-    if (kept !== null && isDeepStrictEqual({ field: kept.field, outcomes: kept.outcomes }, anew)) continue
+    const stored = await store.recorded(ticker, timeframe, field)
+    const derivedAgain = { field: fields.get(field) ?? null, outcomes }
+    if (stored !== null && isDeepStrictEqual({ field: stored.field, outcomes: stored.outcomes }, derivedAgain)) continue
     const what = `its ${timeframe} ${field} events are not what its bars and facts give`
     damages.push({ ticker, what, mend: remedy('rebuild') })
   }

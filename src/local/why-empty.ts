@@ -45,8 +45,8 @@ interface DatedQuery extends Pick<FoundEvents, 'view' | 'context' | 'when' | 'ra
   band: string
 }
 
-async function ofEvents(cache: Cache, query: HistoryQuery, asked: DatedQuery): Promise<WhyEmpty> {
-  const { view, context, when, rangeStart, from, to, range, band } = asked
+async function ofEvents(cache: Cache, query: HistoryQuery, parts: DatedQuery): Promise<WhyEmpty> {
+  const { view, context, when, rangeStart, from, to, range, band } = parts
   const { after: _after, before: _before, context: other, ...anytime } = query
   const inRange = search(view, anytime, rangeStart, NO_EXTRA_VIEWS)
   if (inRange.length === 0) {
@@ -94,10 +94,10 @@ async function missingForBand(cache: Cache, { ticker, timeframe, field: name }: 
 
 /** For a condition, its first subject that can have no band. */
 async function missingFacts(cache: Cache, ticker: string, field: string): Promise<Words | null> {
-  const asked = cache.field(field)
-  if (asked.needs === 'bars') return null
-  if (isRuled(asked)) {
-    for (const subject of asked.subjects) {
+  const wanted = cache.field(field)
+  if (wanted.needs === 'bars') return null
+  if (isRuled(wanted)) {
+    for (const subject of wanted.subjects) {
       const lack: Words | null = await missingFacts(cache, subject.ticker ?? ticker, subject.field)
       if (lack !== null) return lack
     }

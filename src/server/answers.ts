@@ -196,19 +196,19 @@ export class Answers {
 
   /** @param version of the data as this caller saw it: a slower reply may have seen an older one */
   async #take(name: string, question: Question, version: string): Promise<Answer | undefined> {
-    const kept = this.#cache.get(name)
-    if (kept === undefined) return undefined
-    if (kept.version !== version) {
+    const cached = this.#cache.get(name)
+    if (cached === undefined) return undefined
+    if (cached.version !== version) {
       const stamp = await question.stamp(this.#service)
-      if (stamp === null || stamp !== kept.stamp || (await this.#service.version()) !== version) return undefined
-      kept.version = version
+      if (stamp === null || stamp !== cached.stamp || (await this.#service.version()) !== version) return undefined
+      cached.version = version
     }
-    if (this.#cache.get(name) === kept) {
+    if (this.#cache.get(name) === cached) {
       // The map's order is the order of last use.
       this.#cache.delete(name)
-      this.#cache.set(name, kept)
+      this.#cache.set(name, cached)
     }
-    return kept.answer
+    return cached.answer
   }
 
   /** Cached with the full answer: cutting it out takes longer than sending it. */
@@ -216,8 +216,8 @@ export class Answers {
     if (question.normal === question.whole) return whole
     const name = `${tier} ${question.normal}`
     const answer = this.#answer(name, question.normal, { ...whole, body: question.part(whole.body) })
-    const kept = this.#cache.get(`${tier} ${question.whole}`)
-    if (kept?.answer === whole) this.#keep(name, answer, kept)
+    const cached = this.#cache.get(`${tier} ${question.whole}`)
+    if (cached?.answer === whole) this.#keep(name, answer, cached)
     return answer
   }
 
@@ -238,8 +238,8 @@ export class Answers {
     const name = `${tier} ${question.whole}`
     // A wrong question is refused at once, without waiting in the queue.
     await question.isAnswerable(this.#service, tier)
-    const kept = await this.#take(name, question, version)
-    if (kept !== undefined) return kept
+    const cached = await this.#take(name, question, version)
+    if (cached !== undefined) return cached
     const known = this.#jobs.get(name)
     const job = known?.isOver === false ? known : new Job(signal => this.#find(tier, question, signal))
     this.queue.join(caller.account, job)
@@ -273,8 +273,8 @@ export class Answers {
 
   #answer(name: string, question: string, { body, asOf, note }: Pick<Answer, 'body' | 'asOf' | 'note'>): Answer {
     const coded = new Coded(body, bytes => {
-      const kept = this.#cache.get(name)
-      if (kept?.answer === answer) this.#grow(kept, bytes)
+      const cached = this.#cache.get(name)
+      if (cached?.answer === answer) this.#grow(cached, bytes)
     })
     const answer: Answer = { body, coded, digest: sha256(body), question: sha256(question), asOf, note }
     return answer
@@ -283,14 +283,14 @@ export class Answers {
   #keep(name: string, answer: Answer, { stamp, version }: Pick<CachedAnswer, 'stamp' | 'version'>): void {
     const bytes = answer.body.length + 2 * name.length + OVERHEAD
     if (bytes > this.#most) return
-    const kept = { answer, bytes: 0, stamp, version }
+    const cached = { answer, bytes: 0, stamp, version }
     this.#drop(name)
-    this.#cache.set(name, kept)
-    this.#grow(kept, bytes)
+    this.#cache.set(name, cached)
+    this.#grow(cached, bytes)
   }
 
-  #grow(kept: CachedAnswer, bytes: number): void {
-    kept.bytes += bytes
+  #grow(cached: CachedAnswer, bytes: number): void {
+    cached.bytes += bytes
     this.#bytes += bytes
     for (const oldest of this.#cache.keys()) {
       if (this.#bytes <= this.#most) break

@@ -10,7 +10,7 @@ interface Connection {
   /** Requests whose answers are still being made. */
   working: number
   /** Requests, from the first on. */
-  asked: number
+  requests: number
   /** A valid key was seen on it. */
   known: boolean
 }
@@ -53,13 +53,13 @@ export class Connections {
     const connection = this.#of(socket)
     if (connection === undefined) return 0
     connection.working++
-    connection.asked++
-    return connection.asked
+    connection.requests++
+    return connection.requests
   }
 
   /** Whether no later request came on the connection: its answer would be lost. */
   isLast(socket: Socket, number: number): boolean {
-    return (this.#of(socket)?.asked ?? number) === number
+    return (this.#of(socket)?.requests ?? number) === number
   }
 
   /** An answer has left: from here on it is the caller that is waited for. @param known a valid key came with the request */
@@ -91,7 +91,7 @@ export class Connections {
     // The caller hung up before it sent anything.
     if (socket.remoteAddress === undefined) return void socket.destroy()
     const [ends, address] = [endsOf(socket), networkOf(socket.remoteAddress)]
-    const connection = { socket, ends, address, working: 0, asked: 0, known: false }
+    const connection = { socket, ends, address, working: 0, requests: 0, known: false }
     // The caller hung up and reused the port, and the end of the old connection is reported later.
     const old = this.#all.get(ends)
     if (old !== undefined) this.#remove(old)

@@ -44,11 +44,11 @@ export class Log {
   answered({ id, url, request, caller, charged }: LoggedRequest, status: number, milliseconds: number): void {
     if (this.#least > LOG_LEVELS.indexOf('info')) return
     const called = request.headers['x-request-id']
-    const asked = `"id":"${id}","method":"${request.method}","url":${legible(url)}`
+    const requestPart = `"id":"${id}","method":"${request.method}","url":${legible(url)}`
     const answer = `"status":${status},"ms":${milliseconds.toFixed(3)},"credits":${charged}`
     const who = caller === null ? '' : `,"account":${caller.account},"key":"${caller.key}"`
     const name = called === undefined ? '' : `,"called":${legible(String(called))}`
-    this.#write(`{"level":"info","time":"${new Date().toISOString()}",${asked},${answer}${who}${name}}\n`)
+    this.#write(`{"level":"info","time":"${new Date().toISOString()}",${requestPart},${answer}${who}${name}}\n`)
   }
 }
 

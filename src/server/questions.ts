@@ -53,8 +53,8 @@ export class Questions {
       }
       if (kept) this.#metrics.reused.inc({ how: 'cache' })
       const { body, coded, digest } = answer
-      const asked = { endpoint: path, question: answer.question, credits: question.credits, idempotency }
-      await this.#charge(exchange, caller, { ...asked, answer: digest })
+      const cost = { endpoint: path, question: answer.question, credits: question.credits, idempotency }
+      await this.#charge(exchange, caller, { ...cost, answer: digest })
       return { status: 200, headers: ['Content-Type', JSON_TYPE, ...headers], body, coded }
     })
   }
@@ -124,14 +124,14 @@ export class Questions {
   async #charge(
     exchange: Exchange,
     { account, key, tier }: Caller,
-    asked: Pick<Charge, 'endpoint' | 'question' | 'answer' | 'credits' | 'idempotency'>,
+    cost: Pick<Charge, 'endpoint' | 'question' | 'answer' | 'credits' | 'idempotency'>,
   ): Promise<void> {
     // What cannot arrive is not charged.
     if (exchange.isGone) return
-    const { credits } = asked
+    const { credits } = cost
     const at = this.#settings.now()
     const limits = this.#settings.credits[tier]
-    const { outcome, used } = await this.meter.charge({ ...asked, account, key, requestId: exchange.id, limits, at })
+    const { outcome, used } = await this.meter.charge({ ...cost, account, key, requestId: exchange.id, limits, at })
     exchange.credits = { used, at }
     this.#callers.charged(account, used, at)
     if (outcome === 'conflict') throw nameTaken()

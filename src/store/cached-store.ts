@@ -70,10 +70,10 @@ function oncePerQuestion(version: ReadVersion): ReadVersion {
 const VERSION_LIFE_MS = 0.01
 
 /** Which tickers have pages: every question checks that first. */
-function cachedHas(pages: PageStore): (look: ReadVersion, ticker: string) => Promise<boolean> {
+function cachedHas(pages: PageStore): (readVersion: ReadVersion, ticker: string) => Promise<boolean> {
   let known = { version: '', tickers: new Map<string, boolean>() }
-  return async (look, ticker) => {
-    const version = await look()
+  return async (readVersion, ticker) => {
+    const version = await readVersion()
     if (known.version !== version || known.tickers.size >= MOST_NAMES) known = { version, tickers: new Map() }
     const before = known.tickers.get(ticker)
     if (before !== undefined) return before
@@ -89,13 +89,13 @@ const MOST_NAMES = 100_000
 /** The last value read, or being read, until something is written or another argument comes. */
 function cachedLast<Asked, Found>(
   store: Store,
-  read: (asked?: Asked) => Promise<Found>,
-): (look: ReadVersion, asked?: Asked) => Promise<Found> {
-  let known: { version: string; asked: Asked | undefined; found: Promise<Found> } | null = null
-  return async (look, asked) => {
-    const version = await look()
-    if (known?.version === version && known.asked === asked) return known.found
-    const reading = { version, asked, found: read(asked) }
+  read: (query?: Asked) => Promise<Found>,
+): (readVersion: ReadVersion, query?: Asked) => Promise<Found> {
+  let known: { version: string; query: Asked | undefined; found: Promise<Found> } | null = null
+  return async (readVersion, query) => {
+    const version = await readVersion()
+    if (known?.version === version && known.query === query) return known.found
+    const reading = { version, query, found: read(query) }
     known = reading
     let isOfVersion = false
     try {
@@ -112,7 +112,7 @@ function cachedLast<Asked, Found>(
 function cachedRecorded(
   store: Store,
   most: number,
-): (look: ReadVersion, ...query: Parameters<Store['recorded']>) => ReturnType<Store['recorded']> {
+): (readVersion: ReadVersion, ...query: Parameters<Store['recorded']>) => ReturnType<Store['recorded']> {
   const cache = new Map<string, CachedSeries>()
   let bytes = 0
 
@@ -143,8 +143,8 @@ function cachedRecorded(
   }
 
   /** null: not cached, or out of date */
-  const recall = async (version: string, ...asked: Parameters<Store['recorded']>): Promise<Recorded | null> => {
-    const [ticker, timeframe, field] = asked
+  const recall = async (version: string, ...query: Parameters<Store['recorded']>): Promise<Recorded | null> => {
+    const [ticker, timeframe, field] = query
     const name = nameOf({ ticker, timeframe })
     const series = cache.get(name)
     const record = series?.fields.get(field)
@@ -167,12 +167,12 @@ function cachedRecorded(
     return { ...series.shared, field: record }
   }
 
-  return async (look, ...asked) => {
-    const version = await look()
-    const recalled = await recall(version, ...asked)
+  return async (readVersion, ...query) => {
+    const version = await readVersion()
+    const recalled = await recall(version, ...query)
     if (recalled !== null) return recalled
-    const [ticker, timeframe, field] = asked
-    const found = await store.recorded(...asked)
+    const [ticker, timeframe, field] = query
+    const found = await store.recorded(...query)
     const stamp = await store.stamp(ticker, timeframe)
     // Data read during a write may be older or newer than the stamp: not cached.
     if (found !== null && stamp !== null && (await store.version()) === version)

@@ -243,23 +243,23 @@ export interface RawTicker {
 }
 
 /** All that is not as it was written. @param derived the series that must be there */
-export function tickerDamages(at: StoreLocation, kept: RawTicker, derived: readonly Timeframe[]): Damage[] {
-  const { entry } = kept
+export function tickerDamages(at: StoreLocation, raw: RawTicker, derived: readonly Timeframe[]): Damage[] {
+  const { entry } = raw
   const { ticker } = entry
   return [
     ...damagesIn(() => checkedEntry(at, entry)),
-    ...partDamages(at, { ticker, timeframe: 'daily' }, BAR_PARTS, kept, entry),
-    ...derived.flatMap(timeframe => seriesDamages(at, { ticker, timeframe }, kept)),
+    ...partDamages(at, { ticker, timeframe: 'daily' }, BAR_PARTS, raw, entry),
+    ...derived.flatMap(timeframe => seriesDamages(at, { ticker, timeframe }, raw)),
   ]
 }
 
-function seriesDamages(at: StoreLocation, name: SeriesName, kept: RawTicker): Damage[] {
-  const row = kept.series(name.timeframe)
+function seriesDamages(at: StoreLocation, name: SeriesName, raw: RawTicker): Damage[] {
+  const row = raw.series(name.timeframe)
   const damages = damagesIn(() => checkedSeries(at, name, row))
   if (row === undefined || damages.length > 0) return damages
-  const ofParts = partDamages(at, name, DERIVED_PARTS, kept, row)
+  const ofParts = partDamages(at, name, DERIVED_PARTS, raw, row)
   if (ofParts.length > 0) return ofParts
-  return damagesIn(() => recordsOf(at, name, row, () => kept.chunks(name.timeframe, 'events')))
+  return damagesIn(() => recordsOf(at, name, row, () => raw.chunks(name.timeframe, 'events')))
 }
 
 /** @param list names the hashes; a part that it does not name has no chunks */
@@ -267,12 +267,12 @@ function partDamages(
   at: StoreLocation,
   name: SeriesName,
   parts: readonly Part[],
-  kept: RawTicker,
+  raw: RawTicker,
   list: ChunkList,
 ): Damage[] {
   const hashes = hashesIn(list)
   return parts.flatMap(part =>
-    damagesIn(() => checkedChunks(at, name, part, kept.chunks(name.timeframe, part), hashes[part] ?? '')),
+    damagesIn(() => checkedChunks(at, name, part, raw.chunks(name.timeframe, part), hashes[part] ?? '')),
   )
 }
 

@@ -199,8 +199,8 @@ export function strangeRows(schema = ''): string {
 }
 
 /** The tickers and sectors that an import still has to derive. */
-export function parseUnsettled(kept: string | null | undefined): readonly string[] {
-  return kept == null ? [] : (JSON.parse(kept) as string[])
+export function parseUnsettled(text: string | null | undefined): readonly string[] {
+  return text == null ? [] : (JSON.parse(text) as string[])
 }
 
 const AGAIN = remedy('import', ['FILE'], { replace: true })

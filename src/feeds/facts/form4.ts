@@ -88,8 +88,8 @@ function formWords(type: string | null): string {
 }
 
 function tickerOf(file: string, root: Element, options: ReadOptions): string {
-  const given = tickerOption(options.ticker)
-  if (given !== null) return given
+  const hint = tickerOption(options.ticker)
+  if (hint !== null) return hint
   const symbol = textAt(root, 'issuer', 'issuerTradingSymbol') ?? ''
   if (!isNullWord(symbol)) return tickerOfSymbol(file, symbol)
   throw new BadData({ file }, sentence`the issuer has no trading symbol; give one with ${parameter('ticker')}`)

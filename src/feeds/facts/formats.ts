@@ -19,7 +19,7 @@ export interface FactsFormat<Reads extends Columns = Columns, Kept = unknown> {
    */
   row(row: FactRow<Reads>, out: FactsSink): Kept | undefined
   /** After the last row. */
-  end?(kept: readonly Kept[], out: FactsSink): void
+  end?(results: readonly Kept[], out: FactsSink): void
 }
 
 /** A layout that is known and not loaded, and why. */
@@ -148,9 +148,9 @@ const SEC_FACTS = factsFormat({
     if (unread !== null) out.remark(unread, place)
     return { ticker, fact }
   },
-  end(kept, out) {
+  end(results, out) {
     const filed = new Map<string, FiledFact[]>()
-    for (const { ticker, fact } of kept) {
+    for (const { ticker, fact } of results) {
       const facts = filed.get(ticker)
       if (facts === undefined) filed.set(ticker, [fact])
       else facts.push(fact)
@@ -204,7 +204,7 @@ const ANALYST_RATINGS = factsFormat({
     else return { ticker, grade: { known, session: null, firm, grade }, time, place }
     return undefined
   },
-  end: (kept, out) => out.addGrades(kept),
+  end: (results, out) => out.addGrades(results),
 })
 
 /** Counts of opinions by month, as they stood on the day of a snapshot. */

@@ -39,11 +39,11 @@ function readSplits(file: string, text: JsonText, options: ReadOptions): FactsRe
   if (!Array.isArray(list) || !isObject(list[0]) || !('split_from' in list[0])) return null
   const rejections = new Rejections(file, options.skipBadRows ?? false)
   const sink = new FactsSink()
-  const given = tickerOption(options.ticker)
-  if (given !== null) refuseSeveral(file, given, list)
+  const tickerHint = tickerOption(options.ticker)
+  if (tickerHint !== null) refuseSeveral(file, tickerHint, list)
   for (const [i, row] of list.entries()) {
     try {
-      addSplit(isObject(row) ? row : {}, given, sink)
+      addSplit(isObject(row) ? row : {}, tickerHint, sink)
     } catch (error) {
       if (!(error instanceof BadCell)) throw error
       const { column, message: reason } = error
@@ -56,15 +56,15 @@ function readSplits(file: string, text: JsonText, options: ReadOptions): FactsRe
   return sink.result(file, 'polygon splits', list.length, { rejected: rejections.rows })
 }
 
-function refuseSeveral(file: string, given: string, list: readonly unknown[]): void {
+function refuseSeveral(file: string, tickerHint: string, list: readonly unknown[]): void {
   const symbols = list.flatMap(row => (isObject(row) && typeof row.ticker === 'string' ? [row.ticker] : []))
   const other = symbols.find(symbol => symbol !== symbols[0])
-  if (other !== undefined) throw severalTickers({ file }, given, symbols[0]!, other)
+  if (other !== undefined) throw severalTickers({ file }, tickerHint, symbols[0]!, other)
 }
 
-function addSplit(row: Names, given: string | null, sink: FactsSink): void {
+function addSplit(row: Names, tickerHint: string | null, sink: FactsSink): void {
   const symbol = typeof row.ticker === 'string' ? row.ticker : ''
-  const ticker = given ?? parseTicker(symbol)
+  const ticker = tickerHint ?? parseTicker(symbol)
   if (ticker === null) throw new BadCell('ticker', tickerReason(symbol))
   const date = typeof row.execution_date === 'string' ? row.execution_date : ''
   const ex_date = parseDay(date)

@@ -136,7 +136,7 @@ function ownFormat(kind: FactKind, known?: Day): FactsFormat {
       addRecord(kind, ticker, record, place, out)
       return undefined
     },
-    end: (kept, out) => out.addGrades(kept as TimedGrade[]),
+    end: (results, out) => out.addGrades(results as TimedGrade[]),
   }
 }
 

@@ -15,30 +15,30 @@ import { FactsSink } from './sink.js'
 
 /** Reads a table of facts in the layout of its header, streaming row after row. */
 export async function readFactsTable(table: TextTable): Promise<FactsResult> {
-  const { file, dialect, given, options } = table
+  const { file, dialect, hints, options } = table
   const format = formatOf(table)
-  if (given.format !== undefined && given.format !== 'csv')
-    throw new BadData({ file }, `this is not ${given.format}; it looks like ${format.name}`)
+  if (hints.format !== undefined && hints.format !== 'csv')
+    throw new BadData({ file }, `this is not ${hints.format}; it looks like ${format.name}`)
   const plan = await planFacts(table, format)
   const rejections = new Rejections(file, options.skipBadRows ?? false)
   const sink = new FactsSink(plan.latest)
   remarkNames(format, dialect, sink)
   const facts = new FactRow(plan, format.reads)
-  const kept: unknown[] = []
+  const results: unknown[] = []
   let rows = 0
   await table.eachRow((row, rowFault) => {
     rows++
     try {
       facts.set(row, rowFault)
       const made = format.row(facts, sink)
-      if (made !== undefined) kept.push(made)
+      if (made !== undefined) results.push(made)
     } catch (error) {
       if (!(error instanceof BadCell)) throw error
       rejections.add(() => facts.rejected(error))
     }
   })
   rejections.refuse(rows)
-  format.end?.(kept, sink)
+  format.end?.(results, sink)
   const words = describe(table, plan)
   const { rows: rejected } = rejections
   return sink.result(file, format.name, rows, { dialect: words, header: dialect.header, rejected })
@@ -49,8 +49,8 @@ async function planFacts(table: TextTable, format: FactsFormat): Promise<FactsPl
   const { file, dialect } = table
   const places = placesOf(table, format)
   const tickerColumn = tickerColumnOf(dialect.names)
-  const given = tickerOption(table.options.ticker)
-  if (tickerColumn === undefined && given === null)
+  const tickerHint = tickerOption(table.options.ticker)
+  if (tickerColumn === undefined && tickerHint === null)
     throw new BadData(table.top, sentence`no column names the ticker; give it with ${parameter('ticker')}`)
   const columns = Object.entries(format.reads).flatMap(([name, holds]) => {
     const index = places.get(plainName(name))
@@ -61,7 +61,7 @@ async function planFacts(table: TextTable, format: FactsFormat): Promise<FactsPl
   for (const column of dated) {
     const empty = dialect.samples.every(fields => isNullWord(fields[column.index] ?? ''))
     const beside = dated.map(({ index }) => index).filter(index => index !== column.index)
-    const { dateFormat = 'YYYY-MM-DD' } = table.given
+    const { dateFormat = 'YYYY-MM-DD' } = table.hints
     dates[column.name] = empty ? new DateReader(dateFormat) : await table.dates(column, beside)
   }
   const numbers = columns.filter(({ holds }) => NUMERIC.has(holds))
@@ -71,7 +71,7 @@ async function planFacts(table: TextTable, format: FactsFormat): Promise<FactsPl
   const decimal = table.decimal(fractions, whole)
   const { delimiter } = dialect
   const latest = latestBar(table.options.today)
-  return { file, delimiter, latest, places, tickerColumn, given, dates, decimal }
+  return { file, delimiter, latest, places, tickerColumn, tickerHint, dates, decimal }
 }
 
 /** Index of each column that the format reads; throws BadData for a repeated name. */

@@ -21,7 +21,7 @@ export interface FactsPlan {
   /** Index of the ticker column; undefined if there is none. */
   tickerColumn: number | undefined
   /** The ticker that the user gave. */
-  given: string | null
+  tickerHint: string | null
   /** A reader for each column of dates that the file has, by the name of the column. */
   dates: Readonly<Record<string, DateReader>>
   /** The last day on which anything can be known: tomorrow. */
@@ -60,14 +60,14 @@ export class FactRow<Reads extends Columns = Columns> {
    * The ticker, upper case. Throws BadCell for an invalid one, BadData if the user named one and the file has several.
    */
   get ticker(): string {
-    const { tickerColumn: column, given, file, delimiter } = this.#plan
-    if (column === undefined) return given!
+    const { tickerColumn: column, tickerHint, file, delimiter } = this.#plan
+    if (column === undefined) return tickerHint!
     const text = this.#row!.field(column) ?? ''
-    if (given !== null) {
+    if (tickerHint !== null) {
       this.#firstTicker ??= text
-      if (this.#firstTicker === text) return given
+      if (this.#firstTicker === text) return tickerHint
       const { line, column: at } = this.#row!.rejected(delimiter, column, '')
-      throw severalTickers({ file, line, column: at }, given, this.#firstTicker, text)
+      throw severalTickers({ file, line, column: at }, tickerHint, this.#firstTicker, text)
     }
     const ticker = parseTicker(text)
     if (ticker === null) throw new BadCell('ticker', tickerReason(text))

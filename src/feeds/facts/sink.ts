@@ -92,14 +92,14 @@ export class FactsSink {
   }
 
   /** Adds grades in order of their times: of two by one firm on one day the later one counts. */
-  addGrades(given: readonly TimedGrade[], note?: string): void {
-    const graded = given.toSorted((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))
+  addGrades(grades: readonly TimedGrade[], note?: string): void {
+    const graded = grades.toSorted((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))
     for (const { ticker, grade, place } of graded) {
       this.add('grades', ticker, grade)
       if (note !== undefined) this.remark(note, place)
     }
     // Grades that do not count share one remark.
-    const odd = given.filter(({ grade }) => opinionOf(grade.grade) === null)
+    const odd = grades.filter(({ grade }) => opinionOf(grade.grade) === null)
     const words = [...new Set(odd.map(({ grade }) => grade.grade.toLowerCase()))].sort()
     const shown = words.slice(0, 20).join(', ') + (words.length > 20 ? ` and ${words.length - 20} more` : '')
     for (const { place } of odd) this.remark(`grades are words that no list has, kept but not counted: ${shown}`, place)
@@ -136,8 +136,8 @@ const CIK = /^(CIK\d+|COMPANY-?FACTS|SUBMISSIONS)$/
  * The ticker of a document about one company: the user's, the document's own (null if none), or from the file name.
  * Throws BadData if none of them is valid.
  */
-export function documentTicker(file: string, own: string | null, given: string | undefined): string {
-  const ticker = tickerOption(given) ?? (own === null ? tickerOfName(file) : tickerOfSymbol(file, own))
+export function documentTicker(file: string, own: string | null, hint: string | undefined): string {
+  const ticker = tickerOption(hint) ?? (own === null ? tickerOfName(file) : tickerOfSymbol(file, own))
   if (ticker !== null) return ticker
   const name = file === '-' ? 'standard input has no name' : `the file's name (${stem(basename(file))}) is none`
   throw new BadData({ file }, sentence`the document names no ticker, and ${name}; give it with ${parameter('ticker')}`)

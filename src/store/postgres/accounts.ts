@@ -371,14 +371,14 @@ interface Clock {
 
 /** Half of the way there and back is added to what the database says. */
 async function readClock({ query }: Database): Promise<Clock> {
-  const asked = performance.now()
+  const started = performance.now()
   const [row] = await query<{ at: number }>(
     'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at',
     [],
     CHARGE_MS,
   )
   const monotonic = performance.now()
-  return { at: row!.at + (monotonic - asked) / 2, monotonic }
+  return { at: row!.at + (monotonic - started) / 2, monotonic }
 }
 
 /** Whether the failure may pass, or can be repaired while a server runs. */

@@ -199,7 +199,7 @@ function passwordFile(env: Env): string {
 }
 
 /** The password of the first line that matches host, port, database and user (* matches any); empty if none does. */
-function passwordIn(file: string, asked: readonly string[]): string {
+function passwordIn(file: string, wanted: readonly string[]): string {
   if (!existsSync(file)) return ''
   if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
     throw new ConfigError(`${file} holds passwords and can be read or changed by others; chmod 600 ${file}`)
@@ -207,8 +207,8 @@ function passwordIn(file: string, asked: readonly string[]): string {
     const parts = line.startsWith('#')
       ? []
       : (line.match(/(?:\\.|[^:\\])+/g) ?? []).map(part => part.replace(/\\(.)/g, '$1'))
-    const password = parts[asked.length]
-    if (password !== undefined && asked.every((value, i) => isMeant(parts[i]!, value))) return password
+    const password = parts[wanted.length]
+    if (password !== undefined && wanted.every((value, i) => isMeant(parts[i]!, value))) return password
   }
   return ''
 }

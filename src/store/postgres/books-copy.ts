@@ -40,9 +40,9 @@ export async function clearBooks({ query }: Queries): Promise<void> {
 export async function putBooks({ query }: Queries, book: Book, rows: readonly (readonly BookValue[])[]): Promise<void> {
   const [columns, types] = [BOOKS[book], TABLES[book].types.split(' ')]
   const lists = columns.map((_, i) => rows.map(row => row[i]))
-  const given = types.map((type, i) => `$${i + 1}::${type}[]`).join(', ')
-  const rowsGiven = `unnest(${given}) AS l(${columns.join(', ')})`
-  const into = `INSERT INTO bands_accounts.${book} (${columns.join(', ')}) SELECT * FROM ${rowsGiven}`
-  await query(book === 'ledger' ? putBatches(rowsGiven) : into, lists)
+  const arrays = types.map((type, i) => `$${i + 1}::${type}[]`).join(', ')
+  const unnested = `unnest(${arrays}) AS l(${columns.join(', ')})`
+  const into = `INSERT INTO bands_accounts.${book} (${columns.join(', ')}) SELECT * FROM ${unnested}`
+  await query(book === 'ledger' ? putBatches(unnested) : into, lists)
   if (book === 'accounts') await query('INSERT INTO bands_accounts.books SELECT unnest($1::text[])', [lists[0]])
 }

@@ -117,17 +117,17 @@ export class Database implements Queries {
    */
   readonly query = <T = unknown>(text: string, values: readonly unknown[] = [], within?: number): Promise<T[]> =>
     this.#lent(async client => {
-      const asked = { text, values: [...values], query_timeout: within }
+      const query = { text, values: [...values], query_timeout: within }
       const name = this.#isDirect ? NAMES.get(text) : undefined
-      if (name === undefined) return rowsOf<T>(this.location, client, asked)
+      if (name === undefined) return rowsOf<T>(this.location, client, query)
       try {
-        return await rowsOf<T>(this.location, client, { ...asked, name })
+        return await rowsOf<T>(this.location, client, { ...query, name })
       } catch (error) {
         if (!STATEMENT_LOST.includes(codeOf(error))) throw error
         // A pooler was put in between, or tables were changed: nothing has run yet, and without a name nothing needs
         // preparing.
         this.#isDirect = false
-        return rowsOf<T>(this.location, client, asked)
+        return rowsOf<T>(this.location, client, query)
       }
     })
 
@@ -153,8 +153,8 @@ export class Database implements Queries {
   #detectPooler(): Promise<string> {
     const text = `SELECT current_setting('server_version') AS version, pg_backend_pid() AS pid`
     return this.#lent(async client => {
-      const asked = { text, values: [], query_timeout: undefined }
-      const [found] = await rowsOf<{ version: string; pid: number }>(this.location, client, asked)
+      const query = { text, values: [], query_timeout: undefined }
+      const [found] = await rowsOf<{ version: string; pid: number }>(this.location, client, query)
       this.#isDirect = found!.pid === numberOf(client)
       return found!.version
     })
@@ -166,13 +166,13 @@ export class Database implements Queries {
 
   async #lent<T>(work: (client: PoolClient) => Promise<T>, closed = false): Promise<T> {
     let client: PoolClient
-    const asked = performance.now()
+    const started = performance.now()
     try {
       client = await this.#pool.connect()
     } catch (error) {
       throw translated(this.location, error)
     } finally {
-      this.#waited += (performance.now() - asked) / 1000
+      this.#waited += (performance.now() - started) / 1000
     }
     let broken = closed
     try {
@@ -228,9 +228,9 @@ interface TimedQuery extends QueryConfig {
   query_timeout: number | undefined
 }
 
-async function rowsOf<T>(location: string, client: PoolClient, asked: TimedQuery): Promise<T[]> {
+async function rowsOf<T>(location: string, client: PoolClient, query: TimedQuery): Promise<T[]> {
   try {
-    return (await client.query(asked)).rows as T[]
+    return (await client.query(query)).rows as T[]
   } catch (error) {
     throw translated(location, error)
   }
@@ -268,8 +268,8 @@ export function translated(location: string, error: unknown): BandsError {
   // To several addresses of one name nothing is said but the code.
   const message = (error instanceof Error ? error.message : String(error)) || code
   const options = { cause: error }
-  const told = code === OF_POOLER ? `${code} ${message}` : code || message
-  const [, sentence, Kind] = KINDS.find(([form]) => form.test(told)) ?? [null, message, StorageError]
+  const text = code === OF_POOLER ? `${code} ${message}` : code || message
+  const [, sentence, Kind] = KINDS.find(([form]) => form.test(text)) ?? [null, message, StorageError]
   return new Kind(`${location} ${typeof sentence === 'function' ? sentence(message) : sentence}`.trim(), options)
 }
 

@@ -47,11 +47,11 @@ function chargeOne(db: Session, counters: Counters, charge: Charge): Charged {
   const { account, limits, credits, at } = charge
   const day = counters.counter(account, 'day', dayStart(at))
   const hour = counters.counter(account, 'hour', hourStart(at))
-  const told = (outcome: Charged['outcome']): Charged => ({ outcome, used: { day: day.credits, hour: hour.credits } })
+  const result = (outcome: Charged['outcome']): Charged => ({ outcome, used: { day: day.credits, hour: hour.credits } })
   const before = namedBefore(db, charge)
-  if (before?.question.equals(charge.question) === false) return told('conflict')
-  if (before?.answer.equals(charge.answer) === true) return told('repeated')
-  if (day.credits + credits > limits.day || hour.credits + credits > limits.hour) return told('limited')
+  if (before?.question.equals(charge.question) === false) return result('conflict')
+  if (before?.answer.equals(charge.answer) === true) return result('repeated')
+  if (day.credits + credits > limits.day || hour.credits + credits > limits.hour) return result('limited')
   db.run(INTO_LEDGER, charge.requestId, account, charge.key, charge.endpoint, credits, at)
   if (charge.idempotency !== null) db.run(INTO_NAMED, account, charge.idempotency, charge.question, charge.answer, at)
   for (const counter of [day, hour]) {
@@ -59,7 +59,7 @@ function chargeOne(db: Session, counters: Counters, charge: Charge): Charged {
     counter.added += credits
     counter.requests += 1
   }
-  return told('charged')
+  return result('charged')
 }
 
 const INTO_LEDGER = 'INSERT INTO ledger (request, account, key, endpoint, credits, at) VALUES (?, ?, ?, ?, ?, ?)'

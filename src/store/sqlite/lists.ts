@@ -148,9 +148,9 @@ function listsIn(db: Session, now: () => number): Lists {
     see: async (question, marks) =>
       writing(() => {
         const before = bySeries(marksOf(question))
-        for (const [series, given] of bySeries(marks)) {
+        for (const [series, marksNow] of bySeries(marks)) {
           const [ticker, timeframe] = series.split(' ') as [string, string]
-          const moved = movedOn(before.get(series) ?? new Map(), given)
+          const moved = movedOn(before.get(series) ?? new Map(), marksNow)
           for (const field of moved.gone) db.run(OUT_OF_FIELDS, question, ticker, timeframe, field)
           for (const [field, day] of moved.marks)
             if (field === null) db.run(INTO_SEEN, question, ticker, timeframe, day)
@@ -175,14 +175,14 @@ function bySeries(marks: readonly Mark[]): Map<string, Map<string | null, number
 }
 
 /** Marks that have changed, and fields that need no mark of their own any more. No mark moves back. */
-function movedOn(before: SeriesMarks, given: SeriesMarks): { marks: Map<string | null, number>; gone: string[] } {
+function movedOn(before: SeriesMarks, marksNow: SeriesMarks): { marks: Map<string | null, number>; gone: string[] } {
   const markOf = (field: string | null): number => {
-    const days = [before, given].map(marks => marks.get(field) ?? marks.get(null) ?? Number.NEGATIVE_INFINITY)
+    const days = [before, marksNow].map(marks => marks.get(field) ?? marks.get(null) ?? Number.NEGATIVE_INFINITY)
     return Math.max(...days)
   }
   const marks = new Map<string | null, number>()
   const gone: string[] = []
-  for (const field of new Set([null, ...before.keys(), ...given.keys()])) {
+  for (const field of new Set([null, ...before.keys(), ...marksNow.keys()])) {
     const day = markOf(field)
     if (field !== null && day === markOf(null)) {
       if (before.has(field)) gone.push(field)
