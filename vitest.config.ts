@@ -32,5 +32,6 @@ export default defineConfig({
     sequence: { sequencer: ProofsFirst },
     testTimeout: PATIENCE,
     hookTimeout: PATIENCE,
+    expect: { poll: { timeout: PATIENCE / 10 } },
   },
 })

@@ -330,7 +330,7 @@ describe('bands trials', () => {
     await trials.close()
     const shown = await table('trials --kind strategy', 200)
     expect(shown).toMatch(/^tried: \d+ strategies$/m)
-    expect(shown).toMatch(/^SHARPE A BAR +STRATEGY$/m)
+    expect(shown).toMatch(/^ *P +SHARPE A BAR +STRATEGY$/m)
     expect(shown).toContain('hold 20; 6 bp a side; AAPL;')
     for (const begin of ['aaaaaaa', 'bbbbbbb']) expect(shown).toContain(`of 4 tickers; #${begin}`)
     const told = shown.split('\n').slice(3)

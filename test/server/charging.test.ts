@@ -250,16 +250,6 @@ describe('Idempotency-Key', () => {
   })
 })
 
-it('writes charges through a thread with a connection of its own, so that no answer waits for the commit of another', async () => {
-  const key = await server.key('pro')
-  await server.get(QUESTION, key)
-  // A connection does not count what it writes itself as a change.
-  const version = await server.accounts.version()
-  await server.get(QUESTION, key)
-  expect(await server.accounts.version()).not.toBe(version)
-  expect(await usedBy(key)).toBe(2)
-})
-
 it('writes a charge down before its answer leaves', async () => {
   const { id, key } = await server.account('durable', 'free')
   const others = await openAccounts({ db: ground.db })
