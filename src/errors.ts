@@ -114,7 +114,7 @@ export class BandsError extends Error {
   }
 }
 
-export interface Offence {
+export interface InvalidValue {
   param: string
   value?: unknown
   /** The allowed values, or one phrase such as "an integer from 1 to 100". */
@@ -127,12 +127,12 @@ export interface Offence {
 }
 
 /** The kind of thing that a parameter's value names. */
-export type Thing = { kind: 'field' } | { kind: 'band'; field: string }
+export type NamedThing = { kind: 'field' } | { kind: 'band'; field: string }
 
 /** Further data for the text of an error; not part of the payload. */
 interface About {
   /** The kind of thing that the value should have named. */
-  thing?: Thing
+  thing?: NamedThing
   /** The error of a part of the value. */
   part?: InvalidParameter
   remedy?: Remedy
@@ -142,29 +142,29 @@ interface About {
 const FAULTS = {
   not_allowed: ({ param, value, allowed = '', suggestions = [] }) =>
     typeof allowed === 'string'
-      ? sentence`${{ param }} ${shown(value)} is not ${allowed}.`
-      : sentence`${{ param }} ${shown(value)} is not one of ${allowed.join(', ')}.${didYouMean(suggestions)}`,
+      ? sentence`${{ param }} ${describeValue(value)} is not ${allowed}.`
+      : sentence`${{ param }} ${describeValue(value)} is not one of ${allowed.join(', ')}.${didYouMean(suggestions)}`,
   missing: ({ param }) => sentence`${{ param }} is missing.`,
   empty: ({ param }) => sentence`${{ param }} is empty.`,
   not_text: ({ param }) => sentence`${{ param }} must be text or a number.`,
   unknown: ({ param, allowed = [], suggestions = [] }) =>
     sentence`there is no parameter ${quoted(param)}; allowed are ${[allowed].flat().join(', ')}.${didYouMean(suggestions)}`,
   in_part: ({ param, value }, { part }) =>
-    sentence`${{ param }} ${shown(value)}: ${part === undefined ? '' : part.words}`,
-} satisfies Record<string, (offence: Offence, about: About) => Sentence>
+    sentence`${{ param }} ${describeValue(value)}: ${part === undefined ? '' : part.words}`,
+} satisfies Record<string, (offence: InvalidValue, about: About) => Sentence>
 
 export type Fault = keyof typeof FAULTS
 
 /** A parameter with an invalid value; `param` is spelled as in the specification (`context_ticker`). */
 export class InvalidParameter extends BandsError {
   override readonly name = 'InvalidParameter'
-  readonly offence: Offence
+  readonly offence: InvalidValue
   /** null: a special case, described only by its sentence. */
   readonly fault: Fault | null
   readonly about: About
 
   /** A plain sentence that begins with the parameter's name becomes a mention of the parameter. */
-  constructor(words: Words, offence: Offence, about: About = {}, fault: Fault | null = null) {
+  constructor(words: Words, offence: InvalidValue, about: About = {}, fault: Fault | null = null) {
     super('invalid_parameter', mentioning(words, offence.param), about, offence)
     this.offence = offence
     this.about = about
@@ -186,17 +186,22 @@ export class InvalidParameter extends BandsError {
 }
 
 /** An error with a common text. */
-export function invalid(fault: Fault, offence: Offence, about: About = {}): InvalidParameter {
+export function invalid(fault: Fault, offence: InvalidValue, about: About = {}): InvalidParameter {
   return new InvalidParameter(FAULTS[fault](offence, about), offence, about, fault)
 }
 
 /** A special case about a parameter, with its own text. */
-export function wrong(param: string, words: Words, more: Omit<Offence, 'param'> = {}, about?: About): InvalidParameter {
+export function wrong(
+  param: string,
+  words: Words,
+  more: Omit<InvalidValue, 'param'> = {},
+  about?: About,
+): InvalidParameter {
   return new InvalidParameter(words, { param, ...more }, about)
 }
 
 /** The kind of error behind a message that was only read; null for a special case. */
-export function faultIn(message: string, offence: Offence): Fault | null {
+export function faultIn(message: string, offence: InvalidValue): Fault | null {
   const faults = Object.keys(FAULTS) as Fault[]
   return faults.find(fault => worded(FAULTS[fault](offence, {})) === message) ?? null
 }
@@ -206,7 +211,7 @@ function mentioning(words: Words, name: string): Words {
   return [parameter(name), words.slice(name.length)]
 }
 
-interface MissingThing {
+interface MissingItem {
   kind: 'ticker' | 'file' | 'account' | 'key' | 'list'
   name: string
 }
@@ -216,12 +221,12 @@ export class NotFound extends BandsError {
   override readonly name = 'NotFound'
   readonly suggestions: readonly string[]
   /** The missing thing, if named. */
-  readonly missing: MissingThing | null
+  readonly missing: MissingItem | null
 
   constructor(
     words: Words,
     suggestions: readonly string[] = [],
-    { missing, ...options }: ErrorAbout & { missing?: MissingThing } = {},
+    { missing, ...options }: ErrorAbout & { missing?: MissingItem } = {},
   ) {
     super('not_found', words, options, suggestions.length > 0 ? { suggestions } : {})
     this.suggestions = suggestions
@@ -270,7 +275,7 @@ export class ConfigError extends BandsError {
 }
 
 /** A position in a file: line and column count from 1; column is the first character of the faulty value. */
-export interface Place {
+export interface FilePosition {
   file: string
   line?: number
   column?: number
@@ -279,9 +284,9 @@ export interface Place {
 /** Input that cannot be read; the message starts with `file:line:column`. */
 export class BadData extends BandsError {
   override readonly name = 'BadData'
-  readonly place: Place
+  readonly place: FilePosition
 
-  constructor(place: Place, what: Words, options?: ErrorAbout) {
+  constructor(place: FilePosition, what: Words, options?: ErrorAbout) {
     super('bad_data', sentence`${at(place)}: ${what}`, options, place)
     this.place = place
   }
@@ -312,7 +317,7 @@ export class Busy extends BandsError {
 /** Only the writer lock is missing, so that waiting for it helps. */
 export class WriterBusy extends Busy {}
 
-function at(place: Place): string {
+function at(place: FilePosition): string {
   const { file, line, column } = place
   return [file, line, column].filter(part => part !== undefined).join(':')
 }
@@ -321,7 +326,7 @@ function at(place: Place): string {
  * A number with thousands separators, the same in every locale. Implemented here, because the first number that `Intl`
  * formats costs a command 12 ms and 8 MB.
  */
-export function whole(number: number): string {
+export function formatInteger(number: number): string {
   const [integer, ...decimals] = String(number).split('.')
   const isPlain = /^-?\d+$/.test(integer!) && (decimals[0]?.length ?? 0) <= 3 && !Object.is(number, -0)
   if (!isPlain) return number.toLocaleString('en-US')
@@ -330,7 +335,7 @@ export function whole(number: number): string {
 
 /** `1 row`, `2 rows`, `1,259 rows`. */
 export function counted(number: number, thing: string, things = `${thing}s`): string {
-  return `${whole(number)} ${number === 1 ? thing : things}`
+  return `${formatInteger(number)} ${number === 1 ? thing : things}`
 }
 
 /** A value for a message: quoted, printable, shortened when long. */
@@ -351,7 +356,7 @@ export function printable(text: string): string {
 const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
 
 /** Any value for a message. */
-export function shown(value: unknown): string {
+export function describeValue(value: unknown): string {
   if (typeof value === 'string') return quoted(value)
   return quoted(jsonOf(value)).slice(1, -1).replaceAll('\\"', '"')
 }

@@ -11,7 +11,7 @@ import type {
   OversoldQuery,
   SeriesKey,
 } from './model/event.js'
-import { eventHistoryOf, type History, type Stays } from './model/history.js'
+import { type BandPeriods, eventHistoryOf, type History } from './model/history.js'
 import type { Adjustment, AssetClass, Series } from './model/series.js'
 import type { Tier, Timeframe } from './model/terms.js'
 
@@ -36,7 +36,7 @@ export interface Source {
    * Yields the same data as columns of periods and transitions, one ticker at a time, for questions about a whole
    * market. Throws as `histories` does.
    */
-  stays(query: StaysQuery): AsyncIterable<Stays>
+  stays(query: StaysQuery): AsyncIterable<BandPeriods>
   /** The newest of matching events with all that is known of them, in as few questions as can be. */
   newest(query: EventsQuery): Promise<NewestEvents>
   /** The fields of the caller's plan. A server reports them with a page of the ticker. */

@@ -3,7 +3,7 @@ import type { AnyField, FieldSet } from './fields/index.js'
 import { conditionField, isRuled } from './language/as-field.js'
 import { type Day, formatDay, yearsBefore } from './model/day.js'
 import type { BandEvent, EventsPage, EventsQuery, HistoricEvent, HistoryQuery, OversoldMatch } from './model/event.js'
-import { reaches, TIER_NAMES, type Tier } from './model/terms.js'
+import { includesTier, TIER_NAMES, type Tier } from './model/terms.js'
 
 /**
  * Checks on the way in whether the caller may ask this. Throws TierRestricted naming the field or feature. A null tier,
@@ -43,13 +43,13 @@ export function entitleDate(date: Day, tier: Tier | null, today: Day): void {
     return
   }
   const inRange = (name: Tier): boolean => date > PLANS[name].rangeStart(today)
-  const required = TIER_NAMES.find(name => reaches(name, DATES_FROM) && inRange(name))
+  const required = TIER_NAMES.find(name => includesTier(name, DATES_FROM) && inRange(name))
   if (date > today || required === undefined) {
     const first = PLANS[TIER_NAMES.at(-1)!].rangeStart(today) + 1
     throw outOfRange(date, `a date from ${formatDay(first)} to ${formatDay(today)}`)
   }
-  if (reaches(tier, required)) return
-  const beyond = reaches(tier, DATES_FROM) ? `a date outside of the last ${PLANS[tier].range}` : 'date'
+  if (includesTier(tier, required)) return
+  const beyond = includesTier(tier, DATES_FROM) ? `a date outside of the last ${PLANS[tier].range}` : 'date'
   throw new TierRestricted(beyond, tier, required)
 }
 
@@ -62,7 +62,7 @@ function outOfRange(date: Day, allowed: string): InvalidParameter {
 
 /** The fields of a tier, in the order of the specification. */
 export function grantedFields(tier: Tier | null, { all }: FieldSet): AnyField[] {
-  return all.filter(field => reaches(tier, field.tier))
+  return all.filter(field => includesTier(tier, field.tier))
 }
 
 /** For a condition, checks every field that it names. */
@@ -73,7 +73,7 @@ function entitleField(name: string, tier: Tier, fields: FieldSet): void {
       if (subject.ticker !== null) entitleContext(tier)
       entitleField(subject.field, tier, fields)
     }
-  } else if (!reaches(tier, field.tier)) throw new TierRestricted(name, tier, field.tier)
+  } else if (!includesTier(tier, field.tier)) throw new TierRestricted(name, tier, field.tier)
 }
 
 function entitleContext(tier: Tier): void {
@@ -255,5 +255,5 @@ export const OVERSOLD_KEYS: Readonly<Record<Tier, readonly (keyof OversoldMatch)
 }
 
 function upTo(tier: Tier): readonly (keyof OversoldMatch)[] {
-  return TIER_NAMES.filter(name => reaches(tier, name)).flatMap(name => ADDED[name])
+  return TIER_NAMES.filter(name => includesTier(tier, name)).flatMap(name => ADDED[name])
 }

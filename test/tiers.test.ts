@@ -5,7 +5,7 @@ import { BUILT_IN } from '../src/fields/index.js'
 import { Local } from '../src/local/local.js'
 import { formatDay, parseDay } from '../src/model/day.js'
 import type { HistoricEvent } from '../src/model/event.js'
-import { reaches, TIER_NAMES, TIMEFRAME_NAMES, type Tier } from '../src/model/terms.js'
+import { includesTier, TIER_NAMES, TIMEFRAME_NAMES, type Tier } from '../src/model/terms.js'
 import { parseEvents } from '../src/params/questions.js'
 import { simulatedTickers } from '../src/simulate/simulate.js'
 import type { Store } from '../src/store/store.js'
@@ -20,7 +20,7 @@ const SPECIFIED: Record<Tier, string> = {
 }
 const REQUIRED = TIER_NAMES.flatMap(required => SPECIFIED[required].split(', ').map(field => ({ field, required })))
 const refusalOf = (feature: string, tier: Tier, required: Tier) =>
-  reaches(tier, required) ? null : { feature, tier, required_tier: required }
+  includesTier(tier, required) ? null : { feature, tier, required_tier: required }
 
 /** The feature and tier that a refusal names, or null where the question is allowed. */
 function refusal(ask: () => void): Record<string, unknown> | null {
@@ -118,12 +118,12 @@ describe('21 fields × 3 tiers × 2 timeframes × any context, asked of a store'
   it.each(REQUIRED)('$field needs $required, alone and as a context', async ({ field, required }) => {
     for (const timeframe of TIMEFRAME_NAMES) {
       for (const tier of TIER_NAMES) {
-        const [params, allowed] = [{ ticker: 'SIM0001', field, timeframe }, reaches(tier, required)]
+        const [params, allowed] = [{ ticker: 'SIM0001', field, timeframe }, includesTier(tier, required)]
         expect(await isAnswered(tier, params), tier).toBe(allowed)
         for (const other of REQUIRED) {
           const context_band = BUILT_IN.named(other.field)!.bands[0]!
           const context = { context_ticker: 'SIM0002', context_field: other.field, context_band }
-          const both = allowed && tier !== 'free' && reaches(tier, other.required)
+          const both = allowed && tier !== 'free' && includesTier(tier, other.required)
           const found = await isAnswered(tier, { ...params, ...context })
           expect(found, `${tier} ${timeframe} ${field} with ${other.field}`).toBe(both)
         }

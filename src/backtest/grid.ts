@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { counted, whole } from '../errors.js'
+import { counted, formatInteger } from '../errors.js'
 import { unionCalendar } from '../model/calendar.js'
 import { countBelow, countUpTo, dateOf, formatDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
@@ -298,7 +298,7 @@ function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], 
   const few = `${counted(trades, 'closed trade')} of the best: fewer than ${run.min_trades} say little`
   return [
     ['few', best !== null && trades < run.min_trades && few],
-    ['partial', idle > 0 && `${whole(idle)} of ${counted(cells.length, 'combination')} have no closed trade`],
+    ['partial', idle > 0 && `${formatInteger(idle)} of ${counted(cells.length, 'combination')} have no closed trade`],
     ['impossible', strategies.some(({ fill }) => fill === 'close') && SAME_CLOSE],
   ]
 }
@@ -413,7 +413,7 @@ export async function runCells(
   const found: CellResult[] = []
   for await (const one of inOrder(work, threads)) {
     found.push(one)
-    step(() => `combination ${whole(found.length)} of ${whole(tasks.length)}`)
+    step(() => `combination ${formatInteger(found.length)} of ${formatInteger(tasks.length)}`)
   }
   return found
 }

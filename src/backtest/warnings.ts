@@ -1,4 +1,4 @@
-import { counted, parameter, sentence, whole, wrong } from '../errors.js'
+import { counted, formatInteger, parameter, sentence, wrong } from '../errors.js'
 import { comparesLevels, rankedBy, readRank } from '../language/rank.js'
 import { formatDay, parseDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
@@ -88,14 +88,14 @@ function endsOf(trades: Simulation['trades']): string | null {
   const days = new Map(ended.map(({ member, left }) => [member.ticker, left.day]))
   const tickers = [...days].map(([ticker, day]) => `${ticker} on ${formatDay(day)}`).sort()
   const are = ended.length === 1 ? 'trade ends' : 'trades end'
-  return `the bars end, and no delisting says how: ${tickers.join(', ')}; ${whole(ended.length)} ${are} at the last close (data_end)`
+  return `the bars end, and no delisting says how: ${tickers.join(', ')}; ${formatInteger(ended.length)} ${are} at the last close (data_end)`
 }
 
 function ofPlaces(simulation: DrawnRun, { signals, ranking }: Traded): Warning[] {
   const { strategy, members } = simulation
   const idle = idleSlots(strategy, members.length)
   const without = signals.skipped.no_place ?? 0
-  const left = `${whole(without)} of ${counted(signals.total, 'signal')} found no place`
+  const left = `${formatInteger(without)} of ${counted(signals.total, 'signal')} found no place`
   const isMuch = without >= signals.total * MANY_SHARE && without > 0
   const chosen = ranking === null ? `, ${choiceInWords(simulation)}` : chosenByRank(ranking)
   return [
@@ -141,7 +141,7 @@ function ofRanks({ strategy, members, draws }: DrawnRun, ranking: Traded['rankin
   const { by, contested_days: contested, tied_days: tied, without_rank: without } = ranking
   const read = readRank(rank)
   const ties = portfolio.shuffle ? `seed ${seed}` : draws === null ? 'the order of tickers' : 'a random choice'
-  const equal = `on ${whole(tied)} of ${counted(contested, 'day')} signals of equal rank competed for a place: ${ties} decided`
+  const equal = `on ${formatInteger(tied)} of ${counted(contested, 'day')} signals of equal rank competed for a place: ${ties} decided`
   const none = `${counted(without, 'signal')} had no ${by} on ${without === 1 ? 'its' : 'their'} bar yet, and came last`
   const isOfLevels = members.some(({ prices, signals }) => comparesLevels(read, prices.series, signals.bars))
   return [
@@ -166,7 +166,7 @@ function firstOf(trades: Simulation['trades'], members: readonly Member[]): stri
   const start = members.length < ALPHABET ? first : first.slice(0, 1)
   const n = names.filter(name => (start === first ? name === first : name.startsWith(start))).length
   const [are, begin] = n === 1 ? ['is', 'begins'] : ['are', 'begin']
-  return `of ${counted(trades.length, 'trade')} ${whole(n)} ${start === first ? `${are} of ${first}` : `${begin} with ${start}`}`
+  return `of ${counted(trades.length, 'trade')} ${formatInteger(n)} ${start === first ? `${are} of ${first}` : `${begin} with ${start}`}`
 }
 
 function ofMoney({ strategy, equity }: Simulation, { interest, statistics }: Traded): Warning[] {

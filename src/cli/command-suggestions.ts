@@ -1,6 +1,6 @@
 import { type InvalidParameter, quoted, type Remedy, remedy, sentence, suggest, type Words, wrong } from '../errors.js'
 import { BUILT_IN } from '../fields/index.js'
-import { fieldsMeant, fieldsWithBand, isWhole } from '../language/condition.js'
+import { fieldsWithBand, isComplete, likelyFields } from '../language/condition.js'
 import { parseTicker } from '../model/terms.js'
 import { CATALOGUE, type Entry, TOP_WORDS } from './catalogue.js'
 import { longName } from './command-line.js'
@@ -94,7 +94,7 @@ function suggestByName(
 ): InvalidParameter | undefined {
   const name = word.toLowerCase()
   const ticker = others.find(other => isTicker(other))
-  const [field] = fieldsMeant(name, BUILT_IN)
+  const [field] = likelyFields(name, BUILT_IN)
   if (field !== undefined) {
     const what = field === name ? `${field} is a field` : `${field} is the field`
     return lead(what, ticker === undefined ? remedy('now', ['--field', field]) : remedy('events', [ticker, field]))
@@ -111,7 +111,7 @@ function suggestByName(
     return lead(sentence`${remedy('backtest')} runs a strategy`, remedy('backtest', [word, ...others]))
   const isCapital = /^[A-Z][A-Z\d.^=-]*$/.test(word) && parseTicker(word) !== null
   if (!isCapital || suggest(word, TOP_WORDS).length > 0) return undefined
-  const fieldsNamed = others.flatMap(other => fieldsMeant(other, BUILT_IN).slice(0, 1))
+  const fieldsNamed = others.flatMap(other => likelyFields(other, BUILT_IN).slice(0, 1))
   return lead(
     'if it is a ticker, a command comes before it',
     fieldsNamed.length === 0 ? remedy('now', [word]) : remedy('events', [word, fieldsNamed[0]!]),
@@ -120,7 +120,7 @@ function suggestByName(
 
 /** A word that can be a ticker, and means no field. */
 function isTicker(word: string): boolean {
-  return parseTicker(word) !== null && !word.startsWith('-') && fieldsMeant(word, BUILT_IN).length === 0
+  return parseTicker(word) !== null && !word.startsWith('-') && likelyFields(word, BUILT_IN).length === 0
 }
 
 /** Words after which a condition continues. */
@@ -134,7 +134,7 @@ export function joinedCondition(argv: readonly string[]): string[] | null {
   if (start < 0) return null
   for (let end = argv.length; end > start + 1; end--) {
     const text = argv.slice(start, end).join(' ')
-    if (isWhole(text, BUILT_IN)) return argv.toSpliced(start, end - start, text)
+    if (isComplete(text, BUILT_IN)) return argv.toSpliced(start, end - start, text)
   }
   return null
 }

@@ -1,5 +1,5 @@
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
-import { allowedAfter, isWhole, type Vocabulary } from '../language/condition.js'
+import { allowedAfter, isComplete, type Vocabulary } from '../language/condition.js'
 import { TIER_NAMES } from '../model/terms.js'
 import type { OptionSpec } from '../params/row.js'
 import { CATALOGUE, GROUPS, groupOf, TOP_WORDS } from './catalogue.js'
@@ -297,7 +297,7 @@ export async function textsAfter(
   const isTicker = found.words.length === 0 && found.ticker && found.typed !== ''
   const words = isTicker ? (await tickersLike(found.typed)).map(ticker => `${ticker}:`) : found.words
   let texts = words.map(found.with)
-  while (texts.length === 1 && !isWhole(texts[0]!, vocabulary)) {
+  while (texts.length === 1 && !isComplete(texts[0]!, vocabulary)) {
     const [only] = texts
     const next = allowedAfter(only!, vocabulary).filter(word => word !== '@')
     if (next.length === 0) break

@@ -3,6 +3,7 @@ import { redacted } from '../accounts/key.js'
 import {
   BadData,
   BandsError,
+  describeValue,
   didYouMean,
   type ErrorCode,
   InvalidParameter,
@@ -14,7 +15,6 @@ import {
   remedy,
   StorageError,
   sentence,
-  shown,
   suggest,
   TierRestricted,
   Unauthorized,
@@ -116,14 +116,14 @@ function wordsOfParameter(error: InvalidParameter, fields?: FieldSet): Words {
   const meant = didYouMean(suggestions)
   if (fault === 'unknown') return `there is no parameter ${quoted(param)}.${meant}`
   if (fault === 'in_part' && about.part !== undefined)
-    return sentence`${{ param }} ${shown(value)}: ${[wordsOfParameter(about.part, fields)].flat()}`
+    return sentence`${{ param }} ${describeValue(value)}: ${[wordsOfParameter(about.part, fields)].flat()}`
   if (fault !== 'not_allowed' || labelOf(error) === undefined) return error.words
   if (about.thing?.kind === 'band') {
     const others = meant === '' && fields !== undefined ? fieldsWithBand(String(value), fields) : []
     const having = others.length === 0 ? '' : ` It is one of ${others.join(', ')}.`
-    return `${about.thing.field} has no band ${shown(value)}.${meant}${having}`
+    return `${about.thing.field} has no band ${describeValue(value)}.${meant}${having}`
   }
-  return sentence`there is no ${about.thing?.kind ?? { param }} ${shown(value)}.${meant}`
+  return sentence`there is no ${about.thing?.kind ?? { param }} ${describeValue(value)}.${meant}`
 }
 
 /** The valid values, and a corrected line. */

@@ -273,7 +273,7 @@ function prolonged(
   const inForce = kept > 0 ? recorded.bands[kept - 1]! : earlier === 0 ? initialBand : codes[since - 1]!
   if (inForce === UNDEFINED) return null
   // Mostly nothing changes.
-  if (kept === recorded.bars.length && !reaches(recorded.gaps, since) && isOn(codes, since, inForce)) return recorded
+  if (kept === recorded.bars.length && !joins(recorded.gaps, since) && isOn(codes, since, inForce)) return recorded
   const added = changesFrom(codes, since, inForce)
   const bars = new Int32Array(kept + added.bars.length)
   bars.set(recorded.bars.subarray(0, kept))
@@ -302,7 +302,7 @@ function gapsJoined(recorded: Int32Array, added: Int32Array, since: number): Int
 }
 
 /** Whether the last run without a band lies, or ends, beyond a bar. */
-function reaches(gaps: Int32Array, bar: number): boolean {
+function joins(gaps: Int32Array, bar: number): boolean {
   return gaps.length > 0 && gaps.at(-1)! > bar
 }
 

@@ -1,4 +1,4 @@
-import { BadData, type Place, parameter, sentence, type Words } from '../errors.js'
+import { BadData, type FilePosition, parameter, sentence, type Words } from '../errors.js'
 import { type Day, formatDay, weekdayOf } from '../model/day.js'
 import {
   type Adjustment,
@@ -118,7 +118,7 @@ export class Collector {
   }
 
   /** The position of a field in the current row. */
-  placeOf(row: number, role: Role): Place {
+  placeOf(row: number, role: Role): FilePosition {
     const { line, column } = this.#places.reject(row, { role, reason: '' })
     return { file: this.#file, line, column }
   }

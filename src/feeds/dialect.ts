@@ -1,4 +1,4 @@
-import { BadData, invalid, type Place, parameter, quoted, remedy, sentence } from '../errors.js'
+import { BadData, type FilePosition, invalid, parameter, quoted, remedy, sentence } from '../errors.js'
 import { formatDay } from '../model/day.js'
 import { parseTicker } from '../model/terms.js'
 import { isFactName } from './facts/sink.js'
@@ -236,7 +236,7 @@ function delimiterOf(lines: readonly string[]): string {
 }
 
 /** The error for dates whose format cannot be recognised. */
-export function unknownDateFormat(place: Place, name: string, text: string | undefined, guess: object): BadData {
+export function unknownDateFormat(place: FilePosition, name: string, text: string | undefined, guess: object): BadData {
   const first = quoted(text ?? '')
   if ('unknown' in guess)
     return new BadData(place, `${name} ${first} is in no known form; dates may be ${DATE_FORMATS.join(', ')}`)
@@ -249,7 +249,7 @@ export function unknownDateFormat(place: Place, name: string, text: string | und
 }
 
 /** The refusal of Excel's serial numbers that may count from 1900 or from 1904. */
-export function serial1904(place: Place, name: string, text: string): BadData {
+export function serial1904(place: FilePosition, name: string, text: string): BadData {
   const dateAs = (format: DateFormat) => formatDay(new DateReader(format).read(text)!)
   const both = `${dateAs('Excel serial 1904')} counted from 1904 or ${dateAs('Excel serial')} counted from 1900`
   const what = `${name} ${quoted(text)} is a serial number of Excel, ${both}; the latter gives bars on weekends`

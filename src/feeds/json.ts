@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { BadData, type Place, quoted } from '../errors.js'
+import { BadData, type FilePosition, quoted } from '../errors.js'
 import { Collector, type RowPositions } from './bars.js'
 import { checkHints, unknownDateFormat } from './dialect.js'
 import type { FactsResult, ReadOptions, ReadResult } from './feed.js'
@@ -103,7 +103,7 @@ function dateCells(table: JsonTable, hint: Calendar | undefined): DateCell[] {
   })
 }
 
-function dateFormat(place: Place, cells: readonly DateCell[]): DateFormat {
+function dateFormat(place: FilePosition, cells: readonly DateCell[]): DateFormat {
   const dates = cells.map(({ date }) => date).filter(date => date !== '')
   const guess = guessDateFormat(dates)
   if ('format' in guess) return guess.format

@@ -1,4 +1,4 @@
-import { BadData, counted, type Place, parameter, quoted, sentence } from '../errors.js'
+import { BadData, counted, type FilePosition, parameter, quoted, sentence } from '../errors.js'
 import { type Day, dayOf, formatDay, utcToday } from '../model/day.js'
 import type { Adjustment } from '../model/series.js'
 import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
@@ -270,7 +270,7 @@ export function barFault(
 }
 
 /** The error for a ticker hint when the rows name several tickers. */
-export function severalTickers(place: Place, tickerHint: string, first: string, second: string): BadData {
+export function severalTickers(place: FilePosition, tickerHint: string, first: string, second: string): BadData {
   const some = `${quoted(first)}, ${quoted(second)}`
   const say = sentence`leave ${parameter('ticker', tickerHint)} away to import each under its own name`
   return new BadData(place, sentence`the file has several tickers (${some}); ${say}`)

@@ -22,7 +22,7 @@ export type Consensus = ReturnType<typeof consensusOf>
  */
 export function consensuses({ ratings, grades }: Pick<Facts, 'ratings' | 'grades'>): Timeline<Consensus> {
   const all = [
-    ...standing(grades).map(counts => consensusOf(counts, true)),
+    ...currentCounts(grades).map(counts => consensusOf(counts, true)),
     ...ratings.map(counts => consensusOf(counts, false)),
   ]
   const enough = all.filter(({ analysts }) => analysts >= DEFINITIONS.consensus.least)
@@ -30,7 +30,7 @@ export function consensuses({ ratings, grades }: Pick<Facts, 'ratings' | 'grades
 }
 
 /** The counts after each date with a new grade: the latest grade of each firm, while not too old. */
-export function standing(grades: readonly Grade[]): RatingCounts[] {
+export function currentCounts(grades: readonly Grade[]): RatingCounts[] {
   const counted = grades.filter(({ grade }) => opinionOf(grade) !== null)
   const { records } = new Timeline(counted, grade => grade)
   const latest = new Map<string, Grade>()
@@ -47,8 +47,8 @@ export function standing(grades: readonly Grade[]): RatingCounts[] {
 
 function countsAfter({ known, session }: Grade, latest: Iterable<Grade>): RatingCounts {
   const counts: RatingCounts = { known, session, strong_buy: 0, buy: 0, hold: 0, sell: 0, strong_sell: 0 }
-  for (const { known: given, grade } of latest) {
-    if (given > known - DEFINITIONS.consensus.gradeLife) counts[opinionOf(grade)!]++
+  for (const { known: trades, grade } of latest) {
+    if (trades > known - DEFINITIONS.consensus.gradeLife) counts[opinionOf(grade)!]++
   }
   return counts
 }

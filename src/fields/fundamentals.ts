@@ -184,7 +184,7 @@ export class Sector {
     const found = new Float64Array(this.#members.length)
     let count = 0
     for (let i = 0; i < found.length; i++) {
-      const value = standing(this.#members[i]!, date, known)
+      const value = yieldOn(this.#members[i]!, date, known)
       if (!Number.isNaN(value)) found[count++] = value
     }
     return found.subarray(0, count)
@@ -198,7 +198,7 @@ interface Peer {
 }
 
 /** The yield at the last bar on or before a date; NaN when that bar is too old or has none. */
-function standing({ series, yields }: Peer, date: Day, known: Day): number {
+function yieldOn({ series, yields }: Peer, date: Day, known: Day): number {
   let t = barsKnownBy(series, known) - 1
   while (t >= 0 && series.days[t]! > date) t--
   return t >= 0 && date - series.days[t]! <= DEFINITIONS.peers.maxAge ? yields[t]! : Number.NaN

@@ -57,7 +57,7 @@ export const FIELDS: readonly Field[] = [...TECHNICAL_FIELDS, ...FUNDAMENTAL_FIE
 export const BY_SECTOR: readonly Field[] = FIELDS.filter(field => field.needs === 'sector')
 
 /** The fields that need no other ticker. */
-export const ALONE: readonly Field[] = FIELDS.filter(field => field.needs !== 'sector')
+export const WITHOUT_SECTOR: readonly Field[] = FIELDS.filter(field => field.needs !== 'sector')
 
 /** The available fields; every source has a set, and the parser of a query uses it. */
 export interface FieldSet<Known extends AnyField = AnyField> {

@@ -228,8 +228,8 @@ export class Timeline<Item> {
   readonly usable: Int32Array
 
   /** @param when the date on which a record became known, and its session */
-  constructor(given: readonly Item[], when: (record: Item) => { known: Day; session?: Session }) {
-    const dated = given.map(record => ({ record, known: when(record).known, usable: usableFrom(when(record)) }))
+  constructor(records: readonly Item[], when: (record: Item) => { known: Day; session?: Session }) {
+    const dated = records.map(record => ({ record, known: when(record).known, usable: usableFrom(when(record)) }))
     dated.sort((a, b) => a.usable - b.usable || a.known - b.known)
     this.records = dated.map(({ record }) => record)
     this.usable = Int32Array.from(dated, ({ usable }) => usable)

@@ -40,7 +40,7 @@ export function support(
 ): Levels {
   const state = new Uint8Array(low.length).fill(NO_LEVEL)
   const level = undefinedColumn(low.length)
-  const first = lookedForAnew(close, from, rules)
+  const first = searchFrom(close, from, rules)
   const pivots = new Pivots(low, rules, first)
   let floor = Number.NaN
   let beyond = 0
@@ -64,7 +64,7 @@ export function support(
  * A bar up to `from` on which the level is searched again, not carried over from the bar before. A close above those of
  * all bars whose level may be carried over is beyond none of them, as no level was above its close.
  */
-function lookedForAnew(close: Float64Array, from: number, { breaches }: LevelRules): number {
+function searchFrom(close: Float64Array, from: number, { breaches }: LevelRules): number {
   let t = from
   for (; t > breaches + 1; t--) {
     let k = 1

@@ -1,5 +1,5 @@
 import { UNDEFINED } from '../model/series.js'
-import { reaches, type Tier } from '../model/terms.js'
+import { includesTier, type Tier } from '../model/terms.js'
 import {
   type Condition,
   parseCondition,
@@ -131,7 +131,9 @@ export function ruled(
   return {
     rules,
     subjects,
-    tier: named.map(({ tier }) => tier).reduce((highest, tier) => (reaches(highest, tier) ? highest : tier), 'free'),
+    tier: named
+      .map(({ tier }) => tier)
+      .reduce((highest, tier) => (includesTier(highest, tier) ? highest : tier), 'free'),
     needs: NEEDS.findLast(need => named.some(({ needs }) => needs === need)) ?? 'bars',
   }
 }

@@ -58,7 +58,7 @@ export const KEYWORDS = 'and or not in for bars enters leaves from to within any
 
 /** Parses a condition. An error reports its column, the allowed words, and the nearest of them. */
 export function parseCondition(text: string, vocabulary: Vocabulary, origin: Origin = { param: 'when' }): Condition {
-  return new Grammar(text, vocabulary, origin).whole()
+  return new Grammar(text, vocabulary, origin).complete()
 }
 
 /** The words allowed after the beginning of a condition; empty where the text is none. */
@@ -71,7 +71,7 @@ export function allowedAfter(text: string, vocabulary: Vocabulary): string[] {
 }
 
 /** Whether a text is a complete condition. */
-export function isWhole(text: string, vocabulary: Vocabulary): boolean {
+export function isComplete(text: string, vocabulary: Vocabulary): boolean {
   try {
     parseCondition(text, vocabulary)
     return true
@@ -93,7 +93,7 @@ class Grammar {
     this.#vocabulary = vocabulary
   }
 
-  whole(): Condition {
+  complete(): Condition {
     const condition = this.#condition()
     this.#reader.end(printCondition(condition))
     return condition
@@ -102,7 +102,7 @@ class Grammar {
   /** The words allowed at the end of the text, whether or not a condition may end there. */
   allowedAtEnd(): string[] {
     try {
-      this.whole()
+      this.complete()
     } catch (error) {
       if (this.#reader.word.kind !== 'end') throw error
     }
@@ -225,7 +225,7 @@ class Grammar {
     if (owner !== undefined)
       return reader.fail({ what: `${text} is a band and no field`, meant: [`${owner} = ${text}`] })
     const isNumeric = /^[<>]/.test(next?.text ?? '') || second?.kind === 'number'
-    const meant = fieldsMeant(text, this.#vocabulary).slice(0, 3)
+    const meant = likelyFields(text, this.#vocabulary).slice(0, 3)
     return reader.fail({ what, meant, ...(isNumeric ? { hint: NO_NUMBERS } : {}) })
   }
 
@@ -349,7 +349,7 @@ export interface Vocabulary {
 }
 
 /** Common names of fields that are no part of the real name. */
-const CALLED: Readonly<Record<string, string>> = {
+const COMMON_NAMES: Readonly<Record<string, string>> = {
   rsi_zone: 'momentum',
   macd_state: 'momentum',
   ma_alignment: 'sma ema moving_average',
@@ -367,14 +367,14 @@ const CALLED: Readonly<Record<string, string>> = {
  * The fields that a word may mean, best first: by spelling, otherwise as a part of a name (`rsi`, `trend`), otherwise
  * as a common name.
  */
-export function fieldsMeant(word: string, { names }: Vocabulary): readonly string[] {
+export function likelyFields(word: string, { names }: Vocabulary): readonly string[] {
   const typed = word.toLowerCase().replaceAll('-', '_')
   const exact = names.filter(name => name === typed)
   if (exact.length > 0) return exact
   // A short word is more likely a part than a typo: "eps" is not "pe".
   const part = names.filter(name => `_${name}_`.includes(`_${typed}_`))
   if (part.length > 0) return part.toSorted((a, b) => Number(b.startsWith(typed)) - Number(a.startsWith(typed)))
-  const called = Object.keys(CALLED).filter(name => CALLED[name]!.split(' ').includes(typed))
+  const called = Object.keys(COMMON_NAMES).filter(name => COMMON_NAMES[name]!.split(' ').includes(typed))
   return called.length > 0 ? called.filter(name => names.includes(name)) : suggest(typed, names)
 }
 

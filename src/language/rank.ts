@@ -1,6 +1,6 @@
-import { invalid, parameter, sentence, shown, suggest, wrong } from '../errors.js'
+import { describeValue, invalid, parameter, sentence, suggest, wrong } from '../errors.js'
 import { type Series, UNDEFINED } from '../model/series.js'
-import { fieldsMeant, isWhole, type Vocabulary } from './condition.js'
+import { isComplete, likelyFields, type Vocabulary } from './condition.js'
 import { type Expression, PRICES, parseExpression, partsOf, printExpression, valuesOf } from './expression.js'
 
 /**
@@ -20,23 +20,23 @@ export function parseRank(param: string, text: string, fields: Vocabulary): Rank
   const word = wordIn(text)
   if (word !== null) {
     if (fields.named(word.name) !== undefined || isPrice(word.name)) return readRank(text)
-    const near = [...fieldsMeant(word.name, fields), ...suggest(word.name, PRICES)].slice(0, 3)
+    const near = [...likelyFields(word.name, fields), ...suggest(word.name, PRICES)].slice(0, 3)
     const suggestions = near.map(name => `${word.minus}${name}`)
     throw invalid('not_allowed', { param, value: text, allowed: ALLOWED, suggestions })
   }
-  if (isWhole(text, fields)) {
-    const words = sentence`${parameter(param)} ${shown(text)} is a condition, and ranks nothing by itself: define a field of your own by it, and name that.`
+  if (isComplete(text, fields)) {
+    const words = sentence`${parameter(param)} ${describeValue(text)} is a condition, and ranks nothing by itself: define a field of your own by it, and name that.`
     throw wrong(param, words, { value: text, allowed: ALLOWED })
   }
   const field = text.match(/[a-z]\w*/gi)?.find(name => fields.named(name) !== undefined)
   if (field !== undefined) {
-    const words = sentence`${parameter(param)} ${shown(text)}: the field ${field} ranks alone, and not within an expression.`
+    const words = sentence`${parameter(param)} ${describeValue(text)}: the field ${field} ranks alone, and not within an expression.`
     throw wrong(param, words, { value: text, allowed: ALLOWED, suggestions: [field] })
   }
   const rank = readRank(text, param)
   const parts = rank.of.is === 'field' ? [] : [...partsOf(rank.of.expression)]
   if (parts.some(({ is }) => is === 'price' || is === 'call')) return rank
-  const words = sentence`${parameter(param)} ${shown(text)} is the same of every signal: it names no price and no indicator.`
+  const words = sentence`${parameter(param)} ${describeValue(text)} is the same of every signal: it names no price and no indicator.`
   throw wrong(param, words, { value: text, allowed: ALLOWED })
 }
 

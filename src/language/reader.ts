@@ -1,13 +1,13 @@
 import {
   BadData,
   didYouMean,
+  type FilePosition,
+  formatInteger,
   InvalidParameter,
-  type Place,
   parameter,
   quoted,
   sentence,
   suggest,
-  whole,
 } from '../errors.js'
 
 /** The origin of a text, for error messages. */
@@ -15,7 +15,7 @@ export interface Origin {
   /** The parameter that it is the value of. */
   param: string
   /** In a file: comments are allowed, and errors report the file with line and column from 1. */
-  place?: (line: number, column: number) => Place
+  place?: (line: number, column: number) => FilePosition
 }
 
 /** Limits on the length and the nesting of a text. */
@@ -55,7 +55,8 @@ export class Reader {
   constructor(text: string, origin: Origin, hasTickers: boolean) {
     this.#text = text
     this.#origin = origin
-    if (isLong(text)) this.#refuse(beyond(text), `at most ${whole(LONGEST)} characters are read, and the text has more`)
+    if (isLong(text))
+      this.#refuse(beyond(text), `at most ${formatInteger(LONGEST)} characters are read, and the text has more`)
     this.#words = scan(text, hasTickers, origin.place !== undefined)
   }
 
@@ -102,7 +103,7 @@ export class Reader {
     const { kind, text } = this.word
     if (kind !== 'end') this.fail(text === ')' ? { what: 'no "(" is open that ")" could close' } : {})
     if (isLong(printed))
-      this.#refuse(this.#words[0]!, `written out, the text has more than ${whole(LONGEST)} characters`)
+      this.#refuse(this.#words[0]!, `written out, the text has more than ${formatInteger(LONGEST)} characters`)
   }
 
   /** Reads a nested part with `inner`. */
@@ -116,7 +117,7 @@ export class Reader {
   /** An integer number of bars. */
   count({ most = MOST_BARS, remarks }: { most?: number; remarks?: Remarks } = {}): number {
     const { kind, text } = this.word
-    this.allows(`a whole number from 1 to ${whole(most)}`)
+    this.allows(`a whole number from 1 to ${formatInteger(most)}`)
     const isCount = kind === 'number' && /^\d{1,9}$/.test(text) && Number(text) >= 1 && Number(text) <= most
     return isCount ? Number(this.step().text) : this.fail(remarks)
   }
@@ -132,7 +133,7 @@ export class Reader {
     const near = meant ?? nearest(word, allowed)
     const wrong = word.kind === 'quoted' ? `${quoted(word.text)} stands in quotes` : what
     const end = hint === undefined ? '' : ` ${hint}`
-    this.#refuse(word, `${wrong ?? cannotStand(word)}; allowed here: ${this.#listed()}`, allowed, near, end)
+    this.#refuse(word, `${wrong ?? notAllowed(word)}; allowed here: ${this.#listed()}`, allowed, near, end)
   }
 
   /** Reports an error at the current word, or at the beginning of a part. */
@@ -144,7 +145,7 @@ export class Reader {
     hint = '',
   ): never {
     const { param, place } = this.#origin
-    const { line, column } = placeIn(this.#text, word.at)
+    const { line, column } = positionIn(this.#text, word.at)
     const words = `${why}.${didYouMean(near)}${hint}`
     if (place !== undefined) throw new BadData(place(line, column), words)
     const where = hasLines(this.#text) ? `line ${line}, column ${column}` : `column ${column}`
@@ -167,7 +168,7 @@ function beyond(text: string): Pick<Word, 'at' | 'written'> {
 
 const isLong = (text: string): boolean => text.length > LONGEST && [...text].length > LONGEST
 
-function cannotStand({ kind, written }: Word): string {
+function notAllowed({ kind, written }: Word): string {
   return kind === 'end' ? 'the text ends here' : `${quoted(written)} cannot stand here`
 }
 
@@ -180,7 +181,7 @@ function some(words: readonly string[]): string {
  * For each word, what people type who know another language. What is typed for several words belongs to the likelier
  * ones first.
  */
-const SLIPS: Readonly<Record<string, string>> = {
+const TYPOS: Readonly<Record<string, string>> = {
   within: 'during last in for',
   for: 'since during within',
   '=': '== === ~= : is equals eq in',
@@ -215,7 +216,7 @@ const SLIPS: Readonly<Record<string, string>> = {
 function nearest({ kind, text }: Word, allowed: readonly string[]): string[] {
   if (kind === 'end' || text === '') return []
   if (kind === 'quoted' && allowed.includes(text)) return [text]
-  const slips = Object.keys(SLIPS).filter(word => allowed.includes(word) && SLIPS[word]!.split(' ').includes(text))
+  const slips = Object.keys(TYPOS).filter(word => allowed.includes(word) && TYPOS[word]!.split(' ').includes(text))
   if (slips.length > 0) return slips
   // Signs have no letters that could be mistyped.
   if (kind === 'sign' || kind === 'number') return []
@@ -297,7 +298,7 @@ const lowerCase = (text: string): string => text.replace(/[A-Z]+/g, letters => l
 const upperCase = (text: string): string => text.replace(/[a-z]+/g, letters => letters.toUpperCase())
 
 /** Line and column of an index in a text, both from 1. A column is a character, regardless of its units. */
-function placeIn(text: string, at: number): { line: number; column: number } {
+function positionIn(text: string, at: number): { line: number; column: number } {
   const lines = text.slice(0, at).split(LINE_END)
   return { line: lines.length, column: [...lines.at(-1)!].length + 1 }
 }

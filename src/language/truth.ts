@@ -16,7 +16,7 @@ export interface Column extends Bars {
 }
 
 /** The data on which a condition is evaluated. */
-export interface Ground {
+export interface ConditionData {
   /** The bars of the query. */
   on: Bars
   /** A subject without ticker and timeframe has the bars of the query. */
@@ -36,7 +36,7 @@ const NOT = Uint8Array.of(TRUE, UNKNOWN, 0, FALSE)
 const CODES = Uint8Array.of(0, UNDEFINED, 0, 1)
 
 /** The truth of a condition on each bar: 1, 0, or UNDEFINED where unknown. A bar never uses later ones. */
-export function truthOf(condition: Condition, ground: Ground): Uint8Array {
+export function truthOf(condition: Condition, ground: ConditionData): Uint8Array {
   return new Evaluation(ground).codesOf(condition)
 }
 
@@ -54,7 +54,7 @@ export interface TestReading {
 }
 
 /** Each test of a condition with its band and its truth on bar `t`, in the order of `tests`. */
-export function readingsOf(tests: readonly Test[], ground: Ground, t: number): TestReading[] {
+export function readingsOf(tests: readonly Test[], ground: ConditionData, t: number): TestReading[] {
   const evaluation = new Evaluation(ground)
   return tests.map(test => {
     const { column, bars } = evaluation.sight(test.subject)
@@ -79,11 +79,11 @@ interface Sight {
 }
 
 class Evaluation {
-  readonly #ground: Ground
+  readonly #ground: ConditionData
   readonly #length: number
   readonly #sights = new Map<string, Sight>()
 
-  constructor(ground: Ground) {
+  constructor(ground: ConditionData) {
     this.#ground = ground
     this.#length = ground.on.days.length
   }
@@ -139,7 +139,7 @@ class Evaluation {
     const truth = new Uint8Array(length)
     for (let t = 0; t < length; t++) truth[t] = truthOfCode[column.codes[t]!]!
     const lasting = bars === 1 ? truth : overBars(truth, bars, FALSE)
-    return sight.bars === null ? lasting : seenFrom(sight.bars, lasting)
+    return sight.bars === null ? lasting : alignedTo(sight.bars, lasting)
   }
 
   #change(test: ChangeTest): Uint8Array {
@@ -184,7 +184,7 @@ function overBars(truth: Uint8Array, count: number, deciding: typeof FALSE | typ
 }
 
 /** The value of the last counting bar, for each bar of the query; unknown without one. */
-function seenFrom(bars: Int32Array, truth: Uint8Array): Uint8Array {
+function alignedTo(bars: Int32Array, truth: Uint8Array): Uint8Array {
   const seen = new Uint8Array(bars.length)
   for (let t = 0; t < seen.length; t++) seen[t] = bars[t]! < 0 ? UNKNOWN : truth[bars[t]!]!
   return seen

@@ -1,7 +1,7 @@
 import { record, recordFields, recordTail } from '../engine/record.js'
 import type { Field } from '../fields/field.js'
 import type { SectorView } from '../fields/fundamentals.js'
-import { ALONE, BY_SECTOR, FIELDS } from '../fields/index.js'
+import { BY_SECTOR, FIELDS, WITHOUT_SECTOR } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
 import type { Pending } from '../local/cache.js'
 import { type Company, companyAsOf, companyOf, Sectors } from '../local/sectors.js'
@@ -22,7 +22,7 @@ export interface TickerData extends Company {
 /** All that is recorded of a ticker. */
 export function deriveRecord(data: TickerData): TickerRecord {
   const { entry, daily, facts, stored, sector = null } = data
-  const fields = sector === null ? FIELDS : ALONE
+  const fields = sector === null ? FIELDS : WITHOUT_SECTOR
   const tail = tailOf(data, fields)
   if (tail !== null) return { entry, ...tail, stored }
   return { entry, ...record(daily, entry.assetClass, facts, fields) }

@@ -1,4 +1,4 @@
-import { BadData, InvalidParameter, parameter, sentence, shown, type Words } from '../errors.js'
+import { BadData, describeValue, InvalidParameter, parameter, sentence, type Words } from '../errors.js'
 import { MOST_ANALYSTS } from '../feeds/facts/rows.js'
 import type { TickerFacts } from '../feeds/feed.js'
 import { Pending } from '../local/cache.js'
@@ -301,7 +301,11 @@ function checked(column: FactColumn, value: unknown, where: string): unknown {
 }
 
 function refusal(where: string, param: string, value: unknown, allowed: string): InvalidParameter {
-  return new InvalidParameter(`${where}: ${param} ${shown(value)} is not ${allowed}.`, { param, value, allowed })
+  return new InvalidParameter(`${where}: ${param} ${describeValue(value)} is not ${allowed}.`, {
+    param,
+    value,
+    allowed,
+  })
 }
 
 type RecordRule = { holds(value: unknown): boolean; allowed: string }

@@ -1,5 +1,5 @@
 import { countUpTo, type Day, formatDay } from '../model/day.js'
-import { emptyPresent, emptyTransitions, type Stays, type TransitionColumns } from '../model/history.js'
+import { type BandPeriods, emptyPresent, emptyTransitions, type TransitionColumns } from '../model/history.js'
 import { type FieldColumns, UNDEFINED } from '../model/series.js'
 import type { StaysQuery } from '../source.js'
 import type { RecordedSeries } from '../store/store.js'
@@ -9,7 +9,7 @@ import { bandEnteredBy, type View } from './view.js'
 
 /** The query for each ticker. */
 interface PeriodQuery extends Pick<StaysQuery, 'fields' | 'timeframe' | 'after' | 'before'> {
-  bands: Stays['bands']
+  bands: BandPeriods['bands']
   today: Day
   /** The tier's range: events lie after this day. */
   rangeStart: Day
@@ -21,7 +21,7 @@ interface PeriodQuery extends Pick<StaysQuery, 'fields' | 'timeframe' | 'after' 
 }
 
 /** Stays of many tickers, read and cut as views of them are, without one. Throws TierRestricted, NotFound, Busy. */
-export async function* bandPeriodsIn(cache: Cache, query: StaysQuery): AsyncGenerator<Stays> {
+export async function* bandPeriodsIn(cache: Cache, query: StaysQuery): AsyncGenerator<BandPeriods> {
   const { tickers, fields, timeframe, context: other, lag } = query
   const [first] = fields
   if (tickers.length === 0 || first === undefined) return
@@ -49,7 +49,7 @@ function bandPeriodsOn(
   { entry, calendar, fields: columns }: RecordedSeries,
   bars: number,
   periods: PeriodQuery,
-): Stays {
+): BandPeriods {
   const { fields, timeframe, today, rangeStart, range, after, before, bands } = periods
   const { days, known } = calendar
   const places = fields.map(field => columns.names.indexOf(field))
@@ -100,7 +100,7 @@ function presentOn(
   ended: Int32Array,
   days: Int32Array,
   rangeStart: Day,
-): Stays['present'] {
+): BandPeriods['present'] {
   const present = emptyPresent(places.length)
   const last = days.length - 1
   for (let f = 0; f < places.length; f++) {

@@ -3,7 +3,7 @@ import { isCondition } from '../language/as-field.js'
 import { daysAt } from '../model/calendar.js'
 import { countBelow, type Day, formatDay } from '../model/day.js'
 import type { Baseline, EventsPage, EventsQuery, HistoryQuery, OversoldPage, OversoldQuery } from '../model/event.js'
-import { eventsOf, type History, type Stays } from '../model/history.js'
+import { type BandPeriods, eventsOf, type History } from '../model/history.js'
 import { bandsByBar, type FieldRecord, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, windowNames } from '../model/terms.js'
 import {
@@ -122,7 +122,7 @@ export class Local extends Cache implements Source, PricedSource {
     for await (const found of this.findAll(query, shows || base)) yield historyOf(found, shows, base)
   }
 
-  async *stays(query: StaysQuery): AsyncGenerator<Stays> {
+  async *stays(query: StaysQuery): AsyncGenerator<BandPeriods> {
     const { bandPeriodsIn } = await import('./band-periods.js')
     yield* bandPeriodsIn(this, query)
   }

@@ -151,7 +151,7 @@ function exactOf({ timeframe }: EventColumns, outcomes: readonly WindowOutcomes[
  * the query; the earlier periods are computed on demand.
  * A whole market has ten thousands of fields: an object for each costs more than its data.
  */
-export interface Stays extends Pick<EventHistory, 'ticker' | 'timeframe' | 'query_range' | 'after' | 'as_of'> {
+export interface BandPeriods extends Pick<EventHistory, 'ticker' | 'timeframe' | 'query_range' | 'after' | 'as_of'> {
   fields: readonly string[]
   /** The vocabulary of each field, with every band of the source's answer; codes index it. */
   bands: readonly (readonly string[])[]
@@ -183,7 +183,7 @@ interface Present {
 }
 
 /** A missing value in a column of numbers. */
-export const UNTOLD = -(2 ** 31)
+export const NO_NUMBER = -(2 ** 31)
 
 /** Those of field `f` are the rows from `first[f]` up to, but not including, `first[f + 1]`. */
 export interface TransitionColumns extends CodedEvents {
@@ -209,25 +209,25 @@ export function emptyPresent(fields: number): Present & { onLast: Uint8Array } {
     band: new Uint8Array(fields).fill(UNDEFINED),
     initial: new Uint8Array(fields),
     left: new Uint8Array(fields).fill(UNDEFINED),
-    since: new Int32Array(fields).fill(UNTOLD),
-    bars: new Int32Array(fields).fill(UNTOLD),
+    since: new Int32Array(fields).fill(NO_NUMBER),
+    bars: new Int32Array(fields).fill(NO_NUMBER),
     onLast: new Uint8Array(fields).fill(UNDEFINED),
   }
 }
 
 /** The periods from a source of histories: ticker by ticker, the fields in the order of the query. */
-export async function* staysOf(histories: AsyncIterable<History>, fields: number): AsyncGenerator<Stays> {
+export async function* bandPeriodsOf(histories: AsyncIterable<History>, fields: number): AsyncGenerator<BandPeriods> {
   let own: History[] = []
   for await (const history of histories) {
     own.push(history)
     if (own.length < fields) continue
-    yield staysIn(own)
+    yield bandPeriodsIn(own)
     own = []
   }
 }
 
 /** @param histories of one ticker, at least one */
-function staysIn(histories: readonly History[]): Stays {
+function bandPeriodsIn(histories: readonly History[]): BandPeriods {
   const [{ ticker, timeframe, query_range, after, as_of }] = histories as [History]
   const present = emptyPresent(histories.length)
   for (const [f, history] of histories.entries()) {
@@ -270,5 +270,5 @@ function transitionsIn(histories: readonly History[]): TransitionColumns {
 
 /** A day of one of the columns as text; null where unknown. */
 export function dateIn(column: Int32Array, row: number): string | null {
-  return column[row] === UNTOLD ? null : formatDay(column[row]!)
+  return column[row] === NO_NUMBER ? null : formatDay(column[row]!)
 }

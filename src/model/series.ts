@@ -65,11 +65,11 @@ export function barsCountingOn(series: Dates, other: Dates, t: number, lag = 0):
 
 /** The first `count` bars, as views on the same columns. */
 export function head(series: Series, count: number): Series {
-  return part(series, 0, count)
+  return slice(series, 0, count)
 }
 
 /** The bars from `from` up to, but not including, `to`, as views on the same columns. */
-export function part({ timeframe, unadjustedClose, ...columns }: Series, from: number, to?: number): Series {
+export function slice({ timeframe, unadjustedClose, ...columns }: Series, from: number, to?: number): Series {
   return {
     timeframe,
     days: columns.days.subarray(from, to),

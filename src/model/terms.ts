@@ -37,7 +37,7 @@ export type Tier = 'free' | 'plus' | 'pro'
 export const TIER_NAMES: readonly Tier[] = ['free', 'plus', 'pro']
 
 /** @param tier null: no tier is set, and everything is visible */
-export function reaches(tier: Tier | null, required: Tier): boolean {
+export function includesTier(tier: Tier | null, required: Tier): boolean {
   return tier === null || TIER_NAMES.indexOf(tier) >= TIER_NAMES.indexOf(required)
 }
 

@@ -1,4 +1,4 @@
-import { InvalidParameter, invalid, listed, parameter, sentence, shown, wrong } from '../errors.js'
+import { describeValue, InvalidParameter, invalid, listed, parameter, sentence, wrong } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Context } from '../model/event.js'
 import { LAG, several } from './figures.js'
@@ -119,7 +119,7 @@ const WHOLE_CONTEXT: Kind<{ ticker: string; field: string }> = {
     const allowed = 'TICKER:FIELD alone'
     const why = 'every band of it makes cells of its own, so the band is left out'
     const offence = { param, value: written, allowed }
-    throw new InvalidParameter(`${param} ${shown(written)} is not ${allowed}: ${why}.`, offence)
+    throw new InvalidParameter(`${param} ${describeValue(written)} is not ${allowed}: ${why}.`, offence)
   },
 }
 
@@ -157,7 +157,9 @@ export function withOneBand(params: Written, fields: FieldSet = BUILT_IN): Writt
   if (!Array.isArray(bands)) return parts
   if (bands.length === 1) return { ...parts, context_band: bands[0] }
   const value = params.context
-  throw wrong('context', `context ${shown(value)} names ${bands.length} bands, and this question takes one.`, { value })
+  throw wrong('context', `context ${describeValue(value)} names ${bands.length} bands, and this question takes one.`, {
+    value,
+  })
 }
 
 /** The parts as they were read. */

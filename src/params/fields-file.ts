@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { BadData, didYouMean, quoted, shown, suggest } from '../errors.js'
+import { BadData, describeValue, didYouMean, quoted, suggest } from '../errors.js'
 import { expressionField } from '../fields/field.js'
 import { type AnyField, BUILT_IN, type FieldSet, fieldSet } from '../fields/index.js'
 import { type Rule, type RuledField, ruled } from '../language/as-field.js'
@@ -119,7 +119,7 @@ class Reading {
     if (typeof word === 'object' || !NAME.test(text))
       throw this.#fault(
         at,
-        `${shown(word)} is no ${what.replace(/^an? /, '')}: small letters, digits and _, a letter first, at most 40`,
+        `${describeValue(word)} is no ${what.replace(/^an? /, '')}: small letters, digits and _, a letter first, at most 40`,
         part,
       )
     if (KEYWORDS.includes(text))

@@ -1,14 +1,14 @@
 import {
   counted,
   didYouMean,
+  formatInteger,
   InvalidParameter,
-  type Offence,
+  type InvalidValue,
   parameter,
   quoted,
   sentence,
   suggest,
   type Words,
-  whole,
   wrong,
 } from '../errors.js'
 import { listOf, objectOf, withoutNulls } from './arguments.js'
@@ -132,8 +132,8 @@ function checkCount(axes: readonly Axis[]): void {
   const cells = axes.reduce((product, { values }) => product * values.length, 1)
   const which = axes.map(({ key, values }) => `${key} ${values.length}`).join(', ')
   if (cells > MOST_CELLS) {
-    const allowed = `at most ${whole(MOST_CELLS)} combinations`
-    const words = ` makes ${whole(cells)} combinations (${which}), and a grid has ${allowed}: give fewer values.`
+    const allowed = `at most ${formatInteger(MOST_CELLS)} combinations`
+    const words = ` makes ${formatInteger(cells)} combinations (${which}), and a grid has ${allowed}: give fewer values.`
     throw unvaried(cells, words, { allowed })
   }
   if (cells > 1) return
@@ -142,7 +142,11 @@ function checkCount(axes: readonly Axis[]): void {
 }
 
 /** @param words the fault in `vary` */
-function unvaried(value: unknown, words: Words, more: Pick<Offence, 'allowed' | 'suggestions'> = {}): InvalidParameter {
+function unvaried(
+  value: unknown,
+  words: Words,
+  more: Pick<InvalidValue, 'allowed' | 'suggestions'> = {},
+): InvalidParameter {
   return wrong('vary', sentence`${parameter('vary')}${words}`, { value, ...more })
 }
 

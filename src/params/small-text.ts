@@ -1,9 +1,9 @@
-import { whole } from '../errors.js'
+import { formatInteger } from '../errors.js'
 
 /** Texts that are small by nature: settings, own fields, strategies, lists of names. They have bounds before they are parsed. */
 const MOST = { bytes: 1_000_000, names: 100_000, depth: 100 } as const
 
-export const TOO_LONG = `it has more than ${whole(MOST.bytes)} bytes, which is the most that is read`
+export const TOO_LONG = `it has more than ${formatInteger(MOST.bytes)} bytes, which is the most that is read`
 
 /** The exceeded bound of a text and its offset; null if the text is within bounds. Reads the text once. */
 export function beyondBounds(text: string): { what: string; offset: number } | null {
@@ -17,7 +17,7 @@ export function beyondBounds(text: string): { what: string; offset: number } | n
       if (brackets === 0) enter(blocks, groups.blank.length, groups.marks ?? '')
     } else if (found === '[' || found === '{') brackets++
     else if (found === ']' || found === '}') brackets = Math.max(0, brackets - 1)
-    else if (++names > MOST.names) return { what: `there are more than ${whole(MOST.names)} names`, offset }
+    else if (++names > MOST.names) return { what: `there are more than ${formatInteger(MOST.names)} names`, offset }
     if (brackets + blocks.length - 1 > MOST.depth)
       return { what: `it is nested more than ${MOST.depth} deep here`, offset }
   }

@@ -10,7 +10,16 @@ import {
   stringify,
   visit,
 } from 'yaml'
-import { BadData, didYouMean, InvalidParameter, type Place, quoted, shown, suggest, wrong } from '../errors.js'
+import {
+  BadData,
+  describeValue,
+  didYouMean,
+  type FilePosition,
+  InvalidParameter,
+  quoted,
+  suggest,
+  wrong,
+} from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import { parseDay } from '../model/day.js'
 import { isMapping, withoutNulls } from './arguments.js'
@@ -114,7 +123,7 @@ function fieldIn({ entry }: Readonly<Record<string, unknown>>): string {
 function notAPart(at: string, value: unknown, keys: readonly string[]): InvalidParameter {
   const param = at || 'the strategy'
   const allowed = `a mapping of ${keys.join(', ')}`
-  const what = value === undefined || value === null ? 'is missing; it is' : `${shown(value)} is not`
+  const what = value === undefined || value === null ? 'is missing; it is' : `${describeValue(value)} is not`
   return wrong(param, `${param} ${what} ${allowed}.`, { value, allowed })
 }
 
@@ -178,9 +187,9 @@ export interface LocatedDocument {
    * The position of a value or its key, or of the nearest parent that exists.
    * @param item the wanted item of a list; the list itself if it has no such item
    */
-  placeOf(path: readonly PropertyKey[], part?: 'key' | 'value', item?: unknown): Place
+  placeOf(path: readonly PropertyKey[], part?: 'key' | 'value', item?: unknown): FilePosition
   /** The position of a line and column of a text, both from 1; the start of the text if the file wraps it. */
-  inText(path: readonly PropertyKey[]): (line: number, column: number) => Place
+  inText(path: readonly PropertyKey[]): (line: number, column: number) => FilePosition
 }
 
 /** Reads YAML 1.2, which includes JSON. Throws BadData at file:line:column for other text. */
@@ -201,7 +210,7 @@ export function readYaml(text: string, file: string): LocatedDocument {
     uniqueKeys: false,
   }
   const document = parseDocument(text, options)
-  const at = (offset: number): Place => {
+  const at = (offset: number): FilePosition => {
     const { line, col } = lines.linePos(offset)
     return { file, line, column: col }
   }

@@ -1,7 +1,16 @@
-import { InvalidParameter, invalid, parameter, sentence, shown, suggest, type Thing, wrong } from '../errors.js'
+import {
+  describeValue,
+  InvalidParameter,
+  invalid,
+  type NamedThing,
+  parameter,
+  sentence,
+  suggest,
+  wrong,
+} from '../errors.js'
 import type { AnyField, FieldSet } from '../fields/index.js'
 import { type ConditionField, conditionField, isCondition } from '../language/as-field.js'
-import { fieldsMeant, fieldsWithBand } from '../language/condition.js'
+import { fieldsWithBand, likelyFields } from '../language/condition.js'
 import { type Day, parseDay } from '../model/day.js'
 import { parseTicker, TICKER_SHAPE, TIER_NAMES, TIMEFRAME_NAMES, type Tier, type Timeframe } from '../model/terms.js'
 import { checkPostgresUrl, isPostgresUrl } from '../store/postgres/address.js'
@@ -75,7 +84,7 @@ function refuseNumber(param: string, value: unknown, allowed: string, least: num
   if (number === null) return refuse(param, value, allowed)
   const suggestions = [String(number)]
   throw new InvalidParameter(
-    sentence`${parameter(param)} ${shown(value)} is not ${allowed}: write ${number} alone.`,
+    sentence`${parameter(param)} ${describeValue(value)} is not ${allowed}: write ${number} alone.`,
     { param, value, allowed, suggestions },
     {},
     'not_allowed',
@@ -146,12 +155,12 @@ export function refuse(param: string, value: unknown, allowed: string): never {
 
 /** The refusal lists the fields with that name, or with a band of that name. */
 function refuseField(param: string, value: string, fields: FieldSet): never {
-  const meant = fieldsMeant(value, fields)
+  const meant = likelyFields(value, fields)
   const suggestions = (meant.length > 0 ? meant : fieldsWithBand(value, fields)).slice(0, 3)
   throw invalid('not_allowed', { param, value, allowed: fields.names, suggestions }, { thing: { kind: 'field' } })
 }
 
-function refuseWord(param: string, value: string, allowed: readonly string[], thing?: Thing): never {
+function refuseWord(param: string, value: string, allowed: readonly string[], thing?: NamedThing): never {
   const suggestions = suggest(value, allowed)
   throw invalid('not_allowed', { param, value, allowed, suggestions }, thing === undefined ? {} : { thing })
 }

@@ -1,20 +1,20 @@
-import { counted, whole } from '../errors.js'
+import { counted, formatInteger } from '../errors.js'
 
 /** Numbers in sentences and tables; a dash if unknown. */
 
 export const UNKNOWN = '-'
 
-export { counted as count, whole }
+export { counted as count, formatInteger as whole }
 
 /** A number of bars; a mean that is not whole has tenths. */
 export function barsText(value: number | null): string {
-  return value === null ? UNKNOWN : whole(Math.round(value * 10) / 10)
+  return value === null ? UNKNOWN : formatInteger(Math.round(value * 10) / 10)
 }
 
 /** A price or an indicator in at most six significant digits, never in powers of ten unless it is tiny. */
 export function figure(value: number): string {
   if (value === 0) return '0'
-  if (Math.abs(value) >= 1e5) return whole(Math.round(value))
+  if (Math.abs(value) >= 1e5) return formatInteger(Math.round(value))
   return String(Number(value.toPrecision(6)))
 }
 
@@ -74,12 +74,12 @@ export function percentage(rate: number): string {
 
 /** An amount of money, whether the start was 1 or a hundred thousand. */
 export function money(value: number): string {
-  return value < 1000 ? value.toFixed(2) : whole(Math.round(value))
+  return value < 1000 ? value.toFixed(2) : formatInteger(Math.round(value))
 }
 
 /** `AAPL, GSPC and XOM`; of more than `most` their number, and the first of them. */
 export function listed(names: readonly string[], most = 4, things = 'tickers'): string {
-  if (names.length > most) return `${whole(names.length)} ${things} (${names.slice(0, most).join(', ')}, …)`
+  if (names.length > most) return `${formatInteger(names.length)} ${things} (${names.slice(0, most).join(', ')}, …)`
   return joined(names, 'and')
 }
 

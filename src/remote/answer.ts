@@ -4,9 +4,9 @@ import {
   Busy,
   faultIn,
   InvalidParameter,
+  type InvalidValue,
   invalid,
   NotFound,
-  type Offence,
   RateLimited,
   TierRestricted,
   Unauthorized,
@@ -190,7 +190,7 @@ function ended(sentence: string): string {
 }
 
 /** With the kind of fault if the message names one, so that it reads like a local refusal. */
-function invalidAs(message: string, offence: Offence): InvalidParameter {
+function invalidAs(message: string, offence: InvalidValue): InvalidParameter {
   const fault = faultIn(message, offence)
   return fault === null ? new InvalidParameter(message, offence) : invalid(fault, offence)
 }
@@ -205,8 +205,8 @@ function later(message: string, again: string | null): string {
   return again === null ? message : `${message} Try again after ${again}.`
 }
 
-function invalidValueOf(body: Body): Offence {
-  const offence: Offence = { param: body.text('param') || 'request' }
+function invalidValueOf(body: Body): InvalidValue {
+  const offence: InvalidValue = { param: body.text('param') || 'request' }
   const [value, allowed] = [body.value('value'), body.value('allowed')]
   if (['string', 'number', 'boolean'].includes(typeof value)) offence.value = value
   if (typeof allowed === 'string') offence.allowed = allowed

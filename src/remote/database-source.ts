@@ -1,6 +1,6 @@
 import { type InvalidParameter, wrong } from '../errors.js'
 import type { EventsPage, EventsQuery, HistoryQuery, OversoldPage, OversoldQuery, SeriesKey } from '../model/event.js'
-import type { History, Stays } from '../model/history.js'
+import type { BandPeriods, History } from '../model/history.js'
 import type { Timeframe } from '../model/terms.js'
 import {
   type FieldInfo,
@@ -62,7 +62,7 @@ export class DatabaseSource implements Source {
     }
   }
 
-  async *stays({ tickers, ...query }: StaysQuery): AsyncGenerator<Stays> {
+  async *stays({ tickers, ...query }: StaysQuery): AsyncGenerator<BandPeriods> {
     for (const group of await this.#together(tickers, query)) {
       const source = await this.#sourceOf({ ticker: group[0]!, ...query })
       yield* source.stays({ tickers: group, ...query })

@@ -2,7 +2,7 @@ import { parameter, quoted, sentence, TierRestricted, wrong } from '../errors.js
 import { isCondition } from '../language/as-field.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
 import type { BandEvent, HistoryQuery, PulledSource, SeriesKey } from '../model/event.js'
-import { reaches, TIMEFRAMES, type Timeframe } from '../model/terms.js'
+import { includesTier, TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import type { StoredPage, StoredPages } from '../store/pages.js'
 import { PLANS, tierOfRange } from '../tiers.js'
 
@@ -179,7 +179,7 @@ export function startOf({ as_of, query_range }: Pick<Chain, 'as_of' | 'query_ran
 /** Throws TierRestricted when a series was pulled with a key of a higher tier than the present one: nothing may get lost. */
 export function checkTier(key: SeriesKey, before: string | undefined, now: string): void {
   const [had, has] = [before === undefined ? null : tierOfRange(before), tierOfRange(now)]
-  if (had === null || has === null || reaches(has, had)) return
+  if (had === null || has === null || includesTier(has, had)) return
   const keys = `with a ${had} key (${before}), and this one is ${has} (${now})`
   const message = sentence`${named(key)} was pulled ${keys}: it is left as it was; ${parameter('replace')} pulls it again with less.`
   throw new TierRestricted(named(key), has, had, { message })

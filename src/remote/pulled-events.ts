@@ -11,8 +11,8 @@ import type {
   PulledSource,
   SeriesKey,
 } from '../model/event.js'
-import { type History, historyOf, type Stays, staysOf } from '../model/history.js'
-import { reaches, type Tier } from '../model/terms.js'
+import { type BandPeriods, bandPeriodsOf, type History, historyOf } from '../model/history.js'
+import { includesTier, type Tier } from '../model/terms.js'
 import { type HistoriesQuery, noEventsKnown, type Source, type StaysQuery, type WhyEmpty } from '../source.js'
 import { isMixed, keyOf, knownDate, type PageStore, type StoredPages, sourceWords } from '../store/pages.js'
 import { afterOf, entitle, entitleAftermath, eventsPage, PLANS, planOf, present, tierOfRange } from '../tiers.js'
@@ -87,8 +87,8 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'stay
       }
   }
 
-  stays(query: StaysQuery): AsyncIterable<Stays> {
-    return staysOf(this.histories(query), query.fields.length)
+  stays(query: StaysQuery): AsyncIterable<BandPeriods> {
+    return bandPeriodsOf(this.histories(query), query.fields.length)
   }
 
   async whyEmpty({ bands: _bands, context: _context, ...query }: HistoryQuery): Promise<WhyEmpty> {
@@ -170,7 +170,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'stay
   async #scope({ url, as_of, query_range, events, total_occurrences, after }: View): Promise<Scope> {
     const { tier: callerTier, asOf } = this.#options
     const granted = tierOfRange(query_range)
-    const tier = callerTier !== null && (granted === null || reaches(granted, callerTier)) ? callerTier : granted
+    const tier = callerTier !== null && (granted === null || includesTier(granted, callerTier)) ? callerTier : granted
     const plan = planOf(tier)
     const range = tier === null ? query_range : plan.range
     // The server's newest pulled day, so that answers stay the same.

@@ -13,7 +13,7 @@ import type {
   OversoldPage,
   OversoldQuery,
 } from '../model/event.js'
-import { type History, historyOf, type Stays, staysOf } from '../model/history.js'
+import { type BandPeriods, bandPeriodsOf, type History, historyOf } from '../model/history.js'
 import type { Tier, Timeframe } from '../model/terms.js'
 import { eventsSearch, oversoldSearch } from '../params/questions.js'
 import {
@@ -224,8 +224,8 @@ export class Remote implements Source {
     })
   }
 
-  stays(query: StaysQuery): AsyncIterable<Stays> {
-    return staysOf(this.histories(query), query.fields.length)
+  stays(query: StaysQuery): AsyncIterable<BandPeriods> {
+    return bandPeriodsOf(this.histories(query), query.fields.length)
   }
 
   async tickers(): Promise<null> {

@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { request } from 'undici'
-import { ConfigError, printable, RateLimited, shown, Unauthorized, Unavailable, Upstream, wrong } from '../errors.js'
+import {
+  ConfigError,
+  describeValue,
+  printable,
+  RateLimited,
+  Unauthorized,
+  Unavailable,
+  Upstream,
+  wrong,
+} from '../errors.js'
 import { IDEMPOTENCY_KEY } from '../wire/format.js'
 import { type Address, addressOf, DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from './address.js'
 import {
@@ -243,7 +252,7 @@ const MOST = 2 ** 31 - 1
 function checkedNumber(param: string, value: number, least: number): number {
   if (Number.isInteger(value) && value >= least && value <= MOST) return value
   const allowed = `an integer from ${least} to ${MOST}`
-  throw wrong(param, `${param} ${shown(value)} is not ${allowed}.`, { value, allowed })
+  throw wrong(param, `${param} ${describeValue(value)} is not ${allowed}.`, { value, allowed })
 }
 
 function aheadOf(headers: Headers, now: number): number | null {

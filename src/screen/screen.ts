@@ -6,7 +6,7 @@ import { type Column, readingsOf } from '../language/truth.js'
 import type { Local } from '../local/local.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
 import type { ExportedEvent } from '../model/event.js'
-import { dateIn, eventsOf, type Stays } from '../model/history.js'
+import { type BandPeriods, dateIn, eventsOf } from '../model/history.js'
 import { barsKnownBy, numbersBetween } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import { fieldsFor, type Mark, type Omitted } from '../source.js'
@@ -66,7 +66,7 @@ export interface ScreenMatch {
 }
 
 /** Progress messages. */
-interface ScreenWays {
+interface ScreenOptions {
   step?: (text: () => string) => void
 }
 
@@ -77,7 +77,7 @@ const FRESH = 7
  * Checks the last final bar of each ticker. Throws TierRestricted, NotFound for an unknown ticker, InvalidParameter for
  * no ticker.
  */
-export async function screen(local: Local, query: ScreenQuery, { step }: ScreenWays = {}): Promise<Screen> {
+export async function screen(local: Local, query: ScreenQuery, { step }: ScreenOptions = {}): Promise<Screen> {
   const { condition, timeframe, since: within, lag } = query
   const tickers = [...new Set(query.tickers)].sort()
   const today = await local.today()
@@ -88,10 +88,10 @@ export async function screen(local: Local, query: ScreenQuery, { step }: ScreenW
     scanned++
     const isFresh = stays.last !== null && today - stays.last.known <= FRESH
     if (!isFresh) stale++
-    const onset = !isFresh ? null : within === null ? holding(stays) : lately(stays, within)
+    const onset = !isFresh ? null : within === null ? currentOnset(stays) : recentOnset(stays, within)
     if (onset !== null) found.push(onset)
   }
-  const match = await matching(local, query)
+  const match = await matchReader(local, query)
   const matches: ScreenMatch[] = []
   for (const onset of found) matches.push(await match(onset, today))
   matches.sort((a, b) => (a.bars ?? Number.POSITIVE_INFINITY) - (b.bars ?? Number.POSITIVE_INFINITY))
@@ -119,14 +119,14 @@ interface Onset {
 }
 
 /** null where the condition does not hold on the last bar. */
-function holding({ ticker, present }: Stays): Onset | null {
+function currentOnset({ ticker, present }: BandPeriods): Onset | null {
   if (present.onLast?.[0] !== TRUE) return null
   const since = dateIn(present.since, 0)
   return { ticker, since, bars: since === null ? null : present.bars[0]! + 1 }
 }
 
 /** The newest bar on which the condition became true; null where it is not within the last bars. */
-function lately({ ticker, present, transitions }: Stays, within: number): Onset | null {
+function recentOnset({ ticker, present, transitions }: BandPeriods, within: number): Onset | null {
   const { days, entered, lasted } = transitions()
   // Every other transition enters `true`: the last one, or the one before it, whose period ended when the present
   // began.
@@ -138,7 +138,7 @@ function lately({ ticker, present, transitions }: Stays, within: number): Onset 
 }
 
 /** Reads the bands of a match on its bar; the tickers that the condition names are read once. */
-async function matching(local: Local, { condition, timeframe, lag = 0 }: ScreenQuery) {
+async function matchReader(local: Local, { condition, timeframe, lag = 0 }: ScreenQuery) {
   const field = conditionOf(local, condition)
   const { dataOfNamed: placesNamed, subjectsOn } = await import('../local/derived.js')
   const tests = testsOf(field.condition)
@@ -162,15 +162,15 @@ async function withTallies(
   local: Local,
   { condition, tickers, timeframe, lag }: ScreenQuery,
   found: Screen,
-  step: ScreenWays['step'],
+  step: ScreenOptions['step'],
 ): Promise<Screen> {
   const events = { field: condition, bands: ['true'], timeframe, ...(lag && { lag }) }
-  const ways = step === undefined ? {} : { step }
-  const pool = await tally(local, { ...events, tickers }, ways)
+  const options = step === undefined ? {} : { step }
+  const pool = await tally(local, { ...events, tickers }, options)
   const matched = found.matches.map(({ ticker }) => ticker)
   const own = new Map<string | null, TallyGroup>()
   if (matched.length > 0) {
-    const { groups } = await tally(local, { ...events, tickers: matched, by: 'ticker' }, ways)
+    const { groups } = await tally(local, { ...events, tickers: matched, by: 'ticker' }, options)
     for (const group of groups) own.set(group.group, group)
   }
   const matches = found.matches.map(match => {
@@ -218,7 +218,7 @@ export interface Changed {
 }
 
 /** The parts of a query with `last` that have marks of their own. */
-export interface Asked extends Pick<ChangesQuery, 'when' | 'lag'> {
+export interface MarkedQuery extends Pick<ChangesQuery, 'when' | 'lag'> {
   fields: readonly string[]
   /** Names of lists, in any order and case; none: no list. */
   lists: readonly string[]
@@ -229,7 +229,7 @@ export interface Asked extends Pick<ChangesQuery, 'when' | 'lag'> {
  * its own mark.
  * @param all the available fields
  */
-export function questionOf({ lists, fields, when, lag = 0 }: Asked, all: readonly string[]): string {
+export function questionOf({ lists, fields, when, lag = 0 }: MarkedQuery, all: readonly string[]): string {
   const names = [...new Set(lists.map(name => name.toLowerCase()))].sort().join(',')
   const chosen = [...new Set(fields)].sort()
   const isWhole = all.every(name => chosen.includes(name))
@@ -242,7 +242,7 @@ export function questionOf({ lists, fields, when, lag = 0 }: Asked, all: readonl
 const LATEST = 7
 
 /** Throws TierRestricted, NotFound for an unknown ticker, InvalidParameter for no ticker or field. */
-export async function changes(local: Local, query: ChangesQuery, { step }: ScreenWays = {}): Promise<Changed> {
+export async function changes(local: Local, query: ChangesQuery, { step }: ScreenOptions = {}): Promise<Changed> {
   const { since, marks: earlier = [] } = query
   const tickers = [...new Set(query.tickers)].sort()
   const { fields, omitted } = await fieldsFor(local, query.fields)
@@ -334,7 +334,7 @@ async function lastBarsBy(
   return found
 }
 
-function changing({ ticker, fields, transitions }: Stays, since: Day, progress: Progress): Changing['fields'] {
+function changing({ ticker, fields, transitions }: BandPeriods, since: Day, progress: Progress): Changing['fields'] {
   const { first, days, known } = transitions()
   const found = new Map<string, ReadonlySet<Day>>()
   for (const [f, field] of fields.entries()) {

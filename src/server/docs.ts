@@ -1,4 +1,4 @@
-import { whole } from '../errors.js'
+import { formatInteger } from '../errors.js'
 import { Html, html, type Piece } from '../html.js'
 import { isReference, type OpenApiDocument, type Operation, resolve } from './openapi.js'
 import { type ResponseObject, SCHEMAS_AT, type Schema } from './openapi-answers.js'
@@ -39,7 +39,7 @@ function sectionsOf(document: OpenApiDocument): [id: string, title: string, body
   const { components, paths, 'x-tiers': tiers, 'x-fields': fields } = document
   const granted = tiers.map(({ tier, range, aftermath, context, credits }) => {
     const features = [aftermath, context].map(granted => (granted ? 'yes' : 'no'))
-    return [tier, range, ...features, ...[credits.day, credits.hour].map(whole)]
+    return [tier, range, ...features, ...[credits.day, credits.hour].map(formatInteger)]
   })
   const headers = Object.entries(components.headers).map(([name, { description, schema, example }]) => {
     return [named('header', name), inline(description), typeOf(schema), code(example)]

@@ -119,19 +119,19 @@ function shiftedCounts(
     values.fill(0)
     for (let i = 0; i < indices.length; i++) values[indices[i]!] = values[indices[i]! + calendar] = one[codes[i]!]!
     for (let from = 0; from < events.length; ) {
-      if (added === room - 1) added = takeApart(totals, room, counts, categories)
+      if (added === room - 1) added = unpack(totals, room, counts, categories)
       const at = events.subarray(from, from + room - 1 - added).map(event => indices[event]!)
       addValues(totals, values, at, shifts)
       from += at.length
       added += at.length
     }
   }
-  takeApart(totals, room, counts, categories)
+  unpack(totals, room, counts, categories)
   return counts
 }
 
 /** Unpacks counts into rows; the remaining total is 0. */
-function takeApart(totals: Float64Array, room: number, into: Int32Array, categories: number): 0 {
+function unpack(totals: Float64Array, room: number, into: Int32Array, categories: number): 0 {
   for (let i = 0; i < totals.length; i++) {
     let rest = totals[i]!
     for (let code = 0; code < categories; code++) {

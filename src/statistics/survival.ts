@@ -57,7 +57,7 @@ function* byLength<One extends Counted & { length: number }>(spells: readonly On
 }
 
 /** The least length by which a share of spells (0.5: the median) has ended; null when the steps do not reach it. */
-export function lengthReached(steps: readonly SurvivalStep[], share: number): number | null {
+export function lengthOfShare(steps: readonly SurvivalStep[], share: number): number | null {
   // The product of fractions may miss an exact half by rounding.
   return steps.find(step => step.survival <= 1 - share + 1e-9)?.length ?? null
 }

@@ -1,4 +1,4 @@
-import { whole } from '../errors.js'
+import { formatInteger } from '../errors.js'
 import { daysAt, rangeOf } from '../model/calendar.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { EventFilter } from '../params/studies.js'
@@ -138,8 +138,8 @@ function leaning({ query: { filter, abnormal }, fromPrices }: Material): string 
 function severalTests(windows: readonly StudyWindow[]): string | null {
   const tested = windows.filter(({ tests }) => tests[0]?.p !== null).length
   if (tested < 2) return null
-  const chance = Math.round(100 * (1 - 0.95 ** tested))
-  return `${tested} windows were looked at: were they independent, at least one p below .05 would come by chance ${chance} % of the time.`
+  const formatP = Math.round(100 * (1 - 0.95 ** tested))
+  return `${tested} windows were looked at: were they independent, at least one p below .05 would come by chance ${formatP} % of the time.`
 }
 
 function delisted(subjects: readonly Subject[], horizons: readonly number[], asOf: number | null): string | null {
@@ -292,7 +292,9 @@ export function originAssumed(seed: number): string[] {
 }
 
 function shiftsText(reps: Material['query']['reps']): string {
-  return reps === 'all' ? 'every possible shift' : `every possible shift up to 2,000, else ${whole(reps)} drawn ones`
+  return reps === 'all'
+    ? 'every possible shift'
+    : `every possible shift up to 2,000, else ${formatInteger(reps)} drawn ones`
 }
 
 function contextLine(context: Material['query']['filter']['context']): string[] {

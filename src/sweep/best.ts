@@ -1,4 +1,4 @@
-import { whole } from '../errors.js'
+import { formatInteger } from '../errors.js'
 import { windowName } from '../model/terms.js'
 import type { SweepQuery } from '../params/studies.js'
 import { median, variance } from '../statistics/moments.js'
@@ -46,9 +46,9 @@ export class Contest {
     checkpoint: Checkpoint,
   ): Promise<BestOfMany> {
     const reasons: Record<string, string> = {}
-    await checkpoint(() => `testing the best of ${whole(this.#names.length)}`)
+    await checkpoint(() => `testing the best of ${formatInteger(this.#names.length)}`)
     const ability = await this.#ability(query, reasons, checkpoint)
-    await checkpoint(() => `probability of overfitting, ${whole(this.#names.length)} cells`)
+    await checkpoint(() => `probability of overfitting, ${formatInteger(this.#names.length)} cells`)
     return {
       cells: this.#names.length,
       resamples: query.resamples,
@@ -71,7 +71,7 @@ export class Contest {
     const found: { reps: number; part: SuperiorAbility }[] = []
     for (const [i, reps] of parts.entries()) {
       found.push({ reps, part: test!(reps, namedStream(seed, `best of many, part ${i}`)) })
-      await checkpoint(() => `best of ${whole(this.#names.length)}, ${i + 1} of ${parts.length}`)
+      await checkpoint(() => `best of ${formatInteger(this.#names.length)}, ${i + 1} of ${parts.length}`)
     }
     const [first] = found
     if (first === undefined) {
@@ -108,7 +108,7 @@ export class Contest {
 
   #overfitting(blocks: number, reasons: Record<string, string>): BestOfMany['pbo'] {
     if (this.#returns === null) {
-      const [cells, days] = [this.#names.length, this.#days].map(whole)
+      const [cells, days] = [this.#names.length, this.#days].map(formatInteger)
       reasons.pbo = `the returns of ${cells} cells over ${days} days are too many to hold at once`
       return null
     }

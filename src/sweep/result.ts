@@ -1,4 +1,4 @@
-import { InvalidParameter, whole } from '../errors.js'
+import { formatInteger, InvalidParameter } from '../errors.js'
 import type { Timeframe } from '../model/terms.js'
 import type { Adjustment, SweepQuery, ValidationKind } from '../params/studies.js'
 import type { Verdict } from '../statistics/verdict.js'
@@ -146,8 +146,8 @@ const MOST_CELLS = 500_000
 /** Throws InvalidParameter for a query with too many cells. */
 export function checkCells(cells: number): void {
   if (cells <= MOST_CELLS) return
-  const allowed = `at most ${whole(MOST_CELLS)} cells`
-  const what = `${whole(cells)} cells are more than a sweep takes`
+  const allowed = `at most ${formatInteger(MOST_CELLS)} cells`
+  const what = `${formatInteger(cells)} cells are more than a sweep takes`
   const advice = 'ask for fewer tickers, fields, windows or contexts, or for all tickers together'
   throw new InvalidParameter(`${what}: ${allowed}; ${advice}.`, { param: 'fields', value: cells, allowed })
 }

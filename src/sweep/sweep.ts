@@ -1,4 +1,4 @@
-import { whole } from '../errors.js'
+import { formatInteger } from '../errors.js'
 import { type Range, rangeOf } from '../model/calendar.js'
 import { dateOf } from '../model/day.js'
 import type { SweepQuery } from '../params/studies.js'
@@ -137,7 +137,7 @@ function assumptionsOf(query: SweepQuery, cells: number): string[] {
     `p (Newey-West t): the mean excess per event of the calendar series over its Newey-West error, lag window - 1. Two-sided Student t; its degrees of freedom are the effective number of blocks of dates less one.`,
     `q: p corrected ${corrected(query, cells)}.${query.adjust === 'none' ? '' : CAUTION}`,
     `Cells with ${tooFewEvents(query)}, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as looks with p = 1.`,
-    `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${whole(resamples)} resamples, the same for all cells with about as many days and as long blocks, their ends moved out as few stretches of time ask for (Hesterberg 2015).`,
+    `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${formatInteger(resamples)} resamples, the same for all cells with about as many days and as long blocks, their ends moved out as few stretches of time ask for (Hesterberg 2015).`,
     'Best of many: reality check and SPA ask for the greatest difference either way; all cells are resampled on the same days, in blocks as long as the median of those of the intervals.',
     `Sharpe ratios, and what is deflated and cross-validated (${pbo_blocks} blocks): the mean return a day of all open positions, each event held long over its window, cash that earns nothing in between.`,
     ...(isValidated(query) ? [VALIDATED] : []),
@@ -153,14 +153,15 @@ const VALIDATED = `Validation: cells are chosen by a corrected p below ${LEVEL} 
 function warningsOf(found: readonly CellSummary[], query: SweepQuery, tried: Sweep['tried']): Warning[] {
   const lost = found.reduce((sum, { events, sums }) => sum + events - sums.n, 0)
   const grey = tried.tested > 0 ? tried.cells - tried.tested : 0
-  const [cells, isPlain] = [whole(tried.cells), query.adjust === 'none']
+  const [cells, isPlain] = [formatInteger(tried.cells), query.adjust === 'none']
   return [
     ['nothing', tried.tested === 0 && 'No cell has enough events to be tested.'],
-    ['left_out', grey > 0 && `${whole(grey)} of ${cells} cells have too few events for a p.`],
+    ['left_out', grey > 0 && `${formatInteger(grey)} of ${cells} cells have too few events for a p.`],
     ['flattering', isPlain && `p is not corrected for ${cells} looks: one in twenty is below .05 by chance.`],
     [
       'left_out',
-      lost > 0 && `${whole(lost)} windows of events have not elapsed, or have no final price, and are left out.`,
+      lost > 0 &&
+        `${formatInteger(lost)} windows of events have not elapsed, or have no final price, and are left out.`,
     ],
   ]
 }
@@ -168,7 +169,7 @@ function warningsOf(found: readonly CellSummary[], query: SweepQuery, tried: Swe
 function corrected({ adjust, family }: SweepQuery, cells: number): string {
   if (adjust === 'none') return 'for nothing'
   const where = family === 'ledger' ? ' of the trial log' : ''
-  return `for all ${whole(cells)} cells${where} by ${ADJUSTMENTS[adjust]}`
+  return `for all ${formatInteger(cells)} cells${where} by ${ADJUSTMENTS[adjust]}`
 }
 
 /** A cell as the trial log stores it. */

@@ -1,4 +1,4 @@
-import { whole } from '../errors.js'
+import { formatInteger } from '../errors.js'
 import { formatDay } from '../model/day.js'
 import type { BarRange } from '../statistics/folds.js'
 import { LEVEL } from '../statistics/verdict.js'
@@ -213,7 +213,9 @@ export async function* runCells(
   let done = 0
   const turn = (run: number): Promise<void> => {
     const total = cellCount(runs[run]!.query)
-    return checkpoint(() => `${runs[run]!.name}, cell ${whole(1 + ((done - 1) % total))} of ${whole(total)}`)
+    return checkpoint(
+      () => `${runs[run]!.name}, cell ${formatInteger(1 + ((done - 1) % total))} of ${formatInteger(total)}`,
+    )
   }
   const here = async (task: SweepTask): Promise<CellOutcome[]> => {
     const outcomes: CellOutcome[] = []

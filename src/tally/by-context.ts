@@ -1,6 +1,6 @@
 import { andersonGoodman, type ChiSquare } from '../statistics/counts.js'
 import { countOf, logRank } from '../statistics/survival.js'
-import { type Change, type Stay, spellsOf } from './dwell.js'
+import { type BandPeriod, type Change, spellsOf } from './dwell.js'
 import { byVocabulary } from './pool.js'
 
 /** Tests whether the band of the context matters. */
@@ -35,7 +35,7 @@ export function contextTests(
   bands: readonly string[],
   contexts: readonly (string | null)[],
   events: readonly Change[],
-  stays: readonly Stay[],
+  stays: readonly BandPeriod[],
 ): ContextTests {
   const named = contexts.filter(context => context !== null)
   return {
@@ -74,7 +74,7 @@ function testOf(found: ChiSquare | null, reason: string | null): TestOf {
 }
 
 function logRankOf(
-  groups: readonly { context: string; stays: readonly Stay[] }[],
+  groups: readonly { context: string; stays: readonly BandPeriod[] }[],
 ): Omit<ContextTests['log_rank'][number], 'band'> {
   const spells = groups.map(({ stays }) => spellsOf(stays))
   const found = logRank(spells)

@@ -1,4 +1,4 @@
-import { type Stays, UNTOLD } from '../model/history.js'
+import { type BandPeriods, NO_NUMBER } from '../model/history.js'
 import { reasonsFor } from '../statistics/moments.js'
 import { dailyShare, effectiveCases, type ShareInterval } from '../statistics/shares.js'
 import {
@@ -6,7 +6,7 @@ import {
   countOf,
   kaplanMeier,
   lengthInterval,
-  lengthReached,
+  lengthOfShare,
   type Spell,
   type SurvivalError,
   survivalErrors,
@@ -48,7 +48,7 @@ interface SurvivalPoint extends SurvivalError {
 }
 
 /** Equal periods, each of which began with an event. */
-export interface Stay extends Counted {
+export interface BandPeriod extends Counted {
   band: string
   ended: boolean
   /** Bars from the entry to the next event, or so far; null where unknown. */
@@ -77,32 +77,32 @@ type Dated<One> = Required<One> & { days: number[] }
  * The changes and periods of many tickers, equal ones counted together: a whole market has ten times fewer distinct
  * ones. The band before the first event is no period, because its first day is unknown.
  */
-export class Gathered {
+export class CollectedChanges {
   readonly #bands = new Names()
   readonly #contexts = new Names()
   readonly #changes = new Map<number, Dated<Change>>()
   /** By everything but the length, then by length. */
-  readonly #stays = new Map<number, Map<number, Dated<Stay>>>()
+  readonly #stays = new Map<number, Map<number, Dated<BandPeriod>>>()
 
   get changes(): Dated<Change>[] {
     return [...this.#changes.values()]
   }
 
-  get stays(): Dated<Stay>[] {
+  get stays(): Dated<BandPeriod>[] {
     return [...this.#stays.values()].flatMap(alike => [...alike.values()])
   }
 
   /** Of one field. @param stays of only that field, without a filter on bands */
-  add({ bands: [bands], present, transitions }: Stays): void {
+  add({ bands: [bands], present, transitions }: BandPeriods): void {
     const { days, entered, left, lasted, contexts } = transitions()
     const codes = this.#bands.codesOf(bands!)
     for (let i = 0; i < entered.length; i++) {
       const band = codes[entered[i]!]!
       const prev = codes[left[i]!]!
-      const context = contexts === null ? NOBODY : this.#contexts.codeOf(contexts[i]!)
+      const context = contexts === null ? NO_NAME : this.#contexts.codeOf(contexts[i]!)
       this.#change(band, prev, context, days[i]!)
       const ended = lasted[i] !== -1
-      const next = ended && i + 1 < entered.length ? codes[entered[i + 1]!]! : NOBODY
+      const next = ended && i + 1 < entered.length ? codes[entered[i + 1]!]! : NO_NAME
       this.#stay(band, next, context, ended, ended ? lasted[i]! : barsSoFar(present, days[i]!), days[i]!)
     }
   }
@@ -143,13 +143,13 @@ export class Gathered {
         next: this.#bands.named(next),
         context: this.#contexts.named(context),
       }
-      alike.set(bars, { ...of, ended, bars: bars === UNTOLD ? null : bars, times: 1, days: [day] })
+      alike.set(bars, { ...of, ended, bars: bars === NO_NUMBER ? null : bars, times: 1, days: [day] })
     }
   }
 }
 
 /** The number for no name. */
-const NOBODY = 0
+const NO_NAME = 0
 /** More than the bands of any field. */
 const MOST_NAMES = 2 ** 16
 
@@ -174,12 +174,12 @@ class Names {
   }
 }
 
-function barsSoFar({ initial, since, bars }: Stays['present'], day: number): number {
-  return initial[0] === 0 && since[0] === day ? bars[0]! : UNTOLD
+function barsSoFar({ initial, since, bars }: BandPeriods['present'], day: number): number {
+  return initial[0] === 0 && since[0] === day ? bars[0]! : NO_NUMBER
 }
 
 /** @param stays all of one band */
-export function dwell(band: string, stays: readonly Stay[]): Dwell {
+export function dwell(band: string, stays: readonly BandPeriod[]): Dwell {
   const spells = spellsOf(stays)
   const completed = spells.filter(spell => spell.ended)
   const [all, known, ended] = [countOf(stays), countOf(spells), countOf(completed)]
@@ -193,10 +193,10 @@ export function dwell(band: string, stays: readonly Stay[]): Dwell {
   const longest = spells.reduce<Spell | null>((best, spell) => (isLonger(spell, best) ? spell : best), null)
   const total = completed.reduce((sum, { length, times = 1 }) => sum + length * times, 0)
   const figures = {
-    median: lengthReached(steps, 0.5),
+    median: lengthOfShare(steps, 0.5),
     median_low: interval.low,
     median_high: interval.high,
-    p90: lengthReached(steps, 0.9),
+    p90: lengthOfShare(steps, 0.9),
     mean: ended === 0 ? null : total / ended,
     longest: longest?.length ?? null,
     longest_is_active: longest === null ? null : !longest.ended,
@@ -245,7 +245,7 @@ function spanOf(counted: readonly { days?: readonly number[] }[]): { first: numb
 }
 
 /** Periods per independent one, by length; only those count that may last longer. Never below 1. */
-function designEffects(stays: readonly Stay[], lengths: readonly number[]): number[] {
+function designEffects(stays: readonly BandPeriod[], lengths: readonly number[]): number[] {
   const span = spanOf(stays)
   if (span === null) return lengths.map(() => 1)
   const [longer, all] = [new Daily(span), new Daily(span)]
@@ -282,7 +282,7 @@ export function shareAmong(changes: readonly Change[], all: readonly Change[]): 
 }
 
 /** The periods of known length. */
-export function spellsOf(stays: readonly Stay[]): Spell[] {
+export function spellsOf(stays: readonly BandPeriod[]): Spell[] {
   const spells: Spell[] = []
   for (const { bars, ended, times = 1 } of stays) if (bars !== null) spells.push({ length: bars, ended, times })
   return spells

@@ -1,11 +1,11 @@
 import { InvalidParameter, invalid, suggest } from '../errors.js'
 import { type Day, parseDay } from '../model/day.js'
-import { dateIn, type Stays, UNTOLD } from '../model/history.js'
+import { type BandPeriods, dateIn, NO_NUMBER } from '../model/history.js'
 import { UNDEFINED } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import { type Omitted, type RunContext, type Source, vocabulariesOf } from '../source.js'
 import { quantile } from '../statistics/moments.js'
-import { type Answered, scopeOf, tickersInOrder } from './pool.js'
+import { type AnsweredRange, scopeOf, tickersInOrder } from './pool.js'
 
 export interface NowQuery {
   /** Each counts once, whatever the order. */
@@ -65,7 +65,7 @@ export async function now(source: Source, query: NowQuery, { step }: RunContext 
   const tickers = tickersInOrder(query.tickers, 'now needs')
   if (fields.length === 0) throw new InvalidParameter('now needs a field.', { param: 'field' })
   await checkBands(source, query)
-  const answers: Answered[] = []
+  const answers: AnsweredRange[] = []
   const states: FieldState[] = []
   for (const part of partsOf({ ...query, tickers })) {
     for await (const stays of source.stays({ ...part, timeframe })) {
@@ -118,7 +118,7 @@ function partsOf({ tickers, fields, timeframe, skip }: NowQuery): { tickers: str
 }
 
 /** @param f index of the field */
-function stateOf(stays: Stays, f: number): FieldState {
+function stateOf(stays: BandPeriods, f: number): FieldState {
   const { ticker, fields, bands, present, after } = stays
   const field = fields[f]!
   const code = present.band[f]!
@@ -138,7 +138,7 @@ function stateOf(stays: Stays, f: number): FieldState {
     }
   }
   const since = dateIn(present.since, f)
-  const bars = present.bars[f] === UNTOLD ? null : present.bars[f]!
+  const bars = present.bars[f] === NO_NUMBER ? null : present.bars[f]!
   const initial = present.initial[f] === 1
   const prev_band = bands[f]![present.left[f]!] ?? null
   const completed = completedStays(stays, f)
@@ -155,7 +155,7 @@ function stateOf(stays: Stays, f: number): FieldState {
   }
 }
 
-function completedStays(stays: Stays, f: number): FieldState['completed_stays'] {
+function completedStays(stays: BandPeriods, f: number): FieldState['completed_stays'] {
   const ascending = stays.completed(f).sort()
   return { n: ascending.length, median: quantile(ascending, 0.5), p90: quantile(ascending, 0.9) }
 }

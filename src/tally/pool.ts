@@ -15,24 +15,24 @@ export interface Scope {
 }
 
 /** The range that every answer was taken from. */
-export type Answered = Pick<EventHistory, 'query_range' | 'after' | 'as_of'>
+export type AnsweredRange = Pick<EventHistory, 'query_range' | 'after' | 'as_of'>
 
 /** The scope of a query from its answers; null without answers. */
-export function scopeOf(answers: readonly Answered[], query: Pick<HistoryQuery, 'after' | 'before'>): Scope {
+export function scopeOf(answers: readonly AnsweredRange[], query: Pick<HistoryQuery, 'after' | 'before'>): Scope {
   const [first] = answers
-  const asked = query.after === undefined ? null : formatDay(query.after)
+  const fieldInfo = query.after === undefined ? null : formatDay(query.after)
   const granted = first?.after ?? null
   return {
     query_range: first?.query_range ?? null,
     // Dates of this form sort in time order.
-    after: asked !== null && (granted === null || asked > granted) ? asked : granted,
+    after: fieldInfo !== null && (granted === null || fieldInfo > granted) ? fieldInfo : granted,
     before: query.before === undefined ? null : formatDay(query.before),
     as_of: first?.as_of ?? null,
   }
 }
 
 /** The events and tickers of an answer. */
-export interface PoolAsked {
+export interface PoolInfo {
   tickers: string[]
   field: string
   timeframe: Timeframe
@@ -43,10 +43,10 @@ export interface PoolAsked {
   when?: string
 }
 
-export function askedOf(
+export function poolInfo(
   tickers: string[],
   { field, timeframe, bands, context, when }: Omit<PoolQuery, 'tickers'>,
-): PoolAsked {
+): PoolInfo {
   return {
     ...{ tickers, field, timeframe, band: bands?.join(',') ?? null },
     context: context === undefined ? null : { ...context, band: context.band ?? null },
@@ -92,7 +92,7 @@ export interface PoolEvent extends HistoricEvent {
 }
 
 /** The newest events of a field of several tickers, newest first; on one date by ticker. */
-export interface PoolEvents extends PoolAsked, Scope {
+export interface PoolEvents extends PoolInfo, Scope {
   schema: 'bands.pool-events/1'
   /** All that match, regardless of the limit. */
   total_occurrences: number
@@ -109,8 +109,8 @@ export async function poolEvents(
 ): Promise<PoolEvents> {
   const { tickers, field, limit, ...filter } = query
   const names = tickersInOrder(tickers, 'events needs')
-  const answers: Answered[] = []
-  const newest: Placed[] = []
+  const answers: AnsweredRange[] = []
+  const newest: EventIndex[] = []
   let total = 0
   for await (const history of source.histories({ ...filter, tickers: names, fields: [field], outcomes: 'known' })) {
     const { days, query_range, after, as_of } = history
@@ -125,7 +125,7 @@ export async function poolEvents(
   const last = shown.at(-1)?.day
   return {
     schema: 'bands.pool-events/1',
-    ...askedOf(names, query),
+    ...poolInfo(names, query),
     ...scopeOf(answers, filter),
     total_occurrences: total,
     omitted_on_last_date: newest.slice(shown.length).filter(({ day }) => day === last).length,
@@ -134,7 +134,7 @@ export async function poolEvents(
 }
 
 /** An event by its index in the columns of a ticker. */
-interface Placed {
+interface EventIndex {
   day: number
   history: History
   i: number

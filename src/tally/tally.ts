@@ -28,11 +28,11 @@ import {
   topShare,
 } from './base.js'
 import {
-  type Answered,
-  askedOf,
+  type AnsweredRange,
   byVocabulary,
   ordersOf,
-  type PoolAsked,
+  type PoolInfo,
+  poolInfo,
   type Scope,
   scopeOf,
   tickersInOrder,
@@ -48,7 +48,7 @@ export interface TallyQuery extends PoolQuery {
 }
 
 /** How often each performance band followed, and the raw returns, compared with any bar. Returns are fractions. */
-export interface Tally extends PoolAsked, Scope {
+export interface Tally extends PoolInfo, Scope {
   schema: 'bands.tally/2'
   by: TallyGrouping | null
   /** All groups together. */
@@ -109,7 +109,7 @@ export async function tally(
   const noted = await noteAndCompare(trials, 'cell', windowTrials, family)
   return {
     schema: 'bands.tally/2',
-    ...askedOf(names, filter),
+    ...poolInfo(names, filter),
     by,
     ...scopeOf(sources, filter),
     events: groups.reduce((sum, group) => sum + group.events, 0),
@@ -205,7 +205,7 @@ async function orderOf(
 }
 
 /** The data of one ticker for a tally: columns with one row an event, oldest first. */
-interface TickerSource extends Answered {
+interface TickerSource extends AnsweredRange {
   ticker: string
   /** The counted rows. */
   rows: Int32Array

@@ -6,8 +6,8 @@ import type { ShareInterval } from '../statistics/shares.js'
 import { type CausedSpell, countOf, cumulativeIncidence, stepAt } from '../statistics/survival.js'
 import { CHECKED } from '../statistics/verdict.js'
 import type { ContextTests } from './by-context.js'
-import { type Change, type Dwell, dwell, Gathered, type Stay, shareAmong } from './dwell.js'
-import { type Answered, byVocabulary, ordersOf, type Scope, scopeOf, tickersInOrder } from './pool.js'
+import { type BandPeriod, type Change, CollectedChanges, type Dwell, dwell, shareAmong } from './dwell.js'
+import { type AnsweredRange, byVocabulary, ordersOf, type Scope, scopeOf, tickersInOrder } from './pool.js'
 
 /** Each ticker counts once, in any order. The context splits the result; its band is not part of the query. */
 export type TransitionsQuery = Pick<PoolQuery, 'tickers' | 'field' | 'timeframe' | 'after' | 'before'> & {
@@ -49,8 +49,8 @@ export async function transitionsOf(
 ): Promise<Transitions> {
   const names = tickersInOrder(tickers, 'transitions need')
   refuseBands(query)
-  const answers: Answered[] = []
-  const gathered = new Gathered()
+  const answers: AnsweredRange[] = []
+  const gathered = new CollectedChanges()
   const { field: asked, ...filter } = query
   for await (const found of source.stays({ ...filter, fields: [asked], tickers: names })) {
     step?.(() => `transitions  ${found.ticker}  ${answers.length + 1} questions`)
@@ -76,8 +76,8 @@ export async function transitionsOf(
 async function byContext(
   bands: readonly string[],
   events: readonly Change[],
-  stays: readonly Stay[],
-  figures: (events: readonly Change[], stays: readonly Stay[]) => Figures,
+  stays: readonly BandPeriod[],
+  figures: (events: readonly Change[], stays: readonly BandPeriod[]) => Figures,
   vocabulary: readonly string[],
 ): Promise<Transitions['by_context']> {
   // Loaded on demand: the distributions take longer to load than the query to answer.
@@ -114,9 +114,9 @@ function bandsOf(events: readonly Change[], vocabulary: readonly string[]): stri
 function figuresOf(
   bands: readonly string[],
   timeframe: Timeframe,
-): (events: readonly Change[], stays: readonly Stay[]) => Figures {
+): (events: readonly Change[], stays: readonly BandPeriod[]) => Figures {
   return (events, stays) => {
-    const byBand = new Map<string, Stay[]>(bands.map(band => [band, []]))
+    const byBand = new Map<string, BandPeriod[]>(bands.map(band => [band, []]))
     for (const stay of stays) byBand.get(stay.band)!.push(stay)
     const own = Array.from(byBand, ([band, stays]) => ({ band, stays }))
     return {
@@ -188,7 +188,7 @@ function intervalOf(found: ShareInterval | null): Interval | null {
  * The transition matrix bar by bar, the band itself included. A period of L bars is followed by itself L - 1 times and
  * left once; an active one only by itself. Its first day must be known, and its end must lie in the range.
  */
-function perBarMatrix(bands: readonly string[], stays: readonly Stay[]): TransitionRow[] {
+function perBarMatrix(bands: readonly string[], stays: readonly BandPeriod[]): TransitionRow[] {
   const counted = counter(bands)
   for (const { band, ended, bars, next, times = 1 } of stays) {
     if (bars === null) continue
@@ -251,7 +251,7 @@ export interface Leaving {
 export function leaving(
   band: string,
   bands: readonly string[],
-  stays: readonly Stay[],
+  stays: readonly BandPeriod[],
   timeframe: Timeframe,
 ): Leaving[] {
   const causes = bands.length + 1

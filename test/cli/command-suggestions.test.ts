@@ -3,7 +3,7 @@ import { CATALOGUE, TOP_WORDS } from '../../src/cli/catalogue.js'
 import { COMMON_SLIPS, joinedCondition } from '../../src/cli/command-suggestions.js'
 import { parseWords } from '../../src/cli/program.js'
 import { BUILT_IN, FIELDS } from '../../src/fields/index.js'
-import { fieldsMeant } from '../../src/language/condition.js'
+import { likelyFields } from '../../src/language/condition.js'
 import { BARS, run, scratch, typed } from './support/run.js'
 
 const folder = scratch()
@@ -185,11 +185,11 @@ test('every word that is meant for a command leads to a command that takes the l
 
 test('each field is meant by its name, in any case, and by its first word where no other field begins with it', () => {
   for (const { name } of FIELDS) {
-    expect(fieldsMeant(name, BUILT_IN)).toEqual([name])
-    expect(fieldsMeant(name.toUpperCase().replaceAll('_', '-'), BUILT_IN)).toEqual([name])
+    expect(likelyFields(name, BUILT_IN)).toEqual([name])
+    expect(likelyFields(name.toUpperCase().replaceAll('_', '-'), BUILT_IN)).toEqual([name])
     const first = name.split('_')[0]!
-    expect(fieldsMeant(first, BUILT_IN)).toContain(name)
-    expect(fieldsMeant(first, BUILT_IN)[0]).toMatch(new RegExp(`^${first}`))
+    expect(likelyFields(first, BUILT_IN)).toContain(name)
+    expect(likelyFields(first, BUILT_IN)[0]).toMatch(new RegExp(`^${first}`))
   }
 })
 

@@ -4,7 +4,7 @@ import { openBands } from '../../src/client.js'
 import { TierRestricted } from '../../src/errors.js'
 import { BUILT_IN } from '../../src/fields/index.js'
 import { conditionField } from '../../src/language/as-field.js'
-import { reaches, TIER_NAMES } from '../../src/model/terms.js'
+import { includesTier, TIER_NAMES } from '../../src/model/terms.js'
 import { Random } from '../../src/statistics/random.js'
 import { entitle } from '../../src/tiers.js'
 import { randomClaim, written } from '../support/random-conditions.js'
@@ -178,7 +178,7 @@ it('a condition counts at a tier when every field that it names, and context whe
     const { name, subjects } = conditionField(text, BUILT_IN)
     for (const tier of TIER_NAMES) {
       const isOpen = subjects.every(({ ticker, field }) => {
-        return reaches(tier, BUILT_IN.named(field)!.tier) && (ticker === null || tier !== 'free')
+        return includesTier(tier, BUILT_IN.named(field)!.tier) && (ticker === null || tier !== 'free')
       })
       for (const asked of [{ field: name }, { field: 'rsi_zone', when: name }]) {
         if (isOpen) entitle(asked, tier, BUILT_IN)

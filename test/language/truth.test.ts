@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { transitions } from '../../src/engine/record.js'
 import { type Condition, parseCondition, type Subject, testsOf } from '../../src/language/condition.js'
-import { type Bars, type Column, type Ground, readingsOf, truthOf } from '../../src/language/truth.js'
+import { type Bars, type Column, type ConditionData, readingsOf, truthOf } from '../../src/language/truth.js'
 import { formatDay, parseDay, weekFinalOn } from '../../src/model/day.js'
 import { barsCountingOn, UNDEFINED } from '../../src/model/series.js'
 import { Random } from '../../src/statistics/random.js'
@@ -142,7 +142,7 @@ describe('the bars that count', () => {
 })
 
 /** A random question, and a ground to ask it on. */
-function drawn(seed: number): { ground: Ground; random: Random; claim: () => string } {
+function drawn(seed: number): { ground: ConditionData; random: Random; claim: () => string } {
   const random = new Random(new Random(seed).word())
   const shelves = randomShelves(random, pick(random, [20, 80]))
   const [ticker, timeframe] = [pick(random, TICKERS), pick(random, TIMEFRAMES)]

@@ -9,7 +9,7 @@ import { eventStudy } from '../../src/study/event-study.js'
 import type { EventStudy, StudyWindow } from '../../src/study/result.js'
 import { sweep } from '../../src/sweep/sweep.js'
 import { type ContextTests, contextsOf, contextTests } from '../../src/tally/by-context.js'
-import { dwell, type Stay } from '../../src/tally/dwell.js'
+import { type BandPeriod, dwell } from '../../src/tally/dwell.js'
 import { PLAIN } from '../backtest/support/made-market.js'
 import { Rejections } from '../study/support/rejections.js'
 import { marketOf, queryOf } from '../study/support/study-market.js'
@@ -178,7 +178,7 @@ async function swept(levels: Levels, market: readonly NullTicker[], seed: number
 }
 
 /** Beside a context that knows nothing of it. @returns the stays of one field */
-function moved(levels: Levels, own: NullTicker, other: NullTicker): Stay[] {
+function moved(levels: Levels, own: NullTicker, other: NullTicker): BandPeriod[] {
   const pairs = [
     ['rsi_zone', 'trend_direction'],
     ['volatility_regime', 'volatility_regime'],
@@ -196,7 +196,10 @@ function moved(levels: Levels, own: NullTicker, other: NullTicker): Stay[] {
   return all.at(-1)!
 }
 
-function testedBeside({ bars, bands, entered, left }: States, context: States): { stays: Stay[]; tests: ContextTests } {
+function testedBeside(
+  { bars, bands, entered, left }: States,
+  context: States,
+): { stays: BandPeriod[]; tests: ContextTests } {
   const events = Array.from(bars, (bar, i) => {
     const code = context.entered[countUpTo(context.bars, bar) - 1]
     return {
@@ -213,10 +216,10 @@ function testedBeside({ bars, bands, entered, left }: States, context: States): 
 }
 
 /** Intervals of how long a band lasts, against what the stays of all runs together say. */
-function lasted(levels: Levels, runs: readonly (readonly Stay[])[]): void {
+function lasted(levels: Levels, runs: readonly (readonly BandPeriod[])[]): void {
   const bands = new Set(runs.flat().map(({ band }) => band))
   for (const band of bands) {
-    const figures = (stays: readonly Stay[]) => {
+    const figures = (stays: readonly BandPeriod[]) => {
       const { median, median_low, median_high, survival } = dwell(
         band,
         stays.filter(stay => stay.band === band),
@@ -238,7 +241,7 @@ describe(`of ${RUNS} runs in which nothing is to be found`, () => {
   let said = ''
   beforeAll(async () => {
     for (const [world, levels] of found) {
-      const stays: Stay[][] = []
+      const stays: BandPeriod[][] = []
       for (let run = 0; run < RUNS; run++) {
         const market = nullMarket(SEED + run, { walk: world, tickers: 2, bars: BARS })
         const [other] = nullMarket(SEED + 1_000_000 + run, { walk: world, tickers: 1, bars: BARS })

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { Busy, shown, worded } from '../../src/errors.js'
+import { Busy, describeValue, worded } from '../../src/errors.js'
 import type { TickerFacts } from '../../src/feeds/feed.js'
 import { FIELDS } from '../../src/fields/index.js'
 import type { Importer } from '../../src/load/import.js'
@@ -253,7 +253,7 @@ describe('records that are given again', () => {
     const importer = await emptyImporter()
     const wrong = { ...report({}), [name]: value } as unknown as FactRecords['reports']
     await expect(give(importer, 'reports', [wrong])).rejects.toThrow(
-      `reports of ABC: ${name} ${shown(value)} is not ${allowed}.`,
+      `reports of ABC: ${name} ${describeValue(value)} is not ${allowed}.`,
     )
     expect(await importer.store.factTickers()).toEqual([])
   })

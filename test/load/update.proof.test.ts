@@ -5,7 +5,7 @@ import { remedy } from '../../src/errors.js'
 import type { TickerFacts } from '../../src/feeds/feed.js'
 import { DEFINITIONS, DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import type { Report, Split } from '../../src/model/facts.js'
-import { type FieldRecord, part, type Series } from '../../src/model/series.js'
+import { type FieldRecord, type Series, slice } from '../../src/model/series.js'
 import { type SimulatedTicker, simulatedTicker, simulatedTickers } from '../../src/simulate/simulate.js'
 import { Random } from '../../src/statistics/random.js'
 import { CHUNK, decodeTail } from '../../src/store/codec.js'
@@ -131,7 +131,7 @@ describe('a store after updates', () => {
     const { ticker, bars } = simulated
     const importer = await emptyImporter(folder)
     const put = (from: number, to: number) =>
-      importer.put([{ ticker, bars: part(bars, from, to), prices: 'raw' as const, source: 'a.csv', format: 'csv' }])
+      importer.put([{ ticker, bars: slice(bars, from, to), prices: 'raw' as const, source: 'a.csv', format: 'csv' }])
     await put(0, 5 * CHUNK + 5)
     const facts = filed(simulated, { ex_date: bars.days[5 * CHUNK + 8]!, ratio: steepRatio(simulated.facts) })
     await importer.putFacts(facts, { file: 'facts', format: 'csv' })
@@ -170,7 +170,7 @@ describe('a store after updates', () => {
     const folder = temporaryFolder()
     const { ticker, bars } = simulatedTicker(1, { count: 1, bars: 300, seed: 3, end: 19_000 })
     const given = (from: number, to: number) => {
-      return [{ ticker, bars: part(bars, from, to), prices: 'raw' as const, source: 'a.csv', format: 'csv' }]
+      return [{ ticker, bars: slice(bars, from, to), prices: 'raw' as const, source: 'a.csv', format: 'csv' }]
     }
     const importer = await emptyImporter(folder)
     await importer.put(given(0, 298))

@@ -4,7 +4,7 @@ import { TierRestricted } from '../../src/errors.js'
 import { BUILT_IN } from '../../src/fields/index.js'
 import { Local } from '../../src/local/local.js'
 import { type Day, parseDay } from '../../src/model/day.js'
-import { type History, type Stays, staysOf, UNTOLD } from '../../src/model/history.js'
+import { type BandPeriods, bandPeriodsOf, type History, NO_NUMBER } from '../../src/model/history.js'
 import { barsKnownBy } from '../../src/model/series.js'
 import { TIER_NAMES, TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import { simulatedTicker, simulatedTickers } from '../../src/simulate/simulate.js'
@@ -76,7 +76,7 @@ describe('the stays of many tickers and fields', () => {
         const n = asked.fields.length
         const byTicker = (all: History[]) => asked.tickers.map((_, i) => all.slice(i * n, (i + 1) * n))
         const unbounded = byTicker(await drained(local.histories(asked)))
-        expect((own as Stays[]).map(told)).toEqual(byTicker(theirs).map((one, i) => expected(one, unbounded[i]!)))
+        expect((own as BandPeriods[]).map(told)).toEqual(byTicker(theirs).map((one, i) => expected(one, unbounded[i]!)))
         rows += theirs.reduce((sum, { days }) => sum + days.length, 0)
       }),
       { numRuns: draws(1_200) },
@@ -91,7 +91,7 @@ describe('the stays of many tickers and fields', () => {
       timeframe: 'weekly',
     } as const
     const local = new Local(store, null, null)
-    const adapted = await drained(staysOf(local.histories(query), 3))
+    const adapted = await drained(bandPeriodsOf(local.histories(query), 3))
     const own = (await drained(local.stays(query))).map(told)
     expect(adapted.map(told)).toEqual(own)
     for (const stays of adapted) {
@@ -106,7 +106,7 @@ describe('the stays of many tickers and fields', () => {
         const fields = ['rsi_zone', 'volume_ratio_band', 'accumulation_state', 'growth_zone']
         const [local, whole] = [new Local(store, null, asOf), new Local(store, null, null)]
         for (const ticker of NAMES) {
-          const [stays] = (await drained(local.stays({ tickers: [ticker], fields, timeframe }))) as [Stays]
+          const [stays] = (await drained(local.stays({ tickers: [ticker], fields, timeframe }))) as [BandPeriods]
           const { series } = await barsIn(whole, ticker, timeframe)
           const last = barsKnownBy(series, asOf) - 1
           expect(stays.last).toEqual(last < 0 ? null : { day: series.days[last], known: series.known[last] })
@@ -137,7 +137,7 @@ async function found<T>(asked: Promise<T>): Promise<T | { code: string; message:
 }
 
 /** Everything that a history tells too, with what is made when it is asked for. */
-function told({ present, completed, transitions, last: _last, ...stays }: Stays) {
+function told({ present, completed, transitions, last: _last, ...stays }: BandPeriods) {
   const { onLast: _onLast, ...standing } = present
   const { known: _known, ...rows } = transitions()
   return { ...stays, present: standing, completed: stays.fields.map((_, f) => completed(f)), transitions: rows }
@@ -155,7 +155,7 @@ function expected(histories: readonly History[], unbounded: readonly History[]):
   const contexts = histories.flatMap(({ contexts }) => contexts ?? [])
   const present = <Value>(of: (history: History, present: NonNullable<History['present']>) => Value, none: Value) =>
     histories.map(history => (history.present === null ? none : of(history, history.present)))
-  const since = present<Day>((_, { since }) => (since === null ? UNTOLD : parseDay(since)!), UNTOLD)
+  const since = present<Day>((_, { since }) => (since === null ? NO_NUMBER : parseDay(since)!), NO_NUMBER)
   const left = unbounded.map(({ days, left, present }, f) =>
     present?.initial ? 255 : (left[days.indexOf(since[f]!)] ?? 255),
   )
@@ -167,7 +167,7 @@ function expected(histories: readonly History[], unbounded: readonly History[]):
       initial: Uint8Array.from(present((_, { initial }) => Number(initial), 0)),
       left: Uint8Array.from(left),
       since: Int32Array.from(since),
-      bars: Int32Array.from(present((_, { bars }) => bars ?? UNTOLD, UNTOLD)),
+      bars: Int32Array.from(present((_, { bars }) => bars ?? NO_NUMBER, NO_NUMBER)),
     },
     completed: histories.map(({ bands, entered, lasted, present }) =>
       lasted.filter((bars, row) => bars !== -1 && bands[entered[row]!] === present?.band),

@@ -3,7 +3,7 @@ import { exportEvents, exportSeries } from '../../src/local/export.js'
 import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
 import type { EventHistory } from '../../src/model/event.js'
-import { bandsByBar, part, UNDEFINED } from '../../src/model/series.js'
+import { bandsByBar, slice, UNDEFINED } from '../../src/model/series.js'
 import { TIMEFRAMES as SPANS, TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import { parseHistory } from '../../src/params/questions.js'
 import { parseStudy } from '../../src/params/studies.js'
@@ -134,7 +134,7 @@ describe('Q1: a random condition over the real universe', () => {
       const some = names.filter((_, i) => i % Math.ceil(names.length / draws(names.length)) === 0)
       const fixtures = some.map((ticker): TickerFixture => {
         const series = seriesOf(loadUniverse(ticker)!)
-        return { ticker, series: part(series, Math.max(0, series.days.length - BARS)) }
+        return { ticker, series: slice(series, Math.max(0, series.days.length - BARS)) }
       })
       const local = new Local(await storeOf(fixtures), null, null)
       const shelves = await exported(local, fixtures)

@@ -4,7 +4,7 @@ import { Cache } from '../../src/local/cache.js'
 import { type Check, doctor } from '../../src/local/doctor.js'
 import { status } from '../../src/local/status.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
-import { head, part } from '../../src/model/series.js'
+import { head, slice } from '../../src/model/series.js'
 import { describeStatus } from '../../src/present/data.js'
 import { emptyImporter, fixture, storeOf, type TickerFixture, temporaryFolder } from '../support/store.js'
 
@@ -47,7 +47,7 @@ describe('an accepted jump', () => {
     const old = head(series, quiet)
     const [open, high, low, close] = [old.open, old.high, old.low, old.close].map(one => one.map(price => price * 4))
     await put({ ...old, open: open!, high: high!, low: low!, close: close! }, 'old.csv')
-    await put(part(series, quiet), 'new.csv', { acceptJump: true })
+    await put(slice(series, quiet), 'new.csv', { acceptJump: true })
     const { oddities, checks, notes } = await saidOf(folder)
     const date = formatDay(series.days[quiet]!)
     expect(oddities).toEqual([{ kind: 'accepted_jump', ticker: 'ABC', date, factor: 0.25, bars: null }])

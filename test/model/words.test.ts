@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { DEFINITIONS, DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import { barsKnownBy, head } from '../../src/model/series.js'
-import { parseTicker, reaches, TIER_NAMES, TIMEFRAMES, windowNames } from '../../src/model/terms.js'
+import { includesTier, parseTicker, TIER_NAMES, TIMEFRAMES, windowNames } from '../../src/model/terms.js'
 import { series } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { SETTINGS, WINDOWS } from '../support/oracle/bars.js'
@@ -22,7 +22,7 @@ describe('a ticker', () => {
 })
 
 it('a tier reaches itself and those below', () => {
-  const reached = TIER_NAMES.map(tier => TIER_NAMES.filter(required => reaches(tier, required)))
+  const reached = TIER_NAMES.map(tier => TIER_NAMES.filter(required => includesTier(tier, required)))
   expect(reached).toEqual([['free'], ['free', 'plus'], ['free', 'plus', 'pro']])
 })
 

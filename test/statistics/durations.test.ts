@@ -8,7 +8,7 @@ import {
   kaplanMeier,
   type LogRank,
   lengthInterval,
-  lengthReached,
+  lengthOfShare,
   logRank,
   type Spell,
   stepAt,
@@ -49,7 +49,7 @@ describe('the error of a survival', () => {
 
   it('bounds the median and other lengths as quantile(survfit) does', () => {
     const treated = kaplanMeier(TREATED)
-    expect([lengthReached(treated, 0.5), lengthInterval(treated, 0.5)]).toEqual([23, { low: 13, high: null }])
+    expect([lengthOfShare(treated, 0.5), lengthInterval(treated, 0.5)]).toEqual([23, { low: 13, high: null }])
     expect(lengthInterval(treated, 0.25)).toEqual({ low: 6, high: 22 })
     const placebo = kaplanMeier(PLACEBO)
     expect(lengthInterval(placebo, 0.25)).toEqual({ low: 1, high: 5 })

@@ -4,7 +4,7 @@ import { recordSeries } from '../../src/engine/record.js'
 import { ahead } from '../../src/remote/remote.js'
 import { overlap, wilson } from '../../src/statistics/counts.js'
 import { Mixtures, pooledQuantile, quantile } from '../../src/statistics/moments.js'
-import { kaplanMeier, lengthReached } from '../../src/statistics/survival.js'
+import { kaplanMeier, lengthOfShare } from '../../src/statistics/survival.js'
 import { loadPrices, randomNumbers } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 
@@ -103,16 +103,16 @@ describe('Kaplan-Meier', () => {
     const published = [0.857143, 0.806723, 0.752941, 0.690196, 0.627451, 0.537815, 0.448179]
     expect(steps.map(step => step.length)).toEqual([6, 7, 10, 13, 16, 22, 23])
     for (const [i, step] of steps.entries()) expect(step.survival).toBeCloseTo(published[i]!, 6)
-    expect(lengthReached(steps, 0.5)).toBe(23)
-    expect(lengthReached(steps, 0.9)).toBeNull()
+    expect(lengthOfShare(steps, 0.5)).toBe(23)
+    expect(lengthOfShare(steps, 0.9)).toBeNull()
   })
 
   it('is the plain share that lasts longer when nothing is censored', () => {
     const steps = kaplanMeier(spells('1 1 2 3 5 5 5 8'))
     const lasting = (length: number): number => [1, 1, 2, 3, 5, 5, 5, 8].filter(x => x > length).length / 8
     for (const step of steps) expect(step.survival).toBeCloseTo(lasting(step.length), 14)
-    expect(lengthReached(steps, 0.5)).toBe(3)
-    expect(lengthReached(steps, 0.9)).toBe(8)
+    expect(lengthOfShare(steps, 0.5)).toBe(3)
+    expect(lengthOfShare(steps, 0.9)).toBe(8)
   })
 
   it('has no step when all are censored', () => expect(kaplanMeier(spells('3+ 4+ 9+'))).toEqual([]))

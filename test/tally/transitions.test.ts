@@ -8,7 +8,7 @@ import { eventHistory } from '../../src/source.js'
 import { homogeneity } from '../../src/statistics/counts.js'
 import { Random } from '../../src/statistics/random.js'
 import { contextTests } from '../../src/tally/by-context.js'
-import { type Dwell, dwell, type Stay } from '../../src/tally/dwell.js'
+import { type BandPeriod, type Dwell, dwell } from '../../src/tally/dwell.js'
 import {
   leaving,
   type TransitionRow,
@@ -294,7 +294,13 @@ describe('transitions by context', () => {
   })
 
   it('leave what began before the context had a band out of the tests', async () => {
-    const stay = (context: string | null, bars: number): Stay => ({ band: 'a', ended: true, bars, next: 'b', context })
+    const stay = (context: string | null, bars: number): BandPeriod => ({
+      band: 'a',
+      ended: true,
+      bars,
+      next: 'b',
+      context,
+    })
     const own = [stay('x', 1), stay('x', 4), stay('y', 2), stay('y', 9)]
     const tests = contextTests(['a', 'b'], ['x', 'y', null], [], [...own, stay(null, 50)])
     expect(tests.log_rank).toEqual(contextTests(['a', 'b'], ['x', 'y'], [], own).log_rank)
@@ -338,7 +344,7 @@ describe('dwell times', () => {
 
   it('count stays of several tickers that begin on the same days as one', () => {
     const lengths = '2 3 3 5 8 4+ 1 1 6 2 2 4 9 3'
-    const dated = (copies: number): Stay[] =>
+    const dated = (copies: number): BandPeriod[] =>
       stays(lengths).map((stay, i) => ({ ...stay, times: copies, days: new Array(copies).fill(i * 40) }))
     const alone = dwell('b', dated(1))
     const together = dwell('b', dated(30))
@@ -365,13 +371,13 @@ describe('dwell times', () => {
   })
 
   it('tell of active stays whose length nobody knows', () => {
-    const rows: Stay[] = [...stays('2 3'), { band: 'b', ended: false, bars: null, next: null, context: null }]
+    const rows: BandPeriod[] = [...stays('2 3'), { band: 'b', ended: false, bars: null, next: null, context: null }]
     expect(dwell('b', rows)).toMatchObject({ stays: 3, completed: 2, censored: 0, unknown: 1, median: 2, longest: 3 })
   })
 })
 
 /** Each event of a daily history begins one. */
-function staysIn({ events, present }: EventHistory): Stay[] {
+function staysIn({ events, present }: EventHistory): BandPeriod[] {
   return events.map(({ date, band, duration_days: bars = null }, i) => {
     const ended = bars !== null
     const soFar = present?.since === date && !present.initial ? present.bars : null
@@ -380,7 +386,7 @@ function staysIn({ events, present }: EventHistory): Stay[] {
 }
 
 /** `6+` is active after 6 bars. */
-function stays(text: string): Stay[] {
+function stays(text: string): BandPeriod[] {
   return text.split(' ').map(word => {
     const ended = !word.endsWith('+')
     return { band: 'b', bars: Number.parseInt(word, 10), ended, next: ended ? 'c' : null, context: null }

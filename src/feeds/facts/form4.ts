@@ -1,5 +1,5 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser'
-import { BadData, type Place, parameter, quoted, sentence } from '../../errors.js'
+import { BadData, type FilePosition, parameter, quoted, sentence } from '../../errors.js'
 import { type Day, formatDay, parseDay } from '../../model/day.js'
 import { assumedFiling, type InsiderTrade } from '../../model/facts.js'
 import { parseTicker } from '../../model/terms.js'
@@ -207,7 +207,7 @@ function isElement(value: unknown): value is Element {
 }
 
 /** Where an element starts, for a message. */
-function locate({ file, text, linesBefore }: Form, element: Element): Place {
+function locate({ file, text, linesBefore }: Form, element: Element): FilePosition {
   const data = element[META] as { startIndex?: number } | undefined
   const before = text.slice(0, data?.startIndex ?? 0).split('\n')
   return { file, line: linesBefore + before.length, column: before.at(-1)!.length + 1 }

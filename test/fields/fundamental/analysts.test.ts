@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { standing } from '../../../src/fields/dated-facts.js'
+import { currentCounts } from '../../../src/fields/dated-facts.js'
 import { type Grade, opinionOf, type RatingCounts } from '../../../src/model/facts.js'
 import { bandsOf, barsOn, counts, everyDay, facts, grade, lastBand, on } from '../made-facts.js'
 
@@ -100,7 +100,7 @@ describe('analyst_consensus_direction', () => {
 
 describe('single grades', () => {
   const made = (...grades: Grade[]) =>
-    standing(grades).map(({ known, strong_buy, buy, hold, sell, strong_sell }) => [
+    currentCounts(grades).map(({ known, strong_buy, buy, hold, sell, strong_sell }) => [
       known,
       [strong_buy, buy, hold, sell, strong_sell],
     ])
@@ -174,7 +174,7 @@ describe('single grades', () => {
 
   it('from before a session stand without those from after it', () => {
     const early: Grade = { ...grade('2018-01-01', 'A', 'Buy'), session: 'pre' }
-    const found = standing([grade('2018-01-01', 'B', 'Sell'), early])
+    const found = currentCounts([grade('2018-01-01', 'B', 'Sell'), early])
     expect(found.map(({ session, buy, sell }) => [session, buy, sell])).toEqual([
       ['pre', 1, 0],
       [null, 1, 1],

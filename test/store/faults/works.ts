@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { BandsError } from '../../../src/errors.js'
 import { readFile } from '../../../src/feeds/read.js'
 import { Importer } from '../../../src/load/import.js'
-import { part } from '../../../src/model/series.js'
+import { slice } from '../../../src/model/series.js'
 import { type SimulatedTicker, simulatedTickers } from '../../../src/simulate/simulate.js'
 import { openSqliteAccounts } from '../../../src/store/sqlite/accounts.js'
 import { backUp, backUpInto, type Files, manifestOf } from '../../../src/store/sqlite/backup.js'
@@ -305,5 +305,5 @@ async function pull(folder: string): Promise<void> {
 
 function sourced({ ticker, bars }: SimulatedTicker, from = 0, to?: number) {
   const source = { source: 'simulate', format: 'simulated' }
-  return { ticker, bars: part(bars, from, to), prices: 'raw' as const, ...source }
+  return { ticker, bars: slice(bars, from, to), prices: 'raw' as const, ...source }
 }
