@@ -201,7 +201,7 @@ describe('bands accounts', () => {
     expect((await ask('keys list --csv')).out).toBe(before)
   })
 
-  test('are no formulas in CSV, whatever they are called, unless --csv-raw says so', async () => {
+  test('are no formulas in CSV, regardless of their names, without --csv-raw', async () => {
     await told('accounts create =1+1 --tier free')
     await told('keys create --account =1+1 --name @A1')
     const first = async (line: string) => (await ask(`${line} --csv`)).out.split('\n')[1]
@@ -401,7 +401,7 @@ describe('bands keys', () => {
     expect(await refused('keys create --account alice --name=', 2)).toContain('"" is not a name of 1 to 64')
   })
 
-  test('list tells which keys count', async () => {
+  test('list shows which keys are valid', async () => {
     await told('accounts create bob --tier free')
     const [first, second, third] = [
       await told('keys create --account alice'),
@@ -471,7 +471,7 @@ describe('bands keys', () => {
     expect(await whose(old.key, NOW + grace)).toBeNull()
   })
 
-  test('roll lets the new key end when told', async () => {
+  test('roll sets the end of the new key', async () => {
     const { identity } = await told('keys create --account alice --expires 3')
     expect(await told(`keys roll ${identity} --expires 30`)).toMatchObject({ expires: '2026-01-31T00:00:00.000Z' })
   })
@@ -565,7 +565,7 @@ describe('commands of two words', () => {
     )
   })
 
-  test('the version is told there too', async () => {
+  test('the version is shown there too', async () => {
     for (const line of ['accounts --version', 'keys list -V'])
       expect((await ask(line)).out).toMatch(/^bands \d+\.\d+\.\d+\n$/)
   })

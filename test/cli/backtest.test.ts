@@ -33,7 +33,7 @@ describe('bands backtest', () => {
     expect(text.replace(/\s+/g, ' ')).toContain('Fills at the next open, 5 bp a side; out after 20 bars.')
   })
 
-  test('has a row a trade for machines, and tells of every signal to whoever asks', async () => {
+  test('has a row per trade for machines, and shows every signal on request', async () => {
     const found = await json<Backtest>(BACKTEST)
     expect((await ask(`${BACKTEST} --csv`)).out.trimEnd().split('\n')).toHaveLength(found.trades.length + 1)
     const text = await table(`${BACKTEST} --explain`, 120)
@@ -62,7 +62,7 @@ describe('bands backtest', () => {
     expect(await told(`backtest ${folder.file('part.yaml')} GSPC`)).toContain('give tickers with --tickers GSPC')
   })
 
-  test('names the place of what is wrong in a file, and the option of what is wrong there', async () => {
+  test('reports the position of a fault in a file, and the option of a faulty value', async () => {
     writeFileSync(
       folder.file('wrong.yaml'),
       'tickers: AAPL\nentry:\n  field: rsi_zone\n  bands: oversol\nexit:\n  hold: 5\n',
@@ -94,7 +94,7 @@ describe('bands backtest', () => {
     expect(lines('equity.csv')).toHaveLength(found.equity.length + 1)
   })
 
-  test('tells the years of the S&P 500 as plain arithmetic on its closes has them', async () => {
+  test('reports the years of the S&P 500 as plain arithmetic on its closes does', async () => {
     const years = folder.file('years.csv')
     await ask(`backtest GSPC rsi_zone --band oversold --hold 20 --years ${years}`)
     const rows = lines('years.csv').filter(line => line.startsWith('buy and hold,20'))
@@ -146,7 +146,7 @@ describe('the first lines of a backtest', () => {
   })
 })
 
-describe('with parts of the data kept apart', () => {
+describe('with parts of the data reserved', () => {
   test('it is about the tests only; --wide shows all data after them, under their name', async () => {
     const { validation, statistics } = await run(CHOOSING)
     const text = await shown(CHOOSING)
@@ -195,7 +195,7 @@ describe('with parts of the data kept apart', () => {
 })
 
 describe('the family of the deflated Sharpe ratio', () => {
-  test('is the run; the ledger deflates where it is asked to', async () => {
+  test('is the run; the trial log deflates on request', async () => {
     await ask(HOLDING)
     await ask(`${LEAST} --hold 10`)
     const { trials } = await run(HOLDING)
@@ -243,7 +243,7 @@ function tenfold(): string {
   return `date,open,high,low,close,volume\n${rows.join('\n')}\n`
 }
 
-describe('what cannot be is told in the words of whoever wrote it', () => {
+describe('refusals use the words of the author', () => {
   test.each([
     [`${HOLDING} --sizing vol-target`, '--target-volatility is missing; it is a fraction'],
     [`${HOLDING} --sizing fixed-fraction`, '--fraction is missing; it is a fraction'],
@@ -268,7 +268,7 @@ describe('what cannot be is told in the words of whoever wrote it', () => {
     expect(await told('backtest nofile.yaml')).toBe('error: there is no file nofile.yaml. ')
   })
 
-  test('a file is told of in its own keys', async () => {
+  test('a fault in a file is named by its keys', async () => {
     const rest = 'tickers: AAPL\nentry: { field: rsi_zone }\n'
     const says = async (text: string): Promise<string> => {
       writeFileSync(folder.file('odd.yaml'), rest + text)

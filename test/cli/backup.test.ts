@@ -49,7 +49,7 @@ test('bands backup makes one checked folder, and bands restore puts it back and 
   expect((await typed(`accounts list --csv --db ${other}`)).out).toContain('alice')
 })
 
-test('bands backup into a folder names backups by time and keeps so many', async () => {
+test('bands backup into a folder names backups by time and limits their number', async () => {
   const db = await loaded('many.db')
   const backups = folder.file('backups')
   for (let i = 0; i < 3; i++) {

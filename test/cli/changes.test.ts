@@ -60,7 +60,7 @@ describe('bands changes', () => {
     }
   })
 
-  it('tells without --since what became final on the newest day', async () => {
+  it('shows the events of the newest final day without --since', async () => {
     expect(await rows('changes')).toEqual(await rows('changes --since 2018-05-10'))
     const then = await rows('changes --as-of 2018-02-08')
     expect(then.length).toBeGreaterThan(0)
@@ -91,7 +91,7 @@ describe('bands changes', () => {
 })
 
 describe('--since last', () => {
-  it('goes on where the same list was last asked, ticker by ticker and timeframe by timeframe', async () => {
+  it('continues after the last answer to the same list, ticker by ticker and timeframe by timeframe', async () => {
     const own = { BANDS_DB: folder.file('nightly.db') }
     const night = async (line: string) => {
       const { code, out, err } = await typed(line, { env: own })
@@ -136,7 +136,7 @@ describe('--since last', () => {
 })
 
 describe('another name for a ticker', () => {
-  it('goes with it in lists and in what was told of it; a ticker that is removed stays in its lists', async () => {
+  it('goes with it in lists and in shown changes; a removed ticker stays in its lists', async () => {
     const own = { env: { BANDS_DB: folder.file('renamed.db') } }
     await typed(`import ${BARS}/AAPL.csv ${BARS}/GSPC.csv`, own)
     expectEnd(await typed('rename AAPL PEAR', own), 0, '')
@@ -179,7 +179,7 @@ describe('--webhook', () => {
   afterAll(() => server.close())
   const secret = { BANDS_WEBHOOK_SECRET: 'a secret' }
 
-  it('posts the JSON that --json prints, signed with its name and time, and tells the answer without the path', async () => {
+  it('posts the JSON that --json prints, signed with its name and time, and shows the answer without the path', async () => {
     received.length = 0
     const ran = await ask(`changes --since 2018-05-01 --json --allow-private --webhook ${url}`, { env: secret })
     expectEnd(ran, 0, 'which answered 204')

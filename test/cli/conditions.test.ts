@@ -84,7 +84,7 @@ describe('a condition in place of a field', () => {
   })
 })
 
-describe('a condition beside a field', () => {
+describe('a condition with a field', () => {
   it('keeps the events on whose bar it holds', async () => {
     const all = await found<Page>(
       'events AAPL rsi_zone --band oversold --limit all --after 2015-01-01',
@@ -111,7 +111,7 @@ describe('a condition beside a field', () => {
   })
 })
 
-describe('what cannot be asked', () => {
+describe('invalid conditions', () => {
   const fine = 'rsi_zone = oversold'
   test.each([
     ['events AAPL', 'rsi_zone = oversol', '', 2, '--when, column 12: "oversol" is no band of rsi_zone'],
@@ -245,7 +245,7 @@ describe('a study of a condition', () => {
     expect(figures(held)).toEqual(figures(entered))
   })
 
-  it('beside a field keeps the events on whose bar it holds, and is noted with its text', async () => {
+  it('with a field selects the events on bars where it holds, and is noted with its text', async () => {
     const line = 'study AAPL rsi_zone --band oversold --reps 99 --resamples 99 --horizon 5 --after 2015-01-01'
     const condition = 'volume_ratio_band = normal'
     const events = await found<Page>('events AAPL rsi_zone --band oversold --after 2015-01-01 --limit all', condition)
@@ -277,7 +277,7 @@ describe('a backtest of a condition', () => {
     expect(held.trades.length).toBeGreaterThan(10)
   })
 
-  it('beside a field trades its events on whose bar it holds', async () => {
+  it('with a field trades the events on bars where it holds', async () => {
     const condition = 'volume_ratio_band = normal'
     const events = await found<Page>('events AAPL rsi_zone --band oversold --limit all', condition)
     const some = await found<Traded>('backtest AAPL rsi_zone --band oversold --hold 5 --reps 0', condition)
@@ -285,7 +285,7 @@ describe('a backtest of a condition', () => {
     expect(some.signals.total).toBe(events.total_occurrences)
   })
 
-  it('is told in words, and noted with its text: another condition is another trial', async () => {
+  it('is shown in words, and noted with its text: another condition is another trial', async () => {
     const out = ['--exit-when', 'rsi_zone enters overbought']
     const line = ['backtest', 'GSPC', '--when', entered, ...out, '--reps', '0']
     const env = { BANDS_DB: folder.file('bands.db') }

@@ -33,7 +33,7 @@ function user(config?: string) {
 }
 
 describe('bands config set', () => {
-  test('sets what holds from then on, and tells where each is from', async () => {
+  test('sets later values, and shows the source of each', async () => {
     const { ask, setting, file } = user()
     expect(await setting('db')).toEqual([expect.stringMatching(/data\/bands\/bands\.db$/), 'default'])
     expect((await ask(`config set db ${db}`)).out).toBe(`db is ${db} in ${file}\n`)
@@ -166,7 +166,7 @@ describe('a broken config.json', () => {
     expect(readFileSync(file, 'utf8')).toBe(content)
   })
 
-  test('that cannot be read is told, too', async () => {
+  test('that cannot be read is reported, too', async () => {
     const { ask, file, at } = user()
     mkdirSync(file)
     expect((await ask('tickers')).err.replace(/\s+/g, ' ')).toContain(`cannot read ${file}`)
@@ -187,10 +187,10 @@ describe('a broken config.json', () => {
   })
 })
 
-describe('where a higher tier is to be had', () => {
+describe('the address that sells higher tiers', () => {
   const ABOVE = 'events AAPL pe_vs_sector --tier free'
 
-  test('is told nowhere unless it was set', async () => {
+  test('is not shown unless it was set', async () => {
     const { ask } = user()
     const lines = [ABOVE, `${ABOVE} --json`, 'events AAPL rsi_zone --tier free', 'scan oversold --tier free']
     for (const line of lines)
@@ -201,7 +201,7 @@ describe('where a higher tier is to be had', () => {
     expect(JSON.parse((await ask(`${ABOVE} --json`)).err).upgrade_url).toBeNull()
   })
 
-  test('is told once it is', async () => {
+  test('is shown when it is set', async () => {
     const { ask } = user()
     await ask('config set upgrade_url https://a.example/plans')
     expect((await ask(ABOVE)).err).toContain('\n  upgrade: https://a.example/plans\n')

@@ -246,7 +246,7 @@ describe('the top', () => {
     }
   })
 
-  test('tells the version of the package', async () => {
+  test('prints the version of the package', async () => {
     expect((await ask('--version')).out).toMatch(/^bands \d+\.\d+\.\d+\n$/)
     expect((await ask('events AAPL rsi_zone -V')).out).toMatch(/^bands \d+\.\d+\.\d+\n$/)
   })

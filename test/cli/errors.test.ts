@@ -38,7 +38,7 @@ describe('every exit code is met', () => {
     expect((await ask(line)).code).toBe(0)
   })
 
-  test('1: what nobody foresaw asks for a report', async () => {
+  test('1: an unforeseen error asks for a report', async () => {
     let err = ''
     const broken = (): never => {
       throw new RangeError('boom')
@@ -280,7 +280,7 @@ describe('an error for people', () => {
     )
   })
 
-  test('tells which tickers are there', async () => {
+  test('lists the loaded tickers', async () => {
     expect((await ask('events APPL rsi_zone')).err).toBe(
       [
         'error: no bars for "APPL". Did you mean "AAPL"?',

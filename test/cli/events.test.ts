@@ -30,7 +30,7 @@ describe('bands events', () => {
     )
   })
 
-  test('tells a window that is open from one without history', async () => {
+  test('distinguishes an open window from one without history', async () => {
     const oldest = await ask('events AAPL rsi_zone --band oversold --before 2014-01-01 --wide', { terminal: 140 })
     expect(oldest.out).toContain('no_history')
     const newest = await ask('events AAPL rsi_zone --limit 1 --wide', { terminal: 140 })
@@ -51,7 +51,7 @@ describe('bands events', () => {
     expect(out.split('\n')).toHaveLength(2)
   })
 
-  test('has every event in CSV and in NDJSON, unless a limit is given', async () => {
+  test('has every event in CSV and in NDJSON without a limit', async () => {
     const { total_occurrences: total } = JSON.parse((await ask('events AAPL rsi_zone --json')).out)
     expect(total).toBeGreaterThan(100)
     const lines = async (line: string) => (await ask(`events AAPL rsi_zone ${line}`)).out.trimEnd().split('\n').length
@@ -192,7 +192,7 @@ describe('bands events', () => {
     expect(byVariable.out).toBe(then.out)
   })
 
-  test('gives no hints where nobody reads them', async () => {
+  test('gives no hints when no person reads them', async () => {
     expect((await ask('events AAPL rsi_zone --band oversold')).err).toBe('')
     expect((await ask('events AAPL rsi_zone -q', { terminal: 80 })).err).toBe('')
     expect((await ask('events AAPL rsi_zone --csv', { terminal: 80 })).err).toBe('')

@@ -13,7 +13,7 @@ import { expectRefusal, scratch, typed } from './support/run.js'
 const folder = scratch()
 const TICKERS = ['AAPL', 'BRK.B', 'X^Y', '=F']
 
-test('exported facts are imported again as the same records in the same order, whatever they are', async () => {
+test('exported facts of every kind are imported again as the same records in the same order', async () => {
   for (let seed = 1; seed <= draws(20); seed++) {
     const [from, to] = [folder.file(`from-${seed}.db`), folder.file(`to-${seed}.db`)]
     // Twice, so that figures are restated.
@@ -78,7 +78,7 @@ test('a folder of exported facts is whole or not there, and never mixed with ano
   expect(readdirSync(folder.path).filter(name => name.includes('partial'))).toEqual([])
 })
 
-test('an export of facts as of a day has what was known by then', async () => {
+test('an export of facts as of a day has the facts known by then', async () => {
   const db = folder.file('dated.db')
   writeFileSync(
     folder.file('splits.csv'),

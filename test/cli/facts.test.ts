@@ -80,7 +80,7 @@ describe.each(firstInQuick(['import-facts', 'import']))('bands %s', command => {
     expect((await document('facts PIPE')).kinds[0].files).toEqual(['-'])
   })
 
-  test('tells in JSON, NDJSON, CSV and a table the same', async () => {
+  test('has the same content in JSON, NDJSON, CSV and a table', async () => {
     const line = `${command} ${recordFolder('forms')}`
     await ask(line)
     const { schema, files, refused } = await document(line)
@@ -144,7 +144,7 @@ describe.each(firstInQuick(['import-facts', 'import']))('bands %s', command => {
     ])
   })
 
-  test('takes the ticker and the day that a file does not tell from --ticker and --known', async () => {
+  test('takes the ticker and the day missing in a file from --ticker and --known', async () => {
     const file = write('counts.csv', 'strong_buy,buy,hold,sell,strong_sell\n1,2,3,4,5\n')
     expect((await ask(`${command} ${file}`)).code).toBe(5)
     expect((await ask(`${command} ${file} --ticker abc`)).code).toBe(5)
@@ -174,7 +174,7 @@ describe('bands import-facts', () => {
     expect((await ask('tickers --csv')).out.trimEnd().split('\n')).toHaveLength(1)
   })
 
-  test('says which columns are lacking, and which may be meant', async () => {
+  test('names missing columns, and similar ones', async () => {
     const refusal = async (header: string): Promise<string> => {
       const { code, err } = await ask(`import-facts ${write('lacking.csv', `${header}\nAAPL,2018-02-01,2018-02-01\n`)}`)
       expect(code).toBe(5)
@@ -280,7 +280,7 @@ describe('bands facts', () => {
     expect(await document('facts GSPC')).toMatchObject({ security: null, counted: false, kinds: [], records: [] })
   })
 
-  test('says of a fund that no field stands on its facts', async () => {
+  test('says that no field uses the facts of a fund', async () => {
     const text = 'ticker,asset_class\nAAPL,etf\n'
     expect((await ask(`import-facts ${write('class.csv', text)} --replace`)).code).toBe(0)
     expect(unpainted((await ask('facts AAPL', { terminal: 120 })).out)).toContain('only stocks have fundamentals')
@@ -439,7 +439,7 @@ describe('a simulated sector', () => {
     expect(text).toContain(noted.eps_q1.slice(0, 24))
   })
 
-  test('shows, as of a day, what was recorded by it', async () => {
+  test('shows the facts recorded by a day', async () => {
     const asOf = '2017-11-30'
     for (const field of ['earnings_proximity', 'pe_vs_sector', 'insider_activity_zone']) {
       const events = async (words: string) =>

@@ -18,7 +18,7 @@ describe('help', () => {
       for (const line of examples) expect(`  ${line}`.length, line).toBeLessThanOrEqual(80)
   })
 
-  it('tells the options of every command once, for all of them', async () => {
+  it('lists the global options once, for all commands', async () => {
     const common = textFor('options', 80)
     for (const [word] of (await manual()).options) expect(common).toContain(word)
     const entry = CATALOGUE.find(({ name }) => name === 'fields')!

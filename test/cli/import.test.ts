@@ -27,7 +27,7 @@ const named = (ticker: string) => GOOD.replaceAll('2020', `${ticker},2020`).repl
 const MIXED = `${GOOD}2020-01-06,2,-3,2,3,20\n2020-01-07,3,4,3,4,30\n2020-01-08,x,4,3,4,30\n`
 
 describe('bands import', () => {
-  test('tells what it read and what became of it', async () => {
+  test('reports the read rows and their outcome', async () => {
     const { out, code } = await ask(`import ${BARS}/AAPL.csv`, { terminal: 100, env: { NO_COLOR: '1' } })
     expect(code).toBe(0)
     expect(out).toMatch(/AAPL\.csv {3}bands csv {3}1,260 rows {3}adjusted by adj_close/)
@@ -210,7 +210,7 @@ describe('bands import', () => {
     expect(JSON.parse((await ask('tickers --json')).out).tickers[0]).toMatchObject({ ticker: 'MIXED', bars: 5 })
   })
 
-  test('names the rejects after the file, beside the database, unless told otherwise', async () => {
+  test('names the rejects after the file, next to the database by default', async () => {
     write('LOOSE.csv', MIXED)
     const home = { XDG_DATA_HOME: folder.file(`data-${database}`) }
     const ran = await shell(`cd "${folder.path}" && bands import LOOSE.csv --skip-bad-rows`, home)
@@ -232,7 +232,7 @@ describe('bands import', () => {
     expect((await ask('tickers --csv')).out).toContain('GOOD')
   })
 
-  test('tells as NDJSON of each file when it is committed, while the next is still coming', async () => {
+  test('reports each file as NDJSON when it is committed, before the next one', async () => {
     const child = spawn(process.execPath, [BIN, 'import', write('A.csv', named('A')), '-', '--ndjson'], {
       env: { PATH: process.env.PATH, HOME: '/nonexistent', ...env() },
     })
@@ -284,7 +284,7 @@ describe('bands import', () => {
     expect((await ask(`import ${write('MSFT.US.csv', GOOD)}`)).out).toContain('MSFT is stored, maybe the same')
   })
 
-  test('dates times in UTC by the time zone that is given, and asks for one', async () => {
+  test('dates times in UTC by --time-zone, and requires one', async () => {
     const rows = [7, 8, 9, 10, 11].map(day => `2024-01-${String(day).padStart(2, '0')}T15:00:00Z,2,3,1,2\n`)
     const file = write('7203.T.csv', `date,open,high,low,close\n${rows.join('')}`)
     const plain = await ask(`import ${file}`)

@@ -36,7 +36,7 @@ test('finishes with the next import what a killed import of facts has left', asy
   }
 })
 
-test('changes told and changes left are all changes, wherever an import of facts is killed', async () => {
+test('shown and remaining changes are all changes, wherever an import of facts is killed', async () => {
   const rounds = draws(12)
   const [bars, facts, base] = ['lasting.csv', 'lasting-facts', 'lasting/bands.db'].map(folder.file) as [
     string,

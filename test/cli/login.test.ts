@@ -52,7 +52,7 @@ function home(): Home {
 const accepting: Turn = json({ error: 'invalid_parameter', message: 'ticker is missing.', param: 'ticker' }, 400)
 
 describe('bands login', () => {
-  test('keeps a key that the server accepts, and tells its plan but never the key', async () => {
+  test('stores a key that the server accepts, and shows its plan but never the key', async () => {
     const { ask, config, credentials, folder } = home()
     const ran = await ask(`login --remote ${server.url}`, { stdin: `${key}\n` })
     expect(ran.err).toBe('')
@@ -116,7 +116,7 @@ describe('bands login', () => {
     expect(none.err).toMatch(/^error: there is no file\s+\S+none;\s+--key-file names/)
   })
 
-  test('asks at a terminal without showing what is typed', async () => {
+  test('prompts at a terminal without echo', async () => {
     const upstream = await scripted(accepting)
     const { ask: _ask, credentials, folder } = home()
     const shown: string[] = []
@@ -197,8 +197,8 @@ describe('bands login', () => {
   })
 })
 
-describe('a kept key', () => {
-  test('goes to the origin it was given for, and to no other', async () => {
+describe('a stored key', () => {
+  test('goes to the origin of its login, and to no other', async () => {
     const [own, other] = [await scripted(accepting), await scripted(accepting)]
     const { ask, config } = home()
     await ask(`login --remote ${own.url}`, { stdin: KEY })
@@ -216,7 +216,7 @@ describe('a kept key', () => {
     expect(other.arrivals).toEqual([])
   })
 
-  test('is told by where it is from when it is refused, since another may count before it', async () => {
+  test('is named by its source when refused, since another may override it', async () => {
     let refusing = false
     const upstream = await scripted((...turn) =>
       (refusing ? json({ error: 'unauthorized', message: 'No.' }, 401) : accepting)(...turn),
@@ -236,7 +236,7 @@ describe('a kept key', () => {
     )
   })
 
-  test('and its profile are kept of each of several logins', async () => {
+  test('and its profile are stored for each of several logins', async () => {
     const upstream = await scripted(accepting)
     const { ask, config, credentials, folder } = home()
     const names = ['a', 'b', 'c']
@@ -274,7 +274,7 @@ describe('a kept key', () => {
     expect(ran.err).not.toContain('canary')
   })
 
-  test('is asked about where two are kept for one server', async () => {
+  test('is ambiguous if two are stored for one server', async () => {
     const upstream = await scripted(accepting)
     const { ask } = home()
     await ask(`login --remote ${upstream.url}`, { stdin: KEY })
@@ -358,7 +358,7 @@ describe('config.json', () => {
     expect((await ask('config --csv')).out).toContain('profiles.work,https://work.example')
   })
 
-  test('names the server that answers where nothing else does, and nobody has to have one', async () => {
+  test('names the default server, and is optional', async () => {
     const upstream = await scripted(accepting)
     const { ask, write } = home()
     expect((await ask('config --json')).code).toBe(0)
@@ -382,7 +382,7 @@ describe('config.json', () => {
 })
 
 describe('bands config', () => {
-  test('tells each setting with what told it, and no key', async () => {
+  test('shows each setting with its source, and no key', async () => {
     const { ask, write, config } = home()
     write('{\n  "profiles": {\n    "work": { "url": "https://work.example", "tier": "plus" }\n  }\n}\n')
     const env = { BANDS_PROFILE: 'work', BANDS_API_KEY: KEY }
@@ -437,7 +437,7 @@ describe('bands config', () => {
     expect(await told({ XDG_CONFIG_HOME: '', HOME: '' })).toMatch(/^config_file,\W.*bands.config\.json,default$/)
   })
 
-  test('tells of no key what is to be done', async () => {
+  test('shows the remedy for a missing key', async () => {
     const { ask } = home()
     const { out } = await ask('config --csv --remote https://api.example.com')
     expect(out).toContain("remote,https://api.example.com,'--remote\n")

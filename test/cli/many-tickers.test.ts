@@ -54,13 +54,13 @@ describe('bands now', () => {
   }
   const all = async (more = ''): Promise<State[]> => (await json(`now --all --as-of 2018-02-09 ${more}`)).states
 
-  test('tells only those bands that were asked for', async () => {
+  test('shows only the queried bands', async () => {
     const found = await all('--band neutral_low,downtrend')
     expect(found.length).toBeGreaterThan(0)
     expect(found).toEqual((await all()).filter(({ band }) => band === 'neutral_low' || band === 'downtrend'))
   })
 
-  test('tells what was entered since a day, and on the newest bar', async () => {
+  test('shows the bands entered since a day, and on the newest bar', async () => {
     const states = await all()
     const recent = await all('--since 2018-02-08')
     expect(recent).toEqual(states.filter(({ since }) => since !== null && since >= '2018-02-08'))

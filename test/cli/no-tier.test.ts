@@ -62,7 +62,7 @@ describe('without a tier', () => {
       expect(withoutLog(after[line]!.replaceAll(NEWEST, 'L')), line).toBe(withoutLog(text))
   })
 
-  test('everything that is loaded counts, and the range is told as all', async () => {
+  test('all loaded data count, and the range is reported as all', async () => {
     const page = await json('events SIM0001 rsi_zone')
     expect(page.query_range).toBe('all')
     const { events } = await (await openBands({ db })).history({ ticker: 'SIM0001', field: 'rsi_zone' })
@@ -124,7 +124,7 @@ describe('with a tier', () => {
   })
 })
 
-test('the library withholds nothing unless a tier is given', async () => {
+test('the library has no limits without a tier', async () => {
   const [whole, pro] = [await openBands({ db }), await openBands({ db, tier: 'pro' })]
   const params = { ticker: 'SIM0001', field: 'rsi_zone' }
   const page = await whole.events({ ...params, limit: 'all' })

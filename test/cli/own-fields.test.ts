@@ -132,7 +132,7 @@ test('bands fields FIELD describes it with its rule, one of your own or not', as
   expectRefusal(await ask('fields rsi_zone --all', {}), 2, '--all is for bands fields check FILE alone')
 })
 
-test('bands fields --json tells the hash of each, and of the specified ones none', async () => {
+test('bands fields --json has the hash of each own field, and none for the specified ones', async () => {
   const { fields } = await found('fields')
   const hashes = fields.flatMap(({ field, hash }: { field: string; hash?: string }) => (hash ? [[field, hash]] : []))
   expect(Object.fromEntries(hashes)).toEqual(HASHES)
@@ -166,7 +166,7 @@ notInQuick('programs are told of the same definitions as whoever asks for JSON',
 })
 
 describe('a field of rules', () => {
-  it('names its own definition and those that it stands on', async () => {
+  it('names its own definition and those that it uses', async () => {
     for (const line of [
       'events AAPL dip --band deep',
       "events AAPL rsi_zone --when 'dip = none'",
@@ -192,7 +192,7 @@ describe('a field of rules', () => {
     expect((await ask('events AAPL my_rsi --tier free')).code).toBe(0)
   })
 
-  it('is left out of checks of fields that stand on bars', async () => {
+  it('is omitted from checks of fields that need bars', async () => {
     const { passed, fields } = await found('check lookahead AAPL --cuts 2')
     const names = fields.map(({ field }: { field: string }) => field)
     expect([passed, names.includes('my_rsi'), names.includes('dip')]).toEqual([true, true, false])
@@ -200,7 +200,7 @@ describe('a field of rules', () => {
   })
 })
 
-describe('where own fields stand', () => {
+describe('the place of own fields', () => {
   test('in a file that is named, by a variable, or in the folder of config.json; the option comes first', async () => {
     const other = fileOf('other', '- { field: far, of: close, cuts: [1], bands: [near, away] }')
     const names = async (line: string, env: Record<string, string>) =>
@@ -240,7 +240,7 @@ describe('a broken file', () => {
     expect(JSON.parse(out)).toHaveProperty('schema', `bands.${line}/1`)
   })
 
-  test('is told by bands doctor and by bands fields', async () => {
+  test('is shown by bands doctor and by bands fields', async () => {
     const env = { BANDS_FIELDS_FILE: BROKEN.path }
     const said = `${BROKEN.path}:1:10: rsi_zone is a field of bands already`
     const { code, out } = await ask('doctor --json', env)
@@ -351,7 +351,7 @@ describe('in a program', () => {
     }
   })
 
-  it('what is wrong with them is told where they are opened', async () => {
+  it('their faults are reported when they are opened', async () => {
     await expect(openBands({ fields: '- field: Dip' })).rejects.toThrow(BadData)
     await expect(openBands({ fields: '- field: Dip' })).rejects.toThrow('fields:1:10: "Dip" is no name')
     await expect(openBands({ fields: [{ field: 'dip', of: 'rsi(clos, 2)', bands: ['a'] }] })).rejects.toThrow(

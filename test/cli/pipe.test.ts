@@ -21,7 +21,7 @@ const PSEUDO_TERMINAL = process.platform === 'linux' && existsSync('/usr/bin/scr
 const some = FULL ? 'export series' : 'export series --ticker AAPL'
 
 describe('the built program in a shell', () => {
-  test('answers into a pipe without colour, hints or signs, and says what is left out', async () => {
+  test('answers into a pipe without colour, hints or signs, and names omitted columns', async () => {
     const ran = await sh('bands events AAPL rsi_zone --band oversold --limit 2 | cat')
     expect(ran.err).toBe('8 older events are left out: --limit 10 shows them.\n')
     expect(ran.out).toMatch(/^DATE {8}BAND {6}FROM/)
@@ -92,7 +92,7 @@ describe('the built program in a shell', () => {
     expect(ran.err).toBe('codes 0\n')
   })
 
-  test('does not mind a stderr that nobody reads', async () => {
+  test('ignores a closed stderr', async () => {
     expect((await sh('bands events AAPL rsi_zon 2>&-')).code).toBe(2)
     expect((await sh('bands events AAPL rsi_zone --json 2>&- | wc -l')).out.trim()).toBe('1')
   })

@@ -104,7 +104,7 @@ describe('bands pull', () => {
     expect(price.least).toBeGreaterThan(2)
   })
 
-  it('tells on a terminal a line that the database answers by itself, whoever was chosen and how', async () => {
+  it('shows on a terminal a line that the database answers, regardless of the chosen server', async () => {
     const [db, home] = [newDb(), folder.file('hinted')]
     const env = { COLUMNS: '200', BANDS_API_KEY: keys.pro, XDG_DATA_HOME: home }
     const typedOnTerminal = (line: string, more: Record<string, string> = {}): Promise<Ran> =>
@@ -119,7 +119,7 @@ describe('bands pull', () => {
     expect((await typed(line, { env: { XDG_DATA_HOME: home, ...chosen } })).err).toContain('pulled from')
   })
 
-  it('stops at the limit of credits with 8, tells what is left, and goes on', async () => {
+  it('stops at the limit of credits with 8, shows the remaining series, and continues', async () => {
     const db = newDb()
     const before = await credits(keys.pro)
     const ran = await pull(db, 'SIM0001 SIM0002 volume_ratio_band --max-credits 4')
@@ -146,7 +146,7 @@ describe('bands pull', () => {
     expect(ran.err).toContain('error: This costs 1 credit')
   })
 
-  it('tells words that are nearly a field, and what lacks', async () => {
+  it('suggests fields for similar words, and names missing arguments', async () => {
     const db = newDb()
     expect((await pull(db, 'SIM0001 rsi_zon')).err).toMatch(
       /^error: there is no field "rsi_zon"\. Did you mean "rsi_zone"\?[\s\S]*try: +bands pull SIM0001 rsi_zone/,
@@ -186,7 +186,7 @@ describe('bands pull', () => {
     expectRefusal(named, 4, 'net_direction needs the Pro tier')
   })
 
-  it('tells a ticker that the server does not have with 3, and pulls the others', async () => {
+  it('reports a ticker that the server does not have with 3, and pulls the others', async () => {
     const db = newDb()
     const ran = await pull(db, 'SIM0001 SIM0009 rsi_zone')
     expect(ran.code).toBe(3)
@@ -194,7 +194,7 @@ describe('bands pull', () => {
     expect((await ask(db, 'events SIM0001 rsi_zone --json')).code).toBe(0)
   })
 
-  it('refuses a wrong key with 4 and a server that is not there with 7, and no key is told', async () => {
+  it('refuses a wrong key with 4 and an unreachable server with 7, and shows no key', async () => {
     const db = newDb()
     const key = `${keys.pro.slice(0, -1)}${keys.pro.endsWith('A') ? 'B' : 'A'}`
     const wrong = await pull(db, 'SIM0001 rsi_zone', { key })
@@ -206,7 +206,7 @@ describe('bands pull', () => {
   })
 })
 
-describe('what was pulled', () => {
+describe('pulled data', () => {
   it('is listed by status and tickers with its server and day, and is not taken for the sample', async () => {
     const db = newDb()
     await pull(db, 'SIM0001 rsi_zone macd_state')
@@ -264,7 +264,7 @@ describe('what was pulled', () => {
     expectEnd(gone, 3, 'no bars for "SIM0002". Did you mean "SIM0001"?')
   })
 
-  it('tells what was not pulled and the line that pulls it, and what only bars can tell', async () => {
+  it('names missing series and the line that pulls them, and questions that need bars', async () => {
     const db = newDb()
     await pull(db, 'SIM0001 rsi_zone')
     const other = await ask(db, 'events SIM0001 macd_state --timeframe weekly')
@@ -277,7 +277,7 @@ describe('what was pulled', () => {
     expectEnd(early, 2, '--as-of 2024-01-31 is before 2024-06-28')
   })
 
-  it('tells that what followed lacks where a Free key pulled it', async () => {
+  it('reports missing later returns after a pull with a Free key', async () => {
     const db = newDb()
     await pull(db, 'SIM0001 volume_ratio_band', { key: keys.free })
     expect(JSON.parse((await ask(db, 'events SIM0001 volume_ratio_band --json')).out).query_range).toBe('90d')
@@ -301,7 +301,7 @@ describe('a database with bars of some tickers and pulled events of others', () 
     expect((await pull(db, 'SIM0002 rsi_zone --max-credits 1')).code).toBe(8)
   })
 
-  it('tells all states that it knows, and leaves out fields that nobody named', async () => {
+  it('shows all known states, and omits fields that were not named', async () => {
     const { code, out, err } = await mixed('now --json')
     expect(code).toBe(0)
     expect(err).not.toContain('left out')
@@ -336,7 +336,7 @@ describe('a database with bars of some tickers and pulled events of others', () 
     expectEnd(ran, code, said)
   })
 
-  it('says of a question without an event what was looked at, and nothing of facts that a server has', async () => {
+  it("reports the searched range for a question without an event, and nothing about a server's facts", async () => {
     const { code, err } = await mixed('events SIM0001 valuation_zone --after 2024-06-20')
     expect(code).toBe(0)
     expect(err).toContain("No event: SIM0001's daily valuation_zone did not change in 5y (2024-06-21 to 2024-06-28).")

@@ -76,7 +76,7 @@ describe('at a server', () => {
     expect(headers['x-requests-used']).toBe('1')
   })
 
-  test('people are told who answered and what is left', async () => {
+  test('people see who answered and the remaining credits', async () => {
     const key = await server.key('pro')
     const lent = { terminal: 80, env: { BANDS_REMOTE: server.url, BANDS_API_KEY: key } }
     const { out, err } = await typed('events SIM0001 rsi_zone --limit 2', lent)
@@ -89,7 +89,7 @@ describe('at a server', () => {
     expect((await typed('events SIM0001 rsi_zone --json', lent)).err).toBe('')
   })
 
-  test('a tally stands on events, and says nothing of returns', async () => {
+  test('a tally uses events, and has no returns', async () => {
     const [far, near] = [
       await remotely('tally SIM0001 rsi_zone --band oversold --json'),
       await locally('tally SIM0001 rsi_zone --band oversold --json'),
@@ -154,7 +154,7 @@ describe('at a server', () => {
     expect(ran.err).not.toContain('bands import')
   })
 
-  test('the plan of the key decides what is shown', async () => {
+  test('the plan of the key decides the shown values', async () => {
     const refused = await remotely('events SIM0001 pe_vs_sector --debug', { tier: 'plus' })
     expect(refused.code).toBe(4)
     expect(refused.err).toMatch(/^error: pe_vs_sector needs the Pro tier; you asked as Plus\.\n/)
@@ -252,7 +252,7 @@ describe('what a server does not decide', () => {
     expectRefusal(ran, 2, `error: ${told}`)
   })
 
-  test('--remote local asks the database here, whatever is set', async () => {
+  test('--remote local uses the local database, regardless of settings', async () => {
     const set = { env: { BANDS_DB: ground.db } }
     const [here, there] = [
       await remotely('events SIM0001 rsi_zone --csv --remote local --tier free', set),
@@ -437,7 +437,7 @@ describe('bands doctor', () => {
     expect(await examined({ BANDS_API_KEY: KEY, BANDS_REMOTE: url }, '--retries 0')).toMatchObject(expected)
   })
 
-  test('finds what keeps a server from being asked', async () => {
+  test('finds why a server cannot be used', async () => {
     expect(await examined({ BANDS_REMOTE: server.url })).toMatchObject({
       server: { outcome: 'fail', detail: expect.stringContaining('no API key for') },
     })

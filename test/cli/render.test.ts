@@ -23,7 +23,7 @@ describe('a table', () => {
     expect(await terminalTable(TABLE, UNPAINTED)).toEqual(plainTable(TABLE, UNPAINTED))
   })
 
-  test('stands straight on a terminal where characters are two columns wide', async () => {
+  test('is aligned on a terminal where characters are two columns wide', async () => {
     const table = {
       columns: [{ title: 'A' }, { title: 'B' }],
       rows: [
@@ -222,7 +222,7 @@ describe('a sparkline', () => {
     expect(sparkline([1, 2, 3, 4, 5, 6, 7, 8], { width: 8, ascii: true })).toBe('.:-=+*#@')
   })
 
-  test('is as wide as it is told at most, and ends in the last value', () => {
+  test('is never wider than its limit, and ends in the last value', () => {
     const values = Array.from({ length: 1000 }, (_, i) => (i === 999 ? 10 : 0))
     const drawn = sparkline(values, { width: 20, ascii: true })
     expect(drawn).toBe(`${'.'.repeat(19)}@`)

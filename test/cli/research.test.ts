@@ -42,7 +42,7 @@ describe('bands study', () => {
     expect(rows.map(row => row.split(',')[at])).toEqual(windows.map(({ tests }) => String(tests[0]!.p ?? '')))
   })
 
-  test('says first what was assumed, and draws the path and the returns', async () => {
+  test('shows the assumptions first, and draws the path and the returns', async () => {
     const text = await table(STUDY)
     expect(text.replace(/\s+/g, ' ')).toMatch(/^AAPL, GSPC .* Close to close, without costs, .* seed 1\. /)
     expect(text).toMatch(/[\u2800-\u28ff]/)
@@ -61,7 +61,7 @@ describe('bands study', () => {
     expect((await ask(`${STUDY} --seed 2 --json`)).out).not.toBe(ran)
   })
 
-  test('takes a context in one word or in three, and tells how it was', async () => {
+  test('takes a context in one word or in three options, and shows its band', async () => {
     const long = '--context-ticker GSPC --context-field trend_direction --context-band downtrend,strong_downtrend'
     const study = `study AAPL rsi_zone --band oversold ${FAST}`
     const found = await json<EventStudy>(`${study} ${long}`)
@@ -72,7 +72,7 @@ describe('bands study', () => {
     expect(open.occurrences.length).toBeGreaterThan(found.occurrences.length)
   })
 
-  test('keeps to the range of a tier that is asked for, and to none otherwise', async () => {
+  test('applies the range of --tier, and no range without it', async () => {
     expect((await json<EventStudy>(`study GSPC rsi_zone ${FAST}`)).first).toMatch(/^2008/)
     expect((await json<EventStudy>(`study GSPC rsi_zone --tier pro ${FAST}`)).first).toMatch(/^2013-05/)
     expect((await json<EventStudy>(`study GSPC rsi_zone ${FAST}`, { env: { BANDS_TIER: 'plus' } })).first).toMatch(
@@ -163,7 +163,7 @@ describe('the windows of a study', () => {
     expect(await wide(`${asked} --abnormal none`)).not.toContain('Cumulative abnormal return')
   })
 
-  test('of too few events tell no interval of the share above 0', async () => {
+  test('show no interval of the share above 0 for too few events', async () => {
     const few = await wide(`study AAPL rsi_zone --band oversold --horizon 20 ${MORE}`)
     expect(few).toContain('Too few events')
     expect(few).not.toContain('above 0 (95%)')

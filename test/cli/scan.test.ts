@@ -33,7 +33,7 @@ async function asked(params: OversoldParams, tier: Tier = 'pro') {
   }
 }
 
-test('rows for machines are all matches, unless a limit is given', () => {
+test('rows for machines are all matches without a limit', () => {
   const limitOf = (isRowByRow: boolean, options: Record<string, string>) =>
     allUnlessLimited({ isRowByRow }, new Args([], options), { limit: 20 }).limit
   expect([limitOf(true, {}), limitOf(true, { limit: '20' }), limitOf(false, {})]).toEqual([

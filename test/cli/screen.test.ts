@@ -40,7 +40,7 @@ describe('bands screen', () => {
     for (const { tally } of dated.matches) expect(tally.events).toBeGreaterThan(0)
   })
 
-  it('tells of each match what tally tells of its ticker, and of all what it tells of the pool', async () => {
+  it("reports the tally of each match's ticker, and the tally of the pool", async () => {
     const { matches, tally } = await found('rsi_zone enters oversold', '--since', '200', '--tally')
     const of = async (...who: string[]) =>
       JSON.parse((await run(['tally', ...who, '--when', 'rsi_zone enters oversold', '--json'])).out)

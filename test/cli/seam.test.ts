@@ -47,7 +47,7 @@ describe('bands import after a split', () => {
     expect(await documentOf('tickers')).toMatchObject({ tickers: [{ ticker: 'ABC', bars: 200 }] })
   })
 
-  test('tells a jump at the seam that no split explains, as it tells one inside a file', async () => {
+  test('reports an unexplained jump at the seam like one inside a file', async () => {
     await ask(`import ${old()}`)
     const half = write(
       'half.csv',

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(folder.remove)
 
 describe('bands serve', () => {
-  test('tells where it listens, logs to stderr, and ends well when it is asked to', async () => {
+  test('shows its address, logs to stderr, and ends cleanly at a signal', async () => {
     const { code, out, err } = await serve('--json')
     expect(code).toBe(0)
     const told = JSON.parse(out)
@@ -48,7 +48,7 @@ describe('bands serve', () => {
     expect(lines.map(({ message }) => message)).toEqual([`listening at ${told.url}`, 'stopping'])
   })
 
-  test('tells people how to make an account and a key as long as there is none', async () => {
+  test('shows people how to make an account and a key while there is none', async () => {
     const before = await serve('--log-level silent', { terminal: 80 })
     expect(before.out).toContain('bands accounts create NAME --tier pro\n')
     expect(before.out).toContain('bands keys create --account NAME\n')
@@ -59,7 +59,7 @@ describe('bands serve', () => {
     expect(after.out).not.toContain('accounts create')
   })
 
-  test('tells the day that ranges count back from, and by what', async () => {
+  test('shows the day that ranges count back from, and its source', async () => {
     const today = async (words: string): Promise<string[]> => {
       const { today, today_from } = JSON.parse((await serve(`--json ${words}`)).out)
       return [today, today_from]
@@ -295,7 +295,7 @@ describe('the built program', () => {
     },
   )
 
-  test('ends at once at a second signal, whatever runs', async () => {
+  test('ends at once at a second signal, even with running work', async () => {
     const { child, url, ended } = await started()
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     socket.on('error', () => {})

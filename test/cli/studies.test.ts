@@ -85,7 +85,7 @@ test('studies without an event say why on stderr, and say it once', async () => 
 })
 
 describe('a database without tickers', () => {
-  test('is told from a question without one', async () => {
+  test('differs from a question without one', async () => {
     const db = folder.file('empty.db')
     await ask(`simulate 1 --bars 60 --load --db ${db}`)
     await ask(`remove SIM0001 --db ${db}`)
@@ -99,7 +99,7 @@ describe('a database without tickers', () => {
 })
 
 describe('bands now', () => {
-  test('tells the present band of every field of every ticker, and shows people those with a band', async () => {
+  test('reports the present band of every field of every ticker, and shows people those with a band', async () => {
     const states = await rows('now')
     expect(states).toHaveLength(42)
     expect(await rows('now --tier free')).toHaveLength(18)
@@ -178,7 +178,7 @@ describe('bands transitions', () => {
     expect((await ask('transitions AAPL')).err).toContain('usage: bands transitions TICKER... FIELD')
   })
 
-  test('says why there are none, without a band of the context that nobody asked for', async () => {
+  test('says why there are none, without a band of an absent context', async () => {
     const context = '--context-ticker GSPC --context-field trend_direction'
     const { err } = await ask(`transitions AAPL rsi_zone ${context} --after 2018-05-10`)
     expect(err).toContain(
@@ -233,7 +233,7 @@ describe('bands show', () => {
 })
 
 describe('bands status and doctor', () => {
-  test('tell what is loaded and how fresh it is', async () => {
+  test('show the loaded data and how fresh they are', async () => {
     const found = JSON.parse((await ask('status --json')).out)
     expect(found.tickers.map((ticker: { ticker: string }) => ticker.ticker)).toEqual(['AAPL', 'GSPC'])
     expect(await table('status')).toMatch(/^AAPL +1,260 .* 2018-05-11 +0d /m)

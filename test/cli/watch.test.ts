@@ -16,7 +16,7 @@ afterAll(folder.remove)
 const json = async (line: string) => JSON.parse((await ask(`${line} --json`)).out)
 
 describe('bands watch', () => {
-  test('makes, shows, changes and removes lists, in a file of their own beside the database', async () => {
+  test('makes, shows, changes and removes lists, in a file of their own next to the database', async () => {
     expectEnd(await ask('watch list'), 0, 'no list yet; bands watch add NAME TICKER makes one.')
     expect(existsSync(folder.file('bands.lists.db'))).toBe(false)
     const made = await ask('watch add tech aapl,GSPC XYZ')
@@ -117,7 +117,7 @@ describe('bands watch', () => {
     }
   })
 
-  test('lists lie beside the sample, too, where that answers', async () => {
+  test('lists also work with the sample', async () => {
     const own = { XDG_DATA_HOME: folder.file('data'), BANDS_DB: '' }
     expect((await typed('watch add own AAPL', { env: own })).code).toBe(0)
     expect(existsSync(folder.file('data/bands/bands.lists.db'))).toBe(true)

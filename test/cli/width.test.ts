@@ -118,6 +118,6 @@ test('COLUMNS counts more than the terminal, and less than 40 is 40', async () =
   expect(long((await typed(line, { env, terminal: 10 })).out)).toBeGreaterThan(10)
 })
 
-test('what is left out is said in words', async () => {
+test('omitted columns are named', async () => {
   expect((await typed('events AAPL rsi_zone', { env, terminal: 60 })).out).toMatch(/FLIPS, STABILITY.* hidden/)
 })

@@ -32,7 +32,7 @@ function refused(params: object, parse: (params: EventsParams) => unknown = pars
   return expect.fail(`${JSON.stringify(params)} was not refused`)
 }
 
-describe('a wrong value is refused with the parameter, the value, what is allowed and the nearest', () => {
+describe('a wrong value is refused with the parameter, the value, the valid values and the nearest one', () => {
   it.each([
     ['field', 'rsi_zon', BUILT_IN.names, ['rsi_zone']],
     ['field', 'RSI_ZONE', BUILT_IN.names, ['rsi_zone']],

@@ -254,7 +254,7 @@ function keysOf(part: unknown): string[] {
 }
 
 describe('own fields', () => {
-  it('stand after the specified ones, in the order of the file, whatever they stand on', () => {
+  it('come after the specified ones, in the order of the file, regardless of what they use', () => {
     const text =
       '- field: v\n  when: { up: u = high, down: otherwise }\n- { field: u, of: close, cuts: [1], bands: [low, high] }'
     const { names, named } = ownFieldSet(text, 'fields.yaml')

@@ -76,7 +76,7 @@ describe('YAML', () => {
     expect(refusal(`a: 1\nb: ${'['.repeat(MANY)}`)).toBe('f.yaml:2:104: it is nested more than 100 deep here')
   })
 
-  it('of a field of more bands than a byte tells is refused', () => {
+  it('of a field with more bands than a byte can number is refused', () => {
     const bands = repeat(MANY, at => `b${at}`, ', ')
     expect(() => ownFieldSet(`- { field: dip, of: close, bands: [${bands}] }`, 'f')).toThrow(
       'f:1:35: dip has 20000 bands',
@@ -126,7 +126,7 @@ describe('at the command line', () => {
     ])
   })
 
-  it('own fields and strategies are refused for what is too long', async () => {
+  it('own fields and strategies that are too long are refused', async () => {
     const { code } = await ask(['simulate', '1', '--bars', '20', '--load'])
     expect(code).toBe(0)
     const long = file('long.yaml', `#${' '.repeat(1_000_000)}`)

@@ -54,7 +54,7 @@ describe('the answer of a study', () => {
     )
   })
 
-  it('says how many questions were asked of the same data, and whether they count', () => {
+  it('reports the number of questions about the same data, and whether they count', () => {
     const log = { family: 'ledger', questions: 30, windows: 140, expected: 7 } as const
     const inLog = (q: number, family: 'run' | 'ledger' = 'ledger'): string => {
       const study = studied([CLEAR], { log: { ...log, family } })
@@ -95,12 +95,12 @@ describe('the answer of a study', () => {
     )
   })
 
-  it('of several windows tells the one in the middle, whichever looks best', () => {
+  it('is about the middle one of several windows, even if another is better', () => {
     const answer = studyAnswer(studied([{ ...CHANCE, p: 0.06 }, { ...CHANCE, diff: -0.01, p: 0.9 }, CHANCE]))
     expect(answer).toMatch(/^Not told from chance: about 1\.0 points worse over 10 days.*; p \.900\.$/)
   })
 
-  it('corrects p for the windows, and tells another that alone is told from chance', () => {
+  it('corrects p for the windows, and reports another one if only that one is significant', () => {
     expect(studyAnswer(studied([{ ...CLEAR, p: 0.03 }, CHANCE, CHANCE]))).toMatch(
       /^Not told from chance: .*over 10 days/,
     )
@@ -176,7 +176,7 @@ describe('the answer of a backtest', () => {
     expect(backtestAnswer(traded(0.42, 0.095, 0.004))).toMatch(/^Beats chance: \+42\.0%/)
   })
 
-  it('says worse than holding of a result below it, whatever chance does', () => {
+  it('says worse than holding for a lower result, even if it beats chance', () => {
     for (const p of [0.9, 0.01]) {
       const answer = backtestAnswer(traded(0.1, 0.2, p))
       expect(answer).toMatch(/^Worse than holding: \+10\.0%; holding made \+20\.0%/)
@@ -285,7 +285,7 @@ describe('the answer of a sweep', () => {
     )
   })
 
-  it('is decided by q alone, and says beside it whether all together beat chance', () => {
+  it('is decided only by q, and adds whether all together beat chance', () => {
     const { best } = madeSweep()
     const spa = { lower: 0.3, consistent: 0.31, upper: 0.4 }
     const answer = sweepAnswer(swept({}, { best: { ...best, spa, reality_check: 0.9 } }))
@@ -306,7 +306,7 @@ describe('the answer of a sweep', () => {
     expect(answer).toMatch(/\(p < \.05, not corrected: chance alone gives about \d+\)/)
   })
 
-  it('tells what the chosen cells did on dates that did not choose them', () => {
+  it('reports the results of chosen combinations on other dates', () => {
     const test = { n: 40, mean: 0.01, base: 0.02, diff: -0.01, hit: 0.5 }
     const validation = { kind: 'split' as const, folds: [], test, paths: null }
     expect(sweepAnswer(swept({}, { validation }))).toMatch(

@@ -78,7 +78,7 @@ describe('the page of a backtest', () => {
     expect(page({ portfolio, overlap: 'allow' })).not.toContain('invested at most')
   })
 
-  it('parts thousands in large percentages, and says of which dates a benchmark is', () => {
+  it('separates thousands in large percentages, and shows the dates of a benchmark', () => {
     const made = madeBacktest(CHARTS)
     const [hold] = made.benchmarks
     const late = {
@@ -94,7 +94,7 @@ describe('the page of a backtest', () => {
     )
   })
 
-  it('tells by what the Sharpe ratio is deflated', () => {
+  it('shows the deflation of the Sharpe ratio', () => {
     const trials = {
       run: 3,
       ledger: 12,

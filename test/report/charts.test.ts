@@ -189,7 +189,7 @@ describe('tables', () => {
     )
   })
 
-  it('find the cells of a sweep by words, field, window and what was found', () => {
+  it('find the combinations of a sweep by words, field, window and finding', () => {
     const result = madeSweep()
     const table = cellsTable(result)
     const found = (filter: object): number =>
@@ -234,7 +234,7 @@ describe('the prices to draw', () => {
     expect(none!.dates).toEqual([])
   })
 
-  it('are those of the tickers in which most happened, told by name', () => {
+  it('are those of the tickers with the most marks, by name', () => {
     const tickers = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H']
     const marked = tickers.flatMap((ticker, i) =>
       Array.from({ length: i }, () => ({ ticker, date: '2020-01-02', band: 'x' })),
@@ -283,7 +283,7 @@ describe('the hash of the inputs', () => {
     expect(await alike(1)).not.toBe(await alike(0))
   })
 
-  it('knows the volume, and the condition beside a field', async () => {
+  it('includes the volume, and the condition with a field', async () => {
     const series = seriesOf(randomBars(3, { ...SHAPES.plain!, length: 60 }))
     const of = (volume: Float64Array) => hash(['A'], ['rsi_zone'], seriesMarket({ A: { ...series, volume } }))
     expect(await of(series.volume)).not.toBe(await of(series.volume.map(value => value + 1)))
@@ -314,7 +314,7 @@ describe('the hash of the inputs', () => {
       expect((await inputsOf(market, found)).inputs).not.toBe((await inputsOf(market, earlier[i]!)).inputs)
   })
 
-  it('differs with tickers, fields and what is known by the as-of day', async () => {
+  it('differs with tickers, fields and the data known by the as-of day', async () => {
     const earlier = openSample({ asOf: 17_000 })
     const hashes = [
       await hash(['AAPL']),

@@ -22,7 +22,7 @@ async function page(line: string, name: string): Promise<string> {
 }
 
 describe.each(Object.entries(LINES))('--report of a %s', (kind, line) => {
-  it('writes the result that --json prints, and tells the line, the data and their hash', async () => {
+  it('writes the result that --json prints, and shows the line, the data and their hash', async () => {
     const [html, json] = [await page(line, kind), await typed(`${line.replace('bands ', '')} --json`)]
     const [, result] = /id="result">([\s\S]*?)<\/script>/.exec(html)!
     expect(JSON.parse(result!)).toEqual(JSON.parse(json.out))

@@ -54,7 +54,7 @@ describe.each(Object.entries(REPORTS))('the page of a %s', (kind, made) => {
     levels.forEach((level, i) => void expect(level).toBeLessThanOrEqual((levels[i - 1] ?? 0) + 1))
   })
 
-  it('tells of each heading of a table what it heads, names every table, chart and control', () => {
+  it('marks the scope of each table heading, and names every table, chart and control', () => {
     expect(shell(page)).not.toMatch(/<th(?:>| (?!scope=))/)
     expect(count(page, /<table/g)).toBe(count(page, /<caption>/g))
     expect(count(page, /<figure/g)).toBe(count(page, /<figcaption>/g))
@@ -63,7 +63,7 @@ describe.each(Object.entries(REPORTS))('the page of a %s', (kind, made) => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('tells where it comes from, and how to read it', () => {
+  it('shows its origin, and how to read it', () => {
     const { inputs, version, command } = ABOUT
     const hash = kind === 'tally' ? [] : [inputs!]
     for (const told of [...hash, version, command, 'How to read this, and when not to']) expect(page).toContain(told)
@@ -82,7 +82,7 @@ describe('the result in a page', () => {
     expect(resultIn(sweepReport(sweep, ABOUT))).toEqual(sweep)
   })
 
-  it('leaves its element by no name, wherever that stands', () => {
+  it('cannot leave its element by any name at any position', () => {
     const nasty = charts.map(chart => ({ ...chart, ticker: NASTY, field: NASTY, bands: chart.bands.map(() => NASTY) }))
     const study = madeStudy(nasty, { field: NASTY, warnings: [NASTY], assumptions: [NASTY] })
     const about = { ...ABOUT, command: NASTY, source: NASTY, version: NASTY, adjustment: NASTY }
@@ -102,7 +102,7 @@ describe('the result in a page', () => {
 })
 
 describe('the tests of a study', () => {
-  it('stand beside the n that each of them had', () => {
+  it('are next to their n', () => {
     const charts = [madePrices({ bars: 900 })]
     const study = madeStudy(charts)
     const [window] = study.windows
@@ -121,7 +121,7 @@ describe('what a page leaves out', () => {
     expect(shell(page)).not.toContain('<time')
   })
 
-  it.each(Object.entries(EXTREMES))('is told in words: %s', (_, made) => {
+  it.each(Object.entries(EXTREMES))('is in words: %s', (_, made) => {
     // A strategy file spells null where nothing was asked for.
     const text = shell(made())
       .replace(/<pre[\s\S]*?<\/pre>/g, '')
@@ -170,7 +170,7 @@ function pageOf(change: (study: ReturnType<typeof madeStudy>) => void): string {
 }
 
 describe('the page of a study', () => {
-  it('holds the events against the bars of the same context where one was asked for', () => {
+  it('compares the events with the bars of the same context, if there is one', () => {
     expect(pageOf(() => {})).not.toContain('Same context')
     const page = pageOf(({ windows: [window] }) => {
       window!.context_base = { n: 4321, mean: 0.0123, hit: 0.5, diff: -0.0456 }
@@ -178,7 +178,7 @@ describe('the page of a study', () => {
     for (const part of ['Same context', '4,321', '+1.23%', '-4.56%']) expect(page).toContain(part)
   })
 
-  it('tells where the tickers end, what was left out, and how many independent cases there are', () => {
+  it('shows the end of the tickers, the omitted data, and the number of independent cases', () => {
     const page = pageOf(study => {
       study.last_bar = '1999-12-31'
       study.hints = ['deep_oversold is a band of its own.']
@@ -187,7 +187,7 @@ describe('the page of a study', () => {
     for (const part of ['1999-12-31', 'deep_oversold is a band of its own.', '7,654']) expect(page).toContain(part)
   })
 
-  it('tells no interval of the share above 0 of too few events', () => {
+  it('shows no interval of the share above 0 for too few events', () => {
     const share = /<td class="num">\d+–\d+%</
     expect(pageOf(() => {})).toMatch(share)
     const grey = pageOf(({ windows }) => {
