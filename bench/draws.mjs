@@ -11,7 +11,7 @@ const outfile = join(FOLDER, `draws-${process.pid}.cjs`)
 const contents = `export { openLocal } from './src/open.ts'
   export { parseBacktest } from './src/params/backtest.ts'
   export { testedRun } from './src/backtest/backtest.ts'
-  export { loaded } from './src/backtest/trade.ts'`
+  export { loadStrategies } from './src/backtest/trade.ts'`
 const own = pathToFileURL(join(root, 'package.json')).href
 const define = {
   'import.meta.url': JSON.stringify(own),
@@ -30,13 +30,13 @@ await build({
 })
 process.env.NODE_PATH = join(root, 'node_modules')
 Module._initPaths()
-const { openLocal, parseBacktest, testedRun, loaded } = createRequire(own)(outfile)
+const { openLocal, parseBacktest, testedRun, loadStrategies } = createRequire(own)(outfile)
 
 const { local } = await openLocal({ db: database })
 const tickers = await local.tickers()
 const asked = { tickers, when: 'rsi_zone enters oversold', hold: 20 }
 const { strategy } = parseBacktest(asked, { tier: null })
-const [ready] = await loaded(local, [strategy])
+const [ready] = await loadStrategies(local, [strategy])
 const start = process.cpuUsage()
 const { simulation } = testedRun(ready, 999)
 const { user, system } = process.cpuUsage(start)
