@@ -151,8 +151,7 @@ function landingOf(
   const places = placesIn(calendar, member.bars.days)
   const barAt = eligibleAt(member, places, length)
   const known: (MovedSignal | null | undefined)[] = new Array(member.signals.bars.length)
-  // Without an event that ends trades, all trades from a bar are the same.
-  const shared = member.ends.length > 0 ? null : Float64Array.from(barAt, bar => movedNet(strategy, member, bar, NEVER))
+  const shared = sharedNets(strategy, member, barAt)
   const moved = (signal: number): MovedSignal | null => {
     const place = places[signal]!
     if (barAt[place] !== signal) return null
@@ -251,6 +250,7 @@ interface EventAfter extends Pick<ExitEvent, 'why'> {
   after: number
 }
 
+/** Of a strategy without an event that ends trades. */
 const NEVER: EventAfter = { after: Number.POSITIVE_INFINITY, why: 'leave' }
 
 function eventAfter(member: Member, signal: number): EventAfter {
@@ -267,11 +267,15 @@ function movedNet(strategy: Strategy, member: Member, bar: number, { after, why 
 
 /** @param signals bars, @param barAt the bar that could have been a signal at each place of the calendar; -1 without one */
 function netsOf(strategy: Strategy, member: Member, signals: Int32Array, barAt: Int32Array): Drawn['netAt'] {
+  const nets = sharedNets(strategy, member, barAt)
+  if (nets !== null) return place => nets[place]!
   const events = Array.from(signals, signal => eventAfter(member, signal))
-  if (member.ends.length > 0) return (place, trade) => movedNet(strategy, member, barAt[place]!, events[trade]!)
-  // Without such an event all trades from a bar are the same.
-  const nets = Float64Array.from(barAt, bar => movedNet(strategy, member, bar, events[0]!))
-  return place => nets[place]!
+  return (place, trade) => movedNet(strategy, member, barAt[place]!, events[trade]!)
+}
+
+/** The net return of a trade from each place of the calendar. null if an event may end trades: it depends on the signal. */
+function sharedNets(strategy: Strategy, member: Member, barAt: Int32Array): Float64Array | null {
+  return member.ends.length > 0 ? null : Float64Array.from(barAt, bar => movedNet(strategy, member, bar, NEVER))
 }
 
 /** The trades `shift` days on: those of them that land on a bar that makes a trade. Each counts on the day of its own signal. */

@@ -174,9 +174,9 @@ interface Present {
   initial: Uint8Array
   /** The band before the transition that entered it; UNDEFINED without one, or where that was before the range. */
   left: Uint8Array
-  /** The day of its entry (for an initial one the first bar with a band); UNTOLD where that was before the range. */
+  /** The day of its entry (for an initial one the first bar with a band); NO_NUMBER where that was before the range. */
   since: Int32Array
-  /** Bars since then; UNTOLD also where the source does not say. */
+  /** Bars since then; NO_NUMBER also where the source does not say. */
   bars: Int32Array
   /** The band of the last bar itself: UNDEFINED without one. null where the source does not say. */
   onLast: Uint8Array | null

@@ -125,7 +125,7 @@ export class CollectedChanges {
     }
   }
 
-  /** @param bars UNTOLD where the length of an active period is unknown */
+  /** @param bars NO_NUMBER where the length of an active period is unknown */
   #stay(band: number, next: number, context: number, ended: boolean, bars: number, day: number): void {
     const key = ((context * MOST_NAMES + next) * MOST_NAMES + band) * 2 + Number(ended)
     let alike = this.#stays.get(key)
