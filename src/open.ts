@@ -326,8 +326,8 @@ export function restoredFilesOf(choice: AccountsChoice = {}): Files {
 /** Verifies the existing files next to the data. Throws StorageError. */
 export async function verifyOtherFiles(choice: AccountsChoice = {}): Promise<Verified[]> {
   const files = restoredFilesOf(choice)
-  const { COMPANION_FILES: BESIDE } = await import('./store/sqlite/verify.js')
-  return BESIDE.filter(([kind]) => existsSync(files[kind])).map(([kind, verify]) => verify(files[kind]))
+  const { COMPANION_FILES } = await import('./store/sqlite/backup.js')
+  return COMPANION_FILES.filter(([kind]) => existsSync(files[kind])).map(([kind, verify]) => verify(files[kind]))
 }
 
 /** As which tier, day and time a database is seen, with which fields, and by how many. */

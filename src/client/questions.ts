@@ -79,7 +79,7 @@ export abstract class Questions {
     const query = parseOversold(params, this.withholds ? OVERSOLD : UNLIMITED_OVERSOLD)
     const page = await this.#bands.oversold(query)
     if (page.match_count > 0) return { ...page, notes: [] }
-    const { emptyScanNote } = await import('../present/events.js')
+    const { emptyScanNote } = await import('../present/empty.js')
     return { ...page, notes: [this.#bands.server?.note ?? emptyScanNote(query, page, dateOf(query.date))] }
   }
 

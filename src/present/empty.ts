@@ -1,7 +1,7 @@
 import { parameter, remedy, sentence, type Words } from '../errors.js'
 import { isCondition } from '../language/as-field.js'
 import { type Day, formatDay } from '../model/day.js'
-import type { HistoryQuery, PoolQuery } from '../model/event.js'
+import type { HistoryQuery, OversoldPage, OversoldQuery, PoolQuery } from '../model/event.js'
 import type { WhyEmpty } from '../source.js'
 import { WHOLE_RANGE } from '../tiers.js'
 import { count, either, listed, whole } from './numbers.js'
@@ -168,4 +168,15 @@ export function emptyPoolNote(
   const conditionText = when === undefined ? '' : ` where ${when}`
   const within = `${inRange(query_range)}${bounds(query) === '' ? '' : ` ${bounds(query)}`}`
   return `${start}${contextText}${conditionText}${within}${as_of === null ? '' : `, as of ${as_of}`}.`
+}
+
+/** Why a scan has no match. @param date null if the source does not report it */
+export function emptyScanNote(
+  { timeframe, min_severity }: OversoldQuery,
+  { total_scanned }: OversoldPage,
+  date: string | null,
+): string {
+  const on = date === null ? '' : ` on ${date}`
+  if (total_scanned > 0) return `none of ${whole(total_scanned)} scanned is ${min_severity}${on}.`
+  return `no ticker here that the filters let through has bars, with an RSI, and a ${timeframe} one not older than a week${on}.`
 }

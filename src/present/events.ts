@@ -168,17 +168,6 @@ export function describeOversold(query: OversoldQuery, page: OversoldPage, date:
   }
 }
 
-/** Why a scan has no match. @param date null if the source does not report it */
-export function emptyScanNote(
-  { timeframe, min_severity }: OversoldQuery,
-  { total_scanned }: OversoldPage,
-  date: string | null,
-): string {
-  const on = date === null ? '' : ` on ${date}`
-  if (total_scanned > 0) return `none of ${whole(total_scanned)} scanned is ${min_severity}${on}.`
-  return `no ticker here that the filters let through has bars, with an RSI, and a ${timeframe} one not older than a week${on}.`
-}
-
 /** A column without any known value is omitted for people; a pipe always gets the columns of its tier. */
 function oversoldColumns(matches: readonly OversoldMatch[]): Column<OversoldMatch>[] {
   return OVERSOLD.flatMap(({ key, ...heading }): Column<OversoldMatch>[] => {

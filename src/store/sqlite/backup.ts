@@ -16,13 +16,15 @@ import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
 import { version } from '../../built.js'
 import { BadData, BandsError, InvalidParameter, NotFound, remedy, StorageError } from '../../errors.js'
+import type { Damage } from '../store.js'
 import { ACCOUNTS } from './accounts.js'
-import { connect, failureReason, openForReading } from './connection.js'
+import { connect, failureReason, openForReading, Session } from './connection.js'
 import { partialName, removeLeftovers, restoreNote, sha256Of, writtenFileCheck } from './files.js'
 import { LISTS, TRIALS } from './lists.js'
 import { type Connection, type DatabaseKind, differenceOf, schemaOf, synced, withFile } from './migrations.js'
 import { DATA } from './schema.js'
-import { damagesOf } from './verify.js'
+import { structureOf, type Verified, verifyLists, verifySession, verifyTrials } from './verify.js'
+import { verifyAccounts } from './verify-accounts.js'
 
 /**
  * A backup is a folder: copies of the data, the accounts, the trial log and the watch lists, all as of one moment, and
@@ -337,5 +339,25 @@ function isOf(files: Files, folder: string): boolean {
     return (data.length > 0 ? data : all).some(({ kind, path }) => path === files[kind])
   } catch {
     return false
+  }
+}
+
+/** The files next to the data, and the check of each. */
+export const COMPANION_FILES: readonly (readonly [Verified['kind'], (file: string) => Verified])[] = [
+  ['accounts', verifyAccounts],
+  ['trials', verifyTrials],
+  ['lists', verifyLists],
+]
+
+/** The damages of a file of some kind. */
+export function damagesOf(kind: FileKind, file: string): Damage[] {
+  const beside = COMPANION_FILES.find(([name]) => name === kind)
+  if (beside !== undefined) return beside[1](file).damages
+  const db = new Session(file, openForReading(file, DATA), DATA)
+  try {
+    // Data of an older bands are checked when they are upgraded.
+    return db.schema === DATA.migrations.length ? verifySession(db) : structureOf(db)
+  } finally {
+    db.close()
   }
 }

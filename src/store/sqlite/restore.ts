@@ -26,6 +26,7 @@ import {
 import {
   type BackedUp,
   copyOut,
+  damagesOf,
   type FileKind,
   type Files,
   KIND,
@@ -38,7 +39,6 @@ import {
 import { checkpoint, connect, failureReason, type Notice, openExclusive } from './connection.js'
 import { isPartialName, partialName, removeLeftovers, restoreNote, sha256Of, writtenFileCheck } from './files.js'
 import { type Connection, removeDatabase, synced } from './migrations.js'
-import { damagesOf } from './verify.js'
 import { lockOf } from './writer-lock.js'
 
 /**
