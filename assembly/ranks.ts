@@ -1,5 +1,5 @@
-// AssemblyScript, the source of src/indicators/ranks.wasm.ts: `BANDS_WRITE=1 npx vitest run test/indicators/kernel.test.ts`
-// compiles it. `plainRanks` in src/indicators/rank.ts says in TypeScript what it answers.
+// AssemblyScript, the source of src/core/indicators/ranks.wasm.ts: `BANDS_WRITE=1 npx vitest run test/indicators/kernel.test.ts`
+// compiles it. `plainRanks` in src/core/indicators/rank.ts says in TypeScript what it answers.
 //
 // All columns of a call lie one after the other behind the module's own data; `load` and `store` are told addresses.
 

@@ -8,10 +8,10 @@ import { FOLDER } from './folder.mjs'
 const [root, database] = process.argv.slice(2)
 const { build } = createRequire(join(root, 'package.json'))('esbuild')
 const outfile = join(FOLDER, `draws-${process.pid}.cjs`)
-const contents = `export { openLocal } from './src/open.ts'
-  export { parseBacktest } from './src/params/backtest.ts'
-  export { testedRun } from './src/backtest/backtest.ts'
-  export { loadStrategies } from './src/backtest/trade.ts'`
+const contents = `export { openLocal } from './src/app/open.ts'
+  export { parseBacktest } from './src/core/params/backtest.ts'
+  export { testedRun } from './src/research/backtest/backtest.ts'
+  export { loadStrategies } from './src/research/backtest/trade.ts'`
 const own = pathToFileURL(join(root, 'package.json')).href
 const define = {
   'import.meta.url': JSON.stringify(own),

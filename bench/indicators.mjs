@@ -12,7 +12,7 @@ const [root, what, place] = process.argv.slice(2)
 /** Long enough that the functions are compiled. */
 const [WARM, SECONDS] = [1, 2]
 /** What lends columns their memory while a ticker is derived; older builds have none. */
-const COLUMNS = 'src/indicators/columns.ts'
+const COLUMNS = 'src/core/indicators/columns.ts'
 
 const engine = await bundled()
 const tickers = [...engine.simulatedTickers({ count: 200, bars: 1250, seed: 1, end: 19_723 })].map(({ bars }) => bars)
@@ -24,11 +24,11 @@ process.stdout.write(JSON.stringify({ rate: during(SECONDS) }))
 async function bundled() {
   const { build } = createRequire(join(root, 'package.json'))('esbuild')
   const outfile = join(FOLDER, `engine-${process.pid}.mjs`)
-  const contents = `export { record } from './src/engine/record.js'
-    export { Panel } from './src/fields/panel.js'
-    export * from './src/indicators/rank.js'
+  const contents = `export { record } from './src/core/engine/record.js'
+    export { Panel } from './src/core/fields/panel.js'
+    export * from './src/core/indicators/rank.js'
     export { transient } from '${existsSync(join(root, COLUMNS)) ? `./${COLUMNS}` : 'data:text/javascript,export const transient = work => work()'}'
-    export { simulatedTickers } from './src/simulate/simulate.js'`
+    export { simulatedTickers } from './src/data/simulate/simulate.js'`
   const stdin = { contents, resolveDir: root }
   await build({ stdin, outfile, bundle: true, format: 'esm', platform: 'node', target: 'node22', logLevel: 'error' })
   return import(pathToFileURL(outfile).href)

@@ -43,7 +43,11 @@ mkdirSync(DIST)
 const declared = declare(join(DIST, 'types'))
 const schemas = promisify(execFile)(process.execPath, [SCHEMAS, DIST])
 const { outputFiles, metafile } = await build({
-  entryPoints: { index: 'src/index.ts', 'cli/main': 'src/cli/main.ts', 'workers/thread': 'src/workers/thread.ts' },
+  entryPoints: {
+    index: 'src/index.ts',
+    'cli/main': 'src/app/cli/main.ts',
+    'workers/thread': 'src/app/workers/thread.ts',
+  },
   outdir: 'dist',
   write: false,
   bundle: true,

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
-const CLIENT = fileURLToPath(new URL('../src/report/client/', import.meta.url))
+const CLIENT = fileURLToPath(new URL('../src/app/report/client/', import.meta.url))
 
 /** Writes report.js and report.css; returns what esbuild tells of the packages in them. */
 export async function buildReport(dist) {

@@ -43,7 +43,7 @@ function answersIn(program, checker) {
 }
 
 function inDoor(node) {
-  return node.getSourceFile().fileName.includes('/src/cli/')
+  return node.getSourceFile().fileName.includes('/src/app/cli/')
 }
 
 /** `bands.now/1` of `schema: 'bands.now/1'`, in a type or in an object. */

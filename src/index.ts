@@ -14,8 +14,7 @@
  * const { groups } = await server.tally({ tickers: ['AAPL'], field: 'rsi_zone', band: 'oversold' })
  */
 
-export type { Backtest, Comparison, Grid } from './backtest/result.js'
-export type { Noted, OwnFields } from './client/questions.js'
+export type { Noted, OwnFields } from './app/client/questions.js'
 export {
   type BandsClient,
   type BandsOptions,
@@ -23,7 +22,10 @@ export {
   openRemote,
   type RemoteClient,
   type RemoteClientOptions,
-} from './client.js'
+} from './app/client.js'
+export { databasePath } from './app/open/paths.js'
+export { openImporter, type WholeStatus as Status } from './app/open.js'
+export type { Allowance, Credits } from './app/remote/remote.js'
 export {
   BadData,
   BandsError,
@@ -38,24 +40,9 @@ export {
   Unauthorized,
   Unavailable,
   Upstream,
-} from './errors.js'
-export type { Field } from './fields/field.js'
-export { FIELDS } from './fields/index.js'
-export type { Importer } from './load/import.js'
-export type {
-  BarsReport,
-  FactsReport,
-  FileReport,
-  ImportOptions,
-  ImportProgress,
-  RefusedTicker,
-  SheetReport,
-  SourcedBars,
-  TickerReport,
-} from './load/report.js'
-export type { Explanation } from './local/explain.js'
-export type { ExportFilter } from './local/export.js'
-export type { KnownFact, KnownFacts } from './local/facts.js'
+} from './core/errors.js'
+export type { Field } from './core/fields/field.js'
+export { FIELDS } from './core/fields/index.js'
 export type {
   Aftermath,
   BandEvent,
@@ -68,25 +55,38 @@ export type {
   HistoricEvent,
   OversoldMatch,
   OversoldPage,
-} from './model/event.js'
-export type { FactKind, FactRecords } from './model/facts.js'
-export type { Adjustment, AssetClass, Series } from './model/series.js'
-export { PERFORMANCES, type Performance, STABILITIES, type Stability } from './model/series.js'
-export type { Tier, Timeframe } from './model/terms.js'
-export { databasePath } from './open/paths.js'
-export { openImporter, type WholeStatus as Status } from './open.js'
-export type { OwnField } from './params/fields-file.js'
-export type { CompareParams, GridParams } from './params/grid.js'
-export type { EventsParams, HistoryParams, OversoldParams, PoolParams, ScreenParams } from './params/questions.js'
-export type { BacktestParams } from './params/strategy.js'
-export type { StudyParams, SweepParams } from './params/studies.js'
-export type { Allowance, Credits } from './remote/remote.js'
-export type { Screen, ScreenMatch } from './screen/screen.js'
-export type { Damage, TickerEntry } from './store/store.js'
-export type { EventStudy } from './study/result.js'
-export type { Sweep } from './sweep/result.js'
-export type { Now } from './tally/now.js'
-export type { PoolEvent, PoolEvents } from './tally/pool.js'
-export type { Tally } from './tally/tally.js'
-export type { Transitions } from './tally/transitions.js'
-export type { TallyGrouping } from './tally/trials.js'
+} from './core/model/event.js'
+export type { FactKind, FactRecords } from './core/model/facts.js'
+export type { Adjustment, AssetClass, Series } from './core/model/series.js'
+export { PERFORMANCES, type Performance, STABILITIES, type Stability } from './core/model/series.js'
+export type { Tier, Timeframe } from './core/model/terms.js'
+export type { OwnField } from './core/params/fields-file.js'
+export type { CompareParams, GridParams } from './core/params/grid.js'
+export type { EventsParams, HistoryParams, OversoldParams, PoolParams, ScreenParams } from './core/params/questions.js'
+export type { BacktestParams } from './core/params/strategy.js'
+export type { StudyParams, SweepParams } from './core/params/studies.js'
+export type { Importer } from './data/load/import.js'
+export type {
+  BarsReport,
+  FactsReport,
+  FileReport,
+  ImportOptions,
+  ImportProgress,
+  RefusedTicker,
+  SheetReport,
+  SourcedBars,
+  TickerReport,
+} from './data/load/report.js'
+export type { Explanation } from './data/local/explain.js'
+export type { ExportFilter } from './data/local/export.js'
+export type { KnownFact, KnownFacts } from './data/local/facts.js'
+export type { Damage, TickerEntry } from './data/store/store.js'
+export type { Backtest, Comparison, Grid } from './research/backtest/result.js'
+export type { Screen, ScreenMatch } from './research/screen/screen.js'
+export type { EventStudy } from './research/study/result.js'
+export type { Sweep } from './research/sweep/result.js'
+export type { Now } from './research/tally/now.js'
+export type { PoolEvent, PoolEvents } from './research/tally/pool.js'
+export type { Tally } from './research/tally/tally.js'
+export type { Transitions } from './research/tally/transitions.js'
+export type { TallyGrouping } from './research/tally/trials.js'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
-import { parseDay } from '../src/model/day.js'
+import { parseDay } from '../src/core/model/day.js'
 
 const pathOf = (relative: string): string => fileURLToPath(new URL(`../${relative}`, import.meta.url))
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { formatInteger } from '../src/errors.js'
+import { formatInteger } from '../src/core/errors.js'
 
 it('separates thousands as the locale of the United States does', () => {
   const numbers = [0, 1, 12, 999, 1_000, -1_000, 123_456, -123_456, 1_234_567.5, 0.5, 999_999.125, 1e15, 2 ** 53]

@@ -2,50 +2,86 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { EVENTS, OVERSOLD } from '../src/params/questions.js'
-import { BACKTEST } from '../src/params/strategy.js'
-import { STUDY, SWEEP } from '../src/params/studies.js'
+import { EVENTS, OVERSOLD } from '../src/core/params/questions.js'
+import { BACKTEST } from '../src/core/params/strategy.js'
+import { STUDY, SWEEP } from '../src/core/params/studies.js'
 import { LEFT_OUT, SMOKES } from './support/full.js'
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url))
 const TEST = fileURLToPath(new URL('../test', import.meta.url))
 const ARCHITECTURE = fileURLToPath(new URL('../ARCHITECTURE.md', import.meta.url))
 
-/** The floors of the house, from the ground up. A room may import rooms of lower floors, and nothing else. */
-const FLOORS: readonly (readonly string[])[] = [
-  ['errors', 'html', 'model'],
-  ['indicators', 'source', 'wire', 'accounts', 'built'],
-  ['language'],
-  ['fields', 'store', 'feeds', 'statistics'],
-  ['engine', 'params', 'tiers', 'simulate', 'threads'],
-  ['trials'],
-  ['local', 'remote', 'tally', 'study'],
-  ['load', 'screen', 'sweep'],
-  ['backtest'],
-  ['present'],
-  ['report', 'server', 'workers'],
-  ['open'],
-  ['client'],
-  ['index', 'cli'],
-]
+/**
+ * The wings, from the ground up, each with the floors of its rooms. A room may import rooms of lower floors of its own
+ * wing, and the faces of lower wings.
+ */
+const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  core: [
+    ['errors', 'html', 'model'],
+    ['indicators', 'source', 'built', 'numbers'],
+    ['language'],
+    ['fields', 'statistics'],
+    ['engine', 'params', 'tiers'],
+    ['empty'],
+  ],
+  data: [['store', 'feeds'], ['threads', 'simulate'], ['local'], ['load']],
+  research: [['trials'], ['tally', 'study'], ['screen', 'sweep'], ['backtest']],
+  server: [['accounts', 'wire'], ['http']],
+  app: [['backup', 'remote'], ['present'], ['report', 'workers'], ['open'], ['client'], ['cli']],
+  '': [['index']],
+}
+
+/** The face of each wing: the files that other wings may import. All of core is words that everyone uses. */
+const FACE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  data: {
+    '.': ['threads'],
+    feeds: ['feed', 'read', 'row'],
+    load: ['import', 'report'],
+    local: [
+      ...['band-counts', 'cache', 'check', 'derived', 'doctor', 'explain', 'export', 'facts', 'known', 'local'],
+      ...['oversold', 'scan-states', 'status', 'timeline', 'verify'],
+    ],
+    simulate: ['simulate'],
+    store: ['cached-store', 'pages', 'store'],
+    'store/sqlite': [
+      ...['connection', 'data', 'files', 'lists', 'migrations', 'row-hash', 'schema', 'verify', 'writer-lock'],
+    ],
+  },
+  research: {
+    '.': ['trials'],
+    backtest: ['backtest', 'compare', 'draws', 'grid', 'result', 'sizing', 'trade', 'verdict', 'words'],
+    screen: ['screen'],
+    study: ['event-study', 'result'],
+    sweep: ['result', 'sweep', 'validation'],
+    tally: ['base', 'by-context', 'dwell', 'now', 'pool', 'tally', 'transitions', 'trials'],
+  },
+  server: {
+    accounts: ['accounts', 'copy', 'key'],
+    'accounts/sqlite': ['accounts', 'verify'],
+    'accounts/postgres': ['accounts', 'address'],
+    http: ['answers', 'options', 'requests', 'server'],
+    wire: ['format', 'schemas'],
+  },
+  app: { '.': ['client', 'open'], client: ['questions'], open: ['paths'], remote: ['remote'] },
+}
 
 /** Third-party packages and the rooms that may know each. */
 const PACKAGES: Record<string, string | readonly string[]> = {
-  'better-sqlite3': 'store',
-  commander: 'cli',
-  chalk: 'cli',
-  'cli-table3': 'cli',
-  'jsonc-parser': ['feeds', 'cli'],
-  tinyglobby: 'feeds',
-  yauzl: 'feeds',
-  zod: ['feeds', 'store', 'wire'],
-  yaml: 'params',
-  '@stdlib': 'statistics',
-  'fast-xml-parser': 'feeds',
-  'hyparquet-writer': 'cli',
-  pg: 'store',
-  'prom-client': 'server',
-  undici: 'remote',
+  'better-sqlite3': 'data/store',
+  commander: 'app/cli',
+  chalk: 'app/cli',
+  'cli-table3': 'app/cli',
+  'jsonc-parser': ['data/feeds', 'app/cli'],
+  tinyglobby: 'data/feeds',
+  yauzl: 'data/feeds',
+  zod: ['data/feeds', 'app/backup', 'server/wire'],
+  yaml: 'core/params',
+  '@stdlib': 'core/statistics',
+  'fast-xml-parser': 'data/feeds',
+  'hyparquet-writer': 'app/cli',
+  pg: 'server/accounts',
+  'prom-client': 'server/http',
+  undici: 'app/remote',
 }
 
 const FILES = filesBelow(SRC)
@@ -56,6 +92,32 @@ it('imports from lower floors alone', () => {
       const [from, to] = [roomOf(file), roomOf(target)]
       if (from !== to) expect(floorOf(to), `${name(file)} imports ${name(target)}`).toBeLessThan(floorOf(from))
     }
+  }
+})
+
+it('imports other wings by their faces, and each file of a face is imported', () => {
+  const imported = new Set<string>()
+  for (const file of FILES) {
+    for (const target of relativeImports(file)) {
+      const wing = wingOf(target)
+      if (wing === wingOf(file) || wing === 'core') continue
+      imported.add(name(target))
+      expect(faceOf(wing), `${name(file)} imports ${name(target)}`).toContain(name(target))
+    }
+  }
+  expect(
+    Object.keys(FACE)
+      .flatMap(faceOf)
+      .filter(file => !imported.has(file)),
+  ).toEqual([])
+})
+
+it('has a core without files, network or threads', () => {
+  for (const file of FILES.filter(file => wingOf(file) === 'core' && name(file) !== 'core/built.ts')) {
+    for (const specifier of importsOf(file))
+      expect(!specifier.startsWith('node:') || specifier === 'node:crypto', `${name(file)} imports ${specifier}`).toBe(
+        true,
+      )
   }
 })
 
@@ -89,11 +151,11 @@ it('has files that are chapters: none too long to be read at one sitting', () =>
 })
 
 /** Many of a kind, each with a rule of its own, or compiled: one file each, however short. */
-const ONE_EACH = /^(indicators|cli\/commands)\/|\.wasm\.ts$/
+const ONE_EACH = /^(core\/indicators|app\/cli\/commands)\/|\.wasm\.ts$/
 /** What others import it for is all that there is of it. */
 const FACES: Readonly<Record<string, string>> = {
   'index.ts': 'what a program may import',
-  'built.ts': 'how the page, the sample and the schemas of the build are found',
+  'core/built.ts': 'how the page, the sample and the schemas of the build are found',
 }
 
 it('has files that are chapters: none so short that it is a part of another', () => {
@@ -105,14 +167,15 @@ it('has files that are chapters: none so short that it is a part of another', ()
 
 /** Rooms that answer: what a parameter says is done there, in as many steps as it takes. */
 const ANSWERING = [
-  ...['model', 'fields', 'engine', 'store', 'feeds', 'simulate', 'load', 'local', 'remote', 'source', 'tiers'],
-  ...['statistics', 'trials', 'tally', 'screen', 'study', 'sweep', 'backtest'],
+  ...['core/model', 'core/fields', 'core/engine', 'core/source', 'core/tiers', 'core/statistics'],
+  ...roomsOf('data').filter(room => room !== 'data/threads'),
+  ...['app/remote', ...roomsOf('research')],
 ]
 /** Names of parameters that are other things, too, and in how many files all of these stand. */
 const ALSO: Readonly<Record<string, [files: number, what: string]>> = {
   asset_class: [5, 'what is known of a ticker, and a key of a match of a scan'],
   market_cap_tier: [4, 'a key of a match of a scan'],
-  min_severity: [4, 'what the heading of a scan says that was looked for'],
+  min_severity: [5, 'what the heading of a scan says that was looked for'],
   context_ticker: [6, 'a column of transitions'],
   context_field: [7, 'a column of transitions'],
   context_band: [8, 'a column of events, trades and transitions'],
@@ -146,7 +209,7 @@ function spellings(param: string): RegExp {
 }
 
 /** Rooms that may: the terminal, what it shows, the page that tells how it was made, the table that options come from. */
-const KNOW_OPTIONS = ['cli', 'present', 'report', 'params']
+const KNOW_OPTIONS = ['app/cli', 'app/present', 'app/report', 'core/params', 'core/empty', 'core/numbers']
 /** `--option`; custom properties of a style sheet, `--ink: …` and `var(--ink)`, are none. */
 const OPTION = /(?<!var\()--[a-z][\w-]*(?![\w-]*:)/
 const COMMAND_LINE = /\bbands [a-z-]+ (?:[a-z]+ )?(?:--|[A-Z]{2})/
@@ -160,16 +223,23 @@ it('names no option and no command line where the terminal is not known', () => 
 
 /** Where the set of fields is decided, and what is recorded or served by the specification; all others are lent theirs. */
 const KNOW_ALL_FIELDS = [
-  ...['fields', 'engine', 'load', 'feeds', 'remote', 'server', 'index'],
+  ...['core/fields', 'core/engine', 'data/load', 'data/feeds', 'app/remote', 'server/http', 'index'],
   // Unless one is given.
-  ...['params/row', 'params/questions', 'params/context', 'params/studies', 'params/backtest', 'params/strategy-file'],
-  ...['params/kinds', 'local/cache', 'client', 'cli/complete'],
+  ...[
+    'core/params/row',
+    'core/params/questions',
+    'core/params/context',
+    'core/params/studies',
+    'core/params/backtest',
+    'core/params/strategy-file',
+  ],
+  ...['core/params/kinds', 'data/local/cache', 'app/client', 'app/cli/complete'],
   // Of lines that were not understood.
-  'cli/command-suggestions',
+  'app/cli/command-suggestions',
   // Where a user's own are added to them.
-  ...['params/fields-file', 'params/reserved-names', 'cli/config'],
+  ...['core/params/fields-file', 'core/params/reserved-names', 'app/cli/config'],
   // Of what is recorded, and of servers.
-  ...['local/known', 'local/verify', 'cli/profiles', 'cli/commands/pull'],
+  ...['data/local/known', 'data/local/verify', 'app/cli/profiles', 'app/cli/commands/pull'],
 ]
 
 it('looks no field up by a global name where a set of fields is lent', () => {
@@ -180,7 +250,7 @@ it('looks no field up by a global name where a set of fields is lent', () => {
 })
 
 /** What no test imports, as it is reached through others: escapes, paths of what is built, the program of a thread. */
-const THROUGH_OTHERS = ['html', 'built', 'workers']
+const THROUGH_OTHERS = ['core/html', 'core/built', 'core/empty', 'app/backup', 'app/workers']
 
 it('leaves no room out of the quick run, and leaves out what is there', () => {
   const tests = filesBelow(TEST).map(file => `test/${relative(TEST, file).split(sep).join('/')}`)
@@ -194,20 +264,37 @@ it('leaves no room out of the quick run, and leaves out what is there', () => {
   }
   const quick = tests.filter(path => path.endsWith('.test.ts') && !isLeftOut(path))
   const sources = quick.map(path => readFileSync(path, 'utf8')).join('\n')
-  const untouched = FLOORS.flat().filter(room => !new RegExp(`/src/${room}(/|\\.js')`).test(sources))
+  const untouched = Object.keys(WINGS)
+    .flatMap(roomsOf)
+    .filter(room => !new RegExp(`/src/${room}(/|\\.js')`).test(sources))
   expect(untouched).toEqual(THROUGH_OTHERS)
 })
 
+/** A room's floor of all floors of the house. */
 function floorOf(room: string): number {
-  const floor = FLOORS.findIndex(rooms => rooms.includes(room))
-  expect(floor, `the floor of ${room}`).toBeGreaterThanOrEqual(0)
-  return floor
+  const floor = Object.entries(WINGS).flatMap(([wing, floors]) =>
+    floors.map(rooms => rooms.map(name => join(wing, name))),
+  )
+  const found = floor.findIndex(rooms => rooms.includes(room))
+  expect(found, `the floor of ${room}`).toBeGreaterThanOrEqual(0)
+  return found
 }
 
-/** The table as Markdown, the highest floor first. */
+function roomsOf(wing: string): string[] {
+  return WINGS[wing]!.flat().map(room => join(wing, room))
+}
+
+function faceOf(wing: string): string[] {
+  return Object.entries(FACE[wing]!).flatMap(([folder, files]) => files.map(file => join(wing, folder, `${file}.ts`)))
+}
+
+/** The table as Markdown, the highest wing first, and its rooms from the ground up. */
 function floorsTable(): string {
-  const rows = FLOORS.map((rooms, floor) => `| ${floor + 1} | ${rooms.map(room => `\`${room}\``).join(' ')} |`)
-  return ['| Floor | Rooms |', '| --- | --- |', ...rows.reverse()].join('\n')
+  const rows = Object.entries(WINGS).map(([wing, floors]) => {
+    const rooms = floors.map(floor => floor.map(room => `\`${room}\``).join(' ')).join(' → ')
+    return `| \`${join('src', wing)}\` | ${rooms} |`
+  })
+  return ['| Wing | Rooms, the ground floor first |', '| --- | --- |', ...rows.reverse()].join('\n')
 }
 
 function filesBelow(folder: string): string[] {
@@ -234,7 +321,11 @@ function relativeImports(file: string, form = IMPORT): string[] {
 }
 
 function roomOf(file: string): string {
-  return name(file).replace(/\.ts$/, '').split('/')[0]!
+  return name(file).replace(/\.ts$/, '').split('/').slice(0, 2).join('/')
+}
+
+function wingOf(file: string): string {
+  return name(file).includes('/') ? name(file).split('/')[0]! : ''
 }
 
 function name(file: string): string {

@@ -2,6 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { emptySeries } from '../src/core/model/series.js'
+import { Random } from '../src/core/statistics/random.js'
+import { simulatedTicker } from '../src/data/simulate/simulate.js'
 import {
   type BandsClient,
   BandsError,
@@ -12,9 +15,6 @@ import {
   openRemote,
   type RemoteClient,
 } from '../src/index.js'
-import { emptySeries } from '../src/model/series.js'
-import { simulatedTicker } from '../src/simulate/simulate.js'
-import { Random } from '../src/statistics/random.js'
 import { DOCS, documentedCodes } from './support/documented-codes.js'
 import { draws } from './support/full.js'
 import { type Ground, type Served, serve, simulatedGround } from './support/serve.js'

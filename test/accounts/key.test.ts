@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { nameValue } from '../../src/accounts/accounts.js'
-import { hashOf, makeKey, parseIdentity, parseKey, redacted } from '../../src/accounts/key.js'
-import { InvalidParameter } from '../../src/errors.js'
+import { InvalidParameter } from '../../src/core/errors.js'
+import { nameValue } from '../../src/server/accounts/accounts.js'
+import { hashOf, makeKey, parseIdentity, parseKey, redacted } from '../../src/server/accounts/key.js'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 

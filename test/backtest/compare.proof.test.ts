@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { sharpeDifferences } from '../../src/backtest/compare.js'
-import type { Curve } from '../../src/backtest/statistics.js'
-import { Random } from '../../src/statistics/random.js'
+import { Random } from '../../src/core/statistics/random.js'
+import { sharpeDifferences } from '../../src/research/backtest/compare.js'
+import type { Curve } from '../../src/research/backtest/statistics.js'
 import { draws, FULL } from '../support/full.js'
 
 const RUNS = draws(400)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { grid } from '../../src/backtest/grid.js'
-import { parseGrid } from '../../src/params/grid.js'
-import { mean } from '../../src/statistics/moments.js'
+import { parseGrid } from '../../src/core/params/grid.js'
+import { mean } from '../../src/core/statistics/moments.js'
+import { grid } from '../../src/research/backtest/grid.js'
 import { draws, FULL } from '../support/full.js'
 import { noiseMarket } from './support/noise.js'
 

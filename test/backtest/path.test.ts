@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { backtest } from '../../src/backtest/backtest.js'
-import type { Trade } from '../../src/backtest/result.js'
+import { backtest } from '../../src/research/backtest/backtest.js'
+import type { Trade } from '../../src/research/backtest/result.js'
 import { flat, type MadeBar, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
 
 /** The signal is at bar 2; the first trade of a strategy on bars at 100 of which some are replaced. */

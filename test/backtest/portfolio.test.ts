@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { backtest } from '../../src/backtest/backtest.js'
-import type { Backtest } from '../../src/backtest/result.js'
-import { InvalidParameter, NotFound } from '../../src/errors.js'
-import type { PricedSource } from '../../src/source.js'
+import { InvalidParameter, NotFound } from '../../src/core/errors.js'
+import type { PricedSource } from '../../src/core/source.js'
+import { backtest } from '../../src/research/backtest/backtest.js'
+import type { Backtest } from '../../src/research/backtest/result.js'
 import { notInQuick } from '../support/full.js'
 import { flat, type MadeBar, type MadeTicker, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { backtest } from '../../src/backtest/backtest.js'
-import type { Backtest } from '../../src/backtest/result.js'
-import type { RunOptions } from '../../src/params/strategy.js'
-import { simulatedTickers } from '../../src/simulate/simulate.js'
-import { mean } from '../../src/statistics/moments.js'
-import { Random } from '../../src/statistics/random.js'
+import type { RunOptions } from '../../src/core/params/strategy.js'
+import { mean } from '../../src/core/statistics/moments.js'
+import { Random } from '../../src/core/statistics/random.js'
+import { simulatedTickers } from '../../src/data/simulate/simulate.js'
+import { backtest } from '../../src/research/backtest/backtest.js'
+import type { Backtest } from '../../src/research/backtest/result.js'
 import { flat, type MadeBar, madeMarket, PLAIN, seriesMarket, strategyWith } from './support/made-market.js'
 
 const SIMULATED = [...simulatedTickers({ count: 3, bars: 900, seed: 8, end: 17_000 })]

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { Backtest } from '../../src/backtest/result.js'
+import type { Backtest } from '../../src/research/backtest/result.js'
 import { bundledBars, typed } from './support/run.js'
 
 const { folder, ask, json, table, told } = bundledBars()

@@ -1,7 +1,7 @@
 import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openSqlite } from '../../src/store/sqlite/data.js'
+import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import { BARS, expectEnd, expectRefusal, scratch, typed } from './support/run.js'
 
 const folder = scratch()

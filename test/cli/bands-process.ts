@@ -1,4 +1,4 @@
-import { main } from '../../src/cli/main.js'
+import { main } from '../../src/app/cli/main.js'
 
 /** The command line of today's sources as a process of its own, to be killed. */
 void main(process.argv.slice(2)).then(code => {

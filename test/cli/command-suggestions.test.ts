@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CATALOGUE, TOP_WORDS } from '../../src/cli/catalogue.js'
-import { COMMON_SLIPS, joinedCondition } from '../../src/cli/command-suggestions.js'
-import { parseWords } from '../../src/cli/program.js'
-import { BUILT_IN, FIELDS } from '../../src/fields/index.js'
-import { likelyFields } from '../../src/language/condition.js'
+import { CATALOGUE, TOP_WORDS } from '../../src/app/cli/catalogue.js'
+import { COMMON_SLIPS, joinedCondition } from '../../src/app/cli/command-suggestions.js'
+import { parseWords } from '../../src/app/cli/program.js'
+import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
+import { likelyFields } from '../../src/core/language/condition.js'
 import { BARS, run, scratch, typed } from './support/run.js'
 
 const folder = scratch()

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { BUILT_IN } from '../../src/fields/index.js'
+import { BUILT_IN } from '../../src/core/fields/index.js'
 import { QUICK } from '../support/full.js'
 import { BARS, BIN, type Ran, run, scratch, typed } from './support/run.js'
 

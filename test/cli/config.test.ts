@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CONFIG_KEYS } from '../../src/cli/config-file.js'
+import { CONFIG_KEYS } from '../../src/app/cli/config-file.js'
 import { BARS, type Lent, type Ran, scratch, typed } from './support/run.js'
 
 const folder = scratch()

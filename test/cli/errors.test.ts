@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { EXIT_CODES } from '../../src/cli/errors.js'
-import { main } from '../../src/cli/main.js'
-import { openSqlite } from '../../src/store/sqlite/data.js'
+import { EXIT_CODES } from '../../src/app/cli/errors.js'
+import { main } from '../../src/app/cli/main.js'
+import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import { Database } from '../support/database.js'
 import { BARS, type Lent, type Ran, scratch, typed, UNPRINTABLE, unpainted } from './support/run.js'
 

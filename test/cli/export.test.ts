@@ -1,7 +1,7 @@
 import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { describe, expect, it } from 'vitest'
-import { EXPORT_OUTPUTS, type Sink, writeRows } from '../../src/cli/formats.js'
-import type { Column } from '../../src/model/event.js'
+import { EXPORT_OUTPUTS, type Sink, writeRows } from '../../src/app/cli/formats.js'
+import type { Column } from '../../src/core/model/event.js'
 import { flowing, Kept } from '../support/drain.js'
 import { notInQuick } from '../support/full.js'
 

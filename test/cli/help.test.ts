@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, test } from 'vitest'
-import { CATALOGUE } from '../../src/cli/catalogue.js'
-import { manual, textFor } from '../../src/cli/help.js'
-import { page, paged, type World } from '../../src/cli/world.js'
+import { CATALOGUE } from '../../src/app/cli/catalogue.js'
+import { manual, textFor } from '../../src/app/cli/help.js'
+import { page, paged, type World } from '../../src/app/cli/world.js'
 import { QUICK } from '../support/full.js'
 import { ROOT } from './support/run.js'
 

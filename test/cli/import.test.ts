@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { gzipSync } from 'node:zlib'
 import { strToU8, zipSync } from 'fflate'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import type { TickerStatus } from '../../src/local/status.js'
+import type { TickerStatus } from '../../src/data/local/status.js'
 import { notInQuick } from '../support/full.js'
 import { BARS, BIN, expectEnd, type Lent, type Ran, scratch, shell, typed, UNPRINTABLE } from './support/run.js'
 

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync,
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { main } from '../../src/cli/main.js'
+import { main } from '../../src/app/cli/main.js'
 import { json, scripted, type Turn, text } from '../remote/upstream.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { expectEnd, type Lent, type Ran, scratch, typed } from './support/run.js'

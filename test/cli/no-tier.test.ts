@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openBands } from '../../src/client.js'
-import { parseDay } from '../../src/model/day.js'
-import { barsToCsv, simulatedTicker } from '../../src/simulate/simulate.js'
+import { openBands } from '../../src/app/client.js'
+import { parseDay } from '../../src/core/model/day.js'
+import { barsToCsv, simulatedTicker } from '../../src/data/simulate/simulate.js'
 import { type Ran, scratch, typed, unpainted } from './support/run.js'
 
 const folder = scratch()

@@ -1,6 +1,6 @@
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PLANS } from '../../src/tiers.js'
+import { PLANS } from '../../src/core/tiers.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { BARS, expectEnd, expectRefusal, type Lent, type Ran, scratch, typed } from './support/run.js'
 

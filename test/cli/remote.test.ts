@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { Tier } from '../../src/model/terms.js'
+import type { Tier } from '../../src/core/model/terms.js'
 import { GOOD_PAGE, good, json, nobody, reset, scripted, silence, type Turn, text } from '../remote/upstream.js'
 import { firstInQuick, notInQuick } from '../support/full.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'

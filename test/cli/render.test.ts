@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { progressOn } from '../../src/cli/context.js'
-import { drawBars, drawChart, drawLines, sparkline } from '../../src/cli/draw/chart.js'
-import { fitted, laidOut, plainTable, type Screen, terminalTable } from '../../src/cli/draw/table.js'
-import { flow, UNPAINTED, wrap } from '../../src/cli/draw/text.js'
-import { csvValue, type Row, writeAnswer } from '../../src/cli/formats.js'
-import { write } from '../../src/cli/output.js'
-import { type ColourFlag, isColoured } from '../../src/cli/world.js'
+import { progressOn } from '../../src/app/cli/context.js'
+import { drawBars, drawChart, drawLines, sparkline } from '../../src/app/cli/draw/chart.js'
+import { fitted, laidOut, plainTable, type Screen, terminalTable } from '../../src/app/cli/draw/table.js'
+import { flow, UNPAINTED, wrap } from '../../src/app/cli/draw/text.js'
+import { csvValue, type Row, writeAnswer } from '../../src/app/cli/formats.js'
+import { write } from '../../src/app/cli/output.js'
+import { type ColourFlag, isColoured } from '../../src/app/cli/world.js'
 import { Kept } from '../support/drain.js'
 
 const TABLE = {

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { InvalidParameter, NotFound } from '../../src/core/errors.js'
+import { Random } from '../../src/core/statistics/random.js'
 import {
   type Account,
   type Accounts,
@@ -13,9 +15,7 @@ import {
   RETENTION_DAYS,
   rollUpLedger,
   type Used,
-} from '../../src/accounts/accounts.js'
-import { InvalidParameter, NotFound } from '../../src/errors.js'
-import { Random } from '../../src/statistics/random.js'
+} from '../../src/server/accounts/accounts.js'
 import { firstInQuick } from '../support/full.js'
 
 /** A moment in the middle of a UTC hour and day. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { head, type Series } from '../../src/model/series.js'
+import { head, type Series } from '../../src/core/model/series.js'
 import { randomBars } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
-import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
-import { cachedStore } from '../../src/store/cached-store.js'
-import type { Recorded, Store } from '../../src/store/store.js'
+import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
+import { TIMEFRAME_NAMES } from '../../src/core/model/terms.js'
+import { cachedStore } from '../../src/data/store/cached-store.js'
+import type { Recorded, Store } from '../../src/data/store/store.js'
 import { simulatedRecord } from './store.js'
 
 /** What is kept in memory of a store is what that store tells, whatever others write. `make` gives the way to an empty one. */

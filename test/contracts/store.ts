@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Busy } from '../../src/errors.js'
-import { FIELDS } from '../../src/fields/index.js'
-import { type Day, parseDay } from '../../src/model/day.js'
-import type { BandEvent } from '../../src/model/event.js'
-import { type FieldRecord, marksOf, recordsIn } from '../../src/model/series.js'
-import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
-import { simulatedTicker } from '../../src/simulate/simulate.js'
-import { sum } from '../../src/statistics/moments.js'
+import { Busy } from '../../src/core/errors.js'
+import { FIELDS } from '../../src/core/fields/index.js'
+import { type Day, parseDay } from '../../src/core/model/day.js'
+import type { BandEvent } from '../../src/core/model/event.js'
+import { type FieldRecord, marksOf, recordsIn } from '../../src/core/model/series.js'
+import { TIMEFRAME_NAMES } from '../../src/core/model/terms.js'
+import { sum } from '../../src/core/statistics/moments.js'
+import { simulatedTicker } from '../../src/data/simulate/simulate.js'
 import type {
   RecordedSeries,
   SeriesQuery,
@@ -15,7 +15,7 @@ import type {
   Store,
   TickerRecord,
   TickerSheet,
-} from '../../src/store/store.js'
+} from '../../src/data/store/store.js'
 import { pulledIn, type Series } from '../support/pulled.js'
 import { recordOf } from '../support/store.js'
 

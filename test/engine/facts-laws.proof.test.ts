@@ -6,9 +6,9 @@ import {
   NO_FACTS,
   type Report,
   usableFrom,
-} from '../../src/model/facts.js'
-import { head, type Series, tradedClose } from '../../src/model/series.js'
-import { Random } from '../../src/statistics/random.js'
+} from '../../src/core/model/facts.js'
+import { head, type Series, tradedClose } from '../../src/core/model/series.js'
+import { Random } from '../../src/core/statistics/random.js'
 import { draws, FULL } from '../support/full.js'
 import { pick, randomFacts, shuffled } from '../support/random-facts.js'
 import {

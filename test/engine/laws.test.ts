@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { TECHNICAL_FIELDS } from '../../src/fields/index.js'
-import { PERFORMANCES } from '../../src/model/series.js'
+import { TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
+import { PERFORMANCES } from '../../src/core/model/series.js'
 import { dateOf, day, series } from '../support/bars.js'
 import { dayAfter } from '../support/oracle/bars.js'
 import type { Bar } from '../support/oracle/index.js'

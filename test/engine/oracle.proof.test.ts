@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { FUNDAMENTAL_FIELDS } from '../../src/fields/index.js'
-import { tradedClose } from '../../src/model/series.js'
-import type { Timeframe } from '../../src/model/terms.js'
+import { FUNDAMENTAL_FIELDS } from '../../src/core/fields/index.js'
+import { tradedClose } from '../../src/core/model/series.js'
+import type { Timeframe } from '../../src/core/model/terms.js'
 import {
   assortedBars,
   loadPrices,

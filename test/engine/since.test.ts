@@ -1,10 +1,17 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { neededFrom, type RecordedEnd, record, recordTail, sinceBar } from '../../src/engine/record.js'
-import { TECHNICAL_FIELDS } from '../../src/fields/index.js'
-import { bandsByBar, type FieldRecord, type FieldTail, head, type Series, UNDEFINED } from '../../src/model/series.js'
-import { TIMEFRAME_NAMES, TIMEFRAMES } from '../../src/model/terms.js'
-import { Random } from '../../src/statistics/random.js'
+import { neededFrom, type RecordedEnd, record, recordTail, sinceBar } from '../../src/core/engine/record.js'
+import { TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
+import {
+  bandsByBar,
+  type FieldRecord,
+  type FieldTail,
+  head,
+  type Series,
+  UNDEFINED,
+} from '../../src/core/model/series.js'
+import { TIMEFRAME_NAMES, TIMEFRAMES } from '../../src/core/model/terms.js'
+import { Random } from '../../src/core/statistics/random.js'
 import { seriesOf } from '../support/convert.js'
 import { randomFacts } from '../support/random-facts.js'
 import { forRandomBars } from './drawn.js'

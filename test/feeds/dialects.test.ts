@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { BadData, worded } from '../../src/errors.js'
-import type { ReadOptions } from '../../src/feeds/feed.js'
+import { BadData, worded } from '../../src/core/errors.js'
+import type { ReadOptions } from '../../src/data/feeds/feed.js'
 import { notInQuick } from '../support/full.js'
 import { only, read, readBars, readFacts, refusal, refused, rowsOf, written } from './files.js'
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { reportsOfFilings } from '../../src/feeds/facts/sec.js'
-import type { FiledFact } from '../../src/feeds/facts/sec-ledger.js'
-import { formatDay, parseDay } from '../../src/model/day.js'
+import { formatDay, parseDay } from '../../src/core/model/day.js'
+import { reportsOfFilings } from '../../src/data/feeds/facts/sec.js'
+import type { FiledFact } from '../../src/data/feeds/facts/sec-ledger.js'
 import { SHARED } from '../support/bars.js'
 import { notInQuick } from '../support/full.js'
 

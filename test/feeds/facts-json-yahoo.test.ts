@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { worded } from '../../src/errors.js'
-import { readYahooFacts } from '../../src/feeds/facts/yahoo.js'
-import type { FactsResult, ReadOptions } from '../../src/feeds/feed.js'
-import { formatDay, parseDay } from '../../src/model/day.js'
+import { worded } from '../../src/core/errors.js'
+import { formatDay, parseDay } from '../../src/core/model/day.js'
+import { readYahooFacts } from '../../src/data/feeds/facts/yahoo.js'
+import type { FactsResult, ReadOptions } from '../../src/data/feeds/feed.js'
 import { SHARED } from '../support/bars.js'
 import { sharedFile } from './files.js'
 

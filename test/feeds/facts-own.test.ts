@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib'
 import { zipSync } from 'fflate'
 import { describe, expect, it } from 'vitest'
-import { parseDay } from '../../src/model/day.js'
-import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../src/model/facts.js'
+import { parseDay } from '../../src/core/model/day.js'
+import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../src/core/model/facts.js'
 import { readFacts, records, refused } from './files.js'
 
 /** A full row of each kind, in the order of its columns, and the record that it is. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { worded } from '../../src/errors.js'
+import { worded } from '../../src/core/errors.js'
 import { readFacts, records, refused, remarked } from './files.js'
 
 describe('earnings events', () => {

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { zipSync } from 'fflate'
 import { describe, expect, it } from 'vitest'
-import { type Source, textOf } from '../../src/feeds/source.js'
+import { type Source, textOf } from '../../src/data/feeds/source.js'
 import { only, read, refusal } from './files.js'
 
 const MB = 2 ** 20

@@ -1,12 +1,12 @@
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { StorageError } from '../../src/errors.js'
-import { Collector } from '../../src/feeds/bars.js'
-import { type Bar, GrowingBars } from '../../src/feeds/growing-bars.js'
-import { Spill } from '../../src/feeds/spill.js'
-import type { Series } from '../../src/model/series.js'
-import { Random } from '../../src/statistics/random.js'
+import { StorageError } from '../../src/core/errors.js'
+import type { Series } from '../../src/core/model/series.js'
+import { Random } from '../../src/core/statistics/random.js'
+import { Collector } from '../../src/data/feeds/bars.js'
+import { type Bar, GrowingBars } from '../../src/data/feeds/growing-bars.js'
+import { Spill } from '../../src/data/feeds/spill.js'
 import { smallDisk, temporaryFolder } from '../support/store.js'
 
 interface Row extends Bar {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { worded } from '../../src/errors.js'
+import { worded } from '../../src/core/errors.js'
 import { only, read, refusal, rowsOf } from './files.js'
 
 const HOUR = 3_600_000

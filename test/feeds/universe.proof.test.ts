@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { worded } from '../../src/errors.js'
+import { worded } from '../../src/core/errors.js'
 import { loadUniverse, SHARED } from '../support/bars.js'
 import { provenInFull } from '../support/full.js'
 import { read, readBars, refusedInput, rowsOf, sharedFile } from './files.js'

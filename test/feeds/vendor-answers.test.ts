@@ -1,6 +1,6 @@
 import { zipSync } from 'fflate'
 import { describe, expect, it } from 'vitest'
-import type { ReadOptions } from '../../src/feeds/feed.js'
+import type { ReadOptions } from '../../src/data/feeds/feed.js'
 import { only, read, refusal, rowsOf } from './files.js'
 
 type Bars = Record<string, (string | number)[][]>

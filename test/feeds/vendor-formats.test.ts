@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { readFile } from '../../src/feeds/read.js'
-import { parseDay } from '../../src/model/day.js'
+import { parseDay } from '../../src/core/model/day.js'
+import { readFile } from '../../src/data/feeds/read.js'
 import { SHARED } from '../support/bars.js'
 import { only, readBars, refusedInput, rowsOf, sharedFile } from './files.js'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { BUILT_IN, FIELDS, FUNDAMENTAL_FIELDS, TECHNICAL_FIELDS } from '../../src/fields/index.js'
+import { BUILT_IN, FIELDS, FUNDAMENTAL_FIELDS, TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
 import { fieldContract } from '../contracts/field.js'
 import { FUNDAMENTALS } from '../support/oracle/facts.js'
 import { FIELDS as SPECIFIED } from '../support/oracle/fields.js'

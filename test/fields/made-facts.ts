@@ -1,7 +1,7 @@
-import type { SectorView } from '../../src/fields/fundamentals.js'
-import { BUILT_IN, type Field } from '../../src/fields/index.js'
-import { Panel } from '../../src/fields/panel.js'
-import { type Day, parseDay } from '../../src/model/day.js'
+import type { SectorView } from '../../src/core/fields/fundamentals.js'
+import { BUILT_IN, type Field } from '../../src/core/fields/index.js'
+import { Panel } from '../../src/core/fields/panel.js'
+import { type Day, parseDay } from '../../src/core/model/day.js'
 import {
   type EarningsResult,
   type Facts,
@@ -10,9 +10,9 @@ import {
   NO_FACTS,
   type RatingCounts,
   type Report,
-} from '../../src/model/facts.js'
-import { type Series, UNDEFINED } from '../../src/model/series.js'
-import type { Timeframe } from '../../src/model/terms.js'
+} from '../../src/core/model/facts.js'
+import { type Series, UNDEFINED } from '../../src/core/model/series.js'
+import type { Timeframe } from '../../src/core/model/terms.js'
 
 /** Facts and bars of a few lines, for cases that are worked out by hand. */
 

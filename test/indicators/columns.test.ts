@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { record } from '../../src/engine/record.js'
-import { column, transient, undefinedColumn } from '../../src/indicators/columns.js'
+import { record } from '../../src/core/engine/record.js'
+import { column, transient, undefinedColumn } from '../../src/core/indicators/columns.js'
 import { randomBars, SHAPES } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 

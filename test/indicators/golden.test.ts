@@ -1,12 +1,22 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { Panel } from '../../src/fields/panel.js'
-import { atr, ema, macd, rsi, slope, slowStochastic, sma, trueRange, wilder } from '../../src/indicators/averages.js'
-import { ago, highest, lowest, stochastic } from '../../src/indicators/columns.js'
-import { type LevelRules, NO_LEVEL, resistance, support } from '../../src/indicators/levels.js'
-import { percentile, type Ranks, rollingRanks } from '../../src/indicators/rank.js'
-import { accumulationSlope, volumeRatio } from '../../src/indicators/volume.js'
-import type { Series } from '../../src/model/series.js'
+import { Panel } from '../../src/core/fields/panel.js'
+import {
+  atr,
+  ema,
+  macd,
+  rsi,
+  slope,
+  slowStochastic,
+  sma,
+  trueRange,
+  wilder,
+} from '../../src/core/indicators/averages.js'
+import { ago, highest, lowest, stochastic } from '../../src/core/indicators/columns.js'
+import { type LevelRules, NO_LEVEL, resistance, support } from '../../src/core/indicators/levels.js'
+import { percentile, type Ranks, rollingRanks } from '../../src/core/indicators/rank.js'
+import { accumulationSlope, volumeRatio } from '../../src/core/indicators/volume.js'
+import type { Series } from '../../src/core/model/series.js'
 import { expectClose, indicatorContract } from '../contracts/indicator.js'
 import { SHARED } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'

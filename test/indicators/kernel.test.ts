@@ -3,13 +3,20 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { inOrder, kernelRanks, movingRanks, plainRanks, type Ranks, type Subset } from '../../src/indicators/rank.js'
+import {
+  inOrder,
+  kernelRanks,
+  movingRanks,
+  plainRanks,
+  type Ranks,
+  type Subset,
+} from '../../src/core/indicators/rank.js'
 import { draws, FULL } from '../support/full.js'
 
 const pathOf = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
 /** What is written in AssemblyScript, and where it is kept compiled. */
-const MODULES = [['assembly/ranks.ts', 'src/indicators/ranks.wasm.ts']] as const
+const MODULES = [['assembly/ranks.ts', 'src/core/indicators/ranks.wasm.ts']] as const
 const WRITES = process.env.BANDS_WRITE === '1'
 
 it.each(MODULES)('keeps what %s compiles to, and of which source it was made', (from, to) => {

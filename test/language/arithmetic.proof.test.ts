@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { weekly } from '../../src/engine/record.js'
-import { Panel } from '../../src/fields/panel.js'
-import { percentile } from '../../src/indicators/rank.js'
-import { parseExpression, printExpression, termReadings, valuesOf, warmUpOf } from '../../src/language/expression.js'
-import { head, type Series } from '../../src/model/series.js'
-import { Random } from '../../src/statistics/random.js'
+import { weekly } from '../../src/core/engine/record.js'
+import { Panel } from '../../src/core/fields/panel.js'
+import { percentile } from '../../src/core/indicators/rank.js'
+import {
+  parseExpression,
+  printExpression,
+  termReadings,
+  valuesOf,
+  warmUpOf,
+} from '../../src/core/language/expression.js'
+import { head, type Series } from '../../src/core/model/series.js'
+import { Random } from '../../src/core/statistics/random.js'
 import { randomBars, SHAPES } from '../support/bars.js'
 import { barsOf, seriesOf } from '../support/convert.js'
 import { draws } from '../support/full.js'

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { completeCondition, textsAfter } from '../../src/cli/complete.js'
-import { BUILT_IN } from '../../src/fields/index.js'
-import { parseCondition } from '../../src/language/condition.js'
-import { Random } from '../../src/statistics/random.js'
+import { completeCondition, textsAfter } from '../../src/app/cli/complete.js'
+import { BUILT_IN } from '../../src/core/fields/index.js'
+import { parseCondition } from '../../src/core/language/condition.js'
+import { Random } from '../../src/core/statistics/random.js'
 import { draws } from '../support/full.js'
 import { MADE, MADE_FIELDS, randomClaim, written } from '../support/random-conditions.js'
 

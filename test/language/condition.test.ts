@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BadData, InvalidParameter } from '../../src/errors.js'
-import { BUILT_IN } from '../../src/fields/index.js'
+import { BadData, InvalidParameter } from '../../src/core/errors.js'
+import { BUILT_IN } from '../../src/core/fields/index.js'
 import {
   type Condition,
   parseCondition,
@@ -9,8 +9,8 @@ import {
   printSubject,
   subjectsOf,
   type Vocabulary,
-} from '../../src/language/condition.js'
-import { Random } from '../../src/statistics/random.js'
+} from '../../src/core/language/condition.js'
+import { Random } from '../../src/core/statistics/random.js'
 import { draws } from '../support/full.js'
 import { MADE, MADE_FIELDS, randomClaim, written } from '../support/random-conditions.js'
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BadData, InvalidParameter } from '../../src/errors.js'
-import { parseExpression, printExpression } from '../../src/language/expression.js'
-import { Random } from '../../src/statistics/random.js'
+import { BadData, InvalidParameter } from '../../src/core/errors.js'
+import { parseExpression, printExpression } from '../../src/core/language/expression.js'
+import { Random } from '../../src/core/statistics/random.js'
 import { draws } from '../support/full.js'
 import { CALLED, PRICES, randomFormula, spelledOut } from '../support/random-formulas.js'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { InvalidParameter } from '../../src/errors.js'
-import { BUILT_IN } from '../../src/fields/index.js'
+import { InvalidParameter } from '../../src/core/errors.js'
+import { BUILT_IN } from '../../src/core/fields/index.js'
 import {
   byRank,
   comparesLevels,
@@ -9,8 +9,8 @@ import {
   rankedBy,
   rankValues,
   readRank,
-} from '../../src/language/rank.js'
-import { Random } from '../../src/statistics/random.js'
+} from '../../src/core/language/rank.js'
+import { Random } from '../../src/core/statistics/random.js'
 import { randomBars, SHAPES } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { randomFormula, spelledOut } from '../support/random-formulas.js'

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { transitions } from '../../src/engine/record.js'
-import { type Condition, parseCondition, type Subject, testsOf } from '../../src/language/condition.js'
-import { type Bars, type Column, type ConditionData, readingsOf, truthOf } from '../../src/language/truth.js'
-import { formatDay, parseDay, weekFinalOn } from '../../src/model/day.js'
-import { barsCountingOn, UNDEFINED } from '../../src/model/series.js'
-import { Random } from '../../src/statistics/random.js'
+import { transitions } from '../../src/core/engine/record.js'
+import { type Condition, parseCondition, type Subject, testsOf } from '../../src/core/language/condition.js'
+import { type Bars, type Column, type ConditionData, readingsOf, truthOf } from '../../src/core/language/truth.js'
+import { formatDay, parseDay, weekFinalOn } from '../../src/core/model/day.js'
+import { barsCountingOn, UNDEFINED } from '../../src/core/model/series.js'
+import { Random } from '../../src/core/statistics/random.js'
 import { draws } from '../support/full.js'
 import {
   columnOf,

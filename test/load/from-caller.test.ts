@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { TickerFacts } from '../../src/feeds/feed.js'
-import type { SourcedBars } from '../../src/load/report.js'
-import type { FactRecords } from '../../src/model/facts.js'
-import { emptySeries, type Series } from '../../src/model/series.js'
+import type { FactRecords } from '../../src/core/model/facts.js'
+import { emptySeries, type Series } from '../../src/core/model/series.js'
+import type { TickerFacts } from '../../src/data/feeds/feed.js'
+import type { SourcedBars } from '../../src/data/load/report.js'
 import { emptyImporter } from '../support/store.js'
 
 /** Ten daily bars that any file could have. */

@@ -1,5 +1,4 @@
 import { describe, expect, it, test } from 'vitest'
-import { mergeFacts } from '../../src/load/facts.js'
 import {
   FACT_KINDS,
   type FactKind,
@@ -9,9 +8,10 @@ import {
   type Facts,
   type InsiderTrade,
   type Report,
-} from '../../src/model/facts.js'
-import { simulatedTicker } from '../../src/simulate/simulate.js'
-import { Random } from '../../src/statistics/random.js'
+} from '../../src/core/model/facts.js'
+import { Random } from '../../src/core/statistics/random.js'
+import { mergeFacts } from '../../src/data/load/facts.js'
+import { simulatedTicker } from '../../src/data/simulate/simulate.js'
 import { randomFacts, shuffled } from '../support/random-facts.js'
 
 const DATED = FACT_KINDS.filter((kind): kind is keyof Facts => kind !== 'securities')

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { limitOrigins, merge, originsAfter } from '../../src/load/merge.js'
-import type { Series } from '../../src/model/series.js'
-import { Random } from '../../src/statistics/random.js'
-import type { IndexedOrigin, Origin } from '../../src/store/store.js'
+import type { Series } from '../../src/core/model/series.js'
+import { Random } from '../../src/core/statistics/random.js'
+import { limitOrigins, merge, originsAfter } from '../../src/data/load/merge.js'
+import type { IndexedOrigin, Origin } from '../../src/data/store/store.js'
 
 /** A series of some days, and the place of each of its days in it. */
 function drawn(random: Random, from: number, most: number): Series {

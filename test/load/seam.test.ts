@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { Importer } from '../../src/load/import.js'
-import type { SourcedBars } from '../../src/load/report.js'
-import { verify } from '../../src/local/verify.js'
-import { formatDay } from '../../src/model/day.js'
-import { type Series, slice } from '../../src/model/series.js'
-import { simulatedTicker } from '../../src/simulate/simulate.js'
-import { originsOf } from '../../src/store/store.js'
+import { formatDay } from '../../src/core/model/day.js'
+import { type Series, slice } from '../../src/core/model/series.js'
+import type { Importer } from '../../src/data/load/import.js'
+import type { SourcedBars } from '../../src/data/load/report.js'
+import { verify } from '../../src/data/local/verify.js'
+import { simulatedTicker } from '../../src/data/simulate/simulate.js'
+import { originsOf } from '../../src/data/store/store.js'
 import { emptyImporter, temporaryFolder } from '../support/store.js'
 
 const bars = (index: number, count = 120): Series =>

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { verify } from '../../src/local/verify.js'
-import { parseDay } from '../../src/model/day.js'
-import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
-import { parseEvents } from '../../src/params/questions.js'
+import { parseDay } from '../../src/core/model/day.js'
+import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
+import { parseEvents } from '../../src/core/params/questions.js'
+import { verify } from '../../src/data/local/verify.js'
 import { only, read, refusal, rowsOf } from '../feeds/files.js'
 import { cacheOf, emptyImporter, fixture, recordOf, type TickerFixture } from '../support/store.js'
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { Local } from '../../src/local/local.js'
-import { status } from '../../src/local/status.js'
-import { formatDay, parseDay, weekdayOf } from '../../src/model/day.js'
-import { head, type Series } from '../../src/model/series.js'
-import { eventHistory, first } from '../../src/source.js'
-import { signalsOf } from '../../src/study/signals.js'
-import { now } from '../../src/tally/now.js'
+import { formatDay, parseDay, weekdayOf } from '../../src/core/model/day.js'
+import { head, type Series } from '../../src/core/model/series.js'
+import { eventHistory, first } from '../../src/core/source.js'
+import { Local } from '../../src/data/local/local.js'
+import { status } from '../../src/data/local/status.js'
+import { signalsOf } from '../../src/research/study/signals.js'
+import { now } from '../../src/research/tally/now.js'
 import { cacheOf, fixture } from '../support/store.js'
 
 const WEEKLY = 'weekly' as const

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { DerivedMemory } from '../../src/local/derived.js'
-import { Local } from '../../src/local/local.js'
-import { simulatedTickers } from '../../src/simulate/simulate.js'
-import { withOverrides } from '../../src/store/cached-store.js'
-import type { SeriesQuery, Store } from '../../src/store/store.js'
+import { DerivedMemory } from '../../src/data/local/derived.js'
+import { Local } from '../../src/data/local/local.js'
+import { simulatedTickers } from '../../src/data/simulate/simulate.js'
+import { withOverrides } from '../../src/data/store/cached-store.js'
+import type { SeriesQuery, Store } from '../../src/data/store/store.js'
 import { cacheOf } from '../support/store.js'
 
 const TICKERS = [...simulatedTickers({ count: 3, bars: 400, seed: 7, end: 17_000 })]

@@ -1,8 +1,11 @@
 import { parquetReadObjects } from 'hyparquet'
 import { describe, expect, it } from 'vitest'
-import { type ExportOutput, writeRows } from '../../src/cli/formats.js'
-import { BUILT_IN } from '../../src/fields/index.js'
-import type { Cache } from '../../src/local/cache.js'
+import { type ExportOutput, writeRows } from '../../src/app/cli/formats.js'
+import { BUILT_IN } from '../../src/core/fields/index.js'
+import { parseDay } from '../../src/core/model/day.js'
+import type { ExportedEvent, ExportedSeriesBar } from '../../src/core/model/event.js'
+import { TIMEFRAME_NAMES, TIMEFRAMES } from '../../src/core/model/terms.js'
+import type { Cache } from '../../src/data/local/cache.js'
 import {
   BAR_COLUMNS,
   eventBlock,
@@ -11,11 +14,8 @@ import {
   exportEvents,
   exportSeries,
   seriesColumns,
-} from '../../src/local/export.js'
-import { parseDay } from '../../src/model/day.js'
-import type { ExportedEvent, ExportedSeriesBar } from '../../src/model/event.js'
-import { TIMEFRAME_NAMES, TIMEFRAMES } from '../../src/model/terms.js'
-import { simulatedTicker } from '../../src/simulate/simulate.js'
+} from '../../src/data/local/export.js'
+import { simulatedTicker } from '../../src/data/simulate/simulate.js'
 import { expectSame, type Shown } from '../engine/drawn.js'
 import { barsOf, seriesOf } from '../support/convert.js'
 import { drained, Kept } from '../support/drain.js'

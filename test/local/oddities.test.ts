@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { Cache } from '../../src/local/cache.js'
-import { type Check, doctor } from '../../src/local/doctor.js'
-import { status } from '../../src/local/status.js'
-import { formatDay, parseDay } from '../../src/model/day.js'
-import { head, slice } from '../../src/model/series.js'
-import { describeStatus } from '../../src/present/data.js'
+import { describeStatus } from '../../src/app/present/data.js'
+import { formatDay, parseDay } from '../../src/core/model/day.js'
+import { head, slice } from '../../src/core/model/series.js'
+import { Cache } from '../../src/data/local/cache.js'
+import { type Check, doctor } from '../../src/data/local/doctor.js'
+import { status } from '../../src/data/local/status.js'
 import { emptyImporter, fixture, storeOf, type TickerFixture, temporaryFolder } from '../support/store.js'
 
 /** 2018-03-28, on which the fixtures end. */

@@ -1,8 +1,5 @@
-import type { TickerFacts } from '../../src/feeds/feed.js'
-import { Cache } from '../../src/local/cache.js'
-import { oversold } from '../../src/local/oversold.js'
-import { parseDay } from '../../src/model/day.js'
-import type { OversoldPage } from '../../src/model/event.js'
+import { parseDay } from '../../src/core/model/day.js'
+import type { OversoldPage } from '../../src/core/model/event.js'
 import {
   type EarningsResult,
   type Facts,
@@ -12,12 +9,15 @@ import {
   type Report,
   type Security,
   securityOf,
-} from '../../src/model/facts.js'
-import type { Tier } from '../../src/model/terms.js'
-import type { OversoldParams } from '../../src/params/questions.js'
-import { parseOversold } from '../../src/params/questions.js'
-import { Random } from '../../src/statistics/random.js'
-import type { Store } from '../../src/store/store.js'
+} from '../../src/core/model/facts.js'
+import type { Tier } from '../../src/core/model/terms.js'
+import type { OversoldParams } from '../../src/core/params/questions.js'
+import { parseOversold } from '../../src/core/params/questions.js'
+import { Random } from '../../src/core/statistics/random.js'
+import type { TickerFacts } from '../../src/data/feeds/feed.js'
+import { Cache } from '../../src/data/local/cache.js'
+import { oversold } from '../../src/data/local/oversold.js'
+import type { Store } from '../../src/data/store/store.js'
 import { type Bar, randomBars, SHAPES } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { dayAfter } from '../support/oracle/bars.js'

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Local } from '../../src/local/local.js'
-import { parseDay } from '../../src/model/day.js'
+import { parseDay } from '../../src/core/model/day.js'
 import {
   DISTANCES,
   MARKET_CAP_TIERS,
@@ -9,16 +8,17 @@ import {
   RARITIES,
   SEVERITIES,
   VOLUME_CONTEXTS,
-} from '../../src/model/event.js'
-import { NO_FACTS } from '../../src/model/facts.js'
-import { STABILITIES } from '../../src/model/series.js'
-import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
-import type { OversoldParams } from '../../src/params/questions.js'
-import { parseHistory } from '../../src/params/questions.js'
-import { eventHistory } from '../../src/source.js'
-import { Random } from '../../src/statistics/random.js'
-import type { Store } from '../../src/store/store.js'
-import { OVERSOLD_PAGE } from '../../src/wire/schemas.js'
+} from '../../src/core/model/event.js'
+import { NO_FACTS } from '../../src/core/model/facts.js'
+import { STABILITIES } from '../../src/core/model/series.js'
+import { TIMEFRAME_NAMES } from '../../src/core/model/terms.js'
+import type { OversoldParams } from '../../src/core/params/questions.js'
+import { parseHistory } from '../../src/core/params/questions.js'
+import { eventHistory } from '../../src/core/source.js'
+import { Random } from '../../src/core/statistics/random.js'
+import { Local } from '../../src/data/local/local.js'
+import type { Store } from '../../src/data/store/store.js'
+import { OVERSOLD_PAGE } from '../../src/server/wire/schemas.js'
 import type { Bar } from '../support/bars.js'
 import { draws, FULL, provenInFull } from '../support/full.js'
 import { pick } from '../support/random-facts.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatDay, mondayOf, parseDay, weekdayOf, yearOf, yearsBefore } from '../../src/model/day.js'
+import { formatDay, mondayOf, parseDay, weekdayOf, yearOf, yearsBefore } from '../../src/core/model/day.js'
 
 const FIRST = Date.parse('0001-01-01') / 86_400_000
 const LAST = Date.parse('9999-12-31') / 86_400_000

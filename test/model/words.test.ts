@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { DEFINITIONS, DEFINITIONS_VERSION } from '../../src/model/definitions.js'
-import { barsKnownBy, head } from '../../src/model/series.js'
-import { includesTier, parseTicker, TIER_NAMES, TIMEFRAMES, windowNames } from '../../src/model/terms.js'
+import { DEFINITIONS, DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
+import { barsKnownBy, head } from '../../src/core/model/series.js'
+import { includesTier, parseTicker, TIER_NAMES, TIMEFRAMES, windowNames } from '../../src/core/model/terms.js'
 import { series } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { SETTINGS, WINDOWS } from '../support/oracle/bars.js'
@@ -51,7 +51,9 @@ it('carries its own digest in its version', () => {
   const digest = createHash('sha256').update(JSON.stringify(DEFINITIONS)).digest('hex').slice(0, 8)
   const [number, letters] = DEFINITIONS_VERSION.split('-')
   const due = `${number}-${digest}`
-  expect(letters, `definitions changed: write DEFINITIONS_VERSION = '${due}' in src/model/definitions.ts`).toBe(digest)
+  expect(letters, `definitions changed: write DEFINITIONS_VERSION = '${due}' in src/core/model/definitions.ts`).toBe(
+    digest,
+  )
   expect(number).toMatch(/^[1-9]\d*$/)
 })
 

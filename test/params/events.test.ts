@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { didYouMean, InvalidParameter, suggest } from '../../src/errors.js'
-import { BUILT_IN, FIELDS } from '../../src/fields/index.js'
-import { formatDay, parseDay } from '../../src/model/day.js'
+import { didYouMean, InvalidParameter, suggest } from '../../src/core/errors.js'
+import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
+import { formatDay, parseDay } from '../../src/core/model/day.js'
 import {
   DEFAULT_LIMIT,
   EVENTS,
@@ -11,8 +11,8 @@ import {
   MAX_LIMIT,
   parseEvents,
   parseHistory,
-} from '../../src/params/questions.js'
-import { tierValue } from '../../src/params/values.js'
+} from '../../src/core/params/questions.js'
+import { tierValue } from '../../src/core/params/values.js'
 
 const EVENTS_PARAMETERS = Object.keys(EVENTS) as (keyof EventsParams)[]
 const GOOD = { ticker: 'AAPL', field: 'rsi_zone' }

@@ -1,10 +1,10 @@
 import { describe, expect, it, test } from 'vitest'
-import { BadData } from '../../src/errors.js'
-import { BUILT_IN } from '../../src/fields/index.js'
-import { INDICATORS } from '../../src/fields/panel.js'
-import { BAR_COLUMNS, eventColumns, seriesColumns } from '../../src/local/export.js'
-import { ownFieldSet } from '../../src/params/fields-file.js'
-import { pageSchemas } from '../../src/wire/schemas.js'
+import { BadData } from '../../src/core/errors.js'
+import { BUILT_IN } from '../../src/core/fields/index.js'
+import { INDICATORS } from '../../src/core/fields/panel.js'
+import { ownFieldSet } from '../../src/core/params/fields-file.js'
+import { BAR_COLUMNS, eventColumns, seriesColumns } from '../../src/data/local/export.js'
+import { pageSchemas } from '../../src/server/wire/schemas.js'
 
 /** Name → hash of what a text defines. */
 function hashes(text: string): Record<string, string> {

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { afterAll, describe, expect, it } from 'vitest'
-import { ownFieldSet } from '../../src/params/fields-file.js'
-import { beyondBounds, smallText } from '../../src/params/small-text.js'
-import { readYaml } from '../../src/params/strategy-file.js'
+import { ownFieldSet } from '../../src/core/params/fields-file.js'
+import { beyondBounds, smallText } from '../../src/core/params/small-text.js'
+import { readYaml } from '../../src/core/params/strategy-file.js'
 import { type Ran, run, scratch } from '../cli/support/run.js'
 
 const folder = scratch()

@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import type { BandsError } from '../../src/errors.js'
-import { PERFORMANCES } from '../../src/model/series.js'
-import type { Remote } from '../../src/remote/remote.js'
+import type { Remote } from '../../src/app/remote/remote.js'
+import type { BandsError } from '../../src/core/errors.js'
+import { PERFORMANCES } from '../../src/core/model/series.js'
 import { firstInQuick } from '../support/full.js'
 import {
   asJson,

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import type { Remote, RemoteOptions } from '../../src/app/remote/remote.js'
 import {
   type BandsError,
   Busy,
@@ -9,9 +10,8 @@ import {
   TierRestricted,
   Unauthorized,
   Unavailable,
-} from '../../src/errors.js'
-import type { Remote, RemoteOptions } from '../../src/remote/remote.js'
-import { ERROR_SHAPES, errorBody } from '../../src/wire/format.js'
+} from '../../src/core/errors.js'
+import { ERROR_SHAPES, errorBody } from '../../src/server/wire/format.js'
 import {
   remoteTo as anyRemoteTo,
   asJson,

@@ -1,8 +1,8 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import type { BandEvent, EventsPage } from '../../src/model/event.js'
-import { Remote, type RemoteOptions } from '../../src/remote/remote.js'
+import { Remote, type RemoteOptions } from '../../src/app/remote/remote.js'
+import type { BandEvent, EventsPage } from '../../src/core/model/event.js'
 
 /** A request as it came in, with the milliseconds since the first one. */
 export interface Arrival {

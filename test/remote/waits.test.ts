@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { RateLimited } from '../../src/errors.js'
-import { backoff, momentAfter, retryAfter } from '../../src/remote/transport.js'
+import { backoff, momentAfter, retryAfter } from '../../src/app/remote/transport.js'
+import type { RateLimited } from '../../src/core/errors.js'
 import { GOOD_PAGE, good, html, json, QUESTION, raw, remoteTo, scripted, type Turn, text } from './upstream.js'
 
 const LIMITED = { error: 'rate_limit_exceeded', message: 'The 100 credits of the hour are spent.' }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { webhookUrl } from '../../src/remote/webhook.js'
+import { webhookUrl } from '../../src/app/remote/webhook.js'
 
 const REFUSED = {
   'this machine': ['127.0.0.1', '127.255.255.255', '[::1]', '0.0.0.0', '[::]'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Backtest } from '../../src/backtest/result.js'
-import type { Strategy } from '../../src/params/strategy.js'
+import type { Strategy } from '../../src/core/params/strategy.js'
+import type { Backtest } from '../../src/research/backtest/result.js'
 import { ABOUT } from '../support/results/about.js'
 import { madeBacktest, madeStrategy, testsWith } from '../support/results/backtest.js'
 import { madePrices } from '../support/results/prices.js'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { EventStudy } from '../../src/study/result.js'
+import type { EventStudy } from '../../src/research/study/result.js'
 import { notInQuick } from '../support/full.js'
 import { ABOUT } from '../support/results/about.js'
 import { madeBacktest, madeStrategy } from '../support/results/backtest.js'

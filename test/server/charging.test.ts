@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { Agent } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { parseDay } from '../../src/model/day.js'
-import { openAccounts } from '../../src/open.js'
-import type { Service } from '../../src/server/answers.js'
+import { openAccounts } from '../../src/app/open.js'
+import { parseDay } from '../../src/core/model/day.js'
+import type { Service } from '../../src/server/http/answers.js'
 import { notInQuick } from '../support/full.js'
 import { ask, authorization, serve, serveFile, withCharges } from '../support/serve.js'
 

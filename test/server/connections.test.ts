@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { Connections, networkOf } from '../../src/server/connections.js'
-import { type Limits, LIMITS as USUAL_LIMITS } from '../../src/server/options.js'
-import { ERROR_SHAPES } from '../../src/wire/format.js'
+import { Connections, networkOf } from '../../src/server/http/connections.js'
+import { type Limits, LIMITS as USUAL_LIMITS } from '../../src/server/http/options.js'
+import { ERROR_SHAPES } from '../../src/server/wire/format.js'
 import { notInQuick } from '../support/full.js'
 import {
   ask,

@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
-import { codingOf } from '../../src/server/encoding.js'
+import { codingOf } from '../../src/server/http/encoding.js'
 import { authorization, raw, serveFile } from '../support/serve.js'
 
 const LONG = '/v1/events?ticker=SIM0001&field=rsi_zone&limit=100'

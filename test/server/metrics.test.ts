@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Metrics } from '../../src/server/log.js'
+import { Metrics } from '../../src/server/http/log.js'
 
 const ROUTES = ['/v1/events', '/v1/scan/oversold', '/healthz']
 const made = (): Metrics => new Metrics('1.2.3', ROUTES)

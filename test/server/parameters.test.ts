@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { InvalidParameter, NotFound } from '../../src/errors.js'
-import type { EventsParams } from '../../src/params/questions.js'
-import { EVENTS, OVERSOLD, parametersOf, parseEvents, parseOversold } from '../../src/params/questions.js'
-import type { Source } from '../../src/source.js'
-import { EVENTS_PATH, errorBody, OVERSOLD_PATH } from '../../src/wire/format.js'
+import { InvalidParameter, NotFound } from '../../src/core/errors.js'
+import type { EventsParams } from '../../src/core/params/questions.js'
+import { EVENTS, OVERSOLD, parametersOf, parseEvents, parseOversold } from '../../src/core/params/questions.js'
+import type { Source } from '../../src/core/source.js'
+import { EVENTS_PATH, errorBody, OVERSOLD_PATH } from '../../src/server/wire/format.js'
 import { serveFile } from '../support/serve.js'
 
 /** As they stand in a URL: bytes of every kind, numbers of every spelling, what means something elsewhere. */

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { transitions } from '../../src/engine/record.js'
-import { readFile } from '../../src/feeds/read.js'
-import { Sector } from '../../src/fields/fundamentals.js'
-import { FUNDAMENTAL_FIELDS } from '../../src/fields/index.js'
-import { Panel } from '../../src/fields/panel.js'
-import { type Day, formatDay, parseDay, weekdayOf } from '../../src/model/day.js'
-import { type FactKind, type FactRecords, type Facts, NO_FACTS, usableFrom } from '../../src/model/facts.js'
-import { UNDEFINED } from '../../src/model/series.js'
+import { transitions } from '../../src/core/engine/record.js'
+import { Sector } from '../../src/core/fields/fundamentals.js'
+import { FUNDAMENTAL_FIELDS } from '../../src/core/fields/index.js'
+import { Panel } from '../../src/core/fields/panel.js'
+import { type Day, formatDay, parseDay, weekdayOf } from '../../src/core/model/day.js'
+import { type FactKind, type FactRecords, type Facts, NO_FACTS, usableFrom } from '../../src/core/model/facts.js'
+import { UNDEFINED } from '../../src/core/model/series.js'
+import { readFile } from '../../src/data/feeds/read.js'
 import {
   barsToCsv,
   factHeader,
@@ -16,7 +16,7 @@ import {
   type SimulateOptions,
   simulatedTicker,
   simulatedTickers,
-} from '../../src/simulate/simulate.js'
+} from '../../src/data/simulate/simulate.js'
 import { written } from '../feeds/files.js'
 
 const END = parseDay('2025-12-31')!

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { formatDay, parseDay, weekdayOf } from '../../src/model/day.js'
-import type { Series } from '../../src/model/series.js'
-import { barsToCsv, type SimulateOptions, simulatedTicker, simulatedTickers } from '../../src/simulate/simulate.js'
+import { formatDay, parseDay, weekdayOf } from '../../src/core/model/day.js'
+import type { Series } from '../../src/core/model/series.js'
+import { barsToCsv, type SimulateOptions, simulatedTicker, simulatedTickers } from '../../src/data/simulate/simulate.js'
 
 const END = parseDay('2024-11-15')!
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import * as distributions from '../../src/statistics/distributions.js'
-import * as moments from '../../src/statistics/moments.js'
-import { Random } from '../../src/statistics/random.js'
+import * as distributions from '../../src/core/statistics/distributions.js'
+import * as moments from '../../src/core/statistics/moments.js'
+import { Random } from '../../src/core/statistics/random.js'
 import { distance, goldenRows } from './support/made-events.js'
 import { RandomState } from './support/numpy.js'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { andersonGoodman, homogeneity } from '../../src/statistics/counts.js'
-import { Random } from '../../src/statistics/random.js'
+import { andersonGoodman, homogeneity } from '../../src/core/statistics/counts.js'
+import { Random } from '../../src/core/statistics/random.js'
 import {
   type CausedSpell,
   cumulativeIncidence,
@@ -13,7 +13,7 @@ import {
   type Spell,
   stepAt,
   survivalErrors,
-} from '../../src/statistics/survival.js'
+} from '../../src/core/statistics/survival.js'
 import { notInQuick } from '../support/full.js'
 
 /** Remission of leukaemia patients, weeks, with 6-MP and with placebo (Freireich et al. 1963). */

@@ -15,8 +15,8 @@ import {
   meanAdjusted,
   patell,
   ranksOf,
-} from '../../src/statistics/event-tests.js'
-import { Random } from '../../src/statistics/random.js'
+} from '../../src/core/statistics/event-tests.js'
+import { Random } from '../../src/core/statistics/random.js'
 import { notInQuick } from '../support/full.js'
 import { madeEvents } from './support/made-events.js'
 import { golden } from './support/numpy.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type BarRange, cpcv, kFolds, purge, rollingFolds } from '../../src/statistics/folds.js'
-import { Random } from '../../src/statistics/random.js'
+import { type BarRange, cpcv, kFolds, purge, rollingFolds } from '../../src/core/statistics/folds.js'
+import { Random } from '../../src/core/statistics/random.js'
 import { notInQuick } from '../support/full.js'
 
 describe('walk-forward folds', () => {

@@ -5,9 +5,9 @@ import {
   politisWhite,
   stationaryIndices,
   stationaryRatioInterval,
-} from '../../src/statistics/bootstrap.js'
-import { mean, median, quantile, variance } from '../../src/statistics/moments.js'
-import { Random } from '../../src/statistics/random.js'
+} from '../../src/core/statistics/bootstrap.js'
+import { mean, median, quantile, variance } from '../../src/core/statistics/moments.js'
+import { Random } from '../../src/core/statistics/random.js'
 import {
   clusterByBlock,
   effectiveBlocks,
@@ -16,7 +16,7 @@ import {
   neweyWest,
   neweyWestAlpha,
   regression,
-} from '../../src/statistics/robust.js'
+} from '../../src/core/statistics/robust.js'
 import { distance, goldenRows } from './support/made-events.js'
 import { RandomState } from './support/numpy.js'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { stationaryIndices } from '../../src/statistics/bootstrap.js'
-import { Random } from '../../src/statistics/random.js'
+import { stationaryIndices } from '../../src/core/statistics/bootstrap.js'
+import { Random } from '../../src/core/statistics/random.js'
 import {
   benjaminiHochberg,
   benjaminiYekutieli,
@@ -11,7 +11,7 @@ import {
   pbo,
   type SuperiorAbility,
   superiorAbility,
-} from '../../src/statistics/selection.js'
+} from '../../src/core/statistics/selection.js'
 import { distance, goldenRows, madeStrategies } from './support/made-events.js'
 import { golden, RandomState } from './support/numpy.js'
 

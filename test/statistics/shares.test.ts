@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { wilson } from '../../src/statistics/counts.js'
-import { Random } from '../../src/statistics/random.js'
-import { type ShareMember, shareInterval } from '../../src/statistics/shares.js'
+import { wilson } from '../../src/core/statistics/counts.js'
+import { Random } from '../../src/core/statistics/random.js'
+import { type ShareMember, shareInterval } from '../../src/core/statistics/shares.js'
 import { draws, provenInFull } from '../support/full.js'
 
 describe('the interval of a share', () => {

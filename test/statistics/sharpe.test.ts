@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { kurtosis, skewness } from '../../src/statistics/moments.js'
-import { Random } from '../../src/statistics/random.js'
+import { kurtosis, skewness } from '../../src/core/statistics/moments.js'
+import { Random } from '../../src/core/statistics/random.js'
 import {
   deflatedSharpe,
   drawdowns,
@@ -9,7 +9,7 @@ import {
   probabilisticSharpe,
   sharpe,
   sortino,
-} from '../../src/statistics/sharpe.js'
+} from '../../src/core/statistics/sharpe.js'
 
 const RETURNS = [0.01, -0.02, 0.015, 0.003, 0, -0.007, 0.022, -0.001]
 

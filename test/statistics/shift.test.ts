@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { gTestShift } from '../../src/statistics/counts.js'
-import { mean } from '../../src/statistics/moments.js'
-import { Random } from '../../src/statistics/random.js'
-import { jointShift, type ShiftMember, type ShiftOptions, shiftsOf } from '../../src/statistics/shift.js'
+import { gTestShift } from '../../src/core/statistics/counts.js'
+import { mean } from '../../src/core/statistics/moments.js'
+import { Random } from '../../src/core/statistics/random.js'
+import { jointShift, type ShiftMember, type ShiftOptions, shiftsOf } from '../../src/core/statistics/shift.js'
 
 describe('the joint circular shift', () => {
   it('is what its definition says, ticker by ticker and shift by shift', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { judgeAll, LEVEL, verdictOf } from '../../src/statistics/verdict.js'
+import { judgeAll, LEVEL, verdictOf } from '../../src/core/statistics/verdict.js'
 
 test('a verdict needs p below the level, and takes its direction from the difference', () => {
   expect(verdictOf(0.049, 0.01)).toBe('beats chance')

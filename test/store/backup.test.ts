@@ -17,19 +17,26 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { version } from '../../src/built.js'
-import { BadData, Busy, InvalidParameter, NotFound, remedy } from '../../src/errors.js'
-import { Local } from '../../src/local/local.js'
-import { type DatabaseChoice, filesOf } from '../../src/open/paths.js'
-import { forceUnlock, openAccounts, openForPlan, openImporter, openLocal, verifyOtherFiles } from '../../src/open.js'
-import { simulatedTickers } from '../../src/simulate/simulate.js'
-import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
-import { backUp, backUpInto, type Files, manifestOf } from '../../src/store/sqlite/backup.js'
-import { openSqlite } from '../../src/store/sqlite/data.js'
-import { openSqliteTrials, openSqliteTrialsForReading } from '../../src/store/sqlite/lists.js'
-import { processTable } from '../../src/store/sqlite/processes.js'
-import { restore } from '../../src/store/sqlite/restore.js'
-import { verifyAccounts } from '../../src/store/sqlite/verify-accounts.js'
+import { backUp, backUpInto, type Files, manifestOf } from '../../src/app/backup/backup.js'
+import { restore } from '../../src/app/backup/restore.js'
+import { type DatabaseChoice, filesOf } from '../../src/app/open/paths.js'
+import {
+  forceUnlock,
+  openAccounts,
+  openForPlan,
+  openImporter,
+  openLocal,
+  verifyOtherFiles,
+} from '../../src/app/open.js'
+import { version } from '../../src/core/built.js'
+import { BadData, Busy, InvalidParameter, NotFound, remedy } from '../../src/core/errors.js'
+import { Local } from '../../src/data/local/local.js'
+import { simulatedTickers } from '../../src/data/simulate/simulate.js'
+import { openSqlite } from '../../src/data/store/sqlite/data.js'
+import { openSqliteTrials, openSqliteTrialsForReading } from '../../src/data/store/sqlite/lists.js'
+import { processTable } from '../../src/data/store/sqlite/processes.js'
+import { openSqliteAccounts } from '../../src/server/accounts/sqlite/accounts.js'
+import { verifyAccounts } from '../../src/server/accounts/sqlite/verify.js'
 import { chargeOf, iso, keyOf, NOON } from '../contracts/accounts.js'
 import { Database } from '../support/database.js'
 import { bundled, started } from '../support/processes.js'

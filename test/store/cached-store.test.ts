@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { openSqlite } from '../../src/store/sqlite/data.js'
+import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import { rememberedContract } from '../contracts/remembered.js'
 import { temporaryFolder } from '../support/store.js'
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { writeSync } from 'node:fs'
-import type { Accounts, Charge, Charged } from '../../src/accounts/accounts.js'
-import { Busy } from '../../src/errors.js'
-import { openAccounts } from '../../src/open.js'
+import { openAccounts } from '../../src/app/open.js'
+import { Busy } from '../../src/core/errors.js'
+import type { Accounts, Charge, Charged } from '../../src/server/accounts/accounts.js'
 
 /**
  * A server's part in charging, as a process of its own: it charges batches until a limit is reached or it is killed, and

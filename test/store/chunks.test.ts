@@ -1,10 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { outcomes } from '../../src/engine/outcomes.js'
-import { entries, transitions } from '../../src/engine/record.js'
-import { bandsByBar, emptySeries, type FieldRecord, recordsIn, type Series, UNDEFINED } from '../../src/model/series.js'
-import { TIMEFRAME_NAMES, type Timeframe } from '../../src/model/terms.js'
-import * as codec from '../../src/store/codec.js'
+import { outcomes } from '../../src/core/engine/outcomes.js'
+import { entries, transitions } from '../../src/core/engine/record.js'
+import {
+  bandsByBar,
+  emptySeries,
+  type FieldRecord,
+  recordsIn,
+  type Series,
+  UNDEFINED,
+} from '../../src/core/model/series.js'
+import { TIMEFRAME_NAMES, type Timeframe } from '../../src/core/model/terms.js'
+import * as codec from '../../src/data/store/codec.js'
 import { notInQuick } from '../support/full.js'
 
 /** Some hundred bars of a timeframe, and the bands of some fields on each of them. */

@@ -1,4 +1,4 @@
-import { openForWriting } from '../../src/store/sqlite/connection.js'
+import { openForWriting } from '../../src/data/store/sqlite/connection.js'
 import { slowNotes } from './notes.js'
 
 /** Opens a database of notes for writing, which takes the step that repacks it; that step takes so many milliseconds. */

@@ -1,4 +1,4 @@
-import type { DatabaseKind } from '../../src/store/sqlite/migrations.js'
+import type { DatabaseKind } from '../../src/data/store/sqlite/migrations.js'
 import { Database } from '../support/database.js'
 
 /** A database whose third step repacks its table, as a kind of its own: what is proved of it holds for every kind. */

@@ -1,4 +1,4 @@
-import { openSqliteTrials } from '../../src/store/sqlite/lists.js'
+import { openSqliteTrials } from '../../src/data/store/sqlite/lists.js'
 
 /**
  * A study's part in noting trials, as a process of its own: 40 runs of ten cells, five of its own, and five that every

@@ -1,5 +1,5 @@
-import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
-import { openSqlite } from '../../src/store/sqlite/data.js'
+import { openSqlite } from '../../src/data/store/sqlite/data.js'
+import { openSqliteAccounts } from '../../src/server/accounts/sqlite/accounts.js'
 
 /** Has data or accounts open, as a server has, until it is killed. Words: which of them, and the file. */
 const [kind, path = ''] = process.argv.slice(2)

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { openSqlite } from '../../src/store/sqlite/data.js'
+import { openSqlite } from '../../src/data/store/sqlite/data.js'
 
 /** Takes the writing place of a database, says so, and stays. */
 const [path = ''] = process.argv.slice(2)

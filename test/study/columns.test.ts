@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { daysAt, placesIn } from '../../src/model/calendar.js'
-import { Random } from '../../src/statistics/random.js'
-import { cellOf, indicesAmong, memberBars } from '../../src/study/cell.js'
-import { MarketColumns } from '../../src/study/signals.js'
-import { randomEntry } from '../../src/study/tests.js'
-import { shared } from '../../src/threads.js'
+import { daysAt, placesIn } from '../../src/core/model/calendar.js'
+import { Random } from '../../src/core/statistics/random.js'
+import { shared } from '../../src/data/threads.js'
+import { cellOf, indicesAmong, memberBars } from '../../src/research/study/cell.js'
+import { MarketColumns } from '../../src/research/study/signals.js'
+import { randomEntry } from '../../src/research/study/tests.js'
 import { notInQuick } from '../support/full.js'
 
 const ascending = fc

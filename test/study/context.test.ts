@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { formatDay } from '../../src/model/day.js'
-import { parseStudy } from '../../src/params/studies.js'
-import { eventStudy } from '../../src/study/event-study.js'
-import { type EventStudy, isVolatile } from '../../src/study/result.js'
+import { formatDay } from '../../src/core/model/day.js'
+import { parseStudy } from '../../src/core/params/studies.js'
+import { eventStudy } from '../../src/research/study/event-study.js'
+import { type EventStudy, isVolatile } from '../../src/research/study/result.js'
 import { average } from './support/plain-study.js'
 import { codesWith, cut, type Listing, marketOf, queryOf, randomWalks } from './support/study-market.js'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { bySeverity, WARNING_KINDS, type Warning } from '../../src/study/result.js'
+import { bySeverity, WARNING_KINDS, type Warning } from '../../src/research/study/result.js'
 
 const warnings = fc.array(
   fc.tuple(fc.constantFrom(...WARNING_KINDS), fc.option(fc.string({ minLength: 1 }), { nil: null })),

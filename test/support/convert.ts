@@ -1,5 +1,5 @@
-import { formatDay, parseDay } from '../../src/model/day.js'
-import type { Series } from '../../src/model/series.js'
+import { formatDay, parseDay } from '../../src/core/model/day.js'
+import type { Series } from '../../src/core/model/series.js'
 import type { Bar } from './oracle/index.js'
 
 /** Rows → daily columns, as the engine takes them. */

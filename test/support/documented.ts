@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { type OpenApiDocument, resolve } from '../../src/server/openapi.js'
-import { type Reference, SCHEMAS_AT, type Schema } from '../../src/server/openapi-answers.js'
+import { type OpenApiDocument, resolve } from '../../src/server/http/openapi.js'
+import { type Reference, SCHEMAS_AT, type Schema } from '../../src/server/http/openapi-answers.js'
 
 /** The schemas of an OpenAPI document as a validator reads them, strictly: no keyword, format or key that it does not know. */
 export class Documented {

@@ -1,4 +1,4 @@
-import type { Sink } from '../../src/cli/formats.js'
+import type { Sink } from '../../src/app/cli/formats.js'
 
 /** All that a generator yields. */
 export async function drained<T>(items: AsyncIterable<T>): Promise<T[]> {

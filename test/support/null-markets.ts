@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { type Day, weekdayOf } from '../../src/model/day.js'
-import type { Series } from '../../src/model/series.js'
-import { Random } from '../../src/statistics/random.js'
+import { type Day, weekdayOf } from '../../src/core/model/day.js'
+import type { Series } from '../../src/core/model/series.js'
+import { Random } from '../../src/core/statistics/random.js'
 
 /** How the returns of a day vary; none of them can be foretold from those before. */
 export const WALKS = ['iid', 'garch', 'student', 'drift'] as const

@@ -1,6 +1,6 @@
-import { digest } from '../../src/store/codec.js'
-import { contentHash, ENTRY_COLUMNS, type EntryRow, entryHash } from '../../src/store/content.js'
-import { MIGRATIONS } from '../../src/store/sqlite/schema.js'
+import { digest } from '../../src/data/store/codec.js'
+import { contentHash, ENTRY_COLUMNS, type EntryRow, entryHash } from '../../src/data/store/content.js'
+import { MIGRATIONS } from '../../src/data/store/sqlite/schema.js'
 import type { Database } from './database.js'
 
 type Row = Record<string, Buffer | string | number | null>

@@ -1,12 +1,12 @@
-import { CATALOGUE } from '../../src/cli/catalogue.js'
-import { textFor } from '../../src/cli/help.js'
-import { FIELDS } from '../../src/fields/index.js'
+import { CATALOGUE } from '../../src/app/cli/catalogue.js'
+import { textFor } from '../../src/app/cli/help.js'
+import { FIELDS } from '../../src/core/fields/index.js'
 
 /** docs/fields.md: every field, its rule and its bands, from the fields themselves. */
 export function fieldsPage(): string {
   const parts = [
     '# Fields',
-    'Made of the declarations in `src/fields/` by `npm run docs`. Every length and cut stands in `src/model/definitions.ts`.',
+    'Made of the declarations in `src/core/fields/` by `npm run docs`. Every length and cut stands in `src/core/model/definitions.ts`.',
     [
       '| Field | Tier | Stands on | Bands |',
       '|---|---|---|---|',

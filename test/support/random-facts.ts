@@ -1,4 +1,4 @@
-import type { Day } from '../../src/model/day.js'
+import type { Day } from '../../src/core/model/day.js'
 import type {
   EarningsResult,
   Facts,
@@ -9,8 +9,8 @@ import type {
   ScheduledReport,
   Session,
   Split,
-} from '../../src/model/facts.js'
-import type { Random } from '../../src/statistics/random.js'
+} from '../../src/core/model/facts.js'
+import type { Random } from '../../src/core/statistics/random.js'
 
 export interface FactsForm {
   /** About what a share costs, so that yields are those of companies. */

@@ -1,4 +1,4 @@
-import type { Random } from '../../src/statistics/random.js'
+import type { Random } from '../../src/core/statistics/random.js'
 import type { Formula } from './oracle/expressions.js'
 import { chance, pick } from './random-facts.js'
 

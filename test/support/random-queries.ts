@@ -1,5 +1,5 @@
-import { BUILT_IN } from '../../src/fields/index.js'
-import type { Day } from '../../src/model/day.js'
+import { BUILT_IN } from '../../src/core/fields/index.js'
+import type { Day } from '../../src/core/model/day.js'
 import {
   ASSET_CLASSES,
   type EventsQuery,
@@ -7,9 +7,9 @@ import {
   OVERSOLD_ORDERS,
   type OversoldQuery,
   SEVERITIES,
-} from '../../src/model/event.js'
-import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
-import type { Random } from '../../src/statistics/random.js'
+} from '../../src/core/model/event.js'
+import { TIMEFRAME_NAMES } from '../../src/core/model/terms.js'
+import type { Random } from '../../src/core/statistics/random.js'
 import { chance, pick } from './random-facts.js'
 
 /** What the draws are made from: dates around those of the data, and tickers some of which are not there. */

@@ -1,12 +1,12 @@
-import { transitions } from '../../src/engine/record.js'
-import { BUILT_IN, FIELDS } from '../../src/fields/index.js'
-import { Panel } from '../../src/fields/panel.js'
-import type { Baseline, HistoryQuery } from '../../src/model/event.js'
-import { type Series, UNDEFINED } from '../../src/model/series.js'
-import type { Timeframe } from '../../src/model/terms.js'
-import type { EventFilter } from '../../src/params/studies.js'
-import { first, type MarketBars, type PricedSource, type Source, type States } from '../../src/source.js'
-import { signalsOf, type TickerSignals } from '../../src/study/signals.js'
+import { transitions } from '../../src/core/engine/record.js'
+import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
+import { Panel } from '../../src/core/fields/panel.js'
+import type { Baseline, HistoryQuery } from '../../src/core/model/event.js'
+import { type Series, UNDEFINED } from '../../src/core/model/series.js'
+import type { Timeframe } from '../../src/core/model/terms.js'
+import type { EventFilter } from '../../src/core/params/studies.js'
+import { first, type MarketBars, type PricedSource, type Source, type States } from '../../src/core/source.js'
+import { signalsOf, type TickerSignals } from '../../src/research/study/signals.js'
 
 /** A source that answers some questions and refuses the others. */
 export function sourceOf(part: Partial<Source & PricedSource>): Source & PricedSource {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatDay } from '../../src/model/day.js'
-import { type SweepQuery, sweep } from '../../src/sweep/sweep.js'
+import { formatDay } from '../../src/core/model/day.js'
+import { type SweepQuery, sweep } from '../../src/research/sweep/sweep.js'
 import {
   checkpointOf,
   planOf,
@@ -10,7 +10,7 @@ import {
   timelineOf,
   trainMask,
   windowEnds,
-} from '../../src/sweep/ticker-data.js'
+} from '../../src/research/sweep/ticker-data.js'
 import { notInQuick } from '../support/full.js'
 import { asked, madeMarket } from './support/market.js'
 

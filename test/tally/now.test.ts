@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { InvalidParameter, NotFound, TierRestricted } from '../../src/errors.js'
-import { TECHNICAL_FIELDS } from '../../src/fields/index.js'
-import { now } from '../../src/tally/now.js'
+import { InvalidParameter, NotFound, TierRestricted } from '../../src/core/errors.js'
+import { TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
+import { now } from '../../src/research/tally/now.js'
 import { notInQuick } from '../support/full.js'
 import { figuresOf, local, NAMES, oracleFinds } from './pool.js'
 

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
-import type { Local } from '../../src/local/local.js'
-import type { Tier, Timeframe } from '../../src/model/terms.js'
-import { simulatedTickers } from '../../src/simulate/simulate.js'
+import type { Tier, Timeframe } from '../../src/core/model/terms.js'
+import type { Local } from '../../src/data/local/local.js'
+import { simulatedTickers } from '../../src/data/simulate/simulate.js'
 import { barsOf } from '../support/convert.js'
 import {
   type Bar,

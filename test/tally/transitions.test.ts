@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import { InvalidParameter, NotFound, TierRestricted } from '../../src/errors.js'
-import { BUILT_IN } from '../../src/fields/index.js'
-import { parseDay } from '../../src/model/day.js'
-import type { EventHistory } from '../../src/model/event.js'
-import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
-import { eventHistory } from '../../src/source.js'
-import { homogeneity } from '../../src/statistics/counts.js'
-import { Random } from '../../src/statistics/random.js'
-import { contextTests } from '../../src/tally/by-context.js'
-import { type BandPeriod, type Dwell, dwell } from '../../src/tally/dwell.js'
+import { InvalidParameter, NotFound, TierRestricted } from '../../src/core/errors.js'
+import { BUILT_IN } from '../../src/core/fields/index.js'
+import { parseDay } from '../../src/core/model/day.js'
+import type { EventHistory } from '../../src/core/model/event.js'
+import { TIMEFRAME_NAMES } from '../../src/core/model/terms.js'
+import { eventHistory } from '../../src/core/source.js'
+import { homogeneity } from '../../src/core/statistics/counts.js'
+import { Random } from '../../src/core/statistics/random.js'
+import { contextTests } from '../../src/research/tally/by-context.js'
+import { type BandPeriod, type Dwell, dwell } from '../../src/research/tally/dwell.js'
 import {
   leaving,
   type TransitionRow,
   type TransitionsQuery,
   transitionMatrix,
   transitionsOf,
-} from '../../src/tally/transitions.js'
+} from '../../src/research/tally/transitions.js'
 import { notInQuick } from '../support/full.js'
 import { local, NAMES, oracleBands, oracleFinds } from './pool.js'
 

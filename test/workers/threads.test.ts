@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
-import { BadData, invalid, NotFound, remedy, StorageError } from '../../src/errors.js'
-import { Damaged } from '../../src/store/store.js'
-import { deserializeError, inOrder, serializeError, shared, Threads, type Work } from '../../src/threads.js'
+import { BadData, invalid, NotFound, remedy, StorageError } from '../../src/core/errors.js'
+import { Damaged } from '../../src/data/store/store.js'
+import { deserializeError, inOrder, serializeError, shared, Threads, type Work } from '../../src/data/threads.js'
 import { drained } from '../support/drain.js'
 
 const PROGRAM = fileURLToPath(new URL('program.mjs', import.meta.url))

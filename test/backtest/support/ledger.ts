@@ -1,4 +1,4 @@
-import type { Trial, TrialKind, Trials } from '../../../src/source.js'
+import type { Trial, TrialKind, Trials } from '../../../src/core/source.js'
 
 /** A trial log that lasts as long as a test. */
 export function ledger(): Trials & { kept: Map<string, Trial> } {

@@ -1,9 +1,9 @@
-import { BUILT_IN } from '../../../src/fields/index.js'
-import { type Day, parseDay } from '../../../src/model/day.js'
-import { head, type Series, UNDEFINED } from '../../../src/model/series.js'
-import type { RunOptions, Strategy } from '../../../src/params/strategy.js'
-import { strategyOf } from '../../../src/params/strategy-file.js'
-import type { MarketBars, PricedSource, States } from '../../../src/source.js'
+import { BUILT_IN } from '../../../src/core/fields/index.js'
+import { type Day, parseDay } from '../../../src/core/model/day.js'
+import { head, type Series, UNDEFINED } from '../../../src/core/model/series.js'
+import type { RunOptions, Strategy } from '../../../src/core/params/strategy.js'
+import { strategyOf } from '../../../src/core/params/strategy-file.js'
+import type { MarketBars, PricedSource, States } from '../../../src/core/source.js'
 import { fieldStates, marketFrom, pricesFrom, statesFrom } from '../../support/source.js'
 
 /** Open, high, low, close. */

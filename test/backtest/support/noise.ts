@@ -1,5 +1,5 @@
-import type { PricedSource } from '../../../src/source.js'
-import { Random } from '../../../src/statistics/random.js'
+import type { PricedSource } from '../../../src/core/source.js'
+import { Random } from '../../../src/core/statistics/random.js'
 import { type MadeBar, madeMarket } from './made-market.js'
 
 /** Prices that walk at random, and bands that change by lot: nothing is to be found. @param edge added to each bar in band `a` */

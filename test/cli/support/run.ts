@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect } from 'vitest'
-import { main } from '../../../src/cli/main.js'
-import type { Signal, World } from '../../../src/cli/world.js'
+import { main } from '../../../src/app/cli/main.js'
+import type { Signal, World } from '../../../src/app/cli/world.js'
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 export const BIN = join(ROOT, 'bin/bands.js')

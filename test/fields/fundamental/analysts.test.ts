@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { currentCounts } from '../../../src/fields/dated-facts.js'
-import { type Grade, opinionOf, type RatingCounts } from '../../../src/model/facts.js'
+import { currentCounts } from '../../../src/core/fields/dated-facts.js'
+import { type Grade, opinionOf, type RatingCounts } from '../../../src/core/model/facts.js'
 import { bandsOf, barsOn, counts, everyDay, facts, grade, lastBand, on } from '../made-facts.js'
 
 const BAR = barsOn(['2018-03-01'])

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { EarningsResult, ScheduledReport } from '../../../src/model/facts.js'
+import type { EarningsResult, ScheduledReport } from '../../../src/core/model/facts.js'
 import { bandsOf, barsOn, earned, everyDay, facts, lastBand, on } from '../made-facts.js'
 
 describe('earnings_surprise', () => {

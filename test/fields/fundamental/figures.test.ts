@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { weekly } from '../../../src/engine/record.js'
-import { Sector, type SectorMember } from '../../../src/fields/fundamentals.js'
-import { earningsYield, Quarters } from '../../../src/fields/quarters.js'
-import { formatDay } from '../../../src/model/day.js'
-import type { Report, Split } from '../../../src/model/facts.js'
-import type { Series } from '../../../src/model/series.js'
+import { weekly } from '../../../src/core/engine/record.js'
+import { Sector, type SectorMember } from '../../../src/core/fields/fundamentals.js'
+import { earningsYield, Quarters } from '../../../src/core/fields/quarters.js'
+import { formatDay } from '../../../src/core/model/day.js'
+import type { Report, Split } from '../../../src/core/model/facts.js'
+import type { Series } from '../../../src/core/model/series.js'
 import { bandsOf, barsOn, everyDay, facts, on, quarters, report } from '../made-facts.js'
 
 /** Period ends of the chain at each bar, newest first. */

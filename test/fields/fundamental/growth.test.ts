@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { DEFINITIONS } from '../../../src/model/definitions.js'
+import { DEFINITIONS } from '../../../src/core/model/definitions.js'
 import { barsOn, facts, lastBand, quarters } from '../made-facts.js'
 
 /** All quarters are known on this bar; the newest ended 30 days before. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { InsiderTrade } from '../../../src/model/facts.js'
+import type { InsiderTrade } from '../../../src/core/model/facts.js'
 import { bandsOf, barsOn, everyDay, facts, lastBand, trade } from '../made-facts.js'
 
 const BAR = barsOn(['2018-03-01'])

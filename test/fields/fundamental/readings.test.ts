@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { Reading } from '../../../src/fields/field.js'
-import type { SectorView } from '../../../src/fields/fundamentals.js'
-import { BUILT_IN } from '../../../src/fields/index.js'
-import { Panel } from '../../../src/fields/panel.js'
-import type { Facts } from '../../../src/model/facts.js'
-import type { Series } from '../../../src/model/series.js'
+import type { Reading } from '../../../src/core/fields/field.js'
+import type { SectorView } from '../../../src/core/fields/fundamentals.js'
+import { BUILT_IN } from '../../../src/core/fields/index.js'
+import { Panel } from '../../../src/core/fields/panel.js'
+import type { Facts } from '../../../src/core/model/facts.js'
+import type { Series } from '../../../src/core/model/series.js'
 import { barsOn, counts, earned, facts, grade, on, quarters, report, sectorOf, trade } from '../made-facts.js'
 
 const BAR = barsOn(['2018-03-02'], 40)

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { SectorView } from '../../../src/fields/fundamentals.js'
-import { BUILT_IN } from '../../../src/fields/index.js'
-import { Panel } from '../../../src/fields/panel.js'
-import type { Day } from '../../../src/model/day.js'
-import { DEFINITIONS } from '../../../src/model/definitions.js'
-import type { Facts, Report } from '../../../src/model/facts.js'
-import type { Series } from '../../../src/model/series.js'
+import type { SectorView } from '../../../src/core/fields/fundamentals.js'
+import { BUILT_IN } from '../../../src/core/fields/index.js'
+import { Panel } from '../../../src/core/fields/panel.js'
+import type { Day } from '../../../src/core/model/day.js'
+import { DEFINITIONS } from '../../../src/core/model/definitions.js'
+import type { Facts, Report } from '../../../src/core/model/facts.js'
+import type { Series } from '../../../src/core/model/series.js'
 import { bandsOf, barsOn, barsOnDays, facts, lastBand, on, quarters, sectorOf } from '../made-facts.js'
 
 const BANDS = ['deep_value', 'undervalued', 'fair_value', 'overvalued', 'deeply_overvalued']

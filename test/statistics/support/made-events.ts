@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Random } from '../../../src/statistics/random.js'
+import { Random } from '../../../src/core/statistics/random.js'
 
 export const ESTIMATION = 40
 export const WINDOW = 5

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { openPostgresAccounts } from '../../../src/store/postgres/accounts.js'
-import { addressOf } from '../../../src/store/postgres/address.js'
+import { openPostgresAccounts } from '../../../src/server/accounts/postgres/accounts.js'
+import { addressOf } from '../../../src/server/accounts/postgres/address.js'
 import { accountsContract } from '../../contracts/accounts.js'
 import { FULL } from '../../support/full.js'
 import { clusterForAll, describeOldestPostgres } from '../../support/postgres.js'

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { openPostgresAccounts, type PostgresAccounts } from '../../../src/store/postgres/accounts.js'
-import { addressOf } from '../../../src/store/postgres/address.js'
+import { openPostgresAccounts, type PostgresAccounts } from '../../../src/server/accounts/postgres/accounts.js'
+import { addressOf } from '../../../src/server/accounts/postgres/address.js'
 import { chargeOf, iso, NOON, sha256 } from '../../contracts/accounts.js'
 import { draws } from '../../support/full.js'
 import { clusterForAll, describePostgres } from '../../support/postgres.js'

@@ -1,4 +1,4 @@
-import { UNDEFINED } from '../../../src/model/series.js'
+import { UNDEFINED } from '../../../src/core/model/series.js'
 import type { Listing } from './study-market.js'
 
 /** A cell as its definition reads, bar by bar and without a thought of speed: what the real one is held against. */

@@ -1,6 +1,6 @@
-import { normalCdf } from '../../../src/statistics/distributions.js'
-import { mean } from '../../../src/statistics/moments.js'
-import type { StudyWindow } from '../../../src/study/result.js'
+import { normalCdf } from '../../../src/core/statistics/distributions.js'
+import { mean } from '../../../src/core/statistics/moments.js'
+import type { StudyWindow } from '../../../src/research/study/result.js'
 import { type NullTicker, VOLATILITY } from '../../support/null-markets.js'
 
 /** What each of so many bars after an event earns more. */

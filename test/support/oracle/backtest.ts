@@ -1,6 +1,6 @@
-import { formatDay } from '../../../src/model/day.js'
-import type { Distance } from '../../../src/params/figures.js'
-import type { Strategy } from '../../../src/params/strategy.js'
+import { formatDay } from '../../../src/core/model/day.js'
+import type { Distance } from '../../../src/core/params/figures.js'
+import type { Strategy } from '../../../src/core/params/strategy.js'
 
 /**
  * A second backtest, written from spec/backtest.md (sections 3 and 4) alone: it walks through the calendar day by day and

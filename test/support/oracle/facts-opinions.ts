@@ -1,5 +1,5 @@
 /** Section 3: the fields of earnings, analysts and insiders, each at one date. */
-import type { EarningsResult, Facts, InsiderTrade, RatingCounts } from '../../../src/model/facts.js'
+import type { EarningsResult, Facts, InsiderTrade, RatingCounts } from '../../../src/core/model/facts.js'
 import { countsOf, latest, usableDate, usableOn } from './facts-records.js'
 import { atLeast, atMost } from './facts-tolerance.js'
 

@@ -1,5 +1,5 @@
 /** Section 3: the quarters known at a bar and the fields that stand on them alone. */
-import type { Report } from '../../../src/model/facts.js'
+import type { Report } from '../../../src/core/model/facts.js'
 import type { Company } from './facts.js'
 import { latest, onBasisOfBars, usableOn } from './facts-records.js'
 import { atLeast, moreThan } from './facts-tolerance.js'

@@ -1,5 +1,5 @@
 /** Section 3, its first and last paragraphs: from which date a record counts, which is the latest, what raw sources give. */
-import type { Grade, RatingCounts, Report, Session } from '../../../src/model/facts.js'
+import type { Grade, RatingCounts, Report, Session } from '../../../src/core/model/facts.js'
 import type { Company } from './facts.js'
 
 interface Dated {

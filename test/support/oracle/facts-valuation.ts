@@ -1,5 +1,5 @@
 /** Section 3: the three fields that compare the earnings yield, with its own history and with the sector. */
-import type { Report } from '../../../src/model/facts.js'
+import type { Report } from '../../../src/core/model/facts.js'
 import type { Timeframe } from './bars.js'
 import type { Company } from './facts.js'
 import { growthZone, quartersAt, trailing } from './facts-quarters.js'

@@ -2,7 +2,7 @@
  * Section 3, the twelve fundamental fields, from the words of the page alone: at every bar all records are looked
  * through again. Of the project only the types of records are known here. Dates are days since 1970-01-01.
  */
-import type { Facts } from '../../../src/model/facts.js'
+import type { Facts } from '../../../src/core/model/facts.js'
 import type { Timeframe } from './bars.js'
 import {
   allCounts,

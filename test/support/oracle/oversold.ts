@@ -2,7 +2,7 @@
  * GET /v1/scan/oversold from the words of its definitions alone, for well-formed questions that the tier may ask. Of the
  * project only the types of records are known here.
  */
-import type { Facts } from '../../../src/model/facts.js'
+import type { Facts } from '../../../src/core/model/facts.js'
 import { type Bar, dayAfter, finalOn, SETTINGS, type Timeframe, weekday, weeklyBars } from './bars.js'
 import { type Company, type FundamentalName, oracleFundamentals } from './facts.js'
 import { atMost } from './facts-tolerance.js'

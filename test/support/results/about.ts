@@ -1,4 +1,4 @@
-import type { ReportAbout } from '../../../src/report/report.js'
+import type { ReportAbout } from '../../../src/app/report/report.js'
 
 export const ABOUT: ReportAbout = {
   command: 'bands study AAPL rsi_zone --band oversold --report out.html',

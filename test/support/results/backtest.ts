@@ -1,3 +1,7 @@
+import type { PriceChart } from '../../../src/app/present/chart.js'
+import type { Strategy } from '../../../src/core/params/strategy.js'
+import { ANY_EVENT } from '../../../src/core/params/studies.js'
+import { wilson } from '../../../src/core/statistics/counts.js'
 import type {
   Backtest,
   EquityPoint,
@@ -6,11 +10,7 @@ import type {
   Trade,
   TradeStatistics,
   Year,
-} from '../../../src/backtest/result.js'
-import type { Strategy } from '../../../src/params/strategy.js'
-import { ANY_EVENT } from '../../../src/params/studies.js'
-import type { PriceChart } from '../../../src/present/chart.js'
-import { wilson } from '../../../src/statistics/counts.js'
+} from '../../../src/research/backtest/result.js'
 
 export function madeStrategy(tickers: readonly string[], more: Partial<Strategy> = {}): Strategy {
   return {

@@ -1,6 +1,6 @@
-import { formatDay, parseDay, weekdayOf } from '../../../src/model/day.js'
-import type { PriceChart } from '../../../src/present/chart.js'
-import { Random } from '../../../src/statistics/random.js'
+import type { PriceChart } from '../../../src/app/present/chart.js'
+import { formatDay, parseDay, weekdayOf } from '../../../src/core/model/day.js'
+import { Random } from '../../../src/core/statistics/random.js'
 
 export const BANDS = [
   'deep_oversold',

@@ -1,8 +1,8 @@
-import type { PriceChart } from '../../../src/present/chart.js'
-import { wilson } from '../../../src/statistics/counts.js'
-import { quantile } from '../../../src/statistics/moments.js'
-import { verdictOf } from '../../../src/statistics/verdict.js'
-import type { EventStudy, Occurrence, PathPoint, Share, StudyWindow } from '../../../src/study/result.js'
+import type { PriceChart } from '../../../src/app/present/chart.js'
+import { wilson } from '../../../src/core/statistics/counts.js'
+import { quantile } from '../../../src/core/statistics/moments.js'
+import { verdictOf } from '../../../src/core/statistics/verdict.js'
+import type { EventStudy, Occurrence, PathPoint, Share, StudyWindow } from '../../../src/research/study/result.js'
 import { BANDS } from './prices.js'
 
 /** A study of some prices: its figures are made of them, its intervals and p-values only look like some. */

@@ -1,7 +1,7 @@
-import { twoSidedNormal } from '../../../src/statistics/distributions.js'
-import { Random } from '../../../src/statistics/random.js'
-import { verdictOf } from '../../../src/statistics/verdict.js'
-import type { Sweep, SweepCell } from '../../../src/sweep/result.js'
+import { twoSidedNormal } from '../../../src/core/statistics/distributions.js'
+import { Random } from '../../../src/core/statistics/random.js'
+import { verdictOf } from '../../../src/core/statistics/verdict.js'
+import type { Sweep, SweepCell } from '../../../src/research/sweep/result.js'
 import { BANDS } from './prices.js'
 
 /** A sweep of made cells: what is drawn from no edge but for a few. */

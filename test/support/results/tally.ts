@@ -1,6 +1,6 @@
-import { PERFORMANCES } from '../../../src/model/series.js'
-import { wilson } from '../../../src/statistics/counts.js'
-import type { Tally, TallyGroup } from '../../../src/tally/tally.js'
+import { PERFORMANCES } from '../../../src/core/model/series.js'
+import { wilson } from '../../../src/core/statistics/counts.js'
+import type { Tally, TallyGroup } from '../../../src/research/tally/tally.js'
 
 /** Of how many of a hundred events and of any bars which performance band followed, in the order of PERFORMANCES. */
 const COUNTS = [8, 14, 18, 17, 18, 15, 10]

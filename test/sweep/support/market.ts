@@ -1,10 +1,10 @@
-import { NotFound } from '../../../src/errors.js'
-import { FIELDS } from '../../../src/fields/index.js'
-import { weekdaysAfter } from '../../../src/model/day.js'
-import type { Series } from '../../../src/model/series.js'
-import type { PricedSource } from '../../../src/source.js'
-import { Random } from '../../../src/statistics/random.js'
-import type { SweepQuery } from '../../../src/sweep/sweep.js'
+import { NotFound } from '../../../src/core/errors.js'
+import { FIELDS } from '../../../src/core/fields/index.js'
+import { weekdaysAfter } from '../../../src/core/model/day.js'
+import type { Series } from '../../../src/core/model/series.js'
+import type { PricedSource } from '../../../src/core/source.js'
+import { Random } from '../../../src/core/statistics/random.js'
+import type { SweepQuery } from '../../../src/research/sweep/sweep.js'
 import { fieldStates, marketFrom, pricesFrom } from '../../support/source.js'
 
 export interface MadeMarket {

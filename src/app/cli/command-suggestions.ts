@@ -1,0 +1,160 @@
+import {
+  type InvalidParameter,
+  quoted,
+  type Remedy,
+  remedy,
+  sentence,
+  suggest,
+  type Words,
+  wrong,
+} from '../../core/errors.js'
+import { BUILT_IN } from '../../core/fields/index.js'
+import { fieldsWithBand, isComplete, likelyFields } from '../../core/language/condition.js'
+import { parseTicker } from '../../core/model/terms.js'
+import { CATALOGUE, type Entry, TOP_WORDS } from './catalogue.js'
+import { longName } from './command-line.js'
+
+/** A word that people type for a command, and its meaning, which similarity of letters cannot find. */
+interface Slip {
+  words: readonly string[]
+  /** The command, and arguments that complete the line if none were typed. */
+  command: string
+  example: readonly string[]
+  /** The purpose, as the end of a sentence. */
+  does: string
+  /** The words that must follow the typed ones. */
+  after?: readonly string[]
+}
+
+const FIRST_QUESTION = ['AAPL', 'rsi_zone', '--band', 'oversold']
+
+/** Every slip that leads somewhere; a word that has become a command is heard as one, and its row is of no use. */
+export const COMMON_SLIPS: readonly Slip[] = [
+  slipMessage('list ls symbols stocks', 'tickers', [], 'lists what is loaded'),
+  slipMessage('watchlist watchlists lists favorites favourites', 'watch list', [], 'tells the lists of tickers'),
+  slipMessage('load add upload ingest read open', 'import', ['FILE.csv'], 'loads files of prices'),
+  slipMessage('update refresh sync', 'import', ['FILE.csv'], 'adds new bars to what is loaded'),
+  slipMessage('fetch download', 'pull', ['AAPL', 'rsi_zone'], 'fetches events of a server'),
+  slipMessage('search find query get history signals', 'events', FIRST_QUESTION, 'lists when a field changed its band'),
+  slipMessage('count stats statistics summary', 'tally', FIRST_QUESTION, 'counts what followed'),
+  slipMessage('screener filter', 'screen', ['rsi_zone = oversold'], 'tells which tickers a condition holds of'),
+  slipMessage('current latest today state', 'now', ['AAPL'], 'tells the present band of every field'),
+  slipMessage('chart plot draw graph price prices', 'show', ['AAPL', 'rsi_zone'], 'draws the price and its bands'),
+  slipMessage('why', 'explain', ['AAPL', 'rsi_zone'], 'tells why a field has its band'),
+  slipMessage('test analyse analyze research', 'study', FIRST_QUESTION, 'tests what followed'),
+  slipMessage('trade bt strategy', 'backtest', [...FIRST_QUESTION, '--hold', '20'], 'trades events by rules'),
+  {
+    ...slipMessage(
+      'optimize optimise grid',
+      'backtest',
+      FIRST_QUESTION,
+      'tries every combination of values with --vary',
+    ),
+    after: ['--vary', 'hold=5,10,20'],
+  },
+  {
+    ...slipMessage(
+      'report html page',
+      'study',
+      FIRST_QUESTION,
+      'writes a page with --report FILE, and so does backtest',
+    ),
+    after: ['--report', 'report.html'],
+  },
+  slipMessage('delete rm drop', 'remove', ['AAPL'], 'takes a ticker out'),
+  slipMessage('mv move', 'rename', ['AAPL', 'NEW'], 'gives a ticker another name'),
+  slipMessage('save dump', 'export', ['events'], 'writes events, series or bars out'),
+  slipMessage('server start', 'serve', [], 'answers over HTTP'),
+  slipMessage('settings set configure options', 'config', [], 'tells every setting'),
+  slipMessage('info about', 'status', [], 'tells how fresh and how whole the data is'),
+  slipMessage('indicators bands', 'fields', [], 'tells what can be asked'),
+  slipMessage('version', '--version', [], 'tells which version this is'),
+]
+
+function slipMessage(words: string, command: string, example: readonly string[], does: string): Slip {
+  return { words: words.split(' '), command, example, does }
+}
+
+/**
+ * A suggestion for a first word that is no command; undefined if there is none.
+ * @param argv the typed line
+ */
+export function suggestCommand(word: string, argv: readonly string[]): InvalidParameter | undefined {
+  const others = argv.filter((_, i) => i !== argv.indexOf(word))
+  const lead = (what: Words, to: Remedy): InvalidParameter =>
+    wrong('command', sentence`there is no command ${quoted(word)}: ${[what].flat()}.`, { value: word }, { remedy: to })
+  const row = COMMON_SLIPS.find(({ words }) => words.includes(word.toLowerCase()))
+  if (row !== undefined) {
+    const { command, example, does, after = [] } = row
+    const words = others.length === 0 ? example : command === '--version' ? [] : others
+    return lead(
+      sentence`${remedy(command)} ${does}`,
+      remedy(command, words.includes(after[0] ?? '') ? words : [...words, ...after]),
+    )
+  }
+  return suggestByName(word, others, lead)
+}
+
+/** Suggests a command for a field, a band, a file or a ticker. */
+function suggestByName(
+  word: string,
+  others: readonly string[],
+  lead: (what: Words, to: Remedy) => InvalidParameter,
+): InvalidParameter | undefined {
+  const name = word.toLowerCase()
+  const ticker = others.find(other => isTicker(other))
+  const [field] = likelyFields(name, BUILT_IN)
+  if (field !== undefined) {
+    const what = field === name ? `${field} is a field` : `${field} is the field`
+    return lead(what, ticker === undefined ? remedy('now', ['--field', field]) : remedy('events', [ticker, field]))
+  }
+  const [having] = fieldsWithBand(name, BUILT_IN)
+  if (having !== undefined) {
+    const events = remedy('events', [ticker ?? 'AAPL', having, '--band', name])
+    const scan = having === 'rsi_zone' && name.endsWith('oversold') && ticker === undefined
+    return lead(`it is a band of ${having}`, scan ? remedy('scan oversold') : events)
+  }
+  if (/\.(csv|txt|json|gz|zip)$/i.test(word))
+    return lead(sentence`${remedy('import')} loads a file`, remedy('import', [word, ...others]))
+  if (/\.ya?ml$/i.test(word))
+    return lead(sentence`${remedy('backtest')} runs a strategy`, remedy('backtest', [word, ...others]))
+  const isCapital = /^[A-Z][A-Z\d.^=-]*$/.test(word) && parseTicker(word) !== null
+  if (!isCapital || suggest(word, TOP_WORDS).length > 0) return undefined
+  const fieldsNamed = others.flatMap(other => likelyFields(other, BUILT_IN).slice(0, 1))
+  return lead(
+    'if it is a ticker, a command comes before it',
+    fieldsNamed.length === 0 ? remedy('now', [word]) : remedy('events', [word, fieldsNamed[0]!]),
+  )
+}
+
+/** A word that can be a ticker, and means no field. */
+function isTicker(word: string): boolean {
+  return parseTicker(word) !== null && !word.startsWith('-') && likelyFields(word, BUILT_IN).length === 0
+}
+
+/** Words after which a condition continues. */
+const OPERATORS = ['=', '==', '!=', 'in', 'not', 'enters', 'leaves']
+
+/** Joins the words of a condition into one; null if there is no condition. */
+export function joinedCondition(argv: readonly string[]): string[] | null {
+  const start = argv.findIndex(
+    (word, i) => !word.startsWith('-') && OPERATORS.includes(argv[i + 1]?.toLowerCase() ?? ''),
+  )
+  if (start < 0) return null
+  for (let end = argv.length; end > start + 1; end--) {
+    const text = argv.slice(start, end).join(' ')
+    if (isComplete(text, BUILT_IN)) return argv.toSpliced(start, end - start, text)
+  }
+  return null
+}
+
+/** Commands that take an option which this one has not, in the order of the help. */
+export async function commandsWith(option: string, besides: Entry | undefined): Promise<string[]> {
+  const found: string[] = []
+  for (const entry of CATALOGUE) {
+    if (entry === besides) continue
+    const { options = [] } = await entry.load()
+    if (options.some(spec => longName(spec) === option)) found.push(entry.name)
+  }
+  return found
+}

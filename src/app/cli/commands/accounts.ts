@@ -1,0 +1,320 @@
+import { wrong } from '../../../core/errors.js'
+import { TIER_NAMES } from '../../../core/model/terms.js'
+import { count, whole } from '../../../core/numbers.js'
+import { ACCOUNTS_AT, FILE, integerOf } from '../../../core/params/kinds.js'
+import { optional, optionsOf, required, withDefault } from '../../../core/params/row.js'
+import { tierValue } from '../../../core/params/values.js'
+import { PLANS } from '../../../core/tiers.js'
+import {
+  type Account,
+  type Accounts,
+  DAY_MS,
+  type DayUsage,
+  nameValue,
+  RETENTION_DAYS,
+  rollUpLedger,
+  stateOf,
+} from '../../../server/accounts/accounts.js'
+import type { AccountsCopy } from '../../../server/accounts/copy.js'
+import { accountsLayoutOf, accountsUrl, grantAccountsTo } from '../../open/accounts.js'
+import { type Column, column, describeList } from '../../present/description.js'
+import type { Args, Command } from '../command.js'
+import type { Context } from '../context.js'
+import { oneRow } from '../output.js'
+
+/** An account as an argument, of the commands about accounts and keys. */
+const ACCOUNT = ['<NAME>', 'the account (bands accounts list); case does not matter'] as const
+
+export const ACCOUNTS = {
+  accounts: optional(
+    ACCOUNTS_AT,
+    'the accounts of the server: a file, beside the database unless given, or the URL of a database of PostgreSQL (BANDS_ACCOUNTS)',
+  ),
+}
+
+/** The option for commands that need a file of accounts. */
+export const ACCOUNTS_FILE = {
+  accounts: optional(FILE, 'the accounts of the server; beside the database unless given (BANDS_ACCOUNTS)'),
+}
+
+/** Whether a command for files skips the accounts, because they are elsewhere. */
+export function hasAccountsElsewhere({ world }: Context, args: Args): boolean {
+  return args.read(ACCOUNTS_FILE).accounts === undefined && accountsUrl({ env: world.env }) !== null
+}
+
+type Commands = Readonly<Record<string, Command>>
+
+/** Commands about accounts, each with the option that names their file. */
+export function aboutAccounts(commands: Commands): Commands {
+  const named = ([name, command]: [string, Command]) =>
+    [name, { ...command, options: [...(command.options ?? []), ...optionsOf(ACCOUNTS)] }] as const
+  return Object.fromEntries(Object.entries(commands).map(named))
+}
+
+/**
+ * Throws InvalidParameter for global options that have no meaning here. @param make the command makes an account with a
+ * tier
+ */
+function refuseOthers(context: Context, { make = false } = {}): void {
+  context.refuseRemote()
+  // A user who types a tier here may believe that the key decides it.
+  if (make || context.config.from.tier !== '--tier') return
+  throw wrong('tier', '--tier does not apply here: a tier belongs to an account (bands accounts set-tier).')
+}
+
+/**
+ * Opens the chosen accounts. Throws InvalidParameter for global options that have no meaning here.
+ * @param make makes missing accounts, for a command that makes an account with a tier
+ */
+export async function accountsFor(context: Context, args: Args, { make = false } = {}): Promise<Accounts> {
+  refuseOthers(context, { make })
+  const { openAccounts } = await import('../../open.js')
+  return context.closing(await openAccounts({ ...context.choice, ...args.read(ACCOUNTS), make }))
+}
+
+const create: Command = {
+  arguments: [['<NAME>', 'what it is called: 1 to 64 printable characters, not the name of another in other case']],
+  options: [['--tier <TIER>', `what it may ask and how often: ${TIER_NAMES.join(', ')}`]],
+  examples: ['bands accounts create alice --tier plus', 'bands accounts create bob --tier free --json'],
+  notes: [
+    'Accounts lie in a file that only its owner can read: bands.accounts.db beside bands.db, unless --accounts names another, or in a database of PostgreSQL (postgres://user@host/database). Credits belong to the account, whatever the number of its keys.',
+  ],
+  async run(context, args) {
+    const name = nameValue('name', args.argument(0)!)
+    const tier = args.text('tier')
+    if (tier === undefined) throw wrong('tier', `--tier is missing: ${TIER_NAMES.join(', ')}.`, { allowed: TIER_NAMES })
+    const chosen = tierValue('tier', tier)
+    const accounts = await accountsFor(context, args, { make: true })
+    const account = await accounts.create(name, chosen, context.world.now().toISOString())
+    await showAccount(context, account, 'is made, tier')
+    await context.hint(`next: bands keys create --account ${shellWord(account.name)}`)
+  },
+}
+
+function shellWord(text: string): string {
+  return /^[\w.@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}
+
+const list: Command = {
+  examples: ['bands accounts list', 'bands accounts list --json'],
+  async run(context, args) {
+    const now = context.world.now().getTime()
+    const accounts = await accountsFor(context, args)
+    const keys = (await accounts.keys()).filter(key => stateOf(key, now) === 'active')
+    const rows = await Promise.all(
+      (await accounts.accounts()).map(async account => {
+        const { day, hour } = await accounts.used(account.id, now)
+        const own = keys.filter(key => key.account.id === account.id).length
+        return { ...accountRow(account), keys: own, day_used: day, hour_used: hour }
+      }),
+    )
+    const shown: Column<(typeof rows)[number]>[] = [
+      column('name'),
+      column('tier'),
+      column('keys', 'count'),
+      column('day_used', 'count', { title: 'today' }),
+      column('day_limit', 'count', { title: 'of' }),
+      column('hour_used', 'count', { title: 'this hour', spare: 1 }),
+      column('hour_limit', 'count', { title: 'of', spare: 1 }),
+      { title: 'created', kind: 'date', spare: 2, of: row => row.created.slice(0, 10) },
+    ]
+    const columns = ['name', 'tier', 'created', 'day_limit', 'hour_limit', 'keys', 'day_used', 'hour_used']
+    await context.show(describeList({ schema: 'bands.accounts/1', accounts: rows }, rows, shown, { columns }))
+    if (rows.length === 0) await context.remark('no account yet; bands accounts create NAME --tier free makes one.')
+  },
+}
+
+const setTier: Command = {
+  arguments: [ACCOUNT, ['<TIER>', TIER_NAMES.join(', ')]],
+  examples: ['bands accounts set-tier alice pro'],
+  notes: ['A running server goes by it from the next request on; what was used today stays used.'],
+  async run(context, args) {
+    const tier = tierValue('tier', args.argument(1)!)
+    const accounts = await accountsFor(context, args)
+    await showAccount(context, await accounts.setTier(args.argument(0)!, tier), 'is now')
+  },
+}
+
+const DAYS = { days: withDefault(integerOf(1, RETENTION_DAYS), 30, 'the last days in UTC, today among them') }
+
+const usage: Command = {
+  arguments: [['[NAME]', 'one account; all of them unless given']],
+  options: [...optionsOf(DAYS), ['--reconcile', 'add the whole ledger up and hold it against the counters']],
+  examples: ['bands accounts usage', 'bands accounts usage alice --days 7 --csv', 'bands accounts usage --reconcile'],
+  notes: ['--reconcile exits with 5 when a counter is not the sum of its ledger rows.'],
+  async run(context, args) {
+    if (!args.flag('reconcile')) return showUsage(context, args)
+    const value = args.text('days')
+    if (value !== undefined)
+      throw wrong('days', '--days does not go with --reconcile: all of the ledger is added up.', { value })
+    await reconcile(context, args)
+  },
+}
+
+const rollUp: Command = {
+  examples: ['bands accounts roll-up', 'bands accounts roll-up --json'],
+  notes: [
+    `A row of the ledger is kept as long as its request may be asked again at no cost, 48 hours and until that day is over. Then each account has one row a day, and of what is older than ${RETENTION_DAYS} days nothing is kept. No sum changes by that: bands accounts usage says the same before and after.`,
+    'A server does this by itself within the hour; several on the same accounts do it once. It may be stopped at any time, and charges go on meanwhile.',
+  ],
+  async run(context, args) {
+    const now = context.world.now().getTime()
+    const { rows, days } = await rollUpLedger(await accountsFor(context, args), now)
+    const notes = [`rolled up: ${count(rows, 'row')} of the ledger; gone: ${count(days, 'day')} of an account`]
+    await context.show(oneRow({ schema: 'bands.roll-up/1', rows, days }, notes))
+  },
+}
+
+const COPY = {
+  from: optional(
+    ACCOUNTS_AT,
+    'what is copied: a file, or the URL of a database of PostgreSQL; the accounts in use unless given',
+  ),
+  to: required(ACCOUNTS_AT, 'where it goes: the same; made if it is missing, otherwise without accounts'),
+}
+
+const copy: Command = {
+  options: [...optionsOf(COPY), ['--replace', 'put them in the place of what there is']],
+  examples: [
+    'bands accounts copy --from bands.accounts.db --to postgres://db.example/bands',
+    'bands accounts copy --from postgres://db.example/bands --to bands.accounts.db',
+  ],
+  notes: [
+    'Accounts, keys, the secret of the tags, the ledger, its days, the counters, and the names of requests that are free to be asked again: of one moment, in one transaction. Before it counts all of it is read again, and every row has to be what was sent; otherwise nothing is kept. Then the ledger is added up and held against the counters; exits with 5 where they differ.',
+    'What a server charges to the source meanwhile, or afterwards, is not in the copy: stop it before, and start it on the copy.',
+  ],
+  async run(context, args) {
+    context.refuseRemote()
+    const { from, to } = args.read(COPY)
+    const [{ openAccounts }, { copyAccounts }] = await Promise.all([
+      import('../../open.js'),
+      import('../../../server/accounts/copy.js'),
+    ])
+    const opened = async (choice: { accounts?: string; make?: boolean }) =>
+      context.closing(await openAccounts({ ...context.choice, ...choice }))
+    const source = await opened(from === undefined ? {} : { accounts: from })
+    const target = await opened({ accounts: to, make: true })
+    await showCopy(context, await copyAccounts(source, target, { replace: args.flag('replace') }))
+  },
+}
+
+const LAYOUT = { partitions: optional(integerOf(1, 1024), 'make the tables, cut into so many partitions') }
+
+const layout: Command = {
+  options: optionsOf(LAYOUT),
+  examples: ['bands accounts layout --partitions 8 --accounts postgres://db.example/bands'],
+  notes: [
+    'In PostgreSQL the tables that grow with every answer may be cut by the account into hash partitions. That is chosen when they are made; bands accounts copy moves accounts into another layout.',
+  ],
+  async run(context, args) {
+    context.refuseRemote()
+    const wanted = args.read(LAYOUT).partitions
+    const choice = { ...context.choice, ...args.read(ACCOUNTS) }
+    const isFile = wanted === undefined && accountsUrl(choice) === null
+    const { accounts, partitions } = isFile
+      ? { accounts: (await accountsFor(context, args)).location, partitions: 1 }
+      : await accountsLayoutOf(choice, wanted)
+    const what = partitions === 1 ? 'whole tables' : count(partitions, 'partition')
+    const notes = [`${accounts}: ${what}${wanted === undefined ? '' : ', made now, with nothing in them'}`]
+    await context.show(oneRow({ schema: 'bands.accounts-layout/1', accounts, partitions }, notes))
+  },
+}
+
+const grant: Command = {
+  arguments: [['<ROLE>', 'a role of PostgreSQL, with which servers connect']],
+  examples: ['bands accounts grant web --accounts postgres://db.example/bands'],
+  notes: [
+    'The role can then read the accounts and charge them. It cannot make a key or change a charge. The tables are made if there are none. Run it again after an update that changed them.',
+  ],
+  async run(context, args) {
+    refuseOthers(context)
+    const role = args.argument(0)!
+    const accounts = await grantAccountsTo({ ...context.choice, ...args.read(ACCOUNTS) }, role)
+    const notes = [`${role} can serve the accounts at ${accounts}`]
+    await context.show(oneRow({ schema: 'bands.accounts-grant/1', accounts, role }, notes))
+  },
+}
+
+async function showCopy(context: Context, { from, to, rows, proof }: AccountsCopy): Promise<void> {
+  const { accounts, keys, ledger, days } = rows
+  const { requests, credits, discrepancies } = proof
+  const row = { from, to, accounts, keys, ledger, days, requests, credits, discrepancies: discrepancies.length }
+  const whole = discrepancies.length === 0 ? 'the counters say the same' : count(discrepancies.length, 'discrepancy')
+  const notes = [
+    `copied: ${count(accounts, 'account')}, ${count(keys, 'key')}, ${count(ledger, 'row')} and ${count(days, 'day')} of the ledger`,
+    `${to}: every row read again, all as in ${from}; ${count(requests, 'request')}, ${count(credits, 'credit')}: ${whole}`,
+  ]
+  await context.show(oneRow({ schema: 'bands.accounts-copy/1', ...row }, notes))
+  if (discrepancies.length > 0) context.outcome = 5
+}
+
+const chosen = aboutAccounts({
+  'accounts create': create,
+  'accounts list': list,
+  'accounts set-tier': setTier,
+  'accounts usage': usage,
+  'accounts roll-up': rollUp,
+  'accounts grant': grant,
+  'accounts layout': layout,
+})
+
+export const commands = { ...chosen, 'accounts copy': copy }
+
+/** An account as every command shows it. */
+function accountRow({ name, tier, created }: Account) {
+  const { day, hour } = PLANS[tier].credits
+  return { name, tier, created, day_limit: day, hour_limit: hour }
+}
+
+/** Shows an account after a change. */
+async function showAccount(context: Context, account: Account, done: string): Promise<void> {
+  const row = accountRow(account)
+  const limits = `${whole(row.day_limit)} credits a day, ${whole(row.hour_limit)} an hour`
+  await context.show(oneRow({ schema: 'bands.account/1', ...row }, [`${row.name} ${done} ${row.tier}: ${limits}`]))
+}
+
+async function showUsage(context: Context, args: Args): Promise<void> {
+  const [name, { days }] = [args.argument(0), args.read(DAYS)]
+  const now = context.world.now().getTime()
+  const from = now - (days - 1) * DAY_MS
+  const store = await accountsFor(context, args)
+  const chosen = name === undefined ? await store.accounts() : [await store.account(name)]
+  const accounts = await Promise.all(
+    chosen.map(async account => {
+      const days = await store.usage(account.id, from)
+      return { account: account.name, tier: account.tier, ...sums(days), days }
+    }),
+  )
+  const rows = accounts.flatMap(({ account, days }) => days.map(day => ({ account, ...day })))
+  const [total, first, last] = [sums(rows), dateOf(from), dateOf(now)]
+  const document = { schema: 'bands.usage/1', from: first, to: last, ...total, accounts }
+  const shown = [column('account'), column('date'), column('credits', 'count'), column('requests', 'count')]
+  const notes = [`${count(total.credits, 'credit')} in ${count(total.requests, 'request')}, ${first} to ${last}`]
+  await context.show(describeList(document, rows, shown, { notes }))
+}
+
+const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
+
+function sums(days: readonly DayUsage[]): { credits: number; requests: number } {
+  return {
+    credits: days.reduce((sum, day) => sum + day.credits, 0),
+    requests: days.reduce((sum, day) => sum + day.requests, 0),
+  }
+}
+
+async function reconcile(context: Context, args: Args): Promise<void> {
+  const name = args.argument(0)
+  const accounts = await accountsFor(context, args)
+  const of = name === undefined ? null : await accounts.account(name)
+  const found = await accounts.reconcile(of?.id)
+  const { rows, requests, credits, discrepancies } = found
+  const counted = `${count(rows, 'row')} of the ledger, ${count(requests, 'request')}, ${count(credits, 'credit')}`
+  const verdict = discrepancies.length === 0 ? 'the counters say the same' : count(discrepancies.length, 'discrepancy')
+  const shown = [
+    ...[column('account'), column('period'), column('start')],
+    ...[column('of'), column('counter', 'count'), column('ledger', 'count')],
+  ]
+  const document = { schema: 'bands.reconciliation/1', account: of?.name ?? null, ...found }
+  await context.show(describeList(document, discrepancies, shown, { notes: [`${counted}: ${verdict}`] }))
+  if (discrepancies.length > 0) context.outcome = 5
+}

@@ -1,0 +1,225 @@
+import { type InvalidParameter, parameter, sentence, wrong } from '../../../core/errors.js'
+import type { FieldSet } from '../../../core/fields/index.js'
+import { type BacktestContext, parseBacktest } from '../../../core/params/backtest.js'
+import { COMPARE, GRID, type GridQuery, parseCompare, parseGrid, SHARED } from '../../../core/params/grid.js'
+import { optionsOf, type Written } from '../../../core/params/row.js'
+import { BACKTEST, COSTS, type RunOptions, type Strategy } from '../../../core/params/strategy.js'
+import { documentOf, printStrategy } from '../../../core/params/strategy-file.js'
+import type { PricedSource } from '../../../core/source.js'
+import { backtest } from '../../../research/backtest/backtest.js'
+import { compare } from '../../../research/backtest/compare.js'
+import { grid } from '../../../research/backtest/grid.js'
+import { describeRunOptions } from '../../../research/backtest/words.js'
+import { describeBacktest } from '../../present/backtest.js'
+import { comparisonRecords, describeComparison } from '../../present/comparison.js'
+import { describeGrid, gridRecords } from '../../present/grid.js'
+import { yearly, yearRecords } from '../../present/performance.js'
+import { equityRecords, tradeRecords } from '../../present/records.js'
+import type { Args, Command } from '../command.js'
+import type { Config } from '../config.js'
+import type { Context } from '../context.js'
+import { textOf } from '../formats.js'
+import { otherOptions, POOLED, signalOptions, tickersAndField, under } from '../options.js'
+import { filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
+import { allNamed, isPooled } from '../tickers.js'
+
+const backtestCommand: Command = {
+  arguments: [
+    [
+      '[WHAT...]',
+      'a strategy file (.yaml, .json); or tickers (A B, A,B, @FILE, or - for standard input), then a band field',
+      ['TICKER', 'FIELD', 'FILE'],
+    ],
+  ],
+  options: [
+    ...under('Which events are signals', signalOptions(BACKTEST)),
+    ...under('Of which tickers, where they do not stand before the field', POOLED),
+    ...otherOptions(BACKTEST),
+    ...optionsOf(GRID),
+    [
+      '--wide',
+      'every statistic, the equity as a curve, the trades as a histogram',
+      'once',
+      'What is shown and written',
+    ],
+    ['--explain', 'what became of every signal'],
+    ['--print-config', 'print the strategy file that makes this run, and run nothing'],
+    ['--trades <FILE>', 'write the trades: .csv, .ndjson or .json'],
+    ['--equity <FILE>', 'write the equity by bar: .csv, .ndjson or .json'],
+    ['--years <FILE>', 'write what each year brought: .csv, .ndjson or .json'],
+    ['--cells <FILE>', 'write all combinations of a grid: .csv, .ndjson or .json'],
+    ['--report <FILE>', 'write a page that needs nothing else: .html'],
+  ],
+  examples: [
+    'bands backtest AAPL rsi_zone --band oversold --hold 20',
+    'bands backtest AAPL rsi_zone --band oversold --exit leave --stop 5% --explain',
+    'bands backtest AAPL rsi_zone --band oversold --hold 5,20 --split 2017-01-01',
+    'bands backtest AAPL rsi_zone --vary hold=5,10,20 --vary stop=none,2atr',
+    "bands backtest AAPL rsi_zone --band oversold --exit-when 'rsi_zone = neutral'",
+    'bands backtest AAPL rsi_zone --band oversold --print-config > dip.yaml',
+    'bands backtest strategy.yaml --tickers AAPL,GSPC --report strategy.html',
+  ],
+  notes: [
+    'A signal of a close is traded at the next open: nothing that is not known by then can be a rule. Options override the file.',
+    'Prices are those that are loaded. What was left out, and why, is in skipped of --json.',
+  ],
+  async run(context, args) {
+    const files = await filesOf(args, ['trades', 'equity', 'years', 'cells', 'report'])
+    const market = await studyMarket(context)
+    const { params, ways } = await paramsFrom(context, args, market)
+    const vary = args.texts('vary')
+    if (vary.length > 0) {
+      for (const option of ALONE) if (args.value(option) !== undefined) throw ofOne(option)
+      const query = parseGrid({ ...params, vary, ...args.params(['statistic']) }, ways)
+      return showGrid(context, args, market, query, files)
+    }
+    for (const option of OF_GRIDS) if (args.value(option) !== undefined) throw ofGrid(option)
+    const { strategy, run } = parseBacktest(params, ways)
+    if (args.flag('print-config')) return printConfig(context, strategy, run)
+    const found = await withTrials(context, trials => backtest(market, strategy, run, { trials, step: context.step }))
+    await showResult(context, args, describeBacktest(found), tradeRecords(found))
+    if (files.trades !== undefined) await writeTable(context, files.trades, 'trade', tradeRecords(found))
+    if (files.equity !== undefined) await writeTable(context, files.equity, 'bar', equityRecords(found))
+    if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(yearly(found)))
+    if (files.report !== undefined) await writeReport(context, files.report, market, found)
+  },
+}
+
+/** Options for a single strategy; the next list has those for grids. */
+const ALONE = ['print-config', 'benchmark', 'reps', 'monte-carlo', 'trades', 'equity', 'years', 'explain']
+const OF_GRIDS = ['statistic', 'cells']
+
+function ofOne(option: string): InvalidParameter {
+  const param = option.replaceAll('-', '_')
+  return wrong(
+    param,
+    sentence`${parameter(param)} is of one strategy, and ${parameter('vary')} makes many; leave one of them out.`,
+  )
+}
+
+function ofGrid(param: string): InvalidParameter {
+  return wrong(
+    param,
+    sentence`${parameter(param)} is for a grid; say what is tried with ${parameter('vary', 'hold=5,10,20')}.`,
+  )
+}
+
+/** Runs and shows every combination of a grid. */
+async function showGrid(
+  context: Context,
+  args: Args,
+  market: PricedSource,
+  query: GridQuery,
+  files: { cells?: string; report?: string },
+): Promise<void> {
+  const found = await withTrials(context, trials => grid(market, query, { trials, step: context.step }))
+  await showResult(context, args, describeGrid(found), gridRecords(found))
+  if (files.cells !== undefined) await writeTable(context, files.cells, 'combination', gridRecords(found))
+  if (files.report !== undefined) await writeReport(context, files.report, market, found)
+}
+
+/**
+ * The parameters of a strategy file, or of tickers and a field, with overriding options. Throws InvalidParameter,
+ * BadData with a position in the file, NotFound for a missing file, StorageError for an unreadable one.
+ */
+async function paramsFrom(
+  context: Context,
+  args: Args,
+  market: PricedSource,
+): Promise<{ params: object; ways: BacktestContext }> {
+  const { tier } = context.config
+  const { fields } = context
+  const options = args.params(Object.keys(BACKTEST))
+  const [first, ...more] = args.rest(0)
+  if (first === undefined && !isPooled(args) && args.text('when') === undefined)
+    throw wrong('what', 'what to trade is missing: a strategy file, or tickers and a field.', { allowed: USAGE })
+  if (first === undefined || !isFile(first)) {
+    const { tickers, field } = await tickersAndField(context, args, 'backtest', () => market.withBars())
+    // A strategy file sets its own costs; those of config.json are for runs without one.
+    return { params: { ...costsIn(context.config), ...options, tickers, field }, ways: { tier, fields } }
+  }
+  if (more.length > 0) throw refuseOtherTickers(more, fields)
+  const strategy = await textOf(first)
+  const tickers = isPooled(args) ? { tickers: await allNamed(context, args, [], () => market.withBars()) } : {}
+  return { params: { ...options, ...tickers, strategy }, ways: { tier, fields, file: first } }
+}
+
+/** The costs of a side in config.json. */
+function costsIn({ saved }: Config): Written {
+  const names = Object.values<{ param: string }>(COSTS).map(({ param }) => param)
+  return Object.fromEntries(Object.entries(saved.values).filter(([name]) => names.includes(name)))
+}
+
+/** A file has its own field, and its own tickers unless an option names others. */
+function refuseOtherTickers(more: readonly string[], fields: FieldSet): InvalidParameter {
+  const field = more.find(word => fields.named(word) !== undefined)
+  const tickers = more.filter(word => word !== field).join(',')
+  const advice = [
+    ...(field === undefined ? [] : [`its field stands in it, so leave out ${field}`]),
+    ...(tickers === '' ? [] : [`give tickers with --tickers ${tickers}`]),
+  ]
+  const message = `a strategy file stands alone: ${advice.join('; ')}.`
+  return wrong('tickers', message, { value: more.join(' '), allowed: USAGE })
+}
+
+const USAGE =
+  'bands backtest STRATEGY.yaml, or bands backtest TICKER... FIELD, or bands backtest TICKER... --when CONDITION'
+
+/**
+ * Prints YAML for a file, or a document with --json. Run options that the file cannot hold are noted on standard error.
+ */
+async function printConfig(context: Context, strategy: Strategy, run: RunOptions): Promise<void> {
+  const { format } = context
+  const runText = describeRunOptions(run)
+  const missing = runText === null ? null : `not in this file, to be given with it again: ${runText}`
+  if (format === null || format === 'table')
+    return context.out.write(`${missing === null ? '' : `# ${missing}\n`}${printStrategy(strategy)}`)
+  if (missing !== null) await context.remark(missing)
+  if (format === 'json') return context.out.write(`${JSON.stringify(documentOf(strategy), null, 2)}\n`)
+  throw wrong('output', `output "${format}" has no form for a strategy; it is YAML, or JSON with --json.`, {
+    value: format,
+  })
+}
+
+function isFile(word: string): boolean {
+  return /\.(ya?ml|json)$/i.test(word)
+}
+
+const compareCommand: Command = {
+  arguments: [['[STRATEGY...]', 'two strategy files or more (.yaml, .json)', ['FILE']]],
+  options: [
+    ...under('In all strategies, whatever their files say', POOLED),
+    ...optionsOf(SHARED),
+    ...optionsOf(COMPARE),
+    ['--wide', 'every statistic, of the trades, too', 'once', 'What is shown and written'],
+    ['--years <FILE>', 'write what each year brought: .csv, .ndjson or .json'],
+    ['--report <FILE>', 'write a page that needs nothing else: .html'],
+  ],
+  examples: [
+    'bands compare dip.yaml trend.yaml',
+    'bands compare dip.yaml trend.yaml --tickers AAPL,GSPC --report compare.html',
+    'bands compare *.yaml --after 2013-01-01 --csv',
+  ],
+  notes: [
+    'Strategies are compared over the days that all of them have. A difference of Sharpe ratios whose interval has 0 in it tells nothing of which is better.',
+    'bands backtest … --print-config prints the strategy file of a run. Each strategy is noted in the ledger of trials.',
+  ],
+  async run(context, args) {
+    const files = await filesOf(args, ['years', 'report'])
+    const names = args.rest(0)
+    const market = await studyMarket(context)
+    const strategies = await Promise.all(names.map(textOf))
+    const tickers = isPooled(args) ? { tickers: await allNamed(context, args, [], () => market.withBars()) } : {}
+    const options = args.params([...Object.keys(SHARED), ...Object.keys(COMPARE)])
+    const query = parseCompare(
+      { ...options, ...tickers, strategies, names },
+      { tier: context.config.tier, fields: context.fields },
+    )
+    const found = await withTrials(context, trials => compare(market, query, { trials, step: context.step }))
+    await showResult(context, args, describeComparison(found), comparisonRecords(found))
+    if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(found.strategies))
+    if (files.report !== undefined) await writeReport(context, files.report, market, found)
+  },
+}
+
+export const commands = { backtest: backtestCommand, compare: compareCommand }

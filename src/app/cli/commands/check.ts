@@ -1,0 +1,129 @@
+import { wrong } from '../../../core/errors.js'
+import { isRuled } from '../../../core/language/as-field.js'
+import { count, whole } from '../../../core/numbers.js'
+import { LARGEST_SEED, ONE_OF_FIELDS, several } from '../../../core/params/figures.js'
+import { integerOf } from '../../../core/params/kinds.js'
+import { TIMEFRAME_ROW } from '../../../core/params/questions.js'
+import { optional, optionsOf, withDefault } from '../../../core/params/row.js'
+import { type CheckLookahead, checkLookahead, type Skipped } from '../../../data/local/check.js'
+import type { Local } from '../../../data/local/local.js'
+import { type Column, column, type Described, tableOf } from '../../present/description.js'
+import { tickersText } from '../../present/words.js'
+import type { Args, Command } from '../command.js'
+import type { Context } from '../context.js'
+import { POOLED } from '../options.js'
+import { allNamed, isPooled } from '../tickers.js'
+
+const LOOKAHEAD = {
+  fields: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields; every one unless given'),
+  timeframe: TIMEFRAME_ROW,
+  cuts: withDefault(integerOf(1, 10_000), 5, 'days at which the data are cut off'),
+  seed: withDefault(integerOf(0, LARGEST_SEED), 1, 'other days for another number'),
+}
+
+const TICKERS = [
+  ['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input); left out with --tickers or --all'],
+] as const
+
+/** The tickers to check in this database, since a check computes from bars. Throws InvalidParameter. */
+async function checked(context: Context, args: Args): Promise<{ local: Local; tickers: string[] }> {
+  const words = args.rest(0)
+  if (words.length === 0 && !isPooled(args)) {
+    const allowed = 'bands check lookahead TICKER..., or bands check lookahead --all'
+    throw wrong('ticker', 'TICKER is missing.', { allowed })
+  }
+  const local = await context.local()
+  return { local, tickers: await allNamed(context, args, words, () => local.withBars()) }
+}
+
+/** Fields computed from bars and facts: fields that use them are right if they are. */
+function checkable({ fields }: Context): string[] {
+  return fields.all.filter(field => !isRuled(field)).map(({ name }) => name)
+}
+
+const lookahead: Command = {
+  arguments: TICKERS,
+  options: [...POOLED, ...optionsOf(LOOKAHEAD)],
+  examples: ['bands check lookahead AAPL', 'bands check lookahead --all --fields rsi_zone --cuts 20'],
+  notes: [
+    'Bars and facts are cut off at random days and everything is derived anew: bands, events and what followed must be those that the whole shows of these days. Exits with 5 where one is not.',
+  ],
+  async run(context, args) {
+    const { fields = checkable(context), ...asked } = args.read(LOOKAHEAD, context.fields)
+    const { local, tickers } = await checked(context, args)
+    const found = await checkLookahead(local, { ...asked, tickers, fields }, { step: context.step })
+    await context.show(describeLookahead(found))
+    if (!found.passed) context.outcome = 5
+  },
+}
+
+export const commands = { 'check lookahead': lookahead }
+
+/** Shows whether truncated data give the same bands for earlier days. Machines get a row per field. */
+function describeLookahead(found: CheckLookahead): Described {
+  const { tickers, timeframe, fields, cuts, seed, aftermath, differences, skipped } = found
+  // A field without events could not show look-ahead bias.
+  const [tested, untested] = parted(fields, field => field.events > 0 || field.differences > 0)
+  const none = `Not tested, because ${untested.length === 1 ? 'it' : 'they'} had no event by these days`
+  return {
+    document: found,
+    columns: ['timeframe', 'field', 'series', 'bars', 'events', 'differences'],
+    rows: fields.map(field => ({ timeframe, ...field })),
+    paragraphs: [
+      {
+        heading: [`${tickersText(tickers)}  ${timeframe}`, `cut off at ${count(cuts.length, 'day')}`, `seed ${seed}`],
+        parts: [
+          { notes: [lookaheadVerdict(found, tested.length), ...named(none, untested)] },
+          { table: tableOf('Fields', TESTED, tested) },
+          {
+            notes: [
+              `What followed: ${whole(aftermath.compared)} windows compared, ${whole(aftermath.differences)} differ.`,
+              ...skippedNotes(skipped),
+            ],
+          },
+        ],
+      },
+      ...(differences.length === 0
+        ? []
+        : [{ heading: ['First differences'], parts: [{ table: tableOf('Differences', DIFFERENCES, differences) }] }]),
+    ],
+  }
+}
+
+const TESTED: readonly Column<CheckLookahead['fields'][number]>[] = [
+  ...[column('field'), column('series', 'count', { spare: 1 }), column('bars', 'count'), column('events', 'count')],
+  { ...column('differences', 'count'), tone: ({ differences }) => (differences === 0 ? undefined : 'bad') },
+]
+
+const DIFFERENCES: readonly Column<CheckLookahead['differences'][number]>[] = [
+  ...[column('ticker'), column('field'), column('cut'), column('date'), column('what', 'text', { spare: 1 })],
+  ...[column('whole'), column('cut_off')],
+]
+
+function lookaheadVerdict({ passed }: CheckLookahead, tested: number): string {
+  if (tested === 0) return 'Nothing was tested.'
+  if (!passed) return 'NOT PASSED.'
+  return `Passed: of ${count(tested, 'field')}, nothing that is shown of a day knows what came after it.`
+}
+
+/** As many tickers as a line names. */
+const NAMED = 5
+
+function skippedNotes(skipped: readonly Skipped[]): string[] {
+  const reasons = new Map<string, string[]>()
+  for (const { ticker, reason } of skipped) reasons.set(reason, [...(reasons.get(reason) ?? []), ticker])
+  return [...reasons].map(([reason, tickers]) => {
+    const more = tickers.length > NAMED ? ` and ${tickers.length - NAMED} more` : ''
+    return `Left out: ${tickers.slice(0, NAMED).join(', ')}${more} (${reason}).`
+  })
+}
+
+/** Splits a list by a test. */
+function parted<One>(all: readonly One[], holds: (one: One) => boolean): [One[], One[]] {
+  return [all.filter(holds), all.filter(one => !holds(one))]
+}
+
+/** A sentence that names fields; empty without any. */
+function named(what: string, fields: readonly { field: string }[]): string[] {
+  return fields.length === 0 ? [] : [`${what}: ${fields.map(({ field }) => field).join(', ')}.`]
+}

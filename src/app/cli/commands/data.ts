@@ -1,0 +1,255 @@
+import { basename } from 'node:path'
+import { BadData, didYouMean, NotFound, StorageError, suggest } from '../../../core/errors.js'
+import { type Day, formatDay } from '../../../core/model/day.js'
+import { FACT_KINDS } from '../../../core/model/facts.js'
+import { count } from '../../../core/numbers.js'
+import { MOMENT } from '../../../core/params/figures.js'
+import { DAY, integerOf, oneOf } from '../../../core/params/kinds.js'
+import { optional, optionsOf, withDefault } from '../../../core/params/row.js'
+import { tickerValue } from '../../../core/params/values.js'
+import type { Lists, TrialKind } from '../../../core/source.js'
+import type { Importer } from '../../../data/load/import.js'
+import { loadedTickers } from '../../../data/local/status.js'
+import { faultOf } from '../../../data/store/sqlite/connection.js'
+import type { Damage } from '../../../data/store/store.js'
+import { databasePath } from '../../open/paths.js'
+import { forceUnlock, openLists, openListsForReading, statusOf, verifyOtherFiles } from '../../open.js'
+import { describeFacts, describeStatus, describeTickers, describeTrials } from '../../present/data.js'
+import { type Column, column, describeList } from '../../present/description.js'
+import type { Command } from '../command.js'
+import { remedyLine } from '../command-line.js'
+import type { Context } from '../context.js'
+import { TICKER } from '../options.js'
+import { oneRow } from '../output.js'
+import { trialLog } from '../research.js'
+import { ACCOUNTS_FILE, hasAccountsElsewhere } from './accounts.js'
+
+/** Commands about the loaded data: list, verify, remove. */
+
+const tickers: Command = {
+  examples: ['bands tickers', 'bands tickers --csv'],
+  async run(context) {
+    const { local, bands } = await context.here()
+    await context.show(describeTickers(await loadedTickers(local), await bands.pulled()))
+  },
+}
+
+const status: Command = {
+  examples: ['bands status', 'bands status --json'],
+  async run(context) {
+    await context.show(describeStatus(await statusOf(await context.here())))
+  },
+}
+
+const FACTS = {
+  kind: optional(oneOf(FACT_KINDS, 'KIND'), `the records of one kind: ${FACT_KINDS.join(', ')}`),
+  limit: withDefault(integerOf(1, 100_000), 20, 'with --kind: how many of the newest are shown in a table'),
+}
+
+const facts: Command = {
+  arguments: [TICKER],
+  options: optionsOf(FACTS),
+  examples: ['bands facts SIM0001', 'bands facts SIM0001 --kind reports', 'bands facts SIM0001 --kind ratings --csv'],
+  notes: [
+    'KNOWN is the day on which a fact became public, USABLE FROM the first date on whose bar it counts: the same day when it was known before the session, otherwise the next.',
+  ],
+  async run(context, args) {
+    const ticker = tickerValue('ticker', args.argument(0)!)
+    const { kind, limit } = args.read(FACTS)
+    const { facts } = await import('../../../data/local/facts.js')
+    const found = await facts(await context.local(), kind === undefined ? { ticker } : { ticker, kind })
+    await context.show(describeFacts(found, kind, limit))
+    const [first] = found.kinds
+    const by = found.as_of === null ? '' : ` by ${found.as_of}`
+    if (first === undefined)
+      await context.remark(`no ${kind ?? 'facts'} of ${ticker} are known${by}; bands import-facts FILE loads facts.`)
+    else if (kind === undefined) await context.hint(`next: bands facts ${ticker} --kind ${first.kind}`)
+  },
+}
+
+const verify: Command = {
+  options: [['--deep', 'derive every event again from the bars, and compare'], ...optionsOf(ACCOUNTS_FILE)],
+  examples: ['bands verify', 'bands verify --deep --json'],
+  notes: [
+    'Looks at the data, and at the accounts, the ledger of trials and the watch lists where there are such. Exits with 5 when something is not as it was written.',
+  ],
+  async run(context, args) {
+    const deep = args.flag('deep')
+    const { tickers, damages } = await checked(context, deep)
+    const otherFiles = context.opened!.sample
+      ? []
+      : await verifyOtherFiles({ ...context.choice, ...args.read(ACCOUNTS_FILE) })
+    const own = damages.map(damage => damageRow(context.opened!.path, damage))
+    const rows = [...own, ...otherFiles.flatMap(({ file, damages }) => damages.map(damage => damageRow(file, damage)))]
+    const files = otherFiles.map(({ kind, file, rows }) => ({ kind, file, rows }))
+    const checkedParts = [
+      count(tickers, 'ticker'),
+      ...files.map(({ kind, rows }) => `${ROWS[kind]} (${count(rows, 'row')})`),
+    ]
+    const summary = `${checkedParts.join(', ')} checked${deep ? ', every event derived again' : ''}`
+    const verdict = rows.length === 0 ? 'all as it was written' : count(rows.length, 'damage')
+    const { path: database } = context.opened!
+    const document = { schema: 'bands.verify/1', database, tickers, deep, beside: files, damages: rows }
+    await context.show(describeList(document, rows, DAMAGES, { notes: [`${summary}: ${verdict}`] }))
+    if (hasAccountsElsewhere(context, args))
+      await context.remark('accounts in PostgreSQL (BANDS_ACCOUNTS): bands accounts usage --reconcile looks at them.')
+    if (rows.length > 0) context.outcome = 5
+  },
+}
+
+const ROWS = { accounts: 'the ledger of credits', trials: 'the ledger of trials', lists: 'the watch lists' }
+
+interface DamageRow {
+  file: string
+  ticker: string
+  what: string
+  /** A line that mends it; null: only a backup does. */
+  try: string | null
+}
+
+function damageRow(file: string, { ticker, what, mend }: Damage): DamageRow {
+  return { file, ticker, what, try: mend === null ? null : remedyLine(mend) }
+}
+
+const DAMAGES: readonly Column<DamageRow>[] = [
+  { ...column('file'), of: ({ file }) => basename(file) },
+  column('ticker'),
+  column('what', 'text', { title: 'damage' }),
+  { ...column('try'), of: row => row.try ?? 'put a backup in its place' },
+]
+
+/** A file that SQLite finds damaged is a finding of the verification, not a fault of the machine. */
+async function checked(context: Context, deep: boolean): Promise<{ tickers: number; damages: Damage[] }> {
+  try {
+    const { local } = await context.here()
+    const { verify } = await import('../../../data/local/verify.js')
+    const damages = await verify(local, { deep })
+    return { tickers: (await local.store.names()).length, damages }
+  } catch (error) {
+    const fault = error instanceof StorageError ? faultOf(error) : null
+    if (fault === null) throw error
+    const lack = `${fault}; import the files again into a new database, or put a backup in its place`
+    throw new BadData({ file: databasePath(context.choice) }, lack, { cause: error })
+  }
+}
+
+const WAIT = ['--wait', 'wait while another process is writing'] as const
+
+const rebuild: Command = {
+  options: [WAIT],
+  examples: ['bands rebuild', 'bands rebuild --wait'],
+  notes: [
+    'For a database that another version of the definitions has derived; the bars stay as they are.',
+    'A file whose import was stopped half way is taken as it is: status and doctor say nothing of it any more.',
+  ],
+  async run(context, args) {
+    const importer = await context.importer({ wait: args.flag('wait') })
+    const tickers = await importer.rebuild(({ done, of }) =>
+      context.step(() => `deriving  ${done}/${of ?? '?'} tickers`),
+    )
+    const row = { schema: 'bands.rebuild/1', database: importer.store.location, tickers }
+    await context.show(oneRow(row, [`derived ${count(tickers, 'ticker')} again from the bars`]))
+  },
+}
+
+const REMOVE = { after: optional(DAY, 'only its bars after this day; everything else of it stays') }
+
+const remove: Command = {
+  arguments: [TICKER],
+  options: [...optionsOf(REMOVE), WAIT],
+  examples: ['bands remove SIM0001', 'bands remove SIM0001 --after 2024-05-31'],
+  notes: [
+    'Its bars, events and facts go, and what was pulled of it; the files they came from are not touched, nor lists that it is in (bands watch).',
+  ],
+  async run(context, args) {
+    const ticker = tickerValue('ticker', args.argument(0)!)
+    const { after: day } = args.read(REMOVE)
+    const importer = await context.importer({ wait: args.flag('wait') })
+    const after = day === undefined ? null : formatDay(day)
+    const bars = day === undefined ? null : await removeAfter(importer, ticker, day)
+    if (after === null && !(await importer.remove(ticker))) throw await notLoaded(importer, ticker, 'nothing is')
+    const gone = bars === null ? `${ticker} is removed` : `${count(bars, 'bar')} of ${ticker} removed`
+    const notes = [bars === 0 ? `${ticker} has no bars after ${after}` : gone]
+    await context.show(oneRow({ schema: 'bands.remove/1', ticker, removed: bars !== 0, after, bars }, notes))
+  },
+}
+
+/** Removes the bars from a day on, for example future ones from a mistyped date. */
+async function removeAfter(importer: Importer, ticker: string, day: Day): Promise<number> {
+  const bars = await importer.removeAfter(ticker, day)
+  if (bars === null) throw await notLoaded(importer, ticker, 'no bars are')
+  return bars
+}
+
+const rename: Command = {
+  arguments: [TICKER, ['<NAME>', 'the name that it gets; nothing may be loaded under it']],
+  options: [WAIT],
+  examples: ['bands rename FB META'],
+  notes: [
+    'Its bars, events and facts stay as they are, and tell the files that they came from. It keeps its place in lists (bands watch), and what was told of it by bands changes --since last; a condition that names it is left as it is.',
+  ],
+  async run(context, args) {
+    const ticker = tickerValue('ticker', args.argument(0)!)
+    const name = tickerValue('name', args.argument(1)!)
+    const importer = await context.importer({ wait: args.flag('wait') })
+    // The lists are checked first: if they cannot be opened, nothing is renamed.
+    const lists = await listsThere(context)
+    if (!(await importer.rename(ticker, name))) throw await notLoaded(importer, ticker, 'nothing is')
+    const among = (await lists?.renameTicker(ticker, name)) ?? []
+    const carried =
+      among.length === 0 ? [] : [`in ${among.length === 1 ? 'the list' : 'the lists'} ${among.join(', ')}, too`]
+    const notes = [`${ticker} is ${name} now`, ...carried]
+    await context.show(oneRow({ schema: 'bands.rename/1', ticker, name }, notes))
+  },
+}
+
+/** The user's lists; null if there are none: a change of the data does not make them. */
+async function listsThere(context: Context): Promise<Lists | null> {
+  const there = context.closing(await openListsForReading(context.choice))
+  return there && context.closing(await openLists(context.choice))
+}
+
+async function notLoaded(importer: Importer, ticker: string, what: string): Promise<NotFound> {
+  const suggestions = suggest(ticker, await importer.tickers())
+  const lack = `${what} loaded for "${ticker}".`
+  return new NotFound(lack + didYouMean(suggestions), suggestions, { missing: { kind: 'ticker', name: ticker } })
+}
+
+const unlock: Command = {
+  examples: ['bands unlock'],
+  notes: [
+    'For an import on another machine that ended without leaving the database: whether a process there still runs cannot be seen from here. The same holds for a bands of an older version, which took no lock. One that died on this machine is in nobody’s way.',
+  ],
+  async run(context) {
+    context.refuseRemote()
+    const { path, freed } = await forceUnlock(context.choice)
+    const { pid = null, host = null, started = null } = freed ?? {}
+    const row = { schema: 'bands.unlock/1', database: path, unlocked: freed !== null, pid, host, started }
+    const who = `process ${pid} on ${host}, which took it at ${started}, has it no more`
+    await context.show(oneRow(row, [freed === null ? 'nobody is writing; nothing to unlock' : who]))
+  },
+}
+
+const KINDS = ['cell', 'strategy'] as const satisfies readonly TrialKind[]
+
+const TRIALS = {
+  kind: optional(oneOf(KINDS, 'WHAT'), `only ${KINDS.join(' or ')}`),
+  since: optional(MOMENT, 'only what was first tried on that day or later: today, or a date'),
+  limit: withDefault(integerOf(1, 1_000_000), 20, 'how many of the newest'),
+}
+
+const trials: Command = {
+  options: optionsOf(TRIALS),
+  examples: ['bands trials', 'bands trials --since today', 'bands trials --kind strategy --json'],
+  notes: [
+    'A question is a band of a field (study, tally, sweep) with its windows; a strategy is what backtest trades. Each distinct one is noted once, with the range of the data, in a file next to the database. From the second question on, headlines count all of them (--family run: not). Nothing is noted of the bundled sample.',
+  ],
+  async run(context, args) {
+    const { kind, limit, since } = args.read(TRIALS)
+    const kinds = kind === undefined ? KINDS : [kind]
+    const found = await trialLog(context, kinds, since?.time)
+    await context.show(describeTrials(found, { kinds, limit, since: since?.day ?? null }))
+  },
+}
+
+export const commands = { tickers, status, facts, verify, rebuild, remove, rename, unlock, trials }

@@ -1,0 +1,83 @@
+import { StorageError } from '../../../core/errors.js'
+import { parseEvents } from '../../../core/params/questions.js'
+import { parseStudy } from '../../../core/params/studies.js'
+import { grantedFields } from '../../../core/tiers.js'
+import { eventStudy } from '../../../research/study/event-study.js'
+import { type Now, now } from '../../../research/tally/now.js'
+import { tally } from '../../../research/tally/tally.js'
+import { withCountedTrials } from '../../../research/trials.js'
+import type { Described } from '../../present/description.js'
+import { describeEvents } from '../../present/events.js'
+import { windowRecords } from '../../present/records.js'
+import { describeStudy } from '../../present/study.js'
+import { describeTally } from '../../present/tally.js'
+import type { Command } from '../command.js'
+import { blocksOf } from '../draw/described.js'
+import type { Answer } from '../output.js'
+import { filesOf, resultOf, writeReport } from '../research.js'
+
+const SEARCH = { ticker: 'AAPL', field: 'rsi_zone', band: 'oversold' }
+const STUDY = { tickers: ['GSPC'], field: 'rsi_zone', band: 'oversold' }
+/** A simulated company, which also has facts. */
+const COMPANY = 'SIM0001'
+const REPORT = 'bands-demo.html'
+
+const demoCommand: Command = {
+  options: [['--report <FILE>', `where the report of the study is written; ${REPORT} in this folder unless given`]],
+  examples: ['bands demo'],
+  notes: [
+    'Answers from the bundled sample, whatever database there is: events, a count of what followed, a study with its picture, and a report of it as a page. Machine formats leave no report unless its file is named.',
+  ],
+  async run(context, args) {
+    const { report } = await filesOf(args, ['report'])
+    const bands = await context.sample()
+    const query = parseEvents(SEARCH)
+    const events = describeEvents(await bands.newest(query), query, false)
+    const { ticker, limit: _limit, ...filter } = query
+    const tallied = describeTally(await tally(bands, { ...filter, tickers: [ticker] }))
+    const fields = grantedFields(context.config.tier, context.fields).map(({ name }) => name)
+    const states = await now(bands, { tickers: [COMPANY], fields, timeframe: 'daily' })
+    const studied = await withCountedTrials(null, trials =>
+      eventStudy(bands, parseStudy(STUDY), { trials, step: context.step }),
+    )
+    const study = resultOf(describeStudy(studied), windowRecords(studied))
+    await context.show(demoAnswer(events, tallied, study, states), { whole: true })
+    // The demo should not fail because of a folder that is not writable.
+    if (context.isForPeople || report !== undefined)
+      await writeReport(context, report ?? REPORT, bands, studied).catch(error => {
+        if (!(error instanceof StorageError)) throw error
+        return context.notice(`no report: ${error.message}`)
+      })
+    await context.hint(...NEXT)
+  },
+}
+
+/** Joins the answers, each below its command line; the rows for machines are the events. */
+function demoAnswer(events: Described, tallied: Described, studied: Described, states: Now): Answer {
+  const searchText = `${SEARCH.ticker} ${SEARCH.field} --band ${SEARCH.band}`
+  const shown: [line: string, answer: Described][] = [
+    [`bands events ${searchText}`, events],
+    [`bands tally ${searchText}`, tallied],
+    [`bands study ${STUDY.tickers} ${STUDY.field} --band ${STUDY.band}`, studied],
+  ]
+  return {
+    ...events,
+    document: {
+      schema: 'bands.demo/1',
+      events: events.document,
+      tally: tallied.document,
+      now: states,
+      study: studied.document,
+    },
+    blocks: screen => shown.flatMap(([line, answer]) => [{ notes: [`$ ${line}`] }, ...blocksOf(answer, screen)]),
+  }
+}
+
+const NEXT = [
+  'three things to try:',
+  `  bands now ${COMPANY}`,
+  '  bands sweep AAPL GSPC --fields rsi_zone,trend_direction',
+  '  bands import FILE.csv',
+]
+
+export const commands = { demo: demoCommand }

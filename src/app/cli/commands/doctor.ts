@@ -1,0 +1,178 @@
+import { existsSync } from 'node:fs'
+import { printable, RateLimited, Unauthorized } from '../../../core/errors.js'
+import { dayAt } from '../../../core/model/day.js'
+import { type Check, type Diagnosis, doctor, fail, messageOf, ok, warn } from '../../../data/local/doctor.js'
+import { LISTS } from '../../../data/store/sqlite/lists.js'
+import { verifyLists } from '../../../data/store/sqlite/verify.js'
+import { databasePath, filesOf } from '../../open/paths.js'
+import { column, describeList } from '../../present/description.js'
+import { addressOf } from '../../remote/address.js'
+import type { Remote } from '../../remote/remote.js'
+import type { Command } from '../command.js'
+import { withOptions } from '../command-line.js'
+import { type Config, configPath, credentialsPath, fieldsIn } from '../config.js'
+import { readConfigFile } from '../config-file.js'
+import { type Context, creditsLeft } from '../context.js'
+import type { Screen } from '../draw/table.js'
+import { wrap } from '../draw/text.js'
+import type { Answer } from '../output.js'
+import { type FoundKey, keySource, openChosen, storedKeys } from '../profiles.js'
+import { terminalFacts } from '../world.js'
+
+const doctorCommand: Command = {
+  examples: ['bands doctor', 'bands doctor --json', 'bands doctor --remote https://api.example.com'],
+  notes: [
+    'Where a server is chosen, it is asked whether it knows the key, which costs nothing.',
+    'Exits with 5 when a check fails; a warning does not count as one.',
+  ],
+  examinesSettings: true,
+  withoutFields: true,
+  async run(context) {
+    const { config, world } = context
+    const { node, modules } = process.versions
+    const found = await doctor({
+      database: databasePath({ db: config.db, env: world.env }),
+      node,
+      abi: modules,
+      today: dayAt(world.now().getTime()),
+      extraChecks: await environmentChecks(context),
+      terminal: terminalFacts(world, config.color),
+    })
+    await context.show(doctorAnswer(found))
+    if (found.outcome === 'fail') context.outcome = 5
+  },
+}
+
+/** One line per check; a failed check has its remedy below it. */
+function doctorAnswer({ schema, outcome, checks }: Diagnosis): Answer {
+  const withRemedies = checks.map(({ detail, remedy, ...check }) => ({
+    ...check,
+    detail: withOptions(detail),
+    remedy: remedy === null ? null : withOptions(remedy),
+  }))
+  const rows = withRemedies.map(({ name, ...check }) => ({ check: name, ...check }))
+  const remedies = { ...column('remedy'), of: ({ remedy }: CheckRow) => remedy ?? '' }
+  const shown = [column('check'), column('outcome'), column('detail'), remedies]
+  return {
+    ...describeList({ schema, outcome, checks: withRemedies }, rows, shown),
+    blocks: screen => (screen.words ? null : [{ drawing: rows.flatMap(row => drawn(row, screen)) }]),
+  }
+}
+
+interface CheckRow {
+  check: string
+  outcome: 'ok' | 'warn' | 'fail'
+  detail: string
+  remedy: string | null
+}
+
+const TONES = { ok: 'good', warn: 'strong', fail: 'bad' } as const
+
+function drawn({ check, outcome, detail, remedy }: CheckRow, { width, paint }: Screen): string[] {
+  const head = `${paint[TONES[outcome]](outcome.padEnd(4))}  ${check}`
+  const texts = remedy === null ? [detail] : [detail, `try: ${remedy}`]
+  // Details are next to the name, or below it on a narrow terminal, where a path has more room.
+  const indent = width < 60 ? 6 : 20
+  const lines = texts.flatMap(text => wrap(printable(text), width - indent)).map(line => ' '.repeat(indent) + line)
+  if (width < 60) return [head, ...lines]
+  return [head + (lines[0] ?? '').slice(6 + check.length), ...lines.slice(1)]
+}
+
+/**
+ * Checks the surroundings of the database: settings, stored keys, and the chosen server at no cost. Never throws for a
+ * finding.
+ */
+async function environmentChecks(context: Context): Promise<Check[]> {
+  const { config } = context
+  const { env } = context.world
+  // These are about the database here, which is examined as well.
+  const { db: _db, tier: _tier, as_of: _asOf, ...from } = config.from
+  const [path, keysPath, listsPath] = [configPath(env), credentialsPath(env), filesOf({ db: config.db, env }).lists]
+  return [
+    await checked('settings', `mend ${path}, or remove it`, async () => {
+      const names = [...(await readConfigFile(env)).profiles.keys()]
+      return names.length === 0 ? `no profile in ${path}` : `${path}, profiles: ${names.join(', ')}`
+    }),
+    await checked('keys', `chmod 600 ${keysPath}, or remove it and log in again`, async () => {
+      const { length } = await storedKeys(env)
+      return length === 0 ? `none kept in ${keysPath}` : `${length} in ${keysPath}, which only its owner can read`
+    }),
+    await checked('lists', LISTS.mend, async () => {
+      if (!existsSync(listsPath)) return `none kept in ${listsPath}`
+      const { damages, rows } = verifyLists(listsPath)
+      const [first] = damages
+      return first === undefined ? `${rows} in ${listsPath}` : fail('lists', `${listsPath}: ${first.what}`, LISTS.mend)
+    }),
+    await checked('fields', 'mend the file of your own fields; no question is answered until then', async () => {
+      const own = (await fieldsIn(config, env)).all.filter(({ hash }) => hash !== undefined)
+      return own.length === 0 ? 'none of your own' : `your own: ${own.map(({ name }) => name).join(', ')}`
+    }),
+    ...(await serverChecks(context, { ...config, from })),
+  ]
+}
+
+/** Runs one check and returns its text if all is well. An error becomes the finding, with `mend` as its remedy. */
+async function checked(name: string, mend: Check['detail'], look: () => Promise<string | Check>): Promise<Check> {
+  try {
+    const found = await look()
+    return typeof found === 'string' ? ok(name, found) : found
+  } catch (thrown) {
+    return fail(name, messageOf(thrown), mend)
+  }
+}
+
+async function serverChecks(context: Context, config: Config): Promise<Check[]> {
+  const { env } = context.world
+  try {
+    const server = context.closing(await openChosen(config, env))
+    return server === null ? [] : await answerChecks(server, (await keySource(config, env))!)
+  } catch (thrown) {
+    return [fail('server', messageOf(thrown), 'bands config tells which server is chosen, and what chose it')]
+  }
+}
+
+/** Throws if the server does not answer. */
+async function answerChecks(server: Remote, key: Omit<FoundKey, 'key'>): Promise<Check[]> {
+  const began = performance.now()
+  const refusal: unknown = await server.checkKey().catch((error: unknown) => error)
+  if (refusal !== undefined && !(refusal instanceof Unauthorized || refusal instanceof RateLimited)) throw refusal
+  const answers = ok('server', `${server.url} answers in ${Math.ceil(performance.now() - began)} ms`)
+  return [
+    answers,
+    tlsCheck(server.url),
+    ...(refusal instanceof Unauthorized
+      ? [fail('key', `it is refused; it is from ${key.from}`, key.login ?? `put another one there`)]
+      : [
+          ok('key', `it is accepted; it is from ${key.from}`),
+          ok('plan', server.tier ?? 'not told'),
+          creditsCheck(server),
+        ]),
+    clockCheck(server.ahead),
+  ]
+}
+
+function tlsCheck(url: string): Check {
+  if (url.startsWith('https:')) return ok('TLS', 'the certificate is trusted')
+  if (addressOf(url, { allowPlainHttp: true }).loopback)
+    return ok('TLS', 'none, and to this machine itself none is needed')
+  return warn('TLS', 'none: everyone on the way can read the key', 'ask it by https')
+}
+
+function creditsCheck({ credits }: Remote): Check {
+  const left = creditsLeft(credits)
+  const spent = [credits?.day, credits?.hour].find(allowance => allowance?.remaining === 0)
+  if (spent == null) return ok('credits', left === '' ? 'not told' : left)
+  return warn('credits', left, spent.reset === null ? 'wait for new ones' : `wait until ${spent.reset}`)
+}
+
+/** In milliseconds: more than rounding and network delay can explain. */
+const FAR_APART = 30_000
+
+function clockCheck(ahead: number | null): Check {
+  if (ahead === null) return ok('clock', 'the server does not tell the time')
+  if (Math.abs(ahead) < FAR_APART) return ok('clock', 'within seconds of that of the server')
+  const apart = `${Math.round(Math.abs(ahead) / 1000)} s ${ahead > 0 ? 'behind' : 'ahead of'} that of the server`
+  return warn('clock', apart, 'set the clock of this machine')
+}
+
+export const commands = { doctor: doctorCommand }

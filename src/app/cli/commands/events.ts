@@ -1,0 +1,145 @@
+import type { EventsPage, EventsQuery } from '../../../core/model/event.js'
+import { count } from '../../../core/numbers.js'
+import { FILTERS, MAX_LIMIT, UNLIMITED_EVENTS } from '../../../core/params/questions.js'
+import { optionsOf } from '../../../core/params/row.js'
+import type { NewestEvents } from '../../../core/source.js'
+import type { Args, Command } from '../command.js'
+import { eventWords, pasted } from '../command-line.js'
+import type { Context } from '../context.js'
+import {
+  allUnlessLimited,
+  eventsQuery,
+  largestLimit,
+  POOL_ARGUMENTS,
+  POOLED,
+  type PoolTarget,
+  poolTarget,
+} from '../options.js'
+import { json } from '../output.js'
+import { isPooled } from '../tickers.js'
+
+const eventsCommand: Command = {
+  arguments: POOL_ARGUMENTS,
+  options: [
+    ...optionsOf(FILTERS),
+    ...optionsOf(UNLIMITED_EVENTS, ['limit']),
+    ...POOLED,
+    ['--wide', 'words instead of signs'],
+    ['--returns', 'add the exact returns'],
+    ['--fail-empty', 'exit with 3 when no event matches'],
+  ],
+  examples: [
+    'bands events AAPL rsi_zone --band oversold',
+    'bands events AAPL macd_state --timeframe weekly --after 2017-01-01 --limit 20',
+    'bands events AAPL rsi_zone --context GSPC:trend_direction=uptrend',
+    "bands events AAPL --when 'rsi_zone = oversold and trend_direction = uptrend'",
+    'bands events AAPL rsi_zone --json',
+    'bands events rsi_zone --all --band oversold --limit 20',
+  ],
+  notes: [
+    `CSV and NDJSON have all events unless --limit is given. With --tier, and at a server, --limit is at most ${MAX_LIMIT}.`,
+    'Events of several tickers on one date are in order of ticker. --limit may cut within a date; a remark then says how many of that date are left out.',
+  ],
+  async run(context, args) {
+    const { tickers, ...asked } = await poolTarget(context, args, 'events')
+    const [ticker, second] = tickers
+    // A list with one ticker gives the same document as a longer list, for scripts.
+    if (second !== undefined || isPooled(args)) return pool(context, args, { tickers, ...asked })
+    const query = allUnlessLimited(context, args, await eventsQuery(context, args, { ticker: ticker!, ...asked }))
+    // The specified answer goes out as it is; everything that only people or --returns need is loaded for them.
+    const isPlain = context.format === 'json' && !args.flag('returns')
+    const found = await (isPlain ? page(context, query) : shown(context, args, query))
+    if (found > 0) return
+    const { noticeNoEvent } = await import('../notices.js')
+    await noticeNoEvent(context, await context.bands(), query)
+    if (args.flag('fail-empty')) context.outcome = 3
+  },
+}
+
+/** Shows the events of several tickers in one document. */
+async function pool(context: Context, args: Args, { tickers, ...place }: PoolTarget): Promise<void> {
+  // Every refusal of a question about one ticker is one of several: its filters, its limit.
+  const { ticker: _ticker, ...asked } = await eventsQuery(context, args, { ticker: tickers[0]!, ...place })
+  const query = { ...allUnlessLimited(context, args, asked), tickers }
+  const [{ poolEvents }, { describePoolEvents }] = await Promise.all([
+    import('../../../research/tally/pool.js'),
+    import('../../present/events.js'),
+  ])
+  const source = await context.bands()
+  const found = await poolEvents(source, query, { step: context.step })
+  const description = describePoolEvents(found, query, args.flag('returns'))
+  await context.show(description, { wide: args.flag('wide') })
+  const left = found.total_occurrences - found.events.length
+  if (left > 0 && context.format !== 'json') {
+    const most = await largestLimit(context, found.total_occurrences)
+    const { omitted_on_last_date: same, events } = found
+    const { date, ticker } = events.at(-1)!
+    const cut = same === 0 ? '' : `${count(same, 'event')} of ${date} after ${ticker}, and `
+    await context.remark(`${cut}${count(left - same, 'older event')} left out: --limit ${most} shows more, --csv all.`)
+  }
+  if (found.total_occurrences > 0) return
+  const { noticeNoEventOfAny } = await import('../notices.js')
+  await noticeNoEventOfAny(context, source, query, found)
+  if (args.flag('fail-empty')) context.outcome = 3
+}
+
+async function page(context: Context, query: EventsQuery): Promise<number> {
+  const found: EventsPage = await (await context.bands()).events(query)
+  await context.out.write(json(context.withOwnFields(found), context.out.terminal))
+  return found.total_occurrences
+}
+
+async function shown(context: Context, args: Args, query: EventsQuery): Promise<number> {
+  const [wide, returns] = [args.flag('wide'), args.flag('returns')]
+  const { describeEvents } = await import('../../present/events.js')
+  const source = await context.bands()
+  const found = await source.newest(query)
+  await context.show(describeEvents(found, query, returns), { wide })
+  const { server } = source
+  if (server !== null && returns)
+    await context.remark(`exact returns are known of the database here alone, not of ${server.url}.`)
+  const older = olderBy(found, await largestLimit(context, found.total))
+  // The page itself says so, and advice at a terminal.
+  if (found.total > found.events.length && context.format !== 'json' && !context.isHinting)
+    await context.remark(leftOut(found, older, args.value('limit') !== undefined))
+  // A server that sells plans names the address in its own refusals.
+  const { upgrade_url: url } = context.config
+  const upgrade = server === null && url !== undefined ? `: ${url}` : ''
+  await context.hint(...hintsFor(found, query, { wide, upgrade, older }))
+  return found.total
+}
+
+/** The option that shows more of the omitted events. @param limit the largest allowed limit */
+function olderBy({ events }: NewestEvents, limit: number): string {
+  const oldest = events.at(-1)
+  return oldest === undefined || events.length < limit ? `--limit ${limit}` : `--before ${oldest.date}`
+}
+
+/** @param by the option that shows more @param isLimited a limit was typed, which rows for machines keep to */
+function leftOut({ events, total }: NewestEvents, by: string, isLimited: boolean): string {
+  const older = total - events.length
+  const more = by === `--limit ${total}` ? 'shows them' : `shows more, --csv${isLimited ? ' without --limit' : ''} all`
+  return `${older} older ${older === 1 ? 'event is' : 'events are'} left out: ${by} ${more}.`
+}
+
+/** Explains the signs, the omitted rows and the next command. */
+function hintsFor(
+  { events, total }: NewestEvents,
+  query: EventsQuery,
+  { wide, upgrade, older: by }: { wide: boolean; upgrade: string; older: string },
+): string[] {
+  const { ticker, timeframe } = query
+  const isFull = events.some(event => event.aftermath !== null)
+  const signs = `--- worst 5% to +++ best 5% of ${ticker}'s own past; .. open, ? too little past`
+  const older = total - events.length
+  const words = ['tally', ticker, ...eventWords(query)]
+  if (timeframe !== 'daily') words.push('--timeframe', timeframe)
+  return [
+    ...(isFull && !wide ? [signs] : []),
+    ...(!isFull && events.length > 0 ? [`Stability, flips and what followed come with the Plus tier${upgrade}`] : []),
+    ...(older > 0 ? [`${older} older: ${by}`] : []),
+    ...(isFull ? [`next: ${pasted(words)}`] : []),
+  ]
+}
+
+export const commands = { events: eventsCommand }

@@ -1,0 +1,265 @@
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { extname, join, resolve } from 'node:path'
+import { BandsError, StorageError, wrong } from '../../../core/errors.js'
+import type { Column } from '../../../core/model/event.js'
+import { FACT_COLUMNS } from '../../../core/model/facts.js'
+import { TIMEFRAME_NAMES } from '../../../core/model/terms.js'
+import { count } from '../../../core/numbers.js'
+import { FILTERS } from '../../../core/params/questions.js'
+import { choice, optionsOf, readParams } from '../../../core/params/row.js'
+import { timeframeValue, wordValue } from '../../../core/params/values.js'
+import { WHEN } from '../../../core/params/when.js'
+import {
+  BAR_COLUMNS,
+  type ExportFilter,
+  eventColumns,
+  exportBars,
+  exportEventBlocks,
+  exportEvents,
+  exportSeries,
+  seriesColumns,
+} from '../../../data/local/export.js'
+import { exportFacts, type FactLine } from '../../../data/local/facts.js'
+import type { Args, Command } from '../command.js'
+import type { Context } from '../context.js'
+import {
+  betweenRows,
+  checkFolder,
+  csvLine,
+  EXPORT_OUTPUTS,
+  type ExportOutput,
+  endingOf,
+  intoFile,
+  type Sink,
+  writeBlocks,
+  writeRows,
+} from '../formats.js'
+import { POOLED } from '../options.js'
+import { allNamed } from '../tickers.js'
+
+const WHATS = ['events', 'series', 'bars', 'facts'] as const
+
+const BOUNDS = { before: FILTERS.before, after: FILTERS.after }
+
+const NARROWED = {
+  ...WHEN,
+  when: {
+    ...WHEN.when,
+    help: 'the events of a condition; beside --field, and of series, only what is on bars on which it holds',
+  },
+  ...BOUNDS,
+}
+
+const ENDINGS = [...EXPORT_OUTPUTS.map(format => `.${format}`), '.jsonl']
+
+const exportCommand: Command = {
+  arguments: [
+    [
+      '<WHAT>',
+      'events (with returns and percentiles), series (bars, indicators, bands), bars, or facts (into a folder)',
+      WHATS,
+    ],
+  ],
+  options: [
+    ['--ticker <TICKERS>', 'the same as --tickers', 'repeatable'],
+    ...POOLED,
+    ['--field <FIELDS>', 'only these fields', 'repeatable'],
+    [
+      '--band <BANDS>',
+      'of events those that enter one of them, of series the bars on which a field is in one',
+      'repeatable',
+    ],
+    ...optionsOf(NARROWED),
+    choice('--timeframe <NAME>', 'daily or weekly; both unless given', TIMEFRAME_NAMES),
+    ['--out <FILE>', 'write to a file; its ending tells the format when --output does not'],
+  ],
+  examples: [
+    'bands export events --ticker AAPL --field rsi_zone',
+    'bands export series --ticker AAPL --timeframe daily --csv',
+    'bands export events --all --field rsi_zone --band oversold --csv',
+    "bands export events --all --when 'rsi_zone enters oversold'",
+    'bands export bars --output parquet --out bars.parquet',
+    'bands export facts --out facts/',
+  ],
+  outputs: EXPORT_OUTPUTS,
+  notes: [
+    'The whole history, whatever the range of a tier; of the tiers Pro only. NDJSON unless said otherwise.',
+    'Facts are a folder of CSV files, one a kind, of which bands import-facts makes the same records again.',
+  ],
+  async run(context, args) {
+    const what = wordValue('what', args.argument(0)!, WHATS)
+    const out = args.text('out')
+    if (what === 'facts') return exportFolder(context, args, out)
+    const format = EXPORT_OUTPUTS.find(name => name === context.format) ?? formatNamed(out) ?? 'ndjson'
+    if (format === 'parquet' && out === undefined && context.out.terminal)
+      throw wrong('out', 'parquet is nothing to read on a terminal: give --out FILE.')
+    await runExport(context, what, await filterOf(context, args, what), format, out)
+  },
+}
+
+async function filterOf(context: Context, args: Args, what: string): Promise<ExportFilter> {
+  const fields = args.list('field')
+  const timeframe = args.text('timeframe')
+  if (what === 'bars' && (fields.length > 0 || timeframe !== undefined))
+    throw wrong('field', 'bars have no fields and are daily; leave --field and --timeframe out.')
+  const bands = args.list('band')
+  if (what === 'bars' && bands.length > 0) throw wrong('band', 'bars have no bands; export series has them.')
+  const when = args.params(Object.keys(WHEN))
+  if (what === 'bars' && Object.keys(when).length > 0)
+    throw wrong('when', 'bars are exported as they are; export series keeps those on which a condition holds.')
+  const timeframes = timeframe === undefined ? [] : [timeframeValue('timeframe', timeframe)]
+  const bounds = readParams(BOUNDS, args.params(Object.keys(BOUNDS)))
+  return { tickers: await tickersOf(context, args), fields, timeframes, bands, ...bounds, ...when }
+}
+
+/** The tickers of the words and options; empty means all. */
+async function tickersOf(context: Context, args: Args): Promise<string[]> {
+  if (args.flag('all')) return []
+  return allNamed(context, args, args.list('ticker'), async () => [])
+}
+
+/** Facts have a file per kind, because each kind has its own columns. The folder is complete or absent. */
+async function exportFolder(context: Context, args: Args, out: string | undefined): Promise<void> {
+  if (out === undefined) throw wrong('out', 'facts are several files: name a folder with --out.')
+  const [strange] = Object.keys(args.params(['field', 'timeframe', 'band', ...Object.keys(NARROWED)]))
+  if (strange !== undefined)
+    throw wrong(
+      strange,
+      `facts are written whole, whatever the field or the day; leave --${strange.replaceAll('_', '-')} out.`,
+    )
+  if (context.format !== null && context.format !== 'csv')
+    throw wrong('output', 'facts are written as CSV, which bands import-facts reads.')
+  const folder = resolve(out)
+  if (existsSync(folder) && (!statSync(folder).isDirectory() || readdirSync(folder).length > 0))
+    throw wrong('out', `${folder} is there and not empty; name another folder.`, { value: out })
+  await checkFolder(folder)
+  const cache = await context.local()
+  const tickers = await tickersOf(context, args)
+  const partial = `${folder}.${process.pid}.partial`
+  const files = new FactFiles(partial, context.config.csv_raw)
+  try {
+    for await (const line of exportFacts(cache, tickers)) files.add(line)
+    files.close()
+    renameSync(partial, folder)
+  } catch (cause) {
+    if (cause instanceof BandsError) throw cause
+    throw new StorageError(`cannot write ${folder}: ${(cause as Error).message}`, { cause })
+  } finally {
+    files.close()
+    rmSync(partial, { recursive: true, force: true })
+  }
+  await context.remark(`wrote ${count(files.lines, 'record')} in ${count(files.names, 'file')} to ${folder}`)
+}
+
+/** Files of facts that are being written, in a folder that is made. */
+class FactFiles {
+  lines = 0
+  names = 0
+  readonly #folder: string
+  readonly #raw: boolean
+  readonly #open = new Map<string, number>()
+
+  /** @param raw of CSV, as in writeAnswer; an import takes the marks off again */
+  constructor(folder: string, raw: boolean) {
+    mkdirSync(folder)
+    this.#folder = folder
+    this.#raw = raw
+  }
+
+  add({ file, kind, values }: FactLine): void {
+    let handle = this.#open.get(file)
+    if (handle === undefined) {
+      handle = openSync(join(this.#folder, `${file}.csv`), 'wx')
+      this.#open.set(file, handle)
+      this.names++
+      writeFileSync(handle, csvLine(['ticker', ...FACT_COLUMNS[kind].map(({ name }) => name)], this.#raw))
+    }
+    writeFileSync(handle, csvLine(values, this.#raw))
+    this.lines++
+  }
+
+  close(): void {
+    for (const handle of this.#open.values()) closeSync(handle)
+    this.#open.clear()
+  }
+}
+
+/** The format by the ending of a file name; undefined without an ending. Throws InvalidParameter for an unknown one. */
+function formatNamed(file: string | undefined): ExportOutput | undefined {
+  if (file === undefined || extname(file) === '') return undefined
+  const ending = endingOf('out', file, ENDINGS)
+  return EXPORT_OUTPUTS.find(format => `.${format}` === ending) ?? 'ndjson'
+}
+
+/** Streams the rows, so that memory stays flat. */
+async function runExport(
+  context: Context,
+  what: Exclude<(typeof WHATS)[number], 'facts'>,
+  filter: ExportFilter,
+  format: ExportOutput,
+  out: string | undefined,
+): Promise<void> {
+  const cache = await context.local()
+  const raw = context.config.csv_raw
+  const send = <Row extends object>(rows: AsyncIterable<Row>, columns: readonly Column<Row>[]): Promise<void> =>
+    sent(context, out, (sink, counted) =>
+      writeRows(
+        format,
+        withCount(rows, () => counted(1)),
+        columns,
+        sink,
+        { raw },
+      ),
+    )
+  if (what === 'events' && (format === 'json' || format === 'ndjson')) {
+    const blocks = exportEventBlocks(cache, filter, betweenRows(format))
+    await sent(context, out, (sink, counted) =>
+      writeBlocks(
+        format,
+        withCount(blocks, ({ rows }) => counted(rows)),
+        sink,
+      ),
+    )
+  } else if (what === 'events') await send(exportEvents(cache, filter), eventColumns(filter))
+  else if (what === 'series') await send(exportSeries(cache, filter), seriesColumns(filter, context.fields))
+  else await send(exportBars(cache, filter), BAR_COLUMNS)
+}
+
+async function* withCount<T>(items: AsyncIterable<T>, look: (item: T) => void): AsyncGenerator<T> {
+  for await (const item of items) {
+    look(item)
+    yield item
+  }
+}
+
+/** Sends the rows and stops cleanly after a signal. */
+async function sent(
+  context: Context,
+  out: string | undefined,
+  write: (sink: Sink, counted: (rows: number) => void) => Promise<void>,
+): Promise<void> {
+  let done = 0
+  context.endTidily()
+  const counted = (rows: number): void => {
+    const before = done
+    done += rows
+    // Rows that run down the terminal are progress enough.
+    if (Math.floor(before / 1000) < Math.floor(done / 1000) && (out !== undefined || !context.out.terminal))
+      context.step(() => `export  ${count(done, 'row')}`)
+  }
+  if (out === undefined) return write(context.out, counted)
+  await intoFile(out, sink => write(sink, counted))
+  await context.remark(`wrote ${count(done, 'row')} to ${out}`)
+}
+
+export const commands = { export: exportCommand }

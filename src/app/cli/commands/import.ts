@@ -1,0 +1,389 @@
+import { writeFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { type BadData, BandsError, StorageError, wrong } from '../../../core/errors.js'
+import { dayAt } from '../../../core/model/day.js'
+import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../../core/model/facts.js'
+import type { Adjustment } from '../../../core/model/series.js'
+import { count, whole } from '../../../core/numbers.js'
+import { DAY, oneOf, WORDS } from '../../../core/params/kinds.js'
+import { optional, optionsOf } from '../../../core/params/row.js'
+import type { Input } from '../../../data/feeds/feed.js'
+import type {
+  BarsReport,
+  FactsReport,
+  FileReport,
+  ImportOptions,
+  ImportProgress,
+  RefusedTicker,
+} from '../../../data/load/report.js'
+import { column, type Described, type Paragraph, type Table, tableOf } from '../../present/description.js'
+import type { Args, Command } from '../command.js'
+import { withOptions } from '../command-line.js'
+import type { Context } from '../context.js'
+import { bytes } from '../draw/table.js'
+import type { Row } from '../formats.js'
+import { ClosedPipe } from '../world.js'
+
+/** The content of the files, as far as they do not state it. */
+const CONTENT = {
+  prices: optional(
+    oneOf<Adjustment>(['adjusted', 'raw'], 'KIND'),
+    'adjusted or raw; adjusted unless given, where the file has an adjusted close',
+  ),
+  ticker: optional(WORDS, 'the ticker of a file without one; otherwise its column, or of prices the name of the file', {
+    takes: 'SYMBOL',
+  }),
+  known: optional(DAY, 'the day on which facts without a date became known, such as that of a download'),
+}
+
+/** Overrides for the detection of the format. */
+const HINTS = {
+  format: optional(WORDS, 'the layout, when detection is wrong', { takes: 'NAME' }),
+  delimiter: optional(WORDS, 'comma, semicolon, tab, pipe, or the character', { takes: 'CHARACTER' }),
+  date_format: optional(WORDS, 'such as YYYY-MM-DD, DD/MM/YYYY, MM/DD/YYYY', { takes: 'FORMAT' }),
+  decimal: optional(WORDS, '. or ,', { takes: 'SIGN' }),
+  time_zone: optional(WORDS, 'of the exchange, such as Asia/Tokyo: the day of a time in UTC is the day there', {
+    takes: 'ZONE',
+  }),
+  header: optional(WORDS, 'names of the columns, with commas, for a file that has none or others', { takes: 'NAMES' }),
+}
+
+/** How facts are read; prices take one more. */
+const FACT_READING = [
+  ...optionsOf(CONTENT, ['ticker', 'known']),
+  ['--skip-bad-rows', 'load the good rows of a file with bad ones, and keep the bad ones in a file'],
+  ['--rejects <FILE>', 'where bad rows go; FILE.rejects beside the database unless given'],
+  ['--replace', 'start each ticker again from its file (of facts: each kind of it), whatever was there'],
+  ['--wait', 'wait while another process is writing'],
+  ...optionsOf(HINTS),
+] as const
+
+const FILES = [['[FILE...]', 'files, folders, globs, or - for standard input; csv, json, xml, zip, gz']] as const
+
+/** The choices for stored prices on another scale than those of a file. */
+const SCALES = [
+  [
+    '--rescale',
+    'where a file’s prices differ from the stored ones by a split or another one factor, multiply the stored ones by it (and divide their volumes by it, unless it is one of prices alone, such as a dividend)',
+  ],
+  ['--accept-jump', 'store such prices as they are; status and doctor go on showing the jump'],
+] as const
+
+const ofPrices: Command = {
+  arguments: FILES,
+  options: [...optionsOf(CONTENT, ['prices']), ...FACT_READING, ...SCALES],
+  examples: [
+    'bands import AAPL.csv',
+    'bands import prices/ --prices raw',
+    'bands import a.csv --ticker A --date-format DD/MM/YYYY --delimiter semicolon',
+    'zcat all.csv.gz | bands import - --skip-bad-rows --rejects bad.csv',
+    'bands import tonight.csv --rescale',
+  ],
+  notes: [
+    'A ticker is refused whose prices do not fit to the stored ones: a step of a split between them, closes of the same days that differ by one factor, or prices of another instrument. --rescale, --accept-jump or --replace say what to do. The other tickers are loaded; it ends with 5.',
+    'Files of facts are told apart from prices and loaded too, as bands import-facts does.',
+  ],
+  run: (context, args) => runImport(context, args, 'import'),
+}
+
+const ofFacts: Command = {
+  arguments: FILES,
+  options: FACT_READING,
+  examples: [
+    'bands import-facts earnings.csv',
+    'bands import-facts facts/',
+    'bands import-facts CIK0000320193.json --ticker AAPL',
+    'bands import-facts recommendations.json --ticker AAPL --known 2025-02-21',
+  ],
+  notes: [
+    'Takes company facts and Form 4 of the SEC, JSON of Yahoo, the usual CSV exports, and record files with ticker and these columns, of which those in brackets may be left out:',
+    ...FACT_KINDS.map(kind => `  ${kind}: ${columnsOf(kind)}`),
+    'bands facts TICKER shows what is known.',
+  ],
+  run: (context, args) => runImport(context, args, 'import-facts', { only: 'facts' }),
+}
+
+export const commands = { import: ofPrices, 'import-facts': ofFacts }
+
+function columnsOf(kind: FactKind): string {
+  return FACT_COLUMNS[kind].map(({ name, required }) => (required ? name : `[${name}]`)).join(', ')
+}
+
+/** Imports files one after the other and reports each; a refused file does not stop the others. */
+async function runImport(
+  context: Context,
+  args: Args,
+  name: keyof typeof commands,
+  only: Pick<ImportOptions, 'only'> = {},
+): Promise<void> {
+  context.refuseRemote()
+  const { expandInputs } = await import('../../../data/feeds/read.js')
+  if (args.rest(0).length === 0) throw wrong('file', 'FILE is missing.', { allowed: `bands ${name} FILE...` })
+  const inputs = await expandInputs(args.rest(0))
+  const { databasePath } = await import('../../open/paths.js')
+  const keepRejects = rejectsWriter(args.text('rejects'), dirname(databasePath(context.choice)), inputs)
+  const importer = await context.importer({ wait: args.flag('wait'), make: true })
+  // A document, or rows below one header, are written when they are whole.
+  const atOnce = context.isForPeople || context.format === 'ndjson'
+  const done: Imported[] = []
+  const refused: BadData[] = []
+  const options = { ...importOptions(context, args), ...only }
+  // A single refused file is the whole answer.
+  if (inputs.length > 1)
+    options.onRefused = async error => {
+      refused.push(error)
+      if (context.format !== 'json') await context.notice(`error: ${withOptions(error.words)}`)
+    }
+  for await (const report of importer.import(inputs, options)) {
+    done.push({ report, rejects: await keepRejects(report) })
+    if (atOnce) await withoutReader(context.show(describeImport(done.slice(-1), [])))
+    if (context.format !== 'json')
+      for (const { message } of refusedTickers(report))
+        await context.notice(`error: ${report.file}: ${withOptions(message)}`)
+  }
+  if (!atOnce) await withoutReader(context.show(describeImport(done, refused)))
+  const refusals = refusalsOf(done, refused.length, inputs.length)
+  if (refusals !== '') throw new BandsError('bad_data', refusals)
+}
+
+function refusedTickers(report: FileReport): readonly RefusedTicker[] {
+  return report.holds === 'bars' ? report.refused : []
+}
+
+/** The sentence about refused rows and files; empty if there are none. */
+function refusalsOf(done: readonly Imported[], refusedFiles: number, files: number): string {
+  const tickers = total(done.map(({ report }) => refusedTickers(report).length))
+  const loaded = total(done.map(({ report }) => (report.holds === 'bars' ? report.tickers : report.facts).length))
+  const lines = [
+    { refused: refusedFiles, of: files, what: 'file' },
+    {
+      refused: tickers,
+      of: total(done.map(({ report }) => (report.holds === 'bars' ? report.tickers.length : 0))) + tickers,
+      what: 'ticker',
+    },
+  ].filter(({ refused }) => refused > 0)
+  if (lines.length === 0) return ''
+  const counted = lines.map(({ refused, of, what }) => `${whole(refused)} of ${count(of, what)}`)
+  const verb = refusedFiles + tickers === 1 ? 'was' : 'were'
+  return `${counted.join(' and ')} ${verb} refused; ${loaded === 0 ? 'nothing is loaded' : 'the others are loaded'}.`
+}
+
+/** The typed import options and the progress callback. */
+function importOptions(context: Context, args: Args): ImportOptions {
+  const { date_format: dateFormat, time_zone: timeZone, ...hints } = args.read(HINTS)
+  return {
+    ...args.read(CONTENT),
+    skipBadRows: args.flag('skip-bad-rows'),
+    replace: args.flag('replace'),
+    rescale: args.flag('rescale'),
+    acceptJump: args.flag('accept-jump'),
+    today: dayAt(context.world.now().getTime()),
+    hints: {
+      ...hints,
+      ...(dateFormat === undefined ? {} : { dateFormat }),
+      ...(timeZone === undefined ? {} : { timeZone }),
+    },
+    ...(args.rest(0).includes('-') ? { stdin: context.world.stdin() } : {}),
+    onProgress: progress => context.step(() => progressText(progress)),
+  }
+}
+
+export function progressText({ file, stage, done, of, rows }: ImportProgress): string {
+  const far =
+    stage === 'reading' ? bytes(done, of) : `${done}/${of ?? '?'} ${stage === 'settling' ? 'steps' : 'tickers'}`
+  return `${stage}  ${file}  ${far}  ${whole(rows)} rows`
+}
+
+/** The import continues when the reader has gone (`| head`). */
+async function withoutReader(telling: Promise<void>): Promise<void> {
+  await telling.catch(error => {
+    if (!(error instanceof ClosedPipe)) throw error
+  })
+}
+
+interface Imported {
+  report: FileReport
+  /** The file with the rejected rows. */
+  rejects: string | null
+}
+
+/** Shows the imported and the refused files. */
+function describeImport(files: readonly Imported[], refused: readonly BadData[]): Described {
+  return {
+    document: {
+      schema: 'bands.import/1',
+      files: files.map(document),
+      refused: refused.map(({ message, place }) => ({ ...place, message })),
+    },
+    columns: [
+      ...['file', 'format', 'ticker', 'prices', 'kind', 'added', 'replaced', 'unchanged', 'bars', 'records'],
+      ...['first', 'last', 'note', 'refused', 'factor', 'date'],
+    ],
+    rows: files.flatMap(({ report }): object[] => {
+      const { file, format } = report
+      const parts = report.holds === 'facts' ? report.facts : report.tickers
+      const refusals = refusedTickers(report).map(({ ticker, reason, factor, date, message }) => {
+        return { file, format, ticker, refused: reason, factor, date, note: withOptions(message) }
+      })
+      return [...parts.map(part => ({ file, format, ...part })), ...refusals]
+    }),
+    paragraphs: files.map(paragraph),
+  }
+}
+
+function document({ report, rejects }: Imported): Row {
+  const { holds, file, format, dialect, header, rows } = report
+  const read = { holds, file, format, dialect, header, rows }
+  const rejected = report.rejected.map(({ line, column, reason, text }) => {
+    return { line, column, reason: withOptions(reason), text }
+  })
+  const remarks = report.remarks.map(({ what, ...more }) => ({ what: withOptions(what), ...more }))
+  if (report.holds === 'bars') {
+    const { adjustmentNote: adjustment, tickers } = report
+    const warnings = report.warnings.map(({ first, ...warning }) => ({
+      ...warning,
+      first: first.map(oddity => ({ ...oddity, detail: withOptions(oddity.detail) })),
+    }))
+    const refused = report.refused.map(({ message, ...more }) => ({ ...more, message: withOptions(message) }))
+    const { resumed } = report
+    return { ...read, ...(resumed && { resumed }), adjustment, tickers, refused, rejected, rejects, remarks, warnings }
+  }
+  const { facts, without_bars } = report
+  const doubts = report.doubts.map(withOptions)
+  return { ...read, facts, without_bars, doubts, rejected, remarks, rejects }
+}
+
+function paragraph({ report, rejects }: Imported): Paragraph {
+  const { file, format, dialect, rows } = report
+  const read = Object.entries(dialect).map(([what, value]) => `${what} ${value}`)
+  const prices = report.holds === 'facts' ? [] : [report.adjustmentNote]
+  const table = report.holds === 'facts' ? factsTable(report) : tickerTable(report)
+  const notes = [read.join(', '), ...noteLines(report), ...rejectLines(report, rejects)]
+  return { heading: [file, format, count(rows, 'row'), ...prices], parts: [{ table }, { notes }] }
+}
+
+/** More tickers of one file are summed up instead of listed. */
+const LISTED = 30
+
+function tickerTable({ tickers }: BarsReport): Table {
+  const prices = [...new Set(tickers.map(ticker => ticker.prices))].join(', ')
+  const bars = total(tickers.map(ticker => ticker.bars))
+  const all = { ...summed(tickers), ticker: count(tickers.length, 'ticker'), prices, bars }
+  const columns = [column('ticker'), column('prices', 'text', { spare: 1 }), ...countedColumns('bars', 2)]
+  return tableOf<typeof all>('Tickers', columns, tickers.length > LISTED ? [all] : tickers)
+}
+
+function factsTable({ facts }: FactsReport): Table {
+  const kinds = FACT_KINDS.map(kind => ({ kind, sheets: facts.filter(sheet => sheet.kind === kind) }))
+  const lines = kinds.flatMap(({ kind, sheets }) => {
+    const records = total(sheets.map(sheet => sheet.records))
+    return sheets.length === 0 ? [] : [{ ...summed(sheets), kind, tickers: sheets.length, records }]
+  })
+  const columns = [column('kind'), column('tickers', 'count'), ...countedColumns('records', 1)]
+  return tableOf<(typeof lines)[number]>('Kinds', columns, lines)
+}
+
+/** Columns with the counts and dates of bars or records. @param spare the first rank of columns that may be omitted */
+function countedColumns<Things extends string>(things: Things, spare: number) {
+  return [
+    column('added', 'count'),
+    column('replaced', 'count', { spare }),
+    column('unchanged', 'count', { title: 'same', spare: spare + 1 }),
+    column(things, 'count', { spare: spare + 2 }),
+    column('first', 'date', { spare: spare + 4 }),
+    column('last', 'date', { spare: spare + 3 }),
+  ]
+}
+
+interface Counts {
+  added: number
+  replaced: number
+  unchanged: number
+  first: string | null
+  last: string | null
+}
+
+function summed(parts: readonly Counts[]): Counts & { first: string; last: string } {
+  const days = parts.flatMap(({ first, last }) => [first ?? [], last ?? []].flat()).sort()
+  return {
+    added: total(parts.map(part => part.added)),
+    replaced: total(parts.map(part => part.replaced)),
+    unchanged: total(parts.map(part => part.unchanged)),
+    first: days[0] ?? '',
+    last: days.at(-1) ?? '',
+  }
+}
+
+function total(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0)
+}
+
+/** Notes about a file: odd bars, or omitted and assumed facts, with their first positions. */
+function noteLines(report: FileReport): string[] {
+  if (report.holds === 'facts') return [...remarkLines(report), ...factLines(report)]
+  const warnings = report.warnings.map(({ kind, count: found, first: [first] }) => {
+    const where =
+      first === undefined ? '' : `, first at ${first.place}: ${first.ticker} ${first.date} ${withOptions(first.detail)}`
+    return `warning: ${kind.replaceAll('_', ' ')} ${found === 1 ? 'once' : `${whole(found)} times`}${where}`
+  })
+  const { resumed = 0 } = report
+  const stopped =
+    resumed === 0 ? [] : [`goes on where an import of the same was stopped: after ${count(resumed, 'ticker')}`]
+  return [...stopped, ...report.tickers.flatMap(ticker => ticker.note ?? []), ...remarkLines(report), ...warnings]
+}
+
+function remarkLines({ file, remarks }: FileReport): string[] {
+  return remarks.map(({ what, count, first }) => {
+    const often = count === 1 ? '' : ` (${whole(count)} times)`
+    const positions = first.map(place =>
+      place.startsWith(`${file}:`) ? `line ${place.slice(file.length + 1)}` : place,
+    )
+    return `${withOptions(what)}${often}${positions.length === 0 ? '' : `; first: ${positions.join(', ')}${count > positions.length ? ' …' : ''}`}`
+  })
+}
+
+function factLines({ without_bars, doubts }: FactsReport): string[] {
+  const barless =
+    without_bars === 0 ? [] : [`${count(without_bars, 'ticker')} without bars yet: no field stands on their facts`]
+  return [...barless, ...doubts.map(doubt => `warning: ${withOptions(doubt)}`)]
+}
+
+function rejectLines({ file, rejected }: FileReport, rejects: string | null): string[] {
+  if (rejected.length === 0) return []
+  const first = rejected
+    .slice(0, 3)
+    .map(({ line, column, reason }) => `  ${file}:${line}:${column}: ${withOptions(reason)}`)
+  const verb = rejected.length === 1 ? 'is' : 'are'
+  return [`${count(rejected.length, 'bad row')} ${verb} not loaded, and kept in ${rejects}; the first:`, ...first]
+}
+
+/**
+ * Writes skipped rows unchanged under the header of their file, so that they can be corrected and imported. They go
+ * into the named file, otherwise into one file per input in a folder. The returned function takes a report and returns
+ * its file of rejected rows; null if there are none.
+ */
+function rejectsWriter(named: string | undefined, folder: string, inputs: readonly Input[]) {
+  /** Path → the header it was begun with. */
+  const begun = new Map<string, string | null>()
+  /** Inputs with the same header share one file; those with another header get a file of their own. */
+  const pathFor = (file: string, header: string | null): string => {
+    const wanted = named ?? join(folder, `${file === '-' ? 'stdin' : basename(file)}.rejects`)
+    for (let i = 1; ; i++) {
+      const path = i === 1 ? wanted : `${wanted}.${i}`
+      if (!begun.has(path) || (named !== undefined && begun.get(path) === header)) return path
+    }
+  }
+  return async ({ file, header, rejected }: FileReport): Promise<string | null> => {
+    if (rejected.length === 0) return null
+    const path = pathFor(file, header)
+    if (inputs.some(input => input.path === resolve(path)))
+      throw wrong('rejects', `--rejects ${path} is a file that is being imported.`, { value: path })
+    const first = begun.has(path) || header === null ? [] : [header]
+    const text = [...first, ...rejected.map(row => row.text)].map(line => `${line}\n`).join('')
+    await writeFile(path, text, { flag: begun.has(path) ? 'a' : 'w' }).catch(cause => {
+      throw new StorageError(`cannot write the bad rows to ${path}: ${(cause as Error).message}`, { cause })
+    })
+    begun.set(path, header)
+    return path
+  }
+}

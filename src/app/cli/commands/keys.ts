@@ -1,0 +1,196 @@
+import { invalid, wrong } from '../../../core/errors.js'
+import { parseDay } from '../../../core/model/day.js'
+import { count } from '../../../core/numbers.js'
+import type { OptionSpec } from '../../../core/params/row.js'
+import { type Accounts, DAY_MS, HOUR_MS, type KeyEntry, nameValue, stateOf } from '../../../server/accounts/accounts.js'
+import { makeKey, parseIdentity } from '../../../server/accounts/key.js'
+import { type Column, column, describeList } from '../../present/description.js'
+import type { Args, Command } from '../command.js'
+import type { Context } from '../context.js'
+import { oneRow } from '../output.js'
+import { aboutAccounts, accountsFor } from './accounts.js'
+
+const IDENTITY = ['<IDENTITY>', 'the eight characters by which a key is known (bands keys list)'] as const
+const EXPIRES: OptionSpec = [
+  '--expires <WHEN>',
+  'after so many days, or the last day on which it counts, in UTC; never unless given',
+]
+const SHOWN_ONCE = 'This key is shown once and kept nowhere: keep it yourself.'
+
+const create: Command = {
+  options: [
+    ['--account <NAME>', 'whose key it is (bands accounts list)'],
+    ['--name <TEXT>', 'what its owner calls it; key-1, key-2 and so on unless given'],
+    EXPIRES,
+  ],
+  examples: ['bands keys create --account alice', 'bands keys create --account alice --expires 90 --json | jq -r .key'],
+  notes: [
+    'The key is written to standard output, this once: only its SHA-256 is kept. Put it where others cannot read it; bands takes it from BANDS_API_KEY, a file or standard input, never from the command line.',
+  ],
+  async run(context, args) {
+    const account = args.text('account')
+    if (account === undefined)
+      throw wrong('account', '--account is missing: say whose key it is to be (bands accounts list).')
+    const named = args.text('name')
+    const name = named === undefined ? undefined : nameValue('name', named)
+    const now = context.world.now()
+    const [created, expires] = [now.toISOString(), expiryValue(args, now)]
+    const { key, identity, hash } = makeKey()
+    const accounts = await accountsFor(context, args)
+    const { id } = await accounts.account(account)
+    await accounts.addKey(id, { identity, hash, name: name ?? (await freeName(accounts, id)), created, expires })
+    await showNewKey(context, key, (await accounts.key(identity))!, null)
+    await context.remark(SHOWN_ONCE)
+  },
+}
+
+/** `key-1`, or the first after it that the account has never had. */
+async function freeName(accounts: Accounts, account: number): Promise<string> {
+  const taken = new Set((await accounts.keys(account)).map(key => key.name))
+  for (let i = 1; ; i++) if (!taken.has(`key-${i}`)) return `key-${i}`
+}
+
+const list: Command = {
+  options: [['--account <NAME>', 'those of one account; all of them unless given']],
+  examples: ['bands keys list', 'bands keys list --account alice --csv'],
+  notes: ['LAST USED is to the minute. Times are in UTC.'],
+  async run(context, args) {
+    const account = args.text('account')
+    const accounts = await accountsFor(context, args)
+    const keys = await accounts.keys(account === undefined ? undefined : (await accounts.account(account)).id)
+    const rows = keys.map(entry => keyRow(entry, context.world.now()))
+    const shown: Column<(typeof rows)[number]>[] = [
+      ...[column('identity'), column('account'), column('name'), column('state')],
+      { title: 'created', kind: 'date', spare: 2, of: row => minute(row.created) },
+      { title: 'expires', kind: 'date', spare: 1, of: row => minute(row.expires) },
+      { title: 'last used', kind: 'date', spare: 3, of: row => minute(row.last_used) },
+    ]
+    const columns = ['identity', 'account', 'tier', 'name', 'state', 'created', 'expires', 'last_used', 'revoked']
+    await context.show(describeList({ schema: 'bands.keys/1', keys: rows }, rows, shown, { columns }))
+    if (rows.length === 0) await context.remark('no key yet; bands keys create --account NAME makes one.')
+  },
+}
+
+const revoke: Command = {
+  arguments: [IDENTITY],
+  examples: ['bands keys revoke 4fQz81Lk'],
+  notes: [
+    'A running server refuses it from the next request on. It stays in the list, and what it used in the ledger.',
+  ],
+  async run(context, args) {
+    const identity = identityValue(args)
+    const now = context.world.now()
+    const accounts = await accountsFor(context, args)
+    const before = await accounts.key(identity)
+    await accounts.revoke(identity, now.toISOString())
+    const entry = (await accounts.key(identity))!
+    const since = `${identity} of ${entry.account.name} counts no more`
+    const note = before?.revoked != null ? `${since}; it was revoked ${minute(entry.revoked)}` : since
+    await context.show(oneRow({ schema: 'bands.revoked-key/1', ...keyRow(entry, now) }, [note]))
+  },
+}
+
+const roll: Command = {
+  arguments: [IDENTITY],
+  options: [
+    ['--grace <TIME>', 'how long the old key still counts: 0 to 7d, such as 12h; 1d unless given'],
+    [EXPIRES[0], 'when the new key ends, as in keys create; when the old one would have, unless given'],
+  ],
+  examples: ['bands keys roll 4fQz81Lk', 'bands keys roll 4fQz81Lk --grace 0 --json | jq -r .key'],
+  notes: ['The new key takes over account and name. A key that others have seen: --grace 0.'],
+  async run(context, args) {
+    const identity = identityValue(args)
+    const grace = graceValue(args.text('grace') ?? '1d')
+    const now = context.world.now()
+    const [created, wanted] = [now.toISOString(), expiryValue(args, now)]
+    const { key, ...made } = makeKey()
+    const accounts = await accountsFor(context, args)
+    const { name = '', expires = null } = (await accounts.key(identity)) ?? {}
+    const until = new Date(now.getTime() + grace).toISOString()
+    await accounts.roll(identity, { ...made, name, created, expires: wanted ?? expires }, until)
+    const [entry, old] = [(await accounts.key(made.identity))!, (await accounts.key(identity))!]
+    await showNewKey(context, key, entry, old)
+    const left = Date.parse(old.expires!) - now.getTime()
+    const end = left <= 0 ? 'counts no more' : `counts until ${minute(old.expires)} UTC, ${duration(left)} from now`
+    await context.remark(`${SHOWN_ONCE} The old one, ${identity}, ${end}.`)
+  },
+}
+
+export const commands = aboutAccounts({
+  'keys create': create,
+  'keys list': list,
+  'keys revoke': revoke,
+  'keys roll': roll,
+})
+
+/** A key as every command shows it; the key itself is not among it. */
+function keyRow(entry: KeyEntry, now: Date) {
+  const { identity, account, name, created, expires, lastUsed, revoked } = entry
+  const state = stateOf(entry, now.getTime())
+  const times = { created, expires, last_used: lastUsed, revoked }
+  return { identity, account: account.name, tier: account.tier, name, state, ...times }
+}
+
+/**
+ * Shows a new key, the only time it is visible.
+ *
+ * @param replaced the key that it replaces
+ */
+async function showNewKey(context: Context, key: string, entry: KeyEntry, replaced: KeyEntry | null): Promise<void> {
+  const row = { key, ...keyRow(entry, context.world.now()) }
+  const { account, tier, name } = row
+  const replaces = replaced === null ? null : { identity: replaced.identity, expires: replaced.expires }
+  const until = row.expires === null ? 'counts until it is revoked' : `counts until ${minute(row.expires)}`
+  const [document, columns] = [{ schema: 'bands.key/1', ...row, replaces }, Object.keys(row)]
+  await context.show({
+    ...describeList(document, [row], [column('key'), column('identity')], { columns }),
+    // A key that is cut is no key, so on a terminal it is a line of its own, however narrow that is.
+    blocks: ({ words }) => (words ? null : [{ title: [account, tier, name, until], drawing: [key] }]),
+  })
+}
+
+/** `2026-11-20 14:05` in UTC; `-` if there is no time. */
+function minute(time: string | null): string {
+  return time === null ? '-' : time.slice(0, 16).replace('T', ' ')
+}
+
+/** How long something lasts from now: `23 hours`, `7 days`. */
+function duration(milliseconds: number): string {
+  const hours = Math.round(milliseconds / HOUR_MS)
+  return hours % 24 === 0 ? count(hours / 24, 'day') : count(hours, 'hour')
+}
+
+/** Throws InvalidParameter without repeating the value, which may be a whole key. */
+function identityValue(args: Args): string {
+  const identity = parseIdentity(args.argument(0)!)
+  if (identity !== null) return identity
+  const allowed = 'the eight letters and digits after bands_ (bands keys list)'
+  throw wrong('identity', `identity is not ${allowed}; the rest of a key belongs on no command line.`, { allowed })
+}
+
+/** `90` → that many days from now; `2027-03-31` → the end of that day in UTC; null: never. Throws InvalidParameter. */
+function expiryValue(args: Args, now: Date): string | null {
+  const text = args.text('expires')
+  if (text === undefined) return null
+  const days = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : Number.NaN
+  if (days <= LONGEST_DAYS) return new Date(now.getTime() + days * DAY_MS).toISOString()
+  const day = parseDay(text)
+  const end = day === null ? 0 : (day + 1) * DAY_MS
+  if (end > now.getTime()) return new Date(end).toISOString()
+  const allowed = `a number of days from 1 to ${LONGEST_DAYS}, or a date to come as YYYY-MM-DD`
+  throw invalid('not_allowed', { param: 'expires', value: text, allowed })
+}
+
+const LONGEST_DAYS = 3_650
+
+/** `0`, `12h`, `7d` → milliseconds. Throws InvalidParameter. */
+function graceValue(text: string): number {
+  const [, number, unit] = /^(0|[1-9]\d{0,2})([hd]?)$/.exec(text) ?? []
+  const length = Number(number) * (unit === 'h' ? HOUR_MS : DAY_MS)
+  if (length <= LONGEST_GRACE && (unit !== '' || length === 0)) return length
+  const allowed = 'a time from 0 to 7d, such as 12h or 2d'
+  const suggestions = unit === '' && length <= LONGEST_GRACE ? [`${text}d`] : []
+  throw invalid('not_allowed', { param: 'grace', value: text, allowed, suggestions })
+}
+
+const LONGEST_GRACE = 7 * DAY_MS

@@ -1,0 +1,292 @@
+import { BandsError, didYouMean, quoted, suggest, wrong } from '../../../core/errors.js'
+import { BUILT_IN } from '../../../core/fields/index.js'
+import type { SeriesKey } from '../../../core/model/event.js'
+import { TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../../core/model/terms.js'
+import { count, UNKNOWN, whole } from '../../../core/numbers.js'
+import { several } from '../../../core/params/figures.js'
+import { integerOf, oneOf } from '../../../core/params/kinds.js'
+import { optional, optionsOf, withDefault } from '../../../core/params/row.js'
+import { grantedFields } from '../../../core/tiers.js'
+import { openForPlan } from '../../open.js'
+import { type Column, type Described, tableOf } from '../../present/description.js'
+import { PAGE } from '../../remote/pages.js'
+import type { PullOptions } from '../../remote/pull.js'
+import {
+  type CreditsLeft,
+  leftOf,
+  type Price,
+  type PullPlan,
+  type PullReport,
+  type PullRequest,
+  planOf,
+  type SeriesReport,
+} from '../../remote/pull-plan.js'
+import type { Remote } from '../../remote/remote.js'
+import type { Args, Command } from '../command.js'
+import { type Config, isRemoteTyped } from '../config.js'
+import type { Context } from '../context.js'
+import { namedTickers, splitAtCommas } from '../tickers.js'
+import type { World } from '../world.js'
+
+const PULL = {
+  timeframe: withDefault(
+    several(oneOf([...TIMEFRAME_NAMES, 'both'] as const, 'NAMES'), 'NAMES'),
+    ['daily'],
+    'daily, weekly or both; daily unless given',
+  ),
+  max_credits: optional(integerOf(0, 100_000_000), 'never spend more; the same command goes on from there'),
+}
+
+const pullCommand: Command = {
+  arguments: [
+    ['[NAME...]', 'tickers (A,B, @FILE, or - for standard input) and band fields, in any order', ['TICKER', 'FIELD']],
+  ],
+  options: [
+    ['--all-fields', 'every field that the key may ask for'],
+    ...optionsOf(PULL),
+    ['--dry-run', 'ask nothing, and tell what it will cost at least'],
+    ['--replace', 'begin again, whatever was pulled before, and from whom'],
+    ['--wait', 'wait while another process is writing'],
+  ],
+  examples: [
+    'bands pull AAPL rsi_zone --remote https://api.example.com',
+    'bands pull AAPL,MSFT rsi_zone macd_state --timeframe both --max-credits 100',
+    'bands pull @tickers.txt --all-fields --dry-run',
+  ],
+  notes: [
+    'Events with what followed them are fetched from a server into the database here, a credit for each 100 of them. Afterwards the same questions are answered here, and say whose the answers are.',
+    'A pull that is stopped is gone on with by the same command. One of what is there asks only for what may have changed.',
+    'Of one ticker there are bars, or events of one server: bands remove TICKER takes them out.',
+  ],
+  async run(context, args) {
+    const { max_credits: maxCredits, timeframe } = args.read(PULL)
+    const all = args.flag('all-fields')
+    const series = await seriesOf(args, all, timeframe, context.world)
+    const request = { series, replace: args.flag('replace') }
+    if (args.flag('dry-run')) return context.show(describePlan(await dryPlan(context, request)))
+    const remote = await context.origin()
+    // This costs nothing. It shows the remaining credits, and refuses a wrong key before anything is made.
+    await remote.checkKey()
+    const puller = await context.puller({ wait: args.flag('wait') })
+    // Every page is stored at once: after a signal, the pages so far are still shown.
+    context.endTidily()
+    const wanted = { ...request, series: all ? withinTier(series, remote.tier) : series }
+    const limit = maxCredits === undefined ? {} : { maxCredits }
+    const report = await puller.pull(remote, wanted, { ...limit, ...progressOf(context, remote) })
+    const failure = pullFailure(report, all)
+    const some = report.credits > 0 || report.series.some(({ outcome }) => outcome === 'unchanged')
+    if (failure === null || some) await context.show(describePull(report))
+    if (failure !== null) throw failure
+    await context.hint(`next, without a server: ${questionOf(wanted.series[0]!, context.config)}`)
+  },
+}
+
+/** More series than this are shown ticker by ticker, and more tickers than this as one line. */
+const LISTED = 30
+
+/** Shows the result of a pull. */
+function describePull(report: PullReport): Described {
+  const { url: source, credits, left, price, stopped } = report
+  const reports = report.series.toSorted(byTicker)
+  const series = reports.map(one => rowOf(one, source))
+  return {
+    document: { schema: 'bands.pull/1', source, credits, credits_left: left, credits_missing: price, stopped, series },
+    columns: [
+      ...['ticker', 'timeframe', 'field', 'outcome', 'events', 'new', 'changed', 'credits', 'query_range'],
+      ...['source', 'pulled_at', 'as_of', 'complete', 'note'],
+    ],
+    rows: series,
+    paragraphs: [
+      {
+        heading: [`pulled from ${source}`],
+        parts: [{ table: tableOf('Pulled', SERIES, groups(reports)) }, { notes: notes(report) }],
+      },
+    ],
+  }
+}
+
+/** Sorts series by ticker, because they were requested in another order. */
+function byTicker(a: SeriesReport, b: SeriesReport): number {
+  if (a.ticker !== b.ticker) return a.ticker < b.ticker ? -1 : 1
+  return Number(a.timeframe > b.timeframe) - Number(a.timeframe < b.timeframe)
+}
+
+function rowOf({ added, refusal, outcome, ...told }: SeriesReport, source: string) {
+  const { ticker, timeframe, field, events, changed, credits, query_range, pulled_at, as_of, note } = told
+  return {
+    ...{ ticker, timeframe, field, outcome, events, new: added, changed, credits, query_range },
+    ...{ source, pulled_at, as_of, complete: outcome !== 'unfinished' && outcome !== 'refused' },
+    note: refusal?.message ?? note,
+  }
+}
+
+/** Shows the plan of a pull, without a request. */
+function describePlan(plan: PullPlan): Described {
+  const { url, series, price } = plan
+  const rows = series.map(({ ticker, timeframe, field, due, price: { least, most } }) => {
+    return { ticker, timeframe, field, due, credits_least: least, credits_most: most }
+  })
+  return {
+    document: { schema: 'bands.pull-plan/1', source: url, credits: price, series: rows },
+    columns: ['ticker', 'timeframe', 'field', 'due', 'credits_least', 'credits_most'],
+    rows,
+    paragraphs: [{ heading: [], parts: [{ notes: [planSentence(plan, null)] }] }],
+  }
+}
+
+/** `42 series of https://…: 40 new, 2 to be brought up to date; at least 42 credits, one more for each further 100 events.` */
+function planSentence({ url, series, price }: PullPlan, left: CreditsLeft | null): string {
+  const parts = Object.entries(DUE).flatMap(([due, words]) => {
+    const number = series.filter(planned => planned.due === due).length
+    return number === 0 ? [] : [`${whole(number)} ${words}`]
+  })
+  const further = price.most === null ? `, one more for each further ${PAGE} events` : ''
+  return `${whole(series.length)} series of ${url}: ${parts.join(', ')}; ${priceWords(price)}${further}${leftWords(left)}.`
+}
+
+const DUE = { new: 'new', rest: 'to be gone on with', update: 'to be brought up to date', done: 'done before' } as const
+
+/** `12 credits`, `at least 12 credits`, `12 to 14 credits`. */
+function priceWords({ least, most }: Price): string {
+  if (most === least) return count(least, 'credit')
+  return most === null ? `at least ${count(least, 'credit')}` : `${whole(least)} to ${count(most, 'credit')}`
+}
+
+/** `; 9,950 left today and 50 this hour`; empty if the server does not say. */
+function leftWords(left: CreditsLeft | null): string {
+  const parts = [
+    ...(left?.day == null ? [] : [`${whole(left.day)} left today`]),
+    ...(left?.hour == null ? [] : [`${whole(left.hour)} this hour`]),
+  ]
+  return parts.length === 0 ? '' : `; ${parts.join(' and ')}`
+}
+
+function notes({ series, credits, left }: PullReport): string[] {
+  const noted = series.filter(({ note, refusal }) => note !== null || refusal !== null)
+  const shown = noted
+    .slice(0, LISTED)
+    .map(one => `${one.ticker} ${one.timeframe} ${one.field}: ${one.refusal?.message ?? one.note}`)
+  const more = noted.length > shown.length ? [`and ${whole(noted.length - shown.length)} more (--json has all)`] : []
+  return [...shown, ...more, `${count(credits, 'credit')} spent${leftWords(left)}`]
+}
+
+const sum = (own: readonly SeriesReport[], key: 'events' | 'added' | 'credits'): number =>
+  own.reduce((total, one) => total + one[key], 0)
+
+const SERIES: readonly Column<[string, SeriesReport[]]>[] = [
+  { title: 'ticker', kind: 'text', of: ([ticker]) => ticker },
+  {
+    title: 'series',
+    kind: 'text',
+    of: ([, own]) => (own.length === 1 ? `${own[0]!.timeframe} ${own[0]!.field}` : `${whole(own.length)} series`),
+  },
+  { title: 'outcome', kind: 'text', spare: 1, of: ([, own]) => outcomes(own) },
+  { title: 'events', kind: 'count', of: ([, own]) => sum(own, 'events') },
+  { title: 'new', kind: 'count', spare: 2, of: ([, own]) => sum(own, 'added') },
+  { title: 'credits', kind: 'count', spare: 3, of: ([, own]) => sum(own, 'credits') },
+  { title: 'as of', kind: 'date', spare: 4, of: ([, own]) => own.map(({ as_of }) => as_of ?? UNKNOWN).sort()[0]! },
+]
+
+/** The series of each line: one series, all of a ticker, or all. */
+function groups(series: readonly SeriesReport[]): [string, SeriesReport[]][] {
+  if (series.length <= LISTED) return series.map(one => [one.ticker, [one]])
+  const found = new Map<string, SeriesReport[]>()
+  for (const one of series) found.set(one.ticker, [...(found.get(one.ticker) ?? []), one])
+  return found.size <= LISTED ? [...found] : [[count(found.size, 'ticker'), [...series]]]
+}
+
+/** `updated`, or `20 pulled, 1 refused`. */
+function outcomes(series: readonly SeriesReport[]): string {
+  const kinds = [...new Set(series.map(({ outcome }) => outcome))]
+  if (kinds.length === 1) return kinds[0]!
+  return kinds.map(kind => `${whole(series.filter(({ outcome }) => outcome === kind).length)} ${kind}`).join(', ')
+}
+
+const USAGE = 'bands pull TICKER... FIELD...'
+
+/**
+ * Tickers and fields as typed, in any order: the name of a field is a field, everything else a ticker. Throws
+ * InvalidParameter, also for a word that is nearly a field, and NotFound for a missing file.
+ */
+async function seriesOf(
+  args: Args,
+  all: boolean,
+  timeframes: readonly (Timeframe | 'both')[],
+  world: World,
+): Promise<SeriesKey[]> {
+  const words = args.rest(0).flatMap(splitAtCommas)
+  const named = words.filter(word => BUILT_IN.named(word) !== undefined)
+  const others = words.filter(word => BUILT_IN.named(word) === undefined)
+  for (const word of others) checkNoField(word)
+  const tickers = await namedTickers(others, world)
+  const fields = all ? BUILT_IN.names : named
+  if (tickers.length === 0) throw wrong('ticker', 'TICKER is missing.', { allowed: USAGE })
+  if (fields.length === 0) throw wrong('field', 'FIELD is missing; --all-fields asks for each.', { allowed: USAGE })
+  const chosen = TIMEFRAME_NAMES.filter(name => timeframes.includes(name) || timeframes.includes('both'))
+  return tickers.flatMap(ticker => chosen.flatMap(timeframe => fields.map(field => ({ ticker, timeframe, field }))))
+}
+
+/** A mistyped field name would be pulled, and charged, as a ticker. */
+function checkNoField(word: string): void {
+  const suggestions = suggest(word, BUILT_IN.names)
+  if (word.startsWith('@') || word === '-' || (suggestions.length === 0 && !word.includes('_'))) return
+  const what = `there is no field ${quoted(word)}.${didYouMean(suggestions)}`
+  throw wrong('field', what, { value: word, allowed: BUILT_IN.names, suggestions })
+}
+
+/** Only the fields of the key's tier, if the server reports its tier. */
+function withinTier(series: readonly SeriesKey[], tier: Tier | null): readonly SeriesKey[] {
+  if (tier === null) return series
+  const granted = new Set(grantedFields(tier, BUILT_IN).map(({ name }) => name))
+  return series.filter(({ field }) => granted.has(field))
+}
+
+/** A command line that uses the pulled events, regardless of the chosen server. */
+function questionOf({ ticker, field, timeframe }: SeriesKey, config: Config): string {
+  const words = [`bands events ${ticker} ${field}`]
+  if (timeframe !== 'daily') words.push(`--timeframe ${timeframe}`)
+  if (config.from.db === '--db') words.push(`--db ${config.db}`)
+  else if (!isRemoteTyped(config)) words.push('--remote local')
+  return words.join(' ')
+}
+
+/** The plan of a pull, as far as it is known without a request. */
+async function dryPlan(context: Context, request: PullRequest): Promise<PullPlan> {
+  const url = await context.originUrl()
+  return planOf(context.closing(await openForPlan(context.choice)), url, request, context.world.now())
+}
+
+/** Reports the price of a pull as soon as it is known, and then the progress. */
+function progressOf(context: Context, remote: Remote): PullOptions {
+  return {
+    onPlan: plan => context.remark(planSentence(plan, leftOf(remote.credits))),
+    onPriced: (price, left) =>
+      context.remark(`the first page of each is there; the others take ${priceWords(price)} more${leftWords(left)}.`),
+    onPage: ({ ticker, field, done, of, credits }) =>
+      context.step(() => `pull  ${ticker} ${field}  ${done}/${of} series  ${whole(credits)} credits`),
+  }
+}
+
+/**
+ * Why a pull is incomplete; null if it is complete.
+ * @param all every field was requested, and those above the key's tier are no failure
+ */
+function pullFailure({ series, stopped, error, price, credits }: PullReport, all: boolean): unknown {
+  if (stopped === 'error') return error
+  const open = series.filter(({ outcome }) => outcome === 'unfinished').length
+  const rest = `${whole(open)} of ${whole(series.length)} series are not at their end, for ${priceWords(price)} more; the same command goes on.`
+  if (stopped === 'credits')
+    return new BandsError('rate_limit_exceeded', `${whole(credits)} credits are spent, as many as may be: ${rest}`)
+  if (open > 0) return new BandsError('busy', `the server changed while it was asked: ${rest}`)
+  const isAbove = ({ refusal, pulled_at }: SeriesReport): boolean =>
+    refusal?.code === 'tier_restricted' && pulled_at === null
+  const refused = series.filter(one => one.refusal !== null && !(all && isAbove(one)))
+  const [first] = refused
+  if (first === undefined) return null
+  if (series.length === 1) return first.refusal
+  const { code, message } = first.refusal!
+  const number = refused.length === 1 ? 'One' : whole(refused.length)
+  return new BandsError(code, `${number} of ${whole(series.length)} series could not be pulled: ${message}`)
+}
+
+export const commands = { pull: pullCommand }

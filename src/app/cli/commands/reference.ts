@@ -1,0 +1,221 @@
+import { builtText } from '../../../core/built.js'
+import { parameter, sentence, wrong } from '../../../core/errors.js'
+import { type AnyField, ruleInWords } from '../../../core/fields/index.js'
+import { fieldValue, timeframeValue, wordValue } from '../../../core/params/values.js'
+import { column, describeList, tableOf } from '../../present/description.js'
+import { describeBandCounts } from '../../present/tally.js'
+import type { Args, Command } from '../command.js'
+import { longName } from '../command-line.js'
+import { fieldsIn } from '../config.js'
+import type { Context } from '../context.js'
+import { textOf } from '../formats.js'
+import { POOLED, TIMEFRAME } from '../options.js'
+import { type Answer, json } from '../output.js'
+import { allNamed, everyTicker, isPooled } from '../tickers.js'
+
+/** The reference of fields, names and schemas, for people, programs and shells. */
+
+/** The options of `bands fields check FILE`. */
+const OF_CHECK = [TIMEFRAME, ...POOLED]
+
+const fields: Command = {
+  arguments: [
+    ['[FIELD...]', 'these alone, with the rule of each; or the word check and a file', ['FIELD', 'check', 'FILE']],
+  ],
+  options: OF_CHECK,
+  examples: ['bands fields', 'bands fields rsi_zone', 'bands fields check fields.yaml'],
+  notes: [
+    'bands fields check FILE reads own fields (docs/own-fields.md), and counts how often each of their bands occurred on the loaded tickers.',
+  ],
+  withoutFields: true,
+  async run(context, args) {
+    const [word, ...more] = args.rest(0)
+    if (word === 'check') return checkFields(context, args, fileIn(more))
+    const [other] = Object.keys(args.params(OF_CHECK.map(option => longName(option).slice(2))))
+    if (other !== undefined) throw wrong(other, sentence`${parameter(other)} is for bands fields check FILE alone.`)
+    const named = args.rest(0).map(name => fieldValue('field', name, context.fields))
+    await context.show(fieldsAnswer(word === undefined ? context.fields.all : named, word !== undefined))
+    await reportBrokenFields(context)
+  },
+}
+
+function fileIn([file, second]: readonly string[]): string {
+  if (file !== undefined && second === undefined) return file
+  throw wrong('file', 'bands fields check takes one file of own fields.')
+}
+
+/** This command needs no own fields, so it still lists the specified ones. */
+async function reportBrokenFields(context: Context): Promise<void> {
+  await fieldsIn(context.config, context.world.env).catch(({ message }: Error) =>
+    context.notice(`Fields of your own are left out: ${message}`),
+  )
+}
+
+async function checkFields(context: Context, args: Args, file: string): Promise<void> {
+  const [{ ownFieldSet }, { bandCounts }] = await Promise.all([
+    import('../../../core/params/fields-file.js'),
+    import('../../../data/local/band-counts.js'),
+  ])
+  const set = ownFieldSet(await textOf(file), file)
+  const own = set.all.filter(({ hash }) => hash !== undefined).map(({ name }) => name)
+  if (own.length === 0) return context.notice(`No field: ${file} defines none.`)
+  const all = () => everyTicker(context, 'bands fields check FILE --tickers A,B')
+  const tickers = isPooled(args) ? await allNamed(context, args, [], all) : await all()
+  const timeframe = timeframeValue('timeframe', args.text('timeframe') ?? 'daily')
+  const local = (await context.local()).with(set)
+  const found = await bandCounts(local, { fields: own, tickers, timeframe }, context.step)
+  await context.show(describeBandCounts(found))
+}
+
+/** @param isWhole also shows the rules to people; machines always get them */
+function fieldsAnswer(fields: readonly AnyField[], isWhole: boolean): Answer {
+  const rows = fields.map(field => {
+    const { name, tier, needs, bands, summary, hash } = field
+    return {
+      ...{ field: name, tier, needs, bands, summary, rule: ruleInWords(field) },
+      ...(hash === undefined ? {} : { hash }),
+    }
+  })
+  const vocabularies = rows.map(row => ({ ...row, bands: row.bands.join(' ') }))
+  const columns = [column('field'), column('tier'), column('needs'), column('bands')]
+  const table = tableOf<(typeof vocabularies)[number]>('Fields', columns, vocabularies)
+  return {
+    document: { schema: 'bands.fields/1', fields: rows },
+    columns: ['field', 'tier', 'needs', 'bands', 'summary', 'rule'],
+    rows,
+    paragraphs: [
+      ...(isWhole ? [] : [{ heading: [], on: 'pipe' as const, parts: [{ table }] }]),
+      // On a terminal the long vocabularies are below each field.
+      ...vocabularies.map(({ field, tier, needs, bands, summary, rule }) => ({
+        heading: [field, tier, `from ${needs}`],
+        ...(isWhole ? {} : { on: 'screen' as const }),
+        parts: [{ notes: [summary, `  ${bands}`, ...(isWhole ? [`Rule: ${rule}`] : [])] }],
+      })),
+    ],
+  }
+}
+
+type Schema = Readonly<Record<string, unknown>>
+
+const DRAFT = 'https://json-schema.org/draft/2020-12/schema'
+
+const schema: Command = {
+  arguments: [['[NAME]', 'the answer, as tally of bands.tally/2, or strategy; all names are listed unless given']],
+  examples: ['bands schema', 'bands schema tally', 'bands schema strategy'],
+  notes: [
+    'A JSON Schema (draft 2020-12) of what a command prints with --json, or of the strategy file of a backtest. Keys may be added to an answer, so readers should let unknown ones through.',
+  ],
+  async run(context, args) {
+    const schemas = await allSchemas()
+    const word = args.argument(0)
+    if (word === undefined) return context.show(namesAnswer(schemas))
+    const name = wordValue('name', word, Object.keys(schemas))
+    await printSchema(context, schemas[name]!)
+  },
+}
+
+/** All schemas in the order of the names: the build reads most from the types. */
+async function allSchemas(): Promise<Record<string, Schema>> {
+  const [{ strategySchema }, { pageSchemas }] = await Promise.all([
+    import('../../../core/params/strategy.js'),
+    import('../../../server/wire/schemas.js'),
+  ])
+  const answers = JSON.parse(builtText('schemas.json')) as Record<string, Schema>
+  const strategy = { $schema: DRAFT, title: 'strategy', ...strategySchema() }
+  const all = Object.entries<Schema>({ ...answers, ...pageSchemas(), strategy })
+  return Object.fromEntries(all.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** Prints a schema as JSON in every format, because it has no rows. */
+function printSchema(context: Context, schema: Schema): Promise<void> {
+  const { format } = context
+  if (format !== null && format !== 'table' && format !== 'json')
+    throw wrong('output', `output "${format}" has no form for a schema; it is JSON.`, { value: format })
+  return context.out.write(json(schema, format !== 'json' || context.out.terminal))
+}
+
+function namesAnswer(schemas: Readonly<Record<string, Schema>>): Answer {
+  const rows = Object.entries(schemas).map(([name, { title }]) => ({
+    name,
+    schema: typeof title === 'string' && title !== name ? title : null,
+  }))
+  return describeList({ schema: 'bands.schemas/1', schemas: rows }, rows, [column('name'), column('schema')])
+}
+
+const SHELLS = ['bash', 'zsh', 'fish'] as const
+type Shell = (typeof SHELLS)[number]
+
+const completion: Command = {
+  arguments: [['<SHELL>', SHELLS.join(', '), SHELLS]],
+  examples: ['bands completion bash', 'bands completion zsh', 'bands completion fish | source'],
+  notes: [
+    'Prints a script that lets the shell complete commands, options and their values, fields, the bands of the field that was typed, conditions in quotes, and the tickers that are loaded.',
+    'For good: source <(bands completion bash) as a line of ~/.bashrc; the same with zsh in ~/.zshrc, below compinit; for fish: bands completion fish > ~/.config/fish/completions/bands.fish.',
+  ],
+  async run(context, args) {
+    const shell = wordValue('shell', args.argument(0)!, SHELLS)
+    const script = SCRIPTS[shell]
+    if (context.isForPeople) return context.world.out.write(script)
+    const lines = script.trimEnd().split('\n')
+    await context.show({
+      document: { schema: 'bands.completion/1', shell, script },
+      columns: ['line'],
+      rows: lines.map(line => ({ line })),
+      paragraphs: [],
+    })
+  },
+}
+
+/** Each script calls `bands completion --complete` for the candidates; `:files` leaves them to the shell. */
+const SCRIPTS: Readonly<Record<Shell, string>> = {
+  bash: `# Completion of bands for bash.
+_bands() {
+  local line files='' IFS=$'\\n'
+  COMPREPLY=()
+  while read -r line; do
+    if [[ $line == :files ]]; then files=1; else COMPREPLY+=("\${line%%$'\\t'*}"); fi
+  done < <("$1" completion --complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  if [[ $files && \${#COMPREPLY[@]} == 0 ]]; then
+    compopt -o default 2>/dev/null || COMPREPLY=($(compgen -f -- "$2"))
+  fi
+  # A key is not done before its value.
+  if [[ \${COMPREPLY[0]} == *= ]]; then compopt -o nospace 2>/dev/null; fi
+}
+complete -F _bands bands
+`,
+  zsh: `#compdef bands
+# Completion of bands for zsh.
+_bands() {
+  local -a found shown
+  local line files=''
+  while IFS= read -r line; do
+    if [[ $line == :files ]]; then
+      files=1
+    else
+      found+=("\${line%%$'\\t'*}")
+      shown+=("\${line/$'\\t'/  }")
+    fi
+  done < <("\${words[1]}" completion --complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)
+  (( \${#found} )) && compadd -M 'm:{a-zA-Z}={A-Za-z}' -l -d shown -a found
+  if [[ -n $files ]]; then _files; fi
+}
+if [[ $funcstack[1] == _bands ]]; then _bands "$@"; else compdef _bands bands; fi
+`,
+  fish: `# Completion of bands for fish.
+function __bands_complete
+    set -l words (commandline -opc)
+    set -e words[1]
+    set -l current (commandline -ct)
+    for line in (bands completion --complete -- $words "$current" 2>/dev/null)
+        if test "$line" = ":files"
+            __fish_complete_path "$current"
+        else
+            printf '%s\\n' $line
+        end
+    end
+end
+complete -c bands -f -a '(__bands_complete)'
+`,
+}
+
+export const commands = { fields, schema, completion }

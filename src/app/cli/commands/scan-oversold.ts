@@ -1,0 +1,62 @@
+import { emptyScanNote } from '../../../core/empty.js'
+import { formatDay } from '../../../core/model/day.js'
+import type { OversoldPage, OversoldQuery } from '../../../core/model/event.js'
+import { whole } from '../../../core/numbers.js'
+import { MAX_LIMIT, OVERSOLD, parseOversold, UNLIMITED_OVERSOLD } from '../../../core/params/questions.js'
+import { optionsOf } from '../../../core/params/row.js'
+import { describeOversold } from '../../present/events.js'
+import type { Command } from '../command.js'
+import type { Context } from '../context.js'
+import { allUnlessLimited, largestLimit } from '../options.js'
+
+const scanCommand: Command = {
+  options: optionsOf(UNLIMITED_OVERSOLD),
+  examples: [
+    'bands scan oversold',
+    'bands scan oversold --date 2018-02-08 --sort-by days_oversold',
+    'bands scan oversold --timeframe weekly --min-severity deep_oversold --json',
+  ],
+  notes: [
+    'A ticker is looked at on its last bar that is final on the date, if that is at most seven days older (weekly: its Sunday). DAYS are bars since it became oversold; RARITY is how seldom its RSI was as low in its own history; SUPPORT how far below the close the support level lies.',
+    `CSV and NDJSON have all matches unless --limit is given. With --tier, and at a server, there are at most ${MAX_LIMIT}.`,
+  ],
+  async run(context, args) {
+    const withholds = await context.withholds()
+    const table = withholds ? OVERSOLD : UNLIMITED_OVERSOLD
+    const wanted = allUnlessLimited(context, args, parseOversold(args.params(Object.keys(table)), table))
+    // A scan has no second page: a key gets no more, in no form.
+    const query = withholds ? { ...wanted, limit: Math.min(wanted.limit, MAX_LIMIT) } : wanted
+    const source = await context.bands()
+    const page = await source.oversold(query)
+    const { matches, match_count } = page
+    // A server does not report the present day.
+    const date = query.date ?? (await context.opened?.local.today()) ?? null
+    await context.show(describeOversold(query, page, date))
+    const day = date === null ? null : formatDay(date)
+    if (match_count === 0) return context.remark(`No match: ${source.server?.note ?? emptyScanNote(query, page, day)}`)
+    // The page itself says so.
+    if (match_count > matches.length && context.format !== 'json') await context.remark(await notShown(context, page))
+    await context.hint(...hintsFor(query, page, context.config.upgrade_url))
+  },
+}
+
+async function notShown(context: Context, { matches, match_count }: OversoldPage): Promise<string> {
+  const more = `${whole(match_count - matches.length)} more match`
+  const most = await largestLimit(context, match_count)
+  return matches.length < most
+    ? `${more}: --limit ${most}`
+    : `${more}, and ${most} is the most that is shown: narrow it with --sector, --min-market-cap-tier or --min-severity`
+}
+
+/** Hints about the values of a higher tier, and the next command. */
+function hintsFor({ timeframe }: OversoldQuery, { matches }: OversoldPage, url: string | undefined): string[] {
+  const [first] = matches
+  if (first === undefined) return []
+  const weekly = timeframe === 'daily' ? '' : ` --timeframe ${timeframe}`
+  const next = `next: bands tally ${first.ticker} rsi_zone --band ${first.rsi_zone}${weekly}`
+  if (first.days_in_oversold !== undefined) return [next]
+  const upgrade = url === undefined ? '' : `: ${url}`
+  return [`Days, trend, volume, support and how the sector stands come with the Plus tier${upgrade}`, next]
+}
+
+export const commands = { 'scan oversold': scanCommand }

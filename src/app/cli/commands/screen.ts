@@ -1,0 +1,204 @@
+import { ConfigError, wrong } from '../../../core/errors.js'
+import { CHANGES, parseChanges, parseScreen, SCREEN } from '../../../core/params/questions.js'
+import { type OptionSpec, optionsOf } from '../../../core/params/row.js'
+import type { Local } from '../../../data/local/local.js'
+import {
+  type Changed,
+  changes,
+  questionOf,
+  type Screen,
+  screen,
+  subjectsNamed,
+} from '../../../research/screen/screen.js'
+import { openLists } from '../../open.js'
+import { checkDisplay, describeChanges, describeScreen } from '../../present/screen.js'
+import { webhookUrl } from '../../remote/webhook.js'
+import type { Args, Command } from '../command.js'
+import type { Context } from '../context.js'
+import { textOf } from '../formats.js'
+import { POOLED } from '../options.js'
+import { marketTickers } from '../tickers.js'
+
+const { condition: _condition, ...OPTIONS } = SCREEN
+
+/** An answer posted to a server of the user's own. */
+const WEBHOOK: readonly OptionSpec[] = [
+  ['--webhook <URL>', 'post the answer there as JSON, signed: X-Bands-Signature', 'once', 'Webhook'],
+  ['--webhook-secret-file <FILE>', 'what it is signed with; BANDS_WEBHOOK_SECRET unless given'],
+  ['--allow-private', 'the webhook may be on this machine or in a private network'],
+]
+
+const screenCommand: Command = {
+  arguments: [
+    ['<CONDITION>', 'what must hold: "rsi_zone in (oversold, deep_oversold) and GSPC:trend_direction = uptrend"'],
+  ],
+  options: [
+    ...optionsOf(OPTIONS),
+    ...POOLED,
+    ...WEBHOOK,
+    ['--columns <NAMES>', 'only these columns, in this order', 'repeatable'],
+    ['--sort <COLUMN>', 'by this column, COLUMN:desc for the highest first; the newest onset first unless given'],
+    ['--fail-empty', 'exit with 3 when no ticker matches'],
+  ],
+  examples: [
+    "bands screen 'rsi_zone in (oversold, deep_oversold)' --since 5",
+    "bands screen 'trend_direction = uptrend for 20 bars' --sort bars:desc",
+    "bands screen 'rsi_zone enters oversold within 5' --date 2018-02-09 --tally",
+  ],
+  notes: [
+    'A ticker is looked at on its last bar that was final on the day, if that was at most seven days before. SINCE is the bar from which the condition holds, or with --since N the newest bar on which it became true; BARS counts from there to the last, both included.',
+  ],
+  async run(context, args) {
+    const local = await context.local()
+    const { date, ...asked } = parseScreen(
+      { condition: args.argument(0), ...args.params(Object.keys(OPTIONS)) },
+      local.fieldSet,
+    )
+    if (date !== undefined && local.asOf !== null && local.asOf !== date)
+      throw wrong('date', '--date and --as-of are two words for the same day; give one of them.')
+    const asOf = date === undefined ? local : local.on(date)
+    // Faults in the line are reported before any question or post.
+    const names = args.list('columns')
+    const look = { columns: names.length === 0 ? undefined : names, sort: args.text('sort') }
+    checkDisplay(look, subjectsNamed(local, asked.condition), asked.tally)
+    const post = await webhookOf(context, args)
+    const tickers = await marketTickers(context, args, asOf)
+    const found = await screen(asOf, { ...asked, tickers }, { step: context.step })
+    await post(found)
+    const closes = await closesOf(context, asOf, found)
+    await context.show(describeScreen(found, { ...look, closes }))
+    if (found.matches.length > 0) return context.hint(...hintsOf(found, asked))
+    await explainEmpty(context, found)
+    if (args.flag('fail-empty')) context.outcome = 3
+  },
+}
+
+/** The number of bars in the sparkline of a match. */
+const DRAWN = 60
+
+/** Reads closes for the sparklines of a terminal. */
+async function closesOf(context: Context, local: Local, { matches }: Screen): Promise<Map<string, readonly number[]>> {
+  const closes = new Map<string, readonly number[]>()
+  if (!context.isForPeople || !context.out.terminal) return closes
+  for (const { ticker, timeframe } of matches.slice(0, 10)) {
+    const { close } = await local.series(ticker, timeframe)
+    closes.set(ticker, [...close.subarray(-DRAWN)])
+  }
+  return closes
+}
+
+function hintsOf(
+  { matches, condition }: Screen,
+  { timeframe, tally }: { timeframe: string; tally: boolean },
+): string[] {
+  const weekly = timeframe === 'weekly' ? ' --timeframe weekly' : ''
+  const when = `--when "${condition}"${weekly}`
+  const next = tally ? `bands show ${matches[0]!.ticker} ${when}` : `bands tally --all ${when}`
+  return [`next: ${next}`]
+}
+
+/** Explains an empty answer, as far as possible without another question. */
+async function explainEmpty(context: Context, { scanned, stale, as_of, within }: Screen): Promise<void> {
+  const what =
+    within === null
+      ? `it holds of none of them on ${as_of}`
+      : `it became true of none of them in the last ${within} bars`
+  const fresh = scanned - stale
+  const who =
+    scanned === 0
+      ? 'no ticker was asked about'
+      : stale === 0
+        ? `${scanned} tickers were looked at`
+        : `${fresh} of ${scanned} tickers had a bar in the week before ${as_of}`
+  await context.remark(`No match: ${who}, and ${what}.`)
+}
+
+const changesCommand: Command = {
+  options: [...optionsOf(CHANGES), ...POOLED, ...WEBHOOK, ['--fail-empty', 'exit with 3 when nothing changed']],
+  examples: [
+    'bands changes',
+    'bands changes --since 2018-05-01 --fields rsi_zone,macd_state',
+    'bands changes --since last --watch tech --ndjson',
+  ],
+  notes: [
+    'Without --since: what became final on the newest day. --since last goes on where the same list (--watch NAME, or none) was last asked, ticker by ticker, so that a late bar is not lost; it moves on once the answer is written out, with --webhook once it was received.',
+    'Each question that is narrowed in another way, by --fields or by --when, has its own last. A ticker that is new to it begins where the question was last told.',
+    'While facts are imported, and after such an import was stopped, the fields that wait are left out and named (omitted in JSON). --since last reports their changes once they are derived.',
+  ],
+  async run(context, args) {
+    const local = await context.local()
+    const post = await webhookOf(context, args)
+    const parsed = parseChanges(args.params(Object.keys(CHANGES)), local.fieldSet)
+    const tickers = await marketTickers(context, args, local)
+    const newest = (await local.today()) - 1
+    const fields = args.value('fields') === undefined ? undefined : parsed.fields
+    const query = { ...parsed, fields, tickers }
+    const ways = { step: context.step }
+    const tell = (changed: Changed) => showChanges({ context, args, post }, changed, tickers.length)
+    if (parsed.since !== 'last') return tell(await changes(local, { ...query, since: parsed.since ?? newest }, ways))
+    const question = questionOf({ ...parsed, lists: args.list('watch') }, local.fieldSet.names)
+    const lists = context.closing(await openLists(context.choice))
+    const marks = await lists.seen(question)
+    const changed = await changes(local, { ...query, since: newest, marks }, ways)
+    await tell(changed)
+    await lists.see(question, changed.marks)
+  },
+}
+
+/** Posts and shows the changes; throws if either is incomplete. */
+async function showChanges(
+  { context, args, post }: { context: Context; args: Args; post: Post },
+  { found }: Changed,
+  tickers: number,
+): Promise<void> {
+  await post(found)
+  await context.show(describeChanges(found, tickers))
+  await context.noticeOmitted(found.omitted ?? [])
+  if (found.changes.length > 0) return
+  const since = found.since === 'last' ? 'since the last time' : `on a bar that became final after ${found.since}`
+  await context.remark(`No change: no field of ${tickers} tickers entered another band ${since}.`)
+  if (args.flag('fail-empty')) context.outcome = 3
+}
+
+const SECRET = 'BANDS_WEBHOOK_SECRET'
+
+/** Posts an answer; notes about it go to stderr. */
+type Post = (document: object) => Promise<void>
+
+/**
+ * The function that posts answers to --webhook, or does nothing without it. Throws InvalidParameter, and ConfigError
+ * without a secret. The function throws Upstream if an answer is not received.
+ */
+async function webhookOf(context: Context, args: Args): Promise<Post> {
+  const text = args.text('webhook')
+  if (text === undefined) {
+    checkSecretUse(args)
+    return async () => {}
+  }
+  const allowPrivate = args.flag('allow-private')
+  const url = webhookUrl('webhook', text, { allowPrivate })
+  const secret = await secretOf(context, args)
+  const { timeout, retries } = context.config
+  return async document => {
+    const { post } = await import('../../remote/webhook.js')
+    const status = await post(document, { url, secret, allowPrivate, timeoutMs: timeout * 1000, retries })
+    await context.remark(`posted to ${url.origin}, which answered ${status}.`)
+  }
+}
+
+function checkSecretUse(args: Args): void {
+  const alone = ['webhook-secret-file', 'allow-private'].find(name => args.value(name) !== undefined)
+  if (alone === undefined) return
+  throw wrong(alone.replaceAll('-', '_'), `--${alone} is for --webhook URL, and none is given.`)
+}
+
+async function secretOf(context: Context, args: Args): Promise<string> {
+  const file = args.text('webhook-secret-file')
+  const secret = file === undefined ? context.world.env[SECRET] : (await textOf(file)).trim()
+  if (secret !== undefined && secret !== '') return secret
+  throw new ConfigError(
+    `a webhook is signed, and there is no secret: set ${SECRET}, or give --webhook-secret-file FILE.`,
+  )
+}
+
+export const commands = { screen: screenCommand, changes: changesCommand }

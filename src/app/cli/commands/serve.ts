@@ -1,0 +1,338 @@
+import { type FileHandle, open as openFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createSecureContext } from 'node:tls'
+import { version } from '../../../core/built.js'
+import { ConfigError, invalid, wrong } from '../../../core/errors.js'
+import { dayAt, formatDay } from '../../../core/model/day.js'
+import { count } from '../../../core/numbers.js'
+import { FILE, integerOf, oneOf, WORDS } from '../../../core/params/kinds.js'
+import { optional, optionsOf, type Read, withDefault } from '../../../core/params/row.js'
+import { LIMITS, LOG_LEVELS, type ServerOptions } from '../../../server/http/options.js'
+import { isLoopback } from '../../../server/http/requests.js'
+import { type Running, startServer } from '../../../server/http/server.js'
+import { ERROR_SHAPES } from '../../../server/wire/format.js'
+import { checkPrivate, type OpenedService, openService } from '../../open.js'
+import type { Command } from '../command.js'
+import { CONFIG_KEYS, textOf } from '../config-file.js'
+import type { Context } from '../context.js'
+import { oneRow } from '../output.js'
+import { ClosedPipe, type Stream } from '../world.js'
+import { ACCOUNTS } from './accounts.js'
+
+const SERVER = {
+  ...ACCOUNTS,
+  host: withDefault(WORDS, '127.0.0.1', 'where to listen; 127.0.0.1 unless given, which only this machine reaches', {
+    takes: 'ADDRESS',
+  }),
+  port: withDefault(integerOf(0, 65_535), 8080, '8080 unless given; 0 takes any that is free'),
+  errors: withDefault(
+    oneOf(ERROR_SHAPES, 'SHAPE'),
+    'flat',
+    'of errors, for callers that do not choose: flat as specified, or nested as official clients read them',
+  ),
+  today: withDefault(
+    oneOf(['data', 'clock'] as const, 'WHAT'),
+    'data',
+    'the day that ranges count back from: data (the newest bar) or clock (UTC)',
+  ),
+  tls_cert: optional(WORDS, 'certificate chain, PEM', { takes: 'FILE' }),
+  tls_key: optional(WORDS, 'its private key, PEM', { takes: 'FILE' }),
+  cors: optional(WORDS, 'pages of this origin may ask from a browser; as https://app.example.com', { takes: 'ORIGIN' }),
+  metrics: withDefault(
+    oneOf(['loopback', 'any'] as const, 'WHO'),
+    'loopback',
+    'who is shown /metrics: loopback or any',
+  ),
+  log_level: withDefault(
+    oneOf(LOG_LEVELS, 'LEVEL'),
+    'info',
+    'trace, debug, info, warn, error or silent; info unless given',
+  ),
+  log_file: optional(FILE, 'where the log goes instead of stderr'),
+  upgrade_url: CONFIG_KEYS.upgrade_url,
+  max_connections: withDefault(
+    integerOf(1, 1_000_000),
+    LIMITS.connections,
+    'at this number the longest idle is closed for a new one; 1000 unless given',
+  ),
+  max_per_address: optional(
+    integerOf(1, 1_000_000),
+    'the same of one address; with TLS a quarter of all unless given, without no limit: behind a proxy all have one address',
+  ),
+}
+
+type Options = Read<typeof SERVER>
+
+const serveCommand: Command = {
+  options: optionsOf(SERVER),
+  examples: [
+    'bands serve',
+    'bands serve --port 0 --errors nested --log-level warn',
+    'bands serve --host 0.0.0.0 --port 8443 --tls-cert cert.pem --tls-key key.pem',
+  ],
+  notes: [
+    'Who asks needs a key: bands accounts create, bands keys create. The account of the key decides the tier.',
+    'Listens for other machines (--host) only with TLS, or with --allow-plain-http.',
+    'Tells on stdout where it listens, then logs one JSON line a request on stderr. Ctrl-C or SIGTERM lets running requests end; a second one does not.',
+    'SIGHUP reads the certificate and its key again, and opens the log file anew; at a terminal it ends the server, as that has been closed.',
+  ],
+  async run(context, args) {
+    context.refuseRemote()
+    const { config } = context
+    if (config.from.tier === '--tier') {
+      const message = '--tier does not apply to serve: the account of each key has its tier (bands accounts set-tier).'
+      throw wrong('tier', message)
+    }
+    const options = args.read(SERVER)
+    checkOrigin(options)
+    const tls = await certificate(options)
+    if (tls === undefined && !isLoopback(options.host) && !config.allow_plain_http)
+      throw new ConfigError(
+        `${options.host} is reached by other machines, and without TLS anyone between could read the keys; give --tls-cert and --tls-key, listen on 127.0.0.1 behind a proxy that has TLS, or say --allow-plain-http.`,
+      )
+    await serve(context, options, tls)
+  },
+}
+
+/** Serves until a signal ends it, and keeps its log until the last of it is written. */
+async function serve(context: Context, options: Options, tls: ServerOptions['tls']): Promise<void> {
+  const file = options.log_file === undefined ? null : await LogFile.open(options.log_file)
+  const log = new LogLines(file ?? context.world.err)
+  try {
+    await answer(context, { options, tls, log, file })
+  } finally {
+    await log.flushed()
+    await file?.close()
+  }
+}
+
+interface Serving {
+  options: Options
+  tls: ServerOptions['tls']
+  log: LogLines
+  /** null if the log goes to standard error. */
+  file: LogFile | null
+}
+
+/** After a signal, running requests are answered first, and then the charges are written. */
+async function answer(context: Context, { options, tls, log, file }: Serving): Promise<void> {
+  const { config, world } = context
+  const clock = options.today === 'clock' ? () => dayAt(world.now().getTime()) : null
+  const choice = { ...context.choice, accounts: options.accounts, asOf: config.as_of }
+  const opened = await openService({ ...choice, clock, now: () => world.now() })
+  try {
+    const { host, port, errors, metrics, cors } = options
+    const running = await startServer(opened.service, {
+      ...{ host, port, errors, metrics, cors, tls, version: version() },
+      upgradeUrl: options.upgrade_url ?? config.upgrade_url,
+      limits: connectionLimits(options, tls !== undefined),
+      log: { level: options.log_level, write: line => log.add(line) },
+    })
+    let reloaded = Promise.resolve()
+    const forget = world.onReload?.(() => {
+      reloaded = reloaded.then(() => reload(running, file, options))
+    })
+    try {
+      const stopRequest = new Promise<unknown>(resolve => world.onStop(resolve, GRACE))
+      await showServing(context, opened, { ...options, url: running.url, tls: tls !== undefined })
+      await stopRequest
+    } finally {
+      await running.stop()
+      forget?.()
+      await reloaded
+    }
+  } finally {
+    await opened.service.close()
+  }
+}
+
+/** Reads the replaced files again; an unusable file changes nothing. */
+async function reload({ certify, log }: Running, file: LogFile | null, options: Options): Promise<void> {
+  const tell = (text: string) => (error: Error) => log.add('error', { message: `${text}: ${error.message}` })
+  if (file !== null) await file.reopen().catch(tell('the log goes on where it was'))
+  const tls = await certificate(options).catch(tell('the certificate stays as it was'))
+  if (tls) certify(tls)
+  log.add('info', { message: 'files were read again' })
+}
+
+/** Without TLS callers come through a proxy, or from this machine: all from one address. */
+function connectionLimits({ max_connections: connections, max_per_address: limit }: Options, tls: boolean) {
+  const perAddress = tls ? Math.ceil(connections / 4) : connections
+  return { connections, connectionsPerAddress: limit ?? perAddress }
+}
+
+/** Longer than the server gives to running requests. */
+const GRACE = LIMITS.grace + 5_000
+
+/** Shows the address of the server, and its data. */
+async function showServing(
+  context: Context,
+  { service, path, sample }: OpenedService,
+  { url, errors, metrics, tls, ...options }: Options & { url: string; tls: boolean },
+): Promise<void> {
+  const row = {
+    schema: 'bands.serve/1',
+    url,
+    docs: `${url}/docs`,
+    today: formatDay(await service.today()),
+    today_from: context.config.as_of === null ? options.today : ('as_of' as const),
+    tickers: ((await service.bands('pro').tickers()) ?? []).length,
+    sample,
+    database: path,
+    accounts: (await service.accounts.accounts()).length,
+    accounts_file: service.accounts.location,
+    errors,
+    metrics,
+    tls,
+  }
+  const { tickers, today, accounts } = row
+  const notes = [
+    `${count(tickers, 'ticker')}${sample ? ' of the sample' : ''}, today is ${today} (${FROM[row.today_from]}), ${errors} errors`,
+    ...(accounts > 0 ? [count(accounts, 'account')] : NO_ACCOUNT),
+    'Ctrl-C ends it.',
+  ]
+  await context.show(oneRow(row, notes, [url, `docs ${row.docs}`]))
+  if (sample) await context.notice('the sample is served; load your own and start again: bands import FILE.csv')
+}
+
+const FROM = { data: 'the newest bar', clock: 'the clock', as_of: '--as-of' } as const
+
+const NO_ACCOUNT = [
+  'no account yet; make one, and a key for it, in another terminal:',
+  'bands accounts create NAME --tier pro',
+  'bands keys create --account NAME',
+]
+
+/** Throws InvalidParameter for an origin that no browser would send. */
+function checkOrigin({ cors }: Options): void {
+  if (cors === undefined || (URL.canParse(cors) && new URL(cors).origin === cors)) return
+  const allowed = 'an origin as browsers send it, such as https://app.example.com'
+  throw invalid('not_allowed', { param: 'cors', value: cors, allowed })
+}
+
+/** Throws InvalidParameter if only one of the two is set, ConfigError for unusable files. */
+async function certificate({ tls_cert, tls_key }: Options): Promise<ServerOptions['tls']> {
+  if (tls_cert === undefined && tls_key === undefined) return undefined
+  if (tls_cert === undefined || tls_key === undefined) {
+    const [missing, param] = tls_cert === undefined ? ['--tls-cert', 'tls_cert'] : ['--tls-key', 'tls_key']
+    throw wrong(param, `--tls-cert and --tls-key go together; ${missing} is missing.`)
+  }
+  const [cert, key] = await Promise.all([pem(tls_cert), pem(tls_key)])
+  await checkPrivate(tls_key)
+  try {
+    createSecureContext({ cert, key })
+  } catch (cause) {
+    const message = `${tls_cert} and ${tls_key} are no certificate and its key: ${(cause as Error).message}.`
+    throw new ConfigError(message, { cause })
+  }
+  return { cert, key }
+}
+
+async function pem(file: string): Promise<string> {
+  const text = await textOf(file)
+  if (text === null) throw new ConfigError(`there is no file ${file}.`)
+  return text
+}
+
+/**
+ * Writes log lines to a stream in batches, without waiting. Lines that the reader does not take in time, or that cannot
+ * be written, are dropped and counted. A closed reader ends the log.
+ */
+export class LogLines {
+  readonly #out: Pick<Stream, 'write'>
+  #text = ''
+  #dropped = 0
+  #why = ''
+  #flushing: Promise<void> | null = null
+  #gone = false
+
+  constructor(out: Pick<Stream, 'write'>) {
+    this.#out = out
+  }
+
+  add(line: string): void {
+    if (this.#gone) return
+    if (this.#text.length > MOST) this.#drop(1, 'its reader is too slow')
+    else this.#text += line
+    this.#flushing ??= this.#flush()
+  }
+
+  /** Settles when everything has been handed over. */
+  async flushed(): Promise<void> {
+    while (this.#flushing !== null) await this.#flushing
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#text !== '' && !this.#gone) {
+      await sleep(PAUSE)
+      const text = this.#text + this.#dropNotice()
+      this.#text = ''
+      await this.#out.write(text).catch(error => this.#fail(error, text))
+    }
+    this.#flushing = null
+  }
+
+  #fail(error: unknown, text: string): void {
+    if (error instanceof ClosedPipe) this.#gone = true
+    else this.#drop(text.split('\n').length - 1, (error as Error).message)
+  }
+
+  #drop(lines: number, why: string): void {
+    this.#dropped += lines
+    this.#why = why
+  }
+
+  #dropNotice(): string {
+    if (this.#dropped === 0) return ''
+    const message = `${this.#dropped} lines of the log were left out: ${this.#why}`
+    this.#dropped = 0
+    return `${JSON.stringify({ level: 'warn', time: new Date().toISOString(), message })}\n`
+  }
+}
+
+/** Characters that may wait for the reader. */
+const MOST = 4 * 1024 * 1024
+
+/** Milliseconds in which lines gather. */
+const PAUSE = 10
+
+/** An append-only log file that can be moved and reopened, for log rotation. */
+class LogFile {
+  readonly #path: string
+  #file: FileHandle
+
+  private constructor(path: string, file: FileHandle) {
+    this.#path = path
+    this.#file = file
+  }
+
+  /** Made if it is missing. Throws ConfigError. */
+  static async open(path: string): Promise<LogFile> {
+    return new LogFile(path, await opened(path))
+  }
+
+  async write(text: string | Uint8Array): Promise<void> {
+    await this.#file.appendFile(text)
+  }
+
+  /** Opens the file at its path again. Throws ConfigError, and keeps the old file open. */
+  async reopen(): Promise<void> {
+    const before = this.#file
+    this.#file = await opened(this.#path)
+    await before.close()
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close()
+  }
+}
+
+async function opened(path: string): Promise<FileHandle> {
+  try {
+    return await openFile(path, 'a', 0o640)
+  } catch (cause) {
+    throw new ConfigError(`cannot write the log ${path}: ${(cause as Error).message}.`, { cause })
+  }
+}
+
+export const commands = { serve: serveCommand }

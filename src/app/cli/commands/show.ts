@@ -1,0 +1,158 @@
+import type { PoolQuery } from '../../../core/model/event.js'
+import { count } from '../../../core/numbers.js'
+import { EXPLAIN, FILTERS, parseExplain } from '../../../core/params/questions.js'
+import { optionsOf } from '../../../core/params/row.js'
+import { integerValue } from '../../../core/params/values.js'
+import { WHEN } from '../../../core/params/when.js'
+import { SHOWN_BARS, type Timeline, timeline } from '../../../data/local/timeline.js'
+import { describeExplanation } from '../../present/explain.js'
+import { tickersText } from '../../present/words.js'
+import type { Args, Command } from '../command.js'
+import type { Context } from '../context.js'
+import { drawingWidth, drawMultiples, drawTimeline } from '../draw/chart.js'
+import type { Screen } from '../draw/table.js'
+import { noticeNoEvent } from '../notices.js'
+import {
+  checkOrder,
+  FIELD,
+  historyQuery,
+  POOL_ARGUMENTS,
+  POOLED,
+  poolTarget,
+  TICKER,
+  TIMEFRAME,
+  targetOf,
+} from '../options.js'
+import type { Answer } from '../output.js'
+import { isPooled } from '../tickers.js'
+
+const showCommand: Command = {
+  arguments: POOL_ARGUMENTS,
+  options: [
+    ...optionsOf(FILTERS),
+    ...POOLED,
+    ['--height <LINES>', 'lines of the price, 3 to 60; 12 unless given, of several tickers 4'],
+    ['--ascii', 'draw with plain characters'],
+  ],
+  examples: [
+    'bands show AAPL rsi_zone',
+    'bands show AAPL trend_direction --after 2015-01-01 --timeframe weekly',
+    'bands show AAPL rsi_zone --band oversold --height 20',
+    'bands show rsi_zone --all --after 2018-01-01',
+  ],
+  notes: [
+    'The last 250 bars unless --after is given; CSV and NDJSON have all. A ^ or a number beneath the bands counts events.',
+  ],
+  async run(context, args) {
+    const { tickers, ...place } = await poolTarget(context, args, 'show')
+    const isPool = tickers.length > 1 || isPooled(args)
+    const height = integerValue('height', args.text('height') ?? (isPool ? '4' : '12'), 3, 60)
+    const style = { height, ascii: args.flag('ascii') }
+    const query = historyQuery(context, args, { ticker: tickers[0]!, ...place })
+    if (isPool) return multiples(context, { ...query, tickers }, style)
+    const whole = await timeline(await context.local(), query, Number.POSITIVE_INFINITY)
+    const isWhole = context.isRowByRow || query.after !== undefined
+    const found = isWhole ? whole : { ...whole, bars: whole.bars.slice(-SHOWN_BARS) }
+    await context.show(timelineAnswer(found, style))
+    const left = whole.bars.length - found.bars.length
+    if (found.bars.every(bar => bar.band === null)) await noticeNoEvent(context, await context.local(), query)
+    else if (left > 0 && !context.out.terminal)
+      await context.remark(`${count(left, 'earlier bar')} left out: --after DATE shows more, --csv all.`)
+  },
+}
+
+/** Draws several tickers next to each other, each on its own scale. Machines get the rows of all. */
+async function multiples(context: Context, { tickers, ...query }: PoolQuery, style: Style): Promise<void> {
+  const local = await context.local()
+  const most = context.isRowByRow ? Number.POSITIVE_INFINITY : SHOWN_BARS
+  const found: Timeline[] = []
+  for (const ticker of tickers) {
+    found.push(await timeline(local, { ...query, ticker }, most))
+    context.step(() => `show  ${ticker}  ${found.length} of ${tickers.length}`)
+  }
+  const { field, timeframe } = query
+  const as_of = found[0]?.as_of ?? null
+  await context.show({
+    document: { schema: 'bands.pool-show/1', tickers, field, timeframe, as_of, timelines: found },
+    columns: COLUMNS,
+    rows: found.flatMap(rowsOf),
+    paragraphs: [],
+    blocks: screen => [
+      {
+        title: [`${tickersText(tickers)}  ${field}  ${timeframe}`, ...(as_of === null ? [] : [`as of ${as_of}`])],
+        drawing: drawMultiples(found, drawnOn(screen, style, found[0]?.bands ?? [])),
+      },
+    ],
+  })
+}
+
+const COLUMNS = ['ticker', 'field', 'timeframe', 'date', 'close', 'band', 'event']
+
+function rowsOf({ ticker, field, timeframe, bars }: Timeline): object[] {
+  return bars.map(bar => ({ ticker, field, timeframe, ...bar }))
+}
+
+interface Style {
+  height: number
+  ascii: boolean
+}
+
+/** Bands below the middle of the vocabulary have one colour, those above it the other; letters distinguish them. */
+function drawnOn({ width, unicode, paint: { bad, good } }: Screen, { height, ascii }: Style, bands: readonly string[]) {
+  const middle = (bands.length - 1) / 2
+  const paint = (band: number, text: string): string =>
+    band === middle ? text : band < middle ? bad(text) : good(text)
+  return { width: drawingWidth(width), height, ascii: ascii || !unicode, paint }
+}
+
+/** The price as a line with its bands beneath; for machines a row a bar. */
+function timelineAnswer(found: Timeline, style: Style): Answer {
+  const { ticker, field, timeframe, bars } = found
+  return {
+    document: found,
+    columns: COLUMNS,
+    rows: rowsOf(found),
+    paragraphs: [],
+    blocks: screen => {
+      const events = bars.filter(bar => bar.event).length
+      const range = bars.length === 0 ? 'no bars' : `${bars.length} bars from ${bars[0]!.date} to ${bars.at(-1)!.date}`
+      return [
+        {
+          title: [
+            `${ticker}  ${field}  ${timeframe}`,
+            range,
+            `${events} ${events === 1 ? 'event' : 'events'}`,
+            `${found.prices} prices`,
+            `as of ${found.as_of}`,
+          ],
+          drawing: drawTimeline(found, drawnOn(screen, style, found.bands)),
+        },
+      ]
+    },
+  }
+}
+
+const explainCommand: Command = {
+  arguments: [TICKER, FIELD, ['[DATE]', 'the bar to explain, YYYY-MM-DD; the newest unless given']],
+  options: [TIMEFRAME, ...optionsOf(WHEN)],
+  examples: [
+    'bands explain AAPL rsi_zone 2018-02-08',
+    'bands explain AAPL macd_state --timeframe weekly --json',
+    "bands explain AAPL --when 'rsi_zone = oversold and GSPC:rsi_zone != oversold'",
+  ],
+  async run(context, args) {
+    checkOrder(context, args.argument(0)!, args.argument(1))
+    const query = parseExplain({ ...args.params(Object.keys(EXPLAIN)), ...placeAndDate(args) }, context.fields)
+    const { explain } = await import('../../../data/local/explain.js')
+    await context.show(describeExplanation(await explain(await context.local(), query)))
+  },
+}
+
+/** If a condition replaces the field, the date comes next. */
+function placeAndDate(args: Args): { ticker: string; field?: string; date?: string | undefined } {
+  const [ticker, second, third] = [args.argument(0)!, args.argument(1), args.argument(2)]
+  const isDate = args.text('when') !== undefined && third === undefined && /^\d/.test(second ?? '')
+  return isDate ? { ticker, date: second } : { ...targetOf(args, 'explain'), date: third }
+}
+
+export const commands = { show: showCommand, explain: explainCommand }

@@ -1,0 +1,49 @@
+import { parseStudy, STUDY } from '../../../core/params/studies.js'
+import { eventStudy } from '../../../research/study/event-study.js'
+import { occurrenceRecords, windowRecords } from '../../present/records.js'
+import { describeStudy } from '../../present/study.js'
+import type { Command } from '../command.js'
+import { noticeEmptyStudy } from '../notices.js'
+import { otherOptions, POOL_ARGUMENTS, POOLED, signalOptions, tickersAndField, under } from '../options.js'
+import { filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
+
+const studyCommand: Command = {
+  arguments: POOL_ARGUMENTS,
+  options: [
+    ...under('Which events', signalOptions(STUDY)),
+    ...under('Of which tickers, where they do not stand before the field', POOLED),
+    ...otherOptions(STUDY),
+    ['--wide', 'every statistic there is', 'once', 'What is shown and written'],
+    ['--occurrences <FILE>', 'write the events one by one: .csv, .ndjson or .json'],
+    ['--report <FILE>', 'write a page that needs nothing else: .html'],
+    ['--fail-empty', 'exit with 3 when no event matches'],
+  ],
+  examples: [
+    'bands study AAPL rsi_zone --band oversold',
+    'bands study AAPL rsi_zone --context GSPC:trend_direction=downtrend',
+    'bands study rsi_zone --all --band oversold --horizon 5,20 --min-events 10',
+    'bands study AAPL rsi_zone --band oversold --benchmark GSPC --report aapl.html',
+    "bands study --all --when 'rsi_zone = oversold and GSPC:rsi_zone != oversold'",
+  ],
+  notes: [
+    'P: two-sided p of the difference from any bar, by the Newey-West t with effective clusters. It allows for overlapping windows, for tickers that move together and for events in volatile times. --wide shows the other tests, the plain shift among them.',
+    'INDEP is the effective number of independent cases: overlapping windows and tickers that move together count as fewer.',
+    'Everything that is loaded counts, whatever its age; --tier shows what a subscriber of that tier could know.',
+  ],
+  async run(context, args) {
+    const files = await filesOf(args, ['occurrences', 'report'])
+    const market = await studyMarket(context)
+    const { tickers, field } = await tickersAndField(context, args, 'study', () => market.withBars())
+    const query = parseStudy({ ...args.params(Object.keys(STUDY)), tickers, field }, context.fields)
+    const found = await withTrials(context, trials => eventStudy(market, query, { trials, step: context.step }))
+    await showResult(context, args, describeStudy(found), windowRecords(found))
+    if (found.hints.length > 0) await context.hint(...found.hints)
+    if (files.occurrences !== undefined) await writeTable(context, files.occurrences, 'event', occurrenceRecords(found))
+    if (files.report !== undefined) await writeReport(context, files.report, market, found)
+    if (found.events > 0) return
+    await noticeEmptyStudy(context, await context.bands(), found)
+    if (args.flag('fail-empty')) context.outcome = 3
+  },
+}
+
+export const commands = { study: studyCommand }

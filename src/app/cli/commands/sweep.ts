@@ -1,0 +1,51 @@
+import { wrong } from '../../../core/errors.js'
+import { optionsOf } from '../../../core/params/row.js'
+import { parseSweep, SWEEP } from '../../../core/params/studies.js'
+import { integerValue } from '../../../core/params/values.js'
+import { sweep } from '../../../research/sweep/sweep.js'
+import { cellRecords } from '../../present/records.js'
+import { describeSweep } from '../../present/sweep.js'
+import type { Command } from '../command.js'
+import { POOLED, under } from '../options.js'
+import { filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
+import { allNamed, announcedDefaultTickers, isPooled } from '../tickers.js'
+
+const sweepCommand: Command = {
+  arguments: [['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input); left out with --tickers or --all']],
+  options: [
+    ...under('Of which tickers, where they do not stand on the line', POOLED),
+    ...optionsOf(SWEEP),
+    ['--limit <N>', 'rows of the table; 20 unless given', 'once', 'What is shown and written'],
+    ['--wide', 'all that was assumed, word by word'],
+    ['--cells <FILE>', 'write all cells: .csv, .ndjson or .json'],
+    ['--report <FILE>', 'write a page that needs nothing else: .html'],
+  ],
+  examples: [
+    'bands sweep --all',
+    'bands sweep AAPL GSPC --fields rsi_zone,trend_direction --horizon 5,20',
+    "bands sweep --all --when 'rsi_zone = oversold for 5'",
+    'bands sweep AAPL --context GSPC:trend_direction --split 2017-01-01 --json',
+  ],
+  notes: [
+    'Every field, band and window makes a cell; all that were looked at count, also those with too few events. Q is P corrected for that many looks; the tests below the table ask whether the best of them is real.',
+    'json, ndjson, csv and --cells have every cell.',
+  ],
+  async run(context, args) {
+    const files = await filesOf(args, ['cells', 'report'])
+    const limit = integerValue('limit', args.text('limit') ?? '20', 1, 100_000)
+    const usual = args.rest(0).length === 0 && !isPooled(args) ? await announcedDefaultTickers(context) : null
+    if (usual?.length === 0) {
+      const allowed = 'bands sweep TICKER..., or bands sweep --tickers A,B, or bands sweep --all'
+      throw wrong('ticker', 'TICKER is missing.', { allowed })
+    }
+    const market = await studyMarket(context)
+    const tickers = usual ?? (await allNamed(context, args, args.rest(0), () => market.withBars()))
+    const query = parseSweep({ ...args.params(Object.keys(SWEEP)), tickers }, context.fields)
+    const found = await withTrials(context, trials => sweep(market, query, { trials, step: context.step }))
+    await showResult(context, args, describeSweep(found, { limit }), cellRecords(found))
+    if (files.cells !== undefined) await writeTable(context, files.cells, 'cell', cellRecords(found))
+    if (files.report !== undefined) await writeReport(context, files.report, market, found)
+  },
+}
+
+export const commands = { sweep: sweepCommand }

@@ -1,0 +1,212 @@
+import { quoted, wrong } from '../../../core/errors.js'
+import { formatDay, parseDay } from '../../../core/model/day.js'
+import { count } from '../../../core/numbers.js'
+import { oneOf } from '../../../core/params/kinds.js'
+import { FILTERS, NOW, parseTransitions } from '../../../core/params/questions.js'
+import { optional, optionsOf } from '../../../core/params/row.js'
+import { LOG } from '../../../core/params/studies.js'
+import { fieldValue, timeframeValue } from '../../../core/params/values.js'
+import { WHEN } from '../../../core/params/when.js'
+import { fieldsFor, type Source, type Trials } from '../../../core/source.js'
+import { type Now, now } from '../../../research/tally/now.js'
+import { type Tally, tally } from '../../../research/tally/tally.js'
+import { transitionsOf } from '../../../research/tally/transitions.js'
+import { TALLY_GROUPINGS } from '../../../research/tally/trials.js'
+import { describeNow, describeTally } from '../../present/tally.js'
+import { describeTransitions } from '../../present/transitions.js'
+import type { Args, Command } from '../command.js'
+import { eventWords, pasted } from '../command-line.js'
+import type { Context } from '../context.js'
+import { noticeNoEvent, noticeNoEventOfAny, whyNoFactsOfAny } from '../notices.js'
+import { POOL_ARGUMENTS, POOLED, pooledQuery, TIMEFRAME } from '../options.js'
+import { allNamed, announcedDefaultTickers, everyTicker, loadedOf } from '../tickers.js'
+
+const GROUPED = {
+  by: optional(
+    oneOf(TALLY_GROUPINGS, 'WHAT'),
+    `split by ${TALLY_GROUPINGS.join(', ')}; by band unless --band is given`,
+  ),
+  ...LOG,
+}
+
+const tallyCommand: Command = {
+  arguments: POOL_ARGUMENTS,
+  options: [
+    ...optionsOf(FILTERS),
+    ...POOLED,
+    ...optionsOf(GROUPED),
+    ['--report <FILE>', 'write a page that needs nothing else: .html'],
+    ['--fail-empty', 'exit with 3 when no event matches'],
+  ],
+  examples: [
+    'bands tally AAPL rsi_zone --band oversold',
+    'bands tally AAPL rsi_zone --band oversold --by stability',
+    'bands tally rsi_zone --all --band oversold --by ticker --csv',
+    'bands tally AAPL macd_state --context GSPC:trend_direction --by context',
+    "bands tally --all --when 'rsi_zone = oversold and volume_ratio_band = high'",
+    'bands tally rsi_zone --all --band oversold --report oversold.html',
+  ],
+  async run(context, args) {
+    const { filesOf, withTrials, writeReport } = await import('../research.js')
+    const { report } = await filesOf(args, ['report'])
+    const query = { ...(await pooledQuery(context, args, 'tally')), ...args.read(GROUPED) }
+    const bands = await context.bands()
+    const ask = (trials: Trials | null): Promise<Tally> => tally(bands, query, { trials, step: context.step })
+    const found = await (bands.server === null ? withTrials(context, ask) : ask(null))
+    await context.show(describeTally(found))
+    if (report !== undefined) await writeReport(context, report, null, found)
+    if (found.events > 0) return context.hint(...tallyHints(found))
+    const [only, second] = found.tickers
+    if (second === undefined) await noticeNoEvent(context, await context.bands(), { ...query, ticker: only! })
+    else await noticeNoEventOfAny(context, await context.bands(), query, found)
+    if (args.flag('fail-empty')) context.outcome = 3
+  },
+}
+
+/** Explains the short words of the table. */
+function tallyHints({ field, timeframe, tickers, band, when, groups }: Tally): string[] {
+  const base = groups[0]?.windows[0]?.base
+  const isMeasured = base?.kind === 'measured'
+  const rose = isMeasured ? 'ROSE is the share of returns above 0; ' : ''
+  const any = isMeasured ? 'after any bar of the same range' : 'by the way the bands are cut'
+  const hints = [
+    `${rose}TOP 40% is the share of + ++ +++, the best 40% of the past, with its 95% interval (Wilson); ANY is the same ${any}.`,
+  ]
+  const [only, second] = tickers
+  if (only !== undefined && second === undefined && band !== null) {
+    const words = eventWords({ field, bands: band.split(','), ...(when === undefined ? {} : { when }) })
+    const weekly = timeframe === 'weekly' ? ['--timeframe', 'weekly'] : []
+    hints.push(`next: ${pasted(['tally', only, ...words, ...weekly, '--by', 'stability'])}`)
+  }
+  return hints
+}
+
+const { band, since, changed } = NOW
+/** The filter for the present bands. */
+const FILTER = { band, since, changed }
+
+const nowCommand: Command = {
+  arguments: [['[TICKER...]', 'tickers, @FILE, or - for standard input; all that are loaded unless given']],
+  options: [
+    ['--field <FIELDS>', 'only these fields; all that have a band unless given', 'repeatable'],
+    TIMEFRAME,
+    ...optionsOf(FILTER),
+    ...POOLED,
+    ['--fail-empty', 'exit with 3 when nothing is in such a band'],
+  ],
+  examples: [
+    'bands now AAPL',
+    'bands now --field rsi_zone --timeframe weekly',
+    'bands now AAPL GSPC --as-of 2018-02-08 --csv',
+    'bands now --field rsi_zone --band oversold,deep_oversold',
+    'bands now --changed',
+  ],
+  async run(context, args) {
+    const fields = args.list('field').map(name => fieldValue('field', name, context.fields).name)
+    const timeframe = timeframeValue('timeframe', args.text('timeframe') ?? 'daily')
+    const filter = args.read(FILTER)
+    const words = args.rest(0)
+    const isNamed = words.length > 0 || args.value('tickers') !== undefined || args.value('watch') !== undefined
+    const every = (): Promise<readonly string[]> => everyTicker(context, 'bands now A B')
+    const usual = isNamed || args.flag('all') ? [] : await announcedDefaultTickers(context)
+    const named = isNamed ? await allNamed(context, args, words, every) : usual
+    const bands = await context.bands()
+    const listed = named.length > 0 ? named : await every()
+    const queried = fields.length > 0 ? fields : undefined
+    const { fields: chosen, omitted } = await fieldsFor(bands, queried, { ticker: listed[0], timeframe })
+    const tickers = named.length > 0 ? listed : await loadedOf(context, listed, { fields: chosen, timeframe })
+    const skip = named.length > 0 && fields.length > 0 ? undefined : await bands.missing?.()
+    const query = { tickers, fields: chosen, omitted, timeframe, skip, ...filter }
+    const found = await now(bands, query, { step: context.step })
+    // Skip fields that cannot apply (a fund has no P/E).
+    await context.show(describeNow(found, { unknown: fields.length > 0 }))
+    await context.noticeOmitted(omitted)
+    if (found.states.length === 0) {
+      await context.remark(`Nothing: none of ${count(tickers.length, 'ticker')} is in a band as it was asked for.`)
+      if (args.flag('fail-empty')) context.outcome = 3
+      return
+    }
+    // A filtered answer omits rows for another reason.
+    if (filter.band === undefined && filter.since === undefined && !filter.changed)
+      await noticeMissingFacts(context, bands, fields, found)
+    await noticeOldBands(context, bands, found)
+  },
+}
+
+/** Calendar days that holidays explain; a ticker that is older than that has no present to speak of. */
+const STALE = 10
+
+/** Notes the queried fields that cannot have a band. */
+async function noticeMissingFacts(
+  context: Context,
+  source: Source,
+  fields: readonly string[],
+  { states }: Now,
+): Promise<void> {
+  if (context.config.quiet) return
+  for (const field of new Set(fields)) {
+    const own = states.filter(state => state.field === field)
+    if (own.some(state => state.band !== null)) continue
+    const tickers = own.map(state => state.ticker)
+    const lack = await whyNoFactsOfAny(source, tickers, field)
+    if (lack !== null) await context.notice(`${lack}.`)
+  }
+}
+
+/** Which tickers have stopped before the others. */
+async function noticeOldBands(context: Context, source: Source, { states, as_of }: Now): Promise<void> {
+  if (context.config.quiet || as_of === null) return
+  const tickers = [...new Set(states.map(state => state.ticker))]
+  const limit = parseDay(as_of)! - STALE
+  const old = (await source.known(tickers)).filter(({ last }) => last < limit)
+  if (old.length === 0) return
+  const named = old.slice(0, 5).map(({ ticker, last }) => `${ticker} ${formatDay(last)}`)
+  const more = old.length > named.length ? ` and ${old.length - named.length} more (bands status)` : ''
+  await context.notice(`not up to ${as_of}, and told as of the newest bar: ${named.join(', ')}${more}`)
+}
+
+const transitionsCommand: Command = {
+  arguments: POOL_ARGUMENTS,
+  options: [
+    ...optionsOf(FILTERS, ['timeframe', 'before', 'after']),
+    ...optionsOf(WHEN),
+    [
+      '--context <T:F>',
+      'compare by the band that a second ticker was in: GSPC:trend_direction; short for the two below',
+    ],
+    ...optionsOf(FILTERS, ['context_ticker', 'context_field']),
+    ...POOLED,
+  ],
+  examples: [
+    'bands transitions AAPL rsi_zone',
+    'bands transitions AAPL,GSPC macd_state --timeframe weekly --json',
+    'bands transitions AAPL rsi_zone --context GSPC:trend_direction',
+    'bands transitions rsi_zone --all --csv',
+  ],
+  async run(context, args) {
+    checkContext(args)
+    const query = await pooledQuery(context, args, 'transitions', parseTransitions)
+    const found = await transitionsOf(await context.bands(), query, { step: context.step })
+    await context.show(describeTransitions(found))
+    const [only, second] = found.tickers
+    if (found.events > 0) return
+    if (second === undefined) await noticeNoEvent(context, await context.bands(), { ...query, ticker: only! })
+    else await noticeNoEventOfAny(context, await context.bands(), query, found)
+  },
+}
+
+/** Said here in its own words, because a search may name a band of the context, too. */
+function checkContext(args: Args): void {
+  const short = args.text('context')
+  if (short !== undefined && /:.*=/.test(short))
+    throw wrong('context', `context ${quoted(short)} names a band, and all of them are compared: write T:F alone.`, {
+      value: short,
+    })
+  const names = ['context-ticker', 'context-field'] as const
+  const [missing, other] = names.filter(name => args.text(name) === undefined)
+  if (missing === undefined || other !== undefined) return
+  const there = names.find(name => name !== missing)!
+  throw wrong(missing.replace('-', '_'), `--${missing} is missing beside --${there}.`)
+}
+
+export const commands = { tally: tallyCommand, now: nowCommand, transitions: transitionsCommand }

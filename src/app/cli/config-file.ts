@@ -1,0 +1,282 @@
+import { createReadStream } from 'node:fs'
+import { mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, isAbsolute } from 'node:path'
+import { applyEdits, getNodeValue, modify, type Node, type ParseError, parseTree } from 'jsonc-parser'
+import { ConfigError, didYouMean, InvalidParameter, quoted, suggest } from '../../core/errors.js'
+import type { Tier } from '../../core/model/terms.js'
+import { several } from '../../core/params/figures.js'
+import { TICKER } from '../../core/params/kinds.js'
+import { type Kind, optional, type Parameter, readParams, type Table } from '../../core/params/row.js'
+import { beyondBounds, smallText, TOO_LONG } from '../../core/params/small-text.js'
+import { COSTS } from '../../core/params/strategy.js'
+import { refuse, textOf as textValueOf, tierValue } from '../../core/params/values.js'
+import { addressOf } from '../remote/address.js'
+import { configPath, type SavedSettings, SETTINGS } from './config.js'
+
+const ADDRESS: Kind<string, string> = {
+  schema: { type: 'string', format: 'uri' },
+  takes: 'URL',
+  parse: (param, written) => {
+    const text = textValueOf(param, written)
+    return /^https?:/.test(text) && URL.canParse(text)
+      ? text
+      : refuse(param, text, 'an address that begins with https://')
+  },
+}
+
+/**
+ * The keys of config.json in addition to servers. `bands config set` writes them; options and variables override them.
+ */
+export const CONFIG_KEYS = {
+  db: SETTINGS.db,
+  tickers: optional(several(TICKER, 'TICKERS'), 'the tickers of questions that name none'),
+  // The costs of a backtest, unless an option or a strategy file sets them.
+  costs_bps: COSTS.bps,
+  slippage_bps: COSTS.slippage_bps,
+  cost_per_share: COSTS.per_share,
+  cost_fixed: COSTS.fixed,
+  color: SETTINGS.color,
+  progress: SETTINGS.progress,
+  threads: SETTINGS.threads,
+  upgrade_url: optional(ADDRESS, 'where a higher tier is to be had, for what a tier is refused'),
+} as const satisfies Table
+
+export type ConfigKey = keyof typeof CONFIG_KEYS
+
+/** The content of config.json. */
+export interface ConfigFile {
+  /** The default profile, and its position in the file. */
+  profile: { name: string; place: string } | null
+  profiles: ReadonlyMap<string, Profile>
+  saved: SavedSettings
+}
+
+export interface Profile {
+  name: string
+  url: string
+  /** The tier of its key, as reported at the login. */
+  tier: Tier | null
+  /** `…/config.json:3` */
+  place: string
+}
+
+/**
+ * Reads JSON with comments; empty if there is no file. Throws ConfigError with file:line:column and the nearest valid
+ * key.
+ */
+export async function readConfigFile(env: NodeJS.ProcessEnv): Promise<ConfigFile> {
+  const path = configPath(env)
+  const text = await textOf(path)
+  return text === null || text.trim() === '' ? EMPTY : configIn(new Source(path, text))
+}
+
+const EMPTY: ConfigFile = { profile: null, profiles: new Map(), saved: { values: {}, places: {} } }
+
+/** Throws ConfigError. */
+function configIn(file: Source): ConfigFile {
+  const members = file.members(file.tree(), ['profile', 'profiles', ...Object.keys(CONFIG_KEYS)], 'setting')
+  const saved = savedSettingsIn(file, members)
+  const profiles = new Map<string, Profile>()
+  const listed = members.get('profiles')
+  if (listed !== undefined)
+    for (const [name, node] of file.members(listed, null, 'profile')) profiles.set(name, profileOf(file, name, node))
+  const chosen = members.get('profile')
+  if (chosen === undefined) return { profile: null, profiles, saved }
+  const name = file.text(chosen, 'profile')
+  if (!profiles.has(name)) throw file.fault(chosen, noProfile(name, [...profiles.keys()]))
+  return { profile: { name, place: file.line(chosen) }, profiles, saved }
+}
+
+export function noProfile(name: string, names: readonly string[]): string {
+  const some = names.length > MOST_NAMED ? [...names.slice(0, MOST_NAMED), '…'] : names
+  const known = names.length === 0 ? 'none is set up' : `there are ${some.join(', ')}`
+  return `there is no profile ${quoted(name)}; ${known}.${didYouMean(suggest(name, names))}`
+}
+
+/** In one sentence. */
+const MOST_NAMED = 24
+
+/** Writes a profile into config.json, which is made if missing; comments and other keys stay. Throws ConfigError. */
+export async function writeProfile(
+  env: NodeJS.ProcessEnv,
+  { name, url, tier }: Pick<Profile, 'name' | 'url' | 'tier'>,
+): Promise<void> {
+  await changeConfig(env, [
+    [['profiles', name, 'url'], url],
+    [['profiles', name, 'tier'], tier ?? undefined],
+  ])
+}
+
+/**
+ * Writes settings into config.json, which is made if missing; undefined removes one. Comments and other keys stay.
+ * Throws InvalidParameter for a value. Throws ConfigError for an already broken file, which stays unchanged.
+ */
+export async function saveSettings(env: NodeJS.ProcessEnv, written: Readonly<Record<string, unknown>>): Promise<void> {
+  const read: Record<string, unknown> = readParams(CONFIG_KEYS, written)
+  await changeConfig(
+    env,
+    Object.keys(written).map(name => [[name], written[name] === undefined ? undefined : read[name]]),
+  )
+}
+
+type Edit = readonly [path: string[], value: unknown]
+
+const STYLE = { formattingOptions: { insertSpaces: true, tabSize: 2, eol: '\n' } }
+
+async function changeConfig(env: NodeJS.ProcessEnv, edits: readonly Edit[]): Promise<void> {
+  const path = configPath(env)
+  await changeFile(path, before => {
+    let text = before?.trim() ? before : '{}'
+    // A broken file is not changed: its author has to repair it.
+    configIn(new Source(path, text))
+    for (const [at, value] of edits) text = applyEdits(text, modify(text, at, value, STYLE))
+    return text.endsWith('\n') ? text : `${text}\n`
+  })
+}
+
+/** The settings of a file, each read as its row reads it. */
+function savedSettingsIn(file: Source, members: ReadonlyMap<string, Node>): SavedSettings {
+  const values: Record<string, unknown> = {}
+  const positions: Record<string, string> = {}
+  for (const [name, row] of Object.entries<Parameter>(CONFIG_KEYS)) {
+    const node = members.get(name)
+    if (node === undefined) continue
+    values[name] = file.check(node, () => readParams({ [name]: row }, { [name]: getNodeValue(node) }))[name]
+    if (name === 'db' && !isAbsolute(String(values.db)))
+      throw file.fault(node, 'db should be a whole path, from the root on: a run may begin in any folder.')
+    positions[name] = file.line(node)
+  }
+  return { values, places: positions }
+}
+
+function profileOf(file: Source, name: string, node: Node): Profile {
+  if (!NAME.test(name)) throw file.fault(node, `${quoted(name)} cannot be the name of a profile: ${NAME_SHAPE}.`)
+  const members = file.members(node, ['url', 'tier'], 'setting of a profile')
+  const address = members.get('url')
+  if (address === undefined) throw file.fault(node, `profile ${quoted(name)} has no url.`)
+  const url = file.text(address, 'url')
+  file.check(address, () => addressOf(url, { allowPlainHttp: true }))
+  const plan = members.get('tier')
+  const tier = plan === undefined ? null : file.check(plan, () => tierValue('tier', file.text(plan, 'tier')))
+  return { name, url, tier, place: file.line(address) }
+}
+
+const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
+const NAME_SHAPE = 'letters, digits, _ . and -, at most 64'
+
+/** Throws InvalidParameter for a name that was typed. */
+export function profileName(text: string): string {
+  if (NAME.test(text)) return text
+  const offence = { param: 'profile', value: text, allowed: NAME_SHAPE }
+  throw new InvalidParameter(`profile ${quoted(text)} is not ${NAME_SHAPE}.`, offence)
+}
+
+/** JSON with comments that can report the position of its values. */
+class Source {
+  readonly #path: string
+  readonly #text: string
+  /** The position of the last lookup. */
+  #lastFound = { offset: 0, line: 1 }
+
+  constructor(path: string, text: string) {
+    this.#path = path
+    this.#text = text
+  }
+
+  tree(): Node {
+    const beyond = beyondBounds(this.#text)
+    if (beyond !== null) throw this.fault(beyond, `${beyond.what}.`)
+    const errors: ParseError[] = []
+    const root = parseTree(this.#text, errors, { allowTrailingComma: true })
+    const [first = { offset: 0 }] = errors
+    if (errors.length === 0 && root !== undefined) return root
+    const [sign = ''] = this.#text.slice(first.offset, first.offset + 20).split('\n')
+    throw this.fault(
+      first,
+      sign === '' ? 'the JSON ends here, unfinished.' : `JSON does not allow ${quoted(sign)} here.`,
+    )
+  }
+
+  /** The members of an object; only known names if `allowed` lists them. */
+  members(node: Node, allowed: readonly string[] | null, what: string): Map<string, Node> {
+    if (node.type !== 'object') throw this.fault(node, 'here should be an object: { … }.')
+    const members = new Map<string, Node>()
+    for (const { children } of node.children ?? []) {
+      const [key, value] = children as [Node, Node]
+      const name = String(key.value)
+      if (members.has(name)) throw this.fault(key, `${what} ${quoted(name)} is there twice.`)
+      if (allowed !== null && !allowed.includes(name)) {
+        const known = `there is no ${what} ${quoted(name)}; allowed are ${allowed.join(', ')}.`
+        throw this.fault(key, known + didYouMean(suggest(name, allowed)))
+      }
+      members.set(name, value)
+    }
+    return members
+  }
+
+  text(node: Node, what: string): string {
+    if (node.type === 'string') return String(node.value)
+    throw this.fault(node, `${what} should be a text in quotes.`)
+  }
+
+  /** Parses a value by the rules of parameters, and adds its position to an error. */
+  check<Value>(node: Node, read: () => Value): Value {
+    try {
+      return read()
+    } catch (error) {
+      throw error instanceof InvalidParameter ? this.fault(node, error.message) : error
+    }
+  }
+
+  fault({ offset }: { offset: number }, what: string): ConfigError {
+    const column = offset - this.#text.lastIndexOf('\n', offset - 1)
+    return new ConfigError(`${this.line({ offset })}:${column}: ${what}`)
+  }
+
+  line({ offset }: { offset: number }): string {
+    // Positions are usually looked up in ascending order, so only the text since the last one is scanned.
+    if (offset < this.#lastFound.offset) this.#lastFound = { offset: 0, line: 1 }
+    const { offset: from, line } = this.#lastFound
+    this.#lastFound = { offset, line: line + this.#text.slice(from, offset).split('\n').length - 1 }
+    return `${this.#path}:${this.#lastFound.line}`
+  }
+}
+
+/** The text of a configuration file; null if there is none. Throws ConfigError. */
+export async function textOf(path: string): Promise<string | null> {
+  try {
+    // Editors of Windows begin a file with a mark of its byte order.
+    const text = await smallText(createReadStream(path))
+    if (text !== null) return text.replace(/^\ufeff/, '')
+    throw new ConfigError(`${path}: ${TOO_LONG}.`)
+  } catch (cause) {
+    if (cause instanceof ConfigError) throw cause
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw new ConfigError(`cannot read ${path}: ${(cause as Error).message}.`, { cause })
+  }
+}
+
+/**
+ * Replaces a whole file, readable only by its owner; a symbolic link stays. The last of two simultaneous changes wins.
+ * Throws ConfigError.
+ *
+ * @param change from the present text, null without a file, to the new one
+ */
+export async function changeFile(path: string, change: (text: string | null) => string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    const target = await realpath(path).catch(() => path)
+    const text = change(await textOf(target))
+    const partial = `${target}.${process.pid}.new`
+    try {
+      await writeFile(partial, text, { mode: 0o600, flush: true })
+      await rename(partial, target)
+    } catch (error) {
+      await rm(partial, { force: true })
+      throw error
+    }
+  } catch (cause) {
+    if (cause instanceof ConfigError) throw cause
+    throw new ConfigError(`cannot write ${path}: ${(cause as Error).message}.`, { cause })
+  }
+}

@@ -1,0 +1,178 @@
+import { statSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
+import { InvalidParameter } from '../../core/errors.js'
+import { BUILT_IN, type FieldSet } from '../../core/fields/index.js'
+import { TIER_NAMES } from '../../core/model/terms.js'
+import { FLAG } from '../../core/params/figures.js'
+import { DAY, FILE, integerOf, oneOf, THREADS, WORDS } from '../../core/params/kinds.js'
+import { nullable, optional, type Read, readParams, type Written, withDefault } from '../../core/params/row.js'
+import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from '../remote/address.js'
+import type { ColourFlag } from './world.js'
+
+const COLOURS: readonly ColourFlag[] = ['auto', 'always', 'never']
+
+/** The settings of every command. */
+export const SETTINGS = {
+  db: optional(FILE, 'the database to use (BANDS_DB)'),
+  tier: nullable(
+    oneOf(TIER_NAMES, 'TIER'),
+    'answer as a subscriber: free, plus or pro; all that is loaded unless given (BANDS_TIER)',
+  ),
+  as_of: nullable(DAY, 'what was known at the end of that day, and nothing later (BANDS_AS_OF)'),
+  remote: optional(WORDS, 'ask the server at this address; local asks the database here (BANDS_REMOTE)', {
+    takes: 'URL',
+  }),
+  profile: optional(WORDS, 'ask the server of this profile (bands login, BANDS_PROFILE)', { takes: 'NAME' }),
+  key_file: optional(WORDS, 'where the API key for it stands; otherwise BANDS_API_KEY, or as bands login keeps it', {
+    takes: 'FILE',
+  }),
+  timeout: withDefault(
+    integerOf(1, 3600, 'SECONDS'),
+    DEFAULT_TIMEOUT_MS / 1000,
+    'for each question to it, retries included',
+  ),
+  retries: withDefault(integerOf(0, 20), DEFAULT_RETRIES, 'further attempts at a question that it did not answer'),
+  allow_plain_http: withDefault(FLAG, false, 'send it the key without TLS, for everyone on the way to read'),
+  threads: optional(
+    THREADS,
+    'how many threads share long work, 1 for none; as many as there are cores unless given (BANDS_THREADS)',
+  ),
+  color: withDefault(oneOf(COLOURS, 'WHEN'), 'auto', 'auto, always or never'),
+  progress: withDefault(
+    oneOf(['auto', 'plain', 'none'] as const, 'HOW'),
+    'auto',
+    'auto, plain (a line every ten seconds) or none',
+  ),
+  csv_raw: withDefault(
+    FLAG,
+    false,
+    "leave cells of CSV that a spreadsheet would run (=1+1) as they are, without ' before them",
+  ),
+  quiet: withDefault(FLAG, false, 'no hints and no progress'),
+  fields_file: optional(
+    FILE,
+    'fields of your own; fields.yaml in the folder of config.json unless given (BANDS_FIELDS_FILE)',
+  ),
+  debug: withDefault(FLAG, false, 'show the stack of an error (BANDS_DEBUG)'),
+}
+
+export type Setting = keyof typeof SETTINGS
+
+/** Settings with a variable of the environment, used without the option: BANDS_AS_OF sets `as_of`. */
+const VARIABLE_SETTINGS = ['db', 'tier', 'as_of', 'remote', 'profile', 'threads', 'fields_file', 'debug'] as const
+
+/** Every setting: of its option, otherwise of its variable, otherwise of config.json, otherwise its default. */
+export interface Config extends Read<typeof SETTINGS> {
+  /** The address that sells higher tiers, shown in refusals. */
+  upgrade_url: string | undefined
+  /** The source of each setting, as typed: an option, a variable, or a position in config.json. Absent for defaults. */
+  from: Readonly<Partial<Record<Setting, string>>>
+  /** The settings of config.json, with their positions. */
+  saved: SavedSettings
+}
+
+/** The value of `--remote` and BANDS_REMOTE for the local database. */
+export const LOCAL = 'local'
+
+/** The settings of config.json; only those that it contains. */
+export interface SavedSettings {
+  values: Readonly<Record<string, unknown>> & {
+    readonly db?: string
+    readonly tickers?: readonly string[]
+    readonly upgrade_url?: string
+  }
+  /** `…/config.json:3` for each present setting. */
+  places: Readonly<Partial<Record<string, string>>>
+}
+
+/** Variables that choose colours for all programs. */
+const COLOUR_VARIABLES = ['NO_COLOR', 'FORCE_COLOR', 'CLICOLOR_FORCE', 'CLICOLOR']
+
+const NOTHING: SavedSettings = { values: {}, places: {} }
+
+/** Throws InvalidParameter naming the option or the variable. @param saved the settings of config.json */
+export function readConfig(options: Written, env: NodeJS.ProcessEnv, saved: SavedSettings = NOTHING): Config {
+  const values = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+  const from: Partial<Record<string, string>> = {}
+  for (const name of Object.keys(values)) from[name] = `--${name.replaceAll('_', '-')}`
+  for (const name of VARIABLE_SETTINGS) {
+    const variable = `BANDS_${name.toUpperCase()}`
+    // An empty variable counts as unset.
+    if (name in values || !env[variable]) continue
+    values[name] = name === 'debug' ? wantsDebug(false, env) : env[variable]
+    from[name] = variable
+  }
+  for (const [name, value] of Object.entries(saved.values)) {
+    if (name in values || !(name in SETTINGS)) continue
+    if (name === 'color' && COLOUR_VARIABLES.some(variable => env[variable])) continue
+    values[name] = value
+    from[name] = saved.places[name]
+  }
+  try {
+    return { ...readParams(SETTINGS, values), upgrade_url: saved.values.upgrade_url, from, saved }
+  } catch (error) {
+    if (!(error instanceof InvalidParameter)) throw error
+    const source = from[error.param]
+    throw source?.startsWith('BANDS_') ? error.renamed(source) : error
+  }
+}
+
+/** Whether this command line names a server: questions that only the local database can answer are then refused. */
+export function isRemoteTyped({ remote, from }: Config): boolean {
+  return from.remote === '--remote' ? remote !== LOCAL : from.profile === '--profile'
+}
+
+export function wantsDebug(flag: boolean, env: NodeJS.ProcessEnv): boolean {
+  return flag || (env.BANDS_DEBUG !== undefined && !['', '0', 'false'].includes(env.BANDS_DEBUG))
+}
+
+/** The folder of settings and keys, and the variable that names it, or `default`. */
+export function configFolder(env: NodeJS.ProcessEnv): { path: string; origin: string } {
+  if (env.BANDS_CONFIG_DIR) return { path: resolve(env.BANDS_CONFIG_DIR), origin: 'BANDS_CONFIG_DIR' }
+  // The XDG base directory specification has relative paths ignored.
+  const variable = FOLDER_VARIABLES.find(name => isAbsolute(env[name] ?? ''))
+  const base = variable === undefined ? join(env.HOME || userInfo().homedir, '.config') : env[variable]!
+  return { path: join(base, 'bands'), origin: variable ?? 'default' }
+}
+
+const FOLDER_VARIABLES = process.platform === 'win32' ? ['XDG_CONFIG_HOME', 'APPDATA'] : ['XDG_CONFIG_HOME']
+
+export function configPath(env: NodeJS.ProcessEnv): string {
+  return join(configFolder(env).path, 'config.json')
+}
+
+export function credentialsPath(env: NodeJS.ProcessEnv): string {
+  return join(configFolder(env).path, 'credentials.json')
+}
+
+/**
+ * Checked before the reader is loaded, because most users have no file. An inaccessible file counts as present, and is
+ * refused when read.
+ */
+export function hasConfigFile(env: NodeJS.ProcessEnv): boolean {
+  try {
+    return statSync(configPath(env), { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return true
+  }
+}
+
+type OwnFields = Pick<Config, 'fields_file'>
+
+/** The specified fields, followed by the user's own. Throws BadData at file:line:column. */
+export async function fieldsIn({ fields_file: named }: OwnFields, env: NodeJS.ProcessEnv): Promise<FieldSet> {
+  const path = named ?? join(configFolder(env).path, 'fields.yaml')
+  // Most users have no own fields, and should not wait for the code that reads them.
+  if (named === undefined && statSync(path, { throwIfNoEntry: false }) === undefined) return BUILT_IN
+  const [{ ownFieldSet }, { textOf }] = await Promise.all([
+    import('../../core/params/fields-file.js'),
+    import('./formats.js'),
+  ])
+  return ownFieldSet(await textOf(path), path)
+}
+
+/** The same, but only the specified fields if the own ones are broken: for commands that do not need them. */
+export function fieldsUnlessBroken(named: OwnFields, env: NodeJS.ProcessEnv): Promise<FieldSet> {
+  return fieldsIn(named, env).catch(() => BUILT_IN)
+}

@@ -1,0 +1,361 @@
+import { stripVTControlCharacters } from 'node:util'
+import type { Timeline, TimelineBar } from '../../../data/local/timeline.js'
+import { flow } from './text.js'
+
+/** How large a drawing is, in characters: no line is longer than it is wide. */
+interface Size {
+  width: number
+  height: number
+  ascii: boolean
+}
+
+interface ChartOptions extends Size {
+  /** A value of the vertical axis in words. */
+  label(value: number): string
+  /** Words below the axis: 0 is the left end, 1 the right one. */
+  beneath: readonly { at: number; text: string }[]
+}
+
+/** Draws lines on one scale, with the highest, middle and lowest value at the left. Empty if no value is known. */
+export function drawChart(lines: readonly Line[], options: ChartOptions): string[] {
+  const { low, high } = scaleOf(lines)
+  if (low > high) return []
+  const { height, ascii } = options
+  const labels = labelsOf(low, high, options)
+  const margin = labels[0]!.length
+  const width = Math.max(1, options.width - margin - 2)
+  const axis = ascii ? '|' : '│'
+  return [
+    ...drawLines(lines, { width, height, ascii }).map((row, i) => `${labels[i]} ${axis}${row}`.trimEnd()),
+    `${' '.repeat(margin + 2)}${axisWords(options.beneath, width)}`.trimEnd(),
+  ]
+}
+
+/** Wider than this a drawing is harder to follow. */
+const WIDEST = 120
+/** The width if the terminal does not report one. */
+const USUAL = 80
+
+/** Columns of a drawing on a screen. */
+export function drawingWidth(width: number): number {
+  return width === Number.POSITIVE_INFINITY ? USUAL : Math.min(width, WIDEST)
+}
+
+/** The labels: the highest value, the middle and the lowest. */
+function labelsOf(low: number, high: number, { height, label }: ChartOptions): string[] {
+  const labels = Array.from({ length: height }, () => '')
+  const last = height - 1
+  for (const row of new Set([0, Math.floor(last / 2), last]))
+    labels[row] = label(last === 0 ? high : high - ((high - low) * row) / last)
+  const width = longest(labels)
+  return labels.map(text => text.padStart(width))
+}
+
+/** Centres each word at its position; one that would touch the word before it is omitted. */
+function axisWords(words: ChartOptions['beneath'], width: number): string {
+  let line = ''
+  for (const { at, text } of words) {
+    const start = Math.round(at * (width - text.length))
+    if (start < 0 || (line !== '' && start < line.length + 2)) continue
+    line = line.padEnd(start) + text
+  }
+  return line
+}
+
+/** Dots of a character: across and down, and the character of each set of them. */
+interface Pen {
+  across: number
+  down: number
+  character(dots: number): string
+}
+
+/** Braille: eight dots a character, numbered down the left column, then the right; the low row came later (Unicode 5.0, 15.12). */
+const BRAILLE_BITS = [0x01, 0x02, 0x04, 0x40, 0x08, 0x10, 0x20, 0x80]
+const BRAILLE: Pen = {
+  across: 2,
+  down: 4,
+  character: dots =>
+    dots === 0
+      ? ' '
+      : String.fromCharCode(0x2800 + BRAILLE_BITS.reduce((sum, bit, i) => sum + (dots & (1 << i) ? bit : 0), 0)),
+}
+
+/** Two dots a character, the upper and the lower. */
+const ASCII: Pen = { across: 1, down: 2, character: dots => " '.:"[dots]! }
+
+interface Line {
+  /** null: a gap in the line. */
+  values: readonly (number | null)[]
+  /** Dots, to distinguish it from a solid line. */
+  dotted?: boolean
+}
+
+/** Several lines on one scale, from left to right, as `height` lines of `width` characters; lowest at the bottom. */
+export function drawLines(lines: readonly Line[], { width, height, ascii }: Size): string[] {
+  const pen = ascii ? ASCII : BRAILLE
+  const cells = Array.from({ length: height }, () => new Uint8Array(width))
+  const set = (x: number, y: number): void => {
+    const row = cells[Math.floor(y / pen.down)]!
+    row[Math.floor(x / pen.across)]! |= 1 << ((x % pen.across) * pen.down + (y % pen.down))
+  }
+  const scale = scaleOf(lines)
+  for (const { values, dotted = false } of lines) {
+    const dots = dotsOf(values, scale, width * pen.across, height * pen.down)
+    dots.forEach((dot, i) => {
+      if (dot === null) return
+      const [x, y] = dot
+      const [fromX, fromY] = dots[Math.max(0, i - 1)] ?? dot
+      join(fromX, fromY, x, y, (x, y) => {
+        if (!dotted || x % DOT_EVERY === 0) set(x, y)
+      })
+    })
+  }
+  return cells.map(row => Array.from(row, pen.character).join(''))
+}
+
+const DOT_EVERY = 4
+
+/** Lowest and highest of all lines. */
+export function scaleOf(lines: readonly Line[]): { low: number; high: number } {
+  const known = lines.flatMap(({ values }) => values.filter(value => value !== null))
+  return {
+    high: known.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
+    low: known.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
+  }
+}
+
+/** The position of each value on the grid; a flat line is in the middle. */
+function dotsOf(
+  values: readonly (number | null)[],
+  { low, high }: { low: number; high: number },
+  width: number,
+  height: number,
+): ([x: number, y: number] | null)[] {
+  return values.map((value, i) => {
+    if (value === null) return null
+    const x = values.length === 1 ? 0 : Math.round((i * (width - 1)) / (values.length - 1))
+    const share = high === low ? 0.5 : (high - value) / (high - low)
+    return [x, Math.round(share * (height - 1))]
+  })
+}
+
+/** Draws a line of dots without gaps (Bresenham). */
+function join(x: number, y: number, toX: number, toY: number, set: (x: number, y: number) => void): void {
+  const steps = Math.max(Math.abs(toX - x), Math.abs(toY - y), 1)
+  for (let i = 0; i <= steps; i++) {
+    set(Math.round(x + ((toX - x) * i) / steps), Math.round(y + ((toY - y) * i) / steps))
+  }
+}
+
+/** One bar of a bar chart: its label, its length, and the words after it. */
+export interface Bar {
+  label: string
+  value: number
+  text: string
+}
+
+/**
+ * Draws horizontal bars on one scale from 0, in eighths of a character, with labels at the left and words at the right.
+ */
+export function drawBars(bars: readonly Bar[], { width, ascii }: { width: number; ascii: boolean }): string[] {
+  const label = longest(bars.map(bar => bar.label))
+  const text = longest(bars.map(bar => bar.text))
+  const room = Math.max(8, width - label - text - 4)
+  const most = bars.reduce((a, bar) => Math.max(a, bar.value), 0)
+  return bars.map(bar => {
+    const length = most === 0 ? 0 : (bar.value / most) * room
+    const drawn = ascii ? '#'.repeat(Math.round(length)) : blocks(length)
+    const axis = ascii ? '|' : '│'
+    return `${bar.label.padStart(label)} ${axis}${drawn}${drawn === '' ? '' : ' '}${bar.text}`.trimEnd()
+  })
+}
+
+/** A value above 0 shows at least a sliver. */
+function blocks(length: number): string {
+  const eighths = length === 0 ? 0 : Math.max(1, Math.round(length * 8))
+  const rest = eighths % 8
+  return '█'.repeat(Math.floor(eighths / 8)) + (rest === 0 ? '' : EIGHTHS[rest - 1]!)
+}
+
+const EIGHTHS = '▏▎▍▌▋▊▉'
+
+export function longest(texts: readonly string[]): number {
+  return texts.reduce((most, text) => Math.max(most, text.length), 0)
+}
+
+/** A line of blocks that rise with the values, at most `width` wide: each column shows its last value. */
+export function sparkline(values: readonly number[], { width, ascii }: { width: number; ascii: boolean }): string {
+  const signs = ascii ? ASCII_BLOCKS : BLOCKS
+  const columns = Math.min(width, values.length)
+  const shown = Array.from({ length: columns }, (_, i) => values[Math.ceil(((i + 1) * values.length) / columns) - 1]!)
+  const { high, low } = scaleOf([{ values: shown }])
+  const top = signs.length - 1
+  const rowOf = (value: number): number => (high === low ? Math.floor(top / 2) : ((value - low) / (high - low)) * top)
+  return shown.map(value => signs[Math.round(rowOf(value))]!).join('')
+}
+
+const BLOCKS = '▁▂▃▄▅▆▇█'
+const ASCII_BLOCKS = '.:-=+*#@'
+
+/** The height of the price, without the lines below it. */
+interface TimelineOptions extends Size {
+  /** Colours a text by the band's index in the vocabulary; absent: no colour. */
+  paint?: (band: number, text: string) => string
+}
+
+/**
+ * Draws the price as a line. Below it, each column has the letter of its most frequent band, and a mark for events (`^`
+ * for one, a number for more). Then come dates and a legend. Letters ascend with the vocabulary, so colour only repeats
+ * them. Empty without bars.
+ */
+export function drawTimeline({ bars, bands }: Timeline, options: TimelineOptions): string[] {
+  if (bars.length === 0) return []
+  const { paint = (_, text) => text } = options
+  const line = { values: bars.map(({ close }) => close) }
+  const { low, high } = scaleOf([line])
+  const label = (price: number): string => price.toFixed(decimalsOf(low, high, options.height))
+  const plot = drawChart([line], { ...options, label, beneath: [] }).slice(0, options.height)
+  const margin = plot[0]!.search(/[|│]/) + 1
+  const width = Math.max(1, options.width - margin)
+  const beneath = (text: string): string => `${' '.repeat(margin)}${text}`.trimEnd()
+  const codes = bars.map(({ band }) => (band === null ? -1 : bands.indexOf(band)))
+  const columns = columnsOf(bars.length, width)
+  return [
+    ...plot,
+    beneath(
+      strip(
+        columns.map(at => commonest(at.map(i => codes[i]!))),
+        paint,
+      ),
+    ),
+    beneath(columns.map(at => mark(at.filter(i => bars[i]!.event).length)).join('')),
+    beneath(dates(bars, width)),
+    ...bandLegend(codes, bands, options.width, paint),
+  ]
+}
+
+/** Narrower than this a price is no picture. */
+const NARROWEST = 36
+/** The gap between two pictures. */
+const GAP = 3
+
+/**
+ * Draws several tickers in rows of small pictures, each with its own price scale, its name and its present band. One
+ * legend explains the letters.
+ */
+export function drawMultiples(timelines: readonly Timeline[], options: TimelineOptions): string[] {
+  const across = Math.max(1, Math.min(timelines.length, Math.floor((options.width + GAP) / (NARROWEST + GAP))))
+  const width = Math.floor((options.width + GAP) / across) - GAP
+  const pictures = timelines.map(timeline => picture(timeline, { ...options, width }))
+  const lines: string[] = []
+  for (let at = 0; at < pictures.length; at += across) {
+    const row = pictures.slice(at, at + across)
+    const height = Math.max(...row.map(({ length }) => length))
+    for (let i = 0; i < height; i++)
+      lines.push(
+        row
+          .map(cells => cells[i] ?? ' '.repeat(width))
+          .join(' '.repeat(GAP))
+          .trimEnd(),
+      )
+    lines.push('')
+  }
+  const { bands = [] } = timelines[0] ?? {}
+  const codes = timelines.flatMap(({ bars }) => bars.map(({ band }) => (band === null ? -1 : bands.indexOf(band))))
+  return [...lines, ...bandLegend(codes, bands, options.width, options.paint ?? ((_, text) => text))]
+}
+
+/** The lines of one picture, padded to its width regardless of colour codes. */
+function picture(timeline: Timeline, options: TimelineOptions): string[] {
+  const { ticker, bars } = timeline
+  const title = `${ticker}  ${bars.length === 0 ? 'no bars' : (bars.at(-1)!.band ?? 'no band yet')}`
+  // Price, bands, marks and dates; the shared legend is omitted.
+  const lines = options.height + 3
+  const drawn = drawTimeline(timeline, options).slice(0, lines)
+  const padded = (line: string): string =>
+    line + ' '.repeat(Math.max(0, options.width - stripVTControlCharacters(line).length))
+  return [title.slice(0, options.width).padEnd(options.width), ...drawn.map(padded)]
+}
+
+/** The bars that fall on each column; a column between two bars repeats the bar before it. */
+function columnsOf(bars: number, width: number): number[][] {
+  const columns = Array.from({ length: width }, (): number[] => [])
+  for (let i = 0; i < bars; i++) columns[bars === 1 ? 0 : Math.floor((i * (width - 1)) / (bars - 1) + 0.5)]!.push(i)
+  return columns
+}
+
+/** The code that occurs most often, the later one of equals; null for a column without bars. */
+function commonest(codes: readonly number[]): number | null {
+  const counts = new Map<number, number>()
+  for (const code of codes) counts.set(code, (counts.get(code) ?? 0) + 1)
+  return codes.toReversed().reduce<number | null>((best, code) => {
+    return best === null || counts.get(code)! > counts.get(best)! ? code : best
+  }, null)
+}
+
+/** Equal neighbours are painted together; a column without bars goes on with the band before it. */
+function strip(codes: readonly (number | null)[], paint: (band: number, text: string) => string): string {
+  let text = ''
+  let run = ''
+  let inRun = -1
+  const close = (): void => {
+    text += inRun < 0 ? run : paint(inRun, run)
+    run = ''
+  }
+  for (const code of codes) {
+    const next = code ?? inRun
+    if (next !== inRun) close()
+    inRun = next
+    run += letterOf(next)
+  }
+  close()
+  return text
+}
+
+function letterOf(code: number): string {
+  return code < 0 ? '.' : String.fromCharCode('A'.charCodeAt(0) + code)
+}
+
+function mark(events: number): string {
+  if (events < 2) return events === 0 ? ' ' : '^'
+  return events > 9 ? '+' : String(events)
+}
+
+/** The first and last date below their columns, and the middle one if there is room. */
+function dates(bars: readonly TimelineBar[], width: number): string {
+  const [first, last] = [bars[0]!.date, bars.at(-1)!.date]
+  if (width < last.length) return ''
+  if (bars.length === 1) return first
+  if (width < first.length + 2 + last.length) return last.padStart(width)
+  const gap = width - first.length - last.length
+  const middle = bars[Math.round((bars.length - 1) / 2)]!.date
+  if (gap < middle.length + 6) return first + ' '.repeat(gap) + last
+  const left = Math.floor((gap - middle.length) / 2)
+  return first + ' '.repeat(left) + middle + ' '.repeat(gap - middle.length - left) + last
+}
+
+/** The legend of letters, with the number of bars of each band. */
+function bandLegend(
+  codes: readonly number[],
+  bands: readonly string[],
+  width: number,
+  paint: (band: number, text: string) => string,
+): string[] {
+  const phrases = [-1, ...bands.keys()].flatMap(code => {
+    const bars = codes.filter(other => other === code).length
+    return bars === 0 ? [] : [`${letterOf(code)} ${code < 0 ? 'none yet' : bands[code]!} ${bars}`.slice(0, width)]
+  })
+  // Colours come after wrapping, because lines have to fit by their visible width.
+  const painted = (phrase: string): string => {
+    const code = bands.findIndex((_, i) => phrase.startsWith(letterOf(i)))
+    return code < 0 ? phrase : paint(code, phrase)
+  }
+  const gap = ' '.repeat(GAP)
+  return flow(phrases, width, GAP).map(line => line.split(gap).map(painted).join(gap))
+}
+
+/** The number of decimals that makes the price labels distinct. */
+function decimalsOf(low: number, high: number, height: number): number {
+  const step = (high - low) / Math.max(1, height - 1) || high / 100
+  return Math.min(8, Math.max(0, Math.ceil(-Math.log10(step))))
+}

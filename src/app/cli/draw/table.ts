@@ -1,0 +1,196 @@
+import { printable } from '../../../core/errors.js'
+import type { Heading, Tone } from '../../present/description.js'
+import { flow, linesText, type Paint, wrap } from './text.js'
+
+export interface Column extends Pick<Heading, 'title' | 'spare' | 'wraps'> {
+  align?: 'right'
+}
+
+export type Cell = string | { text: string; tone: Tone }
+
+export interface Table {
+  columns: readonly Column[]
+  rows: readonly (readonly Cell[])[]
+  /** The output for content that does not fit here (default csv). */
+  whole?: 'json'
+}
+
+/** A block of an answer for people: a heading, a table, sentences. */
+export interface Block {
+  title?: readonly string[] | undefined
+  table?: Table | undefined
+  /** A drawing, line by line, as it is. */
+  drawing?: readonly string[]
+  notes?: readonly string[] | undefined
+}
+
+const GAP = '  '
+
+/** No column gets more room than this; a longer text in the last column wraps. */
+const WIDEST = 40
+
+/** The table without the columns that do not fit, and the titles of those. */
+export function fitted(table: Table, width: number): { table: Table; left: string[] } {
+  const widths = table.columns.map((column, i) =>
+    Math.min(widthOf(column, i, table), column.wraps ? WIDEST : Number.POSITIVE_INFINITY),
+  )
+  const shown = new Set(table.columns.keys())
+  const left: string[] = []
+  const total = (): number => [...shown].reduce((sum, i) => sum + widths[i]! + GAP.length, -GAP.length)
+  const spares = [...shown].filter(i => table.columns[i]!.spare !== undefined)
+  spares.sort((a, b) => table.columns[b]!.spare! - table.columns[a]!.spare!)
+  for (const i of spares) {
+    if (total() <= width) break
+    shown.delete(i)
+    left.push(table.columns[i]!.title)
+  }
+  const only = <T>(items: readonly T[]): T[] => items.filter((_, i) => shown.has(i))
+  return { table: { columns: only(table.columns), rows: table.rows.map(only) }, left }
+}
+
+/** Lines of aligned text. */
+export function plainTable({ columns, rows }: Table, paint: Paint): string[] {
+  const widths = columns.map((column, i) => widthOf(column, i, { columns, rows }))
+  const line = (cells: readonly Cell[]): string =>
+    cells
+      .map((cell, i) => {
+        const space = ' '.repeat(widths[i]! - textOf(cell).length)
+        const last = i === cells.length - 1
+        return columns[i]!.align === 'right' ? space + painted(cell, paint) : painted(cell, paint) + (last ? '' : space)
+      })
+      .join(GAP)
+      .trimEnd()
+  return [line(columns.map(column => ({ text: column.title, tone: 'strong' }))), ...rows.map(line)]
+}
+
+/** The same through the terminal's table drawer, which knows the width of each character. */
+export async function terminalTable({ columns, rows }: Table, paint: Paint): Promise<string[]> {
+  const { default: Drawer } = await import('cli-table3')
+  const drawer = new Drawer({
+    chars: { ...NO_BORDER, middle: GAP },
+    head: columns.map(column => paint.strong(column.title)),
+    colAligns: columns.map(column => column.align ?? 'left'),
+    style: { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 0 },
+  })
+  drawer.push(...rows.map(row => row.map(cell => painted(cell, paint))))
+  return drawer
+    .toString()
+    .split('\n')
+    .map(line => line.trimEnd())
+}
+
+const NO_BORDER = Object.fromEntries(
+  ['top', 'bottom', 'left', 'right', 'mid']
+    .flatMap(side => [side, `${side}-mid`, `${side}-left`, `${side}-right`])
+    .concat('mid-mid')
+    .map(part => [part, '']),
+)
+
+export function textOf(cell: Cell): string {
+  return typeof cell === 'string' ? cell : cell.text
+}
+
+function painted(cell: Cell, paint: Paint): string {
+  return typeof cell === 'string' ? cell : paint[cell.tone](cell.text)
+}
+
+function widthOf(column: Column, at: number, { rows }: Table): number {
+  return rows.reduce((widest, row) => Math.max(widest, textOf(row[at]!).length), column.title.length)
+}
+
+/** The properties of the output for people. */
+export interface Screen {
+  /** Columns; infinite without a limit. */
+  width: number
+  /** Whole words instead of signs, and every column. */
+  words: boolean
+  unicode: boolean
+  paint: Paint
+}
+
+/** Blocks → text. Into a pipe a lone table goes bare, so that its lines can be counted and cut. */
+export async function laidOut(blocks: readonly Block[], screen: Screen): Promise<string> {
+  const clean = blocks.map(block => cleaned(block, screen.unicode ? printable : text => ascii(printable(text))))
+  const [only] = clean
+  if (screen.width === Number.POSITIVE_INFINITY && clean.length === 1 && only?.table && !only.notes?.length)
+    return linesText(plainTable(only.table, screen.paint))
+  const parts: string[] = []
+  for (const block of clean) parts.push(...(await blockParts(block, screen)))
+  return parts.join('\n')
+}
+
+/** Everything but drawings, which may hold the codes of their colours, and hold no text of files. */
+function cleaned({ title, table, notes, ...rest }: Block, legible: (text: string) => string): Block {
+  const clean = (cell: Cell): Cell => (typeof cell === 'string' ? legible(cell) : { ...cell, text: legible(cell.text) })
+  const rows = table?.rows.map(row => row.map(clean))
+  return { ...rest, title: title?.map(legible), notes: notes?.map(legible), table: table && { ...table, rows: rows! } }
+}
+
+async function blockParts({ title, table, drawing, notes = [] }: Block, screen: Screen): Promise<string[]> {
+  const heading = title === undefined ? [] : flow(title, screen.width).map(line => screen.paint.strong(line))
+  const below = notes.flatMap(note => wrap(note, screen.width))
+  const middle =
+    table !== undefined && table.rows.length > 0 ? await tableText(table, screen) : linesText(drawing ?? [])
+  // Sentences directly follow their heading; tables and drawings are set apart.
+  const parts = middle === '' ? [linesText([...heading, ...below])] : [linesText(heading), middle, linesText(below)]
+  return parts.filter(part => part !== '')
+}
+
+async function tableText(whole: Table, screen: Screen): Promise<string> {
+  if (screen.width === Number.POSITIVE_INFINITY) return linesText(plainTable(whole, screen.paint))
+  const { table, left } = fitted(wrapped(whole, screen), screen.width)
+  const narrow = narrowed(wrapped(table, screen), screen)
+  const lines = await terminalTable(narrow, screen.paint)
+  const hidden = `${left.join(', ')} hidden (terminal too narrow); --${whole.whole ?? 'csv'} has every column`
+  if (left.length > 0) lines.push(...wrap(hidden, screen.width))
+  return linesText(lines)
+}
+
+/** Text of a last column that wraps, line by line in rows of their own. */
+function wrapped(table: Table, screen: Screen): Table {
+  const room = roomOfLast(table, screen)
+  if (table.columns.at(-1)?.wraps !== true || room < NARROWEST) return table
+  const rows = table.rows.flatMap(row => {
+    const before = row.slice(0, -1)
+    const [first = '', ...more] = wrap(textOf(row.at(-1)!), room)
+    return [[...before, first], ...more.map(line => [...before.map(() => ''), line])]
+  })
+  return { ...table, rows }
+}
+
+/** A wrapping column needs at least this width. */
+const NARROWEST = 24
+
+/** The width that the other columns leave to the last one. */
+function roomOfLast(table: Table, { width }: Screen): number {
+  const before = table.columns.slice(0, -1)
+  return before.reduce((room, column, i) => room - widthOf(column, i, table) - GAP.length, width)
+}
+
+/** A last column of text that still does not fit is cut, with a mark; a number never is. */
+function narrowed(table: Table, screen: Screen): Table {
+  const last = table.columns.length - 1
+  if (table.columns[last]?.align === 'right') return table
+  const room = roomOfLast(table, screen)
+  const mark = screen.unicode ? '…' : '...'
+  const cut = (cell: Cell): Cell => {
+    const shown = textOf(cell)
+    if (shown.length <= room || room <= mark.length) return cell
+    const short = shown.slice(0, room - mark.length) + mark
+    return typeof cell === 'string' ? short : { ...cell, text: short }
+  }
+  return { ...table, rows: table.rows.map(row => row.map((cell, i) => (i === last ? cut(cell) : cell))) }
+}
+
+/** `3.1 of 12.4 MB`. */
+export function bytes(done: number, of: number | null): string {
+  const mega = (size: number): string => (size / 1e6).toFixed(1)
+  return of === null ? `${mega(done)} MB` : `${mega(done)} of ${mega(of)} MB`
+}
+
+/** Replaces our own signs by ASCII, for terminals without Unicode; names and values of files stay. */
+function ascii(text: string): string {
+  return text.replace(/[≤·’…]/g, sign => PLAIN[sign]!)
+}
+
+const PLAIN: Readonly<Record<string, string>> = { '≤': '<=', '·': '*', '’': "'", '…': '...' }

@@ -1,0 +1,314 @@
+import type { CommanderError } from 'commander'
+import {
+  BadData,
+  BandsError,
+  describeValue,
+  didYouMean,
+  type ErrorCode,
+  InvalidParameter,
+  NotFound,
+  payloadAt,
+  printable,
+  quoted,
+  RateLimited,
+  remedy,
+  StorageError,
+  sentence,
+  suggest,
+  TierRestricted,
+  Unauthorized,
+  type Words,
+  worded,
+  wrong,
+} from '../../core/errors.js'
+import type { FieldSet } from '../../core/fields/index.js'
+import { fieldsWithBand } from '../../core/language/condition.js'
+import { redacted } from '../../server/accounts/key.js'
+import { CATALOGUE, type Entry, groupOf, type ParsedCommand, TOP_WORDS, usage } from './catalogue.js'
+import { againLine, corrected, correctedIn, inWordsOf, namesOf, pasted, remedyLine } from './command-line.js'
+import { commandsWith, joinedCondition, suggestCommand } from './command-suggestions.js'
+import { wantsDebug } from './config.js'
+import type { Context } from './context.js'
+import { linesText, paintFor, wrap } from './draw/text.js'
+import { isColoured, type World, widthOf } from './world.js'
+
+/** The exit code of each error. */
+export const EXIT_CODES: Readonly<Record<ErrorCode, number>> = {
+  invalid_parameter: 2,
+  not_found: 3,
+  unauthorized: 4,
+  tier_restricted: 4,
+  bad_data: 5,
+  storage: 6,
+  config: 6,
+  busy: 8,
+  method_not_allowed: 7,
+  rate_limit_exceeded: 8,
+  data_unavailable: 8,
+  upstream: 7,
+}
+
+const UNFORESEEN = 1
+
+/** Reports an error on stderr, for a person or as one line of JSON, and returns the exit code. */
+export async function report(
+  thrown: unknown,
+  argv: readonly string[],
+  world: World,
+  context?: Context,
+): Promise<number> {
+  const error = known(thrown)
+  const debug = wantsDebug(argv.includes('--debug'), world.env)
+  // Machines read one line, so no other line may follow it.
+  if (wantsJson(argv)) context?.hush()
+  const lines = wantsJson(argv)
+    ? [printable(JSON.stringify({ ...machineForm(error, context), ...(debug ? { stack: stackOf(thrown) } : {}) }))]
+    : await humanForm(error, argv, world, context)
+  if (debug && !wantsJson(argv)) lines.push(printable(stackOf(thrown)))
+  // The message may repeat typed text, and typed text may be a key.
+  await world.err.write(redacted(linesText(lines))).catch(() => {})
+  return error instanceof BandsError ? EXIT_CODES[error.code] : UNFORESEEN
+}
+
+function machineForm(error: Error, context?: Context): Record<string, unknown> {
+  const upgradeUrl = context?.config.upgrade_url ?? null
+  if (error instanceof BandsError) return { error: error.code, message: error.message, ...payloadAt(error, upgradeUrl) }
+  return { error: 'internal', message: error.message }
+}
+
+/** Whether the line requests JSON anywhere, even if another word is wrong. */
+function wantsJson(argv: readonly string[]): boolean {
+  return argv.some(
+    (word, i) =>
+      /^(--output=)?(--json|--ndjson|json|ndjson)$/.test(word) && (word.startsWith('--') || argv[i - 1] === '--output'),
+  )
+}
+
+async function humanForm(error: Error, argv: readonly string[], world: World, context?: Context): Promise<string[]> {
+  const width = widthOf(world.err, world.env)
+  const paint = await paintFor(isColoured(context?.config.color ?? 'auto', world.env, world.err.terminal))
+  const options = (await entryIn(argv)?.load())?.options ?? []
+  const [first = '', ...more] = printable(inWordsOf(options, wordsOf(error, context?.fields))).split('\n')
+  const help = (await helpLines(error, argv, context)).filter(([, text]) => text !== '')
+  const label = Math.max(7, ...help.map(([name]) => name.length + 2))
+  return [
+    ...wrap(`error: ${first}`, width).map((line, i) => (i === 0 ? line.replace(/^error:/, paint.bad('error:')) : line)),
+    ...more,
+    ...help.flatMap(([name, text]) =>
+      wrap(printable(text), width - label - 2).map(
+        (line, i) => `  ${(i === 0 ? `${name}:` : '').padEnd(label)}${line}`,
+      ),
+    ),
+  ]
+}
+
+/** The words for people: a file's fault in the terms of the file, without the values listed below. */
+function wordsOf(error: Error, fields: FieldSet | undefined): Words {
+  if (!(error instanceof BandsError)) return error.message
+  if (error instanceof BadData && error.cause instanceof InvalidParameter) return error.message
+  return error instanceof InvalidParameter ? wordsOfParameter(error, fields) : error.words
+}
+
+/** @param fields the known fields; absent if the line was not understood */
+function wordsOfParameter(error: InvalidParameter, fields?: FieldSet): Words {
+  const { fault, offence, about } = error
+  const { param, value, suggestions = [] } = offence
+  const meant = didYouMean(suggestions)
+  if (fault === 'unknown') return `there is no parameter ${quoted(param)}.${meant}`
+  if (fault === 'in_part' && about.part !== undefined)
+    return sentence`${{ param }} ${describeValue(value)}: ${[wordsOfParameter(about.part, fields)].flat()}`
+  if (fault !== 'not_allowed' || labelOf(error) === undefined) return error.words
+  if (about.thing?.kind === 'band') {
+    const others = meant === '' && fields !== undefined ? fieldsWithBand(String(value), fields) : []
+    const having = others.length === 0 ? '' : ` It is one of ${others.join(', ')}.`
+    return `${about.thing.field} has no band ${describeValue(value)}.${meant}${having}`
+  }
+  return sentence`there is no ${about.thing?.kind ?? { param }} ${describeValue(value)}.${meant}`
+}
+
+/** The valid values, and a corrected line. */
+async function helpLines(error: Error, argv: readonly string[], context?: Context): Promise<[string, string][]> {
+  if (error instanceof InvalidParameter) return parameterHelp(error, argv)
+  if (error instanceof NotFound) return notFoundHelp(error, argv, context)
+  if (error instanceof TierRestricted) return tierHelp(error, argv, context)
+  if (error instanceof RateLimited)
+    return [
+      ['again', error.reset ?? ''],
+      ['upgrade', error.upgradeUrl ?? context?.config.upgrade_url ?? ''],
+    ]
+  if (error instanceof Unauthorized) return refusedKeyHelp(context)
+  if (error instanceof BandsError)
+    return error.remedy === null ? [] : [['try', againLine(argv, error.remedy) ?? remedyLine(error.remedy)]]
+  return [['please', 'this is a fault of bands: report it with the command line and the output of --debug']]
+}
+
+function tierHelp({ upgradeUrl }: TierRestricted, argv: readonly string[], context?: Context): [string, string][] {
+  const upgrade: [string, string] = ['upgrade', upgradeUrl ?? context?.config.upgrade_url ?? '']
+  // At a server the key decides, so no option can be left out.
+  if (context?.asked != null) return [upgrade]
+  return [upgrade, ['locally', argv.some(word => word.startsWith('--tier')) ? 'leave out --tier' : 'unset BANDS_TIER']]
+}
+
+/**
+ * A server that was called has refused the key. Otherwise there was no key, and the message already gives the remedy.
+ */
+async function refusedKeyHelp(context?: Context): Promise<[string, string][]> {
+  if (context?.asked == null) return []
+  const { keySource } = await import('./profiles.js')
+  // The files may have changed since, and this is no time to fail.
+  const where = await keySource(context.config, context.world.env).catch(() => null)
+  return [
+    ['key', where?.from ?? ''],
+    ['try', where?.login ?? ''],
+  ]
+}
+
+function parameterHelp(error: InvalidParameter, argv: readonly string[]): [string, string][] {
+  const { allowed = [] } = error.offence
+  const usage = typeof allowed === 'string' && allowed.startsWith('bands ') ? allowed : ''
+  const isTold = typeof allowed === 'string' || worded(wordsOfParameter(error)).includes(allowed.join(', '))
+  return [
+    [labelOf(error) ?? 'allowed', isTold ? '' : allowed.join(' ')],
+    ['usage', usage],
+    ['try', correctedLine(error, argv) ?? helpLine(argv)],
+  ]
+}
+
+/** The line of the remedy, or the typed line with the nearest valid value; null if there is none. */
+function correctedLine({ offence, remedy }: InvalidParameter, argv: readonly string[]): string | null {
+  const inOne = joinedCondition(argv)
+  if (inOne !== null) return pasted(inOne)
+  if (remedy !== null) return remedyLine(remedy)
+  const meant = offence.suggestions?.[0]
+  if (meant === undefined) return null
+  return offence.column === undefined
+    ? corrected(argv, String(offence.value), meant)
+    : correctedIn(argv, offence, meant)
+}
+
+/** The label of the listed valid values: their name if a server refused. */
+function labelOf({ about, param }: InvalidParameter): string | undefined {
+  const kind = about.thing?.kind ?? /(?:^|_)(band|field|option|command)s?$/.exec(param)?.[1]
+  return kind && `${kind}s`
+}
+
+async function notFoundHelp(error: NotFound, argv: readonly string[], context?: Context): Promise<[string, string][]> {
+  const { missing, suggestions, remedy } = error
+  const [meant] = suggestions
+  const retry = missing === null || meant === undefined ? null : corrected(argv, missing.name, meant)
+  const again: [string, string] = ['try', retry ?? (remedy === null ? '' : remedyLine(remedy))]
+  // Tickers do not help with a missing file or account.
+  if (missing?.kind !== 'ticker' || context?.opened == null) return [again]
+  const tickers = await context.opened.bands.tickers()
+  // Local tickers do not help with a ticker that a server does not know.
+  if (context.asked !== null && tickers.includes(missing.name))
+    return [['here', `${missing.name} has prices here; ${context.asked.url} does not know it`]]
+  const first = tickers.slice(0, 24).join(' ')
+  return [
+    ['here', tickers.length > 24 ? `${first} and ${tickers.length - 24} more (bands tickers)` : first],
+    again,
+    [tickers.length > 0 ? 'load more' : 'load', 'bands import FILE.csv'],
+  ]
+}
+
+function helpLine(argv: readonly string[]): string {
+  const group = argv.find(word => TOP_WORDS.includes(word))
+  return ['bands', entryIn(argv)?.name ?? group ?? '', '--help'].filter(word => word !== '').join(' ')
+}
+
+/** The command of a line; undefined if it has none. */
+function entryIn(argv: readonly string[]): Entry | undefined {
+  const at = argv.findIndex(word => TOP_WORDS.includes(word))
+  const both = argv.slice(at, at + 2).join(' ')
+  return CATALOGUE.find(({ name }) => name === both) ?? CATALOGUE.find(({ name }) => name === argv[at])
+}
+
+/** A fault of this machine's files that no room has put into words. */
+function known(thrown: unknown): Error {
+  if (!(thrown instanceof Error)) return new Error(String(thrown))
+  const { code, syscall, path } = thrown as NodeJS.ErrnoException
+  if (thrown instanceof BandsError) return thrown
+  if (code?.startsWith('SQLITE_')) return new StorageError(`the database: ${thrown.message}`, { cause: thrown })
+  if (syscall === undefined || path === undefined) return thrown
+  if (code === 'ENOENT') return new NotFound(`there is no file ${path}.`, [], { missing: { kind: 'file', name: path } })
+  return new StorageError(thrown.message, { cause: thrown })
+}
+
+function stackOf(thrown: unknown): string {
+  const stack = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
+  const cause = thrown instanceof Error && thrown.cause !== undefined ? `\ncaused by ${stackOf(thrown.cause)}` : ''
+  return stack + cause
+}
+
+/** Converts a commander error into one that names the wrong word and the nearest valid one. */
+export async function usageError(
+  error: CommanderError,
+  argv: readonly string[],
+  heard: ParsedCommand,
+): Promise<InvalidParameter> {
+  const { group, entry, command } = heard
+  const word = /'([^']*)'/.exec(error.message)?.[1] ?? ''
+  switch (error.code) {
+    case 'commander.unknownCommand': {
+      // Inside a group, only its own second words are meant.
+      const words = group === undefined ? TOP_WORDS : groupOf(group).map(({ name }) => name.split(' ')[1]!)
+      const meant = group === undefined ? suggestCommand(word, argv) : undefined
+      return meant ?? unknown('command', word, words, suggest(word, words), group)
+    }
+    case 'commander.unknownOption':
+      return await unknownOption(word.split('=')[0]!, heard)
+    case 'commander.missingArgument':
+      return wrong(word.toLowerCase(), `${word} is missing.`, { allowed: usage(entry, command) })
+    case 'commander.optionMissingArgument':
+      return wrong(
+        word.split(' ')[0]!.replace(/^-+/, ''),
+        `${word.split(' ').find(flag => flag.startsWith('--'))} needs a value.`,
+      )
+    case 'commander.excessArguments': {
+      const takes = command?.arguments?.length ?? 0
+      const what = takes === 0 ? 'no arguments' : takes === 1 ? 'one argument' : `${takes} arguments`
+      const offence = { param: 'arguments', value: argv.join(' '), allowed: usage(entry, command) }
+      return new InvalidParameter(`${entry?.name ?? 'bands'} takes ${what}; there are more words here.`, offence)
+    }
+    default:
+      return wrong('arguments', error.message.replace(/^error: /, ''))
+  }
+}
+
+async function unknownOption(typed: string, { command, entry }: ParsedCommand): Promise<InvalidParameter> {
+  const allowed = namesOf(command?.options ?? [])
+  const bare = allowed.map(name => name.slice(2))
+  const near = suggest(typed.replace(/^-+/, ''), bare).map(name => `--${name}`)
+  if (entry !== undefined && bare.includes('prev-band') && LATER.test(typed) && near.length === 0)
+    return wrong(
+      'option',
+      `${typed} cannot choose events: how long a band lasts and what follows it are not known when the event happens, so ${entry.name} would look ahead.`,
+      { value: typed },
+    )
+  const others = near.length > 0 ? [] : await commandsWith(typed, entry)
+  if (others.length === 0) return unknown('option', typed, [...allowed, '--help'], near, entry?.name)
+  const named = others.length > MOST ? `${others.slice(0, MOST).join(', ')} and more` : others.join(', ')
+  const message = `there is no option ${JSON.stringify(typed)} of ${entry?.name}; ${named} ${others.length > 1 ? 'have' : 'has'} one.`
+  // An option of only one command was probably meant for it; an option of many has another name here.
+  const next = others.length > 1 ? entry!.name : others[0]!
+  return wrong('option', message, { value: typed }, { remedy: remedy(next, ['--help']) })
+}
+
+/** As many commands as a sentence names. */
+const MOST = 4
+
+/** Words for durations and later returns. */
+const LATER = /duration|aftermath|performance|outcome|forward|future|return|held|next-band/
+
+/** @param of the command that was searched for the name */
+function unknown(
+  param: string,
+  value: string,
+  allowed: readonly string[],
+  suggestions: readonly string[],
+  of: string | undefined,
+): InvalidParameter {
+  const where = of === undefined ? '' : ` of ${of}`
+  const message = `there is no ${param} ${JSON.stringify(value)}${where}.${didYouMean(suggestions)}`
+  return wrong(param, message, { value, allowed, suggestions })
+}

@@ -1,0 +1,275 @@
+import { createReadStream } from 'node:fs'
+import { access, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { dirname, extname } from 'node:path'
+import { BadData, NotFound, quoted, StorageError, wrong } from '../../core/errors.js'
+import { parseDay } from '../../core/model/day.js'
+import type { Column } from '../../core/model/event.js'
+import { smallText, TOO_LONG } from '../../core/params/small-text.js'
+import { withMark } from '../../data/feeds/row.js'
+
+/** The destination of rows. `write` resolves when the chunk is handed over, so a slow reader slows the writer. */
+export interface Sink {
+  write(chunk: string | Uint8Array): Promise<void>
+}
+
+/** A row of an answer, as one object. */
+export type Row = Readonly<Record<string, unknown>>
+
+type Rows<T> = Iterable<T> | AsyncIterable<T>
+
+/**
+ * Writes the rows of an answer. CSV columns are named, with nested keys joined by `_`.
+ * @param raw leaves CSV cells unchanged, even those that a spreadsheet would run
+ */
+export function writeAnswer(
+  format: 'csv' | 'ndjson',
+  { columns, rows, raw = false }: { columns: readonly string[]; rows: Iterable<object>; raw?: boolean },
+  sink: Sink,
+): Promise<void> {
+  if (format === 'ndjson') return writeNdjson(rows, sink)
+  const line = (row: object): string => {
+    const flat = flattened(row)
+    return csvLine(
+      columns.map(column => flat[column]),
+      raw,
+    )
+  }
+  return writeText(rows, sink, line, { before: csvLine(columns, raw) })
+}
+
+export const EXPORT_OUTPUTS = ['ndjson', 'csv', 'parquet', 'json'] as const
+export type ExportOutput = (typeof EXPORT_OUTPUTS)[number]
+
+/** The ending of a file name, which decides its format. Throws InvalidParameter for an unknown one. */
+export function endingOf(option: string, file: string, endings: readonly string[]): string {
+  const ending = extname(file).toLowerCase()
+  if (endings.includes(ending)) return ending
+  const allowed = `a file name that ends in ${endings.join(', ')}`
+  throw wrong(option, `${option} ${quoted(file)} is not ${allowed}.`, { value: file, allowed })
+}
+
+/**
+ * Writes rows as they come. Memory stays flat for text, and within one row group for Parquet.
+ * @param raw as in writeAnswer
+ */
+export async function writeRows<Row extends object>(
+  output: ExportOutput,
+  rows: AsyncIterable<Row>,
+  columns: readonly Column<Row>[],
+  sink: Sink,
+  { raw = false } = {},
+): Promise<void> {
+  if (output === 'parquet') return writeParquet(rows, columns, sink)
+  if (output === 'ndjson') return writeNdjson(rows, sink)
+  if (output === 'json') return writeText(rows, sink, row => JSON.stringify(row), AROUND.json)
+  const line = (values: readonly unknown[]): string => csvLine(values, raw)
+  const header = line(columns.map(({ name }) => name))
+  return writeText(rows, sink, row => line(columns.map(column => column.of(row))), { before: header })
+}
+
+/** The text around JSON rows: one object per line, or one document that is never complete in memory. */
+const AROUND = {
+  ndjson: { before: '', between: '\n', after: '\n' },
+  json: { before: '[', between: ',\n', after: ']\n' },
+}
+
+/** The text between two rows. */
+export const betweenRows = (output: 'ndjson' | 'json'): string => AROUND[output].between
+
+/** Writes rows that come as blocks of text. */
+export async function writeBlocks(
+  output: 'ndjson' | 'json',
+  blocks: AsyncIterable<{ text: Uint8Array }>,
+  sink: Sink,
+): Promise<void> {
+  const { before, between, after } = AROUND[output]
+  let next = before
+  let any = false
+  for await (const { text } of blocks) {
+    if (next !== '') await sink.write(next)
+    await sink.write(text)
+    next = between
+    any = true
+  }
+  // Without rows, NDJSON has no line.
+  if (any || before !== '') await sink.write(`${any ? '' : before}${after}`)
+}
+
+/** One JSON object per line, each with a line feed. */
+function writeNdjson(rows: Rows<object>, sink: Sink): Promise<void> {
+  return writeText(rows, sink, row => `${JSON.stringify(row)}\n`)
+}
+
+/** Text is handed over in pieces of about this many characters. */
+const CHUNK = 65_536
+
+/** Writes rows as text. The first row comes before the header, so a refused export writes nothing. */
+async function writeText<T>(
+  rows: Rows<T>,
+  sink: Sink,
+  textOf: (row: T) => string,
+  { before = '', between = '', after = '' } = {},
+): Promise<void> {
+  let text = before
+  let first = true
+  for await (const row of rows) {
+    text += (first ? '' : between) + textOf(row)
+    first = false
+    if (text.length < CHUNK) continue
+    await sink.write(text)
+    text = ''
+  }
+  text += after
+  if (text !== '') await sink.write(text)
+}
+
+/** RFC 4180 with line feeds. */
+export function csvLine(values: readonly unknown[], raw: boolean): string {
+  return `${values.map(value => csvValue(value, raw)).join(',')}\n`
+}
+
+/**
+ * Formats a CSV cell: unknown values are empty, numbers have full precision, special characters are quoted.
+ * @param raw leaves a text that a spreadsheet would run without a mark
+ */
+export function csvValue(value: unknown, raw = false): string {
+  if (value === null || value === undefined) return ''
+  if (typeof value === 'number') return String(value)
+  const text = raw ? String(value) : withMark(String(value))
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** `{ aftermath: { '5d': { performance: 'flat' } } }` → `{ aftermath_5d: 'flat' }`. */
+function flattened(row: object, prefix = ''): Record<string, unknown> {
+  const flat: Record<string, unknown> = {}
+  const entries: [string, unknown][] = Object.entries(row)
+  for (const [key, value] of entries) {
+    const name = prefix === '' ? key : key === 'performance' ? prefix : `${prefix}_${key}`
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      Object.assign(flat, flattened(value, name))
+    else flat[name] = Array.isArray(value) ? value.join(' ') : value
+  }
+  return flat
+}
+
+/** Rows per row group, which limits the memory. */
+const ROW_GROUP = 50_000
+
+/**
+ * Parquet (snappy), in row groups. Texts are UTF-8 strings, dates DATE, integers INT32, numbers DOUBLE; every column may
+ * be null. A table without rows is a file without row groups.
+ */
+async function writeParquet<Row>(rows: AsyncIterable<Row>, columns: readonly Column<Row>[], sink: Sink): Promise<void> {
+  const { ByteWriter, ParquetWriter } = await import('hyparquet-writer')
+  const bytes = new ByteWriter()
+  // The bytes of each row group go out when it is complete; the buffer is used again for the next.
+  const flush = async (): Promise<void> => {
+    const written = bytes.getBytes().slice()
+    bytes.index = 0
+    await sink.write(written)
+  }
+  const leaves = columns.map(({ name, kind }) => ({ name, repetition_type: 'OPTIONAL' as const, ...PARQUET[kind] }))
+  const schema = [{ name: 'root', num_children: columns.length }, ...leaves]
+  const file = new ParquetWriter({
+    writer: Object.assign(bytes, { flush, finish: flush }),
+    schema,
+    createdBy: 'bands',
+  })
+  const empty = (): (string | number | null)[][] => columns.map(() => [])
+  const writeGroup = async (group: (string | number | null)[][]): Promise<void> => {
+    if (group[0]!.length === 0) return
+    // The schema has the type of each column; the writer does not accept it twice.
+    await file.write({ columnData: columns.map(({ name }, i) => ({ name, data: group[i]! })), rowGroupSize: ROW_GROUP })
+  }
+  let group = empty()
+  for await (const row of rows) {
+    for (const [i, { kind, of }] of columns.entries()) {
+      const value = of(row)
+      group[i]!.push(kind === 'date' && typeof value === 'string' ? parseDay(value) : value)
+    }
+    if (group[0]!.length < ROW_GROUP) continue
+    await writeGroup(group)
+    group = empty()
+  }
+  await writeGroup(group)
+  await file.finish()
+}
+
+const PARQUET = {
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  date: { type: 'INT32', converted_type: 'DATE' },
+  integer: { type: 'INT32' },
+  number: { type: 'DOUBLE' },
+} as const
+
+/**
+ * Writes a complete file under another name and renames it; a link stays a link. A device or a pipe is written
+ * directly, because renaming would replace it by a file.
+ */
+export async function intoFile(named: string, write: (sink: Sink) => Promise<void>): Promise<void> {
+  await checkFolder(named)
+  const file = await realpath(named).catch(() => named)
+  // A dangling link counts as present.
+  const there = await stat(file).catch(() => lstat(file).catch(() => null))
+  if (there !== null && !there.isFile()) return fill(file, named, write)
+  const partial = `${file}.${process.pid}.partial`
+  try {
+    await fill(partial, named, write)
+    await rename(partial, file).catch(cause => refuse(named, cause))
+  } catch (error) {
+    await rm(partial, { force: true })
+    throw error
+  }
+}
+
+/**
+ * Reads a small text file of the command line. Throws NotFound for a missing file, BadData for one that is too long,
+ * StorageError for an unreadable one.
+ */
+export async function textOf(file: string): Promise<string> {
+  try {
+    const text = await smallText(createReadStream(file))
+    if (text !== null) return text
+    throw new BadData({ file }, TOO_LONG)
+  } catch (cause) {
+    if (cause instanceof BadData) throw cause
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new NotFound(`there is no file ${file}.`, [], { missing: { kind: 'file', name: file } })
+    throw new StorageError(`cannot read ${file}: ${(cause as Error).message}`, { cause })
+  }
+}
+
+/** For work that takes long before it has anything to write. Throws StorageError. */
+export async function checkFolder(named: string): Promise<void> {
+  await access(dirname(named)).catch(() => {
+    throw new StorageError(`cannot write ${named}: there is no folder ${dirname(named)}.`)
+  })
+}
+
+async function fill(path: string, named: string, write: (sink: Sink) => Promise<void>): Promise<void> {
+  const handle = await open(path, 'w').catch(cause => refuse(named, cause))
+  try {
+    await write({
+      write: async chunk => {
+        await handle.writeFile(chunk).catch(cause => refuse(named, cause))
+      },
+    })
+  } finally {
+    await handle.close()
+  }
+}
+
+function refuse(file: string, cause: unknown): never {
+  const { code = '', message } = cause as NodeJS.ErrnoException
+  throw new StorageError(`cannot write ${file}: ${REASONS[code] ?? message}`, { cause })
+}
+
+/** The words for the error codes of a system. */
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'that is not allowed.',
+  EPERM: 'that is not allowed.',
+  EROFS: 'the disk is read-only.',
+  ENOSPC: 'the disk is full.',
+  EISDIR: 'it is a folder.',
+  ENOENT: 'its folder takes no files.',
+}

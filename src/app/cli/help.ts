@@ -1,0 +1,127 @@
+import { version } from '../../core/built.js'
+import type { OptionSpec } from '../../core/params/row.js'
+import { CATALOGUE, type Entry, GROUPS, groupOf, plainName, usage } from './catalogue.js'
+import type { Command } from './command.js'
+import { linesText, wrap } from './draw/text.js'
+import { GLOBAL_OPTIONS } from './options.js'
+import type { Request } from './program.js'
+
+/** The text of `bands` without arguments: under 24 lines, examples first. */
+export const TOP_HELP = `bands: when did a stock change band, and what followed?
+
+  bands events AAPL rsi_zone --band oversold       list the transitions
+  bands tally AAPL rsi_zone --band oversold        count what followed
+  bands study AAPL rsi_zone --band oversold        test it
+  bands events AAPL rsi_zone --json | jq '.events[0]'
+
+Ask       events  tally  now  transitions  explain  show  facts  export
+Market    screen  changes  scan  watch
+Test      study  backtest  compare  sweep  trials  check
+Data      import  import-facts  pull  simulate  rename  remove  rebuild
+Keep      verify  backup  restore  store  unlock
+Find out  fields  tickers  status  schema  doctor  demo  completion
+Servers   serve  work  accounts  keys  login  logout  config
+
+--json, --csv, --as-of DATE, --tier TIER, --db FILE, --remote URL and more go
+with every command: bands help options. bands COMMAND --help has the others.
+`
+
+/** A word that can be typed, and its description. */
+type Item = readonly [word: string, about: string]
+
+/** The help of a command as data: drawn here for a terminal, by the build as a man page. */
+function helpOf(entry: Entry, command: Command) {
+  return {
+    name: entry.name,
+    summary: entry.summary,
+    examples: command.examples,
+    usage: `${usage(entry, command)} [options]`,
+    arguments: (command.arguments ?? []).map(([name, about]): Item => [name.replace(/[<>[\].]/g, ''), about]),
+    notes: command.notes ?? [],
+    sections: sectionsOf(command),
+  }
+}
+
+/** The help of every command and the global options, from which the build makes man pages. */
+export async function manual() {
+  const commands = await Promise.all(CATALOGUE.map(async entry => helpOf(entry, await entry.load())))
+  return { commands, groups: GROUPS, options: GLOBAL_OPTIONS.map(itemOf), notes: [EXITS, PROMISE] }
+}
+
+/** Groups options by their headings in this order; one without a heading joins the option before it. */
+function sectionsOf({ options = [] }: Command) {
+  const blocks = new Map<string, Item[]>()
+  let heading = 'Options'
+  for (const spec of options) {
+    heading = spec[3] ?? heading
+    blocks.set(heading, [...(blocks.get(heading) ?? []), itemOf(spec)])
+  }
+  return [...blocks].map(([title, items]) => ({ title, items }))
+}
+
+function itemOf([flags, about, times]: OptionSpec): Item {
+  return [plainName(flags), times === 'repeatable' ? `${about} (several: A,B)` : about]
+}
+
+/** Examples, arguments and notes, followed by the command's own options. */
+function helpText(help: ReturnType<typeof helpOf>, width: number): string {
+  const { name, summary, examples, usage, arguments: words, notes, sections } = help
+  const term = longest(sections.flatMap(({ items }) => items))
+  const blocks = [
+    paragraph(`bands ${name}: ${summary}`, width),
+    linesText(examples.map(line => `  ${line}`)),
+    `Usage: ${usage}\n${list(words, width)}`,
+    ...notes.map(text => paragraph(text, width)),
+    ...sections.map(({ title, items }) => `${title}\n${list(items, width, term)}`),
+    paragraph('Options of every command, and exit codes: bands help options', width),
+  ]
+  return blocks.filter(block => block !== '').join('\n')
+}
+
+/** The help common to all commands: global options, exit codes, stability. */
+function commonHelp(width: number): string {
+  const items = GLOBAL_OPTIONS.map(itemOf)
+  return [
+    `Options of every command\n${list(items, width)}`,
+    ...[EXITS, PROMISE].map(text => paragraph(text, width)),
+  ].join('\n')
+}
+
+function groupHelp(group: string, width: number): string {
+  const commands = groupOf(group).map(({ name, summary }): Item => [`bands ${name}`, summary])
+  return `bands ${group}: ${GROUPS[group]}\n\n${list(commands, width)}\nbands ${group} COMMAND --help: examples and every option.\n`
+}
+
+const EXITS =
+  'Exits with 0 when done, 2 for a wrong option or value, 3 for what is not there, 4 for a key or tier, 5 for bad data, 6 for this machine, 7 and 8 for a server or a lock, 1 for a bug.'
+
+const PROMISE = 'Columns and words of tables may change between versions; those of json, ndjson and csv only grow.'
+
+function paragraph(text: string, width: number): string {
+  return linesText(wrap(text, width))
+}
+
+/** @param term width of the words, shared by several lists */
+function list(items: readonly Item[], width: number, term = longest(items)): string {
+  return items
+    .map(([word, about]) => {
+      const [first = '', ...rest] = wrap(about, Math.max(20, width - term - 4))
+      const lines = [`  ${word.padEnd(term)}  ${first}`, ...rest.map(line => `${' '.repeat(term + 4)}${line}`)]
+      return linesText(lines.map(line => line.trimEnd()))
+    })
+    .join('')
+}
+
+function longest(items: readonly Item[]): number {
+  return Math.max(0, ...items.map(([word]) => word.length))
+}
+
+/** The text of `--help` and `--version`. */
+export function textFor(request: Exclude<Request, { args: unknown }>, width: number): string {
+  if (request === 'version') return `bands ${version()}\n`
+  if (request === 'help') return TOP_HELP
+  if (request === 'options') return commonHelp(width)
+  return 'command' in request
+    ? helpText(helpOf(request.helpFor, request.command), width)
+    : groupHelp(request.helpFor, width)
+}

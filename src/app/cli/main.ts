@@ -1,0 +1,87 @@
+import { FileLost, wrong } from '../../core/errors.js'
+import { wordValue } from '../../core/params/values.js'
+import type { Args, Command } from './command.js'
+import { fieldsIn, fieldsUnlessBroken, hasConfigFile, readConfig, type SavedSettings, SETTINGS } from './config.js'
+import { Context, Stopped } from './context.js'
+import { type Format, QUESTION_OUTPUTS } from './output.js'
+import { ClosedPipe, paged, processWorld, type World, widthOf } from './world.js'
+
+/**
+ * Runs argv without node and script, and returns the exit code. Every error ends here, and only here a code is decided.
+ */
+export async function main(argv: readonly string[], world: World = processWorld()): Promise<number> {
+  const run: { context?: Context } = {}
+  const code = await answer(argv, world, run).catch(error => failed(error, argv, world, run.context))
+  try {
+    await run.context?.close()
+  } catch (error) {
+    // After an earlier error, a closed reader or a lost lock changes nothing.
+    if (code === 0 && error instanceof FileLost) return failed(error, argv, world, run.context)
+  }
+  return code
+}
+
+async function answer(argv: readonly string[], world: World, run: { context?: Context }): Promise<number> {
+  // Completion never fails while the user types, not even because of a setting.
+  if (argv[0] === 'completion' && argv[1] === '--complete') {
+    const { completions } = await import('./complete.js')
+    await world.out.write(await completions(argv.slice(argv[2] === '--' ? 3 : 2), world.env))
+    return 0
+  }
+  const alone = argv.length === 1 ? argv[0] : undefined
+  // A line without anything to parse need not wait for commander.
+  const plain = alone === '--version' ? 'version' : alone === '--help' ? 'help' : null
+  const request = plain ?? (await (await import('./program.js')).parseWords(argv))
+  if (typeof request === 'string' || 'helpFor' in request) {
+    const { textFor } = await import('./help.js')
+    await paged(world).write(textFor(request, Math.min(100, widthOf(world.out, world.env))))
+    return 0
+  }
+  const { command, args, globals } = request
+  const config = readConfig(globals.params(Object.keys(SETTINGS)), world.env, await savedSettings(world.env, command))
+  const fields = await (command.withoutFields ? fieldsUnlessBroken : fieldsIn)(config, world.env)
+  run.context = new Context(world, config, formatOf(globals, command.outputs ?? QUESTION_OUTPUTS), argv, fields)
+  await command.run(run.context, args)
+  return run.context.outcome
+}
+
+/** The settings of config.json. Only the command that examines a broken file runs without them. */
+async function savedSettings(
+  env: NodeJS.ProcessEnv,
+  { examinesSettings }: Command,
+): Promise<SavedSettings | undefined> {
+  if (!hasConfigFile(env)) return undefined
+  const { readConfigFile } = await import('./config-file.js')
+  try {
+    return (await readConfigFile(env)).saved
+  } catch (error) {
+    if (examinesSettings) return undefined
+    throw error
+  }
+}
+
+/**
+ * The requested format; null if there is none. Throws InvalidParameter for two, or for one that the command does not
+ * have.
+ */
+function formatOf(globals: Args, allowed: readonly Format[]): Format | null {
+  const formats = new Set<string>((['json', 'ndjson', 'csv'] as const).filter(format => globals.flag(format)))
+  const named = globals.text('output')
+  if (named !== undefined) formats.add(named)
+  const [format, other] = formats
+  if (format === undefined) return null
+  if (other !== undefined) throw wrong('output', `output is asked for as ${[...formats].join(' and as ')}; choose one.`)
+  return wordValue('output', format, allowed)
+}
+
+async function failed(error: unknown, argv: readonly string[], world: World, context?: Context): Promise<number> {
+  if (error instanceof ClosedPipe) return 0
+  if (error instanceof Stopped) return error.signal === 'SIGINT' ? 130 : 143
+  const { report } = await import('./errors.js')
+  return report(error, argv, world, context)
+}
+
+/** The help of every command, for the man pages that the build makes. */
+export async function manual(): Promise<unknown> {
+  return (await import('./help.js')).manual()
+}

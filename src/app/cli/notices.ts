@@ -1,0 +1,63 @@
+import { emptyNote, emptyPoolNote, type PoolAnswer } from '../../core/empty.js'
+import { isCondition, lagInWords } from '../../core/language/as-field.js'
+import type { HistoryQuery, PoolQuery } from '../../core/model/event.js'
+import type { Source } from '../../core/source.js'
+import type { EventStudy } from '../../research/study/result.js'
+import { withOptions } from './command-line.js'
+import type { Context } from './context.js'
+
+/** Says on stderr why a question about one ticker has no event to show. */
+export async function noticeNoEvent(context: Context, source: Source, query: HistoryQuery): Promise<void> {
+  if (context.config.quiet) return
+  const why = await source.whyEmpty(query)
+  if (why === null) return
+  const { reason, advice } = emptyNote(why, query)
+  await context.notice(`No event: ${[reason, ...(advice === null ? [] : [advice])].map(withOptions).join(' ')}`)
+}
+
+/** The same for a question about several tickers. @param found what was found of them */
+export async function noticeNoEventOfAny(
+  context: Context,
+  source: Source,
+  query: PoolQuery,
+  found: PoolAnswer,
+): Promise<void> {
+  if (context.config.quiet) return
+  const lack = await whyNoFactsOfAny(source, found.tickers, query.field)
+  await context.notice(`No event: ${lack === null ? emptyPoolNote(query, found) : `${lack}.`}`)
+}
+
+/** The same for a study. */
+export async function noticeEmptyStudy(context: Context, source: Source, found: EventStudy): Promise<void> {
+  const { tickers, field, bands, when, lag, first, last, after, before, first_bar, last_bar } = found
+  if (context.config.quiet) return
+  const one = tickers.length === 1
+  const who = one ? tickers[0]! : `none of ${tickers.length} tickers`
+  const became = `became ${bands?.join(' or ')}`
+  const what = [
+    bands === null ? `changed its ${field}` : became,
+    ...(when === undefined ? [] : [`when ${when}`, ...lagInWords(lag)]),
+  ].join(' ')
+  const never = isCondition(field)
+    ? `${[field, ...lagInWords(lag)].join(', ')} ${one ? 'never ' : ''}${bands === null ? 'changed' : became} of ${who}`
+    : `${who} ${one ? 'never ' : ''}${what}`
+  const lack =
+    (await whyNoFactsOfAny(source, tickers, field)) ?? (when && (await whyNoFactsOfAny(source, tickers, when)))
+  const why =
+    first === null
+      ? `there is no bar with a band of ${field}${after === null && before === null ? '' : ` in the dates asked for; the bars go from ${first_bar} to ${last_bar}`}`
+      : `${never} as it was asked for, from ${first} to ${last}`
+  await context.notice(`No event: ${lack ?? why}.`)
+}
+
+/** Why none of some tickers has the facts of a field; null if one of them may have them. */
+export async function whyNoFactsOfAny(
+  source: Source,
+  tickers: readonly string[],
+  field: string,
+): Promise<string | null> {
+  const lacks = (await source.known(tickers, field)).map(({ lack }) => (lack === null ? null : withOptions(lack)))
+  if (lacks.length < tickers.length || lacks.includes(null)) return null
+  if (lacks.length === 1) return lacks[0]!
+  return `${field} stands on dated facts, and none that count are loaded for any of the ${tickers.length} tickers`
+}

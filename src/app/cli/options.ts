@@ -1,0 +1,218 @@
+import { quoted, remedy, wrong } from '../../core/errors.js'
+import type { FieldSet } from '../../core/fields/index.js'
+import { isCondition } from '../../core/language/as-field.js'
+import type { EventsQuery, HistoryQuery, PoolQuery } from '../../core/model/event.js'
+import { parseTicker } from '../../core/model/terms.js'
+import { withOneBand } from '../../core/params/context.js'
+import {
+  EVENTS,
+  EVENTS_OR_CONDITIONS,
+  FILTERS,
+  MAX_LIMIT,
+  parseEvents,
+  parseHistory,
+  parsePool,
+  UNLIMITED_EVENTS,
+} from '../../core/params/questions.js'
+import { type OptionSpec, optionsOf, type Table, type Written } from '../../core/params/row.js'
+import { SIGNALS } from '../../core/params/studies.js'
+import { conditionValue, fieldOrConditionValue, timeframeValue } from '../../core/params/values.js'
+import type { Args } from './command.js'
+import { SETTINGS } from './config.js'
+import type { Context } from './context.js'
+import { allNamed, announcedDefaultTickers, defaultTickers, everyTicker, isPooled, loadedOf } from './tickers.js'
+
+/** Global options, allowed before and after the command. */
+export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
+  ['--output <FORMAT>', 'table, json, ndjson or csv; a table unless given'],
+  ['--json', 'short for --output json'],
+  ['--ndjson', 'short for --output ndjson: one JSON object a line'],
+  ['--csv', 'short for --output csv'],
+  ...optionsOf(SETTINGS).map(([flags, ...more]): OptionSpec => [flags === '--quiet' ? '-q, --quiet' : flags, ...more]),
+  ['-V, --version', 'print the version'],
+]
+
+export const TICKER = ['<TICKER>', 'a ticker that is loaded (bands tickers); case does not matter'] as const
+export const FIELD = ['[FIELD]', 'a band field (bands fields); left out where --when stands in its place'] as const
+
+export const TIMEFRAME = optionsOf(EVENTS, ['timeframe'])[0]!
+
+/** Options that name tickers instead of arguments. */
+export const POOLED: readonly OptionSpec[] = [
+  ['--tickers <TICKERS>', 'these: A,B, @FILE, or - for standard input', 'repeatable'],
+  ['--watch <LISTS>', 'those of a list of yours (bands watch list)', 'repeatable'],
+  ['--all', 'every ticker that is loaded'],
+]
+
+/** A ticker, and its field unless a condition replaces it. */
+export interface Target {
+  ticker: string
+  field?: string
+}
+
+/** Several tickers with one field or condition. */
+export interface PoolTarget extends Pick<Target, 'field'> {
+  tickers: string[]
+}
+
+/** The filters as typed, of a ticker and a field → a search that can be trusted. Throws InvalidParameter. */
+export async function eventsQuery(context: Context, args: Args, target: Target): Promise<EventsQuery> {
+  const table = (await context.withholds()) ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS
+  const params: Written = { ...filtersOf(args, context.fields), ...args.params(['limit']), ...target }
+  const word = args.text('context')
+  if (word !== undefined && params.context_band === undefined)
+    throw wrong('context', `context ${quoted(word)} names no band: write ${word}=BAND.`, {
+      value: word,
+      allowed: context.fields.named(String(params.context_field))!.bands,
+    })
+  return parseEvents(params, table, context.fields)
+}
+
+/** Ticker and field in the wrong order: refused with the line put right. Throws InvalidParameter. */
+export function checkOrder({ argv, fields }: Context, first: string, last: string | undefined): void {
+  if (last === undefined || fields.named(first) === undefined || fields.named(last) !== undefined) return
+  const words = argv.with(argv.indexOf(first), last).with(argv.lastIndexOf(last), first)
+  throw wrong(
+    'ticker',
+    `${first} is a field, and the field comes after the ticker.`,
+    { value: first },
+    { remedy: remedy(words[0]!, words.slice(1)) },
+  )
+}
+
+/** Parses the events query of a question without a limit. */
+export function historyQuery({ fields }: Context, args: Args, target: Target): HistoryQuery {
+  return parseHistory({ ...filtersOf(args, fields), ...target }, fields)
+}
+
+/** Machine rows are complete unless a limit was typed. */
+export function allUnlessLimited<Query extends { limit: number }>(
+  { isRowByRow }: Pick<Context, 'isRowByRow'>,
+  args: Args,
+  query: Query,
+): Query {
+  return isRowByRow && args.value('limit') === undefined ? { ...query, limit: Number.POSITIVE_INFINITY } : query
+}
+
+/** The limit that shows all rows, or the largest allowed one. */
+export async function largestLimit(context: Context, total: number): Promise<number> {
+  return total > MAX_LIMIT && (await context.withholds()) ? MAX_LIMIT : total
+}
+
+/** The ticker and field of a line; a condition may replace the field. Throws InvalidParameter if both are missing. */
+export function targetOf(args: Args, command: string): Target {
+  const [ticker, field] = [args.argument(0)!, args.argument(1)]
+  if (field !== undefined) return { ticker, field }
+  if (args.text('when') !== undefined) return { ticker }
+  const allowed = `bands ${command} TICKER FIELD, or bands ${command} TICKER --when CONDITION`
+  throw wrong('field', 'FIELD is missing.', { allowed })
+}
+
+const FILTER_NAMES = Object.keys(FILTERS)
+
+/** The filters as typed, a context in the three parameters that the specification has for it. */
+function filtersOf(args: Args, fields: FieldSet): Written {
+  return withOneBand(args.params(FILTER_NAMES), fields)
+}
+
+/** Options that select the events of a study or a backtest; the field is an argument. */
+export function signalOptions(table: Table): OptionSpec[] {
+  return [...optionsOf(SIGNALS).slice(1), ...optionsOf(table, ['when'])]
+}
+
+/** The other options of the table. */
+export function otherOptions(table: Table): OptionSpec[] {
+  const names = Object.keys(table).filter(name => !(name in SIGNALS) && name !== 'name' && name !== 'when')
+  return optionsOf(table, names)
+}
+
+/** Options under a heading. */
+export function under(heading: string, [first, ...others]: readonly OptionSpec[]): OptionSpec[] {
+  const [flags, help, times = 'once', , values = []] = first!
+  return [[flags, help, times, heading, values], ...others]
+}
+
+export const POOL_ARGUMENTS = [
+  ['[TICKER_OR_FIELD...]', 'tickers (A B, A,B, @FILE, or - for standard input), then a band field'],
+] as const
+
+/**
+ * Parses `TICKER... FIELD`, or `FIELD` with --tickers or --all: the last word is the field. Throws InvalidParameter,
+ * and NotFound without loaded tickers.
+ * @param loaded returns all loaded tickers
+ * @param others other forms of the line, for refusals
+ */
+export async function tickersAndField(
+  context: Context,
+  args: Args,
+  command: string,
+  loaded: (field: string) => Promise<readonly string[]>,
+  others = '',
+): Promise<PoolTarget> {
+  const words = args.rest(0)
+  const pooled = isPooled(args)
+  const field = words.at(-1)
+  if (args.text('when') !== undefined && (field === undefined || !isField(field, context.fields)))
+    return { tickers: await tickersOfCondition(context, args, command, loaded) }
+  const usual = words.length === 1 && !pooled ? defaultTickers(context) : []
+  if (field === undefined || (words.length === 1 && !pooled && usual.length === 0)) {
+    const missing = words.length === 0 || !field!.includes('_') ? 'FIELD' : 'TICKER'
+    const allowed = `bands ${command} TICKER... FIELD, or bands ${command} FIELD --tickers A,B, or bands ${command} FIELD --all${others}`
+    throw wrong(missing.toLowerCase(), `${missing} is missing.`, { allowed })
+  }
+  if (words.length > 1) checkOrder(context, words[0]!, field)
+  const { name } = fieldOrConditionValue('field', field, context.fields)
+  const second = words.slice(0, -1).find(word => context.fields.named(word) !== undefined)
+  if (second !== undefined)
+    throw wrong(
+      'field',
+      `${second} and ${name} are two fields, and a ${command} is of one; the field of a second ticker is --context T:F.`,
+      { value: second },
+    )
+  if (usual.length > 0) return { tickers: await announcedDefaultTickers(context), field: name }
+  return { tickers: await allNamed(context, args, words.slice(0, -1), () => loaded(name)), field: name }
+}
+
+/** With a condition instead of the field, all words are tickers. */
+async function tickersOfCondition(
+  context: Context,
+  args: Args,
+  command: string,
+  loaded: (field: string) => Promise<readonly string[]>,
+): Promise<string[]> {
+  const { name } = conditionValue('when', args.text('when')!, context.fields)
+  const words = args.rest(0)
+  if (words.length > 0 || isPooled(args)) return allNamed(context, args, words, () => loaded(name))
+  const usual = await announcedDefaultTickers(context)
+  if (usual.length > 0) return usual
+  const allowed = `bands ${command} TICKER... --when CONDITION, or bands ${command} --all --when CONDITION`
+  throw wrong('ticker', 'TICKER is missing.', { allowed })
+}
+
+/** Whether a word means a field: with a condition, the last word may also be a ticker. */
+function isField(word: string, fields: FieldSet): boolean {
+  // A ticker may have = in it: `CL=F`.
+  const isTicker = parseTicker(word) !== null && fields.named(word.split('=')[0]!) === undefined
+  return fields.named(word) !== undefined || word.includes('_') || (isCondition(word) && !isTicker)
+}
+
+/** Tickers and field of a question about events. Throws as tickersAndField does. */
+export async function poolTarget(context: Context, args: Args, command: string) {
+  const usage = `bands ${command} FIELD --tickers A,B`
+  const timeframe = timeframeValue('timeframe', args.text('timeframe') ?? 'daily')
+  const loaded = async (field: string) =>
+    loadedOf(context, await everyTicker(context, usage), { fields: [field], timeframe })
+  return tickersAndField(context, args, command, loaded, `, or bands ${command} TICKER... --when CONDITION`)
+}
+
+/** The query for events of several tickers: tickers, field and filters. Throws as tickersAndField does. */
+export async function pooledQuery(
+  context: Context,
+  args: Args,
+  command: string,
+  parse = parsePool,
+): Promise<PoolQuery> {
+  const { fields } = context
+  const target = await poolTarget(context, args, command)
+  return parse({ ...filtersOf(args, fields), ...target }, fields)
+}

@@ -1,0 +1,198 @@
+import { ConfigError, InvalidParameter, suggest, Unauthorized, wrong } from '../../core/errors.js'
+import { BUILT_IN } from '../../core/fields/index.js'
+import { checkPrivate, openRemote } from '../open.js'
+import { addressOf } from '../remote/address.js'
+import type { Remote } from '../remote/remote.js'
+import { type Config, credentialsPath, isRemoteTyped, LOCAL } from './config.js'
+import { changeFile, noProfile, type Profile, readConfigFile, textOf } from './config-file.js'
+
+/** A stored key, bound to the scheme, host and port of its login, and sent to no other server. */
+export interface StoredKey {
+  profile: string
+  origin: string
+  key: string
+}
+
+/** The stored keys by profile. Throws ConfigError for a file that others can read, or that has another form. */
+export async function storedKeys(env: NodeJS.ProcessEnv): Promise<StoredKey[]> {
+  const path = credentialsPath(env)
+  const text = await textOf(path)
+  if (text === null) return []
+  await checkPrivate(path)
+  return keysIn(text, path)
+}
+
+/** Stores the key of a profile, replacing an older one; null deletes it. Throws ConfigError. */
+export async function saveKey(env: NodeJS.ProcessEnv, profile: string, key: StoredKey | null): Promise<void> {
+  const path = credentialsPath(env)
+  await changeFile(path, text => {
+    const others = (text === null ? [] : keysIn(text, path)).filter(stored => stored.profile !== profile)
+    const stored = key === null ? others : [...others, key]
+    const keys = Object.fromEntries(stored.map(({ profile, origin, key }) => [profile, { origin, key }]))
+    return `${JSON.stringify({ keys }, null, 2)}\n`
+  })
+}
+
+/** The end of a key, enough to distinguish two keys. */
+export function keyEnd(key: string): string {
+  return `****${key.length < 12 ? '' : key.slice(-4)}`
+}
+
+/** Errors never quote a malformed file, because the quoted part may contain a key. */
+function keysIn(text: string, path: string): StoredKey[] {
+  try {
+    const { keys } = JSON.parse(text) as { keys: Record<string, { origin: unknown; key: unknown }> }
+    if (typeof keys !== 'object' || Array.isArray(keys)) throw new TypeError('no keys')
+    return Object.entries(keys).map(([profile, { origin, key }]) => {
+      if (typeof origin !== 'string' || typeof key !== 'string') throw new TypeError('no key')
+      return { profile, origin, key }
+    })
+  } catch {
+    throw new ConfigError(`${path} is not as bands login writes it; remove it, and log in again.`)
+  }
+}
+
+/** The server of a run. */
+export interface ChosenServer {
+  url: string
+  /** Its source: an option, a variable, or a position in config.json. */
+  from: string
+  /** The profile that was named, or that the server was taken from. */
+  profile: Profile | null
+}
+
+/**
+ * The first server among --remote, --profile, BANDS_REMOTE, BANDS_PROFILE and the profile of config.json. Returns null
+ * for the local database, the default. --db overrides a server that only the environment or a file names. Throws
+ * InvalidParameter, ConfigError.
+ */
+export async function chosenServer(config: Config, env: NodeJS.ProcessEnv): Promise<ChosenServer | null> {
+  const { remote, profile: name, from } = config
+  const [typedRemote, typedProfile] = [from.remote === '--remote', from.profile === '--profile']
+  if (typedRemote && remote === LOCAL && typedProfile) {
+    const message = '--remote local asks the database here, and --profile a server; leave one of them out.'
+    throw wrong('profile', message)
+  }
+  if (!isRemoteTyped(config) && from.db === '--db') return null
+  const url = typedProfile && !typedRemote ? undefined : remote
+  if (url === LOCAL) return null
+  const named = name === undefined ? null : await namedProfile(name, from.profile, env)
+  if (url !== undefined) return { url, from: from.remote!, profile: named }
+  if (named !== null) return { url: named.url, from: from.profile!, profile: named }
+  const { profile: chosen, profiles } = await readConfigFile(env)
+  if (chosen === null) return null
+  const profile = profiles.get(chosen.name)!
+  return { url: profile.url, from: chosen.place, profile }
+}
+
+async function namedProfile(name: string, from: string | undefined, env: NodeJS.ProcessEnv): Promise<Profile> {
+  const { profiles } = await readConfigFile(env)
+  const found = profiles.get(name)
+  if (found !== undefined) return found
+  const names = [...profiles.keys()]
+  const param = from === 'BANDS_PROFILE' ? from : 'profile'
+  const offence = { param, value: name, allowed: names, suggestions: suggest(name, names) }
+  throw new InvalidParameter(noProfile(name, names), offence)
+}
+
+/** The source of a key, and the key itself, which must not be printed. */
+export interface FoundKey {
+  key: string
+  from: string
+  /** The command that replaces it, if there is one. */
+  login?: string
+}
+
+/**
+ * The key for a server: of --key-file, BANDS_API_KEY or `bands login` for exactly this origin. Throws Unauthorized if
+ * there is none, ConfigError for an unusable file.
+ */
+export async function keyFor(chosen: ChosenServer, config: Config, env: NodeJS.ProcessEnv): Promise<FoundKey> {
+  const found = await keyFromInput(config, env)
+  if (found !== null) return found
+  const { base, origin } = addressOf(chosen.url, { allowPlainHttp: true })
+  const name = chosen.profile?.name
+  const matching = (await storedKeys(env)).filter(stored => name === undefined || stored.profile === name)
+  const own = matching.filter(stored => stored.origin === origin)
+  const profiles = own.map(stored => stored.profile)
+  if (new Set(own.map(stored => stored.key)).size > 1) {
+    const message = `several keys are kept for ${origin}; choose one with --profile: ${profiles.join(', ')}.`
+    throw wrong('profile', message, { allowed: profiles })
+  }
+  const [only] = own
+  if (only !== undefined) {
+    const { key, profile } = only
+    return { key, from: `bands login, profile ${profile}`, login: `bands login --profile ${profile}` }
+  }
+  const login = name === undefined ? `bands login --remote ${base}` : `bands login --profile ${name}`
+  if (name !== undefined && matching[0] !== undefined)
+    throw new Unauthorized(
+      `the key of profile "${name}" was given for ${matching[0].origin}, not for ${origin}; ${login}`,
+    )
+  throw new Unauthorized(`no API key for ${base}; set BANDS_API_KEY, or ${login}`)
+}
+
+/** The source of the run's key, and how to replace it: a login has no effect if a variable overrides it. */
+export async function keySource(config: Config, env: NodeJS.ProcessEnv): Promise<Omit<FoundKey, 'key'> | null> {
+  const chosen = await chosenServer(config, env)
+  if (chosen === null) return null
+  const { key: _key, ...where } = await keyFor(chosen, config, env)
+  return where
+}
+
+/** A key for this run only; null if there is none. */
+export async function keyFromInput({ key_file: keyFile }: Config, env: NodeJS.ProcessEnv): Promise<FoundKey | null> {
+  if (keyFile !== undefined) {
+    const text = await textOf(keyFile)
+    const key = text?.trim()
+    if (!key) {
+      const what = text === null ? `there is no file ${keyFile}` : `${keyFile} is empty`
+      throw wrong('key_file', `${what}; --key-file names a file that holds a key.`, { value: keyFile })
+    }
+    return { key, from: `--key-file ${keyFile}` }
+  }
+  const key = env.BANDS_API_KEY?.trim()
+  return key ? { key, from: 'BANDS_API_KEY' } : null
+}
+
+/** Opens the server of a run; null if the local database answers. Throws as the functions below do. */
+export async function openChosen(config: Config, env: NodeJS.ProcessEnv): Promise<Remote | null> {
+  const chosen = await chosenServer(config, env)
+  if (chosen === null) return null
+  // An invalid address is refused first and not repeated, because it may hold a password.
+  const { base } = addressOf(chosen.url, { allowPlainHttp: config.allow_plain_http })
+  refuseLocalSettings(config, base)
+  const { key } = await keyFor(chosen, config, env)
+  return openServer(base, key, config, env)
+}
+
+/** Opens a server with a key and the settings of the command line. */
+export function openServer(url: string, key: string, config: Config, env: NodeJS.ProcessEnv): Promise<Remote> {
+  return openRemote({
+    url,
+    key,
+    env,
+    allowPlainHttp: config.allow_plain_http,
+    timeoutMs: config.timeout * 1000,
+    retries: config.retries,
+    fields: BUILT_IN.all,
+  })
+}
+
+/** Refuses settings that the server decides itself: the answer would differ from the requested one. */
+function refuseLocalSettings(config: Config, url: string): void {
+  const way = isRemoteTyped(config) ? 'leave it out' : 'leave it out, or say --remote local'
+  for (const [param, does] of DECIDED) {
+    const source = config.from[param]
+    // A database of a variable or file is no conflict: it is always set.
+    if (source === undefined || (param === 'db' && source !== '--db')) continue
+    const remedy = source.startsWith('--') ? way : way.replace('leave it out', `unset ${source}`)
+    throw wrong(param, `${source} is not for a server: ${url} ${does}; ${remedy}.`)
+  }
+}
+
+const DECIDED = [
+  ['tier', 'answers as the tier of the key'],
+  ['as_of', 'answers as of its own day'],
+  ['db', 'has its own database'],
+] as const

@@ -1,0 +1,107 @@
+import { CommanderError, Option, Command as Tree } from 'commander'
+import { wrong } from '../../core/errors.js'
+import type { OptionSpec } from '../../core/params/row.js'
+import { CATALOGUE, type Entry, groupOf, type ParsedCommand, TOP_WORDS } from './catalogue.js'
+import type { Command } from './command.js'
+import { Args } from './command.js'
+import { GLOBAL_OPTIONS } from './options.js'
+
+/** A command line that was understood. */
+interface Call {
+  name: string
+  command: Command
+  args: Args
+  globals: Args
+}
+
+/** Help for a command, or for a group of commands such as `accounts`. */
+type HelpRequest = { helpFor: Entry; command: Command } | { helpFor: string }
+
+/** `options` means the help common to all commands. */
+export type Request = Call | 'version' | 'help' | 'options' | HelpRequest
+
+type ParsedLine = ParsedCommand & { call?: Call }
+
+/**
+ * Parses words into a request. Global options may be before or after the command. Throws InvalidParameter with the
+ * nearest command or option.
+ */
+export async function parseWords(words: readonly string[]): Promise<Request> {
+  const [first, ...others] = words
+  if (first === 'help' && others[0] === 'options') return 'options'
+  // `bands help events` is `bands events --help`.
+  const argv = first === 'help' ? [...others, '--help'] : [...words]
+  const tree = silentTree()
+  const parsed: ParsedLine = {}
+  // Setting up a command takes longer than parsing a line: commands that are not on the line only serve suggestions.
+  const typed = TOP_WORDS.filter(word => argv.includes(word))
+  for (const word of typed.length > 0 ? typed : TOP_WORDS) tree.command(word)
+  tree.hook('preSubcommand', async (_, branch) => {
+    const entries = groupOf(branch.name())
+    if (entries.length === 0) return prepare(branch, branch.name(), tree, parsed)
+    parsed.group = branch.name()
+    for (const { name } of entries) branch.command(name.split(' ')[1]!)
+    branch.hook('preSubcommand', (_, twig) => prepare(twig, `${branch.name()} ${twig.name()}`, tree, parsed))
+  })
+  try {
+    await tree.parseAsync(argv, { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    if (new Args([], tree.opts()).flag('version')) return 'version'
+    if (error.code === 'commander.help' || error.code === 'commander.helpDisplayed') return helpRequest(parsed)
+    const { usageError } = await import('./errors.js')
+    throw await usageError(error, argv, parsed)
+  }
+  return parsed.call!.globals.flag('version') ? 'version' : parsed.call!
+}
+
+/** A parser that neither prints nor exits: main does both. */
+function silentTree(): Tree {
+  const nothing = (): void => {}
+  const tree = new Tree('bands')
+    .exitOverride()
+    .configureOutput({
+      writeOut: nothing,
+      writeErr: nothing,
+      outputError: nothing,
+      // The default asks the process, which takes longer than parsing.
+      getOutHelpWidth: () => 80,
+      getErrHelpWidth: () => 80,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .helpCommand(false)
+    .showSuggestionAfterError(false)
+  for (const [flags] of GLOBAL_OPTIONS) tree.addOption(new Option(flags))
+  return tree
+}
+
+/** Loads a command and adds its options and arguments to the parser. */
+async function prepare(branch: Tree, name: string, tree: Tree, parsed: ParsedLine): Promise<void> {
+  parsed.entry = CATALOGUE.find(entry => entry.name === name)!
+  const command = await parsed.entry.load()
+  parsed.command = command
+  for (const [word] of command.arguments ?? []) branch.argument(word)
+  for (const spec of command.options ?? []) branch.addOption(option(spec))
+  branch.action(() => {
+    // A command may redefine a global option, such as the tier of a new account.
+    const args = new Args(branch.processedArgs, branch.optsWithGlobals())
+    parsed.call = { name, command, args, globals: new Args([], tree.opts()) }
+  })
+}
+
+/** A repeated value is usually a mistake, so only lists may repeat. */
+function option([flags, , times]: OptionSpec): Option {
+  const made = new Option(flags)
+  if (!made.required) return made
+  return made.argParser<string | string[]>((value, previous) => {
+    if (times === 'repeatable') return [...((previous as string[] | undefined) ?? []), value]
+    if (previous === undefined) return value
+    throw wrong(made.attributeName(), `${made.long} is given twice.`, { value })
+  })
+}
+
+function helpRequest({ group, entry, command }: ParsedCommand): Request {
+  if (entry !== undefined && command !== undefined) return { helpFor: entry, command }
+  return group === undefined ? 'help' : { helpFor: group }
+}

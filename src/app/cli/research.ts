@@ -1,0 +1,148 @@
+import { basename, extname, resolve } from 'node:path'
+import { version } from '../../core/built.js'
+import { Busy, NotFound, quoted, StorageError, wrong } from '../../core/errors.js'
+import { count } from '../../core/numbers.js'
+import type { PricedSource, TrialKind, Trials } from '../../core/source.js'
+import { redacted } from '../../server/accounts/key.js'
+import type { NotedTrial, TrialLog } from '../present/data.js'
+import type { Described, Description, Records } from '../present/description.js'
+import type { Reported } from '../present/prices.js'
+import type { ReportAbout } from '../report/report.js'
+import type { Args } from './command.js'
+import { pasted } from './command-line.js'
+import type { Context } from './context.js'
+import { checkFolder, endingOf, intoFile, writeAnswer } from './formats.js'
+
+/**
+ * The data of studies: all loaded data, or the range and fields of a tier. With a server, its bands and the local
+ * prices. Throws NotFound for a server without local prices.
+ */
+export async function studyMarket(context: Context): Promise<PricedSource> {
+  const { remote, local } = await context.remoteAndLocal()
+  if (remote === null) return local
+  if (context.opened!.sample || (await local.asOfDay()) === null)
+    throw new NotFound(
+      `${remote.url} tells events, not prices, and a study needs both: bands import FILE loads the prices here.`,
+    )
+  const { eventsOnBars } = await import('../remote/events-on-bars.js')
+  return eventsOnBars(remote, local)
+}
+
+/** Runs a question with the trial log. The sample and a log that cannot be written count nothing, with a notice. */
+export async function withTrials<Found extends { warnings: string[] }>(
+  context: Context,
+  ask: (trials: Trials | null) => Promise<Found>,
+): Promise<Found> {
+  const { withCountedTrials } = await import('../../research/trials.js')
+  const { openTrials } = await import('../open.js')
+  const trials = await openTrials(context.choice).catch(async error => {
+    if (!(error instanceof StorageError || error instanceof Busy)) throw error
+    await context.notice(`this run is not counted among the trials: ${error.message}`)
+    return null
+  })
+  return withCountedTrials(context.closing(trials), ask)
+}
+
+/**
+ * Trials of some kinds, oldest first; `none` if there is no log yet, null for the sample. Throws StorageError for an
+ * unreadable log.
+ */
+export async function trialLog(context: Context, kinds: readonly TrialKind[], since?: number): Promise<TrialLog> {
+  const { openTrialsForReading } = await import('../open.js')
+  const trials = await openTrialsForReading(context.choice)
+  if (trials === null || trials === 'none') return trials
+  context.closing(trials)
+  const found: NotedTrial[] = []
+  for (const kind of kinds) for (const trial of await trials.of(kind, since)) found.push({ kind, ...trial })
+  return found
+}
+
+/** Endings of the files that a command writes in addition to its answer: tables, and the page of a report. */
+const TABLE = ['.csv', '.ndjson', '.jsonl', '.json']
+const PAGE = ['.html', '.htm']
+
+/**
+ * The values of options that name a file, checked before any work. Throws InvalidParameter for an unknown ending and
+ * for a file named twice, StorageError for a missing folder.
+ */
+export async function filesOf<Option extends string>(
+  args: Args,
+  options: readonly Option[],
+): Promise<Partial<Record<Option, string>>> {
+  const files: Partial<Record<Option, string>> = {}
+  const taken = new Set<string>()
+  for (const option of options) {
+    const file = args.text(option)
+    if (file === undefined) continue
+    endingOf(option, file, option === 'report' ? PAGE : TABLE)
+    const path = resolve(file)
+    if (taken.has(path))
+      throw wrong(option, `${option} ${quoted(file)} is named twice: each needs a file of its own.`, { value: file })
+    await checkFolder(file)
+    taken.add(path)
+    files[option] = file
+  }
+  return files
+}
+
+/** Writes rows into a complete file, in the format of its ending. An existing file is replaced. */
+export async function writeTable(
+  context: Context,
+  file: string,
+  thing: string,
+  { columns, rows }: Records,
+): Promise<void> {
+  const ending = extname(file).toLowerCase()
+  await intoFile(file, async sink => {
+    if (ending === '.json') return sink.write(`${JSON.stringify(rows, null, 1)}\n`)
+    return writeAnswer(ending === '.csv' ? 'csv' : 'ndjson', { columns, rows, raw: context.config.csv_raw }, sink)
+  })
+  await context.remark(`wrote ${count(rows.length, thing)} to ${file}`)
+}
+
+/** The answer of a study, backtest or sweep: its query, assumptions, results and warnings. */
+export function resultOf(found: Description, records: Records): Described {
+  const { document, heading, assumed, sections, answer, warnings } = found
+  const paragraphs = [
+    { heading, parts: [{ notes: assumed }] },
+    ...sections,
+    { heading: [], parts: [{ notes: [answer] }] },
+  ]
+  return { document, ...records, paragraphs, warnings }
+}
+
+/** Shows a result in the requested detail. */
+export async function showResult(context: Context, args: Args, found: Description, records: Records): Promise<void> {
+  await context.show(resultOf(found, records), { wide: args.flag('wide'), explain: args.flag('explain') })
+}
+
+/** Writes the report of a result as one page. @param market null: opened if the page has prices */
+export async function writeReport(
+  context: Context,
+  file: string,
+  market: PricedSource | null,
+  found: Reported,
+): Promise<void> {
+  const { reportOf } = await import('../report/report.js')
+  const page = await reportOf(async () => market ?? studyMarket(context), found, aboutOf(context, found))
+  await intoFile(file, sink => sink.write(page))
+  await context.remark(`wrote the report to ${file}`)
+}
+
+/** How a result came about, so that it can be made again and checked. */
+function aboutOf(context: Context, found: Reported): Omit<ReportAbout, 'adjustment' | 'inputs'> {
+  const { config } = context
+  return {
+    command: redacted(pasted(context.argv)),
+    version: version(),
+    source: sourceOf(context),
+    as_of: found.as_of,
+    tier: context.asked === null ? config.tier : null,
+  }
+}
+
+function sourceOf({ asked, opened }: Context): string {
+  const sample = opened === null || opened.sample
+  const here = sample ? 'the sample that comes with bands' : `files imported into ${basename(opened.path)}`
+  return asked === null ? here : `events of ${asked.url}, prices of ${here}`
+}

@@ -1,0 +1,215 @@
+import { NotFound, remedy, sentence, suggest, wrong } from '../../core/errors.js'
+import type { Timeframe } from '../../core/model/terms.js'
+import { count } from '../../core/numbers.js'
+import { tickerValue } from '../../core/params/values.js'
+import type { NamedList } from '../../core/source.js'
+import type { Local } from '../../data/local/local.js'
+import type { Args } from './command.js'
+import type { Context } from './context.js'
+import type { World } from './world.js'
+
+/** The tickers of a line: words, --tickers, @FILE, -, --watch, --all, and the default of config.json. */
+
+/** The default tickers of config.json. */
+export function defaultTickers({ config }: Context): readonly string[] {
+  return config.saved.values.tickers ?? []
+}
+
+/** The same with a notice, so that the user sees which tickers are used. */
+export async function announcedDefaultTickers(context: Context): Promise<string[]> {
+  const tickers = defaultTickers(context)
+  if (tickers.length > 0)
+    await context.remark(`tickers of ${context.config.saved.places.tickers}: ${tickers.join(', ')}`)
+  return [...tickers]
+}
+
+/**
+ * Tickers of the words, --tickers, --watch and --all; empty if the line has none of these. Throws NotFound if --all
+ * finds no tickers. It also throws if the named lists are empty, such as a condition's: an empty list does not mean
+ * all.
+ */
+export async function allNamed(
+  context: Context,
+  args: Args,
+  words: readonly string[],
+  loaded: () => Promise<readonly string[]>,
+): Promise<string[]> {
+  const tickers = await someNamed(context, args, words, loaded, null)
+  if (tickers.length > 0 || (words.length === 0 && !isPooled(args))) return tickers
+  throw new NotFound('what was named has no ticker in it just now; name tickers, or --all.')
+}
+
+/** The tickers of a line, which may be none. */
+async function someNamed(
+  context: Context,
+  args: Args,
+  words: readonly string[],
+  loaded: () => Promise<readonly string[]>,
+  asOf: Local | null,
+): Promise<string[]> {
+  const typed = await namedTickers([...words, ...args.list('tickers')], context.world)
+  const tickers = [...new Set([...typed, ...(await watchedTickers(context, args, asOf))])]
+  if (!args.flag('all')) return tickers
+  const all = await loaded()
+  if (all.length === 0) throw noTickerLoaded(context)
+  return [...new Set([...tickers, ...all])]
+}
+
+export function isPooled(args: Args): boolean {
+  return args.value('tickers') !== undefined || args.value('watch') !== undefined || args.flag('all')
+}
+
+/** The tickers of the lists of --watch, in their order. Throws NotFound for a missing list. */
+async function watchedTickers(context: Context, args: Args, asOf: Local | null): Promise<string[]> {
+  const names = args.list('watch')
+  if (names.length === 0) return []
+  const all = await allLists(context)
+  const found = names.map(name => tickersOf(context, listNamed(name, all), asOf))
+  return (await Promise.all(found)).flat()
+}
+
+export async function allLists(context: Context): Promise<readonly NamedList[]> {
+  const { openListsForReading } = await import('../open.js')
+  const lists = context.closing(await openListsForReading(context.choice))
+  return (await lists?.all()) ?? []
+}
+
+/** Throws NotFound with the nearest name. */
+export function listNamed(name: string, all: readonly NamedList[]): NamedList {
+  const found = all.find(list => list.name.toLowerCase() === name.toLowerCase())
+  if (found !== undefined) return found
+  const names = all.map(list => list.name)
+  const known = names.length === 0 ? 'none is made yet' : `there are ${names.join(', ')}`
+  throw new NotFound(`there is no list ${JSON.stringify(name)}; ${known}.`, suggest(name, names), {
+    missing: { kind: 'list', name },
+    remedy: remedy('watch add', [name, 'TICKER']),
+  })
+}
+
+/** The tickers whose last daily bar fulfils a condition; may be empty. */
+async function tickersOf(
+  context: Context,
+  { name, condition, tickers }: NamedList,
+  asOf: Local | null,
+): Promise<readonly string[]> {
+  if (condition === null) {
+    if (tickers.length > 0) return tickers
+    const words = sentence`the list ${name} has no tickers: ${remedy('watch add', [name, 'TICKER'])}.`
+    throw wrong('watch', words, { value: name })
+  }
+  const [local, { screen }] = await Promise.all([asOf ?? context.local(), import('../../research/screen/screen.js')])
+  const all = await local.withBars()
+  if (all.length === 0) throw noTickerLoaded(context)
+  const query = { condition, tickers: all, timeframe: 'daily', since: null, tally: false } as const
+  const { matches, as_of } = await screen(local, query)
+  if (matches.length === 0) await context.remark(`the list ${name}, ${condition}, holds of no ticker on ${as_of}.`)
+  return matches.map(({ ticker }) => ticker)
+}
+
+/**
+ * Tickers of a question about the local market (default: all with bars). The list of a condition may be empty. Throws
+ * InvalidParameter for a server.
+ * @param asOf the database as of the question's day
+ */
+export async function marketTickers(context: Context, args: Args, asOf: Local): Promise<readonly string[]> {
+  const remote = await context.server()
+  if (remote !== null)
+    throw wrong(
+      'remote',
+      `this stands on bars, and ${remote.url} tells events alone; --remote local asks the database here.`,
+    )
+  const all = (): Promise<readonly string[]> => asOf.withBars()
+  const tickers = isPooled(args) ? await someNamed(context, args, [], all, asOf) : await all()
+  if (tickers.length === 0 && !isPooled(args)) throw noTickerLoaded(context)
+  return tickers
+}
+
+/**
+ * All known tickers. Throws InvalidParameter for a server, which does not list them, and NotFound if there are none.
+ */
+export async function everyTicker(context: Context, usage: string): Promise<readonly string[]> {
+  const tickers = await (await context.bands()).tickers()
+  if (tickers === null) {
+    const message = `${context.asked?.url ?? 'a server'} does not tell which tickers it has; name them.`
+    throw wrong('ticker', message, { allowed: usage })
+  }
+  if (tickers.length === 0) throw noTickerLoaded(context)
+  return tickers
+}
+
+/** The error for a database without tickers. */
+function noTickerLoaded(context: Context): NotFound {
+  return new NotFound(`no ticker is loaded in ${context.opened?.path ?? 'the database'}; bands import FILE loads one.`)
+}
+
+/**
+ * Parses symbols, `@FILE`, or `-` for standard input. Commas, blanks or line ends separate the symbols of a file; `#`
+ * begins a comment. Throws InvalidParameter, also for an empty file, and NotFound for a missing one.
+ */
+export async function namedTickers(words: readonly string[], world: World): Promise<string[]> {
+  const tickers = new Set<string>()
+  for (const word of words.flatMap(splitAtCommas))
+    for (const text of await symbols(word, world)) tickers.add(tickerValue('ticker', text))
+  return [...tickers]
+}
+
+/** `A,B` are two words, the name of a file is one. */
+export function splitAtCommas(word: string): string[] {
+  return word.startsWith('@') ? [word] : word.split(',').filter(text => text !== '')
+}
+
+/** An empty file is refused: the question would otherwise be about all tickers, or remove a whole list. */
+async function symbols(word: string, world: World): Promise<string[]> {
+  if (word !== '-' && !word.startsWith('@')) return [word]
+  const { beyondBounds } = await import('../../core/params/small-text.js')
+  const text = await listed(word, world)
+  const origin = word === '-' ? 'standard input' : word.slice(1)
+  const beyond = beyondBounds(text)
+  if (beyond !== null) throw wrong('ticker', `${origin}: ${beyond.what}.`, { value: word })
+  const found = split(text)
+  if (found.length > 0) return found
+  throw wrong('ticker', `${origin} has no ticker in it.`, { value: word })
+}
+
+async function listed(word: string, world: World): Promise<string> {
+  if (word === '-') {
+    const { smallText, TOO_LONG } = await import('../../core/params/small-text.js')
+    const text = await smallText(world.stdin() as AsyncIterable<Uint8Array | string>)
+    if (text === null) throw wrong('ticker', `standard input: ${TOO_LONG}.`, { value: word })
+    return text
+  }
+  return (await import('./formats.js')).textOf(word.slice(1))
+}
+
+function split(text: string): string[] {
+  return text
+    .replace(/^\ufeff/, '')
+    .replace(/#.*/g, '')
+    .split(/[\s,]+/)
+    .filter(symbol => symbol !== '')
+}
+
+/**
+ * The tickers that have one of the fields, with a notice about the others. Returns all if none has one: the refusal
+ * then lists the available fields.
+ */
+export async function loadedOf(
+  context: Context,
+  tickers: readonly string[],
+  { fields, timeframe }: { fields: readonly string[]; timeframe: Timeframe },
+): Promise<readonly string[]> {
+  const lacks = await (await context.bands()).missing?.()
+  if (lacks === undefined) return tickers
+  const isThere = (ticker: string): boolean => fields.some(field => !lacks({ ticker, timeframe, field }))
+  const there = tickers.filter(isThere)
+  if (there.length === 0 || there.length === tickers.length) return tickers
+  const left = tickers.filter(ticker => !isThere(ticker))
+  const named = left.length > MOST_NAMED ? count(left.length, 'ticker') : left.join(', ')
+  const what = fields.length === 1 ? `their ${timeframe} ${fields[0]}` : `every ${timeframe} field of theirs`
+  const why = `${what} is not here, or not to its end (bands tickers shows what was pulled)`
+  await context.remark(`left out, because ${why}: ${named}.`)
+  return there
+}
+
+/** As many as a line names. */
+const MOST_NAMED = 8

@@ -1,0 +1,218 @@
+import { fstatSync, write, writeSync } from 'node:fs'
+import { isatty } from 'node:tty'
+import { promisify } from 'node:util'
+import { printable, StorageError } from '../../core/errors.js'
+
+/** The destination of text. */
+export interface Stream {
+  /** False for a pipe or a file. */
+  readonly terminal: boolean
+  /** Columns of the terminal; null if unknown. */
+  columns(): number | null
+  /** Resolves when everything is handed over, so a slow reader slows the writer. Throws ClosedPipe. */
+  write(chunk: string | Uint8Array): Promise<void>
+}
+
+/** The reader of our output has gone (`| head -1`): no fault, and no more work. */
+export class ClosedPipe extends Error {
+  override readonly name = 'ClosedPipe'
+}
+
+/**
+ * Standard output or error by its descriptor. `process.stdout` is touched on a terminal only, because its first touch
+ * costs more than answering a question does.
+ */
+function descriptor(fd: 1 | 2): Stream {
+  const terminal = isTerminal(fd)
+  return {
+    terminal,
+    columns: () => (terminal ? ((fd === 1 ? process.stdout : process.stderr).columns ?? null) : null),
+    write: chunk => writeAll(fd, typeof chunk === 'string' ? Buffer.from(chunk) : chunk),
+  }
+}
+
+/** Up to here a write is done at once; above, off the main thread, so that a blocked pipe still lets signals through. */
+const SMALL = 16_384
+
+const writeLater = promisify(write)
+
+async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
+  let at = 0
+  while (at < bytes.length) {
+    try {
+      if (bytes.length <= SMALL) at += writeSync(fd, bytes, at)
+      else at += (await writeLater(fd, bytes, at, bytes.length - at, null)).bytesWritten
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException
+      if (code === 'EPIPE') throw new ClosedPipe()
+      // Our parent made the pipe non-blocking, and it is full.
+      if (code !== 'EAGAIN') throw new StorageError(`cannot write the output: ${(cause as Error).message}`, { cause })
+      await new Promise(resolve => setTimeout(resolve, 2))
+    }
+  }
+}
+
+function isTerminal(fd: number): boolean {
+  try {
+    // Most runs in a script write to a pipe or a file. This check avoids loading node's terminal code.
+    if (!fstatSync(fd).isCharacterDevice()) return false
+  } catch {
+    return false
+  }
+  return isatty(fd)
+}
+
+export type Signal = 'SIGINT' | 'SIGTERM'
+
+/** The parts of the process that a run uses; passed in, so that a test can replace them. */
+export interface World {
+  readonly out: Stream
+  readonly err: Stream
+  readonly env: NodeJS.ProcessEnv
+  stdin(): NodeJS.ReadableStream
+  now(): Date
+  /**
+   * Calls back when the user wants the run to end; returns how to stop listening. `grace`: the milliseconds after which
+   * the run is ended whether or not it is through.
+   */
+  onStop(stop: (signal: Signal) => void, grace?: number): () => void
+  /** Calls back when files should be read again; returns a function that stops listening. */
+  onReload?(reload: () => void): () => void
+  /** Shows a long text in the user's pager. Returns false if it fits, or if there is no pager. */
+  page?(text: string): Promise<boolean>
+}
+
+export function processWorld(): World {
+  return {
+    out: descriptor(1),
+    err: descriptor(2),
+    env: process.env,
+    stdin: () => process.stdin,
+    now: () => new Date(),
+    onStop,
+    onReload,
+    page: text => page(text, process.env, process.stdout.rows),
+  }
+}
+
+/** A stream for foreign text: a terminal gets it printable, a pipe or a file as it is. */
+export function spelledOut(out: Stream): Stream {
+  if (!out.terminal) return out
+  const text = (chunk: string | Uint8Array): string =>
+    typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString()
+  return { terminal: true, columns: () => out.columns(), write: chunk => out.write(printable(text(chunk))) }
+}
+
+/** Standard output for people: on a terminal, long text goes through the pager. */
+export function paged(world: World): Stream {
+  const { out, page } = world
+  if (!out.terminal || page === undefined) return out
+  const write = async (chunk: string | Uint8Array): Promise<void> => {
+    if (typeof chunk === 'string' && (await page(chunk))) return
+    await out.write(chunk)
+  }
+  return { terminal: true, columns: () => out.columns(), write }
+}
+
+/** Asks the work to stop and clean up. After the grace period or a second signal, the signal ends the process. */
+function onStop(stop: (signal: Signal) => void, grace = GRACE): () => void {
+  const forget = (): void => {
+    for (const signal of SIGNALS) process.off(signal, heard)
+  }
+  const heard = (signal: NodeJS.Signals): void => {
+    forget()
+    stop(signal as Signal)
+    setTimeout(() => process.kill(process.pid, signal), grace).unref()
+  }
+  for (const signal of SIGNALS) process.on(signal, heard)
+  return forget
+}
+
+/** At a terminal this signal means that it was closed, and keeps its usual effect. */
+function onReload(reload: () => void): () => void {
+  if (isTerminal(1) || isTerminal(2)) return () => {}
+  process.on('SIGHUP', reload)
+  return () => void process.off('SIGHUP', reload)
+}
+
+const SIGNALS: readonly Signal[] = ['SIGINT', 'SIGTERM']
+const GRACE = 500
+
+/** The width in columns: that of the terminal, at least 40, and 80 if unknown. COLUMNS overrides it. */
+export function widthOf(stream: Stream, env: NodeJS.ProcessEnv): number {
+  const columnsVariable = Number(env.COLUMNS)
+  const columns = Number.isInteger(columnsVariable) && columnsVariable > 0 ? columnsVariable : stream.columns()
+  return Math.max(40, columns || 80)
+}
+
+/** Whether more than ASCII can be shown. */
+export function isUnicode({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
+  return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || '')
+}
+
+/** The choices for the terminal and their reasons, for `bands doctor`. */
+export function terminalFacts({ env, out }: World, colour: ColourFlag): { name: string; detail: string }[] {
+  const set = ['NO_COLOR', 'FORCE_COLOR', 'CLICOLOR_FORCE', 'CLICOLOR', 'TERM'].filter(name => env[name])
+  const reasons = [
+    `--color ${colour}`,
+    `a terminal: ${out.terminal ? 'yes' : 'no'}`,
+    ...set.map(name => `${name}=${env[name]}`),
+  ]
+  const widthSource = env.COLUMNS ? 'COLUMNS' : out.columns() === null ? 'nobody tells' : 'the terminal'
+  return [
+    { name: 'colour', detail: `${isColoured(colour, env, out.terminal) ? 'on' : 'off'} (${reasons.join(', ')})` },
+    { name: 'width', detail: `${widthOf(out, env)} columns (${widthSource})` },
+    { name: 'characters', detail: isUnicode(env) ? 'UTF-8' : 'ASCII (LANG names no UTF-8)' },
+  ]
+}
+
+export type ColourFlag = 'auto' | 'always' | 'never'
+
+/** Whether a stream is coloured: by the option, then the environment, then the kind of stream. */
+export function isColoured(flag: ColourFlag, env: NodeJS.ProcessEnv, terminal: boolean): boolean {
+  if (flag !== 'auto') return flag === 'always'
+  if (env.NO_COLOR) return false
+  if (env.FORCE_COLOR) return env.FORCE_COLOR !== '0'
+  if (env.CLICOLOR_FORCE && env.CLICOLOR_FORCE !== '0') return true
+  if (env.TERM === 'dumb' || env.CLICOLOR === '0') return false
+  return terminal
+}
+
+/**
+ * Shows a text in the user's pager if the terminal has fewer rows than lines. The pager is BANDS_PAGER, PAGER or less;
+ * empty or `cat` means none. Returns false if nothing was shown, so that the text can be written directly.
+ */
+export async function page(text: string, env: NodeJS.ProcessEnv, rows: number | undefined): Promise<boolean> {
+  const pager = env.BANDS_PAGER ?? env.PAGER ?? 'less'
+  if (pager === '' || pager === 'cat' || env.TERM === 'dumb') return false
+  // A terminal of unknown size reports 0.
+  if (!rows || text.split('\n').length <= rows) return false
+  return shownBy(pager, text, env)
+}
+
+/** Exit code of a shell for a command that does not exist, or may not be run. */
+const UNKNOWN = [126, 127]
+
+async function shownBy(pager: string, text: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+  // Loaded here: it costs more than answering a question does.
+  const { spawn } = await import('node:child_process')
+  // Ctrl-C is for the pager while it shows; otherwise it would outlive us and fight the shell for the keyboard.
+  const ignore = (): void => {}
+  process.on('SIGINT', ignore)
+  try {
+    return await new Promise<boolean>(resolve => {
+      // R: keep colours, F: exit if the text fits, X: leave the text on the screen.
+      const child = spawn('sh', ['-c', pager], {
+        env: { LESS: 'FRX', ...env },
+        stdio: ['pipe', 'inherit', 'inherit'],
+      })
+      child.on('error', () => resolve(false))
+      child.on('close', code => resolve(!UNKNOWN.includes(code ?? 0)))
+      // Left before the end (q): the rest of the text is not wanted.
+      child.stdin.on('error', ignore)
+      child.stdin.end(text)
+    })
+  } finally {
+    process.off('SIGINT', ignore)
+  }
+}

@@ -1,0 +1,407 @@
+import { basename } from 'node:path'
+import { version } from '../core/built.js'
+import { InvalidParameter, NotFound, remedy } from '../core/errors.js'
+import { BUILT_IN, type FieldSet } from '../core/fields/index.js'
+import type { ExportedBar, ExportedEvent, ExportedSeriesBar } from '../core/model/event.js'
+import type { FactKind } from '../core/model/facts.js'
+import type { Tier } from '../core/model/terms.js'
+import { type Checks, checkFunction, checkOptions, listOf, objectOf, tickersOf } from '../core/params/arguments.js'
+import type { OwnField } from '../core/params/fields-file.js'
+import type { CompareParams, GridParams } from '../core/params/grid.js'
+import { THREADS } from '../core/params/kinds.js'
+import { type ExplainParams, FACTS, parseExplain, parseScreen, type ScreenParams } from '../core/params/questions.js'
+import { readParams } from '../core/params/row.js'
+import type { BacktestParams } from '../core/params/strategy.js'
+import type { StudyParams, SweepParams } from '../core/params/studies.js'
+import { dayValue, fileValue, flagValue, integerValue, textOf, tierValue } from '../core/params/values.js'
+import type { PricedSource, Trials } from '../core/source.js'
+import { type Explanation, explain } from '../data/local/explain.js'
+import { type ExportFilter, exportBars, exportEvents, exportSeries } from '../data/local/export.js'
+import { facts, type KnownFacts } from '../data/local/facts.js'
+import type { TickerEntry } from '../data/store/store.js'
+import type { Backtest, Comparison, Grid } from '../research/backtest/result.js'
+import { type Screen, screen } from '../research/screen/screen.js'
+import type { EventStudy } from '../research/study/result.js'
+import type { Sweep } from '../research/sweep/result.js'
+import { type OwnFields, Questions } from './client/questions.js'
+import { type DatabaseChoice, databasePath } from './open/paths.js'
+import {
+  CACHE_BYTES,
+  type Opened,
+  openRemote as open,
+  openLocal,
+  openTrials,
+  statusOf,
+  type WholeStatus,
+} from './open.js'
+import type { Reported } from './present/prices.js'
+import type { Credits, Remote, TransportOptions } from './remote/remote.js'
+
+/** `step` reports the progress of long work. It is called often, and its text is only made on demand. */
+interface ProgressOptions {
+  step?: (text: () => string) => void
+}
+
+/**
+ * Questions that need prices as well as events. Parameters are named like the options of the command line; answers
+ * equal its `--json` output. Every trial is counted in the trial log, unless `ledger: false` was set. Each method may
+ * throw InvalidParameter, NotFound, TierRestricted and Busy. It throws StorageError for a trial log that cannot be
+ * opened. A log that cannot be written adds a warning to the answer.
+ */
+abstract class Studies extends Questions {
+  #market: Promise<PricedSource> | null = null
+  #trials: Promise<Trials | null> | null = null
+
+  /** Compares returns after events with returns after any bar: an average path, intervals and tests. */
+  async study(params: StudyParams, options: ProgressOptions = {}): Promise<EventStudy & OwnFields> {
+    const { parseStudy } = await import('../core/params/studies.js')
+    const { eventStudy } = await import('../research/study/event-study.js')
+    const query = parseStudy(params, this.known)
+    return this.#ask(options, (market, all) => eventStudy(market, query, all))
+  }
+
+  /** Events traded by rules: trades, equity and their statistics. */
+  async backtest(params: BacktestParams, options: ProgressOptions = {}): Promise<Backtest & OwnFields> {
+    const { parseBacktest } = await import('../core/params/backtest.js')
+    const { backtest } = await import('../research/backtest/backtest.js')
+    const { strategy, run } = parseBacktest(params, { tier: this.tier, fields: this.known })
+    return this.#ask(options, (market, all) => backtest(market, strategy, run, all))
+  }
+
+  /** Every combination of some values of a strategy: `{ …, vary: { hold: [5, 10, 20] } }`; whether the best of them is real. */
+  async grid(params: GridParams, options: ProgressOptions = {}): Promise<Grid & OwnFields> {
+    const { parseGrid } = await import('../core/params/grid.js')
+    const { grid } = await import('../research/backtest/grid.js')
+    const query = parseGrid(params, { tier: this.tier, fields: this.known })
+    return this.#ask(options, (market, all) => grid(market, query, all))
+  }
+
+  /** Strategies side by side over the days that all have: statistics, years, correlations, differences of Sharpe ratios. */
+  async compare(params: CompareParams, options: ProgressOptions = {}): Promise<Comparison & OwnFields> {
+    const { parseCompare } = await import('../core/params/grid.js')
+    const { compare } = await import('../research/backtest/compare.js')
+    const query = parseCompare(params, { tier: this.tier, fields: this.known })
+    return this.#ask(options, (market, all) => compare(market, query, all))
+  }
+
+  /** Tests every field, band and window at once. The p-values are corrected for the number of tests. */
+  async sweep(params: SweepParams, options: ProgressOptions = {}): Promise<Sweep & OwnFields> {
+    const { parseSweep } = await import('../core/params/studies.js')
+    const { sweep } = await import('../research/sweep/sweep.js')
+    const query = parseSweep(params, this.known)
+    return this.#ask(options, (market, all) => sweep(market, query, all))
+  }
+
+  /** Makes the same HTML page as `--report`. The page needs no other file. */
+  async report(found: Reported, options: { command?: string } = {}): Promise<string> {
+    checkOptions('options', options, { command: textOf })
+    objectOf('found', found)
+    const { reportOf } = await import('./report/report.js')
+    const { command = '' } = options
+    const about = { command, version: version(), source: this.source, as_of: found.as_of, tier: this.tier }
+    return reportOf(() => this.#prices(), found, about)
+  }
+
+  override async close(): Promise<void> {
+    try {
+      await (await this.#trials?.catch(() => null))?.close()
+    } finally {
+      await super.close()
+    }
+  }
+
+  /** Counts the trials of a question in the trial log. */
+  async #ask<Found extends { warnings: string[] }>(
+    options: ProgressOptions,
+    work: (market: PricedSource, options: ProgressOptions & { trials: Trials | null }) => Promise<Found>,
+  ): Promise<Found & OwnFields> {
+    checkOptions('ways', options, { step: checkFunction })
+    const market = await this.#prices()
+    return this.withDefinitions(await this.#counted(trials => work(market, { ...options, trials })))
+  }
+
+  /** Tallies of a server are not counted, because a server's events need no local data. */
+  protected withTrialLog<Found extends { warnings: string[] }>(
+    ask: (trials: Trials | null) => Promise<Found>,
+  ): Promise<Found> {
+    return this.isServer ? ask(null) : this.#counted(ask)
+  }
+
+  async #counted<Found extends { warnings: string[] }>(ask: (trials: Trials | null) => Promise<Found>): Promise<Found> {
+    const { withCountedTrials } = await import('../research/trials.js')
+    return withCountedTrials(await this.#ledger(), ask)
+  }
+
+  /** A refusal is not cached, because a later call may succeed. */
+  #prices(): Promise<PricedSource> {
+    this.#market ??= this.market()
+    this.#market.catch(() => {
+      this.#market = null
+    })
+    return this.#market
+  }
+
+  #ledger(): Promise<Trials | null> {
+    this.#trials ??= this.trials()
+    this.#trials.catch(() => {
+      this.#trials = null
+    })
+    return this.#trials
+  }
+
+  /** Prices, and bands on them. */
+  protected abstract market(): Promise<PricedSource>
+
+  /** Whether a server answers. */
+  protected abstract readonly isServer: boolean
+
+  /** The trial log; null when trials are not counted. */
+  protected abstract trials(): Promise<Trials | null>
+
+  /** The tier of the answers; null: no limits, all loaded data count. */
+  protected abstract get tier(): Tier | null
+
+  /** The source of the data, in words. */
+  protected abstract get source(): string
+}
+
+/** A database that has prices. */
+interface PricesChoice {
+  /** The file; otherwise BANDS_DB, otherwise the user's own. */
+  db?: string
+  /** false: studies do not count their trials in the trial log next to the database. */
+  ledger?: boolean
+  /** The number of threads for long work, 1 for none (default: the number of cores). */
+  threads?: number
+}
+
+/**
+ * A client of a server. An answered question is cached: open another client for fresh answers. Every question may also
+ * throw Unauthorized, RateLimited, Unavailable and Upstream.
+ */
+export class RemoteClient extends Studies {
+  readonly #remote: Remote
+  readonly #bars: PricesChoice | undefined
+  #prices: Opened | null = null
+  protected readonly isServer = true
+  protected readonly tier = null
+  protected readonly withholds = true
+
+  constructor(remote: Remote, bars?: PricesChoice) {
+    super(remote, BUILT_IN)
+    this.#remote = remote
+    this.#bars = bars
+  }
+
+  /** The account's credits by the newest answer; null before the first one. */
+  get credits(): Credits | null {
+    return this.#remote.credits
+  }
+
+  /** Checks the key at no cost. Throws Unauthorized for a refused key. */
+  async checkKey(): Promise<void> {
+    await this.#remote.checkKey()
+  }
+
+  override async close(): Promise<void> {
+    try {
+      await this.#prices?.local.close()
+    } finally {
+      await super.close()
+    }
+  }
+
+  protected async market(): Promise<PricedSource> {
+    if (this.#bars === undefined)
+      throw new InvalidParameter('bars is missing: a server tells events, not prices, and a study needs both.', {
+        param: 'bars',
+        allowed: 'openRemote({ url, key, bars: { db } }), which names a database that has the prices',
+      })
+    this.#prices ??= await openLocal(this.#bars)
+    if (this.#prices.sample)
+      throw new NotFound(`there are no prices at ${databasePath(this.#bars)}; import some first.`, [], {
+        remedy: remedy('import', ['FILE']),
+      })
+    const { eventsOnBars } = await import('./remote/events-on-bars.js')
+    return eventsOnBars(this.#remote, this.#prices.local)
+  }
+
+  protected async trials(): Promise<Trials | null> {
+    return this.#bars?.ledger === false ? null : openTrials(this.#bars ?? {})
+  }
+
+  protected get source(): string {
+    return `events of ${this.#remote.url}, prices of ${basename(databasePath(this.#bars))}`
+  }
+}
+
+export interface BandsOptions extends PricesChoice {
+  /** The file of the database; otherwise BANDS_DB, otherwise the user's own, otherwise the bundled sample. */
+  db?: string
+  /**
+   * Applies the limits of this tier: its range, its fields and its number of rows, also to studies (default: all loaded
+   * data).
+   */
+  tier?: Tier
+  /** Answers as of this date, `YYYY-MM-DD`: later data are neither used nor shown. */
+  asOf?: string
+  /** Fields of your own, as the text of a fields file or as a list of definitions. */
+  fields?: string | readonly OwnField[]
+  /** The size of the cache of decoded series in bytes, 0 for none (default 64 MiB). */
+  cacheBytes?: number
+}
+
+/**
+ * Opens a database for questions, without writing to it. Throws InvalidParameter for an option, BadData for own fields,
+ * NotFound for a named database that is missing, StorageError for an unreadable one.
+ */
+export async function openBands(options: BandsOptions = {}): Promise<BandsClient> {
+  checkOptions('options', options, {
+    db: fileValue,
+    tier: textOf,
+    asOf: textOf,
+    ledger: flagValue,
+    fields: ownFieldsText,
+    threads: THREADS.parse,
+    cacheBytes: (param, value) => integerValue(param, value, 0, Number.MAX_SAFE_INTEGER),
+  })
+  const { db, tier, asOf, ledger = true, fields, threads, cacheBytes = CACHE_BYTES } = options
+  const emulated = tier === undefined ? null : tierValue('tier', tier)
+  const day = asOf === undefined ? null : dayValue('as_of', asOf)
+  const known = fields === undefined ? BUILT_IN : await ownFields(fields)
+  const opened = await openLocal({ db, threads, cacheBytes, fields: known, tier: emulated, asOf: day })
+  return new BandsClient(opened, { path: opened.path, tier: emulated, ledger: ledger ? { db } : null })
+}
+
+async function ownFields(fields: unknown): Promise<FieldSet> {
+  const { ownFieldSet } = await import('../core/params/fields-file.js')
+  return ownFieldSet(ownFieldsText('fields', fields), 'fields')
+}
+
+/** A list of definitions as a text that can be read as a file is: JSON is YAML. */
+function ownFieldsText(param: string, fields: unknown): string {
+  if (typeof fields === 'string') return fields
+  const list = listOf(param, fields)
+  try {
+    return JSON.stringify(list, null, 2)
+  } catch (cause) {
+    throw new InvalidParameter(`${param} cannot be written as JSON: ${(cause as Error).message}`, { param })
+  }
+}
+
+/** The address of a server, and the limits on waiting and retrying. */
+export interface RemoteClientOptions extends Omit<TransportOptions, 'lent'> {
+  /** The database of this machine that has the prices; studies of the server's events need them. */
+  bars?: PricesChoice
+}
+
+/**
+ * Prepares a client of a server with the two specified endpoints, without a request. Throws InvalidParameter for an
+ * address or a number, ConfigError for a key or a proxy that cannot be used.
+ */
+export async function openRemote(options: RemoteClientOptions): Promise<RemoteClient> {
+  checkOptions('options', options, REMOTE_CHECKS)
+  const { bars, ...others } = options
+  return new RemoteClient(await open({ ...others, url: String(others.url), fields: BUILT_IN.all }), bars)
+}
+
+/** Numbers, addresses and keys are checked where they are used. */
+const REMOTE_CHECKS: Checks<keyof RemoteClientOptions | 'lent'> = {
+  url: (param, value) => value instanceof URL || textOf(param, value),
+  key: textOf,
+  bars: (param, value) => checkOptions(param, value, { db: fileValue, ledger: flagValue, threads: THREADS.parse }),
+  timeoutMs: () => {},
+  retries: () => {},
+  allowPlainHttp: flagValue,
+  env: objectOf,
+  lent: objectOf,
+}
+
+/** How a database was opened. */
+interface OpenedAs {
+  path?: string
+  /** The tier of the caller; null: no tier. */
+  tier?: Tier | null
+  /** The database whose trial log is used; null: no trials are counted. */
+  ledger?: DatabaseChoice | null
+}
+
+/** A client of a database on this machine. */
+export class BandsClient extends Studies {
+  readonly #local: Opened['local']
+  readonly #bands: Opened['bands']
+  readonly #opened: OpenedAs
+  protected readonly isServer = false
+  protected readonly tier: Tier | null
+  protected readonly withholds: boolean
+
+  constructor({ local, bands }: Pick<Opened, 'local' | 'bands'>, opened: OpenedAs = {}) {
+    super(bands, local.fieldSet)
+    this.#local = local
+    this.#bands = bands
+    this.#opened = opened
+    this.tier = opened.tier ?? null
+    this.withholds = this.tier !== null
+  }
+
+  /** Explains why a bar has its band (default: the newest bar). */
+  async explain(params: ExplainParams): Promise<Explanation & OwnFields> {
+    return this.withDefinitions(await explain(this.#local, parseExplain(params, this.known)))
+  }
+
+  /**
+   * Finds the tickers whose condition holds on their last bar, or began to hold on one of the last `since` bars.
+   * `tickers` defaults to all loaded ones. `tally` adds the returns after such onsets, compared with any bar.
+   */
+  async screen(params: ScreenParams): Promise<Screen & OwnFields> {
+    const { tickers, ...others } = objectOf('params', params)
+    const { date, ...query } = parseScreen(others, this.known)
+    const names = tickersOf(tickers ?? [])
+    const chosen = names.length > 0 ? names : await this.#local.withBars()
+    const local = date === undefined ? this.#local : this.#local.on(date)
+    return this.withDefinitions(await screen(local, { ...query, tickers: chosen }))
+  }
+
+  /** Yields every event of any age with returns and percentiles; needs Pro. Rows come as they are read. */
+  exportEvents(filter: ExportFilter = {}): AsyncGenerator<ExportedEvent> {
+    return exportEvents(this.#local, filter)
+  }
+
+  /** Every bar with its indicators and the band of every field; Pro. */
+  exportSeries(filter: ExportFilter = {}): AsyncGenerator<ExportedSeriesBar> {
+    return exportSeries(this.#local, filter)
+  }
+
+  /** Every daily bar; Pro. */
+  exportBars(filter: Pick<ExportFilter, 'tickers' | 'after' | 'before'> = {}): AsyncGenerator<ExportedBar> {
+    return exportBars(this.#local, filter)
+  }
+
+  /** Lists the loaded tickers. */
+  async tickers(): Promise<TickerEntry[]> {
+    return (await this.#local.store.tickers()).map(entry => ({ ...entry }))
+  }
+
+  /** How much is loaded, how fresh, with which definitions. */
+  async status(): Promise<WholeStatus> {
+    return statusOf({ local: this.#local, bands: this.#bands })
+  }
+
+  /** Lists the known facts of a ticker, with their dates and source files (default: all kinds). */
+  async facts(params: { ticker: string; kind?: FactKind }): Promise<KnownFacts> {
+    return facts(this.#local, readParams(FACTS, params))
+  }
+
+  protected async market(): Promise<PricedSource> {
+    return this.#local
+  }
+
+  protected async trials(): Promise<Trials | null> {
+    const { ledger = null } = this.#opened
+    return ledger === null ? null : openTrials(ledger)
+  }
+
+  protected get source(): string {
+    return `files imported into ${basename(this.#opened.path ?? 'a database')}`
+  }
+}

@@ -1,0 +1,214 @@
+import { worded } from '../../core/errors.js'
+import type { AnyField, FieldSet } from '../../core/fields/index.js'
+import { isRuled } from '../../core/language/as-field.js'
+import { readRank } from '../../core/language/rank.js'
+import { dateOf } from '../../core/model/day.js'
+import type { EventHistory, EventsPage, HistoryQuery, OversoldPage, PoolQuery } from '../../core/model/event.js'
+import { objectOf } from '../../core/params/arguments.js'
+import {
+  EVENTS_OR_CONDITIONS,
+  type EventsParams,
+  type HistoryParams,
+  NOW,
+  OVERSOLD,
+  type OversoldParams,
+  type PoolEventsParams,
+  type PoolParams,
+  parseEvents,
+  parseHistory,
+  parseOversold,
+  parsePool,
+  parsePoolEvents,
+  parseTransitions,
+  type TransitionsParams,
+  UNLIMITED_EVENTS,
+  UNLIMITED_OVERSOLD,
+} from '../../core/params/questions.js'
+import { type ParamsOf, readParams } from '../../core/params/row.js'
+import { type Family, LOG } from '../../core/params/studies.js'
+import { fieldByName, textOf, wordValue } from '../../core/params/values.js'
+import { eventHistory, fieldsFor, type Source, type Trials } from '../../core/source.js'
+import { type Now, now } from '../../research/tally/now.js'
+import { type PoolEvents, poolEvents } from '../../research/tally/pool.js'
+import { type Tally, tally } from '../../research/tally/tally.js'
+import { type Transitions, transitionsOf } from '../../research/tally/transitions.js'
+import { TALLY_GROUPINGS, type TallyGrouping } from '../../research/tally/trials.js'
+
+/** Notes on an answer that its fields cannot hold, as sentences: usually why it is empty. */
+export interface Noted extends OwnFields {
+  notes: string[]
+}
+
+/**
+ * Questions about events, answered by a database or a server. Parameters are named as in the specification. Answers
+ * equal the `--json` output, with the notes of standard error added. Every question may throw InvalidParameter,
+ * TierRestricted or NotFound.
+ */
+export abstract class Questions {
+  readonly #bands: Source
+  protected readonly known: FieldSet
+
+  constructor(bands: Source, known: FieldSet) {
+    this.#bands = bands
+    this.known = known
+  }
+
+  /**
+   * `GET /v1/events`: the newest matching transitions of one field of one ticker, with their aftermath. `limit`
+   * defaults to 10. A database without a tier takes any number, or `all`.
+   */
+  async events(params: EventsParams): Promise<EventsPage & Noted> {
+    const query = parseEvents(params, this.withholds ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS, this.known)
+    const page = await this.#bands.events(query)
+    return this.withDefinitions({ ...page, notes: page.total_occurrences > 0 ? [] : await this.#whyNone(query) })
+  }
+
+  /**
+   * The newest events of several tickers, newest first, on one date by ticker; `limit` is how many of all of them. Of
+   * a database they have raw returns and percentiles.
+   */
+  async poolEvents(params: PoolEventsParams): Promise<PoolEvents & Noted> {
+    const query = parsePoolEvents(params, this.withholds ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS, this.known)
+    const found = await poolEvents(this.#bands, query)
+    const { notes } = await this.#noted(query, { ...found, events: found.total_occurrences })
+    return this.withDefinitions({ ...found, notes })
+  }
+
+  /** `GET /v1/scan/oversold`: the oversold tickers; `limit` as above (default 20). */
+  async oversold(params: OversoldParams = {}): Promise<OversoldPage & Noted> {
+    const query = parseOversold(params, this.withholds ? OVERSOLD : UNLIMITED_OVERSOLD)
+    const page = await this.#bands.oversold(query)
+    if (page.match_count > 0) return { ...page, notes: [] }
+    const { emptyScanNote } = await import('../../core/empty.js')
+    return { ...page, notes: [this.#bands.server?.note ?? emptyScanNote(query, page, dateOf(query.date))] }
+  }
+
+  /** All matching transitions, oldest first; of a database with raw returns and percentiles. */
+  async history(params: HistoryParams): Promise<EventHistory & Noted> {
+    const query = parseHistory(params, this.known)
+    const history = await eventHistory(this.#bands, query)
+    return this.withDefinitions({ ...history, notes: history.events.length > 0 ? [] : await this.#whyNone(query) })
+  }
+
+  /**
+   * Counts how often each performance followed, compared with any bar, with returns if prices are known. Rows are by
+   * band unless `band` names one. The trial log of a database counts the windows.
+   */
+  async tally(params: PoolParams & { by?: TallyGrouping; family?: Family }): Promise<Tally & Noted> {
+    const { by, family, ...others } = objectOf('params', params)
+    const pool = parsePool(others, this.known)
+    const query = {
+      ...pool,
+      ...(by !== undefined && { by: wordValue('by', textOf('by', by), TALLY_GROUPINGS) }),
+      ...readParams(LOG, family === undefined ? {} : { family }),
+    }
+    const found = await this.withTrialLog(trials => tally(this.#bands, query, { trials }))
+    return this.withDefinitions(await this.#noted(pool, found))
+  }
+
+  /** Runs a question with the trial log, or with null if there is none. */
+  protected abstract withTrialLog<Found extends { warnings: string[] }>(
+    ask: (trials: Trials | null) => Promise<Found>,
+  ): Promise<Found>
+
+  /** Which band follows which, and how long each lasts, in bars; with a context also by the band that it was in. */
+  async transitions(params: TransitionsParams): Promise<Transitions & Noted> {
+    const pool = parseTransitions(params, this.known)
+    return this.withDefinitions(await this.#noted(pool, await transitionsOf(this.#bands, pool)))
+  }
+
+  /**
+   * Returns the present band of fields, its start, and the usual duration (default: all fields of the tier). `omitted`
+   * lists the fields that wait for an import.
+   */
+  async now(params: ParamsOf<typeof NOW>): Promise<Now & OwnFields> {
+    const { tickers, fields, timeframe, ...filter } = readParams(NOW, params, this.known)
+    const chosen = await fieldsFor(this.#bands, tickers.length === 0 ? [] : fields, { ticker: tickers[0], timeframe })
+    const skip = fields === undefined ? await this.#bands.missing?.() : undefined
+    return this.withDefinitions(await now(this.#bands, { tickers, ...chosen, timeframe, skip, ...filter }))
+  }
+
+  /** The 21 band fields with tier and vocabulary. */
+  fields(): readonly AnyField[] {
+    return this.known.all
+  }
+
+  async close(): Promise<void> {
+    await this.#bands.close()
+  }
+
+  /** Adds the hashes of the user's own definitions that an answer uses. */
+  protected withDefinitions<Answer extends object>(answer: Answer): Answer & OwnFields {
+    const own = definitionsIn(answer, this.known)
+    return own === null ? answer : { ...answer, own_fields: own }
+  }
+
+  /** Whether the limits of the specification apply: at a tier, and at a server. */
+  protected abstract get withholds(): boolean
+
+  async #noted<Found extends Pick<Tally, 'tickers' | 'events' | 'query_range' | 'as_of'> & Partial<Noted>>(
+    { tickers: _tickers, ...query }: PoolQuery,
+    found: Found,
+  ): Promise<Found & Noted> {
+    const [ticker, second] = found.tickers
+    const { notes = [] } = found
+    if (found.events > 0) return { ...found, notes }
+    if (second === undefined)
+      return { ...found, notes: [...notes, ...(await this.#whyNone({ ...query, ticker: ticker! }))] }
+    const { emptyPoolNote } = await import('../../core/empty.js')
+    return { ...found, notes: [...notes, emptyPoolNote(query, found)] }
+  }
+
+  async #whyNone(query: HistoryQuery): Promise<string[]> {
+    const why = await this.#bands.whyEmpty(query)
+    if (why === null) return []
+    const { emptyNote } = await import('../../core/empty.js')
+    const { reason, advice } = emptyNote(why, query)
+    return [worded(reason), ...(advice === null ? [] : [worded(advice)])]
+  }
+}
+
+/** The definitions of the user's own fields that an answer uses. */
+export interface OwnFields {
+  /** The hash of each used definition by field name; absent if there are none. */
+  own_fields?: Record<string, string>
+}
+
+/** The keys of an answer that name a field, or a condition instead. */
+const NAMING = ['field', 'when', 'condition']
+
+/** The definitions of the fields that an answer names, and of the fields that those use; null if there are none. */
+function definitionsIn(answer: object, fields: FieldSet): Record<string, string> | null {
+  if (fields.all.every(({ hash }) => hash === undefined)) return null
+  const used = new Map<string, string>()
+  for (const name of namesIn(answer)) addTo(used, name, fields)
+  return used.size === 0 ? null : Object.fromEntries(used)
+}
+
+function addTo(used: Map<string, string>, name: string, fields: FieldSet): void {
+  const field = fieldByName(name, fields)
+  if (field === undefined || used.has(name)) return
+  if (field.hash !== undefined) used.set(name, field.hash)
+  if (isRuled(field)) for (const subject of field.subjects) addTo(used, subject.field, fields)
+}
+
+/** A ranking may be an expression; a leading minus is not part of the name. */
+function addRanking(names: Set<string>, rank: string): void {
+  const { of } = readRank(rank)
+  if (of.is === 'field') names.add(of.field)
+}
+
+/** Returns every name in a document once: a market has thousands of rows with the same names. */
+function namesIn(document: object): Set<string> {
+  const names = new Set<string>()
+  const walk = (value: unknown, key: string): void => {
+    if (typeof value === 'string') {
+      if (NAMING.includes(key) || key === 'fields') names.add(value)
+      else if (key === 'rank') addRanking(names, value)
+    } else if (Array.isArray(value)) for (const one of value) walk(one, key)
+    else if (typeof value === 'object' && value !== null)
+      for (const [name, inner] of Object.entries(value)) walk(inner, name)
+  }
+  walk(document, '')
+  return names
+}

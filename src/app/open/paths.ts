@@ -1,0 +1,79 @@
+import { userInfo } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
+import { objectOf } from '../../core/params/arguments.js'
+import { isPostgresUrl } from '../../core/params/postgres-url.js'
+import { fileValue, textOf } from '../../core/params/values.js'
+import { openSqlite } from '../../data/store/sqlite/data.js'
+import type { Store } from '../../data/store/store.js'
+import type { Files } from '../backup/backup.js'
+
+/** The paths of the database and of the files next to it. */
+
+/** Which database is meant. */
+export interface DatabaseChoice {
+  /** The file of the database; otherwise BANDS_DB, otherwise `bands/bands.db` in the user's XDG data folder. */
+  db?: string | undefined
+  env?: Readonly<Record<string, string | undefined>>
+  /** Called with a sentence after a file was copied before a migration. */
+  notice?: ((sentence: string) => void) | undefined
+}
+
+/** Which accounts are meant. */
+export interface AccountsChoice extends DatabaseChoice {
+  /** Their file, or a PostgreSQL URL (default: BANDS_ACCOUNTS, otherwise the file next to the database). */
+  accounts?: string | undefined
+}
+
+/** The path of the file. Throws InvalidParameter for a URL. */
+export function databasePath(choice: DatabaseChoice = {}): string {
+  const name = namedDatabase(choice)
+  if (name === null) return join(dataFolder(choice), 'bands.db')
+  return resolve(fileValue(...name))
+}
+
+/** The named database, and the option or variable that names it; null if nothing does. */
+export function namedDatabase(choice: DatabaseChoice): [param: string, named: string] | null {
+  objectOf('choice', choice)
+  const { db, env = process.env } = choice
+  objectOf('env', env)
+  if (db !== undefined) return ['db', textOf('db', db)]
+  return env.BANDS_DB ? ['BANDS_DB', env.BANDS_DB] : null
+}
+
+/** Throws NotFound, StorageError for a file that cannot be read. */
+export function openForReading(choice: DatabaseChoice): Store {
+  return openSqlite(databasePath(choice), { readonly: true, notice: choice.notice })
+}
+
+/** The default folder of a user's data. */
+function dataFolder({ env = process.env }: DatabaseChoice): string {
+  const data = env.XDG_DATA_HOME
+  // The XDG base directory specification has relative paths ignored.
+  const folder = data !== undefined && isAbsolute(data) ? data : join(env.HOME || userInfo().homedir, '.local', 'share')
+  return join(folder, 'bands')
+}
+
+/**
+ * `bands.db` → `bands.accounts.db`, unless a file is named. This is the path next to the user's database, even if it
+ * does not exist. Throws InvalidParameter for a URL.
+ */
+export function accountsPath(choice: AccountsChoice = {}): string {
+  const { accounts, env = process.env } = choice
+  if (accounts !== undefined) return resolve(fileValue('accounts', accounts))
+  // The variable is for a server with accounts in PostgreSQL, and does not matter to a command about files.
+  if (env.BANDS_ACCOUNTS && !isPostgresUrl(env.BANDS_ACCOUNTS))
+    return resolve(fileValue('BANDS_ACCOUNTS', env.BANDS_ACCOUNTS))
+  return `${stemOf(databasePath(choice))}.accounts.db`
+}
+
+/** `bands.db` → `bands`, the prefix of the files next to it. */
+function stemOf(path: string): string {
+  return path.replace(/\.db$/, '')
+}
+
+/** The files of a user, whether or not they exist. */
+export function filesOf(choice: AccountsChoice = {}): Files {
+  const data = databasePath(choice)
+  const stem = stemOf(data)
+  return { data, accounts: accountsPath(choice), trials: `${stem}.trials.db`, lists: `${stem}.lists.db` }
+}

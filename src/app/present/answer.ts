@@ -1,0 +1,234 @@
+import { title } from '../../core/errors.js'
+import type { Timeframe } from '../../core/model/terms.js'
+import { count, listed, probability, returnRange, returnText, shareText, UNKNOWN, whole } from '../../core/numbers.js'
+import { isFinding, LEVEL } from '../../core/statistics/verdict.js'
+import type { Backtest, DrawPoints, Tests } from '../../research/backtest/result.js'
+import { independentTrades } from '../../research/backtest/verdict.js'
+import type { EventStudy, StudyWindow } from '../../research/study/result.js'
+import type { Sweep, SweepCell } from '../../research/sweep/result.js'
+import type { Tally } from '../../research/tally/tally.js'
+import type { LogStanding } from '../../research/trials.js'
+import { compact } from './description.js'
+import { cellText } from './long-tables.js'
+import { logText, strategies } from './words.js'
+
+/**
+ * The finding, its certainty, and the number of independent cases: first on a page, last on a terminal. If tests
+ * disagree, the one without a finding counts.
+ */
+
+/** The answer of a study is about the middle window, or another one if only that one is significant. */
+export function studyAnswer(study: EventStudy): string {
+  if (study.events === 0) return 'No such event, so there is nothing to compare.'
+  const tested = study.windows.filter(isTested)
+  const middle = middleOf(tested)
+  if (middle === undefined) return untestedAnswer(study)
+  const decided = tested.filter(({ verdict }) => isFinding(verdict))
+  const headline = decided.length === 0 || decided.includes(middle) ? middle : middleOf(decided)!
+  const [interval] = headline.intervals
+  const range = interval === undefined || interval.low === null ? '' : ` (95%: ${returnRange(interval)})`
+  const compared = comparedText(headline.diff, headline.horizon, study)
+  const first = `${title(headline.verdict)}: ${compared}${range}; ${casesText(headline)}; ${pText(headline, tested.length)}.`
+  const more = decided
+    .filter(one => one !== headline)
+    .map(
+      one =>
+        ` ${title(overText(one.horizon, study))} ${one.verdict}: ${pointsText(one.diff)}; ${pText(one, tested.length)}.`,
+    )
+  return [first, inLog(study.log, headline.log_q), ...more].join('')
+}
+
+/** The sentence of the trial log, which follows the verdict. */
+export function inLog(log: LogStanding | null, q: number | null, name?: string): string {
+  const text = logText(log, q, name)
+  return text === null ? '' : ` ${text}`
+}
+
+type TestedWindow = StudyWindow & { diff: number }
+
+function isTested(window: StudyWindow): window is TestedWindow {
+  return window.diff !== null && window.p_corrected !== null
+}
+
+/** `p .030, .090 corrected for 3 windows` */
+function pText({ tests, p_corrected: corrected }: StudyWindow, windows: number): string {
+  const p = tests[0]?.p ?? null
+  const more =
+    windows > 1 && p !== null && p < LEVEL ? `, ${probability(corrected)} corrected for ${windows} windows` : ''
+  return `p ${probability(p)}${more}`
+}
+
+/** The answer of a tally is about the middle window. It only counts, and says that it tests nothing. */
+export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
+  if (events === 0) return 'No such event, so there is nothing to count.'
+  const [only, other] = groups
+  if (other !== undefined)
+    return `${count(events, 'event')} in ${count(groups.length, 'group')}; a tally tests none of them: bands study does.`
+  const window = middleOf(only!.windows.filter(({ n }) => n > 0))
+  if (window === undefined)
+    return `Nothing can be said yet: of ${count(events, 'event')} no window has ended and been ranked.`
+  const { n, n_independent, top_share, returns, base } = window
+  const any = (value: number | null): string =>
+    value === null ? '' : ` (after any ${UNITS[timeframe]} ${shareText(value)})`
+  const untested = 'a tally does not test whether that is chance: bands study does'
+  const over = overText(Number.parseInt(window.window, 10), { timeframe })
+  const rose =
+    returns.hit_rate === null ? '' : `rose in ${shareText(returns.hit_rate)}${any(base.returns.hit_rate)}, and `
+  const top = `was among the best 40% of its own past in ${shareText(top_share)}${any(base.top_share)}`
+  return `${title(over)} the price ${rose}${top}, of ${count(n, 'event')}; ${independent(n_independent)}; ${untested}.${inLog(log, null)}`
+}
+
+/** The answer for events that could not be tested. */
+function untestedAnswer(study: EventStudy): string {
+  const { events, windows } = study
+  const ended = windows.filter(({ n }) => n > 0)
+  const window = middleOf(ended)
+  if (window === undefined)
+    return `Nothing can be said yet: of ${count(events, 'event')} no window has ended with a price that is known.`
+  const mean = window.diff === null ? '' : `; on average ${comparedText(window.diff, window.horizon, study)}`
+  return `Too few: ${casesText(window)}${mean}.${inLog(study.log, null)}`
+}
+
+function casesText({ n, n_independent }: StudyWindow): string {
+  return among(n_independent, n)
+}
+
+/** `7 independent cases among 12 events` */
+function among(cases: number, events: number): string {
+  return `${independent(cases)}${cases === events ? '' : ` among ${count(events, 'event')}`}`
+}
+
+function independent(cases: number): string {
+  return count(cases, 'independent case')
+}
+
+/** `about 3.8 points better over 20 days than after any day` */
+function comparedText(diff: number, horizon: number, { timeframe }: { timeframe: Timeframe }): string {
+  const over = overText(horizon, { timeframe })
+  const any = `any ${UNITS[timeframe]}`
+  const text = pointsText(diff)
+  return text === NO_DIFFERENCE ? `${text} ${over} from what follows ${any}` : `about ${text} ${over} than after ${any}`
+}
+
+const UNITS: Readonly<Record<Timeframe, string>> = { daily: 'day', weekly: 'week' }
+
+function overText(horizon: number, { timeframe }: { timeframe: Timeframe }): string {
+  return `over ${count(horizon, UNITS[timeframe])}`
+}
+
+/** `3.8 points better`: percentage points, with a second decimal if the first is 0. */
+function pointsText(difference: number): string {
+  const size = Math.abs(difference * 100)
+  const text = Number(size.toFixed(1)) === 0 ? size.toFixed(2) : size.toFixed(1)
+  if (Number(text) === 0) return NO_DIFFERENCE
+  return `${text.replace(/\B(?=(\d{3})+(?:\.|$))/g, ',')} points ${difference > 0 ? 'better' : 'worse'}`
+}
+
+const NO_DIFFERENCE = 'no different'
+
+/** The middle item, a choice that does not depend on the results; undefined for an empty list. */
+export function middleOf<One>(all: readonly One[]): One | undefined {
+  return all[Math.floor((all.length - 1) / 2)]
+}
+
+/** The answer of a backtest is about the days of its tests, or about all days if there are none. */
+export function backtestAnswer(found: Backtest): string {
+  const { equity, signals, trade_statistics: trades, statistics } = found
+  if (equity.length === 0) return 'No bar to trade on, so nothing came of it.'
+  if (signals.total === 0) return 'No signal, so no trade.'
+  const tests = found.validation?.test ?? null
+  if (tests !== null) return testedAnswer(found, tests)
+  const ruin = equity.find(point => point.equity <= 0)
+  if (ruin !== undefined)
+    return `Ruined: on ${ruin.date} the equity was gone, after ${count(trades.n, 'closed trade')}.`
+  if (trades.n === 0)
+    return `No closed trade of ${count(signals.total, 'signal')}, so nothing can be said of the rules.`
+  const { log, log_q } = found.trials
+  const holdingReturn = found.benchmarks.find(({ name }) => name === 'buy and hold')?.statistics.total_return ?? null
+  const total = statistics.total_return
+  const head = title(found.verdict.word)
+  const holding = holdingReturn === null ? '' : `; holding made ${returnText(holdingReturn)}`
+  const n = count(trades.n, 'trade')
+  const cases = independentTrades(found.trades)
+  const among = cases === trades.n ? n : `${n}, about ${independent(cases)}`
+  return `${head}: ${returnText(total)}${drawsText(found)}${holding}.${inLog(log, log_q)} ${title(entryText(found))}; ${among}.${deflatedDoubt(found)}`
+}
+
+/** `better than 7% of random entries (p .136)` */
+function entryText({ random_entry: { p, better_than: better, reason } }: Pick<Backtest, 'random_entry'>): string {
+  if (p === null || better === null) return `not compared with random entries${reason === null ? '' : ` (${reason})`}`
+  const text = better >= 0.5 ? `better than ${shareText(better)} of` : `worse than ${shareText(1 - better)} of`
+  return `${text} random entries (two-sided p ${probability(p)})`
+}
+
+/** The doubt about a finding after the number of tried strategies. */
+function deflatedDoubt({ trials: { deflated_sharpe: deflated, n }, verdict }: Backtest): string {
+  if (verdict.word !== 'beats chance' || deflated === null || 1 - deflated < LEVEL) return ''
+  return ` Of ${strategies(n)} tried the deflated Sharpe ratio is ${probability(deflated)}.`
+}
+
+/** The answer of a walk-forward or a split is only about the days of its tests. */
+export function testedAnswer(found: Pick<Backtest, 'validation' | 'trials'>, tests: Tests): string {
+  const { statistics, trade_statistics: trades, holding, draws, verdict } = tests
+  const { log, log_q } = found.trials
+  const [first, last] = testedRange(found)
+  const range = draws === null ? '' : ` (5-95% of ${draws.n} draws ${drawRange(draws.return)})`
+  const holdingText = `holding over the same days made ${returnText(holding.total_return)}`
+  const fall = `worst drawdown ${returnText(statistics.max_drawdown)}`
+  return `${title(verdict.word)}: ${returnText(statistics.total_return)}${range} on the days of the tests (${first} to ${last}); ${holdingText}.${inLog(log, log_q)} ${title(entryText(tests))}; ${count(trades.n, 'trade')}, ${fall}.`
+}
+
+function testedRange({ validation }: Pick<Backtest, 'validation'>): [first: string, last: string] {
+  const tests = validation?.folds.filter(({ role }) => role === 'test') ?? []
+  return [tests[0]?.from ?? UNKNOWN, tests.at(-1)?.to ?? UNKNOWN]
+}
+
+/** ` (draw 44 of 200; 5-95% of them -6.1 to +28.5%)` */
+function drawsText({ draws }: Backtest): string {
+  if (draws === null) return ''
+  return ` (draw ${draws.shown} of ${draws.n}; 5-95% of them ${drawRange(draws.return)})`
+}
+
+function drawRange({ p05, p95 }: DrawPoints): string {
+  return returnRange({ low: p05, high: p95 })
+}
+
+/** The best Sharpe ratio, corrected for the number of trials. */
+export function deflatedText({ deflated_sharpe: deflated, reason, n, family }: Backtest['trials']): string {
+  if (deflated === null) return reason ?? UNKNOWN
+  return `${probability(deflated)}, by the ${whole(n)} of ${family === 'ledger' ? 'the ledger' : 'this run'}`
+}
+
+/** The answer of a sweep: the number of significant combinations by q, then the first one, then SPA over all. */
+export function sweepAnswer(sweep: Sweep): string {
+  const { tried, cells, adjust, validation, best, log } = sweep
+  const lead = cells.find(({ q, diff }) => q !== null && diff !== null)
+  if (lead === undefined)
+    return cells.every(({ events }) => events === 0)
+      ? 'No such event, so there is nothing to compare.'
+      : `Too few: none of ${count(tried.cells, 'combination')} has enough independent cases to be tested.`
+  const countOf = (verdict: SweepCell['verdict']): number => cells.filter(cell => cell.verdict === verdict).length
+  const [better, worse] = [countOf('beats chance'), countOf('worse than chance')]
+  const tested = count(tried.tested, 'tested combination')
+  const rule =
+    adjust === 'none'
+      ? `p < .05, not corrected: chance alone gives about ${(tried.tested * LEVEL).toFixed(0)}`
+      : 'q < .05'
+  const opening =
+    better + worse === 0
+      ? `Not told from chance: none of ${tested} (${rule})`
+      : `Of ${tested} ${listed(compact([better > 0 && `${whole(better)} beat chance`, worse > 0 && `${whole(worse)} are worse than chance`]))} (${rule})`
+  const ability = best.spa?.consistent ?? null
+  const together =
+    ability === null
+      ? ''
+      : ` Together they ${ability < LEVEL ? 'beat chance' : 'are not told from chance'} (SPA p ${probability(ability)}).`
+  const chosen = validation?.test.diff ?? null
+  const outside =
+    chosen === null
+      ? ''
+      : ` On dates that did not choose them the chosen were ${pointsText(chosen)} than after any ${UNITS[sweep.timeframe]}.`
+  const q = adjust === 'none' ? 'not corrected' : `q ${probability(lead.q)}`
+  const compared = comparedText(lead.diff!, lead.horizon, sweep)
+  return `${opening}.${inLog(log, lead.log_q, 'the least q over all of them')}${together} First is ${cellText(lead)}: ${lead.verdict}, ${compared}; ${among(lead.n_independent, lead.n)}; p ${probability(lead.p)}, ${q}.${outside}`
+}

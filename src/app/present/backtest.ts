@@ -1,0 +1,308 @@
+import {
+  count,
+  money,
+  percentage,
+  probability,
+  ratio,
+  returnText,
+  shareRange,
+  shareText,
+  whole,
+} from '../../core/numbers.js'
+import type { Backtest, Interval, MonteCarlo } from '../../research/backtest/result.js'
+import { idleSlots } from '../../research/backtest/sizing.js'
+import { backtestAnswer, deflatedText } from './answer.js'
+import { type Chart, line, newChart, type PriceChart } from './chart.js'
+import { dayOf, equityChart, equityDetails, isPositive, pricesSection, testsChart, tradedPrice } from './charts.js'
+import {
+  assumedSection,
+  type Column,
+  compact,
+  type Description,
+  type Heading,
+  type Kind,
+  type Part,
+  pageNote,
+  type Section,
+  section,
+  signTone,
+  type Table,
+  type Tile,
+  tablePart,
+} from './description.js'
+import { EVERY } from './long-tables.js'
+import {
+  allDataText,
+  outOfSampleSection,
+  outOfSampleTiles,
+  type SideBySide,
+  sideBySide,
+  statisticsSection,
+  validationSection,
+  validationText,
+  wideIfTested,
+  wonText,
+  yearsSection,
+  yearsTrend,
+} from './performance.js'
+import { assumedText, headingOf, questionOf, signalsSection, skippedText, tradesSection } from './trades.js'
+import { blocksText, originFacts, readingSection, strategies, triedText, withFullStop } from './words.js'
+
+/** The result of following the rules, compared with holding. */
+export function describeBacktest(found: Backtest, prices: readonly PriceChart[] = []): Description {
+  const candidates = found.validation?.candidates ?? []
+  const tests = found.validation?.test ?? null
+  const named = found.strategy.name ?? questionOf(found)
+  const of = candidates.length === 0 ? '' : ` (the first of ${candidates.length} candidates: ${candidates.join('; ')})`
+  return {
+    document: found,
+    kind: 'Backtest',
+    question: `${named}${of}`,
+    answer: backtestAnswer(found),
+    heading: headingOf(found),
+    assumed: [assumedText(found)],
+    lead: [
+      tests === null ? { chart: equityChart(found), note: allDataText(found) ?? '' } : { chart: testsChart(tests) },
+    ],
+    warnings: found.warnings,
+    tiles: tilesOf(found),
+    facts: [['Rules', `${questionOf(found)}.`], ['How it is traded', assumedText(found)], ...originFacts(found)],
+    sections: compact([
+      outOfSampleSection(found, [withFullStop(triedText(found.trials, strategies))]),
+      ...(tests === null ? [] : [validationSection(found)]),
+      statisticsSection(found),
+      equitySection(found),
+      ...(tests === null ? [validationSection(found)] : []),
+      curveSection(found),
+      yearsSection(found),
+      resampledSection(found),
+      tradesSection(found),
+      drawdownsSection(found),
+      pricesSection(prices, found.tickers, (chart, id) => tradedPrice(chart, found.trades, id)),
+      signalsSection(found),
+      settingsSection(found),
+      readingSection('backtest'),
+    ]),
+    long: [
+      { key: 'skipped', keep: 'last', whole: EVERY.skipped },
+      { key: 'trades', keep: 'last', whole: EVERY.trades },
+    ],
+  }
+}
+
+/** The results of the tests, if there are any; otherwise of all data. */
+function tilesOf(found: Backtest): Tile[] {
+  const ofTests = outOfSampleTiles(found)
+  return ofTests.length > 0 ? ofTests : wholeTiles(found)
+}
+
+function wholeTiles(found: Backtest): Tile[] {
+  const { statistics, benchmarks, trade_statistics: trades, random_entry: random } = found
+  const holding = benchmarks[0]?.statistics
+  const withHolding = (
+    label: string,
+    key: 'total_return' | 'cagr' | 'sharpe' | 'max_drawdown',
+    text = returnText,
+  ): Tile => {
+    return { label, value: text(statistics[key]), note: `holding ${text(holding?.[key])}` }
+  }
+  const total = withHolding('Total return', 'total_return')
+  // The share of the equity that can be in positions if there are fewer tickers than positions.
+  const idle = idleSlots(found.strategy, found.tickers.length)
+  const invested = idle === null ? '' : `; ${idle.most}/${idle.places} invested at most`
+  return [
+    { ...total, note: total.note + invested, ...tone(statistics.total_return) },
+    { ...withHolding('A year', 'cagr'), ...tone(statistics.cagr) },
+    withHolding('Sharpe', 'sharpe', ratio),
+    withHolding('Worst drawdown', 'max_drawdown'),
+    {
+      label: 'Time in market',
+      value: shareText(statistics.invested),
+      note: `of the equity; a position on ${shareText(statistics.exposure)} of days; turnover ${ratio(statistics.turnover, 1)} a year, entries and exits`,
+    },
+    { label: 'Trades', value: whole(trades.n), note: wonText(trades) },
+    {
+      label: 'Mean trade, net',
+      value: returnText(trades.mean),
+      note: `gross ${returnText(trades.mean_gross)}`,
+      ...tone(trades.mean),
+    },
+    {
+      label: 'Random entry, p',
+      value: probability(random.p),
+      note: random.reason ?? `${count(random.draws, 'draw')}, mean ${returnText(random.mean)} a trade`,
+    },
+  ]
+}
+
+function tone(value: number | null): Pick<Tile, 'tone'> {
+  return { tone: value === null ? 'faint' : signTone(value) }
+}
+
+/** Sparklines of equity and drawdown; then the trades, the signals and the comparison with chance. */
+function equitySection(found: Backtest): Section {
+  const { equity, statistics } = found
+  const values = equity.map(point => point.equity)
+  const [first, last] = [values[0], values.at(-1)]
+  const trend =
+    first === undefined || last === undefined
+      ? []
+      : [
+          { name: 'equity', values, text: `first ${money(first)}, last ${money(last)}` },
+          {
+            name: 'drawdown',
+            values: equity.map(point => point.drawdown),
+            text: `worst ${returnText(statistics.max_drawdown)}`,
+          },
+          ...yearsTrend(found),
+        ]
+  return section({ id: 'chance', title: 'In short', untitled: true, ...wideIfTested(found) }, [
+    { on: 'terminal', trend },
+    { notes: [tradesSentence(found), signalsSentence(found), ...chanceSentences(found)] },
+    pageNote(
+      'Random entry: the signals of all trades are moved to other dates together and traded by the same rules. p is two-sided: how often a move has a mean as many of its own Newey-West errors from the mean of all moves, or more, on either side. The more strategies were tried, the better the best of them looks by chance alone: the deflated Sharpe ratio is the probability that the true one is above what the best of so many would reach by chance (Bailey and López de Prado 2014).',
+    ),
+  ])
+}
+
+function tradesSentence({ trade_statistics: trades }: Backtest): string {
+  const { n, wins, hit_rate, hit_low, hit_high, mean, mean_gross, median, best, worst } = trades
+  const { break_even_cost, mean_mfe, mean_mae } = trades
+  if (n === 0) return 'No closed trade.'
+  const hit = `${whole(wins)} won (${shareText(hit_rate)}, 95% ${shareRange({ low: hit_low, high: hit_high })})`
+  const means = `mean ${returnText(mean)} net and ${returnText(mean_gross)} gross, median ${returnText(median)}`
+  const reach = `best ${returnText(best)}, worst ${returnText(worst)}`
+  const excursions = `on the way ${returnText(mean_mfe)} and ${returnText(mean_mae)}`
+  const even = break_even_cost === null ? '' : `; break-even cost: ${(break_even_cost * 10_000).toFixed(0)} bp per side`
+  return `${count(n, 'trade')}: ${hit}, ${means}, ${reach}, ${excursions}${even}.`
+}
+
+function signalsSentence({ signals: { total, closed, open, pending, skipped, extended, late } }: Backtest): string {
+  const parts = compact([
+    count(closed, 'closed trade'),
+    open > 0 && `${whole(open)} still open`,
+    pending > 0 && `${whole(pending)} waiting for the next bar`,
+    extended > 0 && `${whole(extended)} that put an exit off`,
+    ...Object.entries(skipped).map(([reason, n]) => n > 0 && `${whole(n)} skipped (${skippedText(reason)})`),
+  ])
+  const after = late === 0 ? '' : ` ${whole(late)} of the trades filled more than 5 days late.`
+  return `${count(total, 'signal')}: ${parts.join(', ')}.${after}`
+}
+
+/** The results of random entry, and the correction for the number of trials. */
+function chanceSentences({ random_entry: random, trials, seed, draws }: Backtest): string[] {
+  const range = draws === null ? '' : ` (5-95% of draws ${probability(draws.p.p05)} to ${probability(draws.p.p95)})`
+  const entry =
+    random.p === null
+      ? random.reason && `Random entry: ${random.reason}`
+      : `Random entry, all signals moved to other dates together: two-sided p ${probability(random.p)}${range} (${count(random.draws, 'move')}, seed ${seed}), mean ${returnText(random.mean)} a trade.`
+  return compact([
+    entry && withFullStop(entry),
+    withFullStop(`${triedText(trials, strategies)} Deflated Sharpe ratio: ${deflatedText(trials)}`),
+  ])
+}
+
+function curveSection(found: Backtest): Section {
+  const { equity, months } = found
+  const ofAll = allDataText(found)
+  return section({ id: 'equity', title: 'Equity', on: 'wide' }, [
+    ofAll !== null && pageNote(`Here and below: ${ofAll}.`),
+    (found.validation?.test ?? null) !== null && { on: 'page', chart: equityChart(found) },
+    equity.length > 0 && { on: 'terminal', chart: equityChart(found) },
+    ...equityDetails(found).map((chart): Part => ({ on: 'page', chart })),
+    { on: 'page', months },
+  ])
+}
+
+function drawdownsSection({ drawdowns }: Backtest): Section | null {
+  const title = 'Deepest falls from a high'
+  const head = { id: 'drawdowns', title, short: 'Drawdowns', on: 'wide' } as const
+  return drawdowns.length === 0 ? null : section(head, [tablePart(title, DRAWDOWNS, drawdowns)])
+}
+
+const DRAWDOWNS: readonly Column<Backtest['drawdowns'][number]>[] = [
+  { title: 'Depth', kind: 'return', of: ({ depth }) => depth },
+  { title: 'High', kind: 'date', of: ({ from }) => from },
+  { title: 'Low', kind: 'date', of: ({ low }) => low },
+  { title: 'Back', kind: 'date', spare: 1, of: ({ to }) => to ?? 'not yet' },
+  { title: 'Bars', kind: 'count', spare: 0, of: ({ bars }) => bars },
+]
+
+/** The assumptions, and the settings for a rerun. */
+function settingsSection({ assumptions, strategy, validation }: Backtest): Section {
+  const parts = validation === null ? '' : validationText(validation)
+  const candidates = validation?.candidates ?? []
+  const withHolding = candidates.length === 0 ? parts : `the candidates (${candidates.join('; ')}) and ${parts}`
+  return assumedSection(assumptions, [
+    pageNote(
+      withHolding === ''
+        ? 'This is the strategy file of the run, complete; kept in a file, it makes the run again.'
+        : `This is the strategy file of the run. Not in it are ${withHolding}: they are given on the command line.`,
+    ),
+    { on: 'page', code: JSON.stringify(strategy, null, 2) },
+  ])
+}
+
+/** Other possible paths of the same returns; null if they were not requested. */
+function resampledSection(found: Backtest): Section | null {
+  const { monte_carlo: drawn, seed } = found
+  if (drawn === null) return null
+  const head = { id: 'resampled', title: 'The same returns in other orders', short: 'Monte Carlo' }
+  if (drawn.reason !== null) return section(head, [{ notes: [`No draw was made: ${drawn.reason}.`] }])
+  const phrases = [count(drawn.draws, 'draw'), blocksText(drawn.block), `seed ${seed}`]
+  return section({ ...head, phrases }, [
+    { table: intervalsTable(found, drawn) },
+    { notes: [`${shareText(drawn.lost)} of ${count(drawn.draws, 'draw')} end below where they began.`] },
+    pageNote(
+      'The returns of the bars were redrawn in blocks, so that neighbouring days stay together (stationary bootstrap, Politis and Romano 1994; mean block by Politis and White). The intervals are expanded percentiles of the draws (Hesterberg 2015). What never happened on these days is in no draw, and neither is that the strategy was chosen because it did well.',
+    ),
+    { on: 'page', chart: fanChart(found, drawn) },
+  ])
+}
+
+function intervalsTable({ statistics, strategy }: Backtest, { cagr, sharpe, max_drawdown }: MonteCarlo): Table {
+  const row = (name: string, kind: Kind, own: number | null, { low, median, high }: Interval): SideBySide => {
+    return [name, kind, [own, median, [low, high]]]
+  }
+  const heads: readonly Heading[] = [
+    { title: 'It had', kind: 'return' },
+    { title: 'Median', kind: 'return', spare: 0 },
+    { title: '95%', kind: 'return', hint: 'Of 100 draws 95 lie between' },
+  ]
+  const rows = [
+    row('a year (CAGR)', 'return', statistics.cagr, cagr),
+    row(`Sharpe, rf ${percentage(strategy.risk_free)}`, 'ratio', statistics.sharpe, sharpe),
+    row('worst drawdown', 'return', statistics.max_drawdown, max_drawdown),
+  ]
+  return sideBySide('What the draws have where the strategy has one number', heads, rows, { tone: undefined })
+}
+
+/** The equity among other possible paths of its returns. */
+function fanChart({ equity, statistics }: Backtest, { fan }: MonteCarlo): Chart {
+  const last = fan.at(-1)
+  const byDate = new Map(equity.map(point => [point.date, point.equity]))
+  const own = fan.map(({ date }) => byDate.get(date) ?? null)
+  const column = (key: 'p5' | 'p25' | 'median' | 'p75' | 'p95'): number[] => fan.map(point => point[key])
+  const start = fan[0]?.median ?? 1
+  const ending =
+    last === undefined
+      ? ''
+      : ` Nine of ten draws end between ${returnText(last.p5 / start - 1)} and ${returnText(last.p95 / start - 1)}.`
+  return newChart('fan', 'The equity among the draws', {
+    description: `The strategy made ${returnText(statistics.total_return)}.${ending}`,
+    x: ['date', fan.map(({ date }) => dayOf(date))],
+    y: 'money',
+    height: 300,
+    group: 'dates',
+    log: isPositive([...column('p5'), ...column('p95'), ...own]),
+    ribbons: [
+      { label: 'nine of ten draws', tone: 'accent', strength: 0.14, low: column('p5'), high: column('p95') },
+      { label: 'half of the draws', tone: 'accent', strength: 0.24, low: column('p25'), high: column('p75') },
+    ],
+    lines: [
+      line('middle draw', 'quiet', column('median'), { width: 1.3, dashed: true }),
+      line('strategy', 'accent', own, { width: 2 }),
+    ],
+    rules: { x: [], y: [start] },
+  })
+}

@@ -1,0 +1,364 @@
+import { parseDay } from '../../core/model/day.js'
+import { count, returnText, share } from '../../core/numbers.js'
+import type { Backtest, Tests, Trade } from '../../research/backtest/result.js'
+import type { EventStudy, PathPoint, StudyWindow } from '../../research/study/result.js'
+import type { SweepCell } from '../../research/sweep/result.js'
+import {
+  type Bars,
+  type Chart,
+  type Line,
+  line,
+  type Marks,
+  newChart,
+  type PriceChart,
+  roundSteps,
+  type Stripes,
+  type Tone,
+} from './chart.js'
+import { pageNote, type Section, section } from './description.js'
+import { bySpelling } from './words.js'
+
+/** The prices with the marked events. */
+export function pricesSection(
+  prices: readonly PriceChart[],
+  tickers: readonly string[],
+  chartOf: (prices: PriceChart, id: string) => Chart,
+): Section {
+  const left = tickers.length - prices.length
+  const drawn =
+    left > 0 ? ` Drawn are the tickers in which most happened; ${count(left, 'other')} are in the numbers alone.` : ''
+  const names = prices.length === 1 ? { title: 'The price', short: 'Price' } : { title: 'The prices', short: 'Prices' }
+  return section({ id: 'prices', ...names, on: 'page' }, [
+    pageNote(
+      prices.length === 0
+        ? 'There are no prices to draw.'
+        : `The strip under the line shows the band on each bar.${drawn}`,
+    ),
+    ...prices.map((chart, i) => ({ chart: chartOf(chart, `price-${i}`) })),
+  ])
+}
+
+/** The price of one ticker with the band on each bar and the events that the study is about. */
+export function eventPrice(prices: PriceChart, id: string): Chart {
+  const { events, dates, close } = prices
+  const marked = events.map(({ at, band }) => ({ date: dates[at]!, price: close[at]!, note: `enters ${band}` }))
+  return closes(prices, id, count(events.length, 'event'), [marksOf('event', 'second', 'dot', marked)])
+}
+
+/** The price of one ticker with the entries and exits of its trades. */
+export function tradedPrice(prices: PriceChart, trades: readonly Trade[], id: string): Chart {
+  const own = trades.filter(({ ticker }) => ticker === prices.ticker)
+  const closed = own.filter(trade => trade.exit !== 'open')
+  const [buys, entry, leave] = own[0]?.side === 'short' ? SHORT : LONG
+  const entered = own.map(({ entry_date: date, entry_price: price, band }): Mark => {
+    return { date, price, note: `in at ${price} after ${band}` }
+  })
+  const left = (some: readonly Trade[]): Mark[] =>
+    some.map(({ exit_date: date, exit_price: price, exit, net }) => {
+      return { date, price, note: `out at ${price}, ${exit}, ${returnText(net)} net` }
+    })
+  return closes(prices, id, count(own.length, 'trade'), [
+    marksOf(buys, 'accent', entry, entered),
+    marksOf('leave with a gain', 'gain', leave, left(closed.filter(({ net }) => net > 0))),
+    marksOf('leave with a loss', 'loss', leave, left(closed.filter(({ net }) => net <= 0))),
+  ])
+}
+
+/** The word for an entry, and the directions of the entry and exit marks. */
+const LONG = ['buy', 'up', 'down'] as const
+const SHORT = ['sell short', 'down', 'up'] as const
+
+function closes(prices: PriceChart, id: string, marked: string, marks: Marks[]): Chart {
+  const { ticker, field, close, dates } = prices
+  const days = dates.map(dayOf)
+  return newChart(id, `${ticker}, close and ${field}`, {
+    description: `Close of ${ticker} with ${marked} marked, and the band on each bar.`,
+    x: ['date', days],
+    y: 'price',
+    log: isPositive(close),
+    height: 300,
+    group: 'dates',
+    lines: [line('close', 'accent', close, { width: 1.4 })],
+    stripes: stripesOf(prices, days),
+    marks,
+    empty: `There are no bars of ${ticker} to draw.`,
+  })
+}
+
+/** Whether a logarithmic scale is possible: it has no place for zero or negative values. */
+export function isPositive(values: readonly (number | null)[]): boolean {
+  return values.every(value => value === null || value > 0)
+}
+
+function stripesOf({ codes, bands, field }: PriceChart, days: readonly number[]): Stripes | null {
+  if (codes.every(code => code < 0)) return null
+  const starts = codes.flatMap((code, i) => (i === 0 || code !== codes[i - 1] ? [i] : []))
+  return {
+    label: field,
+    bands,
+    starts: starts.map(i => days[i]!),
+    codes: starts.map(i => codes[i]!),
+    end: (days.at(-1) ?? 0) + 1,
+  }
+}
+
+interface Mark {
+  date: string
+  price: number
+  note: string
+}
+
+function marksOf(label: string, tone: Tone, shape: Marks['shape'], all: readonly Mark[]): Marks {
+  const marks = all.toSorted((a, b) => bySpelling(a.date, b.date))
+  return {
+    label,
+    tone,
+    shape,
+    at: marks.map(({ date }) => dayOf(date)),
+    values: marks.map(mark => mark.price),
+    notes: marks.map(({ date, note }) => `${date} ${note}`),
+  }
+}
+
+export function dayOf(date: string): number {
+  return parseDay(date) ?? 0
+}
+
+const TONES: readonly Tone[] = ['quiet', 'third', 'second']
+
+/** The equity compared with holding for the same money. */
+export function equityChart({ equity, benchmarks }: Backtest): Chart {
+  const start = equity[0]?.equity ?? 1
+  const own = equity.map(point => point.equity)
+  // A benchmark starts at 1 on its own first bar.
+  const others = benchmarks.map(({ name, equity }) => ({ name, values: equity.map(value => value && value * start) }))
+  const total = (name: string, values: readonly (number | null)[]): string =>
+    `${name} ${returnText((values.findLast(value => value !== null) ?? start) / start - 1)}`
+  const totals = [total('strategy', own), ...others.map(({ name, values }) => total(name, values))]
+  return over(equity, 'equity-curve', 'Equity', {
+    description: `What became of the capital over ${count(equity.length, 'bar')}: ${totals.join(', ')}.`,
+    height: 300,
+    y: 'money',
+    log: isPositive([own, ...others.map(({ values }) => values)].flat()),
+    lines: [
+      ...others.map(({ name, values }, i) => holdingLine(name, values, i)),
+      line('strategy', 'accent', own, { width: 2, terminal: 'whole' }),
+    ],
+    rules: { x: [], y: [start] },
+  })
+}
+
+/** The tests one after the other, next to holding over the same days. */
+export function testsChart({ equity, statistics, holding }: Tests): Chart {
+  const column = (key: 'equity' | 'holding'): number[] => equity.map(point => point[key])
+  return over(equity, 'tests-curve', 'Equity on the days of the tests', {
+    description: `The tests made ${returnText(statistics.total_return)}, holding over the same days ${returnText(holding.total_return)}.`,
+    height: 300,
+    y: 'money',
+    log: isPositive([...column('equity'), ...column('holding')]),
+    lines: [
+      holdingLine('holding', column('holding'), 0),
+      line('tests', 'accent', column('equity'), { width: 2, terminal: 'whole' }),
+    ],
+    rules: { x: [], y: [1] },
+  })
+}
+
+export function testsDrawdown({ equity, statistics }: Tests): Chart {
+  return over(equity, 'tests-drawdown', 'Drawdown on the days of the tests', {
+    description: `How far the tests were below their high; at worst ${returnText(statistics.max_drawdown)}.`,
+    height: 150,
+    y: 'return',
+    zero: true,
+    lines: [
+      line(
+        'below the high',
+        'loss',
+        equity.map(({ drawdown }) => drawdown),
+        { width: 1.2, area: true },
+      ),
+    ],
+  })
+}
+
+/** The drawdown, the invested share, and the return of the latest year, which share one pointer with the equity. */
+export function equityDetails({ equity, statistics }: Backtest): Chart[] {
+  const [fall, gross] = [equity.map(({ drawdown }) => drawdown), equity.map(({ gross }) => gross)]
+  const rolling = equity.map(({ rolling_sharpe }) => rolling_sharpe)
+  return [
+    over(equity, 'drawdown', 'Drawdown', {
+      description: `How far the equity lay below its highest value so far; at worst ${returnText(statistics.max_drawdown)}.`,
+      height: 150,
+      y: 'return',
+      zero: true,
+      lines: [line('below the high', 'loss', fall, { width: 1.2, area: true })],
+    }),
+    over(equity, 'exposure', 'In positions', {
+      description: 'The value of all positions as a share of the equity.',
+      height: 120,
+      y: 'share',
+      zero: true,
+      lines: [line('share of the equity', 'third', gross, { width: 1, area: true })],
+    }),
+    over(equity, 'rolling-sharpe', 'Sharpe ratio of the year before', {
+      description: 'The Sharpe ratio of as many bars as make a year, up to each bar.',
+      height: 150,
+      y: 'ratio',
+      lines: [line('of one year', 'accent', rolling, { width: 1.2 })],
+      rules: { x: [], y: [0] },
+      empty: 'There is no whole year to tell a Sharpe ratio of.',
+    }),
+  ]
+}
+
+function over(
+  equity: readonly { date: string }[],
+  id: string,
+  title: string,
+  parts: Omit<Parameters<typeof newChart>[2], 'x'>,
+): Chart {
+  return newChart(id, title, {
+    x: ['date', equity.map(({ date }) => dayOf(date))],
+    group: 'dates',
+    empty: 'There is no equity curve: the strategy had no bar to trade on.',
+    ...parts,
+  })
+}
+
+function holdingLine(name: string, values: Line['values'], place: number): Line {
+  const first: Partial<Line> = place === 0 ? { terminal: 'dotted' } : {}
+  return line(name, TONES[place % TONES.length]!, values, { width: 1.2, dashed: place > 0, ...first })
+}
+
+/** The average price around the events, with how sure that average is and how far single events lie from it. */
+export function pathChart({ path, benchmark }: EventStudy): Chart {
+  const column = (key: Exclude<keyof PathPoint, 'bar' | 'n'>): (number | null)[] => path.map(point => point[key])
+  const abnormal = column('abnormal')
+  const most = path.reduce((n, point) => Math.max(n, point.n), 0)
+  return newChart('path-mean', 'The price around the event', {
+    description: `The average change of the price from the close of the event, over ${count(most, 'event')}, with its 95% interval and the middle half of the events.`,
+    x: ['bars', path.map(({ bar }) => bar)],
+    y: 'return',
+    height: 320,
+    ribbons: [
+      { label: 'middle half of the events', tone: 'quiet', strength: 0.16, low: column('p25'), high: column('p75') },
+      { label: '95% interval of the mean', tone: 'accent', strength: 0.24, low: column('low'), high: column('high') },
+    ],
+    lines: [
+      line('mean', 'accent', column('mean'), { width: 2.2, terminal: 'whole' }),
+      line('median', 'second', column('median'), { width: 1.3 }),
+      line('from any bar', 'quiet', column('base'), { width: 1.4, dashed: true, terminal: 'dotted' }),
+      ...(abnormal.some(value => value !== null)
+        ? [line(`abnormal${benchmark === null ? '' : `, against ${benchmark}`}`, 'third', abnormal, { dashed: true })]
+        : []),
+    ],
+    rules: { x: [0], y: [0] },
+    empty: 'No event has bars around it to be averaged.',
+  })
+}
+
+/** The number of events in each bar of the average. */
+export function pathCountChart({ path }: EventStudy): Chart {
+  const n = path.map(point => point.n)
+  return newChart('path-n', 'Events behind each bar', {
+    description: 'How many events had a price that many bars before or after.',
+    x: ['bars', path.map(({ bar }) => bar)],
+    y: 'count',
+    zero: true,
+    height: 120,
+    lines: n.every(count => count === 0) ? [] : [line('n', 'quiet', n, { area: true, width: 1.2 })],
+    rules: { x: [0], y: [] },
+    empty: 'No event has bars around it to be counted.',
+  })
+}
+
+/** Returns over one window after the events, in front of those after any bar; both as shares of their own number. */
+export function windowHistogram({ window, histogram, n, mean, base }: StudyWindow): Chart {
+  const { edges, events, base: any } = n === 0 || histogram === null ? NO_BINS : histogram
+  const bars: Bars[] = [
+    { label: `after events, n ${n}`, tone: 'accent', edges, values: shares(events), counts: events, outline: false },
+    { label: `after any bar, n ${base.n}`, tone: 'quiet', edges, values: shares(any), counts: any, outline: true },
+  ]
+  return newChart(`histogram-${window}`, `Returns over ${window}`, {
+    description: `${count(n, 'return')} after events, mean ${returnText(mean)}, and ${count(base.n, 'return')} after any bar, mean ${returnText(base.mean)}.`,
+    x: ['return', middles(edges)],
+    y: 'share',
+    zero: true,
+    ...{ height: 190, width: 430 },
+    bars: edges.length === 0 ? [] : bars,
+    rules: { x: [0], y: [] },
+    empty: `No window of ${window} has elapsed.`,
+  })
+}
+
+const NO_BINS = { edges: [], events: [], base: [] }
+
+/** Net returns of closed trades. */
+export function tradeHistogram(trades: readonly Trade[]): Chart {
+  const net = trades.filter(({ exit }) => exit !== 'open').map(trade => trade.net)
+  const bins = Math.min(30, Math.max(6, Math.ceil(Math.sqrt(net.length) * 1.5)))
+  const edges = net.length === 0 ? [] : roundEdges(net, bins)
+  const values = counts(net, edges)
+  const ascending = net.toSorted((a, b) => a - b)
+  return newChart('trade-returns', 'Net returns of the trades', {
+    description: `Net returns of ${count(net.length, 'closed trade')}, from ${returnText(ascending[0])} to ${returnText(ascending.at(-1))}.`,
+    x: ['return', middles(edges)],
+    y: 'count',
+    zero: true,
+    height: 200,
+    bars: net.length === 0 ? [] : [{ label: 'trades', tone: 'accent', edges, values, counts: values, outline: false }],
+    rules: { x: [0], y: [] },
+    empty: 'No trade is closed.',
+  })
+}
+
+/** p-values of all tested combinations; without any effect, each of the twenty bins would hold the same number. */
+export function pValueHistogram(cells: readonly SweepCell[]): Chart {
+  const p = cells.flatMap(cell => cell.p ?? [])
+  const edges = Array.from({ length: 21 }, (_, i) => i / 20)
+  const values = counts(p, edges)
+  const byChance = values.map(() => p.length / 20)
+  const bars: Bars[] = [
+    { label: 'cells', tone: 'accent', edges, values, counts: values, outline: false },
+    { label: 'by chance alone', tone: 'quiet', edges, values: byChance, counts: byChance, outline: true },
+  ]
+  return newChart('p-values', 'p-values of all tested cells', {
+    description: `p-values of ${count(p.length, 'tested cell')}: ${share((values[0] ?? 0) / (p.length || 1))} lie below 0.05, where chance alone puts 5%.`,
+    x: ['p', middles(edges)],
+    y: 'count',
+    zero: true,
+    height: 230,
+    bars: p.length === 0 ? [] : bars,
+    empty: 'No cell has a p-value.',
+  })
+}
+
+function shares(counts: readonly number[]): number[] {
+  const all = counts.reduce((sum, n) => sum + n, 0)
+  return counts.map(n => (all === 0 ? 0 : Number((n / all).toPrecision(5))))
+}
+
+function middles(edges: readonly number[]): number[] {
+  return edges.slice(1).map((edge, i) => Number(((edge + edges[i]!) / 2).toPrecision(6)))
+}
+
+function roundEdges(values: readonly number[], bins: number): number[] {
+  const least = values.reduce((a, b) => Math.min(a, b))
+  const greatest = values.reduce((a, b) => Math.max(a, b))
+  if (least === greatest) return [least - 0.005, least + 0.005]
+  const [first = 0, second = 0.01] = roundSteps(least, greatest, bins)
+  const step = second - first
+  const from = Math.floor(least / step)
+  const to = Math.max(Math.ceil(greatest / step), Math.floor(greatest / step) + 1)
+  return Array.from({ length: to - from + 1 }, (_, i) => Number(((from + i) * step).toPrecision(12)))
+}
+
+/** The number of values in each bin; a value on an edge belongs to the upper bin. The last bin includes both edges. */
+function counts(values: readonly number[], edges: readonly number[]): number[] {
+  const found = edges.slice(1).map(() => 0)
+  for (const value of values) {
+    const above = edges.findIndex(edge => edge > value)
+    found[above < 0 ? found.length - 1 : Math.max(0, above - 1)]!++
+  }
+  return found
+}

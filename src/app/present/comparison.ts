@@ -1,0 +1,229 @@
+import { title } from '../../core/errors.js'
+import { count, listed, percentage, ratio, returnText } from '../../core/numbers.js'
+import type { Comparison, TradeStatistics } from '../../research/backtest/result.js'
+import { exitsInWords, inWords } from '../../research/backtest/words.js'
+import { deflatedText, inLog } from './answer.js'
+import { type Chart, line, newChart, type Tone } from './chart.js'
+import { dayOf, isPositive } from './charts.js'
+import {
+  assumedSection,
+  cell,
+  type Description,
+  type Heading,
+  type Kind,
+  type Records,
+  reasonsPart,
+  type Section,
+  section,
+  type Table,
+  type Tile,
+} from './description.js'
+import { type Row, type SideBySide, sideBySide, statisticsOf, yearsTable } from './performance.js'
+import { statisticsRow } from './records.js'
+
+import { blocksText, originFacts, rangeTexts, readingSection, tickersText, triedText, withFullStop } from './words.js'
+
+/** Strategies side by side. */
+export function describeComparison(found: Comparison): Description {
+  const { strategies, sharpe_differences: differences } = found
+  const names = strategies.map(({ name }) => name)
+  return {
+    document: found,
+    kind: 'Comparison of strategies',
+    question: `Which of ${listed(names, 4, 'strategies')} did better over the same days?`,
+    answer: answerOf(found),
+    heading: [`${names.join(', ')}  ${found.timeframe}`, tickersText(found.tickers), ...rangeTexts(found)],
+    assumed: ['Over the days that all of them have. The tickers are those that were asked for (survivorship).'],
+    lead: [{ chart: curvesChart(found) }],
+    warnings: found.warnings,
+    tiles: strategies.slice(0, 4).map(({ name, statistics: { total_return: total, sharpe, max_drawdown } }): Tile => {
+      const note = `Sharpe ${ratio(sharpe)}, worst drawdown ${returnText(max_drawdown)}`
+      const tone = total === null ? undefined : total < 0 ? 'bad' : 'good'
+      return { label: name, value: returnText(total), note, tone }
+    }),
+    facts: [...strategies.map(({ name, strategy }) => [name, `${inWords(strategy)}.`] as const), ...originFacts(found)],
+    sections: [
+      statisticsSection(found),
+      differencesSection(differences),
+      section({ id: 'correlations', title: 'Correlation of the returns', short: 'Correlations' }, [
+        { table: correlationsTable(found) },
+      ]),
+      section({ id: 'curves', title: 'Equity', on: 'terminal' }, [{ chart: curvesChart(found) }]),
+      section({ id: 'years', title: 'Year by year', short: 'Years' }, [
+        { on: 'short', table: yearsTable(strategies, true) },
+        { on: 'wide', table: yearsTable(strategies) },
+      ]),
+      chanceSection(found),
+      assumedSection(found.assumptions),
+      readingSection('comparison'),
+    ],
+    long: [],
+  }
+}
+
+/** The best strategy by Sharpe ratio, and whether it differs significantly from the next. */
+function answerOf({ strategies, best, dates, sharpe_differences: all, verdict, trials }: Comparison): string {
+  const own = strategies.find(({ name }) => name === best)
+  if (dates.length === 0) return 'The strategies have no day in common, so there is nothing to compare.'
+  if (own === undefined) return 'None of them has a Sharpe ratio over these days.'
+  const others = all.filter(({ a, b }) => a === best || b === best)
+  const head = `${best} had the highest Sharpe ratio, ${ratio(own.statistics.sharpe)}`
+  const sentences = others.flatMap(({ a, b, low, high, difference, level, verdict }) => {
+    if (low === null || high === null) return []
+    const other = a === best ? b : a
+    // Seen from the best.
+    const [from, to] = a === best ? [low, high] : [-high, -low]
+    return [{ other, from, to, difference: Math.abs(difference ?? 0), level, verdict }]
+  })
+  const lost = `${inLog(trials.log, trials.log_q, `over all of them the q of ${best} against random entry`)}${lossesText(strategies)}`
+  const [first] = sentences
+  if (first === undefined) return `Not tested: ${head}; there is no difference to test.${lost}`
+  const interval = ({ other, difference, from, to, level }: (typeof sentences)[number]): string =>
+    `${other}: difference ${ratio(difference)} (${percentage(level)} interval ${ratio(from)} to ${ratio(to)})`
+  if (verdict === 'not told apart') {
+    const same = sentences.filter(one => one.verdict === verdict)
+    const more = same.length > 1 ? `, nor from ${count(same.length - 1, 'other')}` : ''
+    return `${title(verdict)}: ${head}; it is not told from ${interval(same[0]!)}${more}.${lost}`
+  }
+  const open = sentences.filter(one => one.verdict === verdict)
+  return `${verdict === 'is ahead' ? `${best} is ahead` : title(verdict)}: ${head}; ${(open.length > 0 ? open : sentences).map(interval).join('; ')}.${lost}`
+}
+
+/** A strategy that is ahead may have lost money, too. */
+function lossesText(strategies: Comparison['strategies']): string {
+  const isLost = strategies.every(({ statistics }) => (statistics.total_return ?? 0) < 0)
+  return !isLost ? '' : strategies.length === 2 ? ' Both lost money.' : ' All of them lost money.'
+}
+
+const TRADES: readonly Row<TradeStatistics>[] = [
+  ['trades', 'count', 'n', ''],
+  ['won', 'share', 'hit_rate', ''],
+  ['mean a trade, net', 'return', 'mean', ''],
+  ['mean a trade, gross', 'return', 'mean_gross', '', 'wide'],
+  ['median a trade', 'return', 'median', '', 'wide'],
+  ['best trade', 'return', 'best', '', 'wide'],
+  ['worst trade', 'return', 'worst', '', 'wide'],
+  ['deviation of trades', 'deviation', 'deviation', '', 'wide'],
+  ['profit factor', 'ratio', 'profit_factor', '', 'wide'],
+  ['SQN', 'ratio', 'sqn', '', 'wide'],
+  ['longest losing run', 'count', 'longest_losing_run', '', 'wide'],
+  ['average bars held', 'tenth', 'average_bars', '', 'wide'],
+  ['mean MFE', 'return', 'mean_mfe', '', 'wide'],
+  ['mean MAE', 'return', 'mean_mae', '', 'wide'],
+  ['break-even cost', 'deviation', 'break_even_cost', '', 'wide'],
+]
+
+function statisticsSection(found: Comparison): Section {
+  const reasons = found.strategies.flatMap(({ name, statistics, trade_statistics }) => [
+    { where: name, reasons: statistics.reasons },
+    { where: `trades of ${name}`, reasons: trade_statistics.reasons },
+  ])
+  return section({ id: 'performance', title: 'Performance', untitled: true }, [
+    { on: 'short', table: statisticsTable(found, false) },
+    { on: 'wide', table: statisticsTable(found, true) },
+    reasonsPart(reasons, 'page'),
+  ])
+}
+
+function statisticsTable({ strategies, bars_a_year }: Comparison, isWhole: boolean): Table {
+  const [first] = strategies
+  const rows = statisticsOf({ bars_a_year, strategy: first!.strategy })
+  const isAlike = strategies.every(({ strategy }) => strategy.risk_free === first!.strategy.risk_free)
+  const shown = <Of>(all: readonly Row<Of>[]) => all.filter(([, , , , on]) => isWhole || on === undefined)
+  const named = (name: string): string => (isAlike ? name : name.replace(/, rf .*$/, ', own rf'))
+  return sideBySide(
+    `Statistics of the equity over ${count(first!.statistics.bars, 'bar')} that all have`,
+    byName(strategies, 'return'),
+    [
+      ...shown(rows).map(([name, kind, key, formula]): SideBySide => {
+        return [named(name), kind, strategies.map(({ statistics }) => statistics[key]), formula]
+      }),
+      ...shown(TRADES).map(([name, kind, key, formula]): SideBySide => {
+        return [name, kind, strategies.map(({ trade_statistics }) => trade_statistics[key]), formula]
+      }),
+    ],
+  )
+}
+
+/** A column of each strategy, under its name; the last are left out first. */
+function byName(strategies: Comparison['strategies'], kind: Kind): Heading[] {
+  return strategies.map(({ name }, i) => ({ title: name, verbatim: true, kind, ...(i > 0 && { spare: i }) }))
+}
+
+function differencesSection(all: Comparison['sharpe_differences']): Section {
+  const [first] = all
+  const known = all.filter(({ reason }) => reason === null)
+  const rows = known.map(({ a, b, difference, low, high, verdict }) => [
+    cell('text', `${a} − ${b}`),
+    cell('ratio', difference),
+    cell('ratio', [low, high]),
+    cell('text', verdictText({ a, b, verdict })),
+  ])
+  const none = all.flatMap(({ a, b, reason }) => (reason === null ? [] : [`${a} − ${b}: ${reason}.`]))
+  const table: Table = {
+    caption: 'Difference of the Sharpe ratios a year, and its interval',
+    columns: [
+      { title: '', kind: 'text' },
+      { title: 'Difference', kind: 'ratio', spare: 0 },
+      { title: percentage(first?.level ?? 0.95), kind: 'ratio', hint: 'The level of the interval: 1 - .05 / pairs' },
+      { title: 'Verdict', kind: 'text', spare: 1 },
+    ],
+    rows,
+    whole: 'json',
+  }
+  const phrases = known.length === 0 ? [] : [count(first!.draws, 'draw'), blocksText(first!.block)]
+  return section({ id: 'differences', title: 'Difference of the Sharpe ratios', short: 'Differences', phrases }, [
+    rows.length > 0 && { table },
+    none.length > 0 && { notes: none },
+  ])
+}
+
+function verdictText({ a, b, verdict }: Pick<Comparison['sharpe_differences'][number], 'a' | 'b' | 'verdict'>): string {
+  return verdict === 'a is ahead' ? `${a} is ahead` : verdict === 'b is ahead' ? `${b} is ahead` : (verdict ?? '')
+}
+
+function correlationsTable({ strategies, correlations }: Comparison): Table {
+  const rows = strategies.map(({ name }, row): SideBySide => [name, 'ratio', correlations[row]!])
+  return sideBySide('Correlation of the returns of each bar', byName(strategies, 'ratio'), rows)
+}
+
+const TONES: readonly Tone[] = ['accent', 'second', 'third', 'quiet', 'gain', 'loss']
+
+/** The equity of all, from the same 1. */
+function curvesChart({ strategies, dates }: Comparison): Chart {
+  const lines = strategies.map(({ name, equity }, i) =>
+    line(name, TONES[i % TONES.length]!, equity, {
+      width: i === 0 ? 2 : 1.6,
+      dashed: i >= TONES.length,
+      ...(i === 0 ? { terminal: 'whole' as const } : i === 1 ? { terminal: 'dotted' as const } : {}),
+    }),
+  )
+  const results = strategies.map(({ name, statistics }) => `${name} ${returnText(statistics.total_return)}`)
+  return newChart('curves', 'Equity', {
+    description: `What became of the same money over ${count(dates.length, 'bar')}: ${results.join(', ')}.`,
+    x: ['date', dates.map(dayOf)],
+    y: 'money',
+    height: 320,
+    log: isPositive(strategies.flatMap(({ equity }) => equity)),
+    lines,
+    rules: { x: [], y: [1] },
+    empty: 'The strategies have no day in common.',
+  })
+}
+
+function chanceSection({ best, trials, strategies }: Comparison): Section {
+  const deflated =
+    best === null
+      ? 'None has a Sharpe ratio that could be deflated.'
+      : `Deflated Sharpe ratio of ${best}: ${deflatedText(trials)}`
+  return section({ id: 'chance', title: 'How many were tried', untitled: true }, [
+    { notes: [withFullStop(`${triedText(trials)} ${deflated}`)] },
+    { on: 'page', list: strategies.map(({ name, strategy }) => `${name}: ${exitsInWords(strategy)}`) },
+  ])
+}
+
+/** A row a strategy. */
+export function comparisonRecords({ strategies }: Comparison): Records {
+  const rows = strategies.map(strategy => ({ name: strategy.name, p: strategy.p, ...statisticsRow(strategy) }))
+  return { columns: Object.keys(rows[0] ?? {}), rows }
+}

@@ -1,0 +1,313 @@
+import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../core/model/facts.js'
+import { count, ratio, whole, words } from '../../core/numbers.js'
+import type { Trial, TrialKind } from '../../core/source.js'
+import type { KnownFact, KnownFacts } from '../../data/local/facts.js'
+import { oddityLines, type StoredOddity } from '../../data/local/known.js'
+import type { LoadedTicker, Status, TickerStatus } from '../../data/local/status.js'
+import { UNDERIVED } from '../../data/store/store.js'
+import { isStrategy, questionsOf } from '../../research/trials.js'
+import type { PulledTicker } from '../remote/database-source.js'
+import {
+  type Column,
+  column,
+  compact,
+  type Described,
+  type Paragraph,
+  type Part,
+  type Records,
+  tablePart,
+  type Value,
+} from './description.js'
+import { asOfText, fileText, strategies } from './words.js'
+
+/** The loaded tickers, and separately those that were pulled from servers. */
+export function describeTickers(tickers: readonly LoadedTicker[], pulled: readonly PulledTicker[]): Described {
+  const isPulledAlone = tickers.length === 0 && pulled.length > 0
+  const loaded: Paragraph = { heading: [], parts: [tablePart('Tickers', LOADED, tickers)] }
+  return {
+    document: { schema: 'bands.tickers/1', tickers, pulled },
+    columns: [
+      ...['ticker', 'asset_class', 'sector', 'facts', 'prices', 'bars', 'first', 'last'],
+      ...['source', 'format', 'imported_at'],
+    ],
+    rows: [...tickers, ...pulled.map(pulledRow)],
+    paragraphs: [...(isPulledAlone ? [] : [loaded]), ...pulledParagraphs(pulled)],
+  }
+}
+
+const LOADED: readonly Column<LoadedTicker>[] = [
+  column('ticker'),
+  column('bars', 'count', { spare: 2 }),
+  column('first', 'date'),
+  column('last', 'date'),
+  { title: 'Facts', kind: 'text', spare: 1, of: ({ facts }) => (facts ? 'yes' : null) },
+  column('prices', 'text', { spare: 3 }),
+  column('format', 'text', { spare: 4 }),
+  column('source', 'text', { spare: 5 }),
+]
+
+/** The row of a ticker without bars: its gaps are unknown. */
+function pulledRow({ ticker, source, pulled_at, as_of, events }: PulledTicker): Described['rows'][number] {
+  const none = { asset_class: null, sector: null, facts: null, prices: null, bars: null, weekly_bars: null }
+  const unknown = { ...none, first: null, behind: null, gaps: null }
+  return { ...unknown, ticker, last: as_of, events, source, format: 'pulled', imported_at: pulled_at }
+}
+
+/** Data pulled from servers, apart from derived data; empty if nothing was pulled. */
+function pulledParagraphs(pulled: readonly PulledTicker[]): Paragraph[] {
+  if (pulled.length === 0) return []
+  const notes = pulled
+    .filter(({ unfinished }) => unfinished > 0)
+    .map(
+      ({ ticker, unfinished, series }) =>
+        `${ticker}: ${whole(unfinished)} of ${whole(series.length)} series not pulled to the end; bands pull goes on`,
+    )
+  const heading = [`pulled from servers: ${count(pulled.length, 'ticker')}`]
+  return [{ heading, parts: [tablePart('Pulled', PULLED, pulled), { notes }] }]
+}
+
+const PULLED: readonly Column<PulledTicker>[] = [
+  column('ticker'),
+  { title: 'Series', kind: 'count', spare: 2, of: ({ series }) => series.length },
+  column('events', 'count', { spare: 1 }),
+  { title: 'Pulled', kind: 'date', of: ({ pulled_at }) => pulled_at.slice(0, 10) },
+  column('as_of', 'date'),
+  { title: 'From', kind: 'text', spare: 3, of: ({ source }) => source },
+]
+
+/** How fresh and how whole the loaded data is. */
+export function describeStatus(found: Status & { pulled: readonly PulledTicker[] }): Described {
+  const { database, tickers, bars, events, first, last, pulled } = found
+  return {
+    document: found,
+    columns: [
+      ...['ticker', 'asset_class', 'prices', 'bars', 'weekly_bars', 'first', 'last', 'behind', 'events', 'gaps'],
+      ...['source', 'format', 'imported_at', 'oddities', 'outside_range'],
+    ],
+    get rows() {
+      return [...statusRows(found), ...pulled.map(pulledRow)]
+    },
+    get paragraphs() {
+      const heading = [
+        database,
+        ...[count(tickers.length, 'ticker'), count(bars, 'bar'), count(events, 'event')],
+        first === null ? 'no bars' : `${first} to ${last}`,
+      ]
+      const parts = [tablePart('Tickers', FRESH, tickers), { notes: statusNotes(found) }]
+      return [{ heading, parts }, ...pulledParagraphs(pulled)]
+    },
+  }
+}
+
+function statusRows({ tickers, oddities }: Status): Records['rows'] {
+  const byTicker = new Map<string, StoredOddity[]>()
+  for (const oddity of oddities) byTicker.set(oddity.ticker, [...(byTicker.get(oddity.ticker) ?? []), oddity])
+  return tickers.map(({ gaps, ...ticker }) => {
+    const own = byTicker.get(ticker.ticker) ?? []
+    const kinds = [...new Set(own.map(({ kind }) => kind))].join(' ')
+    const outside = own.find(({ kind }) => kind === 'outside_range')?.bars ?? 0
+    return { ...ticker, gaps: gaps.length, oddities: kinds, outside_range: outside }
+  })
+}
+
+const FRESH: readonly Column<TickerStatus>[] = [
+  column('ticker'),
+  column('bars', 'count', { spare: 4 }),
+  { title: 'Weeks', kind: 'count', spare: 7, of: ({ weekly_bars }) => weekly_bars },
+  column('first', 'date', { spare: 3 }),
+  column('last', 'date'),
+  { title: 'Behind', kind: 'count', spare: 1, of: ({ behind }) => `${behind}d` },
+  { title: 'Gaps', kind: 'count', spare: 2, of: ({ gaps }) => gaps.length },
+  column('events', 'count', { spare: 6 }),
+  column('prices', 'text', { spare: 5 }),
+  { title: 'Source', kind: 'text', spare: 8, of: sourcesText },
+]
+
+/** The source file of each range of bars, or only the number of files if there are many. */
+function sourcesText({ bars, sources }: TickerStatus): string {
+  if (sources.length > MOST_SOURCES) return `${count(sources.length, 'range')} of several files`
+  let from = 0
+  const texts = sources.map(range => {
+    from += range.bars
+    return sourceText(fileText(range), from - range.bars, range.bars, bars)
+  })
+  return texts.join('; ')
+}
+
+const MOST_SOURCES = 3
+
+/**
+ * `new.csv, the last 5 of 1,260 bars`; only the name if all bars are from the file. @param from index of its first bar
+ */
+function sourceText(source: string, from: number, bars: number, of: number): string {
+  if (bars === of) return source
+  const which = from === 0 ? 'the first ' : from + bars === of ? 'the last ' : ''
+  return `${source}, ${which}${whole(bars)} of ${whole(of)} bars`
+}
+
+function statusNotes(found: Status): string[] {
+  const { bytes, schema_version, as_of, unfinished, unfinished_since: since, part_loaded = [], tickers } = found
+  const [gap] = tickers
+    .flatMap(({ ticker, gaps }) => gaps.map(found => ({ ticker, ...found })))
+    .sort((a, b) => b.days - a.days)
+  return compact([
+    compact([`${(bytes / 1e6).toFixed(1)} MB`, `schema ${schema_version}`, definitionsText(found)]).join(', '),
+    unfinished > 0 &&
+      `an import is not finished (${count(unfinished, 'step')}), fields wait${since === undefined ? '' : ` since ${since}`}; if none is running, the next write or bands rebuild finishes it`,
+    ...part_loaded.map(
+      ({ file, tickers, of }) =>
+        `${whole(tickers)} of ${count(of, 'ticker')} of ${file} are loaded; if no import is running, the same again goes on, and bands rebuild leaves it at that`,
+    ),
+    as_of !== null && `as of ${as_of}: what came later is not counted`,
+    ...oddityLines(found.oddities).map(({ what }) => `warning: ${what}; bands doctor tells what to do`),
+    gap && `longest gap: ${gap.ticker}, ${gap.days} days between ${gap.after} and ${gap.before} (--json has all)`,
+  ])
+}
+
+/** A database without derived data has no definitions, for example after its first import was stopped. */
+function definitionsText({ definitions, definitions_current: isCurrent }: Status): string {
+  if (definitions === '') return ''
+  if (definitions === UNDERIVED) return 'events not made yet: run bands rebuild'
+  return `definitions ${definitions}${isCurrent ? '' : ': of another version, run bands rebuild'}`
+}
+
+/** The facts of a ticker: an overview of kinds, or the newest records of one kind. */
+export function describeFacts(found: KnownFacts, kind: FactKind | undefined, limit: number): Described {
+  const { ticker, security, records } = found
+  const columns = (kind === undefined ? FACT_KINDS : [kind]).flatMap(kind => FACT_COLUMNS[kind])
+  const names = new Set(columns.map(({ name }) => name).filter(name => name !== 'known'))
+  const { name, sector, asset_class, market_cap: cap } = security ?? {}
+  return {
+    document: found,
+    columns: ['ticker', 'kind', 'known', 'usable_from', ...names, 'file', 'format', 'imported_at'],
+    rows: records.map(record => ({ ticker, ...record })),
+    paragraphs: [
+      {
+        heading: compact([
+          ...[ticker, name, sector, asset_class],
+          cap != null && `market capitalisation ${whole(cap)}`,
+          ...asOfText(found),
+        ]),
+        parts: kind === undefined ? kindParts(found) : recordParts(records, kind, limit),
+      },
+    ],
+  }
+}
+
+function kindParts({ kinds, security }: KnownFacts): Part[] {
+  const assetClass = security?.asset_class ?? 'stock'
+  const idle = `No field stands on these: only stocks have fundamentals, not ${assetClass}.`
+  return [tablePart('Kinds', KINDS, kinds), { notes: assetClass === 'stock' ? [] : [idle] }]
+}
+
+const KINDS: readonly Column<KnownFacts['kinds'][number]>[] = [
+  column('kind'),
+  column('records', 'count'),
+  { title: 'First known', kind: 'date', spare: 1, of: ({ first_known }) => first_known ?? '' },
+  { title: 'Last known', kind: 'date', of: ({ last_known }) => last_known ?? '' },
+  {
+    title: 'File',
+    kind: 'text',
+    spare: 2,
+    of: ({ files }) => (files.length > 2 ? `${files[0]} and ${files.length - 1} more` : files.join(', ')),
+  },
+]
+
+function recordParts(records: readonly KnownFact[], kind: FactKind, limit: number): Part[] {
+  const shownColumns = FACT_COLUMNS[kind].filter(({ name }) => name !== 'known')
+  const columns: Column<KnownFact>[] = [
+    ...(kind === 'securities' ? [] : [column('known', 'date'), column('usable_from', 'date')]),
+    ...shownColumns.map(({ name, holds }, i): Column<KnownFact> => {
+      const of = (record: KnownFact): Value => exact(record[name] ?? null)
+      return { title: words(name), kind: NUMERIC.has(holds) ? 'price' : 'text', ...(i >= 3 && { spare: i }), of }
+    }),
+    column('file', 'text', { spare: shownColumns.length }),
+  ]
+  const left = records.length - limit
+  return [
+    tablePart('Newest first', columns, records.slice(-limit).reverse()),
+    { notes: left > 0 ? [`${count(left, 'older record')}: --limit ${records.length}`] : [] },
+  ]
+}
+
+const NUMERIC: ReadonlySet<string> = new Set(['number', 'amount', 'count', 'positive', 'return'])
+
+/** A whole number keeps all its digits. */
+function exact(value: string | number | null): string | number | null {
+  return typeof value === 'number' && Number.isInteger(value) ? whole(value) : value
+}
+
+export type NotedTrial = Trial & { kind: TrialKind }
+
+/** Trials of some kinds, oldest first; `none` if there is no log yet, null for the sample. */
+export type TrialLog = readonly NotedTrial[] | 'none' | null
+
+interface TrialsShown {
+  kinds: readonly TrialKind[]
+  /** How many of each kind people see. */
+  limit: number
+  /** The day from which on they were first tried; null: any. */
+  since: string | null
+}
+
+/** The trial log: people see the newest of it. */
+export function describeTrials(found: TrialLog, { kinds, limit, since }: TrialsShown): Described {
+  const trials = found === 'none' || found === null ? [] : found
+  const all: Readonly<Record<TrialKind, NotedTrial[]>> = {
+    cell: trials.filter(({ kind }) => kind === 'cell'),
+    strategy: trials.filter(({ kind }) => kind === 'strategy'),
+  }
+  const [cells, looks] = [all.cell.length, all.strategy.filter(isStrategy).length]
+  const questions = questionsOf(all.cell)
+  const counted = {
+    cell: `${count(questions, 'question')} (${count(cells, 'window')})`,
+    strategy: strategies(looks),
+  }
+  const isCut = kinds.some(kind => all[kind].length > limit)
+  return {
+    document: {
+      schema: 'bands.trials/1',
+      since,
+      questions,
+      cells,
+      strategies: looks,
+      trials: trials.map(({ kind, hash, spec, p, test, sharpe }) => ({ kind, hash, spec, p, test, sharpe })),
+    },
+    columns: ['kind', 'hash', 'spec', 'p', 'test', 'sharpe'],
+    rows: trials,
+    paragraphs: [
+      {
+        heading: [
+          `tried: ${kinds.map(kind => counted[kind]).join(', ')}`,
+          ...(since === null ? [] : [`since ${since}`]),
+        ],
+        parts: [{ notes: trialLogNotes(found, isCut ? limit : null) }],
+      },
+      ...kinds
+        .filter(kind => all[kind].length > 0)
+        .map(kind => ({ heading: [], parts: [trialsPart(kind, all[kind], limit)] })),
+    ],
+  }
+}
+
+/** @param limit null: all are shown */
+function trialLogNotes(found: TrialLog, limit: number | null): string[] {
+  const noted = 'bands study, tally, sweep and backtest note what they try.'
+  if (found === null) return ['Nothing is noted of the bundled sample.']
+  if (found === 'none') return [`This database has no trial log yet: ${noted}`]
+  if (found.length === 0) return [`The trial log has no such trial: ${noted}`]
+  return limit === null ? [] : [`The newest ${whole(limit)} of each kind; --limit N shows more, --json has all.`]
+}
+
+/** The newest trials of a kind. Trials with equal text show the first digits of their hash. */
+function trialsPart(kind: TrialKind, all: readonly NotedTrial[], limit: number): Part {
+  const alike = new Map<string, number>()
+  for (const { spec } of all) alike.set(spec, (alike.get(spec) ?? 0) + 1)
+  const named = ({ spec, hash }: NotedTrial): string => (alike.get(spec)! > 1 ? `${spec}; #${hash.slice(0, 7)}` : spec)
+  const columns: Column<NotedTrial>[] = [
+    column('p', 'probability'),
+    { title: 'Sharpe a bar', kind: 'ratio', of: ({ sharpe }) => ratio(sharpe, 3) },
+    { title: kind, kind: 'text', wraps: true, of: named },
+  ]
+  return tablePart('Trials', columns, all.slice(-limit).reverse())
+}

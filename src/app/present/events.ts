@@ -1,0 +1,192 @@
+import { type Day, formatDay } from '../../core/model/day.js'
+import type {
+  EventsQuery,
+  HistoricEvent,
+  HistoryQuery,
+  OversoldMatch,
+  OversoldPage,
+  OversoldQuery,
+} from '../../core/model/event.js'
+import { PERFORMANCES, type Performance } from '../../core/model/series.js'
+import { TIMEFRAMES, type Timeframe, windowNames } from '../../core/model/terms.js'
+import { count, UNKNOWN, whole } from '../../core/numbers.js'
+import type { NewestEvents } from '../../core/source.js'
+import { OVERSOLD_KEYS } from '../../core/tiers.js'
+import type { PoolEvent, PoolEvents, PoolEventsQuery } from '../../research/tally/pool.js'
+import { type Column, column, type Described, signTone, type Tone, tablePart } from './description.js'
+import { asOfText, stateText, tickersText } from './words.js'
+
+/** The newest events of one ticker and field, newest first, cut at the limit: in any form but the plain specified page. */
+export function describeEvents(found: NewestEvents, query: EventsQuery, withReturns: boolean): Described {
+  const { ticker, field, timeframe, total } = found
+  const events = found.events.map(event => specified(event, withReturns))
+  return {
+    document: {
+      ticker,
+      field,
+      timeframe,
+      events,
+      total_occurrences: total,
+      query_range: found.query_range,
+      ...(query.context === undefined ? {} : { context: query.context }),
+      ...(query.when === undefined ? {} : { when: query.when }),
+    },
+    columns: recordColumns(timeframe, withReturns),
+    rows: events.map(event => ({ ticker, field, timeframe, ...event })),
+    paragraphs: [
+      {
+        heading: eventsHeading(found, query),
+        parts: [tablePart('Events, newest first', eventColumns(found, query, withReturns), found.events)],
+      },
+    ],
+  }
+}
+
+/** The columns of CSV, the same for every question. */
+function recordColumns(timeframe: Timeframe, withReturns: boolean): string[] {
+  const windows = windowNames(timeframe)
+  return [
+    ...['ticker', 'field', 'timeframe', 'date', 'band', 'prev_band', 'stability_at_entry'],
+    ...['flips_recent_at_entry', 'flips_lookback', TIMEFRAMES[timeframe].duration],
+    ...windows.map(window => `aftermath_${window}`),
+    ...(withReturns ? windows.map(window => `returns_${window}`) : []),
+  ]
+}
+
+/** The same for several tickers, with a ticker column. */
+export function describePoolEvents(found: PoolEvents, query: PoolEventsQuery, withReturns: boolean): Described {
+  const { tickers, field, timeframe, query_range } = found
+  const events = found.events.map(event => specified(event, withReturns))
+  const newest = { ...found, total: found.total_occurrences, query_range: query_range ?? 'no range' }
+  const ticker: Column<PoolEvent> = { title: 'Ticker', kind: 'text', of: event => event.ticker }
+  const columns = [ticker, ...eventColumns({ ...found, timeframe: query.timeframe }, query, withReturns)]
+  return {
+    document: { ...found, events },
+    columns: recordColumns(query.timeframe, withReturns),
+    rows: events.map(({ ticker, ...event }) => ({ ticker, field, timeframe, ...event })),
+    paragraphs: [
+      {
+        heading: eventsHeading(newest, { ...query, ticker: tickersText(tickers) }),
+        parts: [tablePart('Events, newest first', columns, found.events)],
+      },
+    ],
+  }
+}
+
+/** The specified event, with the returns if they were requested and are known. */
+function specified<Event extends HistoricEvent>(event: Event, withReturns: boolean) {
+  const { returns, percentiles: _percentiles, missing: _missing, context_band: _context, ...known } = event
+  return withReturns && returns !== undefined ? { ...known, returns } : known
+}
+
+function eventsHeading(
+  { events, total, query_range, as_of }: Pick<NewestEvents, 'events' | 'total' | 'query_range' | 'as_of'>,
+  query: HistoryQuery,
+): string[] {
+  const { ticker, field, bands, timeframe, context, when } = query
+  const all = `${count(total, 'event')} in ${query_range}`
+  return [
+    `${ticker}  ${stateText(field, bands ?? null)}  ${timeframe}`,
+    ...(context === undefined ? [] : [`while ${context.ticker} ${context.field} = ${context.band}`]),
+    ...(when === undefined ? [] : [`when ${when}`]),
+    events.length < total ? `${all}, newest ${events.length}` : all,
+    ...asOfText({ as_of }),
+  ]
+}
+
+/** On a narrow terminal the history goes first, then the band left, then the later windows. */
+function eventColumns(
+  { events, timeframe }: Pick<NewestEvents, 'events' | 'timeframe'>,
+  { bands }: Pick<EventsQuery, 'bands'>,
+  withReturns: boolean,
+): Column<HistoricEvent>[] {
+  const isOne = bands?.length === 1
+  // Free has neither the stability of the band nor later returns.
+  const isFull = events.some(event => event.aftermath !== null)
+  const settled: Column<HistoricEvent>[] = [
+    { title: 'Stability', kind: 'text', spare: 8, of: event => event.stability_at_entry ?? null },
+    { title: 'Flips', kind: 'text', spare: 9, of: flipsText },
+  ]
+  return [
+    column('date', 'date'),
+    column('band', 'text', isOne ? { on: 'pipe' } : {}),
+    { title: 'From', kind: 'text', spare: isOne ? 1 : 7, of: event => event.prev_band },
+    ...(isFull ? settled : []),
+    { title: 'Held', kind: 'bars', spare: 0, of: durationText },
+    ...(isFull ? windowNames(timeframe).map((window, w) => outcome(window, 2 + w, withReturns)) : []),
+  ]
+}
+
+function flipsText({ flips_recent_at_entry: flips, flips_lookback: lookback }: HistoricEvent): string {
+  return `${flips ?? UNKNOWN}/${lookback ?? UNKNOWN}`
+}
+
+function durationText({ duration_days: days, duration_weeks: weeks }: HistoricEvent): string {
+  const bars = days ?? weeks
+  return bars == null ? 'active' : `${bars}${days == null ? 'w' : 'd'}`
+}
+
+/** The outcome of a window; without a band, the reason. */
+function outcome(window: string, spare: number, withReturns: boolean): Column<HistoricEvent> {
+  return {
+    title: window,
+    verbatim: true,
+    kind: 'performance',
+    spare,
+    of: ({ aftermath, missing, returns }) => {
+      const how = aftermath?.[window]?.performance ?? missing?.[window] ?? 'pending'
+      const value = withReturns ? (returns?.[window] ?? null) : null
+      return value === null ? how : [how, value]
+    },
+    tone: ({ aftermath }) => performanceTone(aftermath?.[window]?.performance),
+  }
+}
+
+/** Painted by sign; the text itself says as much. */
+export function performanceTone(performance: Performance | null | undefined): Tone | undefined {
+  return signTone(performance == null ? 0 : PERFORMANCES.indexOf(performance) - 3)
+}
+
+/** Which tickers are oversold; the document is the specified page, and CSV has all columns in every tier. */
+export function describeOversold(query: OversoldQuery, page: OversoldPage, date: Day | null): Described {
+  const { matches, match_count, total_scanned } = page
+  const { timeframe, min_severity } = query
+  return {
+    document: page,
+    columns: OVERSOLD_KEYS.pro,
+    rows: matches,
+    paragraphs: [
+      {
+        heading: [
+          `oversold  ${timeframe}`,
+          `${whole(match_count)} of ${whole(total_scanned)} ${match_count === 1 ? 'is' : 'are'} ${min_severity}`,
+          ...asOfText({ as_of: date === null ? null : formatDay(date) }),
+        ],
+        parts: [tablePart('Oversold', oversoldColumns(matches), matches)],
+      },
+    ],
+  }
+}
+
+/** A column without any known value is omitted for people; a pipe always gets the columns of its tier. */
+function oversoldColumns(matches: readonly OversoldMatch[]): Column<OversoldMatch>[] {
+  return OVERSOLD.flatMap(({ key, ...heading }): Column<OversoldMatch>[] => {
+    if (matches.length > 0 && matches.every(match => match[key] === undefined)) return []
+    const isKnown = matches.some(match => (match[key] ?? null) !== null)
+    return [{ ...heading, ...(isKnown ? {} : { on: 'pipe' }), of: match => match[key] ?? null }]
+  })
+}
+
+const OVERSOLD = [
+  { key: 'ticker', title: 'Ticker', kind: 'text' },
+  { key: 'rsi_zone', title: 'Zone', kind: 'text' },
+  { key: 'days_in_oversold', title: 'Days', kind: 'count', spare: 1 },
+  { key: 'condition_rarity', title: 'Rarity', kind: 'text', spare: 2 },
+  { key: 'stochastic_zone', title: 'Stoch', kind: 'text', spare: 5 },
+  { key: 'trend_context', title: 'Trend', kind: 'text', spare: 3 },
+  { key: 'volume_context', title: 'Volume', kind: 'text', spare: 6 },
+  { key: 'nearest_support_distance', title: 'Support', kind: 'text', spare: 4 },
+  { key: 'market_cap_tier', title: 'Size', kind: 'text', spare: 7 },
+  { key: 'valuation_zone', title: 'Valuation', kind: 'text', spare: 8 },
+  { key: 'sector', title: 'Sector', kind: 'text' },
+] as const

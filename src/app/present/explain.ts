@@ -1,0 +1,129 @@
+import { figure, whole } from '../../core/numbers.js'
+import type { ExplainedEvent, ExplainedTest, Explanation } from '../../data/local/explain.js'
+import { type Column, column, compact, type Described, type Paragraph, plain, tablePart } from './description.js'
+import { performanceTone } from './events.js'
+import { fileText } from './words.js'
+
+/**
+ * Inputs, rule, figures, band; for an event also flips, stability, later returns and their sample. Machines get a row
+ * per figure; a band without figures still has its row.
+ */
+export function describeExplanation(found: Explanation): Described {
+  const { ticker, field, timeframe, date, as_of, band, in_force, entered, readings, tests, rule, event } = found
+  const bar = { ticker, field, timeframe, date, band, in_force, entered }
+  const figures = [
+    ...readings.map(({ name, value, note }) => ({ ...bar, reading: name, value, note })),
+    ...(tests ?? []).map(({ test, holds, ...seen }) => ({
+      ...bar,
+      reading: test,
+      value: holds,
+      note: bandShown(seen),
+    })),
+  ]
+  return {
+    document: found,
+    columns: ['ticker', 'field', 'timeframe', 'date', 'band', 'in_force', 'entered', 'reading', 'value', 'note'],
+    rows: figures.length > 0 ? figures : [{ ...bar, reading: null, value: null, note: null }],
+    paragraphs: [
+      { heading: [`${ticker}  ${field}  ${timeframe}`, date, `as of ${as_of}`], parts: [{ notes: barLines(found) }] },
+      { heading: ['Rule'], parts: [{ notes: [rule] }] },
+      {
+        heading: [],
+        parts: [
+          tests === undefined ? tablePart('Figures', READINGS, readings) : tablePart('Tests', TESTS, tests),
+          { notes: historyLines(found) },
+        ],
+      },
+      ...(event === null ? [] : eventParagraphs(event)),
+    ],
+  }
+}
+
+const READINGS: readonly Column<Explanation['readings'][number]>[] = [
+  { title: 'Figure', kind: 'text', of: ({ name }) => name },
+  { title: 'Value', kind: 'price', of: ({ value }) => value ?? 'undefined' },
+  { title: 'Note', kind: 'text', spare: 1, wraps: true, of: ({ note }) => note ?? '' },
+]
+
+const TESTS: readonly Column<ExplainedTest>[] = [
+  { title: 'Test', kind: 'text', wraps: true, of: ({ test }) => test },
+  { title: 'Holds', kind: 'text', of: ({ holds }) => (holds === null ? 'unknown' : holds ? 'yes' : 'no') },
+  { title: 'Band', kind: 'text', of: ({ band }) => band ?? '(none)' },
+  { title: 'On', kind: 'date', spare: 1, of: ({ date }) => date },
+]
+
+function bandShown({ band, date }: Pick<ExplainedTest, 'band' | 'date'>): string {
+  return date === null ? 'no bar counts' : `${band ?? 'no band'} on ${date}`
+}
+
+function barLines(found: Explanation): string[] {
+  const { open, high, low, close, volume, prices, imported_at, begun } = found
+  const day = imported_at.slice(0, 10)
+  const imported = begun === undefined ? day : `${begun.imported_at.slice(0, 10)} to ${day}`
+  const traded = volume === null ? 'unknown' : whole(volume)
+  return compact([
+    found.date_note !== null && `note: ${found.date_note}`,
+    bandLine(found),
+    `open ${figure(open)}  high ${figure(high)}  low ${figure(low)}  close ${figure(close)}  volume ${traded}`,
+    `${prices} prices from ${sourceOf(found)}, imported ${imported}`,
+    found.price_note !== null && `note: ${found.price_note}`,
+  ])
+}
+
+function sourceOf({ source_bars: { first, last, bars, of }, ...found }: Explanation): string {
+  const source = fileText(found)
+  return bars === of ? source : `${source} (${whole(bars)} of ${whole(of)} daily bars, ${first} to ${last})`
+}
+
+function bandLine({ band, undefined_because, in_force, entered, bars_in_force, initial, event }: Explanation): string {
+  const here = band ?? `no band (${undefined_because})`
+  if (event !== null) return `band: ${here}, entered on this bar from ${event.prev_band}`
+  if (in_force === null) return `band: ${here}`
+  const how = initial ? 'the first band that the field had' : 'entered'
+  const since = `${how} on ${entered}, ${whole(bars_in_force!)} bars before`
+  return band === in_force ? `band: ${here}, ${since}` : `band: ${here}; in force: ${in_force}, ${since}`
+}
+
+function historyLines({ bars_before, history_from, warm_up, initial, band }: Explanation): string[] {
+  return compact([
+    `${whole(bars_before)} bars of history before this one, from ${history_from} on.`,
+    warm_up.bars > 0 &&
+      warm_up.first_date !== null &&
+      `The field needs ${whole(warm_up.bars)} bars first; it can have a band from ${warm_up.first_date} on.`,
+    initial && band !== null && 'No event: a first band is entered by no transition.',
+  ])
+}
+
+function eventParagraphs({ windows, stability, flips, flips_lookback }: ExplainedEvent): Paragraph[] {
+  if (windows === null) return []
+  const rows = Object.entries(windows).map(([window, seen]) => ({ window, ...seen }))
+  const notes = [`stability: ${stability?.because}`]
+  if (flips !== undefined) notes.push(`flips in the last ${flips_lookback}: ${flips.join(', ')}`)
+  const ranked = 'Each return is ranked among the returns over as many bars that had ended by then.'
+  return [
+    { heading: ['Event'], parts: [{ notes }] },
+    { heading: [], parts: [tablePart('What followed', WINDOWS, rows), { notes: [ranked] }] },
+  ]
+}
+
+type WindowRow = NonNullable<ExplainedEvent['windows']>[string] & { window: string }
+
+const WINDOWS: readonly Column<WindowRow>[] = [
+  column('window', 'window'),
+  { title: 'Ends', kind: 'text', spare: 1, of: ({ ends }) => ends ?? 'open' },
+  { title: 'Return', kind: 'return', of: seen => seen.return ?? '', tone: plain },
+  { title: 'Percentile', kind: 'tenth', spare: 2, of: ({ percentile }) => percentile ?? '' },
+  {
+    title: 'Performance',
+    sign: 'BAND',
+    kind: 'text',
+    of: ({ performance, missing }) => performance ?? missing ?? 'pending',
+    tone: ({ performance }) => performanceTone(performance),
+  },
+  {
+    title: 'Sample',
+    kind: 'count',
+    spare: 3,
+    of: ({ sample, sample_needed: needed }) => `${whole(sample)}${sample < needed ? ` of ${needed}` : ''}`,
+  },
+]

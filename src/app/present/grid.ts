@@ -1,0 +1,335 @@
+import { title } from '../../core/errors.js'
+import { count, listed, probability, ratio, returnText, shareText, UNKNOWN, whole, words } from '../../core/numbers.js'
+import { combinations, type GridStatistic } from '../../core/params/grid.js'
+import { LEVEL } from '../../core/statistics/verdict.js'
+import { CELL_DRAWS } from '../../research/backtest/draws.js'
+import type { Grid, GridCell } from '../../research/backtest/result.js'
+import { inWords } from '../../research/backtest/words.js'
+import { LEAST_UNITS } from '../../research/study/result.js'
+import { inLog, testedAnswer } from './answer.js'
+import { testsChart } from './charts.js'
+import {
+  assumedSection,
+  type Cell,
+  type Column,
+  cell,
+  compact,
+  type Description,
+  type Kind,
+  type Part,
+  pageNote,
+  type Records,
+  type Section,
+  section,
+  type Table,
+  type Tile,
+  tablePart,
+} from './description.js'
+import { EVERY } from './long-tables.js'
+import { outOfSampleSection, outOfSampleTiles, validationSection } from './performance.js'
+import { statisticsRow } from './records.js'
+
+import {
+  originFacts,
+  overfittingText,
+  rangeTexts,
+  readingSection,
+  strategies,
+  tickersText,
+  triedText,
+  withFullStop,
+} from './words.js'
+
+/** The kind and name of each statistic. */
+const STATISTICS: Readonly<Record<GridStatistic, readonly [kind: Kind, name: string]>> = {
+  sharpe: ['ratio', 'Sharpe ratio'],
+  sortino: ['ratio', 'Sortino ratio'],
+  calmar: ['ratio', 'Calmar ratio'],
+  cagr: ['return', 'return a year'],
+  total_return: ['return', 'total return'],
+  max_drawdown: ['return', 'worst drawdown'],
+  mean: ['return', 'mean net return a trade'],
+  hit_rate: ['share', 'hit rate'],
+  profit_factor: ['ratio', 'profit factor'],
+  sqn: ['ratio', 'SQN'],
+}
+
+const kindOf = (statistic: GridStatistic): Kind => STATISTICS[statistic][0]
+const nameOf = (statistic: GridStatistic): string => STATISTICS[statistic][1]
+
+/** The result of each combination, and whether the best of them beats chance. */
+export function describeGrid(found: Grid): Description {
+  const { axes, cells, statistic, best } = found
+  const keys = axes.map(({ key }) => words(key))
+  const tests = found.validation?.test ?? null
+  return {
+    document: found,
+    kind: 'Grid of strategies',
+    question: `Which ${listed(keys, 4, 'settings')} had the best ${nameOf(statistic)} on ${listed(found.tickers)}, and does the best of ${whole(cells.length)} mean anything?`,
+    answer: answerOf(found),
+    heading: [
+      `${tickersText(found.tickers)}  ${count(cells.length, 'combination')} of ${axes.map(({ key }) => key).join(', ')}  ${found.timeframe}`,
+      ...rangeTexts(found),
+    ],
+    assumed: [
+      `Each combination is traded over the same data and compared by its ${nameOf(statistic)}. The tickers are those that were asked for (survivorship).`,
+    ],
+    lead:
+      tests === null
+        ? [{ table: mapsOf(found)[0]!.table }, { notes: [legendOf(found)] }]
+        : [{ chart: testsChart(tests) }],
+    warnings: found.warnings,
+    tiles: tests === null ? tilesOf(found) : outOfSampleTiles(found),
+    facts: compact([
+      best && (['Rules of the best', `${inWords(best.strategy)}.`] as const),
+      ...axes.map(({ key, values }) => [words(key), values.join(', ')] as const),
+      ...originFacts(found),
+    ]),
+    sections: compact([
+      best && outOfSampleSection({ ...found, strategy: best.strategy }),
+      mapSection(found),
+      bestSection(found),
+      validationSection(found),
+      cellsSection(found),
+      assumedSection(found.assumptions, [
+        best && pageNote('This is the strategy file of the best combination; kept in a file, it makes it again.'),
+        best && { on: 'page', code: JSON.stringify(best.strategy, null, 2) },
+      ]),
+      readingSection('grid'),
+    ]),
+    long: [{ key: 'cells', keep: 'first', whole: EVERY.cells }],
+  }
+}
+
+function valueText(statistic: GridStatistic, value: number | null): string {
+  if (value === null) return UNKNOWN
+  const kind = kindOf(statistic)
+  return kind === 'return' ? returnText(value) : kind === 'share' ? shareText(value) : ratio(value)
+}
+
+function settingText({ axes }: Grid, { values }: Pick<GridCell, 'values'>): string {
+  return values.map((value, i) => `${words(axes[i]!.key)} ${value}`).join(', ')
+}
+
+function answerOf(found: Grid): string {
+  const { best, cells, statistic, trials, pbo, validation } = found
+  if (best === null) return `None of ${count(cells.length, 'combination')} has a ${nameOf(statistic)}.`
+  const top = cells[best.cell]!
+  const head = `the best of ${whole(cells.length)} has a ${nameOf(statistic)} of ${valueText(statistic, top.value)} with ${settingText(found, top)}`
+  const around =
+    best.neighbours.mean === null ? '' : `, its neighbours ${valueText(statistic, best.neighbours.mean)} on average`
+  if (isOne(cells))
+    return `All ${whole(cells.length)} came to the same: ${nameOf(statistic)} ${valueText(statistic, top.value)}. What is varied changes no trade, so there is no best.`
+  const tests = validation?.test ?? null
+  if (tests !== null) return testedAnswer(found, tests)
+  const deflated = trials.deflated_sharpe
+  const doubts = [
+    deflated === null
+      ? (trials.reason ?? 'there is no Sharpe ratio')
+      : `deflated Sharpe ratio ${probability(deflated)}`,
+    ...doubtsOf(found, top),
+  ]
+  const choice =
+    pbo === null || pbo.probability >= LEVEL
+      ? ''
+      : `. The best of one half of the days was not above the median in the other in ${shareText(pbo.probability)} of splits`
+  return `${title(found.verdict.word)}: ${head}${around}.${inLog(trials.log, trials.log_q)} ${title(doubts.join('; ').replace(/\.$/, ''))}${choice}.`
+}
+
+/** Whether all settings gave the same combination. */
+function isOne([first, ...others]: readonly GridCell[]): boolean {
+  const text = ({ statistics, trade_statistics }: GridCell): string => JSON.stringify([statistics, trade_statistics])
+  return others.every(other => text(other) === text(first!))
+}
+
+/** The doubts about the best combination, apart from its deflated ratio. */
+function doubtsOf({ pbo }: Grid, { statistics, trade_statistics: trades }: GridCell): string[] {
+  const overfit = pbo?.probability ?? 0
+  return compact([
+    (statistics.total_return ?? 0) <= 0 && 'nothing was earned',
+    trades.n < LEAST_UNITS && `only ${count(trades.n, 'trade')}`,
+    // Bailey and others reject a probability of overfitting above the level of the tests.
+    overfit >= LEVEL && `the probability of overfitting is ${probability(overfit)}`,
+  ])
+}
+
+function tilesOf(found: Grid): Tile[] {
+  const { best, cells, statistic, trials, pbo, smoothness } = found
+  const top = best === null ? null : cells[best.cell]!
+  const around = best?.neighbours
+  return [
+    { label: 'Combinations', value: whole(cells.length), note: found.axes.map(({ key }) => words(key)).join(', ') },
+    {
+      label: `Best ${nameOf(statistic)}`,
+      value: valueText(statistic, top?.value ?? null),
+      note: top === null ? 'no combination has one' : settingText(found, top),
+    },
+    {
+      label: 'Its neighbours',
+      value: valueText(statistic, around?.mean ?? null),
+      note: around === undefined ? '' : `mean of ${whole(around.n)}, at least ${valueText(statistic, around.least)}`,
+    },
+    { label: 'Smoothness', value: ratio(smoothness), note: 'correlation with the neighbours: 1 a hill, 0 noise' },
+    { label: 'Deflated Sharpe', value: probability(trials.deflated_sharpe), note: `by ${strategies(trials.n)}` },
+    {
+      label: 'Overfitting',
+      value: shareText(pbo?.probability ?? null),
+      note: pbo === null ? (found.reasons.pbo ?? 'no value') : count(pbo.splits, 'split'),
+    },
+  ]
+}
+
+/** Maps of more than two keys that are drawn. */
+const MOST_MAPS = 6
+
+/** A map of the last two keys for each combination of the others; that of the best first. */
+function mapsOf(found: Grid): { named: string; table: Table }[] {
+  const { axes, best, statistic } = found
+  const [down, across] = axes.length === 1 ? [axes[0]!, null] : [axes.at(-2)!, axes.at(-1)!]
+  const size = down.values.length * (across?.values.length ?? 1)
+  const outer = combinations(axes.slice(0, Math.max(0, axes.length - 2)))
+  const ofBest = best === null ? 0 : Math.floor(best.cell / size)
+  const order = [ofBest, ...outer.keys()].filter((map, i) => i === 0 || map !== ofBest)
+  return order.map(map => {
+    const named = settingText(found, { values: outer[map]! })
+    const caption = `${nameOf(statistic)}${named === '' ? '' : `, ${named}`}`
+    return { named, table: heatTable(found, { down, across, from: map * size, caption }) }
+  })
+}
+
+function legendOf({ statistic, axes }: Grid): string {
+  return `${nameOf(statistic)} of each combination; darker is better, * is the best${axes.length > 2 ? ' of all' : ''}.`
+}
+
+/** The first map leads a page. */
+function mapSection(found: Grid): Section {
+  const isTested = (found.validation?.test ?? null) !== null
+  const maps = mapsOf(found)
+  const left = maps.length - MOST_MAPS
+  return section(
+    { id: 'map', title: 'Other maps', untitled: true, ...(maps.length === 1 && !isTested && { on: 'terminal' }) },
+    [
+      ...maps.slice(0, MOST_MAPS).flatMap(({ named, table }, i): Part[] => {
+        const on = i === 0 && !isTested ? 'terminal' : undefined
+        return compact([named !== '' && { on, notes: [`With ${named}:`] }, { on, table }])
+      }),
+      { on: 'terminal', notes: [legendOf(found)] },
+      left > 0 && { notes: [`${count(left, 'more map')} in --json and --csv.`] },
+    ],
+  )
+}
+
+type Axis = Grid['axes'][number]
+
+/** @param from index of the map's first combination */
+function heatTable(
+  { cells, best, statistic }: Grid,
+  { down, across, from, caption }: { down: Axis; across: Axis | null; from: number; caption: string },
+): Table {
+  const known = cells.flatMap(({ value }) => value ?? [])
+  const [least, greatest] = [Math.min(...known), Math.max(...known)]
+  const columns = across?.values ?? [nameOf(statistic)]
+  const cellAt = (row: number, column: number): Cell => {
+    const at = from + row * columns.length + column
+    const { value } = cells[at]!
+    return {
+      kind: kindOf(statistic),
+      content: value,
+      ...(value === null
+        ? {}
+        : { heat: greatest === least ? 2 : Math.round((4 * (value - least)) / (greatest - least)) }),
+      ...(at === best?.cell ? { mark: '*', tone: 'strong' as const } : {}),
+    }
+  }
+  return {
+    caption,
+    columns: [
+      { title: across === null ? words(down.key) : `${words(down.key)} \\ ${words(across.key)}`, kind: 'text' },
+      ...columns.map((title, i) => ({
+        title,
+        ...(across === null ? {} : { verbatim: true as const }),
+        kind: kindOf(statistic),
+        ...(i === 0 ? {} : { spare: i }),
+      })),
+    ],
+    rows: down.values.map((value, row) => [cell('text', value), ...columns.map((_, column) => cellAt(row, column))]),
+    whole: 'json',
+  }
+}
+
+function bestSection(found: Grid): Section {
+  const { best, cells, statistic, smoothness, trials, pbo, reasons } = found
+  if (best === null)
+    return section({ id: 'best', title: 'Is the best real?' }, [
+      { notes: ['There is no best: no combination has a value.'] },
+    ])
+  const top = cells[best.cell]!
+  const { n, mean, least, greatest } = best.neighbours
+  const value = (of: number | null): string => valueText(statistic, of)
+  const around =
+    n === 0
+      ? 'It has no neighbour with a value.'
+      : `Its ${count(n, 'neighbour')}: ${value(mean)} on average, ${value(least)} to ${value(greatest)}.`
+  const smooth =
+    smoothness === null
+      ? 'Smoothness: too few combinations have a value, or they do not vary.'
+      : `Smoothness: ${ratio(smoothness)}, the correlation of the combinations with the means of their neighbours; 1 is a hill, about 0 what chance makes.`
+  const deflated =
+    trials.deflated_sharpe === null
+      ? (trials.reason ?? UNKNOWN)
+      : `${probability(trials.deflated_sharpe)}, the probability that its ratio is above what the best of ${whole(trials.n)} would show by chance`
+  return section({ id: 'best', title: `Is the best of ${whole(cells.length)} real?`, short: 'Best of many' }, [
+    {
+      notes: [
+        `Best: ${settingText(found, top)}, ${nameOf(statistic)} ${value(top.value)}, ${count(top.trade_statistics.n, 'trade')}.`,
+        `${around} ${smooth}`,
+        withFullStop(`${triedText(trials)} Deflated Sharpe ratio: ${deflated}`),
+        overfittingText(pbo, reasons.pbo ?? UNKNOWN),
+      ],
+    },
+  ])
+}
+
+/** Rows that a terminal shows. */
+const MOST_ROWS = 10
+
+function cellsSection({ axes, cells, statistic }: Grid): Section {
+  const ranked = cells.toSorted((a, b) => (b.value ?? Number.NEGATIVE_INFINITY) - (a.value ?? Number.NEGATIVE_INFINITY))
+  const columns: Column<GridCell>[] = [
+    ...axes.map(({ key }, i): Column<GridCell> => {
+      return { title: words(key), kind: 'text', of: ({ values }) => values[i]! }
+    }),
+    { title: 'Trades', kind: 'count', of: own => own.trade_statistics.n },
+    { title: 'Mean', kind: 'return', spare: 3, hint: 'Net return a trade', of: own => own.trade_statistics.mean },
+    { title: 'Hit', kind: 'share', spare: 4, of: own => own.trade_statistics.hit_rate },
+    { title: 'Return', kind: 'return', spare: 2, of: ({ statistics }) => statistics.total_return },
+    { title: 'A year', kind: 'return', spare: 5, of: ({ statistics }) => statistics.cagr },
+    { title: 'Sharpe', kind: 'ratio', of: ({ statistics }) => statistics.sharpe },
+    ...(cells.some(({ draws }) => draws !== null)
+      ? [
+          {
+            ...({ title: '5-95%', kind: 'return', spare: 0 } as const),
+            hint: `Total return over ${CELL_DRAWS} random choices among equal signals`,
+            of: ({ draws }: GridCell) => (draws === null ? '' : [draws.return.p05, draws.return.p95]),
+          } satisfies Column<GridCell>,
+        ]
+      : []),
+    { title: 'Worst', kind: 'return', spare: 1, hint: 'Worst drawdown', of: own => own.statistics.max_drawdown },
+  ]
+  if (!['sharpe', 'total_return', 'cagr', 'max_drawdown', 'mean', 'hit_rate'].includes(statistic))
+    columns.push({ title: nameOf(statistic), kind: kindOf(statistic), of: ({ value }) => value })
+  const left = cells.length - MOST_ROWS
+  return section({ id: 'cells', title: `By ${nameOf(statistic)}`, short: 'All combinations' }, [
+    tablePart('What each combination came to', columns, ranked, { limit: MOST_ROWS }),
+    left > 0 && { on: 'terminal', notes: [`${count(left, 'more combination')} in --json and --csv.`] },
+  ])
+}
+
+/** A row a combination. */
+export function gridRecords({ axes, cells, statistic }: Grid): Records {
+  const rows = cells.map(({ values, value, p, ...told }) => {
+    const settings = Object.fromEntries(axes.map(({ key }, i) => [key, values[i]!]))
+    return { ...settings, statistic, value, p, ...statisticsRow(told) }
+  })
+  return { columns: Object.keys(rows[0] ?? {}), rows }
+}

@@ -1,0 +1,157 @@
+import { words } from '../../core/numbers.js'
+import { LEVEL } from '../../core/statistics/verdict.js'
+import type { Backtest, Trade } from '../../research/backtest/result.js'
+import type { EventStudy, Occurrence } from '../../research/study/result.js'
+import type { Sweep, SweepCell } from '../../research/sweep/result.js'
+import { type Column, compact, plain, type Table, tableOf } from './description.js'
+import { bySpelling, stateText } from './words.js'
+
+/** The one table of each result that may be long, and that people sort: its page's script makes it again. */
+export function longTable(result: EventStudy | Backtest | Sweep): Table {
+  if (result.schema === 'bands.study/2') return occurrencesTable(result)
+  return result.schema === 'bands.backtest/2' ? tradesTable(result) : cellsTable(result)
+}
+
+/** The options that write every row of a long list. */
+export const EVERY = {
+  occurrences: '--occurrences FILE',
+  trades: '--trades FILE',
+  skipped: '--json',
+  cells: '--cells FILE',
+}
+
+/** Each event of a study, with its later returns. */
+export function occurrencesTable({ windows, context, occurrences }: EventStudy): Table {
+  // Newest first; of one date by ticker.
+  const rows = [...occurrences].sort((a, b) => bySpelling(b.date, a.date) || bySpelling(a.ticker, b.ticker))
+  const isSettled = occurrences.some(({ stability }) => stability !== null)
+  const longest = windows.at(-1)?.window
+  const columns = compact<Column<Occurrence>>([
+    { title: 'Date', kind: 'date', of: ({ date }) => date },
+    { title: 'Ticker', kind: 'text', of: ({ ticker }) => ticker },
+    { title: 'From', kind: 'text', of: ({ prev_band }) => prev_band },
+    { title: 'To', kind: 'text', of: ({ band }) => band },
+    isSettled && { title: 'Stability', kind: 'text', of: ({ stability }) => stability },
+    isSettled && { title: 'Flips', kind: 'count', of: ({ flips }) => flips },
+    context && { title: `${context.ticker} was`, kind: 'text', of: ({ context_band }) => context_band },
+    { title: 'Close', kind: 'price', of: ({ close }) => close },
+    ...windows.map(({ window }): Column<Occurrence> => {
+      return { title: window, kind: 'return', of: ({ returns }) => returns[window] ?? null }
+    }),
+    longest && { title: `MFE ${longest}`, kind: 'return', of: ({ mfe }) => mfe[longest] ?? null, tone: plain },
+    longest && { title: `MAE ${longest}`, kind: 'return', of: ({ mae }) => mae[longest] ?? null, tone: plain },
+  ])
+  return tableOf('Events, newest first', columns, rows, {
+    sorted: { cut: 'the newest', whole: EVERY.occurrences },
+    empty: 'There is no such event.',
+  })
+}
+
+export function tradesTable({ trades, ranking }: Backtest): Table {
+  // Newest entry first; of one date by ticker.
+  const rows = [...trades].sort((a, b) => bySpelling(b.entry_date, a.entry_date) || bySpelling(a.ticker, b.ticker))
+  return tableOf('Trades, newest first', tradeColumns(trades, ranking), rows, {
+    sorted: { cut: 'the newest', whole: EVERY.trades },
+    empty: 'There was no trade.',
+  })
+}
+
+function tradeColumns(trades: readonly Trade[], ranking: Backtest['ranking']): Column<Trade>[] {
+  const isBeside = trades.some(({ context_band }) => context_band !== null)
+  return compact([
+    { title: 'Signal', kind: 'date', of: ({ signal_date }) => signal_date },
+    { title: 'Ticker', kind: 'text', of: ({ ticker }) => ticker },
+    { title: 'Band', kind: 'text', of: ({ prev_band, band }) => `${prev_band} → ${band}` },
+    isBeside && { title: 'Context', kind: 'text', of: ({ context_band }) => context_band },
+    ...rankColumn<Trade>(ranking),
+    { title: 'In', kind: 'date', of: ({ entry_date }) => entry_date },
+    { title: 'at', kind: 'price', of: ({ entry_price }) => entry_price },
+    { title: 'Out', kind: 'date', of: ({ exit_date }) => exit_date },
+    { title: 'at', kind: 'price', of: ({ exit_price }) => exit_price },
+    { title: 'Why', kind: 'text', of: ({ exit }) => words(exit) },
+    { title: 'Bars', kind: 'count', of: ({ bars }) => bars },
+    { title: 'Gross', kind: 'return', of: ({ gross }) => gross, tone: plain },
+    { title: 'Net', kind: 'return', of: ({ net }) => net },
+    { title: 'P&L', kind: 'money', of: ({ pnl }) => pnl },
+    { title: 'MFE', kind: 'return', of: ({ mfe }) => mfe, tone: plain },
+    { title: 'MAE', kind: 'return', of: ({ mae }) => mae, tone: plain },
+  ])
+}
+
+/** The rank of signals: a band, or a number. */
+export function rankColumn<Row extends Pick<Trade, 'rank'>>(ranking: Backtest['ranking']): Column<Row>[] {
+  if (ranking === null) return []
+  const of = ({ rank }: Row): number | string | null => (typeof rank === 'number' ? Number(rank.toPrecision(6)) : rank)
+  return [{ title: 'Rank', kind: 'text', hint: `${ranking.by}, the ${ranking.first} first`, of }]
+}
+
+/** Every combination of a sweep, including those too small for a test, because they count as trials. */
+export function cellsTable(sweep: Sweep, limit = 20): Table {
+  const { cells } = sweep
+  return tableOf('Cells by corrected p, smallest first', cellColumns(sweep), cells, {
+    grey: cells.map(({ grey }) => grey),
+    limit,
+    sorted: { cut: 'the first', whole: EVERY.cells },
+    filter: cells.map(cell => ({
+      text: cellText(cell).toLowerCase(),
+      field: cell.field,
+      window: cell.window,
+      isTested: cell.p !== null,
+      isFound: isFound(cell),
+    })),
+    empty: 'There was no cell to look at.',
+  })
+}
+
+function isFound({ q }: SweepCell): boolean {
+  return q !== null && q < LEVEL
+}
+
+/**
+ * The definition of a combination is the last column on a terminal, where it may wrap. A page has a column for each
+ * part.
+ */
+function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
+  const page = { kind: 'text', on: 'page' } as const
+  return compact<Column<SweepCell>>([
+    { ...page, title: 'Field', of: cell => cell.field, mark: cell => (isFound(cell) ? ' ★' : undefined) },
+    by === 'ticker' && { ...page, title: 'Ticker', of: ({ ticker }) => ticker ?? 'all' },
+    { ...page, title: 'Band', of: ({ band }) => band },
+    prev_band && { ...page, title: 'From', of: ({ prev_band }) => prev_band ?? 'any' },
+    contexts.length > 0 && { ...page, title: 'Context', of: contextText },
+    { title: 'Window', kind: 'window', on: 'page', of: ({ window }) => window },
+    { title: 'q', kind: 'probability', of: ({ q }) => q, tone: cell => (isFound(cell) ? 'strong' : undefined) },
+    { title: 'p', kind: 'probability', spare: 3, hint: 'Newey-West t, effective clusters', of: ({ p }) => p },
+    { title: 'n', kind: 'count', spare: 0, of: ({ n }) => n },
+    { title: 'Indep', kind: 'count', spare: 5, of: ({ n_independent }) => n_independent },
+    { title: 'Mean', kind: 'return', spare: 4, of: ({ mean }) => mean },
+    { title: 'Any bar', kind: 'return', spare: 7, of: ({ base }) => base, tone: plain },
+    { title: 'Diff', kind: 'return', of: ({ diff }) => diff },
+    { title: '95%', kind: 'return', spare: 8, hint: 'Stationary bootstrap', of: ({ low, high }) => [low, high] },
+    { title: 'Rose', kind: 'share', spare: 6, of: ({ hit }) => hit },
+    { title: 'Any rose', kind: 'share', on: 'page', of: ({ base_hit }) => base_hit },
+    {
+      title: 't',
+      kind: 'ratio',
+      spare: 9,
+      of: ({ t }) => t,
+      tone: ({ t }) => (Math.abs(t ?? 0) > 3 ? 'strong' : undefined),
+    },
+    { title: 'Lost', kind: 'count', on: 'page', of: ({ lost }) => lost },
+    { title: 'Cell', kind: 'text', wraps: true, on: 'terminal', of: cellText },
+    { ...page, title: 'Remark', optional: true, of: ({ reason }) => reason },
+  ])
+}
+
+function contextText({ context }: SweepCell): string | null {
+  return context === null ? null : `${context.ticker} ${context.field} = ${context.band}`
+}
+
+/** `AAPL rsi_zone = oversold from neutral, 20d, GSPC trend_direction = downtrend`. */
+export function cellText(cell: SweepCell): string {
+  const { ticker, field, band, prev_band, window } = cell
+  const who = ticker === null ? '' : `${ticker} `
+  const left = prev_band === null ? '' : ` from ${prev_band}`
+  const context = contextText(cell)
+  return `${who}${stateText(field, [band])}${left}, ${window}${context === null ? '' : `, ${context}`}`
+}

@@ -1,0 +1,387 @@
+import { title } from '../../core/errors.js'
+import {
+  count,
+  money,
+  percentage,
+  probability,
+  ratio,
+  returnRange,
+  returnText,
+  shareRange,
+  shareText,
+  whole,
+} from '../../core/numbers.js'
+import type { ValidationKind } from '../../core/params/studies.js'
+import type {
+  Backtest,
+  Benchmark,
+  EquityStatistics,
+  Tests,
+  TradeStatistics,
+  Validation,
+} from '../../research/backtest/result.js'
+import { testsDrawdown } from './charts.js'
+import {
+  type Cell,
+  type Column,
+  type Content,
+  cell,
+  compact,
+  type Heading,
+  type Kind,
+  pageNote,
+  type Records,
+  reasonsPart,
+  type Section,
+  section,
+  type Table,
+  type Tile,
+  type Trend,
+  tablePart,
+} from './description.js'
+
+/** A row: its name, kind, key in a result, and formula; `wide` rows are omitted in short. */
+export type Row<Of> = readonly [
+  name: string,
+  kind: Kind,
+  key: Exclude<keyof Of, 'reasons'>,
+  formula: string,
+  on?: 'wide',
+]
+
+export function statisticsOf({ bars_a_year, strategy }: Annualised): Row<EquityStatistics>[] {
+  const m = Number(bars_a_year.toFixed(1))
+  const rf = percentage(strategy.risk_free)
+  return [
+    ['total return', 'return', 'total_return', 'last equity / first − 1'],
+    ['a year (CAGR)', 'return', 'cagr', `(last / first)^(${m} / bars) − 1`],
+    ['volatility a year', 'deviation', 'volatility', `deviation of bar returns (n − 1) · √${m}`],
+    [`Sharpe, rf ${rf}`, 'ratio', 'sharpe', `mean excess / deviation · √${m}`],
+    [`Sortino, rf ${rf}`, 'ratio', 'sortino', `mean excess / √mean(min(excess, 0)²) · √${m}`, 'wide'],
+    ['worst drawdown', 'return', 'max_drawdown', 'least of equity / running maximum − 1'],
+    ['average drawdown', 'return', 'average_drawdown', 'mean of the same', 'wide'],
+    ['longest fall, bars', 'count', 'longest_drawdown_bars', 'bars from a high to the next', 'wide'],
+    ['Calmar', 'ratio', 'calmar', 'CAGR / |maximum drawdown|', 'wide'],
+    ['Ulcer index', 'deviation', 'ulcer_index', '√mean(drawdown²)', 'wide'],
+    ['best bar', 'return', 'best_bar', '', 'wide'],
+    ['worst bar', 'return', 'worst_bar', '', 'wide'],
+    ['VaR 95%, a bar', 'return', 'value_at_risk', '5% quantile of bar returns, historical; a loss is negative'],
+    ['CVaR 95%, a bar', 'return', 'conditional_value_at_risk', 'mean of the worst 5% of bar returns'],
+    ['skewness', 'ratio', 'skewness', 'm₃ / m₂^1.5 of bar returns', 'wide'],
+    ['kurtosis, plain', 'ratio', 'kurtosis', 'm₄ / m₂² of bar returns; a normal one has 3', 'wide'],
+    ['time in market', 'share', 'invested', 'mean over all bars of the share of the equity in positions'],
+    ['position held', 'share', 'exposure', 'share of bars on which a position was on'],
+    ['two-sided turnover', 'ratio', 'turnover', 'a year: value of entries and of exits / mean equity', 'wide'],
+    ['P(Sharpe > 0)', 'probability', 'probabilistic_sharpe', 'Bailey and López de Prado 2012', 'wide'],
+    ['track record, bars', 'count', 'min_track_record_bars', 'bars for that to reach 95%', 'wide'],
+  ]
+}
+
+/** A row of several results: its name, kind, values and formula. */
+export type SideBySide = readonly [name: string, kind: Kind, values: readonly Content[], formula?: string]
+
+/** A row for each kind of number. @param more of every cell */
+export function sideBySide(
+  caption: string,
+  heads: readonly Heading[],
+  rows: readonly SideBySide[],
+  more: Partial<Cell> = {},
+): Table {
+  const isMade = rows.some(([, , , formula]) => formula !== undefined)
+  const made: Heading[] = isMade ? [{ title: 'How it is made', kind: 'text', on: 'page' }] : []
+  return {
+    caption,
+    columns: [{ title: '', kind: 'text' }, ...heads, ...made],
+    rows: rows.map(([name, kind, values, formula = '']) => [
+      cell('text', name),
+      ...values.map(value => ({ ...cell(kind, value), ...more })),
+      ...made.map(() => cell('text', formula)),
+    ]),
+    whole: 'json',
+  }
+}
+
+/** The data for the names and formulas of statistics. */
+type Annualised = Pick<Backtest, 'bars_a_year'> & { strategy: Pick<Backtest['strategy'], 'risk_free'> }
+
+/** The strategy compared with each benchmark. */
+const AGAINST: readonly Row<Omit<Benchmark, 'statistics' | 'equity' | 'years'>>[] = [
+  ['alpha a year', 'return', 'alpha', 'of the strategy, on bars that both have'],
+  ['t of alpha', 'ratio', 'alpha_t', 'by its Newey-West error'],
+  ['beta', 'ratio', 'beta', ''],
+  ['correlation', 'ratio', 'correlation', ''],
+  ['information ratio', 'ratio', 'information_ratio', 'mean difference / its deviation'],
+  ['from', 'date', 'first', 'its first bar within the dates of the strategy'],
+  ['to', 'date', 'last', 'its last bar within them'],
+]
+
+/** The strategy compared with holding for the same money. */
+export function statisticsSection(found: Backtest): Section {
+  const { statistics, benchmarks } = found
+  const reasons = [
+    { where: 'strategy', reasons: statistics.reasons },
+    ...benchmarks.flatMap(({ name, statistics, reasons }) => [
+      { where: name, reasons: statistics.reasons },
+      { where: `against ${name}`, reasons },
+    ]),
+  ]
+  const all = statisticsOf(found)
+  const short = all.filter(([, , , , on]) => on === undefined)
+  return section({ id: 'performance', short: 'Performance', ...allDataTitle(found), ...wideIfTested(found) }, [
+    { on: 'short', table: compareBenchmarks(found, short, []) },
+    { on: 'wide', table: compareBenchmarks(found, all, benchmarks.length === 0 ? [] : AGAINST) },
+    reasonsPart(reasons, 'page'),
+  ])
+}
+
+/** The statistics that every draw has, and their points. */
+const OF_DRAWS = { total_return: 'return', sharpe: 'sharpe', max_drawdown: 'max_drawdown' } as const
+
+function compareBenchmarks(
+  { statistics, benchmarks, draws }: Backtest,
+  rows: readonly Row<EquityStatistics>[],
+  against: typeof AGAINST,
+): Table {
+  const heads = benchmarks.map(({ name }, i): Heading => {
+    return { title: name.replace(' and ', ' & '), kind: 'return', ...(i > 0 && { spare: i }) }
+  })
+  const ofDraws = (key: string): Content => {
+    const name = OF_DRAWS[key as keyof typeof OF_DRAWS]
+    return draws === null || name === undefined ? '' : [draws[name].p05, draws[name].p95]
+  }
+  const ifDrawn = (content: Content): Content[] => (draws === null ? [] : [content])
+  const spread: Heading[] =
+    draws === null ? [] : [{ title: '5-95%', kind: 'return', hint: `Of ${draws.n} random choices among equal signals` }]
+  return sideBySide(
+    `Statistics of the equity over ${count(statistics.bars, 'bar')}`,
+    [{ title: 'Strategy', kind: 'return' }, ...spread, ...heads],
+    [
+      ...rows.map(([name, kind, key, formula]): SideBySide => {
+        const benchmarkValues = benchmarks.map(({ statistics }) => statistics[key])
+        return [name, kind, [statistics[key], ...ifDrawn(ofDraws(key)), ...benchmarkValues], formula]
+      }),
+      ...against.map(([name, kind, key, formula]): SideBySide => {
+        return [name, kind, ['', ...ifDrawn(''), ...benchmarks.map(benchmark => benchmark[key])], formula]
+      }),
+    ],
+  )
+}
+
+/** The equity statistics that are also shown for the tests. */
+const TESTED = ['total_return', 'cagr', 'sharpe', 'probabilistic_sharpe', 'max_drawdown', 'invested', 'exposure']
+
+/** The out-of-sample results come first, because the other data were seen by the choice. */
+export function outOfSampleSection(
+  found: Annualised & Pick<Backtest, 'validation'>,
+  notes: readonly string[] = [],
+): Section | null {
+  const { validation } = found
+  if (validation === null || validation.test === null) return null
+  const { statistics: equity, trade_statistics: trades, holding, random_entry: entry } = validation.test
+  const tests = testsOf(validation)
+  const rows: SideBySide[] = [
+    ...statisticsOf(found)
+      .filter(([, , key]) => TESTED.includes(key))
+      .map(([name, kind, key]): SideBySide => [name, kind, [equity[key], holding[key]]]),
+    ['trades', 'count', [trades.n, '']],
+    ['mean a trade, net', 'return', [trades.mean, '']],
+    ['won', 'text', [wonText(trades, ''), '']],
+    ['random entry, p', 'probability', [entry.p, '']],
+  ]
+  const caption = 'What came of it on data that it was not chosen on'
+  const phrases = compact([
+    partsText(validation.kind, tests.length),
+    tests.length > 0 && `${tests[0]!.from} to ${tests.at(-1)!.to}`,
+  ])
+  const table = sideBySide(caption, [{ title: 'Tests', kind: 'return' }, HOLDING], rows)
+  return section({ id: 'out-of-sample', title: 'Out of sample', phrases }, [
+    { table },
+    { on: 'terminal', trend: testsTrend(validation.test) },
+    { on: 'page', chart: testsDrawdown(validation.test) },
+    notes.length > 0 && { notes },
+  ])
+}
+
+function testsTrend({ equity, statistics }: Tests): Trend[] {
+  const values = equity.map(point => point.equity)
+  const last = values.at(-1)
+  if (last === undefined) return []
+  return [
+    { name: 'equity', values, text: `first 1.00, last ${money(last)}` },
+    {
+      name: 'drawdown',
+      values: equity.map(({ drawdown }) => drawdown),
+      text: `worst ${returnText(statistics.max_drawdown)}`,
+    },
+  ]
+}
+
+const HOLDING: Heading = { title: 'Holding', kind: 'return', spare: 0, hint: 'Buy and hold over the same days' }
+
+/** `76% won (95% 58-88%)` */
+export function wonText({ hit_rate, hit_low, hit_high }: TradeStatistics, won = ' won'): string {
+  return `${shareText(hit_rate)}${won} (95% ${shareRange({ low: hit_low, high: hit_high })})`
+}
+
+function testsOf({ folds }: Validation): Validation['folds'] {
+  return folds.filter(({ role }) => role === 'test')
+}
+
+function partsText(kind: Validation['kind'], tests: number): string {
+  if (kind === 'split') return 'the part after the split'
+  return tests === 1 ? 'the only test' : `all ${whole(tests)} tests, one after the other`
+}
+
+export function outOfSampleTiles({ validation }: Pick<Backtest, 'validation'>): Tile[] {
+  if (validation === null || validation.test === null) return []
+  const { statistics, trade_statistics: trades, holding, random_entry: random } = validation.test
+  const tests = testsOf(validation)
+  const parts = partsText(validation.kind, tests.length)
+  const total = statistics.total_return
+  const label = (of: string): string => `Out of sample: ${of}`
+  return [
+    {
+      label: label('total return'),
+      value: returnText(total),
+      note: `holding ${returnText(holding.total_return)}; ${parts}, ${tests[0]?.from ?? ''} to ${tests.at(-1)?.to ?? ''}`,
+      tone: total === null ? 'faint' : total < 0 ? 'bad' : 'good',
+    },
+    { label: label('Sharpe'), value: ratio(statistics.sharpe), note: `holding ${ratio(holding.sharpe)}` },
+    {
+      label: label('worst drawdown'),
+      value: returnText(statistics.max_drawdown),
+      note: `holding ${returnText(holding.max_drawdown)}`,
+    },
+    { label: label('trades'), value: whole(trades.n), note: `mean ${returnText(trades.mean)}, ${wonText(trades)}` },
+    {
+      label: label('random entry, p'),
+      value: probability(random.p),
+      note: random.reason ?? `${count(random.draws, 'draw')}, mean ${returnText(random.mean)} a trade`,
+    },
+  ]
+}
+
+/** The data behind the in-sample numbers; null if all data are one part. */
+export function allDataText({ validation }: Backtest): string | null {
+  if (validation === null) return null
+  const [first, ...more] = validation.candidates
+  return first === undefined ? 'all data' : `first of ${more.length + 1} candidates (${first}), all data`
+}
+
+/** With tests, a terminal shows the results of all data only with --wide. */
+export function wideIfTested({ validation }: Pick<Backtest, 'validation'>): Pick<Section, 'on'> {
+  return (validation?.test ?? null) === null ? {} : { on: 'wide' }
+}
+
+/** The same as a heading. */
+function allDataTitle({ validation }: Backtest): Pick<Section, 'title' | 'untitled' | 'phrases'> {
+  if (validation === null) return { title: 'Performance', untitled: true }
+  const [first, ...more] = validation.candidates
+  if (first === undefined) return { title: 'All data', phrases: ['the parts to check on among them'] }
+  const title = `First of ${more.length + 1} candidates (${first})`
+  return { title, phrases: ['all data', 'not what was chosen'] }
+}
+
+/** The title of each kind of validation. */
+export const VALIDATION_TITLES: Readonly<Record<ValidationKind, string>> = {
+  split: 'Before and after the split',
+  walk_forward: 'Walk-forward',
+  cv: 'Purged cross-validation',
+  cpcv: 'Combinatorial purged cross-validation',
+}
+
+/** The validation in the words of its option. */
+export function validationText({ kind }: Validation): string {
+  return kind === 'split' ? 'the split' : 'the walk-forward'
+}
+
+type Fold = Omit<Validation['folds'][number], 'role'>
+
+/** The parts of the data, one line each, and all test parts together. */
+export function validationSection({ validation }: Pick<Backtest, 'validation'>): Section | null {
+  if (validation === null) return null
+  const { kind, folds, purged, test, candidates } = validation
+  const chosen: Column<Fold> = { title: 'Chosen', kind: 'text', of: ({ chosen }) => chosen ?? '' }
+  const rows: readonly Fold[] = compact([
+    ...folds.map(fold => ({ ...fold, name: `${fold.name} ${fold.role}` })),
+    test && {
+      ...test,
+      name: 'all tests',
+      from: '',
+      to: '',
+      trades: test.trade_statistics.n,
+      chosen: null,
+      agreement: null,
+    },
+  ])
+  const columns = candidates.length > 0 ? [...FOLDS, chosen] : FOLDS
+  const phrases = [`${count(purged, 'trade')} left out between the parts`]
+  const table = tablePart('Parts of the data', columns, rows, { whole: 'json' })
+  return section({ id: 'validation', title: VALIDATION_TITLES[kind], phrases }, [table])
+}
+
+const FOLDS: readonly Column<Fold>[] = [
+  { title: 'Part', kind: 'text', of: ({ name }) => name },
+  { title: 'From', kind: 'date', spare: 3, of: ({ from }) => from },
+  { title: 'To', kind: 'date', spare: 4, of: ({ to }) => to },
+  { title: 'Trades', kind: 'count', of: ({ trades }) => trades },
+  { title: 'Mean', kind: 'return', of: ({ trade_statistics: { mean } }) => mean },
+  { title: 'Hit', kind: 'share', spare: 1, of: ({ trade_statistics: own }) => own.hit_rate },
+  { title: 'Return', kind: 'return', spare: 2, of: ({ statistics }) => statistics.total_return },
+  { title: 'Sharpe', kind: 'ratio', spare: 0, of: ({ statistics }) => statistics.sharpe },
+]
+
+/** A name with its years. */
+type Yearly = Pick<Benchmark, 'name' | 'years'>
+
+/** Every year of the strategy compared with holding. */
+export function yearsSection(found: Backtest): Section {
+  return section({ id: 'years', title: 'Year by year', short: 'Years', on: 'wide' }, [
+    { table: yearsTable(yearly(found)) },
+    pageNote(
+      'Each calendar year from the close before it to its last; the first and the last may be parts of a year. The worst drawdown is from the highest close of the same year, that close before it included: a fall that began a year earlier counts from there.',
+    ),
+  ])
+}
+
+/** A row per year: the returns, and then the worst drawdowns unless `isShort`. */
+export function yearsTable(all: readonly Yearly[], isShort = false): Table {
+  const years = [...new Set(all.flatMap(({ years }) => years.map(({ year }) => year)))].sort((a, b) => a - b)
+  const drawdowns = isShort ? [] : all.map(one => ({ ...one, key: 'max_drawdown' as const, called: ', drawdown' }))
+  const columns = [...all.map(one => ({ ...one, key: 'return' as const, called: '' })), ...drawdowns]
+  return {
+    caption: isShort ? 'Return of each calendar year' : 'Return and worst drawdown of each calendar year',
+    columns: [
+      { title: 'Year', kind: 'date' },
+      ...columns.map(({ name, called }, i): Heading => {
+        return { title: title(name.replace(' and ', ' & ')) + called, kind: 'return', ...(i > 0 && { spare: i }) }
+      }),
+    ],
+    rows: years.map(year => [
+      cell('date', String(year)),
+      ...columns.map(({ years, key }) => cell('return', years.find(own => own.year === year)?.[key] ?? null)),
+    ]),
+    whole: 'json',
+  }
+}
+
+/** A sparkline of the years; empty for a single year. */
+export function yearsTrend({ years }: Pick<Backtest, 'years'>): Trend[] {
+  const values = years.flatMap(({ return: value }) => value ?? [])
+  if (values.length < 2) return []
+  const [low, high] = [Math.min(...values), Math.max(...values)]
+  return [{ name: 'years', values, text: `${returnRange({ low, high })} a year` }]
+}
+
+/** A row per year and name: the strategy, then its benchmarks. */
+export function yearRecords(all: readonly Yearly[]): Records {
+  return {
+    columns: ['name', 'year', 'return', 'max_drawdown'],
+    rows: all.flatMap(({ name, years }) => years.map(year => ({ name, ...year }))),
+  }
+}
+
+/** The strategy and its benchmarks, by name. */
+export function yearly({ years, benchmarks }: Pick<Backtest, 'years' | 'benchmarks'>): Yearly[] {
+  return [{ name: 'strategy', years }, ...benchmarks]
+}

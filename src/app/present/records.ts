@@ -1,0 +1,104 @@
+import type { Backtest } from '../../research/backtest/result.js'
+import type { EventStudy, StudyWindow } from '../../research/study/result.js'
+import type { Sweep } from '../../research/sweep/result.js'
+import type { Records } from './description.js'
+import { oneTicker } from './words.js'
+
+/** A row a window; tests and intervals by their names, so that each has a column of its own. */
+export function windowRecords(study: EventStudy): Records {
+  return { columns: WINDOW, rows: study.windows.map(window => windowRecord(study, window)) }
+}
+
+function windowRecord(
+  { tickers, field, bands, timeframe }: EventStudy,
+  { tests, intervals, abnormal, histogram: _histogram, ...rest }: StudyWindow,
+): Records['rows'][number] {
+  return {
+    ...oneTicker(tickers),
+    field,
+    timeframe,
+    band: bands?.join(' ') ?? null,
+    ...rest,
+    test: Object.fromEntries(tests.map(({ test, statistic, df, p }) => [test, { statistic, df, p }])),
+    interval: Object.fromEntries(
+      intervals.map(({ method, low, high }) => [method.replaceAll(' ', '_'), { low, high }]),
+    ),
+    abnormal:
+      abnormal === null
+        ? null
+        : { model: abnormal.model, n: abnormal.n, car: abnormal.car, p: abnormal.tests[0]?.p ?? null },
+  }
+}
+
+const TESTS = ['newey_west', 'shift', 'hansen_hodrick', 'cluster', 'calendar_time', 'naive']
+
+const WINDOW = [
+  ...[
+    'ticker',
+    'tickers',
+    'field',
+    'timeframe',
+    'band',
+    'window',
+    'horizon',
+    'events',
+    'n',
+    'n_indep',
+    'n_independent',
+  ],
+  ...['lost_not_elapsed', 'lost_too_early', 'lost_delisted'],
+  ...['mean', 'median', 'deviation', 'p10', 'p25', 'p75', 'p90', 'best', 'worst'],
+  ...['hit_share', 'hit_low', 'hit_high', 'mfe', 'mae'],
+  ...['base_n', 'base_mean', 'base_median', 'base_hit', 'base_deviation', 'diff', 'lift', 'p_corrected', 'verdict'],
+  ...['context_base_n', 'context_base_mean', 'context_base_hit', 'context_base_diff'],
+  ...['stationary_bootstrap', 'bca'].flatMap(method => [`interval_${method}_low`, `interval_${method}_high`]),
+  ...TESTS.flatMap(test => [`test_${test}_statistic`, `test_${test}_p`]),
+  'log_q',
+  ...['random_entry_draws', 'random_entry_mean', 'random_entry_p'],
+  ...['abnormal_model', 'abnormal_n', 'abnormal_car', 'abnormal_p', 'aftermath_g', 'aftermath_p', 'grey'],
+]
+
+export function occurrenceRecords({ windows, occurrences }: EventStudy): Records {
+  const names = windows.map(({ window }) => window)
+  const by = (what: string): string[] => names.map(window => `${what}_${window}`)
+  return {
+    columns: [
+      ...['ticker', 'date', 'band', 'prev_band', 'stability', 'flips', 'context_band', 'close'],
+      ...['returns', 'mfe', 'mae'].flatMap(by),
+    ],
+    rows: occurrences,
+  }
+}
+
+export function tradeRecords({ trades }: Backtest): Records {
+  return { columns: TRADE, rows: trades }
+}
+
+const TRADE = [
+  ...['ticker', 'side', 'signal_date', 'band', 'prev_band', 'context_band', 'rank'],
+  ...['entry_date', 'entry_price', 'exit_date', 'exit_price', 'exit', 'bars'],
+  ...['shares', 'invested', 'gross', 'net', 'pnl', 'mfe', 'mae'],
+]
+
+/** The equity curve, a row a bar. */
+export function equityRecords({ equity }: Backtest): Records {
+  return { columns: ['date', 'equity', 'gross', 'positions', 'drawdown', 'rolling_sharpe'], rows: equity }
+}
+
+/** The results of a strategy: its equity and its trades. */
+export function statisticsRow({ statistics, trade_statistics }: Pick<Backtest, 'statistics' | 'trade_statistics'>) {
+  const { reasons: _, ...equity } = statistics
+  const { reasons: __, ...trades } = trade_statistics
+  return { ...equity, ...Object.fromEntries(Object.entries(trades).map(([key, of]) => [`trades_${key}`, of])) }
+}
+
+export function cellRecords({ cells, timeframe }: Sweep): Records {
+  return { columns: CELL, rows: cells.map(cell => ({ timeframe, ...cell })) }
+}
+
+const CELL = [
+  ...['ticker', 'field', 'timeframe', 'band', 'prev_band', 'context_ticker', 'context_field', 'context_band'],
+  ...['window', 'horizon', 'events', 'n', 'n_indep', 'n_independent', 'lost', 'mean', 'base', 'diff'],
+  ...['hit', 'hit_low', 'hit_high', 'base_hit'],
+  ...['low', 'high', 'p', 'q', 'log_q', 'verdict', 't', 'sharpe', 'grey', 'reason'],
+]

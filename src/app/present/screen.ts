@@ -1,0 +1,188 @@
+import { invalid, suggest } from '../../core/errors.js'
+import type { ExportedEvent } from '../../core/model/event.js'
+import { windowNames } from '../../core/model/terms.js'
+import { count, figure } from '../../core/numbers.js'
+import type { Changes, Screen, ScreenMatch } from '../../research/screen/screen.js'
+import { type Column, column, compact, type Described, type Paragraph, type Part, tablePart } from './description.js'
+import { describeTally, topTone } from './tally.js'
+import { omittedNotes } from './words.js'
+
+/** How the matches are shown. */
+interface ScreenDisplay {
+  /** Columns in order (default: all). */
+  columns?: readonly string[] | undefined
+  /** `bars` or `close:desc` (default: the newest onset first). */
+  sort?: string | undefined
+  /** Closes up to the last bar of each match, by ticker, for sparklines on a terminal. */
+  closes?: ReadonlyMap<string, readonly number[]>
+}
+
+/** Which tickers a condition holds of, or became true of; for machines a row a match. */
+export function describeScreen(found: Screen, look: ScreenDisplay = {}): Described {
+  const { condition, as_of, tally } = found
+  const columns = columnsOf(found.subjects, tally !== undefined)
+  const chosen = look.columns?.map(name => columnNamed('columns', name, columns)) ?? columns
+  const matches = look.sort === undefined ? found.matches : sorted(found.matches, look.sort, columns)
+  return {
+    document: { ...found, matches },
+    columns: ['condition', 'as_of', ...chosen.map(({ key }) => key)],
+    rows: matches.map(match => {
+      return { condition, as_of, ...Object.fromEntries(chosen.map(({ key, of }) => [key, of(match)])) }
+    }),
+    paragraphs: [
+      {
+        heading: headingOf(found),
+        parts: compact([
+          tablePart('Matches', chosen, matches),
+          trendPart(matches, look.closes),
+          { notes: notesOf(found) },
+        ]),
+      },
+      ...(tally === undefined ? [] : pooled(tally)),
+    ],
+  }
+}
+
+/** Throws InvalidParameter for a column that will not exist. */
+export function checkDisplay(
+  { columns = [], sort }: ScreenDisplay,
+  subjects: readonly string[],
+  isTallied: boolean,
+): void {
+  const known = columnsOf(subjects, isTallied)
+  for (const name of columns) columnNamed('columns', name, known)
+  if (sort !== undefined) sorted([], sort, known)
+}
+
+function headingOf({ condition, within, matches, scanned, as_of }: Screen): string[] {
+  const when = within === null ? '' : `became true in the last ${count(within, 'bar')}: `
+  return [`${when}${condition}`, `${matches.length} of ${count(scanned, 'ticker')}`, `as of ${as_of}`]
+}
+
+function notesOf({ stale, scanned }: Screen): string[] {
+  if (stale === 0) return []
+  return [`${stale} of ${count(scanned, 'ticker')} had no bar in the last seven days, and are left out.`]
+}
+
+/** The returns after the onsets of all queried tickers, in the form of a tally. */
+function pooled(tally: NonNullable<Screen['tally']>): Paragraph[] {
+  const title = `what followed its onsets, ${count(tally.tickers.length, 'ticker')} together`
+  return describeTally(tally)
+    .paragraphs.filter(part => 'heading' in part)
+    .map((part, i) => (i === 0 ? { ...part, heading: [title, ...part.heading.slice(1)] } : part))
+}
+
+/** As many matches are drawn. */
+const MOST_DRAWN = 10
+
+function trendPart(matches: readonly ScreenMatch[], closes: ScreenDisplay['closes']): Part | null {
+  if (closes === undefined || closes.size === 0) return null
+  const trend = matches.slice(0, MOST_DRAWN).map(({ ticker, close }) => {
+    return { name: ticker, values: closes.get(ticker) ?? [], text: figure(close) }
+  })
+  return { on: 'screen', trend }
+}
+
+/** A column with the name that it has in CSV. */
+type Named = Column<ScreenMatch> & { key: string }
+
+function columnsOf(subjects: readonly string[], isTallied: boolean): readonly Named[] {
+  return [
+    column('ticker'),
+    column('timeframe', 'text', { on: 'pipe' }),
+    column('date', 'date', { spare: 3 }),
+    column('since', 'date'),
+    column('bars', 'bars'),
+    ...subjects.map((key, i): Named => {
+      return { key, title: key, verbatim: true, kind: 'text', spare: 6 + i, of: ({ bands }) => bands[key] ?? null }
+    }),
+    column('close', 'price', { spare: 1 }),
+    { key: 'age_days', title: 'Age', kind: 'count', spare: 5, of: ({ age_days }) => age_days },
+    ...(isTallied ? TALLY_COLUMNS : []),
+  ]
+}
+
+/** The returns after the ticker's own onsets over the middle window. */
+const TALLY_COLUMNS: readonly Named[] = [
+  { key: 'onsets', title: 'Onsets', kind: 'count', of: ({ tally }) => tally?.events ?? null },
+  { key: 'window', title: 'Window', kind: 'window', spare: 4, of: match => middleOf(match)?.window ?? null },
+  { key: 'hit_rate', title: 'Rose', kind: 'share', spare: 3, of: match => middleOf(match)?.returns.hit_rate ?? null },
+  {
+    key: 'top_share',
+    title: 'Top 40%',
+    kind: 'share',
+    of: match => middleOf(match)?.top_share ?? null,
+    tone: match => {
+      const middle = middleOf(match)
+      return middle && topTone(middle)
+    },
+  },
+  { key: 'base_top_share', title: 'Any', kind: 'share', of: match => middleOf(match)?.base.top_share ?? null },
+  { key: 'mean', title: 'Mean', kind: 'return', spare: 2, of: match => middleOf(match)?.returns.mean ?? null },
+]
+
+function middleOf({ tally }: ScreenMatch) {
+  return tally?.windows[Math.floor(tally.windows.length / 2)]
+}
+
+function columnNamed(param: string, name: string, columns: readonly Named[]): Named {
+  const found = columns.findLast(({ key }) => key === name)
+  if (found !== undefined) return found
+  const allowed = columns.map(({ key }) => key)
+  throw invalid('not_allowed', { param, value: name, allowed, suggestions: suggest(name, allowed) })
+}
+
+/** Ascending, or descending after `:desc`; unknown values are last in both directions. */
+function sorted(matches: readonly ScreenMatch[], sort: string, columns: readonly Named[]): ScreenMatch[] {
+  const [, name, way] = /^(.*?)(?::(asc|desc))?$/.exec(sort)!
+  const { of } = columnNamed('sort', name!, columns)
+  const sign = way === 'desc' ? -1 : 1
+  return [...matches].sort((a, b) => {
+    const [x, y] = [of(a), of(b)]
+    if (x === null || y === null) return Number(x === null) - Number(y === null)
+    return sign * (Number(x > y) - Number(x < y))
+  })
+}
+
+/** Every transition since a day; for machines a row an event, as an export has it. */
+export function describeChanges(found: Changes, tickers: number): Described {
+  const { since, as_of, changes, omitted } = found
+  const after = since === 'last' ? 'since it was last asked' : `since ${since}`
+  const isMixed = new Set(changes.map(({ timeframe }) => timeframe)).size > 1
+  return {
+    document: found,
+    columns: CHANGE_COLUMNS,
+    rows: changes,
+    paragraphs: [
+      {
+        heading: [`${count(changes.length, 'change')} ${after}`, `of ${count(tickers, 'ticker')}`, `as of ${as_of}`],
+        parts: [tablePart('Changes', changeColumns(isMixed), changes, { grouped: true })],
+      },
+    ],
+    warnings: omittedNotes(omitted),
+  }
+}
+
+const CHANGE_COLUMNS = [
+  ...['date', 'ticker', 'timeframe', 'field', 'band', 'prev_band'],
+  ...['stability_at_entry', 'flips_recent_at_entry', 'flips_lookback', 'duration_days', 'duration_weeks'],
+  ...(['daily', 'weekly'] as const).flatMap(timeframe =>
+    windowNames(timeframe).flatMap(window => [
+      `aftermath_${window}_performance`,
+      `returns_${window}`,
+      `percentiles_${window}`,
+    ]),
+  ),
+]
+
+function changeColumns(isMixed: boolean): Column<ExportedEvent>[] {
+  return [
+    column('date', 'date'),
+    column('ticker'),
+    { title: 'Bars', kind: 'text', spare: 1, ...(isMixed ? {} : { on: 'pipe' }), of: ({ timeframe }) => timeframe },
+    column('field'),
+    { title: 'From', kind: 'text', spare: 2, of: ({ prev_band }) => prev_band },
+    column('band'),
+    { title: 'Stability', kind: 'text', spare: 3, of: ({ stability_at_entry: stability }) => stability ?? null },
+  ]
+}

@@ -1,0 +1,153 @@
+import { PERFORMANCES } from '../../core/model/series.js'
+import { whole, words } from '../../core/numbers.js'
+import type { EventStudy, StudyWindow } from '../../research/study/result.js'
+import { type Column, compact, pageNote, reasonsPart, type Section, section, tablePart } from './description.js'
+import { SIGNS } from './words.js'
+
+/** The window that a row is of. */
+export const WINDOW: Column<Pick<StudyWindow, 'window'>> = {
+  title: 'Window',
+  kind: 'window',
+  of: ({ window }) => window,
+}
+
+type Of<Key extends 'tests' | 'intervals'> = StudyWindow[Key][number] & { window: string; n: number }
+
+/** Every test and interval, so that the chosen one can be compared. */
+export function testSections({ windows, resamples }: EventStudy): Section[] {
+  const tests = windows.flatMap(({ window, n, tests }) => tests.map((test): Of<'tests'> => ({ ...test, window, n })))
+  const intervals = windows.flatMap(({ window, n, intervals }) =>
+    intervals.map((interval): Of<'intervals'> => ({ ...interval, window, n })),
+  )
+  return [
+    section({ id: 'tests', title: 'Tests of the difference against any bar', short: 'Tests', on: 'wide' }, [
+      pageNote(
+        `All tests are two-sided and ask whether the difference from any bar is 0. P is the first test of each window: it allows for windows that overlap, for tickers that move together and for events in volatile times. The plain shift treats the days of the events like other days. With few clusters of events the other tests find less than they should. ${whole(resamples)} resamples.`,
+      ),
+      tablePart('Tests of the difference', TESTS, tests, BY_WINDOW),
+    ]),
+    section({ id: 'intervals', title: 'Intervals of the difference, 95%', short: 'Intervals', on: 'wide' }, [
+      tablePart('95% intervals of the difference', INTERVALS, intervals, {
+        ...BY_WINDOW,
+        empty: 'No interval was asked for.',
+      }),
+    ]),
+  ]
+}
+
+/** Several rows a window. */
+export const BY_WINDOW = { grouped: true, whole: 'json' } as const
+
+/** The columns that only the page shows. */
+const NOTE_COLUMNS: readonly Column<Pick<Of<'tests'>, 'n' | 'reason'>>[] = [
+  { title: 'n', kind: 'count', on: 'page', of: ({ n }) => n },
+  { title: 'Why there is none', kind: 'text', on: 'page', optional: true, of: ({ reason }) => reason },
+]
+
+const TESTS: readonly Column<Of<'tests'>>[] = [
+  WINDOW,
+  { title: 'Statistic', kind: 'statistic', of: ({ statistic }) => statistic },
+  { title: 'df', kind: 'degrees', spare: 1, of: ({ df }) => df },
+  { title: 'p', kind: 'probability', of: ({ p }) => p },
+  { title: 'Test', kind: 'text', of: ({ name }) => name },
+  ...NOTE_COLUMNS,
+]
+
+const INTERVALS: readonly Column<Of<'intervals'>>[] = [
+  WINDOW,
+  { title: 'Diff 95%', kind: 'return', of: ({ low, high }) => [low, high] },
+  { title: 'Block', kind: 'tenth', spare: 1, of: ({ block }) => block },
+  { title: 'Method', kind: 'text', of: ({ method }) => method },
+  ...NOTE_COLUMNS,
+]
+
+/** Other comparisons for the events. */
+export function otherSections({ windows, field, bands }: EventStudy): Section[] {
+  const others = windows.flatMap(({ window, other_bands }) => other_bands.map(other => ({ ...other, window })))
+  const isAsked = ({ band }: { band: string }): string => (bands?.includes(band) ? 'asked about' : '')
+  const columns: Column<(typeof others)[number]>[] = [
+    WINDOW,
+    { title: 'Band', kind: 'text', of: ({ band }) => band },
+    { title: 'n', kind: 'count', of: ({ n }) => n },
+    { title: 'Mean', kind: 'return', of: ({ mean }) => mean },
+    { title: 'Rose', kind: 'share', spare: 0, of: ({ hit }) => hit },
+    { title: '', kind: 'text', on: 'page', optional: true, of: isAsked },
+  ]
+  const missing = reasonsPart(windows.map(({ window, reasons }) => ({ where: window, reasons })))
+  return compact([
+    section(
+      { id: 'random', title: 'Random entry: other dates of the same tickers', short: 'Random entry', on: 'wide' },
+      [tablePart(RANDOM_CAPTION, RANDOM, windows)],
+    ),
+    others.length > 0 &&
+      section({ id: 'bands', title: `Other bands of ${field}`, short: 'Other bands', on: 'wide' }, [
+        pageNote('If every band is followed by much the same, the band that was asked about says little.'),
+        tablePart('Returns after the bands of the field', columns, others, BY_WINDOW),
+      ]),
+    aftermathSection(windows),
+    missing && section({ id: 'why', title: 'Why there is nothing', short: 'Missing', on: 'wide' }, [missing]),
+  ])
+}
+
+const RANDOM_CAPTION = 'Entries at random dates in the same tickers; events whose windows overlap move together'
+
+const RANDOM: readonly Column<StudyWindow>[] = [
+  WINDOW,
+  { title: 'Draws', kind: 'count', spare: 1, of: ({ random_entry: random }) => random.draws },
+  { title: 'Mean', kind: 'return', of: ({ random_entry: random }) => random.mean },
+  {
+    title: '95%',
+    kind: 'return',
+    hint: 'Where 95% of draws lie that vary as the events do',
+    spare: 0,
+    of: ({ random_entry: random }) => [random.low, random.high],
+  },
+  {
+    title: 'p',
+    kind: 'probability',
+    hint: 'Share of draws that lie as many of their own errors out',
+    of: ({ random_entry: random }) => random.p,
+  },
+  { title: 'Same years', kind: 'return', spare: 2, of: ({ random_entry: random }) => random.year_matched },
+]
+
+type AftermathWindow = StudyWindow & { aftermath: NonNullable<StudyWindow['aftermath']> }
+
+/** The aftermath bands after the events compared with those after any bar. */
+function aftermathSection(windows: readonly StudyWindow[]): Section | null {
+  const known = windows.filter((window): window is AftermathWindow => window.aftermath !== null)
+  if (known.length === 0) return null
+  const sum = (counts: readonly number[]): number => counts.reduce((all, n) => all + n, 0)
+  const stacks = known.flatMap(({ window, aftermath: { counts, base } }) => [
+    { label: window, note: `events, n ${sum(counts)}`, counts, isBase: false },
+    { label: '', note: 'any bar', counts: base, isBase: true },
+  ])
+  const columns: Column<AftermathWindow>[] = [
+    WINDOW,
+    ...PERFORMANCES.map(
+      (name, i): Column<AftermathWindow> => ({
+        title: words(name),
+        sign: SIGNS[i]!,
+        kind: 'lifted',
+        spare: 9 - Math.abs(i - 3),
+        of: ({ aftermath: { counts, lift } }) => [counts[i]!, lift[i] ?? null],
+      }),
+    ),
+    { title: 'G', kind: 'tenth', spare: 10, of: ({ aftermath }) => aftermath.g },
+    {
+      title: 'p',
+      kind: 'probability',
+      hint: 'By circular shifts; volatile times have other bands without any edge',
+      of: ({ aftermath }) => aftermath.p,
+    },
+  ]
+  const caption = 'Counts after the events, with the share over that of any bar (lift)'
+  return section(
+    { id: 'aftermath', title: 'Aftermath, events against any bar (lift)', short: 'Aftermath', on: 'wide' },
+    [
+      pageNote("Each return ranked against the ticker's own past: sharp is the worst or best 5%, flat the middle 20%."),
+      { on: 'page', stacks: { id: 'stacked', title: 'Shares of the aftermath bands', names: 'short', of: stacks } },
+      tablePart(caption, columns, known, { whole: 'json' }),
+    ],
+  )
+}

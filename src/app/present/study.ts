@@ -1,0 +1,327 @@
+import { isCondition } from '../../core/language/as-field.js'
+import { count, either, listed, probability, returnRange, returnText, shareRange, whole } from '../../core/numbers.js'
+import type { EventStudy, StudyWindow } from '../../research/study/result.js'
+import { middleOf, studyAnswer } from './answer.js'
+import type { PriceChart } from './chart.js'
+import { eventPrice, pathChart, pathCountChart, pricesSection, windowHistogram } from './charts.js'
+import {
+  assumedSection,
+  type Column,
+  compact,
+  type Description,
+  type Estimates,
+  type Fact,
+  pageNote,
+  plain,
+  type Section,
+  section,
+  type Tile,
+  tablePart,
+} from './description.js'
+import { EVERY, occurrencesTable } from './long-tables.js'
+import { BY_WINDOW, otherSections, testSections, WINDOW } from './study-tests.js'
+import {
+  conditionsSuffix,
+  conditionTexts,
+  fewestFact,
+  fromText,
+  originFacts,
+  rangeTexts,
+  readingSection,
+  stateText,
+  tickersText,
+} from './words.js'
+
+/** Returns after the events, compared with usual returns. */
+export function describeStudy(study: EventStudy, prices: readonly PriceChart[] = []): Description {
+  const lastBar = endsEarly(study)
+  const hints = study.hints.map((hint): Fact => ['Left out', hint])
+  const sections = compact([
+    windowsSection(study),
+    contextSection(study),
+    ...abnormalSections(study),
+    pathSection(study),
+    pricesSection(prices, study.tickers, eventPrice),
+    ...distributionSections(study),
+    ...testSections(study),
+    ...otherSections(study),
+    occurrencesSection(study),
+    assumedSection(study.assumptions, [{ on: 'page', facts: [fewestFact(study), ...hints] }]),
+    readingSection('study'),
+  ])
+  return {
+    document: study,
+    kind: 'Event study',
+    question: questionOf(study),
+    answer: studyAnswer(study),
+    heading: headingOf(study),
+    assumed: [assumedText(study)],
+    lead: [{ estimates: estimatesOf(study) }],
+    warnings: study.warnings,
+    tiles: tilesOf(study),
+    facts: compact([
+      ['Looks', testsCountText(study)],
+      lastBar !== null && ['Last bar of the tickers', lastBar],
+      ...originFacts(study),
+    ]),
+    // Without an event, a terminal has nothing to show.
+    sections: study.events > 0 ? sections : sections.map(section => ({ ...section, on: 'page' })),
+    long: [{ key: 'occurrences', keep: 'last', whole: EVERY.occurrences }],
+  }
+}
+
+function questionOf(study: EventStudy): string {
+  const { tickers, field, bands, timeframe } = study
+  const entered = bands === null ? 'changed band' : `entered ${either(bands)}`
+  const weekly = timeframe === 'weekly' ? ', weekly' : ''
+  if (isCondition(field)) {
+    const became = bands === null ? 'changed' : `became ${either(bands)}`
+    return `What followed when it ${became} of ${listed(tickers)} that ${field}${conditionsSuffix(study)}${weekly}?`
+  }
+  return `What followed when ${listed(tickers)} ${entered}${conditionsSuffix(study)} (${field}${weekly})?`
+}
+
+function headingOf(study: EventStudy): string[] {
+  const { tickers, field, bands, timeframe, events } = study
+  const entered = stateText(field, bands)
+  const lastBar = endsEarly(study)
+  const endText = lastBar === null ? '' : `, last bar ${lastBar}`
+  const ranges = rangeTexts(study)
+  return [
+    `${tickersText(tickers)}  ${entered}${fromText(study)}  ${timeframe}`,
+    ...conditionTexts(study),
+    count(events, 'event'),
+    ...ranges.slice(0, -1),
+    ...ranges.slice(-1).map(text => text + endText),
+  ]
+}
+
+/** The short form; the document, the report and --wide have the long one. */
+function assumedText({ tickers, resamples, seed, trials }: EventStudy): string {
+  const same = tickers.length === 1 ? 'ticker' : 'tickers'
+  const ever = trials.ledger === null ? '' : `, ${count(trials.ledger, 'cell')} so far in the ledger of trials`
+  return [
+    `Close to close, without costs, against any bar of the same ${same} and dates.`,
+    `P: Newey-West t with effective clusters; 95%: block bootstrap (${whole(resamples)} draws); seed ${seed}.`,
+    `Looked at: ${count(trials.run, 'cell')}${ever}. The tickers are those that were asked for (survivorship).`,
+  ].join(' ')
+}
+
+function testsCountText({ trials: { run, ledger } }: EventStudy): string {
+  return `${count(run, 'cell')} in this run${ledger === null ? '' : `, ${count(ledger, 'cell')} ever tried on this database`}`
+}
+
+/** The last bar, if the tickers end before the as-of day. */
+function endsEarly({ last_bar, as_of }: EventStudy): string | null {
+  return last_bar === null || as_of === null || last_bar >= as_of ? null : last_bar
+}
+
+/** Every window, so that none is chosen after the fact. */
+function tilesOf({ events, tickers, windows }: EventStudy): Tile[] {
+  return [
+    { label: 'Events', value: whole(events), note: `of ${count(tickers.length, 'ticker')}` },
+    ...windows.map((window): Tile => {
+      const { n, n_independent, diff, grey } = window
+      return {
+        label: `After ${window.window}, against any bar`,
+        value: returnText(diff),
+        note: `${testedText(window)}, n ${whole(n)} (${whole(n_independent)} independent)`,
+        tone: grey || diff === null ? 'faint' : undefined,
+      }
+    }),
+  ]
+}
+
+function testedText({ tests, intervals }: StudyWindow): string {
+  const p = tests[0]?.p ?? null
+  const { low = null, high = null } = intervals[0] ?? {}
+  if (low === null && p === null) return 'too few to test'
+  return `${low === null ? 'no interval' : returnRange({ low, high })}, ${p === null ? 'no p' : `p ${probability(p)}`}`
+}
+
+/** The windows, without the columns of options that were not used. */
+function windowsSection(study: EventStudy): Section {
+  const { windows } = study
+  const grey = windows.map(window => window.grey)
+  const columns: Column<StudyWindow>[] = [
+    ...COUNTS,
+    ...RETURNS,
+    {
+      title: 'p',
+      kind: 'probability',
+      hint: 'Newey-West t of the difference, effective clusters, two-sided',
+      of: ({ tests }) => tests[0]?.p ?? null,
+    },
+  ]
+  return section({ id: 'windows', title: 'What followed', untitled: true }, [
+    tablePart('Returns from the close of the event', columns, windows, { grey }),
+  ])
+}
+
+function estimatesOf(study: EventStudy): Estimates {
+  return {
+    id: 'forest',
+    title: 'Mean return after the events, less that after any bar',
+    note: 'with its 95% interval',
+    names: 'short',
+    of: study.windows.map(window => {
+      const { n, n_independent, diff: value, intervals, grey, reasons } = window
+      const { low = null, high = null } = intervals[0] ?? {}
+      const note = `${whole(n_independent)} independent of ${whole(n)}`
+      return { label: window.window, note, value, low, high, grey, reason: reasons.diff ?? 'no value' }
+    }),
+  }
+}
+
+const COUNTS: readonly Column<StudyWindow>[] = [
+  WINDOW,
+  { title: 'n', kind: 'count', of: ({ n }) => n },
+  { title: 'Indep', kind: 'count', of: ({ n_independent }) => n_independent },
+]
+
+const RETURNS: readonly Column<StudyWindow>[] = [
+  { title: 'Lost', kind: 'count', spare: 5, of: ({ lost }) => lost.not_elapsed + lost.too_early + lost.delisted },
+  { title: 'Mean', kind: 'return', of: ({ mean }) => mean },
+  { title: 'Median', kind: 'return', spare: 4, of: ({ median }) => median },
+  { title: 'Rose', kind: 'share', spare: 1, of: ({ hit }) => hit.share },
+  { title: 'Any bar', kind: 'return', spare: 2, of: ({ base }) => base.mean, tone: plain },
+  { title: 'Diff', kind: 'return', of: ({ diff }) => diff },
+  {
+    title: '95%',
+    kind: 'return',
+    spare: 0,
+    hint: 'Of the difference: the first interval listed below',
+    of: ({ intervals: [interval] }) => (interval === undefined ? null : [interval.low, interval.high]),
+  },
+]
+
+/** The usual returns in the same context. */
+function contextSection({ context, windows }: EventStudy): Section | null {
+  const known = windows.flatMap(({ window, context_base: base }) => (base === null ? [] : [{ window, ...base }]))
+  if (known.length === 0) return null
+  const [state = 'of the same context'] = conditionTexts({ context, stability: null, max_flips: null })
+  const title = `Against any bar ${state}`
+  return section({ id: 'context', title, short: 'Same context' }, [tablePart(title, CONTEXT, known)])
+}
+
+const CONTEXT: readonly Column<NonNullable<StudyWindow['context_base']> & { window: string }>[] = [
+  WINDOW,
+  { title: 'Bars', kind: 'count', hint: 'Bars on which the context ticker was in a band asked for', of: ({ n }) => n },
+  { title: 'Mean', kind: 'return', of: ({ mean }) => mean, tone: plain },
+  { title: 'Rose', kind: 'share', of: ({ hit }) => hit },
+  { title: 'Diff', kind: 'return', hint: 'Mean after the events, less this mean', of: ({ diff }) => diff },
+]
+
+type AbnormalWindow = StudyWindow & { abnormal: NonNullable<StudyWindow['abnormal']> }
+
+/** The abnormal returns, and every test of them. */
+function abnormalSections({ windows, abnormal, benchmark }: EventStudy): Section[] {
+  const known = windows.filter((window): window is AbnormalWindow => window.abnormal !== null)
+  if (known.length === 0) return []
+  const model = abnormal === 'market' ? `market model on ${benchmark}` : 'less the mean before'
+  const title = `Cumulative abnormal return, ${model}`
+  const rows = known.flatMap(window => {
+    const { tests, reason } = window.abnormal
+    const made = tests.filter(({ statistic }) => statistic !== null)
+    const none = { statistic: null, p: null, name: reason ?? tests[0]?.reason ?? '' }
+    return (made.length === 0 ? [none] : made).map(test => ({ ...test, window: window.window, n: window.abnormal.n }))
+  })
+  const columns: Column<(typeof rows)[number]>[] = [
+    WINDOW,
+    { title: 'Statistic', kind: 'statistic', of: ({ statistic }) => statistic },
+    { title: 'p', kind: 'probability', of: ({ p }) => p },
+    { title: 'Test', kind: 'text', of: ({ name }) => name },
+    { title: 'n', kind: 'count', on: 'page', of: ({ n }) => n },
+  ]
+  const phrases = ["P: Kolari and Pynnonen's test"]
+  const all = 'Tests of the abnormal return'
+  return [
+    section({ id: 'abnormal', title, short: 'Abnormal', phrases }, [
+      tablePart('Mean cumulative abnormal return', ABNORMAL, known),
+    ]),
+    section({ id: 'abnormal-tests', title: all, short: 'Its tests', on: 'wide' }, [
+      tablePart(all, columns, rows, BY_WINDOW),
+    ]),
+  ]
+}
+
+const ABNORMAL: readonly Column<AbnormalWindow>[] = [
+  WINDOW,
+  { title: 'n', kind: 'count', of: ({ abnormal }) => abnormal.n },
+  { title: 'CAR', kind: 'return', of: ({ abnormal }) => abnormal.car },
+  { title: 'p', kind: 'probability', of: ({ abnormal }) => abnormal.tests[0]?.p ?? null },
+  {
+    title: 'Left out',
+    kind: 'text',
+    of: ({ abnormal: { lost } }) =>
+      Object.entries({ 'too early': lost.too_early, open: lost.not_elapsed, unmatched: lost.no_benchmark })
+        .filter(([, n]) => n > 0)
+        .map(([why, n]) => `${whole(n)} ${why}`)
+        .join(', '),
+  },
+]
+
+/** The price around the event, on average. */
+function pathSection(study: EventStudy): Section | null {
+  if (study.path.length < 2) return null
+  return section({ id: 'path', title: 'Average path by bar, from the close of the event', short: 'Path' }, [
+    pageNote(
+      'Bar 0 is the event and its close is 0%. What lies left of it was known when the event happened, and made it happen; only what lies right of it followed.',
+    ),
+    { chart: pathChart(study) },
+    { on: 'page', chart: pathCountChart(study), note: 'The fewer, the less the average right of it means.' },
+  ])
+}
+
+/** How the returns are spread: a terminal draws the window in the middle. */
+function distributionSections({ windows }: EventStudy): Section[] {
+  const middle = middleOf(windows)
+  const hit = middle?.grey === false && `${shareRange(middle.hit)} above 0 (95%)`
+  const phrases = compact(['events / any bar', hit])
+  const title = 'How the returns are spread'
+  return compact([
+    section({ id: 'distribution', title, short: 'Spread', on: 'page' }, [
+      pageNote(
+        'Filled: after the events. Outlined: after any bar. Each adds up to 100%; the outermost bars hold all that lies beyond them.',
+      ),
+      { charts: windows.map(windowHistogram) },
+    ]),
+    middle?.histogram &&
+      section({ id: 'middle', title: `Returns over ${middle.window}`, phrases, on: 'terminal' }, [
+        { chart: windowHistogram(middle) },
+      ]),
+    section({ id: 'spread', title: 'Distribution', on: 'wide' }, [tablePart(title, SPREAD, windows)]),
+  ])
+}
+
+const SPREAD: readonly Column<StudyWindow>[] = [
+  WINDOW,
+  { title: 'Worst', kind: 'return', spare: 3, of: ({ worst }) => worst },
+  { title: 'p10', kind: 'return', spare: 5, of: ({ p10 }) => p10 },
+  { title: 'p25', kind: 'return', spare: 0, of: ({ p25 }) => p25 },
+  { title: 'p75', kind: 'return', spare: 1, of: ({ p75 }) => p75 },
+  { title: 'p90', kind: 'return', spare: 6, of: ({ p90 }) => p90 },
+  { title: 'Best', kind: 'return', spare: 4, of: ({ best }) => best },
+  { title: 'SD', kind: 'return', spare: 9, of: ({ deviation }) => deviation },
+  { title: 'MFE', kind: 'return', spare: 7, of: ({ mfe }) => mfe },
+  { title: 'MAE', kind: 'return', spare: 8, of: ({ mae }) => mae },
+  { title: 'Rose', kind: 'share', of: ({ hit }) => hit.share },
+  { title: 'Rose 95%', kind: 'share', spare: 12, of: ({ hit, grey }) => (grey ? null : [hit.low, hit.high]) },
+  { title: 'Any rose', kind: 'share', spare: 11, of: ({ base }) => base.hit },
+  { title: 'Lift', kind: 'ratio', spare: 10, of: ({ lift }) => lift },
+  { title: 'Any n', kind: 'count', on: 'page', of: ({ base }) => base.n },
+  { title: 'Any SD', kind: 'return', on: 'page', of: ({ base }) => base.deviation, tone: plain },
+]
+
+function occurrencesSection(study: EventStudy): Section {
+  const { tickers, occurrences } = study
+  const entered = new Set(occurrences.map(({ ticker }) => ticker))
+  const without = tickers.filter(ticker => !entered.has(ticker)).length
+  const which = `${count(occurrences.length, 'event')} of ${count(tickers.length, 'ticker')}${without > 0 ? `, ${without} of them without any` : ''}`
+  return section({ id: 'events', title: 'The events', short: 'Events', on: 'page' }, [
+    pageNote(
+      `${which}. Returns are from the close of the event to the close so many bars later; where there is none, the window has not elapsed.`,
+    ),
+    { table: occurrencesTable(study) },
+  ])
+}

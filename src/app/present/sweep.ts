@@ -1,0 +1,246 @@
+import { lagInWords } from '../../core/language/as-field.js'
+import { count, listed, probability, ratio, returnText, shareText, UNKNOWN, whole } from '../../core/numbers.js'
+import { tooFewEvents } from '../../research/study/result.js'
+import { ADJUSTMENTS, type Sweep } from '../../research/sweep/result.js'
+import { sweepAnswer } from './answer.js'
+import { pValueHistogram } from './charts.js'
+import {
+  assumedSection,
+  type Column,
+  compact,
+  type Description,
+  type Estimates,
+  type Fact,
+  pageNote,
+  type Section,
+  section,
+  type Tile,
+  tablePart,
+} from './description.js'
+import { cellsTable, cellText, EVERY } from './long-tables.js'
+import { VALIDATION_TITLES } from './performance.js'
+import {
+  blocksText,
+  fewestFact,
+  originFacts,
+  overfittingText,
+  rangeTexts,
+  readingSection,
+  tickersText,
+  withFullStop,
+} from './words.js'
+
+/** How many combinations were tried first, then the best of them, and whether the best one is real. */
+export function describeSweep(sweep: Sweep, { limit = 20 }: { limit?: number } = {}): Description {
+  const nothing = sweep.cells.every(({ events }) => events === 0)
+  const sections = compact([
+    leadingSection(sweep),
+    cellsSection(sweep, limit),
+    bestSection(sweep),
+    validationSection(sweep),
+    settingsSection(sweep),
+    readingSection('sweep'),
+  ])
+  return {
+    document: sweep,
+    kind: 'Sweep',
+    question: questionOf(sweep),
+    answer: sweepAnswer(sweep),
+    heading: headingOf(sweep),
+    assumed: nothing ? [nothingText(sweep)] : [triedText(sweep), assumedText(sweep)],
+    lead: [
+      {
+        chart: pValueHistogram(sweep.cells),
+        note: 'Each bin is one twentieth; level bars mean that there is nothing to find.',
+      },
+    ],
+    warnings: sweep.warnings,
+    tiles: tilesOf(sweep),
+    facts: [
+      ['Fields', sweep.fields.join(', ')],
+      ['Windows', `${sweep.horizons.join(', ')} bars`],
+      ...originFacts(sweep),
+    ],
+    // Without an event there is no combination to show.
+    sections: nothing ? sections.map(section => ({ ...section, on: 'page' })) : sections,
+    long: [{ key: 'cells', keep: 'first', whole: EVERY.cells }],
+  }
+}
+
+function questionOf(sweep: Sweep): string {
+  const { tickers, fields, tried } = sweep
+  const combinations = count(tried.cells, 'combination')
+  const conditions = fixedConditions(sweep).map(words => `, ${words}`)
+  return `Which of ${combinations} of ${listed(fields, 2, 'fields')}${conditions.length === 0 ? '' : `${conditions.join('')},`} was followed by unusual returns of ${listed(tickers, 3)}?`
+}
+
+/** The fixed conditions of all events. */
+function fixedConditions({ when, lag }: Pick<Sweep, 'when' | 'lag'>): string[] {
+  return [...(when === undefined ? [] : [`when ${when}`]), ...lagInWords(lag)]
+}
+
+function headingOf(sweep: Sweep): string[] {
+  const { tickers, timeframe, fields } = sweep
+  const what = fields.length <= 2 ? fields.join(', ') : count(fields.length, 'field')
+  return [`${tickersText(tickers)}  ${what}  ${timeframe}`, ...fixedConditions(sweep), ...rangeTexts(sweep)]
+}
+
+function nothingText({ tickers, tried: { cells } }: Sweep): string {
+  const who = tickers.length === 1 ? tickers[0]! : `none of ${whole(tickers.length)} tickers`
+  const what = tickers.length === 1 ? 'did not enter any band' : 'entered any band'
+  return `No event: ${who} ${what} as it was asked for; ${count(cells, 'combination')} had nothing to show.`
+}
+
+function triedText({ tried: { cells, tested, ledger }, found, family, adjust }: Sweep): string {
+  const ever = ledger === null ? '' : `; ${count(ledger, 'cell')} so far in the ledger of trials`
+  const among = family === 'ledger' ? 'all of the ledger' : 'this run'
+  const how = adjust === 'none' ? 'not corrected' : `corrected over ${among}`
+  return `${count(cells, 'combination')} tried, ${whole(tested)} with enough events for a p-value${ever}. ${whole(found)} found with q below .05, ${how}.`
+}
+
+/** The short form; the document, the report and --wide have the long one. */
+function assumedText({ tickers, adjust, resamples, seed }: Sweep): string {
+  const same = tickers.length === 1 ? 'ticker' : 'tickers'
+  return [
+    `Close to close, without costs, against any bar of the same ${same} and dates.`,
+    `P: Newey-West t with effective clusters; Q: P ${adjust === 'none' ? 'as it is' : `by ${ADJUSTMENTS[adjust]}`}; 95%: block bootstrap (${whole(resamples)} draws); seed ${seed}.`,
+    'The tickers are those that were asked for (survivorship).',
+  ].join(' ')
+}
+
+function tilesOf({ tried, found, best, adjust }: Sweep): Tile[] {
+  return [
+    { label: 'Combinations tried', value: whole(tried.cells), note: `${whole(tried.tested)} with a p-value` },
+    {
+      label: adjust === 'none' ? 'p below 0.05' : 'q below 0.05',
+      value: whole(found),
+      note: `of ${whole(tried.tested)} tested; uncorrected, chance alone gives about ${whole(Math.round(tried.tested * 0.05))}`,
+    },
+    { label: 'SPA, consistent', value: probability(best.spa?.consistent), note: 'p of the best of all' },
+    {
+      label: 'Deflated Sharpe',
+      value: probability(best.deflated_sharpe),
+      note: 'of holding, the rise of the market included',
+    },
+    {
+      label: 'Overfitting',
+      value: shareText(best.pbo?.probability ?? null),
+      note: best.pbo === null ? 'no value' : count(best.pbo.splits, 'split'),
+    },
+  ]
+}
+
+/** Every combination, including those too small for a test, because they count as trials. */
+function cellsSection(sweep: Sweep, limit: number): Section {
+  const { cells } = sweep
+  const shown = cells.slice(0, limit)
+  const more = cells.length - shown.length
+  const below = compact([
+    more > 0 && `${whole(more)} more: --limit ${cells.length}, or --json, --csv and --cells FILE have all.`,
+    shown.some(cell => cell.grey) &&
+      `Without P: ${tooFewEvents(sweep)}, or than 10 independent windows; counted as tried.`,
+  ])
+  return section({ id: 'cells', title: 'All cells', short: 'Cells', untitled: true }, [
+    pageNote(`${triedText(sweep)} ${assumedText(sweep)}`),
+    { table: cellsTable(sweep, limit) },
+    { on: 'terminal', notes: below },
+  ])
+}
+
+/** The combinations with the largest effects, with their intervals. */
+function leadingSection({ cells }: Sweep): Section {
+  const best = cells.filter(({ q }) => q !== null).slice(0, 15)
+  const estimates: Estimates = {
+    id: 'leading-forest',
+    title: 'Difference from any bar',
+    note: 'with its 95% interval, which is not corrected for how many were tried, as q is; n: events',
+    names: 'long',
+    of: best.map(cell => {
+      const { n, q, diff: value, low, high, grey, reason } = cell
+      const note = `n ${whole(n)}, q ${probability(q)}`
+      return { label: cellText(cell), note, value, low, high, grey, reason: reason ?? '' }
+    }),
+  }
+  return section({ id: 'leading', title: 'The cells with the smallest q', short: 'Leading', on: 'page' }, [
+    best.length === 0 ? pageNote('No cell had enough independent windows to be tested.') : { estimates },
+  ])
+}
+
+/** Whether chance alone would produce such a best result; an unknown value has its reason. */
+function bestSection({ best }: Sweep): Section {
+  const { cells, resamples, block, reality_check, spa, deflated_sharpe, pbo, reasons } = best
+  const { best_cell, best_sharpe, best_sharpe_cell } = best
+  const why = (name: string): string => reasons[name] ?? 'not told'
+  const check = reality_check === null ? why('reality_check') : `p ${probability(reality_check)}`
+  const ability =
+    spa === null
+      ? why('spa')
+      : `p ${probability(spa.consistent)}, between ${probability(spa.lower)} and ${probability(spa.upper)}`
+  const sharpe =
+    deflated_sharpe === null
+      ? why('deflated_sharpe')
+      : `${probability(deflated_sharpe)}, the probability that its ${ratio(best_sharpe, 3)} a bar, the rise of the market included, is above what so many looks bring up`
+  const ofBest = best_cell === null ? '' : ` of ${best_cell}`
+  const drawn = block === null ? '' : ` in ${blocksText(block)}`
+  const head = { id: 'best', title: `Is the best of ${whole(cells)} real?`, short: 'Best of many' }
+  return section({ ...head, phrases: [count(resamples, 'resample')] }, [
+    {
+      notes: [
+        withFullStop(`Superior predictive ability (Hansen)${ofBest}: ${ability}`),
+        withFullStop(`Deflated Sharpe ratio, of holding after ${best_sharpe_cell ?? 'events'}: ${sharpe}`),
+        overfittingText(pbo, why('pbo')),
+      ],
+    },
+    { on: 'wide', notes: [withFullStop(`Reality check (White), of the differences from any bar: ${check}`)] },
+    pageNote(
+      `Drawn${drawn}. White 2000; Hansen 2005, the consistent one, between cells that fell behind counting as far behind as they were, and none counting as behind; Bailey and López de Prado 2014; Bailey and others 2017.`,
+    ),
+  ])
+}
+
+type Fold = NonNullable<Sweep['validation']>['folds'][number]
+
+/** The combinations chosen on some dates, and their results on others. */
+function validationSection({ validation: found }: Sweep): Section | null {
+  if (found === null) return null
+  const { kind, folds, test, paths } = found
+  const all = `Chosen cells on data that did not choose them: n ${whole(test.n)}, mean ${returnText(test.mean)}, any bar ${returnText(test.base)}, difference ${returnText(test.diff)}, hit ${shareText(test.hit)}.`
+  const ofPaths = paths === null ? [] : [`Mean of each path: ${paths.map(returnText).join(', ')}.`]
+  return section({ id: 'validation', title: VALIDATION_TITLES[kind], short: 'Validation' }, [
+    tablePart('Folds', FOLDS, folds, { whole: 'json' }),
+    { notes: [all, ...ofPaths] },
+  ])
+}
+
+function datesOf(ranges: Fold['train']): string {
+  return ranges.map(({ from, to }) => `${from} to ${to}`).join(', ')
+}
+
+/** From the first of its days to the last. */
+function spanOf(ranges: Fold['test']): string {
+  return `${ranges[0]?.from ?? UNKNOWN} to ${ranges.at(-1)?.to ?? UNKNOWN}`
+}
+
+function eventsOf(ranges: Fold['train']): number {
+  return ranges.reduce((all, range) => all + range.events, 0)
+}
+
+const FOLDS: readonly Column<Fold>[] = [
+  { title: 'Part', kind: 'text', of: ({ name }) => name },
+  { title: 'Chosen on', kind: 'text', on: 'page', of: ({ train }) => datesOf(train) },
+  { title: 'Events', kind: 'count', on: 'page', of: ({ train }) => eventsOf(train) },
+  { title: 'Tested on', kind: 'text', spare: 1, of: ({ test }) => spanOf(test) },
+  { title: 'Events', kind: 'count', on: 'page', of: ({ test }) => eventsOf(test) },
+  { title: 'Purged', kind: 'count', spare: 2, of: ({ purged }) => purged },
+  { title: 'Chosen', kind: 'count', of: ({ chosen }) => chosen.length },
+  { title: 'Train mean', kind: 'return', of: fold => fold.train_mean },
+  { title: 'Test mean', kind: 'return', of: fold => fold.test_mean },
+  { title: 'Cells chosen', kind: 'text', wraps: true, on: 'page', of: ({ chosen }) => chosen.join(', ') },
+]
+
+function settingsSection(sweep: Sweep): Section {
+  const { assumptions, adjust, family } = sweep
+  const looks = family === 'run' ? 'this run' : 'all cells ever tried on this database'
+  const facts: Fact[] = [fewestFact(sweep), ['Correction', `${ADJUSTMENTS[adjust]}, over ${looks}`]]
+  return assumedSection(assumptions, [{ on: 'page', facts }])
+}

@@ -1,0 +1,347 @@
+import { isCondition } from '../../core/language/as-field.js'
+import { PERFORMANCES } from '../../core/model/series.js'
+import { count, either, listed, share, shareText, whole } from '../../core/numbers.js'
+import { WHOLE_RANGE } from '../../core/tiers.js'
+import type { BandCount, BandCounts, FieldCounts } from '../../data/local/band-counts.js'
+import type { ReturnFigures } from '../../research/tally/base.js'
+import type { FieldState, Now } from '../../research/tally/now.js'
+import type { Tally, TallyWindow } from '../../research/tally/tally.js'
+import { tallyAnswer } from './answer.js'
+import {
+  type Column,
+  type Content,
+  column,
+  compact,
+  type Described,
+  type Description,
+  type Paragraph,
+  type Stacks,
+  section,
+  signTone,
+  type Table,
+  type Tile,
+  type Tone,
+  tablePart,
+} from './description.js'
+import { asOfText, logText, omittedNotes, oneTicker, readingSection, SIGNS, stateText, tickersText } from './words.js'
+
+/** Counts of later returns: two tables, and a row per group and window for machines. */
+export function describeTally(found: Tally): Described {
+  const { tickers, field, timeframe, band, by, groups } = found
+  const about = { ...oneTicker(tickers), field, timeframe, band, by }
+  const [counts, ...returns] = tablesOf(found)
+  return {
+    document: found,
+    columns: COLUMNS,
+    rows: linesOf(found).map(line => ({ ...about, ...line })),
+    paragraphs: [
+      { heading: tallyHeading(found), parts: [counts!] },
+      ...returns.map(part => ({ heading: [part.table.caption], parts: [part] })),
+      ...(groups.length === 0 ? [] : [{ heading: [], parts: [{ notes: notesOf(found) }] }]),
+    ],
+  }
+}
+
+/** The page of a tally: a picture of later returns compared with any bar, and the tables of the terminal. */
+export function describeTallyPage(found: Tally): Description {
+  const { tickers, field, timeframe, when, events, query_range } = found
+  const [counts, ...returns] = tablesOf(found)
+  const pictures = stacksOf(found)
+  return {
+    document: found,
+    kind: 'Tally',
+    question: questionOf(found),
+    answer: tallyAnswer(found),
+    heading: tallyHeading(found),
+    assumed: [],
+    lead: pictures.slice(0, 1),
+    warnings: notesOf(found),
+    tiles: tilesOf(found),
+    facts: [
+      ['Tickers', listed(tickers)],
+      ['Asked', compact([field, when !== undefined && `when ${when}`, timeframe]).join(', ')],
+      ['Range', `${query_range ?? 'none'}, ${count(events, 'event')}`],
+    ],
+    sections: compact([
+      section({ id: 'counts', title: 'Counts' }, [counts]),
+      returns.length > 0 && section({ id: 'returns', title: 'Returns' }, returns),
+      pictures.length > 1 &&
+        section({ id: 'windows', title: 'Over the other windows', short: 'Windows' }, pictures.slice(1)),
+      readingSection('tally'),
+    ]),
+    long: [{ key: 'groups', keep: 'first', whole: '--json' }],
+  }
+}
+
+/** The queried band or bands. */
+function bandText({ field, band }: { field: string; band: string | null }): string {
+  return stateText(field, band?.split(',') ?? null)
+}
+
+/** The conditions of the events. */
+function narrowedTexts({ context, when }: Tally): string[] {
+  return compact([
+    context && `${context.band === null ? 'beside' : 'while'} ${context.ticker} ${bandText(context)}`,
+    when !== undefined && `when ${when}`,
+  ])
+}
+
+function questionOf(found: Tally): string {
+  const { tickers, field, band, timeframe } = found
+  const all = [...narrowedTexts(found), ...(timeframe === 'weekly' ? ['weekly'] : [])]
+  const narrowed = all.map(text => `, ${text}`).join('')
+  if (band === null) return `What followed the events of ${field} of ${listed(tickers)}${narrowed}?`
+  if (isCondition(field))
+    return `What followed when it became ${either(band.split(','))} of ${listed(tickers)} that ${field}${narrowed}?`
+  return `What followed when ${listed(tickers)} entered ${either(band.split(','))}${narrowed} (${field})?`
+}
+
+/** Every window, so that none is chosen after the fact; several groups show their numbers of events. */
+function tilesOf({ groups, events, tickers }: Tally): Tile[] {
+  const windows = groups.length === 1 ? groups[0]!.windows : []
+  return [
+    { label: 'Events', value: whole(events), note: `of ${count(tickers.length, 'ticker')}` },
+    ...windows.map(({ window, n, n_independent, top_share, base }): Tile => {
+      const any = base.top_share === null ? '' : `any bar ${shareText(base.top_share)}, `
+      const apart = `${any}n ${whole(n)} (${whole(n_independent)} independent)`
+      return { label: `Top 40% after ${window}`, value: shareText(top_share), note: apart }
+    }),
+  ]
+}
+
+/**
+ * A bar of shares per row, each above that of any bar. Several groups have a picture per window, the middle one first.
+ */
+function stacksOf({ groups }: Tally): { stacks: Stacks }[] {
+  const [only, other] = groups
+  if (only === undefined) return []
+  if (other === undefined) {
+    const rows = only.windows.map(row => ({ ...row, label: row.window }))
+    return [{ stacks: { id: 'followed', title: 'What followed', names: 'short', of: barsOf(rows) } }]
+  }
+  const names = only.windows.map(({ window }) => window)
+  const middle = Math.floor((names.length - 1) / 2)
+  const order = [middle, ...names.keys()].filter((w, i) => i === 0 || w !== middle)
+  return order.map(w => {
+    const rows = groups.slice(0, MOST_DRAWN).map(({ group, windows }) => ({ ...windows[w]!, label: group ?? '(none)' }))
+    const [id, title] = [`followed-${names[w]}`, `What followed over ${names[w]}`]
+    return { stacks: { id, title, names: 'long', of: barsOf(rows) } }
+  })
+}
+
+function barsOf(rows: readonly (TallyWindow & { label: string })[]): Stacks['of'] {
+  return rows
+    .filter(({ n }) => n > 0)
+    .flatMap(({ label, n, counts, base }) => [
+      { label, note: `events, n ${whole(n)}`, counts: PERFORMANCES.map(name => counts[name]), isBase: false },
+      { label: '', note: 'any bar', counts: PERFORMANCES.map(name => base.shares[name] ?? 0), isBase: true },
+    ])
+}
+
+/** The largest number of groups in a picture; the tables have all. */
+const MOST_DRAWN = 30
+
+type Line = TallyWindow & { group: string | null }
+
+function linesOf({ groups }: Tally): Line[] {
+  return groups.flatMap(({ group, windows }) => windows.map(window => ({ group, ...window })))
+}
+
+/** The shares of each band; and the returns, except for a server, which has none. */
+function tablesOf(found: Tally): { table: Table }[] {
+  const { by } = found
+  const lines = linesOf(found)
+  const name: Column<Line>[] = by === null ? [] : [{ title: by, kind: 'text', of: ({ group }) => group ?? '(none)' }]
+  const table = (caption: string, columns: readonly Column<Line>[]) =>
+    tablePart(caption, [...name, ...columns], lines, by === null ? {} : { grouped: true })
+  const caption = 'How often each performance band followed'
+  const isPriced = lines.some(({ base }) => base.kind !== 'theoretical')
+  if (!isPriced) return [table(caption, [...COUNTS, ...TOP])]
+  return [table(caption, [...COUNTS, ...ROSE, ...TOP]), table('Returns, beside those after any bar', RETURNS)]
+}
+
+const FIGURES = ['n', 'hit_rate', 'mean', 'median', 'p10', 'p90']
+
+const COLUMNS = [
+  ...['ticker', 'tickers', 'field', 'timeframe', 'band', 'by', 'group'],
+  ...['window', 'events', 'n', 'n_independent', 'pending', 'no_history'],
+  ...PERFORMANCES.map(name => `counts_${name}`),
+  ...PERFORMANCES.map(name => `shares_${name}`),
+  ...FIGURES.map(name => `returns_${name}`),
+  ...['hit_low', 'hit_high', 'top_share', 'top_low', 'top_high'],
+  ...['overlapping', 'base_kind', 'base_n'],
+  ...PERFORMANCES.map(name => `base_shares_${name}`),
+  ...FIGURES.map(name => `base_returns_${name}`),
+  'base_top_share',
+]
+
+function tallyHeading(found: Tally): string[] {
+  return [
+    `${tickersText(found.tickers)}  ${bandText(found)}  ${found.timeframe}`,
+    ...narrowedTexts(found),
+    `${count(found.events, 'event')} in ${found.query_range ?? 'no range'}`,
+    ...asOfText(found),
+  ]
+}
+
+const COUNTS: readonly Column<Line>[] = [
+  column('window', 'window'),
+  column('n', 'count'),
+  { title: 'Indep', kind: 'count', spare: 19, of: ({ n_independent }) => n_independent },
+  { title: 'Open', kind: 'count', spare: 20, of: ({ pending }) => pending },
+  { title: 'no_history', sign: '?', kind: 'count', spare: 21, of: ({ no_history }) => no_history },
+  ...PERFORMANCES.map((name, i): Column<Line> => {
+    const of = ({ counts }: Line): Content => counts[name] || '.'
+    return { title: name, sign: SIGNS[i]!, kind: 'count', spare: 10 - Math.abs(i - 3), of }
+  }),
+]
+
+/** The share of rising prices, if prices are known. */
+const ROSE: readonly Column<Line>[] = [
+  { title: 'Rose', kind: 'share', spare: 0, of: ({ returns }) => returns.hit_rate },
+  { title: 'Any', kind: 'share', spare: 2, of: ({ base }) => base.returns.hit_rate },
+]
+
+const TOP: readonly Column<Line>[] = [
+  { title: 'Top 40%', kind: 'share', of: ({ top_share }) => top_share, tone: topTone },
+  { title: '95%', kind: 'share', spare: 1, of: ({ top_low, top_high }) => [top_low, top_high] },
+  { title: 'Any', kind: 'share', spare: 0, of: ({ base }) => base.top_share },
+]
+
+/** Whether returns among the best 40 % followed more often than after any bar. */
+export function topTone({ top_share, base }: Pick<TallyWindow, 'top_share' | 'base'>): Tone | undefined {
+  return top_share === null || base.top_share === null ? undefined : signTone(top_share - base.top_share)
+}
+
+/**
+ * The events, then any bar. Narrow tables drop the tails of any bar first, then those of the events, then the middles.
+ */
+const RETURNS: readonly Column<Line>[] = [
+  column('window', 'window'),
+  { title: 'N', kind: 'count', of: ({ returns }) => returns.n },
+  ...figureColumns('', ({ returns }) => returns, [4, undefined, 6, 7]),
+  ...figureColumns('Any ', ({ base }) => base.returns, [2, 5, 9, 8]),
+]
+
+function figureColumns(
+  prefix: string,
+  figures: (line: Line) => ReturnFigures,
+  spare: readonly (number | undefined)[],
+): Column<Line>[] {
+  const names = ['mean', 'median', 'p10', 'p90'] as const
+  return names.map((name, i) => ({
+    title: prefix + name,
+    kind: 'return',
+    ...(spare[i] === undefined ? {} : { spare: spare[i] }),
+    of: line => figures(line)[name],
+  }))
+}
+
+/** Cautions about the figures; many groups only show the common ones. */
+function notesOf({ groups, warnings, events, log }: Tally): string[] {
+  const few = groups.filter(group => group.warnings.length > 0).length
+  return compact([
+    ...(groups.length === 1 ? groups[0]!.warnings : []),
+    ...warnings,
+    logText(log, null),
+    groups.length > 1 &&
+      few > 0 &&
+      `${count(few, 'group')} of ${groups.length} must be read with care (few or overlapping windows): --json says which.`,
+    events > 0 && 'Many windows and groups give findings by chance: of twenty, one lies outside its 95% interval.',
+  ])
+}
+
+/**
+ * The current band of every field, its start, and the usual duration.
+ * @param unknown shows people also fields without a band
+ */
+export function describeNow(found: Now, { unknown }: { unknown: boolean }): Described {
+  const { timeframe, as_of, states, omitted } = found
+  return {
+    document: found,
+    columns: [
+      ...['ticker', 'field', 'timeframe', 'as_of', 'band', 'since', 'bars', 'initial', 'prev_band'],
+      ...['completed_stays_n', 'completed_stays_median', 'completed_stays_p90'],
+    ],
+    // Computed on demand: a whole market needs only one form, and each costs as much as the question.
+    get rows() {
+      return states.map(({ ticker, field, ...state }) => ({ ticker, field, timeframe, as_of, ...state }))
+    },
+    get paragraphs() {
+      return [nowParagraph(found, unknown)]
+    },
+    warnings: omittedNotes(omitted),
+  }
+}
+
+function nowParagraph({ timeframe, as_of, query_range, states }: Now, unknown: boolean): Paragraph {
+  const known = states.filter(state => state.band !== null)
+  const shown = unknown || known.length === 0 ? states : known
+  const names = [...new Set(shown.map(state => state.ticker))]
+  const several = names.length > 1
+  const columns = [column('ticker', 'text', several ? {} : { on: 'pipe' }), ...STATE, durationColumn(query_range)]
+  const note = '* since the beginning of the data: no event entered it'
+  return {
+    heading: [
+      `${tickersText(names)}  ${timeframe}`,
+      `${query_range === WHOLE_RANGE ? 'all stays' : `stays of the last ${query_range ?? '?'}`}, in bars`,
+      ...asOfText({ as_of }),
+    ],
+    parts: [
+      tablePart('Where every field stands', columns, shown, several ? { grouped: true } : {}),
+      { on: 'screen', notes: shown.some(state => state.initial) ? [note] : [] },
+    ],
+  }
+}
+
+const STATE: readonly Column<FieldState>[] = [
+  column('field'),
+  column('band'),
+  { title: 'Since', kind: 'date', spare: 2, of: ({ since, initial }) => since && `${since}${initial ? '*' : ''}` },
+  column('bars', 'bars', { spare: 1 }),
+  { title: 'From', kind: 'text', spare: 6, of: ({ prev_band }) => prev_band },
+  { title: 'Median', kind: 'bars', spare: 3, of: ({ completed_stays }) => completed_stays.median },
+  { title: 'P90', kind: 'bars', spare: 4, of: ({ completed_stays }) => completed_stays.p90 },
+]
+
+/** A limited range of a tier or a server may hide earlier periods. */
+function durationColumn(range: string | null): Column<FieldState> {
+  const isWhole = range === WHOLE_RANGE
+  return { title: 'Stays', kind: 'count', spare: 5, of: ({ completed_stays: { n } }) => (isWhole ? n : n || null) }
+}
+
+/** How often each band of some fields occurred; for machines a row a band. */
+export function describeBandCounts(found: BandCounts): Described {
+  const { timeframe, tickers, fields } = found
+  return {
+    document: found,
+    columns: [
+      ...['field', 'hash', 'timeframe', 'tickers', 'band', 'bars', 'share', 'events'],
+      ...['by_ticker_least', 'by_ticker_median', 'by_ticker_most'],
+    ],
+    rows: fields.flatMap(({ field, hash, bands }) => bands.map(band => ({ field, hash, timeframe, tickers, ...band }))),
+    paragraphs: fields.map(field => ({
+      heading: [field.field, timeframe, count(tickers, 'ticker'), withoutBand(field)],
+      parts: [tablePart(field.field, BAND_COUNTS, field.bands)],
+    })),
+  }
+}
+
+function withoutBand({ bars, undefined: none }: FieldCounts): string {
+  return bars === 0 ? 'no bars' : `${share(none / bars)} of ${count(bars, 'bar')} without a band`
+}
+
+const BAND_COUNTS: readonly Column<BandCount>[] = [
+  column('band'),
+  { title: 'Share', kind: 'share', of: ({ share }) => share },
+  { title: '', kind: 'text', of: ({ share }) => '#'.repeat(Math.round((share ?? 0) * WIDEST)) || null },
+  column('bars', 'count', { spare: 2 }),
+  column('events', 'count', { spare: 1 }),
+  // The tickers with the smallest, the middle and the greatest share.
+  { title: 'Least', kind: 'share', spare: 4, of: ({ by_ticker }) => by_ticker.least },
+  { title: 'Median', kind: 'share', spare: 3, of: ({ by_ticker }) => by_ticker.median },
+  { title: 'Most', kind: 'share', spare: 4, of: ({ by_ticker }) => by_ticker.most },
+]
+
+/** Signs of a band that every bar has. */
+const WIDEST = 30

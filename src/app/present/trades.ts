@@ -1,0 +1,179 @@
+import { title } from '../../core/errors.js'
+import { isCondition, lagInWords } from '../../core/language/as-field.js'
+import { count, either, listed, percentage, ratio, returnText, UNKNOWN, whole, words } from '../../core/numbers.js'
+import type { Distance } from '../../core/params/figures.js'
+import type { Strategy } from '../../core/params/strategy.js'
+import type { Backtest, Trade } from '../../research/backtest/result.js'
+import { costsInWords, positionsInWords, rankInWords } from '../../research/backtest/words.js'
+import { tradeHistogram } from './charts.js'
+import { type Column, reasonsPart, type Section, section, type Table, tableOf, tablePart } from './description.js'
+import { rankColumn, tradesTable } from './long-tables.js'
+import { bySpelling, conditionsSuffix, conditionTexts, fromText, rangeTexts, tickersText } from './words.js'
+
+/** The rules of a strategy as a sentence. */
+export function questionOf(found: Backtest): string {
+  const { side, entry, exit, lag } = found.strategy
+  const verb = side === 'long' ? 'Buying' : 'Selling short'
+  const weekly = found.timeframe === 'weekly' ? ', on weekly bars' : ''
+  const entered = becomesText(entry, 'changes band', either)
+  const ends = exitTexts(exit)
+  const left = ends.length === 0 ? 'at the last bar' : either(ends)
+  return `${verb} ${listed(found.tickers)} when ${entered}${conditionsSuffix(entry)}; out ${[left + weekly, ...lagInWords(lag)].join('; ')}`
+}
+
+/** The same in phrases. */
+export function headingOf(found: Backtest): string[] {
+  const { name, side, entry, lag } = found.strategy
+  const event = becomesText(entry, 'changes', bands => bands.join(' or '))
+  return [
+    ...(typeof name === 'string' ? [name] : []),
+    `${tickersText(found.tickers)}  ${side} when ${event}${fromText(entry)}  ${found.timeframe}`,
+    ...conditionTexts(entry),
+    ...lagInWords(lag),
+    ...rangeTexts(found),
+  ]
+}
+
+/** `rsi_zone becomes oversold`; of a condition `it becomes true that …`. */
+function becomesText(
+  { field, bands }: Pick<Strategy['entry'], 'field' | 'bands'>,
+  changes: string,
+  oneOf: (bands: readonly string[]) => string,
+): string {
+  const becomes = bands === null ? changes : `becomes ${oneOf(bands)}`
+  return isCondition(field) ? `it ${becomes} that ${field}` : `${field} ${becomes}`
+}
+
+/** The short form; the document, the report and --wide have the long one. */
+export function assumedText(found: Backtest): string {
+  const { side, fill, exit, costs, portfolio, rank, overlap } = found.strategy
+  // The tests below may have chosen another candidate.
+  const of = (found.validation?.candidates.length ?? 0) > 0 ? ' (the first candidate)' : ''
+  const cash = portfolio.cash_rate === 0 ? '' : ` Cash earns ${percentage(portfolio.cash_rate)} a year.`
+  const text = [
+    `${FILLS[fill] ?? fill}, ${costsInWords(costs, side)}; out ${exitTexts(exit).join(', or ')}${of}.`,
+    `At most ${positionsInWords(portfolio)}${portfolio.whole_shares ? ', whole shares' : ''}; ${OVERLAPS[overlap] ?? overlap}.${cash}`,
+    ...(rank === undefined ? [] : [`${title(rankInWords(found.strategy))}.`]),
+    `${Number(found.bars_a_year.toFixed(1))} bars a year, seed ${found.seed}. Buy and hold: the same tickers, without costs. Same exposure: throughout as much of it as the strategy held on average.`,
+    'The tickers are those that were asked for (survivorship).',
+  ].join(' ')
+  // Percentages are written as in the other texts.
+  return text.replaceAll(' %', '%')
+}
+
+const FILLS: Readonly<Record<string, string>> = {
+  'next-open': 'Fills at the next open',
+  'next-close': 'Fills at the next close',
+  close: 'Fills at the close of the signal (not tradable on end-of-day data)',
+}
+
+const OVERLAPS: Readonly<Record<string, string>> = {
+  skip: 'one a ticker, signals while it is on are skipped',
+  allow: 'several a ticker',
+  extend: 'one a ticker, held on by further signals',
+}
+
+function exitTexts({ hold, leave, on, when, stop, target, trailing }: Strategy['exit']): string[] {
+  return [
+    ...(hold === null ? [] : [`after ${count(hold, 'bar')}`]),
+    ...(leave ? ['when the band is left'] : []),
+    ...(on === null ? [] : [`when ${becomesText(on, 'changes', bands => bands.join(' or '))}`]),
+    ...(when === undefined ? [] : [`when it becomes true that ${when}`]),
+    ...(stop === null ? [] : [`at a stop of ${distanceText(stop)}`]),
+    ...(target === null ? [] : [`at a target of ${distanceText(target)}`]),
+    ...(trailing === null ? [] : [`at a trailing stop of ${distanceText(trailing)}`]),
+  ]
+}
+
+function distanceText(distance: Distance): string {
+  return typeof distance === 'number' ? percentage(distance) : `${distance.atr} ATR`
+}
+
+/** The result of each trade. */
+export function tradesSection(found: Backtest): Section {
+  const { trades, trade_statistics: of } = found
+  return section({ id: 'trades', title: 'Net return a trade', short: 'Trades', on: 'wide' }, [
+    { chart: tradeHistogram(trades) },
+    {
+      on: 'page',
+      facts: [
+        ['Deviation (n − 1)', returnText(of.deviation).replace('+', '')],
+        ['Profit factor (gains / losses)', ratio(of.profit_factor)],
+        ['Expectancy, a trade', returnText(of.expectancy)],
+        ['SQN (√n · mean / deviation)', ratio(of.sqn)],
+        ['Longest losing run, trades', of.longest_losing_run === null ? UNKNOWN : whole(of.longest_losing_run)],
+        ['Average length, bars', ratio(of.average_bars, 1)],
+      ],
+    },
+    reasonsPart([{ where: 'trades', reasons: of.reasons }], 'page'),
+    { on: 'page', table: tradesTable(found) },
+  ])
+}
+
+/** A signal and its outcome. */
+interface Outcome {
+  date: string
+  ticker: string
+  rank: number | string | null
+  trade: Trade | null
+  why: string
+}
+
+const signalColumns = (ranking: Backtest['ranking']): Column<Outcome>[] => [
+  { title: 'Signal', kind: 'date', of: ({ date }) => date },
+  { title: 'Ticker', kind: 'text', of: ({ ticker }) => ticker },
+  ...rankColumn<Outcome>(ranking),
+  { title: 'Entry', kind: 'date', spare: 2, of: ({ trade }) => trade?.entry_date ?? '' },
+  { title: 'At', kind: 'price', spare: 1, of: ({ trade }) => trade?.entry_price ?? '' },
+  { title: 'Exit', kind: 'date', spare: 3, of: ({ trade }) => trade?.exit_date ?? '' },
+  { title: 'At', kind: 'price', spare: 1, of: ({ trade }) => trade?.exit_price ?? '' },
+  { title: 'Bars', kind: 'count', spare: 4, of: ({ trade }) => trade?.bars ?? '' },
+  { title: 'Net', kind: 'return', of: ({ trade }) => trade?.net ?? '' },
+  { title: 'Why', kind: 'text', of: ({ why }) => why },
+]
+
+/** The outcomes of the signals: a count of each, and in a fold every signal by date. */
+export function signalsSection(found: Backtest): Section {
+  const { trades, skipped, ranking } = found
+  const rows = [
+    ...trades.map((trade): Outcome => ({ ...trade, date: trade.signal_date, trade, why: trade.exit })),
+    ...skipped.map((signal): Outcome => ({ ...signal, trade: null, why: `skipped: ${words(signal.reason)}` })),
+  ].sort((a, b) => bySpelling(a.date, b.date) || bySpelling(a.ticker, b.ticker))
+  const title = 'What became of each signal'
+  const each = tablePart(title, signalColumns(ranking), rows, { whole: 'json' })
+  return section({ id: 'signals', title, short: 'Signals', on: 'explain' }, [
+    { on: 'page', table: outcomesTable(found) },
+    rows.length > 0 && { fold: { title: `Each of ${count(rows.length, 'signal')}`, parts: [each], long: true } },
+  ])
+}
+
+/** Every signal has exactly one of these outcomes; those that extend an exit are counted separately. */
+function outcomesTable({ signals: { total, closed, open, pending, skipped, extended } }: Backtest): Table {
+  const all: [what: string, n: number][] = [
+    ['made a trade that is closed', closed],
+    ['made a trade that is still open', open],
+    ['wait for the next bar', pending],
+    ['put off the exit of a trade', extended],
+    ...Object.entries(skipped).map(([reason, n]): [string, number] => [`were skipped: ${skippedText(reason)}`, n]),
+  ]
+  const columns: readonly Column<(typeof all)[number]>[] = [
+    { title: 'Signals that', kind: 'text', of: ([what]) => what },
+    { title: 'How many', kind: 'count', of: ([, n]) => n },
+    { title: 'Of all', kind: 'share', of: ([, n]) => (total === 0 ? null : n / total) },
+  ]
+  const rows = all.filter(([, n], i) => i === 0 || n > 0)
+  return tableOf('How many of each', columns, rows)
+}
+
+/** Why a signal made no trade. */
+export function skippedText(reason: string): string {
+  return SKIPPED[reason] ?? words(reason)
+}
+
+const SKIPPED: Readonly<Record<string, string>> = {
+  in_trade: 'in a trade',
+  no_place: 'no place left',
+  no_cash: 'no cash left',
+  no_price: 'no price',
+  no_size: 'no size',
+}

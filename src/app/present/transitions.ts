@@ -1,0 +1,214 @@
+import { TIMEFRAMES, windowNames } from '../../core/model/terms.js'
+import { barsText, count, probability, ratio, UNKNOWN, whole } from '../../core/numbers.js'
+import type { ContextTests } from '../../research/tally/by-context.js'
+import type { Dwell } from '../../research/tally/dwell.js'
+import type { Leaving, TransitionRow, Transitions } from '../../research/tally/transitions.js'
+import {
+  type Column,
+  column,
+  compact,
+  type Described,
+  type Paragraph,
+  type Records,
+  type Table,
+  tableOf,
+  tablePart,
+} from './description.js'
+import { asOfText, oneTicker, tickersText } from './words.js'
+
+/**
+ * The next bands, the durations and the exits of each band; with a context, whether it matters. Machines get a row per
+ * pair of bands, and with a context one per pair in each of its bands.
+ */
+export function describeTransitions(found: Transitions): Described {
+  const { tickers, field, timeframe, context, events, query_range, bands } = found
+  const { windows } = TIMEFRAMES[timeframe]
+  const window = windows[Math.floor(windows.length / 2)]!
+  return {
+    document: found,
+    ...pairRecords(found),
+    paragraphs: [
+      {
+        heading: compact([
+          `${tickersText(tickers)}  ${field}  ${timeframe}`,
+          context && `beside ${context.ticker} ${context.field}`,
+          `${count(events, 'transition')} in ${query_range ?? '?'}`,
+          ...asOfText(found),
+        ]),
+        parts: [tablePart('Which band follows which', matrixColumns(bands), found.matrix)],
+      },
+      ...[
+        tableOf(
+          'How long a band lasts, in bars, and the 95% interval of the median',
+          [bandColumn(bands), ...DWELL],
+          found.dwell,
+        ),
+        leavingTable(found, window),
+        tableOf('What follows a bar in a band, bar by bar', matrixColumns(bands), found.per_bar),
+      ].map(table => ({ heading: [table.caption], parts: [{ table }] })),
+      ...contextParagraphs(found),
+      { heading: [], parts: [{ notes: found.notes }] },
+    ],
+  }
+}
+
+function bandColumn(bands: readonly string[]): Column<{ band: string }> {
+  return lettered('Band', bands, ({ band }) => band)
+}
+
+/** A column of bands, with the letters that head the columns of the same bands on a screen. */
+function lettered<Row>(title: string, bands: readonly string[], of: (row: Row) => string): Column<Row> {
+  return {
+    title,
+    sign: `  ${title.toUpperCase()}`,
+    kind: 'lettered',
+    of: row => [letter(bands.indexOf(of(row))), of(row)],
+  }
+}
+
+function letter(i: number): string {
+  return String.fromCharCode('A'.charCodeAt(0) + i)
+}
+
+/** Columns have letters on a screen, because the names of seven bands side by side are wider than it. */
+function shareColumns<Row>(bands: readonly string[], of: (row: Row, to: string) => number | null): Column<Row>[] {
+  return bands.map((to, i) => ({
+    title: to,
+    verbatim: true,
+    sign: letter(i),
+    kind: 'share',
+    spare: i,
+    of: row => dotted(of(row, to)),
+  }))
+}
+
+/** Zero is a dot, so that other numbers are easy to see. */
+function dotted(share: number | null): number | string | null {
+  return share === 0 ? '.' : share
+}
+
+function matrixColumns(bands: readonly string[]): Column<TransitionRow>[] {
+  return [
+    lettered('From', bands, ({ from }) => from),
+    column('n', 'count'),
+    ...shareColumns<TransitionRow>(bands, ({ shares }, to) => shares[to] ?? null),
+  ]
+}
+
+function leavingTable({ bands, incidence }: Transitions, window: number): Table {
+  const columns: Column<Leaving>[] = [
+    bandColumn(bands),
+    { title: 'Still', kind: 'share', of: ({ staying }) => dotted(staying) },
+    ...shareColumns<Leaving>(bands, ({ to }, band) => to[band] ?? null),
+  ]
+  const rows = incidence.filter(({ bars }) => bars === window)
+  if (rows.some(({ unknown }) => (unknown ?? 0) > 0))
+    columns.push({ title: 'Later', kind: 'share', spare: bands.length, of: ({ unknown }) => dotted(unknown) })
+  return tableOf(`Where stays have gone by bar ${window}`, columns, rows)
+}
+
+const DWELL: readonly Column<Dwell>[] = [
+  column('stays', 'count', { spare: 1 }),
+  { title: 'Ended', kind: 'count', spare: 6, of: ({ completed }) => completed },
+  { title: 'Active', kind: 'count', spare: 7, of: ({ censored }) => censored },
+  column('median', 'bars', { spare: 0 }),
+  { title: '95%', kind: 'bars', spare: 3, of: medianRange },
+  column('p90', 'bars', { spare: 2 }),
+  column('mean', 'bars', { spare: 5 }),
+  { title: 'Longest', kind: 'bars', spare: 4, of: own => barsText(own.longest) + (own.longest_is_active ? '+' : '') },
+]
+
+function medianRange({ median_low: low, median_high: high }: Dwell): string {
+  if (low === null && high === null) return UNKNOWN
+  return `${barsText(low)}-${high === null ? '?' : barsText(high)}`
+}
+
+/** Whether it matters which band the context is in: two tests a band, and the medians that one of them compares. */
+function contextParagraphs({ bands, context, by_context }: Transitions): Paragraph[] {
+  if (context === null || by_context === null) return []
+  const { groups, tests } = by_context
+  const { chi2, df, p, reason } = tests.equal_rows
+  const all = reason ?? `all bands together: chi2 ${ratio(chi2, 1)}, df ${ratio(df, 0)}, p ${probability(p)}`
+  const which = `${context.ticker} ${context.field}`
+  const rows = bands.map((band, i) => ({ band, next: tests.equal_rows.rows[i]!, length: tests.log_rank[i]! }))
+  const medians = bands.map((band, i) => ({ band, dwell: groups.map(({ dwell }) => dwell[i]!) }))
+  const columns = groups.map(({ context }, g): Column<(typeof medians)[number]> => {
+    const title = context ?? '(none)'
+    return { title, verbatim: true, kind: 'bars', spare: g, of: ({ dwell }) => medianText(dwell[g]!) }
+  })
+  const [does, by] = [`Does ${which} matter?`, `Median bars, and stays, by ${which}`]
+  const note = `NEXT: which band follows (Anderson-Goodman; ${all}); LEAST below 5 makes its p a rough guide. LENGTH: how long it lasts (log-rank).`
+  return [
+    { heading: [does], parts: [tablePart(does, [bandColumn(bands), ...TESTS], rows), { notes: [note] }] },
+    { heading: [by], parts: [tablePart(by, [bandColumn(bands), ...columns], medians)] },
+  ]
+}
+
+function medianText({ median, stays }: Dwell): string {
+  return stays === 0 ? UNKNOWN : `${median === null ? '?' : whole(median)} (${whole(stays)})`
+}
+
+interface Tested {
+  band: string
+  next: ContextTests['equal_rows']['rows'][number]
+  length: ContextTests['log_rank'][number]
+}
+
+const TESTS: readonly Column<Tested>[] = [
+  { title: 'Next chi2', kind: 'tenth', spare: 1, of: ({ next }) => next.chi2 },
+  { title: 'df', kind: 'degrees', spare: 3, of: ({ next }) => next.df },
+  { title: 'p', kind: 'probability', of: ({ next }) => next.p },
+  { title: 'Least', kind: 'tenth', spare: 2, of: ({ next }) => next.least_expected },
+  { title: 'Length chi2', kind: 'tenth', spare: 1, of: ({ length }) => length.chi2 },
+  { title: 'df', kind: 'degrees', spare: 3, of: ({ length }) => length.df },
+  { title: 'p', kind: 'probability', of: ({ length }) => length.p },
+]
+
+function pairRecords(found: Transitions): Records {
+  const { by_context } = found
+  return {
+    columns: [
+      ...['ticker', 'tickers', 'field', 'timeframe', 'from', 'to', 'count', 'share'],
+      ...['share_low', 'share_high', 'independent'],
+      ...['from_stays', 'from_completed', 'from_censored', 'from_median', 'from_p90', 'from_mean', 'from_longest'],
+      ...['from_median_low', 'from_median_high', 'per_bar', 'from_per_bar'],
+      ...windowNames(found.timeframe).map(name => `incidence_${name}`),
+      ...['context_ticker', 'context_field', 'context_band', 'equal_rows_p', 'log_rank_p'],
+    ],
+    rows:
+      by_context === null
+        ? groupRows(found, found, null)
+        : by_context.groups.flatMap(group => groupRows(found, group, group.context)),
+  }
+}
+
+/** @param group the group of the figures: all, or those in one band of the context */
+function groupRows(
+  { tickers, field, timeframe, bands, context, by_context }: Transitions,
+  { matrix, per_bar, dwell, incidence }: Pick<Transitions, 'matrix' | 'per_bar' | 'dwell' | 'incidence'>,
+  context_band: string | null,
+): Records['rows'] {
+  const names = windowNames(timeframe)
+  return bands.flatMap((from, i) => {
+    const [{ counts, shares, intervals }, stays, bars] = [matrix[i]!, dwell[i]!, per_bar[i]!]
+    const left = incidence.filter(({ band }) => band === from)
+    const more = {
+      ...{ context_ticker: context?.ticker ?? null, context_field: context?.field ?? null, context_band },
+      equal_rows_p: by_context?.tests.equal_rows.rows[i]?.p ?? null,
+      log_rank_p: by_context?.tests.log_rank[i]?.p ?? null,
+    }
+    return bands
+      .filter(to => to !== from)
+      .map(to => ({
+        ...{ ...oneTicker(tickers), field, timeframe, from, to, count: counts[to], share: shares[to] },
+        ...{ share_low: intervals[to]?.low ?? null, share_high: intervals[to]?.high ?? null },
+        independent: intervals[to]?.independent ?? null,
+        ...{ from_stays: stays.stays, from_completed: stays.completed, from_censored: stays.censored },
+        ...{ from_median: stays.median, from_p90: stays.p90, from_mean: stays.mean, from_longest: stays.longest },
+        ...{ from_median_low: stays.median_low, from_median_high: stays.median_high },
+        ...{ per_bar: bars.shares[to], from_per_bar: bars.shares[from] },
+        ...Object.fromEntries(names.map((name, w) => [`incidence_${name}`, left[w]!.to[to]])),
+        ...more,
+      }))
+  })
+}

@@ -1,0 +1,224 @@
+import { isCondition, lagInWords, TRUE, TRUTHS } from '../../core/language/as-field.js'
+import { count, probability, ratio, whole } from '../../core/numbers.js'
+import type { Omitted } from '../../core/source.js'
+import type { SourceRange } from '../../data/local/status.js'
+import type { Backtest, Grid } from '../../research/backtest/result.js'
+import type { EventStudy, Sampling } from '../../research/study/result.js'
+import type { LogStanding } from '../../research/trials.js'
+import { compact, type Fact, type Section } from './description.js'
+
+/** Words that results have in common. */
+
+/** `3 tickers`, or their names if they are few. */
+export function tickersText(tickers: readonly string[]): string {
+  return tickers.length <= 3 ? tickers.join(', ') : `${whole(tickers.length)} tickers`
+}
+
+/** The fields that an answer leaves out, a line for each reason. */
+export function omittedNotes(omitted: readonly Omitted[] = []): string[] {
+  return [...new Set(omitted.map(({ why }) => why))].map(why => {
+    const fields = omitted.filter(one => one.why === why).map(({ field }) => field)
+    const each = fields.length === 1 ? '' : ' each'
+    return `left out: ${fields.join(', ')};${each} ${why} (bands status)`
+  })
+}
+
+/** Sorts by letters, and so dates by time. */
+export function bySpelling(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b)
+}
+
+/** `Sharpe ratio: .5.`: adds a full stop unless there is one. */
+export function withFullStop(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`
+}
+
+/**
+ * The trial log's addition to a headline, from the second question on; null before.
+ * @param q of the headline over the log; null if there is none
+ * @param name the headline's name of this q
+ */
+export function logText(log: LogStanding | null, q: number | null, name = 'over all of them q'): string | null {
+  if (log === null || log.questions < 2) return null
+  const { family, questions, windows, expected } = log
+  const one = `One of ${whole(questions)} questions`
+  if (family === 'run') return `${one} asked of these data; the others are not counted (--family run).`
+  const byChance = expected < 1.5 ? 'about 1 has' : `about ${whole(Math.round(expected))} have`
+  const over = q === null ? '' : `; ${name} ${probability(q)}`
+  return `${one} (${whole(windows)} windows) asked of these data: by chance ${byChance} p < .05${over}.`
+}
+
+/** The number of tried strategies or combinations, in this run and ever. @param sizeText words for the ever tried ones */
+export function triedText({ run, ledger }: Backtest['trials'], sizeText = whole): string {
+  const ever = ledger === null ? '' : `, ${sizeText(ledger)} in the ledger of trials`
+  return `Tried: ${strategies(run)} in this run${ever}.`
+}
+
+/** How often the best of one half was no better than most in the other; or why that is not known. */
+export function overfittingText(pbo: Grid['pbo'], reason: string): string {
+  const often =
+    pbo === null
+      ? reason
+      : `${probability(pbo.probability)}, how often the best of one half of the days is not above the median of the other (${count(pbo.splits, 'split')})`
+  return withFullStop(`Probability of overfitting (CSCV): ${often}`)
+}
+
+export function strategies(n: number): string {
+  return count(n, 'strategy', 'strategies')
+}
+
+/** Draws in blocks of bars. */
+export function blocksText(block: number | null): string {
+  return `blocks of ${ratio(block, 1)} bars on average`
+}
+
+/** The tickers in rows for machines: the name if there is one, and their number. */
+export function oneTicker(tickers: readonly string[]): { ticker: string | null; tickers: number } {
+  return { ticker: tickers.length === 1 ? tickers[0]! : null, tickers: tickers.length }
+}
+
+/** `as of 2018-05-11`, if the day is known. */
+export function asOfText({ as_of }: { as_of: string | null }): string[] {
+  return as_of === null ? [] : [`as of ${as_of}`]
+}
+
+/** The source file of bars; several imports give `2018-02-08.csv to 2018-03-22.csv`. */
+export function fileText({ source, begun }: Pick<SourceRange, 'source' | 'begun'>): string {
+  return begun === undefined || begun.source === source ? source : `${begun.source} to ${source}`
+}
+
+/** `rsi_zone = oversold or deep_oversold`; a condition that holds is called by its text. */
+export function stateText(field: string, bands: readonly string[] | null): string {
+  if (bands === null) return field
+  const are = bands.join(' or ')
+  if (!isCondition(field)) return `${field} = ${are}`
+  return are === TRUTHS[TRUE] ? field : `${field}: ${are}`
+}
+
+/** The conditions of an answer apart from the entered bands, with the keys of documents. */
+type Conditions = Pick<EventStudy, 'prev_bands' | 'stability' | 'max_flips' | 'context' | 'when' | 'lag'>
+
+/** The conditions in words, one each; the bands left are part of the event's name. */
+export function conditionTexts({ stability, max_flips, context, when, lag }: Omit<Conditions, 'prev_bands'>): string[] {
+  return compact([
+    context && contextText(context),
+    when !== undefined && `when ${when}`,
+    ...lagInWords(lag),
+    stability && `stability ${stability.join(' or ')}`,
+    max_flips !== null && `at most ${max_flips} ${max_flips === 1 ? 'flip' : 'flips'}`,
+  ])
+}
+
+/** ` from neutral_low or neutral`. */
+export function fromText({ prev_bands }: Pick<Conditions, 'prev_bands'>): string {
+  return prev_bands === null ? '' : ` from ${prev_bands.join(' or ')}`
+}
+
+function contextText({ ticker, field, bands, lag }: NonNullable<Conditions['context']>): string {
+  const state = bands === null ? '' : ` = ${bands.join(' or ')}`
+  return `${bands === null ? 'beside' : 'while'} ${ticker} ${field}${state}${lag === 1 ? ' a bar before' : ''}`
+}
+
+/** ` (AAPL rsi_zone …), while GSPC …, stability …`: the conditions of a question, for the end of a sentence. */
+export function conditionsSuffix(conditions: Conditions): string {
+  return [fromText(conditions), ...conditionTexts(conditions).map(text => `, ${text}`)].join('')
+}
+
+/** `2008-01-02 to 2018-05-11`, `as of 2018-05-11`. */
+export function rangeTexts({ first, last, as_of }: Pick<Backtest, 'first' | 'last' | 'as_of'>): string[] {
+  return [...(first === null ? [] : [`${first} to ${last}`]), ...asOfText({ as_of })]
+}
+
+/** The range of the bars, and the draws. */
+export function originFacts(found: Pick<Backtest, 'first' | 'last' | 'timeframe' | 'seed'>): Fact[] {
+  const { first, last, timeframe, seed } = found
+  const bars = first === null || last === null ? `none, ${timeframe}` : `${timeframe}, ${first} to ${last}`
+  return [
+    ['Bars', bars],
+    ['Seed', String(seed)],
+  ]
+}
+
+/** ASCII signs that carry the order by themselves, in the order of PERFORMANCES. */
+export const SIGNS: readonly string[] = ['---', '--', '-', '=', '+', '++', '+++']
+
+/** The smallest number of events for a test. */
+export function fewestFact(found: Pick<Sampling, 'min_events'>): Fact {
+  return ['Fewest events', `${found.min_events}: below that a cell is shown, not tested`]
+}
+
+/** How to read a page, and when not to. */
+export function readingSection(kind: keyof typeof OF): Section {
+  const title = 'How to read this, and when not to'
+  const facts = Object.entries({ ...COMMON, ...OF[kind] })
+  return { id: 'reading', title, short: 'How to read this', on: 'page', parts: [{ facts }] }
+}
+
+const COMMON: Readonly<Record<string, string>> = {
+  'n is what counts':
+    'Under some twenty events the shares and means can be anything; under ten independent windows there is no p-value, and the row is grey.',
+  Overlap:
+    'Windows of neighbouring events share bars, and tickers move together: a hundred events may be worth ten. P and the block bootstrap allow for both; a plain t-test for neither. The independent cases say how much the events are worth.',
+  Survivorship:
+    'The tickers are those that are loaded. Whatever went under before anyone loaded it is missing, and that flatters whatever bought weakness.',
+  'The past': 'All bands are as they were known on each day. Even so this is one history, and it happened once.',
+}
+
+const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison', Readonly<Record<string, string>>> = {
+  study: {
+    'The difference, not the mean':
+      'Markets drift. What followed the events is compared with what followed any bar of the same tickers and dates; only the difference is theirs.',
+    p: 'Two-sided p of the difference, by the Newey-West t with effective clusters. It allows for overlap, for tickers that move together and for volatile times. It is not the probability that there is nothing to find.',
+    'Several windows':
+      'Of five windows one has a p below 0.05 by chance on one in four such pages. So the verdicts go by p corrected for all windows of the page (Holm), and by q over the trial log.',
+    'When not to':
+      'Not to choose the best window from this page and trade it; not from grey rows; not when a warning above says that the bands or the bars were lacking.',
+  },
+  tally: {
+    'Top 40%':
+      'Each return is ranked among the ticker’s own past returns: sharp is the worst or best 5%, flat the middle 20%. Slight, moderate and sharp gains together are the best 40%. Such a return can be below 0 where the past was bad.',
+    'Compare with any bar':
+      'A market that rises makes every signal look good. Read each share next to the same share after any bar.',
+    'Counted, not tested':
+      'The intervals allow for overlap and for tickers that move together, but a tally tests nothing: bands study does.',
+    'When not to': 'Not to choose the best of many windows and groups, of which some look good by chance.',
+  },
+  backtest: {
+    Fills:
+      'A signal at a close is traded at the next open unless the settings say otherwise. Costs are what the settings say; the real ones grow with size.',
+    'Compared with holding':
+      'A strategy that is seldom in the market should be judged by time in market and drawdown as well, not by its total return alone.',
+    'The Sharpe ratio':
+      'Is per year, from bar returns; of few trades it says little, and of the best of many tries less. The deflated one allows for the tries that the ledger knows.',
+    'Random entry':
+      'The signals of all trades are moved to other dates together, so that they come as close to one another, and in as many tickers at once, as they did; then the same rules trade them. p is two-sided: how often the mean of such trades is as far out on either side.',
+    'When not to':
+      'Not when random entry did about as well; not by the second decimal; not when the part for checking looks unlike the part for choosing.',
+  },
+  sweep: {
+    'q, not p':
+      'Of a thousand empty cells fifty have a p below 0.05. q is p corrected for how many were tried in the family named above; cells marked ★ have a q below 0.05.',
+    'The best of many':
+      'White’s reality check and Hansen’s SPA ask whether the best cell beats what the best of so many would reach by chance. If they are large, chance explains the best.',
+    'The histogram':
+      'Were there nothing to find, the bars would be level. Only what stands out on the left is of interest.',
+    't above 3': 'is what Harvey, Liu and Zhu (2016) ask of a finding after decades of looking; bold in the table.',
+    'When not to': 'Not to take the top row and trade it: check it on dates that this page has not seen.',
+  },
+  grid: {
+    'The hill, not the peak':
+      'A setting that means something is good beside others like it. A best that stands alone among poor neighbours is what chance makes of many tries.',
+    'The deflated Sharpe ratio':
+      'Asks whether the best is above what the best of as many worthless strategies would show. Below .95 it is not to be believed.',
+    Overfitting:
+      'Near 50% which combination is best says nothing about which will be: by chance, or because all of them are alike. What of the market all of them share is not asked here.',
+    'When not to': 'Not to take the best and trade it: choose on one part of the dates and look at another.',
+  },
+  comparison: {
+    'The difference':
+      'Two strategies on the same days share much of their good and bad days. The interval is of the difference of their ratios, with the days of both redrawn together; where it has 0 in it, neither is better.',
+    'The common days':
+      'Each is traded over all its own days, and only those that all have are compared: a strategy that began later is not held against years that it has not seen.',
+    'When not to': 'Not to take the best of many and trade it: of several alike one is first by chance.',
+  },
+}

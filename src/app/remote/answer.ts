@@ -1,0 +1,365 @@
+import { STATUS_CODES } from 'node:http'
+import {
+  type BandsError,
+  Busy,
+  faultIn,
+  InvalidParameter,
+  type InvalidValue,
+  invalid,
+  NotFound,
+  RateLimited,
+  TierRestricted,
+  Unauthorized,
+  Unavailable,
+  Upstream,
+} from '../../core/errors.js'
+import { dateOf } from '../../core/model/day.js'
+import type { BandEvent, EventsPage, EventsQuery, OversoldPage, OversoldQuery } from '../../core/model/event.js'
+import { parseTicker, TIER_NAMES, type Tier } from '../../core/model/terms.js'
+import { isMapping } from '../../core/params/arguments.js'
+import { PLANS } from '../../core/tiers.js'
+import type { CreditHeaders } from '../../server/wire/format.js'
+import { EVENTS_PAGE, OVERSOLD_PAGE } from '../../server/wire/schemas.js'
+
+/** The answering server, and how its text may be repeated. */
+interface Answerer {
+  /** The server, as sentences name it. */
+  base: string
+  /** The whole question. */
+  url: string
+  /** Text of the server → text that is safe to repeat. */
+  repeat(text: string): string
+}
+
+/** A complete answer. */
+export interface Answer extends Answerer {
+  status: number
+  headers: Headers
+  /** The document, where the body is one; undefined where it is something else or could not be read. */
+  document: unknown
+  /** Why there is no document, as the end of a sentence that begins with who answered; null where there is one. */
+  fault: string | null
+}
+
+function statusText(status: number): string {
+  const name = STATUS_CODES[status]
+  return name === undefined ? String(status) : `${status} ${name}`
+}
+
+/**
+ * Parses a body that must declare itself as JSON. Text that is shown unchanged must hold no terminal control
+ * characters, and must not be nested so deeply that it cannot be serialised again.
+ */
+export function readDocument(
+  headers: Headers,
+  bytes: Uint8Array,
+  { toShow }: { toShow: boolean },
+): Pick<Answer, 'document' | 'fault'> {
+  const fault = headersFault(headers)
+  if (fault !== null) return { document: undefined, fault }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return { document: JSON.parse(text, toShow ? showable : undefined) as unknown, fault: null }
+  } catch (error) {
+    const what = bytes.length === 0 ? 'nothing' : 'something that is not JSON'
+    return { document: undefined, fault: `answered ${error instanceof NotShowable ? 'with control characters' : what}` }
+  }
+}
+
+function headersFault(headers: Headers): string | null {
+  const { 'content-encoding': encoding = 'identity', 'content-type': declared = '' } = headers
+  if (encoding !== 'identity') return `answered in the encoding ${String(encoding)}, which was not asked for`
+  const type = String(declared)
+  if (/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)) return null
+  return `answered ${type === '' ? 'without a content type' : `with ${type}`}, not JSON`
+}
+
+class NotShowable extends Error {}
+
+function showable(key: string, value: unknown): unknown {
+  if (CONTROL.test(key) || (typeof value === 'string' && CONTROL.test(value))) throw new NotShowable()
+  return value
+}
+
+const CONTROL = /\p{Cc}/u
+
+/**
+ * Turns an error answer into the error that the local engine throws: by its body, in either shape, otherwise by its
+ * status. A fault that no question can cause is Upstream.
+ * @param again when to ask again, UTC; null if the server does not say
+ */
+export function refusalOf(answer: Answer, again: string | null): BandsError {
+  const { base, url, repeat } = answer
+  const body = new Body(answer.document, repeat)
+  const message = body.text('message')
+  const said = message || `${base} answered ${statusText(answer.status)}.`
+  const upgradeUrl = body.text('upgrade_url') || null
+  switch (kindOf(answer.status, body)) {
+    case 'invalid_parameter':
+      return invalidAs(message, invalidValueOf(body))
+    case 'not_found':
+      return notFoundAs(message, body.texts('suggestions'))
+    case 'unauthorized':
+      return new Unauthorized(message || undefined)
+    case 'tier_restricted': {
+      const [feature, tier, required] = ['feature', 'tier', 'required_tier'].map(name => body.text(name) || 'unknown')
+      const refused = message || `${base} refuses this to your plan.`
+      return new TierRestricted(feature!, tier!, required!, { message: refused, upgradeUrl })
+    }
+    case 'rate_limit_exceeded':
+      return new RateLimited(said, moment(body.text('reset')) ?? again, upgradeUrl)
+    case 'data_unavailable':
+      return new Unavailable(later(said, again))
+    case 'busy':
+      return new Busy(message)
+    default:
+      return new Upstream(later(repeat(`${base} ${otherAnswer(answer, body)}`), again), url, answer.status)
+  }
+}
+
+/** The parts of an error's body that are safe to repeat. */
+class Body {
+  readonly #members: Record<string, unknown>
+  readonly #repeat: (text: string) => string
+
+  constructor(document: unknown, repeat: (text: string) => string) {
+    this.#members = bodyOf(document)
+    this.#repeat = repeat
+  }
+
+  value(name: string): unknown {
+    const value = this.#members[name]
+    return typeof value === 'string' ? this.#repeat(value) : value
+  }
+
+  /** Empty where there is none. */
+  text(name: string): string {
+    const value = this.value(name)
+    return typeof value === 'string' ? value : ''
+  }
+
+  texts(name: string): string[] {
+    const value = this.#members[name]
+    if (!Array.isArray(value)) return []
+    return value.slice(0, MOST_WORDS).flatMap(word => (typeof word === 'string' ? [this.#repeat(word)] : []))
+  }
+}
+
+/** Maximum length of a list of allowed words. */
+const MOST_WORDS = 100
+
+/** The members of an error's body, flat or nested, with its type as `type`; none where it is no object. */
+export function bodyOf(document: unknown): Record<string, unknown> {
+  if (!isMapping(document)) return {}
+  const { error } = document
+  return isMapping(error) ? error : { ...document, type: error }
+}
+
+/** By its type; by its status if the body is from another server or a proxy. null: unknown. */
+function kindOf(status: number, body: Body): string | null {
+  const isWorded = body.text('message') !== ''
+  if (isWorded && KINDS.includes(body.text('type'))) return body.text('type')
+  if (status === 400 && isWorded) return 'invalid_parameter'
+  if (status === 401) return 'unauthorized'
+  if (status === 403 && body.value('upgrade_url') !== undefined) return 'tier_restricted'
+  if (status === 429) return 'rate_limit_exceeded'
+  return status === 503 ? 'data_unavailable' : null
+}
+
+const KINDS: readonly string[] = [
+  ...['invalid_parameter', 'not_found', 'unauthorized', 'tier_restricted', 'rate_limit_exceeded', 'data_unavailable'],
+  'busy',
+]
+
+/** The unexpected answer, as the end of a sentence that begins with the server. */
+function otherAnswer({ status, headers, fault }: Answer, body: Body): string {
+  if (status >= 300 && status < 400) {
+    const target = typeof headers.location === 'string' ? ` to ${headers.location}` : ''
+    return `answered ${status}, a redirect${target}; redirects are not followed.`
+  }
+  const answered = `answered ${statusText(status)}`
+  const message = body.text('message')
+  const request = body.text('request_id')
+  if (message !== '') return ended(`${answered}: ${message}${request === '' ? '' : ` (request ${request})`}`)
+  if (status === 404) return `${answered}; is the address right?`
+  return ended(fault === null ? answered : `${answered}; it ${fault}`)
+}
+
+function ended(sentence: string): string {
+  return /[.?!]$/.test(sentence) ? sentence : `${sentence}.`
+}
+
+/** With the kind of fault if the message names one, so that it reads like a local refusal. */
+function invalidAs(message: string, offence: InvalidValue): InvalidParameter {
+  const fault = faultIn(message, offence)
+  return fault === null ? new InvalidParameter(message, offence) : invalid(fault, offence)
+}
+
+/** Only the message names the missing ticker. */
+function notFoundAs(message: string, suggestions: readonly string[]): NotFound {
+  const name = /"([^"]+)"/.exec(message)?.[1]
+  return new NotFound(message, suggestions, name === undefined ? {} : { missing: { kind: 'ticker', name } })
+}
+
+function later(message: string, again: string | null): string {
+  return again === null ? message : `${message} Try again after ${again}.`
+}
+
+function invalidValueOf(body: Body): InvalidValue {
+  const offence: InvalidValue = { param: body.text('param') || 'request' }
+  const [value, allowed] = [body.value('value'), body.value('allowed')]
+  if (['string', 'number', 'boolean'].includes(typeof value)) offence.value = value
+  if (typeof allowed === 'string') offence.allowed = allowed
+  else if (Array.isArray(allowed)) offence.allowed = body.texts('allowed')
+  if (Array.isArray(body.value('suggestions'))) offence.suggestions = body.texts('suggestions')
+  return offence
+}
+
+/** The account's credits as a server reports them; null if it does not. */
+export interface Credits {
+  day: Allowance | null
+  hour: Allowance | null
+}
+
+export interface Allowance {
+  limit: number
+  used: number
+  remaining: number
+  /** When it resets: UTC, as 2026-03-24T00:00:00Z. */
+  reset: string | null
+}
+
+/** Headers of an answer, by their names in lower case. */
+export type Headers = Readonly<Record<string, string | string[] | undefined>>
+
+/** From the headers of an answer; null if they have none or are unreadable. */
+export function creditsOf(headers: Headers): Credits | null {
+  const [day, hour] = [allowance(headers, 'X-'), allowance(headers, 'X-Hourly-')]
+  return day === null && hour === null ? null : { day, hour }
+}
+
+/** The plan with exactly these credits; null if none has. */
+export function tierOfCredits(credits: Credits | null): Tier | null {
+  const day = credits?.day?.limit
+  return TIER_NAMES.find(tier => PLANS[tier].credits.day === day) ?? null
+}
+
+/** The text of a header that was sent once. */
+export function headerText(headers: Headers, name: string): string | null {
+  const value = headers[name.toLowerCase()]
+  return typeof value === 'string' ? value : null
+}
+
+function allowance(headers: Headers, prefix: 'X-' | 'X-Hourly-'): Allowance | null {
+  const text = (name: keyof CreditHeaders): string | null => headerText(headers, name)
+  const limit = count(text(`${prefix}Request-Limit`))
+  const used = count(text(`${prefix}Requests-Used`))
+  const remaining = count(text(`${prefix}Requests-Remaining`))
+  if (limit === null || used === null || remaining === null) return null
+  return { limit, used, remaining, reset: moment(text(`${prefix}Request-Reset`)) }
+}
+
+function count(text: string | null): number | null {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null
+}
+
+/** A moment in UTC to the second, the only form in which one is passed on; null for anything else. */
+export function moment(text: unknown): string | null {
+  if (typeof text !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text)) return null
+  return Number.isNaN(Date.parse(text)) ? null : text
+}
+
+/**
+ * Checks documents against their schema and the question. Returns the document unchanged, with any unknown keys. Throws
+ * Upstream with the fault in one sentence.
+ */
+
+export function checkedEvents(answer: Answer, query: EventsQuery): EventsPage {
+  check(shapeFault(EVENTS_PAGE, answer.document), 'a page of events', answer)
+  const page = answer.document as EventsPage
+  check(pageFault(page, query) ?? orderFault(page.events, query), 'the page that was asked for', answer)
+  return page
+}
+
+export function checkedOversold(answer: Answer, query: OversoldQuery): OversoldPage {
+  check(shapeFault(OVERSOLD_PAGE, answer.document), 'a scan', answer)
+  const page = answer.document as OversoldPage
+  check(scanFault(page, query), 'the scan that was asked for', answer)
+  return page
+}
+
+function check(fault: string | null, what: string, { base, url, repeat }: Answerer): void {
+  if (fault !== null) throw new Upstream(repeat(`${base} answered something that is not ${what}: ${fault}.`), url, 200)
+}
+
+function pageFault(page: EventsPage, query: EventsQuery): string | null {
+  for (const name of ['ticker', 'field', 'timeframe'] as const)
+    if (page[name] !== query[name]) return `${name} is ${shown(page[name])}, not ${query[name]}`
+  const { events, total_occurrences: total, context } = page
+  if (events.length > query.limit) return `it has ${events.length} events, more than ${query.limit}`
+  if (events.length !== Math.min(total, query.limit)) return `it has ${events.length} events of ${total}`
+  if (context === undefined && query.context === undefined) return null
+  if (query.context === undefined) return 'context is there, and was not asked for'
+  if (context === undefined) return 'context is missing'
+  for (const name of ['ticker', 'field', 'band'] as const)
+    if (context[name] !== query.context[name])
+      return `context.${name} is ${shown(context[name])}, not ${query.context[name]}`
+  return null
+}
+
+/** Newest first without repetition, so that paging ends; and all within the query. */
+function orderFault(events: readonly BandEvent[], { before, after, bands }: EventsQuery): string | null {
+  let limit = dateOf(before)
+  const least = dateOf(after)
+  for (const [i, event] of events.entries()) {
+    const place = `events[${i}]`
+    // Dates of this form sort as they follow each other.
+    if (limit !== null && event.date >= limit) return `${place}.date is ${event.date}, not before ${limit}`
+    if (least !== null && event.date <= least) return `${place}.date is ${event.date}, not after ${least}`
+    if (bands !== undefined && !bands.includes(event.band))
+      return `${place}.band is ${shown(event.band)}, not ${bands.join(' or ')}`
+    if (event.band === event.prev_band) return `${place}.prev_band is the band that was entered`
+    limit = event.date
+  }
+  return null
+}
+
+function scanFault({ matches, match_count: count, total_scanned: scanned }: OversoldPage, query: OversoldQuery) {
+  if (matches.length !== Math.min(count, query.limit)) return `it has ${matches.length} matches of ${count}`
+  if (count > scanned) return `${count} of ${scanned} match`
+  const seen = new Set<string>()
+  for (const [i, { ticker, rsi_zone }] of matches.entries()) {
+    if (parseTicker(ticker) !== ticker) return `matches[${i}].ticker is ${shown(ticker)}`
+    if (seen.has(ticker)) return `${ticker} is there twice`
+    if (query.min_severity === 'deep_oversold' && rsi_zone !== query.min_severity)
+      return `matches[${i}].rsi_zone is ${rsi_zone}`
+    seen.add(ticker)
+  }
+  return null
+}
+
+type Schema = typeof EVENTS_PAGE | typeof OVERSOLD_PAGE
+type Issue = NonNullable<ReturnType<Schema['safeParse']>['error']>['issues'][number]
+
+/** The first mismatch with the schema, and its position; null if there is none. */
+function shapeFault(schema: Schema, document: unknown): string | null {
+  const [issue] = schema.safeParse(document).error?.issues ?? []
+  if (issue === undefined) return null
+  const place = issue.path.reduce<string>((text, key) => {
+    if (typeof key === 'number') return `${text}[${key}]`
+    return text === '' ? String(key) : `${text}.${String(key)}`
+  }, '')
+  return `${place === '' ? 'it' : place} ${issueText(issue)}`
+}
+
+function issueText(issue: Issue): string {
+  if (issue.path.at(-1) === 'date') return 'is not a calendar date'
+  if (issue.code === 'invalid_type')
+    return `is missing or no ${issue.expected === 'record' ? 'object' : issue.expected}`
+  if (issue.code === 'invalid_value') return `is none of ${issue.values.join(', ')}`
+  return `is not as it should be (${issue.message})`
+}
+
+function shown(value: string): string {
+  return JSON.stringify(value)
+}

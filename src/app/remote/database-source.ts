@@ -1,0 +1,183 @@
+import { type InvalidParameter, wrong } from '../../core/errors.js'
+import type {
+  EventsPage,
+  EventsQuery,
+  HistoryQuery,
+  OversoldPage,
+  OversoldQuery,
+  SeriesKey,
+} from '../../core/model/event.js'
+import type { BandPeriods, History } from '../../core/model/history.js'
+import type { Timeframe } from '../../core/model/terms.js'
+import {
+  type FieldInfo,
+  type GrantedFields,
+  type HistoriesQuery,
+  type KnownTicker,
+  type NewestEvents,
+  newestOf,
+  type Source,
+  type StaysQuery,
+  type WhyEmpty,
+} from '../../core/source.js'
+import { nameOf, type PageStore, type PulledEntry } from '../../data/store/pages.js'
+import type { PulledEvents } from './pulled-events.js'
+
+/** The local bars, and pages pulled from servers. */
+interface Parts {
+  own: Source
+  hasBars(ticker: string): Promise<boolean>
+  pages: PageStore
+  /** Loaded on first use: most databases have no pages. */
+  pulled(): Promise<PulledEvents>
+}
+
+/** The pulled series of one ticker. */
+export interface PulledTicker {
+  ticker: string
+  /** The URL of the server. */
+  source: string
+  /** Of the series that was pulled first, as is as_of: nothing here is older. */
+  pulled_at: string
+  as_of: string | null
+  /** Events of all series, and the number of series with missing pages. */
+  events: number
+  unfinished: number
+  series: PulledPart[]
+}
+
+type PulledPart = Pick<PulledEntry, 'timeframe' | 'field' | 'state' | 'query_range' | 'events' | 'pulled_at' | 'as_of'>
+
+/** One database: questions about a ticker go to its bars or to its pulled pages. */
+export class DatabaseSource implements Source {
+  readonly server = null
+  readonly #parts: Parts
+  #pulled: PulledEvents | null = null
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  async events(query: EventsQuery): Promise<EventsPage> {
+    return (await this.#sourceOf(query)).events(query)
+  }
+
+  async *histories({ tickers, ...query }: HistoriesQuery): AsyncGenerator<History> {
+    for (const group of await this.#together(tickers, query)) {
+      const source = await this.#sourceOf({ ticker: group[0]!, ...query })
+      yield* source.histories({ tickers: group, ...query })
+    }
+  }
+
+  async *stays({ tickers, ...query }: StaysQuery): AsyncGenerator<BandPeriods> {
+    for (const group of await this.#together(tickers, query)) {
+      const source = await this.#sourceOf({ ticker: group[0]!, ...query })
+      yield* source.stays({ tickers: group, ...query })
+    }
+  }
+
+  /** Groups of consecutive tickers with the same source, for one call each; with a context each ticker is separate. */
+  async #together(tickers: readonly string[], { context }: Pick<HistoryQuery, 'context'>): Promise<string[][]> {
+    if (context !== undefined || tickers.length < 2) return tickers.map(ticker => [ticker])
+    const pulled = new Set(await this.#parts.pages.tickers())
+    const groups: string[][] = []
+    for (const ticker of tickers) {
+      const group = groups.at(-1)
+      if (group !== undefined && pulled.has(group[0]!) === pulled.has(ticker)) group.push(ticker)
+      else groups.push([ticker])
+    }
+    return groups
+  }
+
+  newest(query: EventsQuery): Promise<NewestEvents> {
+    return newestOf(this, query)
+  }
+
+  fields(names?: readonly string[]): Promise<readonly FieldInfo[]> {
+    return this.#parts.own.fields(names)
+  }
+
+  granted(ticker: string, timeframe: Timeframe): Promise<GrantedFields> {
+    return this.#parts.own.granted(ticker, timeframe)
+  }
+
+  async whyEmpty(query: HistoryQuery): Promise<WhyEmpty | null> {
+    return (await this.#sourceOf(query)).whyEmpty(query)
+  }
+
+  /** Of local bars: pulled events are based on a server's bars and facts. */
+  known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]> {
+    return this.#parts.own.known(tickers, field)
+  }
+
+  oversold(query: OversoldQuery): Promise<OversoldPage> {
+    return this.#parts.own.oversold(query)
+  }
+
+  /** Tickers with bars and pulled tickers; the latter may have only some fields. */
+  async tickers(): Promise<readonly string[]> {
+    const pulled = (await this.#parts.pages.entries()).map(({ ticker }) => ticker)
+    return [...new Set([...((await this.#parts.own.tickers()) ?? []), ...pulled])].sort()
+  }
+
+  /** All pulled tickers. */
+  async pulled(): Promise<PulledTicker[]> {
+    const byTicker = new Map<string, PulledEntry[]>()
+    for (const entry of await this.#parts.pages.entries())
+      byTicker.set(entry.ticker, [...(byTicker.get(entry.ticker) ?? []), entry])
+    return [...byTicker.values()].map(pulledTicker)
+  }
+
+  /**
+   * Whether a series of a pulled ticker is missing or incomplete. For queries about all tickers. A series that the user
+   * named is queried, and its error says what to do.
+   */
+  async missing(): Promise<(key: SeriesKey) => boolean> {
+    const entries = await this.#parts.pages.entries()
+    const tickers = new Set(entries.map(({ ticker }) => ticker))
+    const whole = new Set(entries.filter(({ state }) => state === 'complete').map(nameOf))
+    return key => tickers.has(key.ticker) && !whole.has(nameOf(key))
+  }
+
+  /** Notes about the answers so far: which were pulled, from where and when. */
+  get marks(): readonly string[] {
+    return this.#pulled?.marks ?? []
+  }
+
+  close(): Promise<void> {
+    return this.#parts.own.close()
+  }
+
+  /** Throws InvalidParameter where a ticker has bars and its context pages, or the other way round. */
+  async #sourceOf({
+    ticker,
+    context,
+  }: Pick<HistoryQuery, 'ticker' | 'context'>): Promise<Pick<Source, 'events' | 'histories' | 'stays' | 'whyEmpty'>> {
+    const { own, pages, hasBars } = this.#parts
+    const isPulled = await pages.has(ticker)
+    if (context !== undefined) {
+      const [owner, pulled] = isPulled ? [context.ticker, ticker] : [ticker, context.ticker]
+      if ((await pages.has(pulled)) && (await hasBars(owner))) throw splitContext(owner, pulled, context.ticker)
+    }
+    if (!isPulled) return own
+    this.#pulled ??= await this.#parts.pulled()
+    return this.#pulled
+  }
+}
+
+function splitContext(own: string, pulled: string, value: string): InvalidParameter {
+  const message = `${own} has bars here and ${pulled} was pulled from a server: a ticker and its context are looked at in one of them.`
+  return wrong('context_ticker', message, { value })
+}
+
+function pulledTicker(entries: readonly PulledEntry[]): PulledTicker {
+  const { ticker, url, pulled_at, as_of } = entries.reduce((a, b) => (b.pulled_at < a.pulled_at ? b : a))
+  return {
+    ...{ ticker, source: url, pulled_at, as_of },
+    events: entries.reduce((sum, entry) => sum + entry.events, 0),
+    unfinished: entries.filter(entry => entry.state !== 'complete').length,
+    series: entries.map(({ timeframe, field, state, query_range, events, pulled_at, as_of }) => {
+      return { timeframe, field, state, query_range, events, pulled_at, as_of }
+    }),
+  }
+}

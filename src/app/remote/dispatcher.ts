@@ -1,0 +1,141 @@
+import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
+import { ConfigError } from '../../core/errors.js'
+import type { Address } from './address.js'
+
+/** Questions under way at once: enough to hide the latency of a server, few enough not to trip its limits. */
+export const WIDTH = 4
+const CONNECT_MS = 5_000
+
+export interface Connections {
+  dispatcher: Dispatcher
+  /** Ends all connections, including those being opened. */
+  close(): Promise<void>
+}
+
+/**
+ * Connections to a server: straight to this machine itself, otherwise through the proxy that the environment names, in
+ * either case of its variables. Throws ConfigError for a proxy that is no address.
+ */
+export function connectionsTo({ loopback }: Address, env: NodeJS.ProcessEnv): Connections {
+  const sockets = new Sockets()
+  const options = { connections: WIDTH, connect: sockets.connect, maxResponseSize: TOO_LARGE_MIB * 2 ** 20 }
+  const dispatcher = loopback ? new Agent(options) : proxied(env, options)
+  return {
+    dispatcher,
+    async close() {
+      sockets.end()
+      await dispatcher.destroy()
+    },
+  }
+}
+
+/** undici knows a socket only once it is connected; until then nothing else could end it, nor a process that waits. */
+class Sockets {
+  readonly connect: buildConnector.connector = (options, callback) => {
+    // One each: the listeners of a signal that they shared would pile up.
+    const ending = new AbortController()
+    this.#endings.add(ending)
+    buildConnector({ timeout: CONNECT_MS, signal: ending.signal })(options, (...made) => {
+      const [failure, socket] = made
+      if (failure === null) socket.once('close', () => this.#endings.delete(ending))
+      else this.#endings.delete(ending)
+      callback(...made)
+    })
+  }
+  readonly #endings = new Set<AbortController>()
+
+  end(): void {
+    for (const ending of this.#endings) ending.abort()
+  }
+}
+
+function proxied(env: NodeJS.ProcessEnv, options: Agent.Options & Pick<Sockets, 'connect'>): Dispatcher {
+  try {
+    return new EnvHttpProxyAgent({
+      ...options,
+      // Empty rather than absent: absent settings are read from the process environment.
+      httpProxy: env.http_proxy || env.HTTP_PROXY || '',
+      httpsProxy: env.https_proxy || env.HTTPS_PROXY || '',
+      noProxy: env.no_proxy || env.NO_PROXY || '',
+      requestTls: { timeout: CONNECT_MS },
+      clientFactory: proxy => new Pool(proxy, { connect: blamed(options.connect), headersTimeout: CONNECT_MS }),
+    })
+  } catch {
+    // Without the cause: a proxy's address may hold a password.
+    throw new ConfigError('the proxy that HTTPS_PROXY or HTTP_PROXY names is no address such as http://proxy:3128.')
+  }
+}
+
+/** A failure on the way to a proxy must not look like a fault of the server behind it. */
+function blamed(connect: buildConnector.connector): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (...[error, socket]) => {
+      if (error === null) callback(null, socket)
+      else callback(new ProxyUnreachable(error), null)
+    })
+}
+
+/** Why no answer came, and whether asking again may help. */
+export interface Failure {
+  /** The end of a sentence that begins with the server. */
+  what: string
+  again: boolean
+}
+
+/** A failure on the way to a proxy. */
+class ProxyUnreachable extends Error {
+  constructor(cause: unknown) {
+    super('the proxy is not reached', { cause })
+  }
+}
+
+/** An error of a network library → a sentence that helps the user. */
+export function failureOf(thrown: unknown): Failure {
+  if (thrown instanceof ProxyUnreachable) {
+    const { what, again } = failureOf(thrown.cause)
+    return { what: `is asked through a proxy, and that ${what}`, again }
+  }
+  const { code, name, message } = firstOf(thrown)
+  const known = FAILURES[code]
+  if (known !== undefined) return known
+  if (TRUST.test(code)) return { what: `cannot be trusted: ${message}`, again: false }
+  if (name === 'HTTPParserError') return { what: 'answered something that is not HTTP', again: false }
+  if (message.startsWith('Proxy response')) return { what: `is not reached: ${message}`, again: false }
+  return { what: `cannot be asked: ${message}`, again: false }
+}
+
+const TOO_LARGE_MIB = 16
+
+const CUT = { what: 'closed the connection before its answer was complete', again: true }
+const SLOW = { what: 'takes too long to answer', again: true }
+const UNREACHABLE = { what: 'cannot be reached', again: true }
+
+const FAILURES: Readonly<Record<string, Failure>> = {
+  ECONNREFUSED: { what: 'refuses connections', again: true },
+  ENOTFOUND: { what: 'is not known: there is no server of that name', again: false },
+  ERR_SSL_WRONG_VERSION_NUMBER: { what: 'does not speak TLS; its address may begin with http://', again: false },
+  EAI_AGAIN: { what: 'cannot be looked up at the moment', again: true },
+  ECONNRESET: CUT,
+  EPIPE: CUT,
+  UND_ERR_SOCKET: CUT,
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: CUT,
+  HPE_INVALID_EOF_STATE: CUT,
+  ETIMEDOUT: UNREACHABLE,
+  EHOSTUNREACH: UNREACHABLE,
+  ENETUNREACH: UNREACHABLE,
+  UND_ERR_CONNECT_TIMEOUT: UNREACHABLE,
+  UND_ERR_HEADERS_TIMEOUT: SLOW,
+  UND_ERR_BODY_TIMEOUT: SLOW,
+  UND_ERR_HEADERS_OVERFLOW: { what: 'answered with headers that are too large', again: false },
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: { what: `answered with more than ${TOO_LARGE_MIB} MiB`, again: false },
+}
+
+const TRUST = /^(ERR_TLS_|ERR_SSL_|UND_ERR_PRX_TLS|CRL_|EPROTO|UNABLE_TO_)|CERT/
+
+/** Of several addresses tried in parallel, the first error. */
+function firstOf(thrown: unknown): { code: string; name: string; message: string } {
+  const error = thrown instanceof AggregateError && thrown.errors.length > 0 ? (thrown.errors[0] as unknown) : thrown
+  if (!(error instanceof Error)) return { code: '', name: '', message: String(error) }
+  const { code, name, message } = error as NodeJS.ErrnoException
+  return { code: typeof code === 'string' ? code : '', name, message }
+}

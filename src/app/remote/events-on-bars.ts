@@ -1,0 +1,185 @@
+import { countBelow, countUpTo, type Day, parseDay } from '../../core/model/day.js'
+import type { History } from '../../core/model/history.js'
+import { UNDEFINED } from '../../core/model/series.js'
+import { type PricedSource, type Source, type States, tickerBars } from '../../core/source.js'
+import { nameOf } from '../../data/store/pages.js'
+import { listed } from './pages.js'
+
+/** The history of one field of one ticker. */
+interface FieldHistory extends Pick<History, 'ticker' | 'after' | 'as_of'> {
+  events: number
+  unstable: boolean
+  left: readonly number[]
+}
+
+/**
+ * Combines two sources: bands and events from one (a server, or its stored pages) on bars from another. Events go to
+ * the bars of their dates. A band lasts until the next event. The band before the first event reaches back to the start
+ * of the range, because event sources do not report bars without a band.
+ */
+export function eventsOnBars(events: Source, prices: PricedSource): PricedSource {
+  /** By ticker, field and timeframe: queries may repeat. */
+  const fieldHistories = new Map<string, FieldHistory>()
+  const onBars = (history: History, days: Int32Array): States => {
+    const { ticker, after, as_of, stability } = history
+    const { states, left } = eventsOnDates(history, days)
+    const unstable = stability.includes(UNDEFINED)
+    fieldHistories.set(nameOf(history), { ticker, after, as_of, events: stability.length, unstable, left })
+    return states
+  }
+  return {
+    fields: asked => events.fields(asked),
+    get server() {
+      return events.server
+    },
+    tickers: () => events.tickers(),
+    bars: query => prices.bars(query),
+    async *states(query) {
+      const iterator = events.histories(query)[Symbol.asyncIterator]()
+      try {
+        for (const ticker of query.tickers) {
+          const histories: History[] = []
+          // A refusal by tier comes before a missing ticker.
+          for (const _field of query.fields) histories.push((await iterator.next()).value)
+          const own = await tickerBars(prices, ticker, query.timeframe)
+          yield { prices: own, states: histories.map(history => onBars(history, own.series.days)) }
+        }
+      } finally {
+        await iterator.return?.()
+      }
+    },
+    /** Tickers with local bars that also have events, as far as known. */
+    async withBars() {
+      const [withEvents, bars] = await Promise.all([events.tickers(), prices.withBars()])
+      return withEvents === null ? bars : bars.filter(ticker => withEvents.includes(ticker))
+    },
+    /** Not after the earliest as-of day of the answers. */
+    async asOfDay() {
+      const days = [...fieldHistories.values()].flatMap(({ as_of }) => (as_of === null ? [] : [parseDay(as_of)!]))
+      const day = await prices.asOfDay()
+      return day === null ? null : days.reduce((least, one) => Math.min(least, one), day)
+    },
+    threads: prices.threads,
+    remarks: () => [...remarksOn([...fieldHistories.values()]), ...prices.remarks()],
+    async close() {
+      await Promise.all([events.close(), prices.close()])
+    },
+  }
+}
+
+/** Notes about bands and events from another source, once for all tickers. */
+function remarksOn(fieldHistories: readonly FieldHistory[]): string[] {
+  if (fieldHistories.length === 0) return []
+  const unstable = fieldHistories.some(one => one.unstable)
+  return [rangeText(fieldHistories), BETWEEN, ...leftOutOf(fieldHistories), ...(unstable ? [UNSTABLE] : [])]
+}
+
+/** An unknown day is the widest. */
+function rangeText(fieldHistories: readonly FieldHistory[]): string {
+  const froms = [...new Set(fieldHistories.map(({ after }) => after ?? ''))].sort()
+  const ends = [...new Set(fieldHistories.map(({ as_of }) => as_of ?? ''))].sort()
+  const after = froms[0] === '' ? 'from the first event on' : `after ${froms[0]}`
+  const until = ends[0] === '' ? 'to the last event' : `up to ${ends.at(-1)}`
+  const differ = froms.length > 1 || ends.length > 1 ? ', at the widest; that differs by ticker or field' : ''
+  return `Bands and events are as they were told, of dates ${after} ${until}${differ}; bars are from here.`
+}
+
+function leftOutOf(fieldHistories: readonly FieldHistory[]): string[] {
+  const incomplete = fieldHistories.filter(({ left }) => total(left) > 0)
+  if (incomplete.length === 0) return []
+  const counts = WITHOUT_BAR.map((_, i) => total(incomplete.map(({ left }) => left[i]!)))
+  const where = counts.flatMap((count, i) => (count === 0 ? [] : `${count} ${WITHOUT_BAR[i]}`)).join(', ')
+  const tickers = listed([...new Set(incomplete.map(({ ticker }) => ticker))].sort(), 3)
+  const of = total(fieldHistories.map(({ events }) => events))
+  return [
+    `${total(counts)} of ${of} told events are left out, because there is no bar here on their date (${where}): ${tickers}.`,
+  ]
+}
+
+/** Where events have no bar on their date. */
+const WITHOUT_BAR = ['before the first bar', 'after the last', 'between two'] as const
+
+function total(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+const BETWEEN =
+  'A band is taken to last until the next event, and the one that the first event left to reach back to the begin of that range: bars without a band are not told.'
+const UNSTABLE = 'Stability and flips of events are not told to this key.'
+
+/**
+ * Events on the bars of their dates, with the range of the history. An unknown start is the first event, an unknown end
+ * the last event.
+ *
+ * @param days dates of the local bars, ascending
+ */
+function eventsOnDates(history: History, days: Int32Array): { states: States; left: readonly number[] } {
+  const { ticker, field, timeframe, bands, days: dates } = history
+  const { after, upTo } = rangeOf(history)
+  const from = countUpTo(days, after)
+  const to = Math.max(from, countUpTo(days, upTo))
+  const bars = dates.map(date => barOn(days, date))
+  const inRange = [...bars.keys()].filter(i => bars[i]! >= from && bars[i]! < to)
+  const column = (values: Uint8Array): Uint8Array => Uint8Array.from(inRange, i => values[i]!)
+  const earlier = bandBefore(history)
+  const states: States = {
+    ticker,
+    field,
+    timeframe,
+    bands,
+    codes: codesOf(history, { days, from, to }, earlier),
+    from,
+    to,
+    bars: Int32Array.from(inRange, i => bars[i]!),
+    entered: column(history.entered),
+    left: column(history.left),
+    stability: column(history.stability),
+    flips: column(history.flips),
+    ...(earlier === null || history.after === null
+      ? {}
+      : { earlier: { band: earlier, since: after + 1, known: after + 1 } }),
+    upTo,
+  }
+  return { states, left: leftOut(days, bars, dates) }
+}
+
+/** Events lie after the first day and up to the second; empty without events and known days. */
+function rangeOf({ after, as_of, days }: History): { after: Day; upTo: Day } {
+  const first = days[0] ?? Number.POSITIVE_INFINITY
+  const last = days.at(-1) ?? Number.NEGATIVE_INFINITY
+  return { after: after === null ? first - 1 : parseDay(after)!, upTo: as_of === null ? last : parseDay(as_of)! }
+}
+
+/** The band at the start of the range: the band before the first event, or without events the present band. */
+function bandBefore({ left, present, bands }: History): number | null {
+  if (left.length > 0) return left[0]!
+  return present !== null && present.since === null ? bands.indexOf(present.band) : null
+}
+
+/** By date, not by event: a change on a date without a bar shows on the next bar. */
+function codesOf(
+  { days: dates, entered, present, bands }: History,
+  { days, from, to }: { days: Int32Array; from: number; to: number },
+  earlier: number | null,
+): Uint8Array {
+  const codes = new Uint8Array(days.length).fill(UNDEFINED)
+  if (earlier !== null) codes.fill(earlier, from, to)
+  // Without an event in range, the only change is the initial band that began within it.
+  if (dates.length === 0 && present !== null && present.since !== null)
+    codes.fill(bands.indexOf(present.band), Math.max(from, countBelow(days, parseDay(present.since)!)), to)
+  const starts = dates.map(date => Math.max(from, countBelow(days, date)))
+  for (const [i, band] of entered.entries()) codes.fill(band, starts[i]!, Math.min(to, starts[i + 1] ?? to))
+  return codes
+}
+
+function barOn(days: Int32Array, date: Day): number {
+  const at = countBelow(days, date)
+  return days[at] === date ? at : -1
+}
+
+/** How many events have no bar, in the order of WITHOUT_BAR. */
+function leftOut(days: Int32Array, bars: Int32Array, dates: Int32Array): number[] {
+  const [first = Number.POSITIVE_INFINITY, last = Number.POSITIVE_INFINITY] = [days[0], days.at(-1)]
+  const places = [...dates].filter((_, i) => bars[i]! < 0).map(date => (date < first ? 0 : date > last ? 1 : 2))
+  return WITHOUT_BAR.map((_, place) => places.filter(one => one === place).length)
+}

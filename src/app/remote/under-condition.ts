@@ -1,0 +1,167 @@
+import { type InvalidParameter, parameter, quoted, sentence, type Words, wrong } from '../../core/errors.js'
+import { BUILT_IN } from '../../core/fields/index.js'
+import { conditionField } from '../../core/language/as-field.js'
+import {
+  type Condition,
+  printCondition,
+  printSubject,
+  type Subject,
+  subjectsOf,
+  type Test,
+  testsOf,
+} from '../../core/language/condition.js'
+import { formatDay, parseDay } from '../../core/model/day.js'
+import type { EventHistory, HistoricEvent, HistoryQuery, SeriesKey } from '../../core/model/event.js'
+import { entitle, tierOfRange } from '../../core/tiers.js'
+import { knownDate } from '../../data/store/pages.js'
+
+/**
+ * Events on whose bars a condition holds, judged from events only. A question that would need guesses is refused with
+ * the missing data.
+ */
+
+/** A question with a field and a condition. */
+export type UnderCondition = HistoryQuery & { when: string }
+
+export function isUnderCondition<Query extends HistoryQuery>(query: Query): query is Query & { when: string } {
+  return query.when !== undefined
+}
+
+/**
+ * Fields that have a band on every bar after the first: they need only prices and no level. Between two events the band
+ * is the one entered.
+ */
+export const UNBROKEN: readonly string[] = [
+  'rsi_zone',
+  'trend_direction',
+  'ma_alignment',
+  'macd_state',
+  'volatility_regime',
+]
+
+/** The condition of a question. Throws InvalidParameter if events cannot decide it. */
+function checkedCondition(query: UnderCondition, who: string): Condition {
+  const { condition } = conditionField(query.when, BUILT_IN)
+  for (const test of testsOf(condition)) {
+    const why = missingFor(test, query)
+    if (why !== null) throw refusal(query.when, who, why)
+  }
+  return condition
+}
+
+/** The data missing to decide a test on the bars of events; null: none. */
+function missingFor(test: Test, { ticker, field, timeframe, lag = 0 }: HistoryQuery): string | null {
+  const { subject } = test
+  const [text, other] = [quoted(printCondition(test)), otherThan(ticker, subject)]
+  if ((test.is === 'state' ? test.bars : test.within) > 1) return `${text} counts bars`
+  if (lag > 0 && subject.ticker !== null) return `a lag counts bars of ${subject.ticker}`
+  if (subject.timeframe !== null && subject.timeframe !== timeframe)
+    return `${text} asks which ${subject.timeframe} bars were final by then`
+  if (other !== null && timeframe === 'weekly') return `${text} asks which weeks of ${other} were final by then`
+  if (other !== null && test.is === 'change')
+    return `${text} asks whether ${ticker} had a bar since ${other} changed its band`
+  if (test.is === 'change' || UNBROKEN.includes(subject.field) || isOwn(subject, { ticker, field })) return null
+  return `a bar can be without a band of ${subject.field}`
+}
+
+function otherThan(ticker: string, subject: Subject): string | null {
+  return subject.ticker === ticker ? null : subject.ticker
+}
+
+/** Whether a subject is the field of the query: each event names its own band. */
+function isOwn(subject: Subject, { ticker, field }: Pick<SeriesKey, 'ticker' | 'field'>): boolean {
+  return subject.field === field && otherThan(ticker, subject) === null
+}
+
+/**
+ * The history of a question, with only the events on whose bars its condition holds. Throws, before any request,
+ * InvalidParameter for an undecidable condition and TierRestricted for one above the tier. Throws InvalidParameter if
+ * an event lies outside the history of a field in the condition. Also throws the errors of both histories.
+ * @param who the source of the events
+ * @param whole the history of the question without its condition
+ * @param tell the history of a field in the condition
+ */
+export async function historyUnder(
+  query: UnderCondition,
+  who: string,
+  whole: (query: HistoryQuery) => Promise<EventHistory>,
+  tell: (key: SeriesKey) => Promise<EventHistory> = whole,
+): Promise<EventHistory> {
+  const { when, lag: _lag, ...plain } = query
+  const condition = checkedCondition(query, who)
+  const history = await whole(plain)
+  const { ticker, field, timeframe, events, query_range } = history
+  entitle({ field, when }, tierOfRange(query_range), BUILT_IN)
+  const others = new Map<string, EventHistory>()
+  for (const subject of subjectsOf(condition)) {
+    if (isOwn(subject, history)) continue
+    const other = await tell({ ticker: subject.ticker ?? ticker, field: subject.field, timeframe })
+    checkReach(events, other, why => refusal(when, who, why))
+    others.set(printSubject(subject), other)
+  }
+  const changesOf = ({ subject }: Test, event: HistoricEvent): Changes => {
+    const other = others.get(printSubject(subject))
+    return other === undefined ? { last: event, here: event } : changesUpTo(other.events, event.date)
+  }
+  return { ...history, events: events.filter(event => holds(condition, test => changesOf(test, event))) }
+}
+
+/** Throws if an event lies before the first event of another field, or after its history. */
+function checkReach(
+  events: readonly HistoricEvent[],
+  { ticker, field, events: others, as_of, source }: EventHistory,
+  refused: (why: Words) => InvalidParameter,
+): void {
+  // Stored pages know nothing after their pull, regardless of the as-of day.
+  const [first, upTo] = [others[0]?.date, source === undefined ? as_of : knownDate(source)]
+  const [from, to] = [events[0]?.date, events.at(-1)?.date]
+  if (from === undefined || to === undefined) return
+  const what = `${ticker} ${field}`
+  if (first === undefined) throw refused(`no event of ${what} is told, so its band is not known`)
+  if (from < first) {
+    const day = formatDay(parseDay(first)! - 1)
+    throw refused(
+      sentence`the first event of ${what} is of ${first}, and its band before is not known; ask with ${parameter('after', day)}`,
+    )
+  }
+  if (upTo !== null && to > upTo) throw refused(`${what} is told up to ${upTo}, and an event is of ${to}`)
+}
+
+/** The last change of a field by a date, and the one on it. */
+interface Changes {
+  last: HistoricEvent
+  here: HistoricEvent | null
+}
+
+/** @param events oldest first; at least one is not after the date */
+function changesUpTo(events: readonly HistoricEvent[], date: string): Changes {
+  const last = events.findLast(event => event.date <= date)!
+  return { last, here: last.date === date ? last : null }
+}
+
+/** All tests are known by now, so the condition is true or false. */
+function holds(condition: Condition, changesOf: (test: Test) => Changes): boolean {
+  switch (condition.is) {
+    case 'and':
+      return condition.parts.every(part => holds(part, changesOf))
+    case 'or':
+      return condition.parts.some(part => holds(part, changesOf))
+    case 'not':
+      return !holds(condition.part, changesOf)
+    case 'state':
+      return condition.bands.includes(changesOf(condition).last.band) !== condition.negated
+    case 'change': {
+      const { here } = changesOf(condition)
+      return here !== null && isAmong(condition.entered, here.band) && isAmong(condition.left, here.prev_band)
+    }
+  }
+}
+
+function isAmong(bands: readonly string[] | null, band: string): boolean {
+  return bands === null || bands.includes(band)
+}
+
+function refusal(when: string, who: string, why: Words): InvalidParameter {
+  const what = sentence`${parameter('when')} ${quoted(when)} cannot be told from events, which is all that ${who} tells`
+  return wrong('when', sentence`${what}: ${why}.`, { value: when })
+}

@@ -1,0 +1,154 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import { lookup } from 'node:dns'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Agent, request } from 'undici'
+import { ConfigError, InvalidParameter, parameter, sentence, Upstream, wrong } from '../../core/errors.js'
+import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS, webUrl } from './address.js'
+import { failureOf } from './dispatcher.js'
+import { backoff, retryAfter } from './transport.js'
+
+/** Where an answer is posted, and how patiently. */
+export interface Webhook {
+  /** With any secret in its path or query; messages show only its origin. */
+  url: URL
+  /** What the signature is made with. */
+  secret: string
+  /** Allow addresses that are not public: this machine, or a private network. */
+  allowPrivate: boolean
+  timeoutMs?: number | undefined
+  retries?: number | undefined
+}
+
+/** The address of a webhook. Throws InvalidParameter for one that is none, or that carries a password. */
+export function webhookUrl(param: string, text: string, { allowPrivate }: Pick<Webhook, 'allowPrivate'>): URL {
+  const url = webUrl(text)
+  const allowed = 'an address such as https://example.com/hook'
+  // Invalid text may hold a secret, and is not repeated.
+  if (url === null)
+    throw wrong(param, sentence`${parameter(param)} is no address of a server; it is ${allowed}.`, { allowed })
+  if (url.username !== '' || url.password !== '')
+    throw wrong(param, sentence`${parameter(param)} has a user name or a password in it; leave it out.`, { allowed })
+  if (!allowPrivate) checkNumber(url)
+  return url
+}
+
+/**
+ * Posts a document as JSON. `X-Bands-Signature: sha256=HEX` is the HMAC of `DELIVERY.TIME.BODY`, where DELIVERY and TIME
+ * are the headers `X-Bands-Delivery` and `X-Bands-Time`. Retries as the remote client does: each attempt has the same
+ * delivery and its own time. Returns the status, from 200 to 299. Throws InvalidParameter for an address that is not
+ * public, unless that is allowed. Throws Upstream for any other answer, and for none; a redirect is not followed.
+ */
+export async function post(
+  document: unknown,
+  { url, secret, allowPrivate, ...retryOptions }: Webhook,
+): Promise<number> {
+  if (secret === '') throw new ConfigError('the secret of the webhook is empty.')
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, retries = DEFAULT_RETRIES } = retryOptions
+  const body = JSON.stringify(document)
+  const delivery = randomUUID()
+  // Addresses are judged where they are connected to: a name may be looked up differently the next moment.
+  const agent = new Agent({ connect: allowPrivate ? {} : { lookup: lookupPublic }, maxResponseSize: 2 ** 20 })
+  const signal = AbortSignal.timeout(timeoutMs)
+  const deadline = performance.now() + timeoutMs
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const headers = signedHeaders(secret, delivery, body)
+      const tried = await attemptAt(url, { dispatcher: agent, method: 'POST', headers, body, signal })
+      if ('status' in tried && tried.status >= 200 && tried.status < 300) return tried.status
+      const wait = tried.wait ?? backoff(attempt, Math.random)
+      // If the requested wait is longer than the time left, it gives up at once.
+      if (!tried.again || attempt > retries || performance.now() + wait > deadline) throw refused(url, tried, attempt)
+      await pause(wait, undefined, { signal }).catch(() => {})
+      if (signal.aborted) throw refused(url, tried, attempt)
+    }
+  } finally {
+    await agent.destroy()
+  }
+}
+
+function signedHeaders(secret: string, delivery: string, body: string): Record<string, string> {
+  // Seconds since 1970.
+  const time = String(Math.floor(Date.now() / 1000))
+  const signature = createHmac('sha256', secret).update(`${delivery}.${time}.${body}`).digest('hex')
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'bands',
+    'x-bands-delivery': delivery,
+    'x-bands-time': time,
+    'x-bands-signature': `sha256=${signature}`,
+  }
+}
+
+type Tried = { again: boolean; wait: number | null } & ({ status: number } | { what: string })
+
+async function attemptAt(url: URL, options: Parameters<typeof request>[1]): Promise<Tried> {
+  try {
+    const { statusCode: status, headers, body } = await request(url, options)
+    await body.dump()
+    const again = status === 429 || (status >= 500 && status !== 501)
+    return { status, again, wait: again ? retryAfter(headers, null, Date.now()) : null }
+  } catch (thrown) {
+    const refusal = thrown instanceof AggregateError ? thrown.errors[0] : thrown
+    if (refusal instanceof InvalidParameter) throw refusal
+    return { ...failureOf(thrown), wait: null }
+  }
+}
+
+function refused({ origin }: URL, tried: Tried, attempts: number): Upstream {
+  const times = attempts === 1 ? '' : ` (tried ${attempts} times)`
+  if (!('status' in tried)) return new Upstream(`the webhook at ${origin} ${tried.what}${times}.`, origin)
+  const redirect = tried.status >= 300 && tried.status < 400 ? ', a redirect, which is not followed' : ''
+  return new Upstream(`the webhook at ${origin} answered ${tried.status}${redirect}${times}.`, origin, tried.status)
+}
+
+/** Global unicast of IPv6 (RFC 4291). Every other IPv6 address is refused, as are the special ranges in both families. */
+const GLOBAL_UNICAST = blockList(['2000::/3'])
+
+/** Special-purpose ranges (IANA registries, RFC 6890); of IPv6 only those within global unicast. */
+const SPECIAL = blockList([
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
+  // Documentation, relays of 6to4, benchmarks; multicast and reserved addresses.
+  ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
+  '224.0.0.0/3',
+  // Protocol assignments with Teredo, documentation, 6to4.
+  ...['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
+])
+
+function blockList(ranges: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const [net = '', bits] = range.split('/')
+    list.addSubnet(net, Number(bits), familyOf(net))
+  }
+  return list
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4'
+}
+
+function isPublic(address: string): boolean {
+  const family = familyOf(address)
+  return (family === 'ipv4' || GLOBAL_UNICAST.check(address, family)) && !SPECIAL.check(address, family)
+}
+
+function checkNumber({ hostname }: URL): void {
+  const number = hostname.replace(/^\[|\]$/g, '')
+  if (isIP(number) !== 0 && !isPublic(number)) throw notAllowed(hostname)
+}
+
+function notAllowed(host: string): InvalidParameter {
+  const message = sentence`${host} is not a public address: it is on this machine, in a private network or in a reserved range; ${parameter('allow_private')} allows it.`
+  return wrong('webhook', message)
+}
+
+const lookupPublic: LookupFunction = (host, options, done) => {
+  lookup(host, { ...options, all: true }, (error, found) => {
+    if (error !== null) return done(error, '', 0)
+    // One address that is not public is enough to refuse the name.
+    if (!found.every(({ address }) => isPublic(address))) return done(notAllowed(host), '', 0)
+    if (options.all === true) return done(null, found)
+    done(null, found[0]!.address, found[0]!.family)
+  })
+}

@@ -1,0 +1,371 @@
+import { dataScript, type Html, html, type Piece } from '../../core/html.js'
+import { PERFORMANCES } from '../../core/model/series.js'
+import { words } from '../../core/numbers.js'
+import { type Chart, type Line, type Marks, roundSteps, type Stripes } from '../present/chart.js'
+import type { Estimate, Estimates, Month, Stacks } from '../present/description.js'
+import {
+  axisLabel,
+  dateTicks,
+  heightOf,
+  isEmpty,
+  lightened,
+  logSteps,
+  MONTHS,
+  type Scale,
+  scale,
+  stepsUp,
+  type Tick,
+  widthOf,
+} from './scale.js'
+import { decimal, gain, gainRange, NONE, share } from './table.js'
+
+/** The margins of a drawing, for the words of the axes; the strip of bands is at the bottom. */
+const MARGINS = { left: 54, right: 18, top: 10, bottom: 24, stripe: 9 }
+
+/**
+ * Draws the chart as SVG. The page has it for print and without scripts. The page's script calls this function again
+ * after a resize or a zoom. Colours are classes, so that they follow the light, dark and print styles.
+ *
+ * @param across the visible range of x
+ */
+export function drawing(chart: Chart, across = widthOf(chart)): Html {
+  const { height, width } = chart
+  const scales = scalesOf(chart, across)
+  return html`<svg class="drawing${width < 600 && ' narrow'}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="${chart.id}-d">
+<title id="${chart.id}-d">${chart.title}. ${chart.description}</title>
+${grid(chart, scales)}
+${clipped(chart, html`${chart.stripes !== null && stripes(chart.stripes, scales)}${contents(chart, scales)}`)}
+</svg>`
+}
+
+/** The scales of the drawing, and its bottom edge. */
+interface Scales {
+  x: Scale
+  y: Scale
+  foot: number
+}
+
+export function scalesOf(chart: Chart, across = widthOf(chart)): Scales {
+  const { left, right, top, bottom, stripe } = MARGINS
+  const foot = chart.height - bottom
+  const up = heightOf(chart)
+  return {
+    x: scale(across.from, across.to, left, chart.width - right),
+    y: scale(up.from, up.to, foot - (chart.stripes === null ? 0 : stripe + 3), top, chart.y.log && up.from > 0),
+    foot,
+  }
+}
+
+/** Cuts off parts beyond the visible range, but not half a mark at the edge. */
+function clipped({ width, height }: Chart, what: Html): Html {
+  const { left, right, bottom } = MARGINS
+  const [x, wide, high] = [left - 6, width - left - right + 12, height - bottom + 2]
+  return html`<svg x="${x}" y="0" width="${wide}" height="${high}" viewBox="${x} 0 ${wide} ${high}" aria-hidden="true">${what}</svg>`
+}
+
+function contents(chart: Chart, { x, y, foot }: Scales): Html {
+  const { values } = chart.x
+  const floor = y.place(Math.min(Math.max(0, y.from), y.to))
+  return html`${chart.ribbons.map(
+    ({ tone, strength, low, high }) =>
+      html`<path class="fill ${tone}" fill-opacity="${strength}" d="${ribbonPath(values, low, high, x, y)}"/>`,
+  )}
+${chart.bars.map(({ tone, outline, edges, values: heights }) => {
+  const path = outlinePath(edges, heights, x, y, outline)
+  return outline ? html`<path class="line ${tone}" d="${path}"/>` : html`<path class="fill bin ${tone}" d="${path}"/>`
+})}
+${rules(chart, x, y, foot)}
+${chart.lines.map(({ tone, values: heights, width, dashed, area }) => {
+  const path = linePath(values, heights, x, y)
+  return html`${area && html`<path class="fill ${tone}" fill-opacity="0.25" d="${linePath(values, heights, x, y, floor)}"/>`}
+<path class="line ${tone}" stroke-width="${width}"${dashed && html` stroke-dasharray="5 4"`} d="${path}"/>`
+})}
+${chart.marks.map(({ tone, shape, at, values: heights, notes }) =>
+  at.map(
+    (place, i) =>
+      html`<path class="mark ${tone}" d="${markPath(shape, x.place(place), y.place(heights[i]!))}"><title>${notes[i]}</title></path>`,
+  ),
+)}`
+}
+
+function grid({ x: { unit }, y: { unit: upUnit }, height, width }: Chart, { x, y, foot }: Scales): Html {
+  const { left, right, top } = MARGINS
+  const steps = stepsUp(height)
+  const along =
+    unit === 'date' ? dateTicks(x.from, x.to, width / 90) : labelled(unit, roundSteps(x.from, x.to, width / 75))
+  const up = labelled(upUnit, isLog(y) ? logSteps(y.from, y.to, steps) : roundSteps(y.from, y.to, steps))
+  return html`<path class="grid" d="${up.map(({ at }) => `M${left} ${tenth(y.place(at))}H${width - right}`).join('')}${along
+    .map(({ at }) => `M${tenth(x.place(at))} ${top}V${foot}`)
+    .join('')}"/>
+<g class="labels">${up.map(({ at, label }) => html`<text x="${left - 6}" y="${tenth(y.place(at) + 4)}" text-anchor="end">${label}</text>`)}
+${along.map(({ at, label }) => html`<text x="${tenth(x.place(at))}" y="${foot + 16}" text-anchor="middle">${label}</text>`)}</g>`
+}
+
+function rules({ rules: { x: across, y: up }, width }: Chart, x: Scale, y: Scale, foot: number): Html {
+  const { left, right, top } = MARGINS
+  const inside = ({ from, to }: Scale, value: number): boolean => value >= from && value <= to
+  const parts = [
+    ...across.filter(at => inside(x, at)).map(at => `M${tenth(x.place(at))} ${top}V${tenth(foot)}`),
+    ...up.filter(at => inside(y, at)).map(at => `M${left} ${tenth(y.place(at))}H${width - right}`),
+  ]
+  return html`${parts.length > 0 && html`<path class="rule" d="${parts.join('')}"/>`}`
+}
+
+function stripes(bands: Stripes, { x, foot }: Scales): Html {
+  const { stripe } = MARGINS
+  return html`<g class="stripes">${[...stripeRuns(bands)].map(([code, runs]) => {
+    const path = runs.map(({ from, to }) => {
+      const start = Math.max(x.place(from), x.place(x.from))
+      const wide = tenth(Math.max(x.place(to) - start, 0.4))
+      return `M${tenth(start)} ${foot - stripe}h${wide}v${stripe}h${-wide}z`
+    })
+    return html`<path class="${bandClass(code, bands.bands.length)}" d="${path.join('')}"><title>${bands.bands[code]}</title></path>`
+  })}</g>`
+}
+
+function labelled(unit: Chart['y']['unit'] | Chart['x']['unit'], steps: readonly number[]): Tick[] {
+  const step = steps.length > 1 ? steps[1]! - steps[0]! : 1
+  return steps.map(at => ({ at, label: axisLabel(unit, at, step) }))
+}
+
+function isLog({ from, to, place }: Scale): boolean {
+  return Math.abs(place((from + to) / 2) - (place(from) + place(to)) / 2) > 1
+}
+
+type Values = readonly (number | null)[]
+
+/** A line with a gap at every missing value; closed down to `floor` if there is one. */
+function linePath(xs: readonly number[], values: Values, x: Scale, y: Scale, floor?: number): string {
+  return runsOf(values)
+    .map(([from, to]) => {
+      const line = pointsOf(xs, values, from, to, x, y)
+      // A single point would be invisible on paper.
+      if (floor === undefined) return from + 1 === to ? `M${line}h.01` : `M${line}`
+      return `M${tenth(x.place(xs[from]!))} ${tenth(floor)}L${line}V${tenth(floor)}z`
+    })
+    .join('')
+}
+
+/** The area between two lines, where both have values. */
+function ribbonPath(xs: readonly number[], low: Values, high: Values, x: Scale, y: Scale): string {
+  const both = low.map((value, i) => (value === null || high[i] === null ? null : value))
+  return runsOf(both)
+    .map(([from, to]) => {
+      const back = Array.from({ length: to - from }, (_, i) => {
+        const at = to - 1 - i
+        return `${tenth(x.place(xs[at]!))} ${tenth(y.place(high[at]!))}`
+      })
+      return `M${pointsOf(xs, low, from, to, x, y)}L${back.join(' ')}z`
+    })
+    .join('')
+}
+
+/** The bins of a histogram: each a block, or all of them as one stepped line. */
+function outlinePath(edges: readonly number[], values: Values, x: Scale, y: Scale, line: boolean): string {
+  const floor = tenth(y.place(Math.max(0, y.from)))
+  const tops = values.map(value => tenth(y.place(value ?? 0)))
+  const sides = edges.map(edge => tenth(x.place(edge)))
+  if (line) return `M${sides[0]} ${floor}${tops.map((top, i) => `V${top}H${sides[i + 1]}`).join('')}V${floor}`
+  return tops
+    .map((top, i) => (top === floor ? '' : `M${sides[i]! + 0.5} ${floor}V${top}H${sides[i + 1]! - 0.5}V${floor}z`))
+    .join('')
+}
+
+/** A dot, or a triangle that points at the value. */
+function markPath(shape: Marks['shape'], x: number, y: number): string {
+  const [left, top] = [tenth(x), tenth(y)]
+  if (shape === 'up') return `M${left} ${tenth(y + 3)}l4.5 8h-9z`
+  if (shape === 'down') return `M${left} ${tenth(y - 3)}l4.5 -8h-9z`
+  return `M${tenth(x - 3)} ${top}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z`
+}
+
+/** The runs of each band that occurs. */
+function stripeRuns({ starts, codes, end }: Stripes): Map<number, { from: number; to: number }[]> {
+  const runs = new Map<number, { from: number; to: number }[]>()
+  codes.forEach((code, i) => {
+    if (code < 0) return
+    const run = { from: starts[i]!, to: starts[i + 1] ?? end }
+    runs.set(code, [...(runs.get(code) ?? []), run])
+  })
+  return runs
+}
+
+/** The runs of bars with values: start, and end (exclusive). */
+function runsOf(values: Values): [number, number][] {
+  const runs: [number, number][] = []
+  let from = -1
+  for (let i = 0; i <= values.length; i++) {
+    const known = i < values.length && values[i] !== null
+    if (known && from < 0) from = i
+    if (!known && from >= 0) {
+      runs.push([from, i])
+      from = -1
+    }
+  }
+  return runs
+}
+
+function pointsOf(xs: readonly number[], values: Values, from: number, to: number, x: Scale, y: Scale): string {
+  return Array.from({ length: to - from }, (_, i) => {
+    return `${tenth(x.place(xs[from + i]!))} ${tenth(y.place(values[from + i]!))}`
+  }).join(' ')
+}
+
+function tenth(value: number): number {
+  return Math.round(value * 10) / 10
+}
+
+/** On paper a drawing has room for no more points: each is a dot of the finest printer. */
+const MOST_DRAWN = 700
+
+/** A chart in the page: its name, its legend, the drawing, and the values for the page's script. */
+export function figure(whole: Chart, caption: Piece = ''): Html {
+  const chart = lightened(whole)
+  const isDrawn = !isEmpty(chart)
+  return html`<figure class="chart" id="${chart.id}">
+<figcaption><strong>${chart.title}</strong> ${caption}${isDrawn && chart.y.log && ' (logarithmic scale)'}</figcaption>
+${isDrawn && legend(chart)}
+${isDrawn ? html`<div class="plot">${drawing(lightened(whole, MOST_DRAWN))}</div>` : html`<p class="empty">${chart.empty}</p>`}
+${isDrawn && dataScript('data-chart', chart)}
+</figure>`
+}
+
+/** The named parts of the drawing. `data-part` links a part to its values for the script. */
+function legend({ lines, ribbons, bars, marks, stripes }: Chart): Html {
+  const part = (kind: string, i: number, swatch: string, label: string): Html =>
+    html`<li data-part="${kind} ${i}"><span class="swatch ${swatch}"></span>${label}</li>`
+  return html`<ul class="legend">
+${lines.map((line, i) => part('line', i, `${line.tone} ${lineSwatch(line)}`, line.label))}
+${ribbons.map(({ tone, label }, i) => part('ribbon', i, `${tone} block soft`, label))}
+${bars.map(({ tone, label, outline }, i) => part('bars', i, `${tone} ${outline ? 'stroke' : 'block'}`, label))}
+${marks.map(({ tone, label, shape }, i) => part('marks', i, `${tone} ${shape}`, label))}
+${stripes?.bands.map((band, code) => html`<li><span class="swatch block ${bandClass(code, stripes.bands.length)}"></span>${band}</li>`)}
+</ul>`
+}
+
+function lineSwatch({ area, dashed }: Line): string {
+  return area ? 'block soft' : dashed ? 'stroke dashed' : 'stroke'
+}
+
+/** The bands of a field lie on one range of seven colours, from its first band to its last. */
+function bandClass(code: number, bands: number): string {
+  return `band-${bands < 2 ? 3 : Math.round((code * 6) / (bands - 1))}`
+}
+
+/**
+ * Draws estimates below each other with their intervals and a line at no difference. The words are next to the drawing,
+ * or above it on a narrow page. The drawing is in percent of its width, and needs no script.
+ */
+export function forest({ id, title, names, of: estimates }: Estimates): Html {
+  const known = estimates.flatMap(({ value, low, high }) => [value, low, high].filter(v => v !== null))
+  const least = Math.min(0, ...known)
+  const greatest = Math.max(0, ...known)
+  const air = (greatest - least) * 0.05 || 0.01
+  const x = scale(least - air, greatest + air, 0, 100)
+  const steps = roundSteps(x.from, x.to, 6)
+  return html`<ul class="forest ${names}" id="${id}" aria-label="${title}">
+${estimates.map(estimate => row(estimate, steps, x))}
+<li>${axis(steps, x)}</li>
+</ul>`
+}
+
+function row({ label, note, value, low, high, grey, reason }: Estimate, steps: readonly number[], x: Scale): Html {
+  const estimateText = value === null ? reason : `${gain(value)}${low === null ? '' : ` [${gainRange(low, high)}]`}`
+  const tone = grey || value === null ? 'quiet' : value >= 0 ? 'gain' : 'loss'
+  const at = (place: number): string => percent(x.place(place))
+  const whisker = (from: number, to: number): Html =>
+    html`<g class="line ${tone}"><line x1="${at(from)}" x2="${at(to)}" y1="13" y2="13"/><line x1="${at(from)}" x2="${at(from)}" y1="9" y2="17"/><line x1="${at(to)}" x2="${at(to)}" y1="9" y2="17"/></g>`
+  return html`<li><strong>${label}</strong><span class="note">${note}</span><svg class="strip" aria-hidden="true">
+<g class="grid">${steps.map(step => upright(at(step)))}</g><g class="rule">${upright(at(0))}</g>
+${low !== null && high !== null && whisker(low, high)}${value !== null && html`<circle class="fill ${tone}" cx="${at(value)}" cy="13" r="4.5"/>`}
+</svg><span class="told">${estimateText}</span></li>`
+}
+
+function upright(at: string): Html {
+  return html`<line x1="${at}" x2="${at}" y1="0" y2="100%"/>`
+}
+
+function axis(steps: readonly number[], x: Scale): Html {
+  const step = steps.length > 1 ? steps[1]! - steps[0]! : 1
+  const inside = steps.filter(at => x.place(at) > EDGE && x.place(at) < 100 - EDGE)
+  return html`<svg class="strip labels" aria-hidden="true">${inside.map(at => html`<text x="${percent(x.place(at))}" y="13" text-anchor="middle">${axisLabel('return', at, step)}</text>`)}</svg>`
+}
+
+/** Nearer to an end a label would be cut. */
+const EDGE = 4
+
+function percent(place: number): string {
+  return `${Math.round(place * 100) / 100}%`
+}
+
+/** A narrower part has no room for its share. */
+const LEAST_LABELLED = 7
+
+/** The base of several tickers has only shares, no counts. */
+function stackLabel(n: number, all: number, isBase: boolean): string {
+  return isBase && all < 1.5 ? share(n, 1) : `${n} of ${all}`
+}
+
+/** Draws the shares of the seven aftermath bands, a bar per row, in percent of the page's width. Needs no script. */
+export function stacked({ id, title, names, of: stacks }: Stacks): Html {
+  return html`<ul class="forest ${names} stacked" id="${id}" aria-label="${title}">
+${stacks.map(stackedRow)}
+</ul>
+<ul class="legend">${PERFORMANCES.map((name, i) => html`<li><span class="swatch block out-${i}"></span>${words(name)}</li>`)}</ul>`
+}
+
+function stackedRow({ label, note, counts, isBase }: Stacks['of'][number]): Html {
+  const all = counts.reduce((sum, n) => sum + n, 0)
+  let x = 0
+  const parts = counts.map((n, i) => {
+    const wide = all === 0 ? 0 : (100 * n) / all
+    const from = x
+    x += wide
+    return html`${
+      wide > 0 &&
+      html`<rect class="out-${i}" x="${percent(from)}" y="3" width="${percent(wide)}" height="18"${isBase && html` opacity="0.5"`}><title>${words(PERFORMANCES[i]!)}: ${stackLabel(n, all, isBase)}</title></rect>${
+        wide > LEAST_LABELLED &&
+        html`<text class="inside${!isBase && (i === 0 || i === 6) && ' end'}" x="${percent(from + wide / 2)}" y="16" text-anchor="middle">${share(n / all, 0)}</text>`
+      }`
+    }`
+  })
+  return html`<li${isBase && html` class="base"`}><strong>${label}</strong><span class="note">${note}</span><svg class="strip" role="img" aria-label="${note}: ${counts.map((n, i) => `${words(PERFORMANCES[i]!)} ${stackLabel(n, all, isBase)}`).join(', ')}">${parts}</svg></li>`
+}
+
+/** Draws returns by year and month; the colours only repeat the numbers. */
+export function monthsTable(months: readonly Month[]): Html {
+  const years = [...new Set(months.map(({ year }) => year))].sort((a, b) => b - a)
+  const known = new Map(months.map(({ year, month, return: value }) => [year * 12 + month - 1, value]))
+  // The colours reach their deepest at the size that one month of twenty exceeds.
+  const sizes = months.map(({ return: value }) => Math.abs(value ?? 0)).sort((a, b) => a - b)
+  const full = sizes[Math.floor(sizes.length * 0.95)] || 0.01
+  if (years.length === 0) return html`<p class="empty">There is no month to tell of.</p>`
+  return html`<div class="scroll" role="region" tabindex="0" aria-label="Returns by month"><table class="months">
+<caption><span>Return of the equity in each month, in percent; the first and the last may be parts of a month</span></caption>
+<thead><tr><th scope="col">Year</th>${MONTHS.map(name => html`<th scope="col" class="num">${name}</th>`)}<th scope="col" class="num">Year</th></tr></thead>
+<tbody>
+${years.map(year =>
+  yearRow(
+    year,
+    MONTHS.map((_, i) => known.get(year * 12 + i)),
+    full,
+  ),
+)}</tbody></table></div>`
+}
+
+/** @param returns undefined before the first month and after the last; null from ruin on, which leaves the year without one */
+function yearRow(year: number, returns: readonly (number | null | undefined)[], full: number): Html {
+  const whole = returns.includes(null) ? null : returns.reduce<number>((all, value) => all * (1 + (value ?? 0)), 1) - 1
+  return html`<tr><th scope="row">${year}</th>${returns.map(value => html`<td class="num ${heat(value ?? 0, full)}">${percentText(value)}</td>`)}<td class="num strong">${gain(whole, 1)}</td></tr>
+`
+}
+
+function percentText(value: number | null | undefined): string {
+  return value == null ? NONE : decimal(value * 100, 1)
+}
+
+function heat(value: number, full: number): string {
+  if (value === 0) return ''
+  const strength = Math.min(4, Math.ceil((Math.abs(value) / full) * 4))
+  return `${value > 0 ? 'up' : 'down'}-${strength}`
+}

@@ -1,0 +1,118 @@
+import type { Backtest } from '../../../research/backtest/result.js'
+import type { EventStudy } from '../../../research/study/result.js'
+import type { Sweep } from '../../../research/sweep/result.js'
+import type { Chart } from '../../present/chart.js'
+import { longTable } from '../../present/long-tables.js'
+import { type CellFilter, count, filtered, MOST_ROWS, ordered, tableRows } from '../table.js'
+import { Plot } from './plot.js'
+
+const text = document.getElementById('result')?.textContent ?? 'null'
+for (const data of document.querySelectorAll<HTMLElement>('[data-chart]')) {
+  new Plot(data.closest('figure')!, JSON.parse(data.textContent ?? '') as Chart)
+}
+makeInteractive(JSON.parse(text) as EventStudy | Backtest | Sweep)
+markWideTables()
+saving()
+openOnPaper()
+
+/** Paper has no folds; only long parts remain in theirs. */
+function openOnPaper(): void {
+  let opened: HTMLDetailsElement[] = []
+  addEventListener('beforeprint', () => {
+    opened = [...document.querySelectorAll<HTMLDetailsElement>('details:not(.long, [open])')]
+    for (const fold of opened) fold.open = true
+  })
+  addEventListener('afterprint', () => {
+    for (const fold of opened) fold.open = false
+  })
+}
+
+/** Writes the result into a file of its own. */
+function saving(): void {
+  const button = document.querySelector<HTMLElement>('[data-save]')
+  if (button === null) return
+  button.parentElement!.hidden = false
+  button.addEventListener('click', () => {
+    const link = document.createElement('a')
+    const address = URL.createObjectURL(new Blob([text, '\n'], { type: 'application/json' }))
+    link.href = address
+    link.download = 'result.json'
+    link.click()
+    URL.revokeObjectURL(address)
+  })
+}
+
+/** Marks a part that is wider than the page as scrollable while something is out of sight. */
+function markWideTables(): void {
+  for (const box of document.querySelectorAll<HTMLElement>('.scroll')) {
+    const line = document.createElement('p')
+    line.className = 'more'
+    line.textContent = 'Wider than the page: scroll the table sideways →'
+    // The table is already a named region; a screen reader needs no hint about its edge.
+    line.setAttribute('aria-hidden', 'true')
+    box.before(line)
+    const look = (): void => {
+      line.hidden = box.scrollWidth <= box.clientWidth + 1
+    }
+    new ResizeObserver(look).observe(box)
+    look()
+  }
+}
+
+/** Makes the long table of the page sortable by its headings, and filterable if it has a form. */
+function makeInteractive(result: EventStudy | Backtest | Sweep): void {
+  const box = document.querySelector<HTMLElement>('[data-table="sorted"]')
+  if (box === null) return
+  const table = longTable(result)
+  const body = box.querySelector('tbody')!
+  const form = document.querySelector<HTMLFormElement>('form.filters')
+  const all = Number(box.dataset.rows)
+  let order: { column: number; descending: boolean } | null = null
+
+  const show = (): void => {
+    const found = filtered(table, form && filterOf(form))
+    const rows = order === null ? found : ordered(table, found, order.column, order.descending)
+    const shown = rows.slice(0, MOST_ROWS)
+    body.innerHTML = tableRows(table, shown).text
+    const value = `${shown.length < found.length ? `the first ${count(shown.length)} of ` : ''}${count(found.length)} rows`
+    // A page carries no more of a long list than it has room for.
+    const left = all > table.rows.length ? `, of ${count(all)}: ${table.sorted!.whole} has all` : ''
+    const place = form?.querySelector('output') ?? box.querySelector('.cut')
+    if (place) place.textContent = form ? value + left : `Here are ${value}${left}.`
+  }
+
+  const headings = [...box.querySelectorAll<HTMLElement>('thead th')]
+  headings.forEach((heading, column) => {
+    const button = document.createElement('button')
+    button.type = 'button'
+    button.className = 'sort'
+    button.append(...heading.childNodes)
+    heading.append(button)
+    button.addEventListener('click', () => {
+      // Numbers are looked at from the greatest down, words from the first on.
+      const again = order?.column === column
+      const descending: boolean = again ? !order?.descending : heading.classList.contains('num')
+      order = { column, descending }
+      for (const other of headings) other.removeAttribute('aria-sort')
+      heading.setAttribute('aria-sort', descending ? 'descending' : 'ascending')
+      show()
+    })
+  })
+  if (form === null) return
+  form.hidden = false
+  box.querySelector('.cut')?.remove()
+  form.addEventListener('submit', event => event.preventDefault())
+  form.addEventListener('input', show)
+  show()
+}
+
+function filterOf(form: HTMLFormElement): CellFilter {
+  const data = new FormData(form)
+  const value = (name: string): string => String(data.get(name) ?? '')
+  return {
+    text: value('text'),
+    field: value('field'),
+    window: value('window'),
+    only: value('only') as CellFilter['only'],
+  }
+}

@@ -1,0 +1,274 @@
+import { createHash } from 'node:crypto'
+import { builtText } from '../../core/built.js'
+import { wrong } from '../../core/errors.js'
+import { dataScript, Html, html } from '../../core/html.js'
+import { whole as count, words } from '../../core/numbers.js'
+import type { PricedSource } from '../../core/source.js'
+import {
+  compact,
+  type Description,
+  type Fact,
+  type Heading,
+  type Medium,
+  MOST_WARNINGS,
+  type Part,
+  type Section,
+  type Tile,
+} from '../present/description.js'
+import { GLOSSARY } from '../present/glossary.js'
+import { describeWithPrices, inputsOf, type Reported } from '../present/prices.js'
+import { describeTallyPage } from '../present/tally.js'
+import { figure, forest, monthsTable, stacked } from './chart.js'
+import { CLASSES, table } from './table.js'
+
+/** One self-contained HTML document with style, script and data. Its content policy blocks everything else. */
+export function report(found: Description, about: ReportAbout): string {
+  const [style, script] = [builtText('report.css'), pageScript()]
+  const shown = found.sections.filter(({ on }) => isShown(on))
+  const { document, left } = carried(found)
+  const drawn = html`${opening(found)}${shown.map(sectionOf)}`
+  const places = [
+    ...shown.map(({ id, title, short = title }) => ({ id, name: short })),
+    { id: 'about', name: 'Origin' },
+  ]
+  const policy = `default-src 'none'; style-src '${digest(style)}'; script-src '${digest(script)}'; img-src data:; base-uri 'none'; form-action 'none'`
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>${found.question}</title>
+<link rel="icon" href="data:,">
+<style>${new Html(style)}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the report</a>
+<header>
+<p class="kind"><strong>${found.kind}</strong> ${found.heading.slice(1).join(' · ')}</p>
+<h1>${found.question}</h1>
+<p class="answer">${found.answer}</p>
+</header>
+<nav aria-label="Sections"><ul>${places.map(({ id, name }) => html`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>
+<main id="main">
+${drawn}
+${onPaper(found, shown, drawn)}
+<section id="about"><h2>How this page was made</h2>
+${factList([...found.facts, ...originFacts(about)], ['Command line', 'Hash of inputs'])}
+</section>
+<section id="json"><h2>The whole result</h2>
+<p>${left.length === 0 ? 'Every number of this page' : `This result without ${left.join(' and ')}`}, as the command line prints it with <code>--json</code>, lies in this file in the element <code>#result</code>.</p>
+<p class="actions" hidden><button type="button" class="control" data-save>Save as JSON</button></p>
+</section>
+</main>
+<footer>${foot(about)}</footer>
+${dataScript('id="result"', document)}
+<script>${new Html(script)}</script>
+</body>
+</html>
+`.text
+}
+
+/** Paper has no folds: the glossary of all short words is at the end. */
+function onPaper({ answer, lead }: Description, sections: readonly Section[], drawn: Html): Html {
+  const parts = [...lead, ...sections.flatMap(({ parts }) => parts)]
+  const terms = termsIn(parts, [html`<p>${answer}</p>`, drawn])
+  return html`${terms !== null && html`<section class="paper"><h2>What the short words mean</h2>${terms}</section>`}`
+}
+
+function isShown(on: Medium | undefined): boolean {
+  return on !== 'terminal' && on !== 'short'
+}
+
+function sectionOf({ id, title, phrases = [], parts }: Section): Html {
+  const drawn = partsOf(parts)
+  return html`<section id="${id}"><h2>${title}</h2>
+${phrases.length > 0 && html`<p class="phrases">${phrases.join(' · ')}</p>`}
+${drawn}
+${glossary(parts, drawn)}
+</section>
+`
+}
+
+function partsOf(parts: readonly Part[]): Html {
+  return html`${parts.filter(({ on }) => isShown(on)).map(partOf)}`
+}
+
+function partOf(part: Part): Html {
+  if ('notes' in part) return html`${part.notes.map(note => html`<p>${note}</p>`)}\n`
+  if ('list' in part) return html`<ul class="list">${part.list.map(line => html`<li>${line}</li>`)}</ul>\n`
+  if ('facts' in part) return factList(part.facts)
+  if ('table' in part) return table(part.table)
+  if ('chart' in part) return figure(part.chart, part.note)
+  if ('charts' in part) return html`<div class="pair">${part.charts.map(chart => figure(chart))}</div>`
+  if ('estimates' in part) return captioned(part.estimates.title, part.estimates.note, forest(part.estimates))
+  if ('stacks' in part)
+    return captioned(part.stacks.title, 'after the events, and paler after any bar', stacked(part.stacks))
+  if ('months' in part) return monthsTable(part.months)
+  if ('fold' in part) {
+    const { title, parts, long = false } = part.fold
+    return html`<details class="fold${long && ' long'}"><summary>${title}</summary>${partsOf(parts)}</details>`
+  }
+  if ('code' in part) return html`<pre tabindex="0"><code>${part.code}</code></pre>`
+  return html``
+}
+
+function captioned(title: string, note: string, drawing: Html): Html {
+  return html`<figure class="chart"><figcaption><strong>${title}</strong> ${note}</figcaption>
+${drawing}</figure>
+`
+}
+
+/** The first screen: a picture of the answer, the warnings, and the main numbers. */
+function opening({ lead, warnings, tiles, answer }: Description): Html {
+  const drawn = html`<div class="lead">${partsOf(lead)}</div>
+${warningBox(warnings)}
+<div class="tiles${tiles.length % 3 === 0 && ' three'}">${tiles.map(tileOf)}</div>`
+  return html`${drawn}
+${glossary(lead, html`<p>${answer}</p>`, drawn)}`
+}
+
+/** The most serious warnings are visible; the others are in a fold. */
+function warningBox(warnings: readonly string[]): Html {
+  if (warnings.length === 0) return html``
+  const list = (some: readonly string[]): Html => html`<ul>${some.map(warning => html`<li>${warning}</li>`)}</ul>`
+  const left = warnings.slice(MOST_WARNINGS)
+  const all = warnings.length === 1 ? 'A warning' : `${warnings.length} warnings`
+  const title = left.length === 0 ? all : `The gravest of ${all}`
+  return html`<aside class="warnings" id="warnings" aria-label="Warnings"><p><strong>${title}</strong></p>
+${list(warnings.slice(0, MOST_WARNINGS))}
+${left.length > 0 && html`<details><summary>${left.length} more</summary>${list(left)}</details>`}</aside>`
+}
+
+/** Explains the short words of some markup or table heads in a fold, because a keyboard cannot reach `abbr`. */
+function glossary(parts: readonly Part[], ...markup: readonly Html[]): Html {
+  const terms = termsIn(parts, markup)
+  return terms === null
+    ? html``
+    : html`<details class="terms"><summary>What the short words mean</summary>${terms}</details>`
+}
+
+function termsIn(parts: readonly Part[], markup: readonly Html[]): Html | null {
+  const text = markup.map(({ text }) => text.replace(/<script[\s\S]*?<\/script>|<[^>]+>/g, ' ')).join(' ')
+  const terms = new Map(headingsOf(parts).map(({ title, hint }) => [title, hint ?? '']))
+  for (const [name, [word, meaning]] of Object.entries(GLOSSARY))
+    if (!terms.has(name) && word.test(text)) terms.set(name, meaning)
+  if (terms.size === 0) return null
+  return html`<dl>${[...terms].map(([name, meaning]) => html`<div><dt>${name}</dt><dd>${meaning}</dd></div>`)}</dl>`
+}
+
+function headingsOf(parts: readonly Part[]): Heading[] {
+  return parts
+    .filter(({ on }) => isShown(on))
+    .flatMap(part => {
+      if ('fold' in part) return headingsOf(part.fold.parts)
+      return 'table' in part ? part.table.columns.filter(({ hint, on }) => hint !== undefined && isShown(on)) : []
+    })
+}
+
+function tileOf({ label, value, note, tone }: Tile): Html {
+  return html`<div class="tile"><p class="label">${label}</p><p class="value${tone && ` ${CLASSES[tone]}`}">${value}</p><p class="note">${note}</p></div>`
+}
+
+/** A fact of at least this number of letters gets its own line. */
+const LONG_FACT = 90
+
+function factList(facts: readonly Fact[], verbatim: readonly string[] = []): Html {
+  return html`<dl class="facts">${facts.map(([term, text]) => {
+    const isVerbatim = verbatim.includes(term)
+    const isLong = isVerbatim || text.length > LONG_FACT
+    return html`<div${isLong && html` class="wide"`}><dt>${term}</dt><dd>${isVerbatim ? html`<code>${text}</code>` : text}</dd></div>`
+  })}</dl>
+`
+}
+
+/** The origin of the data, as every report states it. */
+function originFacts({ command, as_of, inputs, adjustment, source, tier, version }: ReportAbout): Fact[] {
+  return compact<Fact>([
+    ['Command line', command],
+    ['As of', as_of ?? 'nothing is loaded'],
+    inputs !== null && ['Prices', adjustment ?? 'adjustment differs between the tickers, or is not known'],
+    ['Source', source],
+    ['Tier', tier ?? 'all that is loaded'],
+    ['Program', `bands ${version}`],
+    inputs !== null && ['Hash of inputs', inputs],
+  ])
+}
+
+function foot(about: ReportAbout): Html {
+  return html`<p>Made by bands ${about.version}. The same command line makes the same page, byte for byte, while the data and the ledger of trials are the same. What happened before need not happen again; nothing here is advice.</p>`
+}
+
+/** More of a result makes a page that is slow to send and to open. */
+const MOST_CARRIED = 800_000
+
+/** The result as it lies in the page: of a long one its longest lists are shortened, and it is said by how much. */
+function carried({ document, long }: Description): { document: unknown; left: string[] } {
+  const result: Record<string, unknown> = { ...(document as object) }
+  const left: string[] = []
+  for (const { key, keep, whole } of long) {
+    const list = result[key] as unknown[]
+    const over = JSON.stringify(result).length - MOST_CARRIED
+    if (over <= 0) break
+    const room = Math.max(0, 1 - over / JSON.stringify(list).length)
+    const shortLength = Math.floor(list.length * room)
+    result[key] = keep === 'first' ? list.slice(0, shortLength) : list.slice(list.length - shortLength)
+    const which = keep === 'first' ? 'last' : 'first'
+    left.push(
+      `the ${which} ${count(list.length - shortLength)} of ${count(list.length)} ${words(key)} (${whole} has all)`,
+    )
+  }
+  return { document: result, left }
+}
+
+/** As a content policy names an inline style or script that may run. */
+function digest(text: string): string {
+  return `sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}`
+}
+
+/** The script of every page: zoom, hover, sorting. */
+function pageScript(): string {
+  // This text would end a script element, even within a string.
+  return builtText('report.js').replaceAll('</script', '<\\/script')
+}
+
+/**
+ * The page of a result, with its prices and inputs. Throws InvalidParameter for an incomplete result.
+ * @param market called if prices are needed
+ */
+export async function reportOf(
+  market: () => Promise<PricedSource>,
+  found: Reported,
+  about: Omit<ReportAbout, 'adjustment' | 'inputs'>,
+): Promise<string> {
+  try {
+    if (found.schema === 'bands.tally/2')
+      return report(describeTallyPage(found), { ...about, adjustment: null, inputs: null })
+    const prices = await market()
+    return report(await describeWithPrices(prices, found), { ...about, ...(await inputsOf(prices, found)) })
+  } catch (cause) {
+    if (!(cause instanceof TypeError || cause instanceof RangeError)) throw cause
+    // Missing parts of a result only show up in the drawing.
+    const what = `found is no whole answer of study(), tally(), backtest(), grid(), compare() or sweep(): ${cause.message}.`
+    throw wrong('found', what)
+  }
+}
+
+/** Facts about the report itself, without a time: the same question gives the same page. */
+export interface ReportAbout {
+  /** The command line that made it. */
+  command: string
+  /** The version of the program. */
+  version: string
+  /** The source of prices and bands, in words. */
+  source: string
+  as_of: string | null
+  /** The tier that was emulated; null: all that is loaded. */
+  tier: string | null
+  /** In words: `adjusted for splits and dividends`; null if the tickers differ or it is unknown. */
+  adjustment: string | null
+  /** SHA-256 of prices and bands, as `hashOfInputs` gives it; null for a tally, which reads no prices. */
+  inputs: string | null
+}

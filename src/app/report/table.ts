@@ -1,0 +1,217 @@
+import { type Html, html, type Piece } from '../../core/html.js'
+import { count as counted } from '../../core/numbers.js'
+import {
+  type Cell,
+  type CellNames,
+  type Content,
+  type Heading,
+  isNumber,
+  type Kind,
+  type Table,
+  type Tone,
+  type Value,
+} from '../present/description.js'
+
+/** The largest number of rows of a table in the page. */
+export const MOST_ROWS = 250
+
+/** Tones as the style sheet names them. */
+export const CLASSES: Readonly<Record<Tone, string>> = { good: 'gain', bad: 'loss', faint: 'quiet', strong: 'strong' }
+
+/** A table that scrolls within itself. More than MOST_ROWS rows are cut, and it says so. */
+export function table(of: Table): Html {
+  const { caption, columns, rows, empty, sorted, filter } = of
+  if (rows.length === 0 && empty !== undefined) return html`<p class="empty">${empty}</p>`
+  const indexes = placesOf(of)
+  const shown = [...rows.keys()].slice(0, MOST_ROWS)
+  return html`${filter !== undefined && filterForm(filter)}
+<div class="table-box"${sorted !== undefined && html` data-table="sorted" data-rows="${rows.length}"`}>
+<div class="scroll" role="region" tabindex="0" aria-label="${caption}"><table${indexes.length > 13 && html` class="wide"`}>
+<caption><span>${caption}</span></caption>
+<thead><tr>${indexes.map(i => heading(columns[i]!))}</tr></thead>
+<tbody>
+${tableRows(of, shown)}</tbody></table></div>
+${rows.length > shown.length && html`<p class="cut">Here are ${sorted?.cut ?? 'the first'} ${count(shown.length)} of ${count(rows.length)} rows; ${sorted?.whole ?? '--json'} has all.</p>`}
+</div>
+`
+}
+
+/** The columns that a page shows. */
+function placesOf({ columns }: Table): number[] {
+  return [...columns.keys()].filter(i => columns[i]!.on !== 'terminal')
+}
+
+function heading({ title, hint, kind }: Heading): Html {
+  if (title === '') return html`<td></td>`
+  return html`<th scope="col"${isNumber(kind) && html` class="num"`}>${hint === undefined ? title : html`<abbr title="${hint}">${title}</abbr>`}</th>`
+}
+
+/** Rows of the body by their places. The first column names the row. */
+export function tableRows(of: Table, rows: readonly number[]): Html {
+  const { columns, rows: all, grey } = of
+  const indexes = placesOf(of)
+  return html`${rows.map(
+    r => html`<tr>${indexes.map((i, place) => cell(all[r]![i]!, columns[i]!, grey?.[r] ?? false, place === 0))}</tr>\n`,
+  )}`
+}
+
+function cell(of: Cell, { kind, wraps }: Heading, isGrey: boolean, isName: boolean): Html {
+  const tone = isGrey ? 'faint' : of.tone
+  const heat = of.heat === undefined || of.heat === 0 ? '' : `up-${of.heat}`
+  const classes = [isNumber(kind) && 'num', wraps && 'wrap', tone && CLASSES[tone], heat].filter(Boolean).join(' ')
+  const attribute = classes === '' ? '' : html` class="${classes}"`
+  const piece = cellPiece(of)
+  return isName ? html`<th scope="row"${attribute}>${piece}</th>` : html`<td${attribute}>${piece}</td>`
+}
+
+/** Places of rows in the order of a column; rows that are equal in it keep theirs, rows without a value come last. */
+export function ordered(of: Table, rows: readonly number[], column: number, isDescending: boolean): number[] {
+  const place = placesOf(of)[column]!
+  const keys = new Map(rows.map(r => [r, orderOf(of.rows[r]![place]!)]))
+  return [...rows].sort((r, s) => {
+    const [a, b] = [keys.get(r) ?? null, keys.get(s) ?? null]
+    if (a === null || b === null) return Number(a === null) - Number(b === null) || r - s
+    const order = a < b ? -1 : a > b ? 1 : 0
+    return (isDescending ? -order : order) || r - s
+  })
+}
+
+export interface CellFilter {
+  /** Every word of it must be in the name of the row. */
+  text: string
+  field: string
+  window: string
+  only: '' | 'found' | 'tested'
+}
+
+/** Places of the rows that pass. */
+export function filtered({ rows, filter }: Table, by: CellFilter | null): number[] {
+  const all = [...rows.keys()]
+  if (filter === undefined || by === null) return all
+  const words = by.text.toLowerCase().split(/\s+/).filter(Boolean)
+  return all.filter(r => {
+    const { text, field, window, isTested, isFound } = filter[r]!
+    if ((by.field !== '' && field !== by.field) || (by.window !== '' && window !== by.window)) return false
+    if ((by.only === 'found' && !isFound) || (by.only === 'tested' && !isTested)) return false
+    return words.every(word => text.includes(word))
+  })
+}
+
+/** Hidden until the page's script runs, because only the script can filter. */
+function filterForm(names: readonly CellNames[]): Html {
+  const fields = [...new Set(names.map(({ field }) => field))]
+  const windows = [...new Set(names.map(({ window }) => window))]
+  windows.sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10))
+  const option = (name: string): Html => html`<option value="${name}">${name}</option>`
+  return html`<form class="filters" hidden>
+<label>Find <input class="control" type="search" name="text" placeholder="band, field, ticker" autocomplete="off"></label>
+<label>Field <select class="control" name="field"><option value="">all</option>${fields.map(option)}</select></label>
+<label>Window <select class="control" name="window"><option value="">all</option>${windows.map(option)}</select></label>
+<label>Show <select class="control" name="only"><option value="">all ${counted(names.length, 'cell')}</option><option value="tested">those with a p-value</option><option value="found">those with q below 0.05</option></select></label>
+<output aria-live="polite"></output>
+</form>`
+}
+
+/** The sign for an unknown number. */
+export const NONE = '–'
+
+/** A value of a table, with the decimals that a page has room for. */
+function cellPiece({ kind, content, mark }: Cell): Piece {
+  const piece = typeof content === 'object' && content !== null ? pair(kind, content) : valueText(kind, content)
+  return mark === undefined ? piece : html`${piece}${mark}`
+}
+
+function valueText(kind: Kind, value: Value): string {
+  return value === null ? NONE : typeof value === 'string' ? value : NUMBERS[kind](value)
+}
+
+const NUMBERS: Readonly<Record<Kind, (value: number) => string>> = {
+  text: String,
+  date: String,
+  window: String,
+  count,
+  return: gain,
+  deviation: value => share(value, 2),
+  share,
+  probability,
+  ratio: decimal,
+  tenth: value => decimal(value, 1),
+  degrees: count,
+  statistic: value => decimal(value, 3),
+  price,
+  money: value => decimal(value, value > -100 && value < 100 ? 4 : 0),
+  lifted: count,
+  bars: count,
+  performance: String,
+  lettered: String,
+}
+
+/** `-0.40 to +2.90%`, `27–65%`, `12 ×1.40`. */
+function pair(kind: Kind, [first, second]: readonly [Value, Value]): string | Html {
+  if (kind === 'lifted')
+    return html`${valueText(kind, first)} <span class="quiet">×${valueText('ratio', second)}</span>`
+  if (first === null || second === null) return NONE
+  if (kind === 'share') return `${share(Number(first), 0).slice(0, -1)}–${share(Number(second), 0)}`
+  return `${valueText(kind, first).replace(/%$/, '')} to ${valueText(kind, second)}`
+}
+
+/** The sort key of a cell; null is last in both directions. */
+export function orderOf({ kind, content }: Pick<Cell, 'kind' | 'content'>): number | string | null {
+  const value: Content = content
+  const first = typeof value === 'object' && value !== null ? value[0] : value
+  return kind === 'window' && first !== null ? Number.parseInt(String(first), 10) : first === '' ? null : first
+}
+
+/** A fraction as a percentage with its sign: `+1.64%`. */
+export function gain(fraction: number | null | undefined, digits = 2): string {
+  if (!isKnown(fraction)) return NONE
+  const text = grouped((fraction * 100).toFixed(digits))
+  // A value that rounds to zero has no sign: neither "+0.00%" nor "-0.00%".
+  if (Number.parseFloat(text) === 0) return `${text.replace('-', '')}%`
+  return `${fraction > 0 ? '+' : ''}${text}%`
+}
+
+/** A fraction as a percentage: `63.2%`. */
+export function share(fraction: number | null | undefined, digits = 1): string {
+  return isKnown(fraction) ? `${(fraction * 100).toFixed(digits)}%` : NONE
+}
+
+/** A p-value, or a q-value: two significant digits, and never 0. */
+export function probability(p: number | null | undefined): string {
+  if (!isKnown(p)) return NONE
+  if (p < 0.0001) return '<0.0001'
+  return p >= 0.1 ? p.toFixed(2) : trimmed(p.toPrecision(2))
+}
+
+export function decimal(value: number | null | undefined, digits = 2): string {
+  return isKnown(value) ? value.toFixed(digits).replace(/^-(0(?:\.0*)?)$/, '$1') : NONE
+}
+
+/** A whole number with a thousands separator: `12,345`. */
+export function count(value: number | null | undefined): string {
+  return isKnown(value) ? grouped(String(Math.round(value))) : NONE
+}
+
+/** A price, with as many digits as it needs. */
+export function price(value: number | null | undefined): string {
+  if (!isKnown(value)) return NONE
+  const size = Math.abs(value)
+  return size >= 1000 ? grouped(value.toFixed(size >= 10_000 ? 0 : 1)) : value.toFixed(size >= 1 || size === 0 ? 2 : 4)
+}
+
+/** `-0.4 to +2.9%` */
+export function gainRange(low: number | null, high: number | null): string {
+  return isKnown(low) && isKnown(high) ? `${gain(low).slice(0, -1)} to ${gain(high)}` : NONE
+}
+
+function grouped(digits: string): string {
+  return digits.replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, ',')
+}
+
+function trimmed(text: string): string {
+  return text.includes('e') ? String(Number(text)) : text
+}
+
+function isKnown(value: number | null | undefined): value is number {
+  return value !== null && value !== undefined && Number.isFinite(value)
+}

@@ -1,0 +1,75 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { BandsError } from '../../core/errors.js'
+import type { ExportData } from '../../data/local/export.js'
+import {
+  type Done,
+  type FromThread,
+  type Handler,
+  type Job,
+  type Start,
+  serializeError,
+  type ToThread,
+} from '../../data/threads.js'
+import type { CellTask, GridData } from '../../research/backtest/grid.js'
+import type { SweepData, SweepTask } from '../../research/sweep/validation.js'
+import type { ScanData } from './scan.js'
+
+/** The program of each job, loaded only by its own threads. */
+const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
+  scan: async (data: ScanData) => (await import('./scan.js')).begin(data),
+  // The events of a ticker as text.
+  export: async ({ path, tier, today, filter, between }: ExportData) => {
+    const [{ Cache }, { eventBlock }, { openSqlite }] = await Promise.all([
+      import('../../data/local/cache.js'),
+      import('../../data/local/export.js'),
+      import('../../data/store/sqlite/data.js'),
+    ])
+    let cache: InstanceType<typeof Cache> | undefined
+    return {
+      async answer(ticker: string) {
+        cache ??= new Cache(openSqlite(path, { readonly: true }), tier, null, { clock: () => today })
+        const block = await eventBlock(cache, { ...filter, tickers: [ticker] }, between)
+        return { result: block, transfer: [block.text.buffer] }
+      },
+    }
+  },
+  sweep: async (data: SweepData) => {
+    const runBatch = (await import('../../research/sweep/validation.js')).cellRunner(data)
+    return { answer: (task: SweepTask) => ({ result: [...runBatch(task)] }) }
+  },
+  grid: async (data: GridData) => {
+    const runCell = (await import('../../research/backtest/grid.js')).cellRunner(data)
+    return { answer: (task: CellTask) => ({ result: runCell(task) }) }
+  },
+}
+
+// The program of a thread: one job, a task at a time.
+const port = parentPort!
+const { job, data } = workerData as Start
+const handler = JOBS[job](data as never)
+const waiting = new Map<number, AbortController>()
+let working: Promise<void> = handler.then(() => {})
+
+port.on('message', (message: ToThread) => {
+  if ('stop' in message) return waiting.get(message.stop)?.abort()
+  const { id, task } = message
+  const stop = new AbortController()
+  waiting.set(id, stop)
+  working = working.then(async () => {
+    await answer(id, task, stop.signal)
+    waiting.delete(id)
+  })
+})
+
+async function answer(id: number, task: unknown, signal: AbortSignal): Promise<void> {
+  try {
+    const { result, transfer } = await (await handler).answer(task, signal)
+    send({ id, result }, transfer)
+  } catch (error) {
+    send(error instanceof BandsError ? { id, refusal: serializeError(error) } : { id, fault: error })
+  }
+}
+
+function send(message: FromThread, transfer: Done<unknown>['transfer'] = []): void {
+  port.postMessage(message, transfer)
+}

@@ -1,0 +1,182 @@
+import { parameter, remedy, sentence, type Words } from './errors.js'
+import { isCondition } from './language/as-field.js'
+import { type Day, formatDay } from './model/day.js'
+import type { HistoryQuery, OversoldPage, OversoldQuery, PoolQuery } from './model/event.js'
+import { count, either, listed, whole } from './numbers.js'
+import type { WhyEmpty } from './source.js'
+import { WHOLE_RANGE } from './tiers.js'
+
+/** Why an answer is empty, for standard error, a header of HTTP, and the notes of a program's results. */
+export interface EmptyNote {
+  /** One sentence. */
+  reason: Words
+  /** Advice for another question to the local database; null if there is none. */
+  advice: Words | null
+}
+
+/** The note for a question about one ticker. */
+export function emptyNote(why: WhyEmpty, query: HistoryQuery): EmptyNote {
+  return { reason: reasonOf(why, query), advice: adviceOf(why, query) }
+}
+
+function reasonOf(why: WhyEmpty, query: HistoryQuery): Words {
+  const { ticker, field, timeframe, bands, context } = query
+  const name = `${ticker}'s ${timeframe} ${field}`
+  const happened = bands === undefined ? 'changed' : `became ${either(bands)}`
+  switch (why.code) {
+    case 'no_facts':
+    case 'context_lacks':
+      return sentence`${why.lack}.`
+    case 'not_begun':
+      return `${ticker} has no bar by ${formatDay(why.as_of)}.`
+    case 'no_band_yet':
+      return noBandYet(why, query)
+    case 'no_day':
+      return noDay(query, why.range)
+    case 'bars_end':
+      return `the bars of ${ticker} end on ${formatDay(why.last)}, and none lies ${bounds({ after: query.after })}.`
+    case 'ended_before':
+      return `no bar of ${ticker} lies ${spannedIn(why.range)}.`
+    case 'bars_begin':
+      return `the bars of ${ticker} begin on ${formatDay(why.firstOf)}, and none lies ${bounds({ before: query.before })}.`
+    case 'never_entered':
+      return `${name} never ${happened}${becameInstead(why.seen)}.`
+    case 'never_changed':
+      return `${name} never changed: it was ${why.band} throughout.`
+    case 'not_in_range': {
+      const did = bands === undefined ? 'change' : `become ${either(bands)}`
+      return `${name} did not ${did} ${spannedIn(why.range)}${becameInstead(why.seen)}.`
+    }
+    case 'outside_dates': {
+      const often = why.events === 1 ? 'once' : `${whole(why.events)} times`
+      const nearest = why.events === 1 ? 'on' : 'the nearest on'
+      return `${name} ${happened} ${often}, but not ${bounds(query)}; ${nearest} ${formatDay(why.nearest)}.`
+    }
+    case 'context_never': {
+      const other = `${context!.ticker}'s ${context!.field}`
+      const dates = `the ${count(why.events, 'date')} on which ${name} ${happened}`
+      if (why.bands.length === 0) return `${other} had not changed yet by ${dates}, so that its band is not known.`
+      return `on none of ${dates} was ${other} ${context!.band}; it was ${either(why.bands)}.`
+    }
+    case 'when_never':
+      return whenNever(why, query, `${name} ${happened}`)
+    case 'none_told':
+      return noEventsKnown(why, query)
+    case 'told':
+      return why.text
+  }
+}
+
+function noBandYet({ bars, lack, as_of }: Extract<WhyEmpty, { code: 'no_band_yet' }>, query: HistoryQuery): string {
+  const { ticker, field, timeframe } = query
+  const day = formatDay(as_of)
+  if (lack === null) return `${ticker} has no ${timeframe} ${field} on any bar by ${day}.`
+  const few = `${count(bars, 'bar')} ${bars === 1 ? 'is' : 'are'} too few`
+  const why = lack === 'bars' ? few : 'none of its bars has a volume'
+  return `${ticker} has no ${timeframe} ${field} yet by ${day}: ${why}.`
+}
+
+function adviceOf(why: WhyEmpty, { ticker, field, timeframe }: HistoryQuery): Words | null {
+  if (why.code === 'no_band_yet') {
+    const words = isCondition(field) ? [ticker] : [ticker, field]
+    const params = { ...(isCondition(field) ? { when: field } : {}), ...(timeframe === 'daily' ? {} : { timeframe }) }
+    return sentence`${remedy('explain', words, params)} tells why.`
+  }
+  if (why.code === 'ended_before') return sentence`Ask with ${parameter('as_of', formatDay(why.last))}.`
+  return null
+}
+
+function whenNever(
+  { events, unknown }: Extract<WhyEmpty, { code: 'when_never' }>,
+  { when }: HistoryQuery,
+  happened: string,
+): string {
+  const dates = `the ${count(events, 'date')} on which ${happened}`
+  if (unknown === 0) return `on none of ${dates} did it hold that ${when}.`
+  return `on none of ${dates} did it hold that ${when}; on ${unknown === events ? 'all' : whole(unknown)} of them that is not known.`
+}
+
+/** More than any field has bands. */
+const LONGEST = 10
+
+function becameInstead(seen: readonly string[]): string {
+  return seen.length === 0 ? '' : `; it became ${listed(seen, LONGEST)}`
+}
+
+type Range = { name: string; from: Day; to: Day }
+
+function noDay(query: HistoryQuery, range: Range | null): string {
+  const days = range === null ? '' : ` of the range, ${range.name} from ${spanned(range)},`
+  return `no day${days} lies ${bounds(query)}.`
+}
+
+/** The note of a source that only knows events and their range. */
+function noEventsKnown(
+  { query_range, range, seen }: Extract<WhyEmpty, { code: 'none_told' }>,
+  query: HistoryQuery,
+): string {
+  const { ticker, field, timeframe, bands, context, after, before } = query
+  const what =
+    bands === undefined ? `${ticker}'s ${timeframe} ${field} did not change` : `${ticker} never became ${either(bands)}`
+  const contextText = context?.band === undefined ? '' : ` while ${context.ticker} was ${context.band}`
+  const within = inRange(query_range)
+  if (range === null) return `${what}${contextText}${within}${bounds(query) === '' ? '' : `, ${bounds(query)}`}.`
+  const from = Math.max(range.from, (after ?? range.from) + 1)
+  const to = Math.min(range.to, (before ?? range.to + 1) - 1)
+  if (from > to) return noDay(query, range)
+  const entered = seen.length > 0 ? `; bands entered: ${seen.join(', ')}` : ''
+  return `${what}${contextText}${within} (${spanned({ from, to })})${entered}.`
+}
+
+function spannedIn(range: Range): string {
+  return `in ${range.name} (${spanned(range)})`
+}
+
+function spanned({ from, to }: { from: Day; to: Day }): string {
+  return `${formatDay(from)} to ${formatDay(to)}`
+}
+
+/** `after 2018-01-01 and before 2017-01-01`; empty without either. */
+function bounds({ after, before }: { after?: Day | undefined; before?: Day | undefined }): string {
+  const parts: string[] = []
+  if (after !== undefined) parts.push(`after ${formatDay(after)}`)
+  if (before !== undefined) parts.push(`before ${formatDay(before)}`)
+  return parts.join(' and ')
+}
+
+function inRange(query_range: string | null): string {
+  return query_range === null || query_range === WHOLE_RANGE ? '' : ` in ${query_range}`
+}
+
+/** The question, its range and its as-of day. */
+export interface PoolAnswer {
+  tickers: readonly string[]
+  query_range: string | null
+  as_of: string | null
+}
+
+/** The note for a question about several tickers without a matching event. */
+export function emptyPoolNote(
+  { field, bands, context, when, ...query }: Omit<PoolQuery, 'tickers'>,
+  { tickers, query_range, as_of }: PoolAnswer,
+): string {
+  const happened = bands === undefined ? 'changed' : `became ${either(bands)}`
+  const what = bands === undefined ? `changed its ${field}` : happened
+  const who = `none of ${tickers.length} tickers`
+  const start = isCondition(field) ? `for ${who} "${field}" ${happened}` : `${who} ${what}`
+  const contextText = context?.band === undefined ? '' : ` while ${context.ticker} was ${context.band}`
+  const conditionText = when === undefined ? '' : ` where ${when}`
+  const within = `${inRange(query_range)}${bounds(query) === '' ? '' : ` ${bounds(query)}`}`
+  return `${start}${contextText}${conditionText}${within}${as_of === null ? '' : `, as of ${as_of}`}.`
+}
+
+/** Why a scan has no match. @param date null if the source does not report it */
+export function emptyScanNote(
+  { timeframe, min_severity }: OversoldQuery,
+  { total_scanned }: OversoldPage,
+  date: string | null,
+): string {
+  const on = date === null ? '' : ` on ${date}`
+  if (total_scanned > 0) return `none of ${whole(total_scanned)} scanned is ${min_severity}${on}.`
+  return `no ticker here that the filters let through has bars, with an RSI, and a ${timeframe} one not older than a week${on}.`
+}

@@ -1,0 +1,98 @@
+import { counted, formatInteger } from './errors.js'
+
+/** Numbers in sentences and tables; a dash if unknown. */
+
+export const UNKNOWN = '-'
+
+export { counted as count, formatInteger as whole }
+
+/** A number of bars; a mean that is not whole has tenths. */
+export function barsText(value: number | null): string {
+  return value === null ? UNKNOWN : formatInteger(Math.round(value * 10) / 10)
+}
+
+/** A price or an indicator in at most six significant digits, never in powers of ten unless it is tiny. */
+export function figure(value: number): string {
+  if (value === 0) return '0'
+  if (Math.abs(value) >= 1e5) return formatInteger(Math.round(value))
+  return String(Number(value.toPrecision(6)))
+}
+
+/** A fraction as a percentage with its sign: `+3.4%`. */
+export function signed(fraction: number, decimals = 1): string {
+  const text = (fraction * 100).toFixed(decimals).replace(/\B(?=(\d{3})+(?:\.|$))/g, ',')
+  const isZero = Number.parseFloat(text) === 0
+  return `${fraction < 0 || text.startsWith('-') ? '' : '+'}${isZero ? text.replace('-', '') : text}%`
+}
+
+/** A share of 1 as whole percent. */
+export function share(fraction: number): string {
+  return `${Math.round(fraction * 100)}%`
+}
+
+export function returnText(value: number | null | undefined): string {
+  return value === null || value === undefined ? UNKNOWN : signed(value)
+}
+
+export function shareText(value: number | null): string {
+  return value === null ? UNKNOWN : share(value)
+}
+
+/** `-1.2 to +4.5%` of returns. */
+export function returnRange({ low, high }: { low: number | null; high: number | null }): string {
+  return low === null || high === null ? UNKNOWN : `${signed(low).slice(0, -1)} to ${signed(high)}`
+}
+
+/** A class of returns: `-4.0..+0.0%`. */
+export function classLabel(from: number, to: number): string {
+  return `${signed(from).slice(0, -1)}..${signed(to)}`
+}
+
+/** `27-65%` of shares. */
+export function shareRange({ low, high }: { low: number | null; high: number | null }): string {
+  return low === null || high === null ? UNKNOWN : `${share(low).slice(0, -1)}-${share(high)}`
+}
+
+/** A probability in three decimals: `.042`, `<.001`. */
+export function probability(p: number | null | undefined): string {
+  if (p === null || p === undefined) return UNKNOWN
+  if (p < 0.0005) return '<.001'
+  return p.toFixed(3).replace(/^0/, '')
+}
+
+/** A ratio in two decimals. */
+export function ratio(value: number | null | undefined, decimals = 2): string {
+  if (value === null || value === undefined) return UNKNOWN
+  const text = value.toFixed(decimals)
+  return Number(text) === 0 ? text.replace('-', '') : text
+}
+
+/** `5%`, `0.25%`, with the written precision. */
+export function percentage(rate: number): string {
+  return `${Number((rate * 100).toFixed(4))}%`
+}
+
+/** An amount of money, whether the start was 1 or a hundred thousand. */
+export function money(value: number): string {
+  return value < 1000 ? value.toFixed(2) : formatInteger(Math.round(value))
+}
+
+/** `AAPL, GSPC and XOM`; of more than `most` their number, and the first of them. */
+export function listed(names: readonly string[], most = 4, things = 'tickers'): string {
+  if (names.length > most) return `${formatInteger(names.length)} ${things} (${names.slice(0, most).join(', ')}, …)`
+  return joined(names, 'and')
+}
+
+/** `a, b or c` */
+export function either(names: readonly string[]): string {
+  return joined(names, 'or')
+}
+
+function joined(names: readonly string[], word: string): string {
+  return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`
+}
+
+/** A key as words: `newey_west` → `newey west`. */
+export function words(key: string): string {
+  return key.replaceAll('_', ' ')
+}

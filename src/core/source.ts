@@ -1,0 +1,407 @@
+import type { Words } from './errors.js'
+import { type Day, parseDay } from './model/day.js'
+import type {
+  Context,
+  EventHistory,
+  EventsPage,
+  EventsQuery,
+  HistoricEvent,
+  HistoryQuery,
+  OversoldPage,
+  OversoldQuery,
+  SeriesKey,
+} from './model/event.js'
+import { type BandPeriods, eventHistoryOf, type History } from './model/history.js'
+import type { Adjustment, AssetClass, Series } from './model/series.js'
+import type { Tier, Timeframe } from './model/terms.js'
+
+/**
+ * Answers questions: the local database, a server with a key, or stored pages of a server. Tally, transitions and now
+ * only use this interface, so they work with each. One call takes many tickers, and answers ticker by ticker, so that a
+ * database over a network is as fast as a file.
+ */
+export interface Source {
+  /** The specified search. Throws TierRestricted above the caller's tier, NotFound for an unknown ticker. */
+  events(query: EventsQuery): Promise<EventsPage>
+  /** Which tickers are oversold: `GET /v1/scan/oversold`. Throws TierRestricted for a date below Plus, or out of range. */
+  oversold(query: OversoldQuery): Promise<OversoldPage>
+  /** The known fields in the order of the specification, and the conditions among the queried names. */
+  fields(asked?: readonly string[]): Promise<readonly FieldInfo[]>
+  /**
+   * Yields all matching events in the tier's range, by ticker and then by field in the queried order. Throws as
+   * `events` does.
+   */
+  histories(query: HistoriesQuery): AsyncIterable<History>
+  /**
+   * Yields the same data as columns of periods and transitions, one ticker at a time, for questions about a whole
+   * market. Throws as `histories` does.
+   */
+  stays(query: StaysQuery): AsyncIterable<BandPeriods>
+  /** The newest of matching events with all that is known of them, in as few questions as can be. */
+  newest(query: EventsQuery): Promise<NewestEvents>
+  /** The fields of the caller's plan. A server reports them with a page of the ticker. */
+  granted(ticker: string, timeframe: Timeframe): Promise<GrantedFields>
+  /** Known well-formed tickers, ascending; null if the source cannot list them. */
+  tickers(): Promise<readonly string[] | null>
+  /** A test for series that are not stored. Only a source of stored pages has it. */
+  missing?(): Promise<(key: SeriesKey) => boolean>
+  /** The reason why a question found no event, at no cost; null if unknown. Throws as the question does. */
+  whyEmpty(query: HistoryQuery): Promise<WhyEmpty | null>
+  /** Known facts about the age of tickers' data, at no cost. Unknown tickers are left out. */
+  known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]>
+  /**
+   * The server: its address, the range of its newest page, and the reason of its newest empty scan; null for a local
+   * source.
+   */
+  readonly server: {
+    url: string
+    range: Pick<History, 'query_range' | 'after' | 'as_of'> | null
+    note: string | null
+  } | null
+  close(): Promise<void>
+}
+
+/**
+ * A source with prices: bars, and bands by bar, as known on the as-of day. Event studies, backtests and sweeps use it.
+ * The bands may come from elsewhere (a server) than the prices.
+ */
+export interface PricedSource extends Pick<Source, 'fields' | 'tickers' | 'server' | 'close'> {
+  /** Yields the bars of tickers in the queried order. Throws NotFound with the nearest tickers. */
+  bars(query: Pick<StatesQuery, 'tickers' | 'timeframe'>): AsyncIterable<MarketBars>
+  /** Yields fields on those bars. Throws NotFound, TierRestricted and Busy as a question about their events does. */
+  states(query: StatesQuery): AsyncIterable<BarStates>
+  /** Tickers with bars, ascending. */
+  withBars(): Promise<readonly string[]>
+  /** The as-of day of all answers; null if there are no data. */
+  asOfDay(): Promise<Day | null>
+  /** The number of threads for computations (default: the number of cores). */
+  readonly threads?: number | undefined
+  /** Notes about all answers so far, as sentences: missing bars, bands of another source. */
+  remarks(): readonly string[]
+}
+
+/** Days that a tier, or a server by its key, answers of. */
+interface NamedRange {
+  /** As `query_range` has it. */
+  name: string
+  from: Day
+  to: Day
+}
+
+/** Why a question found no event, as data. empty.ts has the words. A range is null if it does not matter. */
+export type WhyEmpty =
+  /** The field, or the context's field, needs facts that are missing. */
+  | { code: 'no_facts' | 'context_lacks'; lack: Words }
+  | { code: 'not_begun'; as_of: Day }
+  /** No band on any of N bars; `lack` is null if the missing data cannot be named in a word. */
+  | { code: 'no_band_yet'; bars: number; lack: 'bars' | 'volumes' | null; as_of: Day }
+  /** No day lies between the bounds. */
+  | { code: 'no_day'; range: NamedRange | null }
+  | { code: 'bars_end'; last: Day }
+  /** The last such event was before the range; only the owner of the bars learns the day. */
+  | { code: 'ended_before'; last: Day; range: NamedRange }
+  | { code: 'bars_begin'; firstOf: Day }
+  /** The field never entered such a band; `seen` lists the bands that it entered. */
+  | { code: 'never_entered'; seen: readonly string[] }
+  | { code: 'never_changed'; band: string }
+  /** No such event in the range; `seen` lists the bands entered in it. Earlier events are not reported. */
+  | { code: 'not_in_range'; range: NamedRange; seen: readonly string[] }
+  | { code: 'outside_dates'; events: number; nearest: Day }
+  /** The bands that the context was in instead; empty if it had no band yet. */
+  | { code: 'context_never'; events: number; bands: readonly string[] }
+  /** On N bars of events the condition was false or unknown. */
+  | { code: 'when_never'; events: number; unknown: number }
+  /** A source that only knows events; a null range means that it does not report dates. */
+  | { code: 'none_told'; query_range: string; range: NamedRange | null; seen: readonly string[] }
+  /** A server's own words. */
+  | { code: 'told'; text: string }
+
+/** Newest first, and how many match. */
+export interface NewestEvents extends Pick<EventHistory, 'ticker' | 'field' | 'timeframe' | 'query_range' | 'as_of'> {
+  events: readonly HistoricEvent[]
+  total: number
+}
+
+/** The fields that can be queried now, and those that a question over all fields leaves out. */
+export interface GrantedFields {
+  fields: readonly FieldInfo[]
+  omitted: readonly Omitted[]
+}
+
+/** A field that an answer over all fields leaves out. */
+export interface Omitted {
+  field: string
+  /** The reason, as part of a sentence. */
+  why: string
+}
+
+export interface KnownTicker {
+  ticker: string
+  /** The date of its first bar. */
+  first: Day
+  last: Day
+  /** Why the field cannot have a band; null if it can. */
+  lack: Words | null
+}
+
+/** How many fields wait for an import, and since when (ISO time, UTC; null: not known). */
+export interface WaitingFields {
+  fields: number
+  since: string | null
+}
+
+/** The fields of a question: the named ones, or all of the plan except the omitted ones. */
+export async function fieldsFor(
+  source: Pick<Source, 'granted'>,
+  named: readonly string[] | undefined,
+  { ticker = '', timeframe = 'daily' }: { ticker?: string | undefined; timeframe?: Timeframe } = {},
+): Promise<{ fields: string[]; omitted: Omitted[] }> {
+  if (named !== undefined) return { fields: [...named], omitted: [] }
+  const { fields, omitted } = await source.granted(ticker, timeframe)
+  return { fields: fields.map(({ name }) => name), omitted: [...omitted] }
+}
+
+/** The public description of a field. */
+export interface FieldInfo {
+  name: string
+  tier: Tier
+  /** The data that the field needs: bars, dated facts, or also the other tickers of the sector. */
+  needs: 'bars' | 'facts' | 'sector'
+  /** The vocabulary, in order of severity if it has one. */
+  bands: readonly string[]
+  summary: string
+}
+
+/** Selects events of tickers and fields; bounds exclusive. */
+export interface HistoriesQuery extends Omit<HistoryQuery, 'ticker' | 'field'> {
+  tickers: readonly string[]
+  fields: readonly string[]
+  /** Adds the later returns: `known` as far as the tier shows them, `needed` to refuse a tier that does not. */
+  outcomes?: 'known' | 'needed'
+  /** Adds the returns after any bar, if prices are known. */
+  base?: boolean
+}
+
+/**
+ * Selects all transitions of tickers and fields, of every band; bounds exclusive. The current band of each field is
+ * always included.
+ */
+export interface StaysQuery extends Omit<HistoriesQuery, 'bands' | 'context' | 'when' | 'outcomes' | 'base'> {
+  context?: Omit<Context, 'band'>
+}
+
+export interface StatesQuery {
+  tickers: readonly string[]
+  fields: readonly string[]
+  timeframe: Timeframe
+  /** The number of bars that conditions look back at the tickers they name (default 0). */
+  lag?: number | undefined
+}
+
+/** The bars of one ticker with the queried fields. */
+export interface BarStates {
+  prices: MarketBars
+  /** In the queried order. */
+  states: readonly States[]
+}
+
+/** The description of a field; undefined if the source does not have it. */
+export async function fieldOf(
+  source: Pick<Source, 'fields'>,
+  name: string | undefined,
+): Promise<FieldInfo | undefined> {
+  return name === undefined ? undefined : (await source.fields([name])).find(field => field.name === name)
+}
+
+/** The vocabulary of each field, by its name. */
+export async function vocabulariesOf(
+  source: Pick<Source, 'fields'>,
+  asked?: readonly string[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  return new Map((await source.fields(asked)).map(({ name, bands }) => [name, bands]))
+}
+
+/** The bars of one ticker. */
+export function tickerBars(source: PricedSource, ticker: string, timeframe: Timeframe): Promise<MarketBars> {
+  return first(source.bars({ tickers: [ticker], timeframe }))
+}
+
+/** The events of one field of one ticker as specified, with all known later returns. */
+export async function eventHistory(
+  source: Pick<Source, 'histories'>,
+  { ticker, field, ...query }: HistoryQuery,
+): Promise<EventHistory> {
+  return eventHistoryOf(
+    await first(source.histories({ ...query, tickers: [ticker], fields: [field], outcomes: 'known' })),
+  )
+}
+
+/** The newest events of a history, up to the limit of the query. */
+export async function newestOf(source: Pick<Source, 'histories'>, query: EventsQuery): Promise<NewestEvents> {
+  const { events, ...history } = await eventHistory(source, query)
+  return { ...history, events: events.slice(-query.limit).reverse(), total: events.length }
+}
+
+/**
+ * The reason for an empty answer from a source that only knows events and their range. @param seen bands that were
+ * entered in it
+ */
+export function noEventsKnown(
+  { query_range, after, as_of }: Pick<EventHistory, 'query_range' | 'after' | 'as_of'>,
+  seen: readonly string[] = [],
+): WhyEmpty {
+  const [from, to] = [after, as_of].map(date => (date === null ? null : parseDay(date)!))
+  const range = from == null || to == null ? null : { name: query_range, from: from + 1, to }
+  return { code: 'none_told', query_range, range, seen }
+}
+
+/** The first item: the whole answer of a question about one ticker. */
+export async function first<Found>(found: AsyncIterable<Found>): Promise<Found> {
+  for await (const one of found) return one
+  throw new RangeError('nothing was asked for')
+}
+
+export interface MarketBars {
+  ticker: string
+  /** null: unknown. Fundamental fields then treat it as a stock. */
+  assetClass: AssetClass | null
+  adjustment: Adjustment
+  /** All bars that were final on the as-of day, oldest first. */
+  series: Series
+  /** 252; 365 for a ticker that trades at weekends; 52 weekly. */
+  barsAYear: number
+  /** How trading ended, if known on the as-of day: the day, not before the last bar, and the final worth of a share. */
+  delisting: { day: Day; price: number } | null
+}
+
+/** One field of one ticker, in columns. Bar numbers are those of the series of `bars`. */
+export interface States {
+  ticker: string
+  field: string
+  timeframe: Timeframe
+  /** The field's vocabulary, in its order; codes are places in it. */
+  bands: readonly string[]
+  /** The band of each bar; UNDEFINED if it has none. */
+  codes: Uint8Array
+  /**
+   * The bars that the caller may query: from the first, up to but not including the last. Other bars are only for
+   * looking back.
+   */
+  from: number
+  to: number
+  /** Events on those bars, oldest first: bar, entered band, left band. */
+  bars: Int32Array
+  entered: Uint8Array
+  left: Uint8Array
+  /** For each event: index into STABILITIES, and flips in the lookback; 255 if unknown. */
+  stability: Uint8Array
+  flips: Uint8Array
+  /**
+   * The band of the last transition before the first event here, its start, and the first day on which that bar is
+   * final. Absent if there was none. It is a context's band on dates of the range before its first event.
+   */
+  earlier?: { band: number; since: Day; known: Day }
+  /** The last day that the source reported; absent if the data reach the as-of day. */
+  upTo?: Day
+}
+
+/**
+ * The trial log: every distinct combination or strategy ever tried, by the hash of its question and data range. The
+ * number of trials deflates a best result.
+ */
+export interface Trials {
+  /**
+   * Adds new trials; a known trial gets the p of its newest test. Returns the number of distinct trials, of this kind
+   * and of all kinds.
+   */
+  note(kind: TrialKind, trials: readonly Trial[]): Promise<{ ofKind: number; all: number }>
+  /** All trials of a kind, oldest first. @param since milliseconds since 1970: only trials noted from then on */
+  of(kind: TrialKind, since?: number): Promise<readonly Trial[]>
+  close(): Promise<void>
+}
+
+/** The read-only part of the trial log. */
+export type ReadTrials = Pick<Trials, 'of' | 'close'>
+
+/** Reports progress, often; the text is only made on demand. */
+export type Step = (text: () => string) => void
+
+/** The surroundings of a run: its progress callback, and the log that counts its trials. */
+export interface RunContext {
+  step?: Step
+  trials?: Trials | null
+}
+
+export type TrialKind = 'cell' | 'strategy'
+
+export interface Trial {
+  /** Hex SHA-256 of the spec and the data range, canonical JSON. */
+  hash: string
+  /** The trial in words: `rsi_zone = oversold, 20d, 505 tickers, 2013-02-08 to 2018-02-07`. */
+  spec: string
+  /** Two-sided p; null if there is none. */
+  p: number | null
+  /** The study's name of the test behind p; null if unknown. */
+  test: string | null
+  /** Sharpe ratio per bar, of a strategy or of a combination's calendar-time portfolio; null if there is none. */
+  sharpe: number | null
+  /** Absent in trials of an older version. */
+  asked?: TrialQuestion
+}
+
+/** The question that a trial belongs to: a study is one question with several windows. */
+export interface TrialQuestion {
+  /** Hex SHA-256 of the spec without the window, and of the data range. */
+  question: string
+  timeframe: Timeframe
+  /** Range of the data; null without bars. */
+  first: Day | null
+  last: Day | null
+}
+
+/**
+ * The watch lists of a user: of tickers, or of a condition, each with the point up to which its news were shown. Names
+ * ignore case.
+ */
+export interface Lists {
+  /** By their names. */
+  all(): Promise<readonly NamedList[]>
+  named(name: string): Promise<NamedList | undefined>
+  /** Adds each ticker once to the end of a list, which is made if missing. */
+  add(name: string, tickers: readonly string[]): Promise<NamedList>
+  /** Makes a list by a condition. An existing list stays unchanged. */
+  addCondition(name: string, condition: string): Promise<NamedList>
+  /** Takes tickers out of a list. */
+  take(name: string, tickers: readonly string[]): Promise<NamedList>
+  remove(name: string): Promise<void>
+  /** Renames a ticker in every list and in its shown news. @returns names of those lists */
+  renameTicker(ticker: string, name: string): Promise<string[]>
+  /**
+   * The point up to which answers to a question were shown, for each ticker and timeframe. A question is named by its
+   * lists (`a,b`, or nothing) and its filters (`a#digest`).
+   */
+  seen(question: string): Promise<readonly Mark[]>
+  /** Moves the marks forward, never back. A field without a mark of its own moves with its ticker. */
+  see(question: string, marks: readonly Mark[]): Promise<void>
+  close(): Promise<void>
+}
+
+/** The read-only part of the lists. */
+export type ReadLists = Pick<Lists, 'all' | 'named' | 'seen' | 'close'>
+
+export interface NamedList {
+  name: string
+  /** In its printed form; null for a list of tickers. */
+  condition: string | null
+  /** In the order of their adding; empty for a condition. */
+  tickers: readonly string[]
+}
+
+/** The last final bar of a ticker that an answer of `--since last` covered. */
+export interface Mark {
+  ticker: string
+  timeframe: Timeframe
+  day: Day
+  /** Absent: the mark holds for every field without a mark of its own. */
+  field?: string
+}

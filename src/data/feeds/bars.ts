@@ -1,0 +1,255 @@
+import { BadData, type FilePosition, parameter, sentence, type Words } from '../../core/errors.js'
+import { type Day, formatDay, weekdayOf } from '../../core/model/day.js'
+import {
+  type Adjustment,
+  DAILY,
+  gapBetween,
+  jumpBetween,
+  middleSpacing,
+  type Series,
+  usualGap,
+} from '../../core/model/series.js'
+import { ODDITIES, type ReadResult, type Rejected, type TickerBars, type Warning, type WarningKind } from './feed.js'
+import { type Bar, GrowingBars, type Order } from './growing-bars.js'
+import type { Role } from './names.js'
+import { Rejections, Remarks, refuseUnfinished } from './refusals.js'
+import { Spill } from './spill.js'
+
+/** Why a row is no bar, and which of its fields is at fault. */
+export interface Fault {
+  role: Role
+  reason: Words
+  /** The number of the field, where it has no role. */
+  field?: number
+}
+
+/** Positions of rows in the file: by line, or by ordinal for rows without lines. */
+export interface RowPositions {
+  /** The line on which a row starts. */
+  lineOf(row: number): number
+  /** The bad row with the position of its fault; called while the row is current. */
+  reject(row: number, fault: Fault): Rejected
+}
+
+/** The bars of a whole file, and the notes about them. */
+type Collected = Pick<
+  ReadResult,
+  'rows' | 'tickers' | 'withoutVolume' | 'rejected' | 'remarks' | 'warnings' | 'release'
+>
+
+const UNTRADED = 'a day without a trade, whose open, high, low and close are empty, is left out'
+
+/** Maximum bytes of bars in memory while a file is read. */
+const MOST_HELD = 80 * 1024 * 1024
+
+/**
+ * Collects the rows of a file, good and bad, and returns clean columns: all of them, or an error. Bars beyond the
+ * memory limit go to a temporary file; tickers may come in any order.
+ */
+export class Collector {
+  rows = 0
+  readonly remarks = new Remarks()
+  readonly #spill = new Spill()
+  readonly #mostHeld: number
+  #held = 0
+  #untraded = 0
+  #rejected = -1
+  #isLarge = false
+  readonly #file: string
+  readonly #places: RowPositions
+  readonly #tickers = new Map<string, GrowingBars>()
+  readonly #rejections: Rejections
+  readonly #warnings = new Map<WarningKind, Warning>()
+
+  constructor(file: string, places: RowPositions, skipBadRows: boolean, mostHeld = MOST_HELD) {
+    this.#file = file
+    this.#mostHeld = mostHeld
+    this.#places = places
+    this.#rejections = new Rejections(file, skipBadRows)
+  }
+
+  barsOf(ticker: string): GrowingBars {
+    const known = this.#tickers.get(ticker)
+    if (known !== undefined) return known
+    const bars = new GrowingBars(ticker, this.#spill)
+    this.#tickers.set(ticker, bars)
+    return bars
+  }
+
+  /**
+   * Adds a bar. A repeated date makes a bad row, with two exceptions: an identical bar counts once, and times of day
+   * show intraday bars.
+   */
+  add(bars: GrowingBars, bar: Bar, row: number): void {
+    const before = bars.bytes
+    const earlier = bars.add(bar, row)
+    this.#held += bars.bytes - before
+    if (this.#held > this.#mostHeld) this.#letGo()
+    if (earlier === null) return
+    const line = this.#places.lineOf(earlier.row)
+    if (earlier.same) {
+      this.#warn('doubled', bars.ticker, bar.day, row, `the same bar as in line ${line}, taken once`)
+      return
+    }
+    const date = formatDay(bar.day)
+    const fault: Fault = { role: 'date', reason: `${date} is given twice for ${bars.ticker}, first in line ${line}` }
+    if (earlier.seconds === bar.seconds) {
+      this.reject(row, fault)
+      return
+    }
+    const what = `${date} has bars at several times of the day: these are intraday bars, and only daily bars are imported`
+    throw new BadData(this.placeOf(row, 'date'), what)
+  }
+
+  #letGo(): void {
+    this.#isLarge = true
+    for (const bars of this.#tickers.values()) bars.letGo()
+    this.#held = 0
+  }
+
+  /** Reads a whole file; if that fails, the temporary file is deleted. */
+  async whole<T>(read: () => T | Promise<T>): Promise<T> {
+    try {
+      return await read()
+    } catch (error) {
+      this.#spill.close()
+      throw error
+    }
+  }
+
+  /** The position of a field in the current row. */
+  placeOf(row: number, role: Role): FilePosition {
+    const { line, column } = this.#places.reject(row, { role, reason: '' })
+    return { file: this.#file, line, column }
+  }
+
+  /** Rejects a row, once. */
+  reject(row: number, fault: Fault): void {
+    if (row === this.#rejected) return
+    this.#rejected = row
+    this.#rejections.add(() => this.#places.reject(row, fault))
+  }
+
+  /** The row at hand as a bad one, which may turn out to be no row at all. */
+  describe(row: number, fault: Fault): Rejected {
+    return this.#places.reject(row, fault)
+  }
+
+  /** Rejects rows that were described. */
+  rejectAll(rows: readonly Rejected[]): void {
+    for (const row of rows) this.#rejections.add(() => row)
+  }
+
+  /** Leaves out a row without prices. */
+  leaveOut(row: number): void {
+    this.#untraded++
+    this.remark(UNTRADED, row)
+  }
+
+  /** Says something about the file, with the line of a row. */
+  remark(what: Words, row: number): void {
+    this.remarks.add(what, `${this.#file}:${this.#places.lineOf(row)}`)
+  }
+
+  /** How rows follow each other in the file. */
+  get order(): Order {
+    const orders = new Set([...this.#tickers.values()].filter(bars => bars.count > 1).map(bars => bars.order))
+    if (orders.size > 1) return 'unsorted'
+    return [...orders][0] ?? 'ascending'
+  }
+
+  /**
+   * The clean columns; throws BadData for bad rows unless they are skipped, and if no row is good. Tickers in the
+   * temporary file are read from there on each use.
+   */
+  finish(prices: Adjustment, divisor = 1): Collected {
+    this.#rejections.refuse(this.rows)
+    // For a large file memory is freed: the consumer of its bars needs it.
+    if (this.#isLarge) this.#letGo()
+    const tickers: TickerBars[] = []
+    const withoutVolume: string[] = []
+    for (const ticker of [...this.#tickers.keys()].sort()) {
+      const collected = this.#tickers.get(ticker)!
+      // Raw bars are freed ticker by ticker, so that memory never holds a large file twice.
+      this.#tickers.delete(ticker)
+      if (collected.count === 0) {
+        this.remarks.add('a ticker has no bars', ticker)
+        continue
+      }
+      const { bars, rows } = collected.sorted(divisor)
+      if (!collected.hasVolume) withoutVolume.push(ticker)
+      tickers.push(collected.isHeld ? { ticker, bars, prices } : waiting(collected, prices, divisor))
+      if (collected.areDayBefore)
+        for (const [i, day] of bars.days.entries())
+          if (weekdayOf(day) === SUNDAY) this.#warn('sundays', ticker, day, rows[i]!, DAY_BEFORE)
+      eachOddity(bars, (kind, i, detail) => this.#warn(kind, ticker, bars.days[i]!, rows[i]!, detail))
+    }
+    if (tickers.length === 0)
+      throw this.#untraded > 0
+        ? new BadData({ file: this.#file }, `there are no bars in it: ${UNTRADED}`)
+        : refuseUnfinished(this.#file)
+    const warnings = ODDITIES.flatMap(kind => this.#warnings.get(kind) ?? [])
+    const release = this.#isLarge ? closing(this.#spill) : null
+    const said = { rejected: this.#rejections.rows, remarks: this.remarks.all, warnings }
+    return { rows: this.rows, tickers, withoutVolume, ...said, release }
+  }
+
+  #warn(kind: WarningKind, ticker: string, day: Day, row: number, detail: Words): void {
+    const warning = this.#warnings.get(kind) ?? { kind, count: 0, first: [] }
+    this.#warnings.set(kind, warning)
+    if (warning.count++ >= SHOWN) return
+    const place = `${this.#file}:${this.#places.lineOf(row)}`
+    warning.first.push({ ticker, date: formatDay(day), place, detail })
+  }
+}
+
+/** A separate function: a closure next to the read data would keep them in memory for the whole run. */
+function closing(spill: Spill): () => void {
+  return () => spill.close()
+}
+
+function waiting(collected: GrowingBars, prices: Adjustment, divisor: number): TickerBars {
+  const { ticker } = collected
+  return {
+    ticker,
+    prices,
+    waits: true,
+    get bars() {
+      return collected.sorted(divisor).bars
+    },
+  }
+}
+
+const SUNDAY = 6
+
+const DAY_BEFORE = sentence`a Sunday, and hardly a bar is on a Friday: days of Asia begin on the day before in UTC; ${parameter('time_zone', 'Asia/Tokyo')}, or where the exchange is, dates them as there`
+
+/** Number of odd bars per kind that are listed one by one. */
+export const SHOWN = 3
+
+/** Reports odd bars of one ticker that are loaded anyway: kind, bar and a short text. */
+function eachOddity(bars: Series, tell: (kind: WarningKind, bar: number, detail: string) => void): void {
+  const { days, close, volume } = bars
+  const spacing = middleSpacing(days)
+  if (spacing > DAILY) tell('not_daily', 0, `bars are mostly ${spacing} days apart: not daily bars?`)
+  const most = usualGap(days, spacing)
+  for (let i = 0; i < days.length; i++) {
+    const outside = outsideRange(bars, i)
+    if (outside !== null) tell('outside_range', i, outside)
+    if (volume[i] === 0) tell('zero_volume', i, 'volume 0')
+    if (i === 0) continue
+    const gap = gapBetween(days[i - 1]!, days[i]!, most)
+    if (gap !== null) tell('gap', i, gap)
+    const jump = jumpBetween(close[i - 1]!, close[i]!)
+    if (jump !== null) tell('jump', i, jump)
+  }
+}
+
+function outsideRange({ open, high, low, close }: Series, i: number): string | null {
+  return outsideBounds('open', open[i]!, high[i]!, low[i]!) ?? outsideBounds('close', close[i]!, high[i]!, low[i]!)
+}
+
+function outsideBounds(name: string, price: number, high: number, low: number): string | null {
+  if (price > high) return `${name} ${price} is above high ${high}`
+  return price < low ? `${name} ${price} is below low ${low}` : null
+}

@@ -1,0 +1,218 @@
+import { XMLParser, XMLValidator } from 'fast-xml-parser'
+import { BadData, type FilePosition, parameter, quoted, sentence } from '../../../core/errors.js'
+import { type Day, formatDay, parseDay } from '../../../core/model/day.js'
+import { assumedFiling, type InsiderTrade } from '../../../core/model/facts.js'
+import { parseTicker } from '../../../core/model/terms.js'
+import type { FactsResult, ReadOptions } from '../feed.js'
+import { MOST_LEVELS } from '../json-text.js'
+import { tickerOfSymbol, tickerOption } from '../layout.js'
+import { latestBar, yetToCome } from '../price-rows.js'
+import { type Source, textOf } from '../source.js'
+import { isNullWord, readNumber } from '../values.js'
+import { FactsSink, FILED_LATER, WITHOUT_SHARES } from './sink.js'
+
+const SIDES = new Map([
+  ['P', 'buy'],
+  ['S', 'sell'],
+] as const)
+
+/**
+ * The open-market trades of a Form 4 of the SEC, as the XML document or as the submission that holds it; none is no
+ * error. Their filing date is `options.known`, or that of the submission. Throws BadData, with `file:line:column` where
+ * the XML or a trade is bad.
+ */
+export async function readForm4(source: Source, options: ReadOptions): Promise<FactsResult> {
+  const { file } = source
+  const form = documentIn(file, (await textOf(source)).replace(/\r\n?/g, '\n'), options)
+  const root = rootOf(form)
+  const type = textAt(root, 'documentType')
+  if (type !== '4' && type !== '4/A')
+    throw new BadData({ file }, `${formWords(type)}; of the SEC's forms on insiders only 4 is read`)
+  const sink = new FactsSink()
+  if (type === '4/A') sink.remark('amendments repeat trades; do not load the form that they amend as well', file)
+  const ticker = tickerOf(file, root, options)
+  const issuer = textAt(root, 'issuer', 'issuerTradingSymbol')
+  if (issuer !== null && parseTicker(issuer) !== ticker)
+    sink.remark(
+      sentence`the form is of ${quoted(issuer)}, and is taken for ${ticker} because ${parameter('ticker')} says so`,
+      file,
+    )
+  const trades = childrenOf(root, 'nonDerivativeTable', 'nonDerivativeTransaction')
+  const derivatives = childrenOf(root, 'derivativeTable', 'derivativeTransaction')
+  const insider = trades.length === 0 ? '' : ownersOf(file, root)
+  for (const trade of trades) {
+    const found = tradeOf(trade, form, insider, sink)
+    if (found !== null) sink.add('insiders', ticker, found)
+  }
+  for (const trade of derivatives) sink.remark('transactions in derivatives are not loaded', placeOf(form, trade))
+  const rows = trades.length + derivatives.length
+  options.onProgress?.({ bytes: source.taken(), total: source.total, rows })
+  const issuerName = textAt(root, 'issuer', 'issuerName') ?? ''
+  const dialect = { encoding: source.encoding, compression: source.compression, issuer: issuerName }
+  return sink.result(file, 'SEC Form 4', rows, { dialect })
+}
+
+/** One trade, null where it is remarked and not loaded; throws BadData where it is bad. */
+function tradeOf(trade: Element, form: Form, insider: string, sink: FactsSink): InsiderTrade | null {
+  const { filed } = form
+  const place = placeOf(form, trade)
+  const code = textAt(trade, 'transactionCoding', 'transactionCode') ?? ''
+  const side = SIDES.get(code as 'P' | 'S')
+  const shares = numberAt(trade, 'transactionShares')
+  if (side === undefined || shares === null || !(shares > 0)) {
+    const other = `transactions of code ${quoted(code)} are no open-market trades and are not loaded`
+    sink.remark(side === undefined ? other : WITHOUT_SHARES, place)
+    return null
+  }
+  const traded = dayOfTrade(form, trade)
+  const toCome = [
+    ['transactionDate', traded],
+    ['the day of filing', filed ?? traded],
+  ] as const
+  for (const [name, day] of toCome)
+    if (day > form.latest) throw new BadData(locate(form, trade), yetToCome(name, formatDay(day)))
+  if (filed !== null && filed < traded) {
+    const what = `the trade is of ${formatDay(traded)}, after the day on which it became known (${formatDay(filed)})`
+    throw new BadData(locate(form, trade), what)
+  }
+  const price = numberAt(trade, 'transactionPricePerShare')
+  if (price === null) sink.remark('trades have no price, so that their value is unknown', place)
+  if (filed === null) sink.remark(FILED_LATER, place)
+  sink.remark('sessions are unknown: a trade counts from the day after it became known', place)
+  const value = price === null ? null : shares * price
+  return { known: filed ?? assumedFiling(traded), session: null, insider, side, shares, value }
+}
+
+function formWords(type: string | null): string {
+  return type === null ? 'this XML does not tell which form it is (documentType)' : `this is Form ${type}`
+}
+
+function tickerOf(file: string, root: Element, options: ReadOptions): string {
+  const hint = tickerOption(options.ticker)
+  if (hint !== null) return hint
+  const symbol = textAt(root, 'issuer', 'issuerTradingSymbol') ?? ''
+  if (!isNullWord(symbol)) return tickerOfSymbol(file, symbol)
+  throw new BadData({ file }, sentence`the issuer has no trading symbol; give one with ${parameter('ticker')}`)
+}
+
+/** One trade may be reported by several owners together; it is one trade all the same. */
+function ownersOf(file: string, root: Element): string {
+  const names = childrenOf(root, 'reportingOwner').map(owner => textAt(owner, 'reportingOwnerId', 'rptOwnerName'))
+  const owners = names.filter(name => name !== null).map(name => name.replace(/\s+/g, ' '))
+  if (owners.length > 0) return owners.join('; ')
+  throw new BadData({ file }, 'no reporting owner is named in it (reportingOwner, rptOwnerName)')
+}
+
+/** Dates may have a time zone after them: `2022-12-13-05:00`. */
+function dayOfTrade(form: Form, trade: Element): Day {
+  const text = textAt(trade, 'transactionDate', 'value') ?? ''
+  const day = parseDay(text.replace(/(?<=^.{10})(Z|[+-]\d{2}:\d{2})$/, ''))
+  if (day !== null) return day
+  const what =
+    text === '' ? 'transactionDate is empty' : `transactionDate ${quoted(text)} is no calendar date as YYYY-MM-DD`
+  throw new BadData(locate(form, trade), what)
+}
+
+function numberAt(trade: Element, name: string): number | null {
+  const text = textAt(trade, 'transactionAmounts', name, 'value')
+  const value = text === null ? Number.NaN : readNumber(text)
+  return Number.isFinite(value) ? value : null
+}
+
+/** The key under which the parser stores an element's position. */
+const META = XMLParser.getMetaDataSymbol() as unknown as symbol
+
+/** The XML of a form, its start in the file, and its filing date, if known from user or file. */
+interface Form {
+  file: string
+  text: string
+  linesBefore: number
+  filed: Day | null
+  /** The last day on which something can have happened. */
+  latest: Day
+}
+
+/** An element: its children by name, one or a list of them; an element with only text is that text. */
+type Element = Readonly<Record<string | symbol, unknown>>
+
+/** A submission wraps the document in a header of its own, which has the filing date. */
+function documentIn(file: string, content: string, { known, today }: ReadOptions): Form {
+  const latest = latestBar(today)
+  const start = content.indexOf('<ownershipDocument')
+  const end = content.lastIndexOf('</ownershipDocument>')
+  if (!/^\s*(<SEC-DOCUMENT>|-----BEGIN)/.test(content) || start < 0 || end < 0)
+    return { file, text: content, linesBefore: 0, filed: known ?? null, latest }
+  const header = content.slice(0, start)
+  const date = /^FILED AS OF DATE:\s*(\d{4})(\d{2})(\d{2})\s*$/m.exec(header)
+  const filed = known ?? (date === null ? null : parseDay(date.slice(1).join('-')))
+  const text = content.slice(start, end + '</ownershipDocument>'.length)
+  return { file, text, linesBefore: header.split('\n').length - 1, filed, latest }
+}
+
+/** The root of a well-formed ownership document; entities of its own are refused, as they can make a small file huge. */
+function rootOf({ file, text, linesBefore }: Form): Element {
+  if (/<!DOCTYPE/i.test(text)) throw new BadData({ file }, 'the XML declares a document type, which no Form 4 does')
+  if (isDeep(text))
+    throw new BadData({ file }, `the XML is nested more than ${MOST_LEVELS} levels deep, as no Form 4 is`)
+  const verdict = XMLValidator.validate(text)
+  if (verdict !== true) {
+    const { line, col, msg } = verdict.err
+    const what = `the XML is not well formed: ${msg.slice(0, 200)}`
+    throw new BadData({ file, line: line + linesBefore, column: col ?? 1 }, what)
+  }
+  const document: unknown = new XMLParser({
+    ignoreAttributes: true,
+    ignoreDeclaration: true,
+    ignorePiTags: true,
+    removeNSPrefix: true,
+    parseTagValue: false,
+    captureMetaData: true,
+  }).parse(text)
+  const names = isElement(document) ? Object.keys(document) : []
+  const root = isElement(document) ? document.ownershipDocument : undefined
+  if (isElement(root) && names.length === 1) return root
+  if (names.includes('ownershipDocument')) throw new BadData({ file }, 'the form is empty, or not alone in its file')
+  throw new BadData({ file }, `this is an XML document (${names.join(', ')}), not a Form 4 of the SEC`)
+}
+
+/** Whether elements are nested too deeply for the recursive parser. */
+function isDeep(text: string): boolean {
+  let level = 0
+  for (const [tag] of text.matchAll(/<\/?[\w:][^<>]*>/g)) {
+    if (tag.startsWith('</')) level--
+    else if (!tag.endsWith('/>') && ++level > MOST_LEVELS) return true
+  }
+  return false
+}
+
+/** The text of the element at a path, null where there is none or it is empty. */
+function textAt(element: Element, ...path: string[]): string | null {
+  const found = valueAt(element, path)
+  const text = isElement(found) ? found['#text'] : found
+  return typeof text === 'string' && text !== '' ? text : null
+}
+
+/** The elements at a path; the parser gives a single one bare. */
+function childrenOf(element: Element, ...path: string[]): Element[] {
+  const found = valueAt(element, path)
+  return (Array.isArray(found) ? found : [found]).filter(isElement)
+}
+
+function valueAt(element: Element, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, name) => (isElement(at) ? at[name] : undefined), element)
+}
+
+function isElement(value: unknown): value is Element {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Where an element starts, for a message. */
+function locate({ file, text, linesBefore }: Form, element: Element): FilePosition {
+  const data = element[META] as { startIndex?: number } | undefined
+  const before = text.slice(0, data?.startIndex ?? 0).split('\n')
+  return { file, line: linesBefore + before.length, column: before.at(-1)!.length + 1 }
+}
+
+function placeOf(form: Form, element: Element): string {
+  return `${form.file}:${locate(form, element).line}`
+}

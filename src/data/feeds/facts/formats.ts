@@ -1,0 +1,320 @@
+import { quoted } from '../../../core/errors.js'
+import { formatDay, weekdayOf } from '../../../core/model/day.js'
+import { assumedFiling, type EarningsResult, type Report } from '../../../core/model/facts.js'
+import { BadCell, type Columns, checkRatio, type FactRow } from './rows.js'
+import { reportsOfFilings } from './sec.js'
+import { type FiledFact, whyUnread } from './sec-ledger.js'
+import { AS_FILED, EARLIER_MONTHS, type FactsSink, FILED_LATER, type TimedGrade, WITHOUT_SHARES } from './sink.js'
+
+/** A layout of tables of facts: how it is recognised, which columns it reads, and the records of its rows. */
+export interface FactsFormat<Reads extends Columns = Columns, Kept = unknown> {
+  /** In words for people. */
+  name: string
+  /** The columns that identify it, all required; `ticker` does not matter. */
+  identifiedBy: readonly string[]
+  reads: Reads
+  /**
+   * Reads one row; its result is passed to the end. Throws BadCell for a bad row: the row must be read completely
+   * before anything is added or remarked.
+   */
+  row(row: FactRow<Reads>, out: FactsSink): Kept | undefined
+  /** After the last row. */
+  end?(results: readonly Kept[], out: FactsSink): void
+}
+
+/** A layout that is known and not loaded, and why. */
+interface RefusedFormat {
+  identifiedBy: readonly string[]
+  /** A sentence that starts after `file:line: `, with what to do instead. */
+  refusal: string
+}
+
+/** A format as one of many; what its columns hold is checked here, where they are all known. */
+function factsFormat<const Reads extends Columns, Kept>(format: FactsFormat<Reads, Kept>): FactsFormat {
+  return format as unknown as FactsFormat
+}
+
+/** Reports against estimates, with the hour of the report as pre or post. */
+const EARNINGS_EVENTS = factsFormat({
+  name: 'earnings events csv',
+  identifiedBy: ['report_date', 'release_time'],
+  reads: { report_date: 'date', release_time: 'session', eps_estimate: 'number', eps_actual: 'number' },
+  row(row, out) {
+    const { ticker } = row
+    const result: EarningsResult = {
+      report_date: row.required('report_date'),
+      session: row.optional('release_time'),
+      eps_estimate: row.optional('eps_estimate'),
+      eps_actual: row.optional('eps_actual'),
+    }
+    addEarnings(out, ticker, result, row.place)
+  },
+})
+
+/** No quarter is known before its end. Throws BadCell in the column with the known date. */
+export function checkKnown({ known, period_end }: Report, column: string): void {
+  if (known >= period_end) return
+  const what = `${column} ${formatDay(known)} is before the period ended (${formatDay(period_end)})`
+  throw new BadCell(column, `${what}; are the dates in the wrong columns?`)
+}
+
+/** An estimate may be of a report to come, a result may not: throws BadCell. */
+export function addEarnings(out: FactsSink, ticker: string, result: EarningsResult, place: string): void {
+  const { report_date, eps_actual } = result
+  if (eps_actual !== null && report_date > out.latest) {
+    const what = `report_date ${formatDay(report_date)} is yet to come`
+    throw new BadCell('report_date', `${what}, and eps_actual is not known before the report`)
+  }
+  out.add('earnings', ticker, result, place)
+  // It may be a slip of a day; it counts from the next bar on either way.
+  if (weekdayOf(report_date) > 4) out.remark('report dates fall on a weekend and are taken as they are', place)
+}
+
+/** Quarters are filed within this number of days; an older one was first seen as a comparative in a later filing. */
+const DAYS_TO_FILE = 120
+/** How far a difference of rounded figures may be off. */
+const ROUNDING = 0.02
+
+const LATE = `quarters were filed more than ${DAYS_TO_FILE} days after their end, first seen beside a later one; they count from then on`
+const DERIVED = 'EPS of fourth quarters are the year less three quarters, and may be off by about 0.01'
+const CONTRADICTED = 'derived EPS have the other sign than net income, as after a split in the year, and are not loaded'
+
+/** Figures of quarters with the day on which they were filed. */
+const QUARTERLY_FIGURES = factsFormat({
+  name: 'quarterly figures csv',
+  identifiedBy: ['period_end', 'filed', 'eps_diluted'],
+  reads: {
+    period_end: 'date',
+    filed: 'date',
+    days_to_file: 'number',
+    revenue: 'number',
+    net_income: 'number',
+    eps_diluted: 'number',
+    q4_derived: 'text',
+  },
+  row(row, out) {
+    const { ticker, place } = row
+    const report: Report = {
+      period_end: row.required('period_end'),
+      known: row.required('filed'),
+      session: null,
+      eps: row.optional('eps_diluted'),
+      revenue: row.optional('revenue'),
+      book_value_ps: null,
+      basis: 'filed',
+    }
+    const days = row.optional('days_to_file') ?? report.known - report.period_end
+    const derived = row.optional('q4_derived') === '1'
+    const contradicted = derived && isContradicted(report.eps, row.optional('net_income'))
+    if (contradicted) report.eps = null
+    checkKnown(report, 'filed')
+    out.add('reports', ticker, report, place)
+    if (contradicted) out.remark(CONTRADICTED, place)
+    if (report.eps !== null) out.remark(AS_FILED, place)
+    if (report.eps !== null && derived) out.remark(DERIVED, place)
+    if (days > DAYS_TO_FILE) out.remark(LATE, place)
+  },
+})
+
+function isContradicted(eps: number | null, income: number | null): boolean {
+  return eps !== null && income !== null && Math.abs(eps) > ROUNDING && eps * income < 0
+}
+
+/** Single facts from filings with the SEC, one per row. */
+const SEC_FACTS = factsFormat({
+  name: 'SEC facts csv',
+  identifiedBy: ['concept', 'unit', 'start', 'end', 'value', 'form', 'filed'],
+  reads: {
+    concept: 'text',
+    unit: 'text',
+    start: 'date',
+    end: 'date',
+    value: 'number',
+    form: 'text',
+    filed: 'date',
+  },
+  row(row, out) {
+    const { ticker, place } = row
+    const fact: FiledFact = {
+      concept: row.required('concept'),
+      unit: row.required('unit'),
+      start: row.optional('start'),
+      end: row.required('end'),
+      value: row.required('value'),
+      form: row.required('form'),
+      filed: row.required('filed'),
+    }
+    const unread = whyUnread(fact)
+    if (unread !== null) out.remark(unread, place)
+    return { ticker, fact }
+  },
+  end(results, out) {
+    const filed = new Map<string, FiledFact[]>()
+    for (const { ticker, fact } of results) {
+      const facts = filed.get(ticker)
+      if (facts === undefined) filed.set(ticker, [fact])
+      else facts.push(fact)
+    }
+    for (const [ticker, facts] of filed)
+      for (const report of reportsOfFilings(facts)) {
+        out.add('reports', ticker, report)
+        if (report.eps !== null || report.book_value_ps !== null) out.remark(AS_FILED, ticker)
+      }
+  },
+})
+
+/** Members of an index with their sectors. */
+const GICS_SECURITIES = factsFormat({
+  name: 'GICS securities csv',
+  identifiedBy: ['gics_sector'],
+  reads: { name: 'text', gics_sector: 'text' },
+  row(row, out) {
+    const { ticker } = row
+    const named = { name: row.optional('name'), sector: row.optional('gics_sector') }
+    out.add('securities', ticker, { ...named, asset_class: null, market_cap: null })
+  },
+})
+
+/** One day of many listings from a screener; only undated data are read. */
+const SCREENER_SNAPSHOT = factsFormat({
+  name: 'screener snapshot csv',
+  identifiedBy: ['name', 'exchange', 'sector', 'analyst_rating', 'market_cap'],
+  reads: { name: 'text', sector: 'text', market_cap: 'positive' },
+  row(row, out) {
+    const { ticker, place } = row
+    const named = { name: row.optional('name'), sector: row.optional('sector') }
+    out.add('securities', ticker, { ...named, asset_class: null, market_cap: row.optional('market_cap') })
+    if (named.sector !== null)
+      out.remark('sectors are those of the screener, not GICS; they replace the sectors that were there', place)
+  },
+})
+
+/** Single upgrades, downgrades and initiations of firms. */
+const ANALYST_RATINGS = factsFormat({
+  name: 'analyst ratings csv',
+  identifiedBy: ['date', 'firm', 'to_grade'],
+  reads: { date: 'date', datetime_utc: 'text', firm: 'text', to_grade: 'text' },
+  row(row, out): TimedGrade | undefined {
+    const { ticker, place } = row
+    const known = row.required('date')
+    const time = `${formatDay(known)} ${row.optional('datetime_utc') ?? ''}`
+    const [firm, grade] = [row.optional('firm'), row.optional('to_grade')]
+    if (grade === null) out.remark('rows have no to_grade and are not loaded', place)
+    else if (firm === null) out.remark('rows have no firm and are not loaded', place)
+    else return { ticker, grade: { known, session: null, firm, grade }, time, place }
+    return undefined
+  },
+  end: (results, out) => out.addGrades(results),
+})
+
+/** Counts of opinions by month, as they stood on the day of a snapshot. */
+const RECOMMENDATION_TREND = factsFormat({
+  name: 'recommendation trend csv',
+  identifiedBy: ['snapshot', 'period', 'strong_buy', 'buy', 'hold', 'sell', 'strong_sell'],
+  reads: {
+    snapshot: 'date',
+    period: 'text',
+    strong_buy: 'count',
+    buy: 'count',
+    hold: 'count',
+    sell: 'count',
+    strong_sell: 'count',
+  },
+  row(row, out) {
+    const { ticker, place } = row
+    const counts = {
+      known: row.required('snapshot'),
+      session: null,
+      strong_buy: row.required('strong_buy'),
+      buy: row.required('buy'),
+      hold: row.required('hold'),
+      sell: row.required('sell'),
+      strong_sell: row.required('strong_sell'),
+    }
+    if (row.required('period') === '0m') out.add('ratings', ticker, counts)
+    else out.remark(EARLIER_MONTHS, place)
+  },
+})
+
+const SIDES = new Map([
+  ['purchase', 'buy'],
+  ['sale', 'sell'],
+] as const)
+
+/** Transactions of insiders by kind, dated by the trade. */
+const INSIDER_TRADES = factsFormat({
+  name: 'insider trades csv',
+  identifiedBy: ['transaction_date', 'filer', 'kind', 'shares'],
+  reads: { transaction_date: 'date', filer: 'text', kind: 'text', shares: 'number', value: 'amount' },
+  row(row, out) {
+    const { ticker, place } = row
+    const traded = row.required('transaction_date')
+    const kind = row.required('kind').toLowerCase()
+    const side = SIDES.get(kind as 'purchase' | 'sale')
+    const shares = row.optional('shares')
+    const value = row.optional('value')
+    if (side === undefined) {
+      out.remark(`rows of kind ${quoted(kind)} are no open-market trades and are not loaded`, place)
+      return
+    }
+    if (shares === null || !(shares > 0)) {
+      out.remark(WITHOUT_SHARES, place)
+      return
+    }
+    const known = assumedFiling(traded)
+    const trade = { known, session: null, insider: row.required('filer'), side, shares, value }
+    out.add('insiders', ticker, trade)
+    out.remark(FILED_LATER, place)
+  },
+})
+
+/** Splits and dividends; `value` is new shares for each old one, or cash. */
+const CORPORATE_ACTIONS = factsFormat({
+  name: 'corporate actions csv',
+  identifiedBy: ['ex_date', 'type', 'value'],
+  reads: { ex_date: 'date', type: 'text', value: 'number' },
+  row(row, out) {
+    const { ticker, place } = row
+    const ex_date = row.required('ex_date')
+    const type = row.required('type')
+    const ratio = row.optional('value') ?? 0
+    if (/^split$/i.test(type)) {
+      if (!(ratio > 0)) throw new BadCell('value', 'value is not above 0, as the ratio of a split must be')
+      checkRatio(ratio, 'value')
+      out.add('splits', ticker, { ex_date, ratio })
+    } else if (/^dividend$/i.test(type)) out.remark('dividends are not used and not loaded', place)
+    else throw new BadCell('type', `type ${quoted(type)} is not split or dividend`)
+  },
+})
+
+/** Tables of facts that cannot become dated records, and what to import instead. */
+const REFUSED: readonly RefusedFormat[] = [
+  {
+    identifiedBy: ['for_year', 'period_end'],
+    refusal:
+      'these are annual figures, and the fields stand on quarters; import quarterly reports with the day on which each became known, such as the company facts of the SEC',
+  },
+  {
+    identifiedBy: ['quarter_end', 'eps_estimate', 'eps_actual'],
+    refusal:
+      'these are estimates and results by quarter without the date of the report, so nothing tells since when they were known; import earnings with report_date',
+  },
+  ...[['pe'], ['pe_ratio']].map(ratio => ({
+    identifiedBy: ['date', 'market_cap', ...ratio],
+    refusal: "these are a vendor's own daily ratios; ratios are computed here from reports and prices, so import those",
+  })),
+]
+
+/** Every layout of others' tables of facts; the first whose columns a header has is the one. */
+export const FACTS_FORMATS: readonly (FactsFormat | RefusedFormat)[] = [
+  EARNINGS_EVENTS,
+  QUARTERLY_FIGURES,
+  SEC_FACTS,
+  GICS_SECURITIES,
+  SCREENER_SNAPSHOT,
+  ANALYST_RATINGS,
+  RECOMMENDATION_TREND,
+  INSIDER_TRADES,
+  CORPORATE_ACTIONS,
+  ...REFUSED,
+]

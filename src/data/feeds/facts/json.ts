@@ -1,0 +1,205 @@
+import * as z from 'zod'
+import { BadData } from '../../../core/errors.js'
+import { type Day, formatDay, parseDay } from '../../../core/model/day.js'
+import { parseTicker } from '../../../core/model/terms.js'
+import type { FactsResult, ReadOptions } from '../feed.js'
+import { isObject, type JsonText, type Names, type Path, shaped } from '../json-text.js'
+import { tickerOption } from '../layout.js'
+import { latestBar, severalTickers, tickerReason, yetToCome } from '../price-rows.js'
+import { Rejections } from '../refusals.js'
+import type { Source } from '../source.js'
+import { dateReason } from '../values.js'
+import { BadCell, checkRatio } from './rows.js'
+import { reportsOfFilings } from './sec.js'
+import { contradicts, type FiledFact, isReportForm, REPORT_CONCEPTS, whyUnread } from './sec-ledger.js'
+import { AS_FILED, documentTicker, FactsSink } from './sink.js'
+import { readYahooFacts } from './yahoo.js'
+
+/** The facts of a JSON document, null when it holds none that are read. Throws BadData. */
+export function readFactsJson(source: Source, text: JsonText, options: ReadOptions): FactsResult | null {
+  const { file, compression, encoding, total } = source
+  const { root } = text
+  const companyFacts = isCompanyFacts(root)
+  const facts = companyFacts
+    ? readCompanyFacts(file, text, root, options)
+    : (readSplits(file, text, options) ?? readYahooFacts(file, root, options))
+  if (facts === null) return null
+  options.onProgress?.({ bytes: source.taken(), total, rows: facts.rows })
+  const lines = companyFacts ? {} : text.words
+  return { ...facts, dialect: { encoding, compression, ...lines, ...facts.dialect } }
+}
+
+/**
+ * The splits of Polygon, as a list or as `results` of an answer: `split_from` shares became `split_to`. Null when the
+ * document holds none. Throws BadData as a table of facts does.
+ */
+function readSplits(file: string, text: JsonText, options: ReadOptions): FactsResult | null {
+  const { root } = text
+  const [list, at] = isObject(root) ? [root.results, ['results']] : [root, []]
+  if (!Array.isArray(list) || !isObject(list[0]) || !('split_from' in list[0])) return null
+  const rejections = new Rejections(file, options.skipBadRows ?? false)
+  const sink = new FactsSink()
+  const tickerHint = tickerOption(options.ticker)
+  if (tickerHint !== null) refuseSeveral(file, tickerHint, list)
+  for (const [i, row] of list.entries()) {
+    try {
+      addSplit(isObject(row) ? row : {}, tickerHint, sink)
+    } catch (error) {
+      if (!(error instanceof BadCell)) throw error
+      const { column, message: reason } = error
+      rejections.add(() => ({ ...text.locate([...at, i, column]), reason, text: JSON.stringify(row) }))
+    }
+  }
+  rejections.refuse(list.length)
+  if (isObject(root) && typeof root.next_url === 'string')
+    sink.remark('the answer has more pages, which are not in this file', 'next_url')
+  return sink.result(file, 'polygon splits', list.length, { rejected: rejections.rows })
+}
+
+function refuseSeveral(file: string, tickerHint: string, list: readonly unknown[]): void {
+  const symbols = list.flatMap(row => (isObject(row) && typeof row.ticker === 'string' ? [row.ticker] : []))
+  const other = symbols.find(symbol => symbol !== symbols[0])
+  if (other !== undefined) throw severalTickers({ file }, tickerHint, symbols[0]!, other)
+}
+
+function addSplit(row: Names, tickerHint: string | null, sink: FactsSink): void {
+  const symbol = typeof row.ticker === 'string' ? row.ticker : ''
+  const ticker = tickerHint ?? parseTicker(symbol)
+  if (ticker === null) throw new BadCell('ticker', tickerReason(symbol))
+  const date = typeof row.execution_date === 'string' ? row.execution_date : ''
+  const ex_date = parseDay(date)
+  if (ex_date === null) throw new BadCell('execution_date', dateReason('execution_date', date, 'YYYY-MM-DD'))
+  const ratio = shares(row, 'split_to') / shares(row, 'split_from')
+  checkRatio(ratio, 'split_to')
+  sink.add('splits', ticker, { ex_date, ratio })
+}
+
+function shares(row: Names, name: string): number {
+  const value = row[name]
+  if (typeof value === 'number' && value > 0) return value
+  throw new BadCell(name, `${name} ${JSON.stringify(value ?? null)} is not a number above 0`)
+}
+
+/** Whether a document has the company facts of the SEC. */
+function isCompanyFacts(root: unknown): root is Names {
+  return isObject(root) && 'cik' in root && isObject(root.facts)
+}
+
+/**
+ * The quarterly reports of a company and its name, from the company facts of the SEC, which have no ticker. Throws
+ * BadData if they give no report, or with the position of an impossible fact.
+ */
+function readCompanyFacts(file: string, text: JsonText, root: Names, options: ReadOptions): FactsResult {
+  const ticker = documentTicker(file, null, options.ticker)
+  const { entityName, facts: taxonomies } = shaped(file, Document, neededOf(root), 'company facts of the SEC')
+  const facts = Object.entries(taxonomies).flatMap(([taxonomy, concepts]) =>
+    Object.entries(concepts).flatMap(([concept, { units }]) => factsIn([taxonomy, concept], units)),
+  )
+  const sink = new FactsSink()
+  const read = facts.filter(fact => {
+    const unread = whyUnread(fact)
+    if (unread !== null) sink.remark(unread, isReportForm(fact.form) ? `${fact.concept} in ${fact.unit}` : fact.form)
+    return unread === null
+  })
+  const rejections = new Rejections(file, options.skipBadRows ?? false)
+  const filings = new Filings(latestBar(options.today))
+  const sound = read.filter(fact => {
+    const fault = filings.faultOf(fact)
+    if (fault === null) return true
+    const [key, reason] = fault
+    rejections.add(() => ({ ...text.locate([...fact.at, key]), reason, text: JSON.stringify(valueAt(root, fact.at)) }))
+    return false
+  })
+  if (facts.length > 0) rejections.refuse(facts.length)
+  const reports = reportsOfFilings(sound)
+  if (reports.length === 0)
+    throw new BadData({ file }, 'no earnings a share and no revenue of a quarter, in USD, is stated in it')
+  for (const report of reports) {
+    sink.add('reports', ticker, report)
+    sink.remark('sessions are unknown: a report counts from the day after its filing', ticker)
+    if (report.eps !== null || report.book_value_ps !== null) sink.remark(AS_FILED, ticker)
+    if (report.book_value_ps !== null)
+      sink.remark('book value a share is equity over the shares stated nearest', ticker)
+  }
+  sink.remark('fourth quarters that no filing states are the year less its first nine months', ticker)
+  const name = entityName?.trim() || null
+  if (name !== null) sink.add('securities', ticker, { name, sector: null, asset_class: null, market_cap: null })
+  const dialect = name === null ? {} : { company: name }
+  return sink.result(file, 'SEC company facts', facts.length, { dialect, rejected: rejections.rows })
+}
+
+/** The facts of the filings so far, to find contradictions. */
+class Filings {
+  readonly #latest: Day
+  /** By filing and what a figure is of. */
+  readonly #stated = new Map<string, number>()
+
+  /** @param latest the last day on which something can have been filed */
+  constructor(latest: Day) {
+    this.#latest = latest
+  }
+
+  /** The key of a fact that is at fault, and why; null for a fact that may be. */
+  faultOf(fact: PlacedFact): [key: string, reason: string] | null {
+    const { accession, concept, unit, start, end, filed, form, value } = fact
+    if (filed > this.#latest) return ['filed', yetToCome('filed', formatDay(filed))]
+    const period = start === null ? formatDay(end) : `${formatDay(start)} to ${formatDay(end)}`
+    // The count on the cover may be that of a later day.
+    if (filed < end && unit !== 'shares')
+      return ['filed', `filed ${formatDay(filed)} is before the period ended (${period})`]
+    const place = [accession ?? `${filed} ${form}`, concept, unit, start, end].join(' ')
+    const said = this.#stated.get(place)
+    this.#stated.set(place, said ?? value)
+    if (said === undefined || !contradicts(concept, value, said)) return null
+    return [
+      'val',
+      `${concept} of ${period} is ${value} here and ${said} before, in one filing; take one of the two out`,
+    ]
+  }
+}
+
+const Dated = z.iso.date().transform(text => parseDay(text)!)
+const Fact = z.object({
+  start: Dated.optional(),
+  end: Dated,
+  val: z.number(),
+  form: z.string(),
+  filed: Dated,
+  accn: z.string().optional(),
+})
+const Units = z.record(z.string(), z.array(Fact))
+const Document = z.object({
+  entityName: z.string().nullish(),
+  facts: z.record(z.string(), z.record(z.string(), z.object({ units: Units }))),
+})
+
+/** The document with only those of its hundreds of concepts that reports use. */
+function neededOf({ entityName, facts }: Names): Names {
+  const taxonomies = Object.entries(facts as Names).filter((entry): entry is [string, Names] => isObject(entry[1]))
+  const isNeeded = ([concept, value]: [string, unknown]) =>
+    REPORT_CONCEPTS.has(concept) && isObject(value) && 'units' in value
+  const needed = taxonomies.map(([name, concepts]) => [
+    name,
+    Object.fromEntries(Object.entries(concepts).filter(isNeeded)),
+  ])
+  return { entityName, facts: Object.fromEntries(needed) }
+}
+
+/** A fact with its position, and its filing if known. */
+interface PlacedFact extends FiledFact {
+  at: Path
+  accession: string | null
+}
+
+function factsIn([taxonomy, concept]: readonly [string, string], units: z.infer<typeof Units>): PlacedFact[] {
+  return Object.entries(units).flatMap(([unit, facts]) =>
+    facts.map(({ start = null, end, val: value, form, filed, accn: accession = null }, i) => {
+      const at = ['facts', taxonomy, concept, 'units', unit, i]
+      return { concept, unit, start, end, value, form, filed, accession, at }
+    }),
+  )
+}
+
+function valueAt(root: unknown, path: Path): unknown {
+  return path.reduce<unknown>((at, key) => (at as Names)[key], root)
+}

@@ -1,0 +1,178 @@
+import { BadData, parameter, quoted, sentence, suggest, type Words } from '../../../core/errors.js'
+import type { Day } from '../../../core/model/day.js'
+import {
+  type EarningsResult,
+  FACT_COLUMNS,
+  FACT_KINDS,
+  type FactKind,
+  type FactRecord,
+  type Grade,
+  type Report,
+  type Security,
+  type Split,
+} from '../../../core/model/facts.js'
+import { layoutOf } from '../layout.js'
+import { plainName } from '../names.js'
+import { isDated, isOneValue, refuseLayout } from '../refusals.js'
+import type { TextTable } from '../text-table.js'
+import { addEarnings, checkKnown, FACTS_FORMATS, type FactsFormat } from './formats.js'
+import { BadCell, checkRatio, type FactRow } from './rows.js'
+import { type FactsSink, isFactName, type TimedGrade } from './sink.js'
+
+/**
+ * The layout of a table of facts, recognised by its header: a known one, or the project's own of one kind. Throws
+ * BadData that names the nearest kind and the missing columns, or what the table is instead.
+ */
+export function formatOf({ file, dialect, top: place, options: { known } }: TextTable): FactsFormat {
+  const header = new Header(dialect.names)
+  const theirs = FACTS_FORMATS.find(({ identifiedBy }) => header.hasAll(identifiedBy))
+  if (theirs !== undefined && 'refusal' in theirs) throw new BadData(place, theirs.refusal)
+  if (theirs !== undefined) return theirs
+  const layout = layoutOf(file, dialect.headerLine, dialect.names)
+  const bars = Object.keys(layout.columns).filter(role => role !== 'ticker').length
+  const complete = FACT_KINDS.filter(kind => {
+    const needed = neededColumns(kind, known)
+    // Securities require no particular column; but a table of prices with a name column has no securities.
+    return needed.length > 0 ? header.hasAll(needed) : header.countOf(kind) > bars
+  })
+  const [kind, other] = complete.length > 1 ? complete.filter(kind => kind !== 'securities') : complete
+  if (kind !== undefined && other !== undefined) throw new BadData(place, ambiguity(kind, other, known))
+  if (kind !== undefined) return ownFormat(kind, known)
+  const nearest = header.nearestKind(known)
+  const isRow = dialect.names.some(isDated)
+  const isPrices =
+    header.likeness(nearest) <= bars || (header.likeness(nearest) < 3 && isOneValue(layout, dialect.samples))
+  if (isRow || isPrices) throw refuseLayout(file, dialect.headerLine, layout, dialect.samples)
+  throw new BadData(place, missingColumns(header, nearest, known))
+}
+
+/** Optional columns that a header seems to misspell, with the misspelt word. */
+export function misspelt(names: readonly string[], reads: readonly string[]): { word: string; column: string }[] {
+  const header = new Header(names)
+  return reads
+    .filter(column => !header.has(column))
+    .flatMap(column => header.slips(column).map(word => ({ word, column })))
+}
+
+class Header {
+  readonly #plain: ReadonlySet<string>
+  /** Names that no column of facts has: the ones that may be misspelt. */
+  readonly #strange: readonly string[]
+
+  constructor(names: readonly string[]) {
+    this.#plain = new Set(names.map(plainName))
+    this.#strange = names.filter(name => !isFactName(name))
+  }
+
+  has(column: string): boolean {
+    return this.#plain.has(plainName(column))
+  }
+
+  hasAll(columns: readonly string[]): boolean {
+    return columns.every(column => this.has(column))
+  }
+
+  countOf(kind: FactKind): number {
+    return FACT_COLUMNS[kind].filter(({ name }) => this.has(name)).length
+  }
+
+  /** Names in the header that are within two slips of a column. */
+  slips(column: string): string[] {
+    return suggest(column, this.#strange, 1)
+  }
+
+  /** How many columns of a kind there are, misspelt ones included. */
+  likeness(kind: FactKind): number {
+    return FACT_COLUMNS[kind].filter(({ name }) => this.has(name) || this.slips(name).length > 0).length
+  }
+
+  nearestKind(known: Day | undefined): FactKind {
+    const lacking = (kind: FactKind) => neededColumns(kind, known).filter(column => !this.has(column)).length
+    const order = (a: FactKind, b: FactKind) =>
+      this.likeness(b) - this.likeness(a) || lacking(a) - lacking(b) || FACT_COLUMNS[a].length - FACT_COLUMNS[b].length
+    return FACT_KINDS.toSorted(order)[0]!
+  }
+}
+
+function missingColumns(header: Header, kind: FactKind, known: Day | undefined): Words {
+  const missing = neededColumns(kind, known).filter(column => !header.has(column))
+  const slips = missing.flatMap(column => header.slips(column).map(quoted))
+  const meant = slips.length === 0 ? '' : `; did you mean ${slips.join(' and ')}?`
+  const lack = missing.length === 0 ? 'no columns of its own' : `no ${columns(missing)}`
+  const help =
+    meant === '' && missing.join() === 'known'
+      ? sentence` (give one day for all rows with ${parameter('known', 'DATE')})`
+      : ''
+  return sentence`${lack}${help}${meant === '' ? ';' : meant} ${needsOf(kind, known)}`
+}
+
+function ambiguity(kind: FactKind, other: FactKind, known: Day | undefined): string {
+  const both = `its columns are those of ${kind} (${neededColumns(kind, known).join(', ')}) and of ${other}`
+  return `${both} (${neededColumns(other, known).join(', ')}); one file holds one kind`
+}
+
+function needsOf(kind: FactKind, known: Day | undefined): string {
+  const needed = neededColumns(kind, known)
+  const others = FACT_COLUMNS[kind].map(({ name }) => name).filter(name => !needed.includes(name))
+  const more = others.length === 0 ? '' : `, and may have ${others.join(', ')}`
+  return `${kind} need ${['ticker', ...needed].join(', ')}${more}`
+}
+
+function columns(names: readonly string[]): string {
+  return `column${names.length === 1 ? '' : 's'} ${names.join(', ')}`
+}
+
+/** The project's own table of one kind; `known` replaces a missing column of that name. */
+function ownFormat(kind: FactKind, known?: Day): FactsFormat {
+  const columns = FACT_COLUMNS[kind]
+  return {
+    name: `${kind} csv`,
+    identifiedBy: neededColumns(kind, known),
+    reads: Object.fromEntries(columns.map(({ name, holds }) => [name, holds])),
+    row(row, out): TimedGrade | undefined {
+      const { ticker, place } = row
+      const record = recordOf(kind, row, known)
+      if (kind === 'grades') return { ticker, grade: record as Grade, time: 0, place }
+      addRecord(kind, ticker, record, place, out)
+      return undefined
+    },
+    end: (results, out) => out.addGrades(results as TimedGrade[]),
+  }
+}
+
+/** Throws BadCell for an impossible record, alone or next to an earlier one. */
+export function addRecord(kind: FactKind, ticker: string, record: FactRecord, place: string, out: FactsSink): void {
+  if (kind === 'earnings') addEarnings(out, ticker, record as EarningsResult, place)
+  else {
+    if (kind === 'reports') checkKnown(record as Report, 'known')
+    if (kind === 'splits') checkRatio((record as Split).ratio, 'ratio')
+    if (kind === 'securities') checkDelisting(record as Security)
+    out.add<FactKind>(kind, ticker, record, place)
+  }
+}
+
+/** The required columns of a kind's table, besides the ticker. */
+function neededColumns(kind: FactKind, known?: Day): string[] {
+  const needed = FACT_COLUMNS[kind].filter(({ required }) => required).map(({ name }) => name)
+  return known === undefined ? needed : needed.filter(name => name !== 'known')
+}
+
+/** Default values for a missing column or an empty field. */
+const DEFAULTS: Readonly<Record<string, unknown>> = { basis: 'bars' }
+
+function recordOf(kind: FactKind, row: FactRow, known: Day | undefined): FactRecord {
+  const values = FACT_COLUMNS[kind].map(({ name, required, rare }) => {
+    if (name === 'known' && known !== undefined && !row.has(name)) return { name, value: known, rare }
+    return { name, rare, value: required ? row.required(name) : (row.optional(name) ?? DEFAULTS[name] ?? null) }
+  })
+  const stated = values.filter(({ value, rare }) => value !== null || rare !== true)
+  return Object.fromEntries(stated.map(({ name, value }) => [name, value])) as unknown as FactRecord
+}
+
+function checkDelisting({ delisted, delisting_price, delisting_return }: Security): void {
+  const stated = [delisting_price, delisting_return].filter(figure => figure !== undefined).length
+  if (stated === 2)
+    throw new BadCell('delisting_return', 'delisting_price and delisting_return tell the same; give one of them')
+  if (stated === 1 && delisted === undefined)
+    throw new BadCell('delisted', 'delisted is empty; what a share was worth in the end needs the day of the end')
+}

@@ -1,0 +1,226 @@
+import { quoted } from '../../../core/errors.js'
+import type { Day } from '../../../core/model/day.js'
+import type { FactValue, Report, Session } from '../../../core/model/facts.js'
+import type { AssetClass } from '../../../core/model/series.js'
+import { parseTicker } from '../../../core/model/terms.js'
+import type { Rejected } from '../feed.js'
+import { plainName } from '../names.js'
+import { severalTickers, tickerReason, yetToCome } from '../price-rows.js'
+import type { Row, RowFault } from '../row.js'
+import { type DateReader, type Decimal, dateReason, emptyWord, isNullWord, readNumber } from '../values.js'
+
+/** The columns that a format reads, and what each holds. */
+export type Columns = Readonly<Record<string, FactValue>>
+
+/** How to read the rows of a table of facts. */
+export interface FactsPlan {
+  file: string
+  delimiter: string
+  /** Index of each column, by its plain name. */
+  places: ReadonlyMap<string, number>
+  /** Index of the ticker column; undefined if there is none. */
+  tickerColumn: number | undefined
+  /** The ticker that the user gave. */
+  tickerHint: string | null
+  /** A reader for each column of dates that the file has, by the name of the column. */
+  dates: Readonly<Record<string, DateReader>>
+  /** The last day on which anything can be known: tomorrow. */
+  latest: Day
+  decimal: Decimal
+}
+
+/** The row at hand of a table of facts, by the names of its columns; one object for a whole file. */
+export class FactRow<Reads extends Columns = Columns> {
+  readonly #plan: FactsPlan
+  readonly #reads: Reads
+  #row: Row | null = null
+  #firstTicker: string | null = null
+
+  constructor(plan: FactsPlan, reads: Reads) {
+    this.#plan = plan
+    this.#reads = reads
+  }
+
+  /** Moves on to a row; throws BadCell when it is not whole. */
+  set(row: Row, rowFault: RowFault | null): void {
+    this.#row = row
+    if (rowFault !== null) throw new BadCell(rowFault.field, rowFault.reason)
+  }
+
+  has(name: string): boolean {
+    return this.#plan.places.has(plainName(name))
+  }
+
+  /** `file:line`. */
+  get place(): string {
+    return `${this.#plan.file}:${this.#row!.line}`
+  }
+
+  /**
+   * The ticker, upper case. Throws BadCell for an invalid one, BadData if the user named one and the file has several.
+   */
+  get ticker(): string {
+    const { tickerColumn: column, tickerHint, file, delimiter } = this.#plan
+    if (column === undefined) return tickerHint!
+    const text = this.#row!.field(column) ?? ''
+    if (tickerHint !== null) {
+      this.#firstTicker ??= text
+      if (this.#firstTicker === text) return tickerHint
+      const { line, column: at } = this.#row!.rejected(delimiter, column, '')
+      throw severalTickers({ file, line, column: at }, tickerHint, this.#firstTicker, text)
+    }
+    const ticker = parseTicker(text)
+    if (ticker === null) throw new BadCell('ticker', tickerReason(text))
+    return ticker
+  }
+
+  /** The value of a column, null where it is empty or the file has no such column; throws BadCell. */
+  optional<Name extends keyof Reads & string>(name: Name): FactValues[Reads[Name]] | null {
+    const text = this.#text(name)
+    if (isNullWord(text) || isUnknown(this.#reads[name]!, text)) return null
+    const { dates, decimal, latest } = this.#plan
+    const read: (cell: Cell) => FactValues[Reads[Name]] = READERS[this.#reads[name]!]
+    const value = read({ name, text, dates: dates[name], decimal })
+    checkPast(name, value, () => text, latest)
+    return value
+  }
+
+  /** The value of a column without which the row says nothing; throws BadCell. */
+  required<Name extends keyof Reads & string>(name: Name): FactValues[Reads[Name]] {
+    const value = this.optional(name)
+    if (value === null) throw new BadCell(name, `${name} is ${emptyWord(this.#text(name))}; every row needs it`)
+    return value
+  }
+
+  rejected({ column, message }: BadCell): Rejected {
+    return this.#row!.rejected(this.#plan.delimiter, this.#fieldOf(column), message)
+  }
+
+  #text(name: string): string {
+    const place = this.#plan.places.get(plainName(name))
+    return place === undefined ? '' : (this.#row!.field(place) ?? '')
+  }
+
+  #fieldOf(column: string | number): number {
+    if (typeof column === 'number') return column
+    return (column === 'ticker' ? this.#plan.tickerColumn : this.#plan.places.get(plainName(column))) ?? 0
+  }
+}
+
+/** The type of each kind of value after reading. */
+interface FactValues {
+  date: Day
+  session: Exclude<Session, null>
+  number: number
+  count: number
+  positive: number
+  amount: number
+  return: number
+  text: string
+  side: 'buy' | 'sell'
+  basis: Report['basis']
+  asset_class: AssetClass
+}
+
+/** A field that is not empty, and the formats of its file. */
+interface Cell {
+  /** The name of its column, for error messages. */
+  name: string
+  text: string
+  /** The reader of a date column. */
+  dates: DateReader | undefined
+  decimal: Decimal
+}
+
+/** Columns with dates of past events; other dates may be announced ones. */
+const PAST: ReadonlySet<string> = new Set(['known', 'filed', 'snapshot', 'date', 'transaction_date'])
+
+/** Throws BadCell for a day to come in such a column. */
+export function checkPast(name: string, value: unknown, text: () => string, latest: Day): void {
+  if (PAST.has(name) && Number(value) > latest) throw new BadCell(name, yetToCome(name, quoted(text())))
+}
+
+/** The fault of a row, and its field: by the name of the column, or by number without one. */
+export class BadCell extends Error {
+  readonly column: string | number
+
+  constructor(column: string | number, reason: string) {
+    super(reason)
+    this.column = column
+  }
+}
+
+/** The usual words for an unknown session. */
+function isUnknown(holds: FactValue, text: string): boolean {
+  return holds === 'session' && /^(unknown|unspecified|-)$/i.test(text.trim())
+}
+
+/** More than any number of analysts who follow a share, and any split in the books of an exchange. */
+export const MOST_ANALYSTS = 1_000
+const LARGEST_RATIO = 10_000
+
+/** Throws BadCell for a ratio of a split that cannot be. */
+export function checkRatio(ratio: number, column: string): void {
+  if (ratio <= LARGEST_RATIO && ratio >= 1 / LARGEST_RATIO) return
+  throw new BadCell(
+    column,
+    `a split of ${ratio} to 1 is beyond reason: it lies between 1/${LARGEST_RATIO} and ${LARGEST_RATIO}`,
+  )
+}
+
+const SESSIONS = { pre: 'pre', bmo: 'pre', before: 'pre', post: 'post', amc: 'post', after: 'post' } as const
+const SIDES = { buy: 'buy', purchase: 'buy', sell: 'sell', sale: 'sell' } as const
+const BASES = { bars: 'bars', filed: 'filed' } as const
+const ASSET_CLASSES = { stock: 'stock', crypto: 'crypto', etf: 'etf' } as const
+
+const READERS: { readonly [Holds in FactValue]: (cell: Cell) => FactValues[Holds] } = {
+  date: cell => {
+    const dates = cell.dates!
+    return dates.read(cell.text) ?? refuse(cell, dateReason(cell.name, cell.text, dates.format))
+  },
+  session: word(SESSIONS, 'pre or post (or bmo, before, amc, after), or empty where it is unknown'),
+  number,
+  count: numberThat(
+    [value => Number.isInteger(value) && value >= 0, 'is not a whole number, 0 or more'],
+    [value => value <= MOST_ANALYSTS, `is beyond reason: at most ${MOST_ANALYSTS} analysts`],
+  ),
+  positive: numberThat([value => value > 0, 'is not above 0']),
+  amount: numberThat([value => value >= 0, 'is below 0; it is money paid or received, side tells which']),
+  return: numberThat([value => value >= -1, 'is below -1; it is a fraction, and -1 is a total loss']),
+  // A line break inside a name would break every table that shows it.
+  text: cell => cell.text.replace(/\s+/g, ' ').trim(),
+  side: word(SIDES, 'buy or sell (or purchase, sale)'),
+  basis: word(BASES, 'bars or filed'),
+  asset_class: word(ASSET_CLASSES, 'stock, crypto or etf'),
+}
+
+/** A finite number; one below the least double is 0 to it, as to JavaScript. */
+function number(cell: Cell): number {
+  const value = readNumber(cell.text, cell.decimal)
+  if (Number.isNaN(value)) return refuse(cell, fieldText(cell, 'is no number; it may be written as 1234.5 or 1.2345e3'))
+  return Number.isFinite(value) ? value + 0 : refuse(cell, fieldText(cell, 'is too large for a number'))
+}
+
+/** Reads a number that must satisfy some rules; each rule comes with the text for a violation. */
+function numberThat(...rules: readonly (readonly [holds: (value: number) => boolean, otherwise: string])[]) {
+  return (cell: Cell): number => {
+    const value = number(cell)
+    const broken = rules.find(([holds]) => !holds(value))
+    return broken === undefined ? value : refuse(cell, fieldText(cell, broken[1]))
+  }
+}
+
+function word<Meaning extends string>(words: Readonly<Record<string, Meaning>>, allowed: string) {
+  return (cell: Cell): Meaning => {
+    const said = cell.text.toLowerCase()
+    return Object.hasOwn(words, said) ? words[said]! : refuse(cell, fieldText(cell, `is not ${allowed}`))
+  }
+}
+
+function fieldText({ name, text }: Cell, what: string): string {
+  return `${name} ${quoted(text)} ${what}`
+}
+
+function refuse({ name }: Cell, reason: string): never {
+  throw new BadCell(name, reason)
+}

@@ -1,0 +1,344 @@
+import type { Day } from '../../../core/model/day.js'
+
+/**
+ * Which filings of a company count the same shares. Filings show it: one after a split restates the share counts and
+ * per-share figures of earlier periods. One that repeats them unchanged has seen no split.
+ */
+class ShareBasis {
+  readonly #splits: Split[] = []
+  readonly #calm: Span[] = []
+
+  /** Whether no split is known or possible between two filing dates. */
+  same(one: Day, other: Day): boolean {
+    const between = { after: Math.min(one, other), upTo: Math.max(one, other) }
+    return !this.#splits.some(split => overlap(split, between))
+  }
+
+  /** A figure of the same period was stated on both dates: `ratio` shares now for each one then. */
+  observe(span: Span, ratio: number): void {
+    if (Math.abs(ratio - 1) < 0.02) this.#calm.push(span)
+    else this.#add({ ...span, ratio })
+    for (const calm of this.#calm) for (const split of this.#splits) narrow(split, calm)
+  }
+
+  /** Comparisons with overlapping spans and the same ratio saw the same split: it lies in the overlap. */
+  #add(seen: Split): void {
+    const overlapping = this.#splits.filter(split => overlap(split, seen))
+    const known = overlapping.find(split => near(split.ratio, seen.ratio))
+    if (known !== undefined) {
+      known.after = Math.max(known.after, seen.after)
+      known.upTo = Math.min(known.upTo, seen.upTo)
+    } else if (
+      !near(
+        overlapping.reduce((product, split) => product * split.ratio, 1),
+        seen.ratio,
+      )
+    )
+      this.#splits.push(seen)
+  }
+}
+
+/** Later than one filing date and not later than another. */
+interface Span {
+  after: Day
+  upTo: Day
+}
+
+interface Split extends Span {
+  ratio: number
+}
+
+function overlap(one: Span, other: Span): boolean {
+  return Math.max(one.after, other.after) < Math.min(one.upTo, other.upTo)
+}
+
+/** A split does not lie in a span without one; where the span has all of it, the two contradict and the split stays. */
+function narrow(split: Split, calm: Span): void {
+  if (!overlap(split, calm)) return
+  const startsInside = calm.after <= split.after
+  const endsInside = calm.upTo >= split.upTo
+  if (startsInside && !endsInside) split.after = calm.upTo
+  else if (endsInside && !startsInside) split.upTo = calm.after
+}
+
+/** Ratios of figures that are rounded to cents are not exact. */
+function near(one: number, other: number): boolean {
+  return Math.abs(one / other - 1) < 0.15
+}
+
+/** One figure as one filing states it. */
+export interface FiledFact {
+  /** Name without its taxonomy: `EarningsPerShareDiluted`. */
+  concept: string
+  /** `USD`, `USD/shares`, `shares`. */
+  unit: string
+  /** First day of the period; null for a figure of one day. */
+  start: Day | null
+  end: Day
+  value: number
+  form: string
+  filed: Day
+}
+
+/** The figures of a report. A figure may have several names; in one filing the first name with a value counts. */
+export const FIGURES = {
+  // A company at a loss often states one figure that is both.
+  eps: { unit: 'USD/shares', concepts: ['EarningsPerShareDiluted', 'EarningsPerShareBasicAndDiluted'] },
+  revenue: {
+    unit: 'USD',
+    concepts: [
+      'Revenues',
+      'RevenueFromContractWithCustomerExcludingAssessedTax',
+      'RevenueFromContractWithCustomerIncludingAssessedTax',
+      'SalesRevenueNet',
+    ],
+  },
+  income: { unit: 'USD', concepts: ['NetIncomeLoss'] },
+  equity: { unit: 'USD', concepts: ['StockholdersEquity'] },
+  /** Shares on one day: on the balance sheet, or on the cover some weeks later. */
+  count: { unit: 'shares', concepts: ['CommonStockSharesOutstanding', 'EntityCommonStockSharesOutstanding'] },
+  /** Shares of a period. */
+  diluted: {
+    unit: 'shares',
+    concepts: [
+      'WeightedAverageNumberOfDilutedSharesOutstanding',
+      'WeightedAverageNumberOfShareOutstandingBasicAndDiluted',
+    ],
+  },
+} as const satisfies Record<string, { unit: string; concepts: readonly string[] }>
+
+type Figure = keyof typeof FIGURES
+
+/** Every concept that a report uses. */
+export const REPORT_CONCEPTS: ReadonlySet<string> = new Set(Object.values(FIGURES).flatMap(({ concepts }) => concepts))
+
+const UNITS: ReadonlyMap<string, string> = new Map(
+  Object.values(FIGURES).flatMap(({ unit, concepts }) => concepts.map(concept => [concept, unit])),
+)
+
+function isCounted(concept: string, unit: string): boolean {
+  return UNITS.get(concept) === unit
+}
+
+/** Statements of periods and their amendments; a proxy statement or a prospectus repeats figures in other frames. */
+export function isReportForm(form: string): boolean {
+  return /^(10-[QK]T?|20-F|40-F|6-K|8-K)(\/A)?$/.test(form)
+}
+
+/** Why a fact is no part of a report; null when it may be. */
+export function whyUnread({ concept, unit, form }: Pick<FiledFact, 'concept' | 'unit' | 'form'>): string | null {
+  if (!REPORT_CONCEPTS.has(concept)) return 'facts are of concepts that no report is made of'
+  if (!isReportForm(form)) return 'facts stand in filings other than reports and are not read'
+  return isCounted(concept, unit) ? null : 'facts are in units that are not read'
+}
+
+/** Quarters end on the same day whichever filing states them, but for filings that give the end of the month instead. */
+const SLACK = 7
+
+/** All that the filings of a company up to a date state, the latest word on each figure. */
+export class Ledger {
+  readonly basis = new ShareBasis()
+  /** Ends of periods, in the order in which filings first state them. */
+  readonly ends: Day[] = []
+  readonly #entries = new Map<string, Entry>()
+  readonly #countDays = new Set<Day>()
+  readonly #unlike = new Set<string>()
+
+  /** Adds the facts filed on a date, which is later than all earlier dates. */
+  post(filed: Day, facts: readonly FiledFact[]): void {
+    const items = facts.flatMap(fact => this.#itemsOf(fact))
+    const posted: Posted[] = []
+    for (const item of items) {
+      if (contradicted(item, items)) continue
+      const key = keyOf(item.concept, item.term, item.end)
+      const before = this.#entries.get(key)
+      posted.push({ item, before })
+      this.#entries.set(key, entryAfter(item, before, filed))
+      if (item.figure === 'count') this.#countDays.add(item.end)
+    }
+    for (const one of posted) {
+      for (const other of items) if (isRival(one.item, other)) this.#unlike.add(`${one.item.concept} ${other.concept}`)
+      const ratio = sharesRatio(one, posted)
+      if (ratio !== null) this.basis.observe({ after: one.before!.filed, upTo: filed }, ratio)
+    }
+  }
+
+  entry(concept: string, term: Term, end: Day): Entry | undefined {
+    return this.#entries.get(keyOf(concept, term, end))
+  }
+
+  /** The value of a figure: the first of its names with an entry that `accept` takes. */
+  first(figure: Figure, term: Term, end: Day, accept: (entry: Entry) => boolean = () => true): Entry | null {
+    for (const concept of FIGURES[figure].concepts) {
+      const entry = this.entry(concept, term, end)
+      if (entry !== undefined && accept(entry)) return entry
+    }
+    return null
+  }
+
+  /** The names of a figure that no filing has used for two different values, starting with `concept`. */
+  namesLike(figure: Figure, concept: string): string[] {
+    const others = FIGURES[figure].concepts.filter(other => other !== concept)
+    return [concept, ...others.filter(other => !this.#unlike.has(`${concept} ${other}`))]
+  }
+
+  /** Share counts of the days from..to, those of balance sheets first, then the earliest. */
+  countsWithin(from: Day, to: Day): Entry[] {
+    const days = [...this.#countDays].filter(day => day >= from && day <= to).sort((a, b) => a - b)
+    return FIGURES.count.concepts.flatMap(concept => days.flatMap(day => this.entry(concept, 'day', day) ?? []))
+  }
+
+  /** The ends about a quarter before one. */
+  endsBefore(end: Day): Day[] {
+    return this.ends.filter(earlier => isQuarter(end - earlier))
+  }
+
+  #itemsOf({ concept, unit, start, end, value }: FiledFact): Item[] {
+    const figure = FIGURE_OF.get(concept)
+    if (figure === undefined || !isCounted(concept, unit) || !Number.isFinite(value)) return []
+    const term = start === null ? 'day' : termOf(end - start)
+    if (term === null || (term === 'day') !== (figure === 'equity' || figure === 'count')) return []
+    // Not so for balances: that of the next morning may be one that a new rule of accounting has changed.
+    return [{ figure, concept, term, start, end: term === 'day' ? end : this.#usual(end), value }]
+  }
+
+  #usual(end: Day): Day {
+    const known = this.ends.find(other => Math.abs(other - end) <= SLACK)
+    if (known === undefined) this.ends.push(end)
+    return known ?? end
+  }
+}
+
+const FIGURE_OF: ReadonlyMap<string, Figure> = new Map(
+  (Object.keys(FIGURES) as Figure[]).flatMap(figure => FIGURES[figure].concepts.map(concept => [concept, figure])),
+)
+
+function keyOf(concept: string, term: Term, end: Day): string {
+  return `${concept} ${term} ${end}`
+}
+
+function termOf(days: number): Term | null {
+  if (isQuarter(days)) return 'quarter'
+  if (days >= 250 && days <= 290) return 'nine_months'
+  return days >= 340 && days <= 380 ? 'year' : null
+}
+
+function isQuarter(days: number): boolean {
+  return days >= 70 && days <= 110
+}
+
+/** Whether two names of a figure have different values for the same period. */
+function isRival(one: Item, other: Item): boolean {
+  const samePlace = one.figure === other.figure && one.term === other.term && one.end === other.end
+  return samePlace && one.concept !== other.concept && isOther(one, other.value)
+}
+
+/**
+ * Whether a count is far from net income divided by earnings per share in the same filing, for example in thousands.
+ */
+function contradicted(item: Item, filing: readonly Item[]): boolean {
+  if (item.figure !== 'diluted') return false
+  const stated = (figure: Figure) =>
+    filing.find(other => other.figure === figure && other.term === item.term && other.end === item.end)?.value
+  const [eps, income] = [stated('eps'), stated('income')]
+  if (eps === undefined || income === undefined || Math.abs(eps) < 0.01 || income === 0) return item.value <= 0
+  const times = item.value / Math.abs(income / eps)
+  return times < 0.2 || times > 5
+}
+
+/** The length of what a figure is of; `day` for a balance. */
+export type Term = 'day' | 'quarter' | 'nine_months' | 'year'
+
+/** A value in a filing, and its slot: concept and period. */
+interface Item {
+  figure: Figure
+  concept: string
+  term: Term
+  start: Day | null
+  end: Day
+  value: number
+}
+
+/** A figure as the filings so far state it. */
+export interface Entry {
+  value: number
+  start: Day | null
+  /** The first filing that states this value, and the last. */
+  since: Day
+  filed: Day
+  /** Whether an earlier filing stated another value. */
+  restated: boolean
+}
+
+/** The entry of a slot after a filing with a value for it. */
+function entryAfter(item: Item, before: Entry | undefined, filed: Day): Entry {
+  const { value, start } = item
+  if (before === undefined) return { value, start, since: filed, filed, restated: false }
+  if (!isOther(item, before.value)) return { ...before, value, filed }
+  if (before.filed === filed) return { ...before, value }
+  return { value, start, since: filed, filed, restated: true }
+}
+
+/** Whether two values of a concept differ by more than rounding. */
+export function contradicts(concept: string, value: number, other: number): boolean {
+  const figure = FIGURE_OF.get(concept)
+  return figure !== undefined && isOther({ figure, value }, other)
+}
+
+/** Whether a value differs from the earlier one by more than rounding. */
+function isOther({ figure, value }: Pick<Item, 'figure' | 'value'>, before: number): boolean {
+  const rounding = figure === 'eps' ? 0.006 : 0.001 * Math.max(Math.abs(value), Math.abs(before))
+  return value !== before && Math.abs(value - before) >= rounding
+}
+
+/** An item and the earlier entry of its slot. */
+interface Posted {
+  item: Item
+  before: Entry | undefined
+}
+
+/** Beyond it a change is no split but a change of unit, such as to thousands. */
+const MOST = 60
+
+/**
+ * The number of present shares per earlier share, judged by a figure from an earlier filing: 1 when the figure is the
+ * same, null when it is no evidence. Share counts are the best evidence. Earnings per share count only if the filing
+ * has
+ * no share count for the period and nothing else explains the change.
+ */
+function sharesRatio({ item, before }: Posted, filing: readonly Posted[]): number | null {
+  if (before === undefined || (item.figure !== 'diluted' && item.figure !== 'eps')) return null
+  if (item.figure === 'diluted') return ratioOfCounts(before.value, item.value)
+  const ofPeriod = filing.filter(({ item: { term, end } }) => term === item.term && end === item.end)
+  if (ofPeriod.some(other => other.item.figure === 'diluted' && other.before !== undefined)) return null
+  const ratio = ratioOfEarnings(before.value, item.value)
+  return ratio !== null && ratio !== 1 && ofPeriod.some(isRestatedRevenue) ? null : ratio
+}
+
+function ratioOfCounts(then: number, now: number): number | null {
+  const ratio = now / then
+  if (Math.abs(ratio - 1) < 0.02) return 1
+  return Math.abs(ratio - 1) < 0.05 || ratio > MOST || ratio < 1 / MOST ? null : ratio
+}
+
+/** Earnings per share are rounded to cents, so their ratio is a range; a split's ratio is a simple fraction. */
+function ratioOfEarnings(then: number, now: number): number | null {
+  if (then * now <= 0) return null
+  const [old, fresh] = [Math.abs(then), Math.abs(now)]
+  const [low, high] = [(old - 0.005) / (fresh + 0.005), (old + 0.005) / (fresh - 0.005)]
+  if (!(low > 0) || !(high / low < 1.3)) return null
+  if (low <= 1 && high >= 1) return 1
+  return isSimple(low, high) || isSimple(1 / high, 1 / low) ? old / fresh : null
+}
+
+/** Whether a range contains a fraction such as 3/2, 4 or 20. */
+function isSimple(low: number, high: number): boolean {
+  return [1, 2, 3, 4].some(below => {
+    const above = Math.ceil(low * below)
+    return above <= high * below && above / below >= 1.2 && above / below <= MOST
+  })
+}
+
+function isRestatedRevenue({ item, before }: Posted): boolean {
+  return item.figure === 'revenue' && before !== undefined && isOther(item, before.value)
+}

@@ -1,0 +1,156 @@
+import { basename } from 'node:path'
+import { BadData, parameter, sentence, type Words } from '../../../core/errors.js'
+import type { Day } from '../../../core/model/day.js'
+import {
+  FACT_COLUMNS,
+  FACT_KINDS,
+  type FactKind,
+  type FactRecord,
+  type FactRecords,
+  type Grade,
+  opinionOf,
+} from '../../../core/model/facts.js'
+import { parseTicker } from '../../../core/model/terms.js'
+import type { FactsResult, TickerFacts } from '../feed.js'
+import { stem, tickerOfSymbol, tickerOption } from '../layout.js'
+import { plainName } from '../names.js'
+import { latestBar } from '../price-rows.js'
+import { Remarks } from '../refusals.js'
+import { BadCell } from './rows.js'
+
+/** A grade with its time of day and its position. */
+export interface TimedGrade {
+  ticker: string
+  grade: Grade
+  time: string | number
+  place: string
+}
+
+/** A fact that one file may state only once: its subject, its value (null: none), and the column of the error. */
+interface Once<Of> {
+  column: string
+  about(record: Of): string
+  says(record: Of): string | null
+  /** What two rows differ in. */
+  what: string
+}
+
+const ONCE: { readonly [Kind in FactKind]?: Once<FactRecords[Kind]> } = {
+  reports: {
+    column: 'period_end',
+    about: ({ period_end, known, session }) => `${period_end} ${known} ${session}`,
+    says: JSON.stringify,
+    what: 'the same report with other figures',
+  },
+  earnings: {
+    column: 'report_date',
+    about: ({ report_date }) => `${report_date}`,
+    says: JSON.stringify,
+    what: 'the same report with other figures',
+  },
+  securities: {
+    column: 'asset_class',
+    about: () => '',
+    says: ({ asset_class }) => asset_class,
+    what: 'the ticker another asset class',
+  },
+}
+
+/** Collects the records of a file, and remarks about it. */
+export class FactsSink {
+  /** The last day on which anything can be known: tomorrow. */
+  readonly latest: Day
+  readonly #facts = new Map<string, Map<FactKind, FactRecord[]>>()
+  readonly #remarks = new Remarks()
+  /** The single facts so far, with their positions. */
+  readonly #singleFacts = new Map<string, { said: string; place: string }>()
+
+  constructor(latest: Day = latestBar()) {
+    this.latest = latest
+  }
+
+  /** Throws BadCell for a single fact that contradicts an earlier row: it is unknown which one is right. */
+  add<Kind extends FactKind>(kind: Kind, ticker: string, record: FactRecords[Kind], place = ticker): void {
+    const once: Once<FactRecords[Kind]> | undefined = ONCE[kind]
+    const said = once?.says(record) ?? null
+    if (once !== undefined && said !== null) {
+      const key = `${kind} ${ticker} ${once.about(record)}`
+      const earlier = this.#singleFacts.get(key) ?? { said, place }
+      if (earlier.said !== said)
+        throw new BadCell(once.column, `${earlier.place} gives ${once.what}; take one of the two rows out`)
+      this.#singleFacts.set(key, earlier)
+    }
+    const kinds = this.#facts.get(ticker) ?? new Map<FactKind, FactRecord[]>()
+    const records = kinds.get(kind)
+    if (records !== undefined) records.push(record)
+    else this.#facts.set(ticker, kinds.set(kind, [record]))
+  }
+
+  /** Counts a remark, with the position (`file:line`) or value of its first case. */
+  remark(what: Words, first: string): void {
+    this.#remarks.add(what, first)
+  }
+
+  /** Adds grades in order of their times: of two by one firm on one day the later one counts. */
+  addGrades(grades: readonly TimedGrade[], note?: string): void {
+    const graded = grades.toSorted((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))
+    for (const { ticker, grade, place } of graded) {
+      this.add('grades', ticker, grade)
+      if (note !== undefined) this.remark(note, place)
+    }
+    // Grades that do not count share one remark.
+    const odd = grades.filter(({ grade }) => opinionOf(grade.grade) === null)
+    const words = [...new Set(odd.map(({ grade }) => grade.grade.toLowerCase()))].sort()
+    const shown = words.slice(0, 20).join(', ') + (words.length > 20 ? ` and ${words.length - 20} more` : '')
+    for (const { place } of odd) this.remark(`grades are words that no list has, kept but not counted: ${shown}`, place)
+  }
+
+  has(kind: FactKind): boolean {
+    return [...this.#facts.values()].some(kinds => kinds.has(kind))
+  }
+
+  /** The result for a file: by ticker, then in the order of FACT_KINDS; records in the order of adding. */
+  result(file: string, format: string, rows: number, more: Partial<FactsResult> = {}): FactsResult {
+    const facts = [...this.#facts.keys()].sort().flatMap(ticker =>
+      FACT_KINDS.flatMap((kind): TickerFacts[] => {
+        const records = this.#facts.get(ticker)!.get(kind)
+        return records === undefined ? [] : [{ ticker, kind, records }]
+      }),
+    )
+    const remarks = this.#remarks.all
+    return { holds: 'facts', file, format, dialect: {}, header: null, rows, facts, rejected: [], remarks, ...more }
+  }
+}
+
+// Remarks that several kinds of files share.
+export const AS_FILED =
+  'figures a share are as filed; they reach the split basis of the bars by the splits that are loaded for the ticker'
+export const FILED_LATER = 'trades count as known two weekdays after their date, as no date of filing is given'
+export const EARLIER_MONTHS = 'counts of earlier months are not loaded: nothing tells on which day they became known'
+export const WITHOUT_SHARES = 'purchases and sales without a number of shares are not loaded'
+
+/** File names that look like a ticker, but are the SEC's company number or the type of document. */
+const CIK = /^(CIK\d+|COMPANY-?FACTS|SUBMISSIONS)$/
+
+/**
+ * The ticker of a document about one company: the user's, the document's own (null if none), or from the file name.
+ * Throws BadData if none of them is valid.
+ */
+export function documentTicker(file: string, own: string | null, hint: string | undefined): string {
+  const ticker = tickerOption(hint) ?? (own === null ? tickerOfName(file) : tickerOfSymbol(file, own))
+  if (ticker !== null) return ticker
+  const name = file === '-' ? 'standard input has no name' : `the file's name (${stem(basename(file))}) is none`
+  throw new BadData({ file }, sentence`the document names no ticker, and ${name}; give it with ${parameter('ticker')}`)
+}
+
+function tickerOfName(file: string): string | null {
+  const ticker = file === '-' ? null : parseTicker(stem(basename(file)))
+  return ticker === null || CIK.test(ticker) ? null : ticker
+}
+
+const NAMES = new Set(FACT_KINDS.flatMap(kind => FACT_COLUMNS[kind].map(column => plainName(column.name))))
+
+/** Whether a name is that of a column of facts in the project's own form. */
+export function isFactName(name: string): boolean {
+  return NAMES.has(plainName(name))
+}

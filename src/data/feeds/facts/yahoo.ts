@@ -1,0 +1,336 @@
+import * as z from 'zod'
+import { BadData, type InvalidParameter, parameter, quoted, sentence, type Words, wrong } from '../../../core/errors.js'
+import { type Day, dayAt, formatDay, parseDay } from '../../../core/model/day.js'
+import { assumedFiling } from '../../../core/model/facts.js'
+import type { FactsResult, ReadOptions } from '../feed.js'
+import { isObject, shaped } from '../json-text.js'
+import { latestBar, yetToCome } from '../price-rows.js'
+import {
+  AS_FILED,
+  documentTicker,
+  EARLIER_MONTHS,
+  FactsSink,
+  FILED_LATER,
+  type TimedGrade,
+  WITHOUT_SHARES,
+} from './sink.js'
+
+/**
+ * The facts of a Yahoo document: a quote summary (grades, insiders, counts of ratings, the next report) or a time
+ * series of statements. Null when it is neither. Throws BadData that names wrong or missing parts.
+ */
+export function readYahooFacts(file: string, root: unknown, options: ReadOptions): FactsResult | null {
+  if (!isObject(root) || !('quoteSummary' in root || 'timeseries' in root)) return null
+  const [read, format] =
+    'quoteSummary' in root
+      ? ([readSummary, 'Yahoo quote summary'] as const)
+      : ([readTimeseries, 'Yahoo statements'] as const)
+  const sink = new FactsSink()
+  const rows = read(file, root, options, sink)
+  return sink.result(file, format, rows)
+}
+
+/** Modules that contain the symbol. */
+const NAMING = ['price', 'quoteType'] as const
+
+const Summary = z.object({
+  quoteSummary: z.object({
+    result: z.array(z.record(z.string(), z.unknown())).length(1).nullish(),
+    error: z.object({ description: z.string() }).nullish(),
+  }),
+})
+const Named = z.object({ symbol: z.string() })
+
+/**
+ * Loads the modules of a quote summary and returns the number of their rows. A module that cannot be loaded is remarked;
+ * throws BadData when none can be.
+ */
+function readSummary(file: string, root: unknown, options: ReadOptions, sink: FactsSink): number {
+  const { result, error } = shaped(file, Summary, root, 'a quote summary of Yahoo').quoteSummary
+  const modules = result?.[0]
+  if (modules === undefined) {
+    const said =
+      error === undefined || error === null ? 'nothing' : `only a message of Yahoo: ${quoted(error.description)}`
+    throw new BadData({ file }, `there are no facts in it, ${said}`)
+  }
+  const symbols = NAMING.map(name => Named.safeParse(modules[name]).data?.symbol)
+  const own = symbols.find(symbol => symbol !== undefined) ?? null
+  const latest = latestBar(options.today)
+  const taking = { file, sink, known: options.known, latest, ticker: () => documentTicker(file, own, options.ticker) }
+  const refused: Words[] = []
+  let rows: number | null = null
+  for (const [name, module] of Object.entries(modules)) {
+    const outcome = MODULES.get(name)?.(module, taking)
+    if (typeof outcome === 'number') rows = (rows ?? 0) + outcome
+    else if (outcome !== undefined) {
+      refused.push(outcome)
+      sink.remark(outcome, name)
+    } else if (!NAMING.some(naming => naming === name)) sink.remark('modules of no field are not loaded', name)
+  }
+  if (rows !== null) return rows
+  const read = [...MODULES.keys()].join(', ')
+  const why =
+    refused.length > 0
+      ? refused.flatMap((words, i) => [...(i === 0 ? [] : ['; ']), ...[words].flat()])
+      : `none of its modules (${Object.keys(modules).join(', ')}) is read; those are ${read}`
+  throw new BadData({ file }, why)
+}
+
+/** A number, bare or as Yahoo wraps it with a text for people. */
+const Amount = z.union([z.number(), z.object({ raw: z.number() }).transform(({ raw }) => raw)])
+
+/** A number that may be missing: left out, null, or an empty wrapping. */
+const MaybeAmount = z.preprocess(
+  value => (value === null || (typeof value === 'object' && Object.keys(value).length === 0) ? undefined : value),
+  Amount.optional(),
+)
+
+/** The day, UTC, and second of a time: an epoch in seconds, or ISO text as programs that fetch it write it. */
+const Moment = z.union([
+  Amount.pipe(z.number().min(0).max(253_402_300_799)),
+  z.iso.datetime().transform(text => Date.parse(text) / 1000),
+])
+
+const dayOfMoment = (seconds: number): Day => dayAt(seconds * 1000)
+
+/** The same for past events. Throws BadData for a future day. */
+function pastDay(name: string, seconds: number, { file, latest }: Pick<Taking, 'file' | 'latest'>): Day {
+  const day = dayOfMoment(seconds)
+  if (day > latest) throw new BadData({ file }, yetToCome(name, formatDay(day)))
+  return day
+}
+
+/** Where the records of a module go. */
+interface Taking {
+  file: string
+  sink: FactsSink
+  /** The day of the download, where the user gave it. */
+  known: Day | undefined
+  /** The last day on which something can have happened. */
+  latest: Day
+  /** Called once there is a record to load; throws BadData if the ticker is unknown. */
+  ticker(): string
+}
+
+/** The result of a module: its number of rows, or why it is refused. */
+type Outcome = number | Words
+
+/** The modules of a quote summary that are read, or refused for a reason. */
+const MODULES: ReadonlyMap<string, (module: unknown, taking: Taking) => Outcome> = new Map([
+  ['upgradeDowngradeHistory', grades],
+  ['insiderTransactions', insiders],
+  ['recommendationTrend', ratings],
+  ['earnings', earnings],
+  ['calendarEvents', calendar],
+  [
+    'earningsHistory',
+    () =>
+      'earningsHistory gives the ends of quarters without the days of the reports, so that nothing tells when they became known',
+  ],
+  ['earningsTrend', () => 'earningsTrend holds estimates of quarters to come, which no field uses'],
+])
+
+const History = z.object({
+  history: z.array(z.object({ epochGradeDate: Moment, firm: z.string().nullish(), toGrade: z.string().nullish() })),
+})
+const Transactions = z.object({
+  transactions: z.array(
+    z.object({
+      filerName: z.string(),
+      transactionText: z.string().nullish(),
+      startDate: Moment,
+      shares: MaybeAmount,
+      value: MaybeAmount,
+    }),
+  ),
+})
+const Count = Amount.pipe(z.int().min(0))
+const Trend = z.object({
+  trend: z.array(
+    z.object({ period: z.string(), strongBuy: Count, buy: Count, hold: Count, sell: Count, strongSell: Count }),
+  ),
+})
+const Dates = { earningsDate: z.array(Moment).nullish(), isEarningsDateEstimate: z.boolean().nullish() }
+const Earnings = z.object({
+  earningsChart: z.object({ ...Dates, quarterly: z.array(z.object({ date: z.string() })).nullish() }),
+})
+const Calendar = z.object({ earnings: z.object(Dates) })
+
+function read<Shape extends z.ZodType>(taking: Taking, name: string, shape: Shape, module: unknown): z.infer<Shape> {
+  return shaped(taking.file, shape, module, 'a quote summary of Yahoo', ['quoteSummary', 'result', '0', name])
+}
+
+/** Newest first in the document; of two grades by one firm on one day the later one must count. */
+function grades(module: unknown, taking: Taking): Outcome {
+  const { sink } = taking
+  const { history } = read(taking, 'upgradeDowngradeHistory', History, module)
+  const graded: TimedGrade[] = []
+  for (const { epochGradeDate: time, firm, toGrade } of history
+    .toReversed()
+    .sort((a, b) => a.epochGradeDate - b.epochGradeDate)) {
+    const known = pastDay('epochGradeDate', time, taking)
+    const place = `${firm || 'no firm'}, ${formatDay(known)}`
+    if (!toGrade) sink.remark('rows have no toGrade and are not loaded', place)
+    else if (!firm) sink.remark('rows have no firm and are not loaded', place)
+    else graded.push({ ticker: taking.ticker(), grade: { known, session: null, firm, grade: toGrade }, time, place })
+  }
+  sink.addGrades(graded, 'grades are dated by the day in UTC and count from the next day on')
+  return history.length
+}
+
+function insiders(module: unknown, taking: Taking): Outcome {
+  const { sink } = taking
+  const { transactions } = read(taking, 'insiderTransactions', Transactions, module)
+  for (const { filerName: insider, transactionText, startDate, shares, value = null } of transactions) {
+    const traded = pastDay('startDate', startDate, taking)
+    const place = `${insider}, ${formatDay(traded)}`
+    // Such as `Sale at price 226.35 per share.`
+    const deed = (transactionText ?? '').split(' at ')[0]!
+    const side = deed.startsWith('Purchase') ? 'buy' : deed.startsWith('Sale') ? 'sell' : null
+    if (deed === '') sink.remark('transactions without a text, mostly grants and taxes, are not loaded', place)
+    else if (side === null)
+      sink.remark(`transactions such as ${quoted(deed)} are no purchase or sale and are not loaded`, place)
+    else if (shares === undefined || !(shares > 0)) sink.remark(WITHOUT_SHARES, place)
+    else {
+      const known = assumedFiling(traded)
+      const money = value === null || value < 0 ? null : value
+      if (value !== money) sink.remark('money below 0 is taken for unknown', place)
+      sink.add('insiders', taking.ticker(), { known, session: null, insider, side, shares, value: money })
+      sink.remark(FILED_LATER, place)
+    }
+  }
+  return transactions.length
+}
+
+function ratings(module: unknown, taking: Taking): Outcome {
+  const { trend } = read(taking, 'recommendationTrend', Trend, module)
+  const { file, known, sink } = taking
+  const current = new Set(trend.filter(({ period }) => period === '0m').map(counts => JSON.stringify(counts)))
+  if (current.size > 1) throw new BadData({ file }, 'recommendationTrend gives 0m twice, with other counts')
+  if (known === undefined) return undated('recommendationTrend')
+  for (const { period, strongBuy: strong_buy, buy, hold, sell, strongSell: strong_sell } of trend)
+    if (period === '0m')
+      sink.add('ratings', taking.ticker(), { known, session: null, strong_buy, buy, hold, sell, strong_sell })
+    else sink.remark(EARLIER_MONTHS, period)
+  return trend.length
+}
+
+function earnings(module: unknown, taking: Taking): Outcome {
+  const { earningsChart: chart } = read(taking, 'earnings', Earnings, module)
+  for (const { date } of chart.quarterly ?? [])
+    taking.sink.remark('results of past quarters are not loaded: nothing tells on which day each was reported', date)
+  return schedule('earnings', chart, taking)
+}
+
+function calendar(module: unknown, taking: Taking): Outcome {
+  return schedule('calendarEvents', read(taking, 'calendarEvents', Calendar, module).earnings, taking)
+}
+
+/** The first of the days between which a report is expected; two modules have them. */
+function schedule(name: string, dates: z.infer<typeof Calendar>['earnings'], taking: Taking): Outcome {
+  const { known, sink } = taking
+  const days = (dates.earningsDate ?? []).map(dayOfMoment)
+  if (days.length === 0) return `${name} names no day of a next report (earningsDate)`
+  if (known === undefined) return undated(name)
+  const expected_date = Math.min(...days)
+  const place = formatDay(expected_date)
+  if (sink.has('schedule')) return 1
+  sink.add('schedule', taking.ticker(), { expected_date, known })
+  if (days.length > 1) sink.remark('the next report is expected between two days; the first is taken', place)
+  if (dates.isEarningsDateEstimate) sink.remark('the day of the next report is an estimate of Yahoo', place)
+  return 1
+}
+
+function undated(name: string): Words {
+  return sentence`${name} does not tell when it was fetched; give the day of the download with ${parameter('known', 'DATE')}`
+}
+
+const TYPES = {
+  revenue: 'quarterlyTotalRevenue',
+  eps: 'quarterlyDilutedEPS',
+  equity: 'quarterlyStockholdersEquity',
+  shares: 'quarterlyOrdinarySharesNumber',
+} as const
+type Figure = keyof typeof TYPES
+
+const Point = z.object({ asOfDate: z.iso.date().transform(text => parseDay(text)!), reportedValue: Amount })
+const Points = z.array(Point.nullable())
+const Series = z.object({
+  timeseries: z.object({
+    result: z
+      .array(z.looseObject({ meta: z.object({ symbol: z.array(z.string()), type: z.array(z.string()) }) }))
+      .nullish(),
+    error: z.object({ description: z.string() }).nullish(),
+  }),
+})
+
+/**
+ * Loads the quarters of a time series of statements as reports, all known on the day of the download. Returns the
+ * number of its figures. Throws BadData if it has no quarters, or if their dates or ticker are unknown.
+ */
+function readTimeseries(file: string, root: unknown, options: ReadOptions, sink: FactsSink): number {
+  const { result, error } = shaped(file, Series, root, 'a time series of Yahoo').timeseries
+  if (error)
+    throw new BadData({ file }, `there are no facts in it, only a message of Yahoo: ${quoted(error.description)}`)
+  const quarters = quartersIn(file, result ?? [])
+  const reported = [...quarters].filter(([, { revenue, eps }]) => revenue !== undefined || eps !== undefined)
+  if (reported.length === 0) throw new BadData({ file }, seriesRefusal(quarters.size > 0))
+  const { known } = options
+  if (known === undefined) {
+    const what = 'the statements do not tell when they became known'
+    throw new BadData({ file }, sentence`${what}; give the day of the download with ${parameter('known', 'DATE')}`)
+  }
+  const symbols = [...new Set((result ?? []).flatMap(({ meta }) => meta.symbol))]
+  if (symbols.length > 1) throw new BadData({ file }, `it has statements of several tickers (${symbols.join(', ')})`)
+  const ticker = documentTicker(file, symbols[0] ?? null, options.ticker)
+  for (const [period_end, { revenue = null, eps = null, equity, shares }] of reported.sort(([a], [b]) => a - b)) {
+    if (known < period_end) throw tooEarly(known, period_end)
+    const book_value_ps = equity !== undefined && shares !== undefined && shares > 0 ? equity / shares : null
+    sink.add('reports', ticker, { period_end, known, session: null, eps, revenue, book_value_ps, basis: 'filed' })
+    const place = formatDay(period_end)
+    sink.remark(`reports count as known on the day of the download, ${formatDay(known)}, whenever they came out`, place)
+    sink.remark('ends of quarters may be those of the month: load either these or filings of one ticker', place)
+    if (eps !== null || book_value_ps !== null) sink.remark(AS_FILED, place)
+  }
+  return [...quarters.values()].reduce((count, figures) => count + Object.keys(figures).length, 0)
+}
+
+function quartersIn(
+  file: string,
+  result: readonly { meta: { type: string[] }; [type: string]: unknown }[],
+): Map<Day, Partial<Record<Figure, number>>> {
+  const quarters = new Map<Day, Partial<Record<Figure, number>>>()
+  for (const [index, series] of result.entries())
+    for (const figure of Object.keys(TYPES) as Figure[]) {
+      const type = TYPES[figure]
+      if (!series.meta.type.includes(type) || series[type] === undefined) continue
+      const at = ['timeseries', 'result', String(index), type]
+      for (const point of shaped(file, Points, series[type], 'a time series of Yahoo', at)) {
+        if (point === null) continue
+        const figures = quarters.get(point.asOfDate) ?? {}
+        const { [figure]: said = point.reportedValue } = figures
+        if (said !== point.reportedValue) {
+          const what = `${type} of ${formatDay(point.asOfDate)} is ${said} and ${point.reportedValue}`
+          throw new BadData({ file }, `${what}; take one of the two out`)
+        }
+        figures[figure] = said
+        quarters.set(point.asOfDate, figures)
+      }
+    }
+  return quarters
+}
+
+function seriesRefusal(hasBalances: boolean): string {
+  const types = `${TYPES.revenue} and ${TYPES.eps}`
+  return hasBalances
+    ? `balance sheets alone make no report, as the latest report counts as a whole; fetch them together with ${types}`
+    : `it has none of the figures of quarters of which reports are made (${types})`
+}
+
+function tooEarly(known: Day, end: Day): InvalidParameter {
+  const [value, allowed] = [formatDay(known), `a day after ${formatDay(end)}, the end of the latest quarter`]
+  return wrong('known', `known ${value} is before the end of a quarter in the document (${formatDay(end)}).`, {
+    value,
+    allowed,
+  })
+}

@@ -1,0 +1,213 @@
+import { findNodeAtLocation, type Node, type ParseError, parse, parseTree } from 'jsonc-parser'
+import type * as z from 'zod'
+import { BadData, quoted } from '../../core/errors.js'
+import { lengthOf } from './row.js'
+
+/** A step into a JSON document at a time: keys and indexes. */
+export type Path = readonly (string | number)[]
+
+export type Names = Record<string, unknown>
+
+export function isObject(value: unknown): value is Names {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A JSON document, or one per line (NDJSON), that finds the position of each value in the text. */
+export class JsonText {
+  /** The value of the document; a list of values where there is one a line. */
+  readonly root: unknown
+  /** Whether there is one document a line. */
+  readonly lines: boolean
+  readonly content: string
+  readonly #file: string
+  readonly #lineStarts: readonly number[]
+  /** Where each document starts. */
+  readonly #starts: readonly number[]
+  readonly #trees = new Map<number, Node | undefined>()
+  /** The last position found: its offset, its line, and the number of characters before it in the line. */
+  #placed = { offset: 0, line: 0, before: 0 }
+
+  /** Throws BadData at the first sign that JSON does not allow. */
+  constructor(file: string, content: string) {
+    this.#file = file
+    this.content = content
+    this.#lineStarts = [0, ...Array.from(content.matchAll(/\n/g), ({ index }) => index + 1)]
+    this.#refuseDeep()
+    const whole = attempt(content)
+    const starts = this.#lineStarts.filter(start => /^[ \t]*[[{]/.test(content.slice(start, start + 80)))
+    this.lines = whole === undefined && starts.length > 1 && attempt(this.#line(starts[0]!)) !== undefined
+    this.#starts = this.lines ? starts : [0]
+    if (whole === undefined && !this.lines) throw this.#syntaxError(0)
+    this.root = this.lines ? starts.map(start => this.#valueOfLine(start)) : whole
+    for (const start of this.#starts) this.#refuseRepeated(start)
+  }
+
+  /** How the text is laid out, in words for people. */
+  get words(): { lines: string } {
+    return { lines: this.lines ? 'one document a line' : 'one document' }
+  }
+
+  /** Line and column of the value at a path, or of its key; for an absent value of its parent. */
+  locate(path: Path, key = false): { line: number; column: number } {
+    const start = this.#starts[this.lines ? Number(path[0]) : 0]!
+    const rest = this.lines ? path.slice(1) : path
+    const tree = this.#tree(start)
+    let node = tree
+    for (let length = rest.length; length > 0; length--) {
+      node = tree && findNodeAtLocation(tree, [...rest.slice(0, length)])
+      if (node !== undefined) break
+    }
+    const found = key && node?.parent?.type === 'property' ? node.parent : (node ?? tree)
+    return this.placeAt(start + (found?.offset ?? 0))
+  }
+
+  placeAt(offset: number): { line: number; column: number } {
+    let low = 0
+    let high = this.#lineStarts.length
+    while (high - low > 1) {
+      const middle = (low + high) >>> 1
+      if (this.#lineStarts[middle]! <= offset) low = middle
+      else high = middle
+    }
+    // Bad rows are located one after the other, and all may be in one line.
+    const { offset: last, line, before } = this.#placed
+    const goesOn = line === low && last <= offset
+    const from = goesOn ? last : this.#lineStarts[low]!
+    const column = (goesOn ? before : 0) + lengthOf(this.content.slice(from, offset))
+    this.#placed = { offset, line: low, before: column }
+    return { line: low + 1, column: column + 1 }
+  }
+
+  /** The tree is built only when a position is needed. */
+  #tree(start: number): Node | undefined {
+    if (!this.#trees.has(start)) this.#trees.set(start, parseTree(this.#document(start)))
+    return this.#trees.get(start)
+  }
+
+  #document(start: number): string {
+    return this.lines ? this.#line(start) : this.content
+  }
+
+  #line(start: number): string {
+    const end = this.content.indexOf('\n', start)
+    return this.content.slice(start, end < 0 ? undefined : end)
+  }
+
+  #valueOfLine(start: number): unknown {
+    const value = attempt(this.#line(start))
+    if (value === undefined) throw this.#syntaxError(start)
+    return value
+  }
+
+  /** Refuses nesting deeper than any real data, before recursive functions read it. */
+  #refuseDeep(): void {
+    const offset = tooDeep(this.content)
+    if (offset === null) return
+    const what = `the JSON is nested more than ${MOST_LEVELS} levels deep here, as no bars or facts are`
+    throw new BadData({ file: this.#file, ...this.placeAt(offset) }, what)
+  }
+
+  /** JSON itself lets a later key of the same name replace an earlier one without a word. */
+  #refuseRepeated(start: number): void {
+    const repeated = repeatedKey(this.#document(start))
+    if (repeated === null) return
+    const what = `${quoted(repeated.key)} is given twice in one object; take one of them out`
+    throw new BadData({ file: this.#file, ...this.placeAt(start + repeated.offset) }, what)
+  }
+
+  #syntaxError(start: number): BadData {
+    const text = this.#document(start)
+    const errors: ParseError[] = []
+    parse(text, errors, { disallowComments: true, allowEmptyContent: false })
+    const { offset, length } = errors[0] ?? { offset: 0, length: 0 }
+    const sign = text.slice(offset, offset + Math.min(Math.max(length, 1), 20))
+    const isOver = offset >= text.trimEnd().length
+    const what = isOver ? 'the JSON ends here, unfinished' : `JSON does not allow ${JSON.stringify(sign)} here`
+    return new BadData({ file: this.#file, ...this.placeAt(start + offset) }, what)
+  }
+}
+
+/** A part of a vendor's document in its required shape; throws BadData that names the first mismatch. */
+export function shaped<Shape extends z.ZodType>(
+  file: string,
+  shape: Shape,
+  value: unknown,
+  what: string,
+  at: readonly string[] = [],
+): z.infer<Shape> {
+  const result = shape.safeParse(value)
+  if (result.success) return result.data
+  const { path, message } = result.error.issues[0]!
+  const place = [...at, ...path].join('.') || 'it'
+  throw new BadData({ file }, `this looks like ${what}, but ${place} is not as it should be (${message})`)
+}
+
+function attempt(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Deeper than any real bars or facts. */
+export const MOST_LEVELS = 100
+
+/** The offset in a text, JSON or not, of the first bracket that is too deep; null if there is none. */
+function tooDeep(text: string): number | null {
+  let level = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) {
+      i = endOfString(text, i)
+      if (i < 0) return null
+    } else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+      if (++level > MOST_LEVELS) return i
+    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) level--
+  }
+  return null
+}
+
+const QUOTE = 34
+const OPEN_LIST = 91
+const CLOSE_LIST = 93
+const OPEN_OBJECT = 123
+const CLOSE_OBJECT = 125
+
+const NAME_ENDS = /\s*:/y
+
+/** The first repeated key of an object, and its offset; the text is valid JSON. */
+function repeatedKey(text: string): { key: string; offset: number } | null {
+  // The keys of each object that is open; none for a list.
+  const open: (Set<string> | null)[] = []
+  for (let i = 0; i < text.length; i++) {
+    const sign = text[i]
+    if (sign === '{') open.push(new Set())
+    else if (sign === '[') open.push(null)
+    else if (sign === '}' || sign === ']') open.pop()
+    else if (sign === '"') {
+      const end = endOfString(text, i)
+      const keys = open.at(-1)
+      NAME_ENDS.lastIndex = end + 1
+      if (keys != null && NAME_ENDS.test(text)) {
+        const raw = text.slice(i + 1, end)
+        const key: string = raw.includes('\\') ? JSON.parse(`"${raw}"`) : raw
+        if (keys.has(key)) return { key, offset: i }
+        keys.add(key)
+      }
+      i = end
+    }
+  }
+  return null
+}
+
+/** The quote that ends the string which starts at a quote; -1 where none does. */
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1)
+  for (; end >= 0; end = text.indexOf('"', end + 1)) {
+    let before = end
+    while (text[before - 1] === '\\') before--
+    if ((end - before) % 2 === 0) break
+  }
+  return end
+}

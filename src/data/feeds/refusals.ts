@@ -1,0 +1,258 @@
+import { BadData, counted, parameter, quoted, remedy, sentence, type Words, worded } from '../../core/errors.js'
+import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../core/model/facts.js'
+import type { Rejected, Remark } from './feed.js'
+import { type Layout, missingFrom } from './layout.js'
+import { type Decimal, decimalOf, guessDateFormat, isNullWord, readNumber } from './values.js'
+
+/** What to import instead of unreadable facts. */
+const INSTEAD = `import the company facts of the SEC, or ${ownColumns('reports')}`
+
+/** Names that only tables of facts have: earnings, ratings, filings, ratios. */
+const FACT_NAMES =
+  /eps|revenue|fiscal|income|filed|filer|insider|grade|rating|analyst|marketcap|enterpriseval|peratio|strongbuy|surprise|sector/i
+
+/** The error for a table whose header lacks columns of daily bars. */
+export function refuseLayout(file: string, line: number, layout: Layout, samples: readonly string[][]): BadData {
+  const found = `its columns are ${shownNames(layout.names)}`
+  const missing = missingFrom(layout.columns).join(', ')
+  const isRow = layout.names.some(isDated)
+  const header = likelyHeader(isRow ? [[...layout.names], ...samples] : samples)
+  const again = header === null ? {} : { remedy: remedy('import', [file], { header }, true) }
+  if (isRow) {
+    const what = `the first line (${shownNames(layout.names)}) is a row, and no header stands above it`
+    const give = sentence`${what}; give the names of the columns with ${parameter('header')}`
+    return new BadData({ file, line }, give, again)
+  }
+  const facts = layout.names.filter(name => FACT_NAMES.test(name.replace(/[^a-z]/gi, '')))
+  if (header === null && facts.length < 2 && isOneValue(layout, samples)) {
+    const what = 'daily bars need open, high, low and close; this file has only one price a day'
+    return new BadData({ file, line }, `${what} (${found})`)
+  }
+  if (facts.length > 0) {
+    const kinds = FACT_KINDS.map(ownColumns).join('; ')
+    return new BadData(
+      { file, line },
+      `these look like facts in no layout that is known (${found}); known are ${kinds}`,
+    )
+  }
+  const say = sentence`daily bars need date, open, high, low and close; ${found}; give names that are read with ${parameter('header')}`
+  return new BadData({ file, line }, sentence`the header has no ${missing}; ${say}`, again)
+}
+
+/** Whether a table has a close and no other price, or a date and one number. */
+export function isOneValue({ columns, names }: Layout, samples: readonly string[][]): boolean {
+  const { open, high, low, close, ticker } = columns
+  if (close !== undefined) return [open, high, low].every(column => column === undefined)
+  const [first = []] = samples
+  return names.length === 2 && ticker === undefined && first.filter(field => isNumber(field)).length === 1
+}
+
+function isNumber(text: string): boolean {
+  return !isNullWord(text) && ['.', ','].some(sign => !Number.isNaN(readNumber(text, sign as Decimal)))
+}
+
+/** Maximum ratio of a day's highest to its lowest price, for columns to count as prices. */
+const MOST_IN_A_DAY = 3
+
+/**
+ * Names for the columns of rows, judged by their values: a date, the four prices, then a volume. One price is always
+ * the
+ * highest and another the lowest. null if the values are ambiguous.
+ */
+export function likelyHeader(rows: readonly string[][]): string | null {
+  const [first = []] = rows
+  const textsOf = (column: number) => rows.map(fields => fields[column] ?? '')
+  const isDate = (column: number) => {
+    const guess = guessDateFormat(textsOf(column))
+    return 'format' in guess && (guess.format !== 'Excel serial' || column === 0)
+  }
+  const date = first.findIndex((_, i) => isDate(i))
+  const isPrices = (column: number) => column !== date && textsOf(column).every(isNumber)
+  for (let from = 0; date >= 0 && from + 4 <= first.length; from++) {
+    const columns = [from, from + 1, from + 2, from + 3]
+    if (!columns.every(isPrices)) continue
+    const decimal = decimalOf(columns.flatMap(textsOf), []) ?? '.'
+    const values = rows.map(fields => columns.map(column => readNumber(fields[column]!, decimal)))
+    const isOneDay = values.every(row => Math.max(...row) <= MOST_IN_A_DAY * Math.min(...row))
+    const high = columns.find((_, i) => values.every(row => row[i] === Math.max(...row)))
+    const low = columns.findLast((_, i) => values.every(row => row[i] === Math.min(...row)))
+    if (!isOneDay || high === undefined || low === undefined || high === low) continue
+    const [open, close] = columns.filter(column => column !== high && column !== low)
+    const volume = first.findIndex((_, i) => i > from + 3 && isPrices(i))
+    const names = new Map([
+      [date, 'date'],
+      [open!, 'open'],
+      [high, 'high'],
+      [low, 'low'],
+      [close!, 'close'],
+      [volume, 'volume'],
+    ])
+    return first.map((_, i) => names.get(i) ?? 'other').join(',')
+  }
+  return null
+}
+
+/** Whether a field is a date; no column name is. */
+export function isDated(field: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}/.test(field)
+}
+
+/** The refusal of rows without a header that are not in the project's own order. */
+export function refuseHeaderless(file: string, fields: readonly string[]): BadData {
+  const refuse = (what: Words) => new BadData({ file, line: 1 }, what)
+  const text = fields.join(',')
+  if (/^[A-Z0-9.]+ [A-Z0-9]{8,},[^,]+,[\d.]+,\d+,/.test(text))
+    return refuse(
+      'this is a LEAN coarse universe file, one day of many tickers with their closes alone, not daily bars',
+    )
+  if (/^\d{8},[\d.]+,[\d.]+(,[\d.]+)?$/.test(text))
+    return refuse('this is a LEAN factor file (splits and dividends), not daily bars; import the zip of bars')
+  if (/^\d{1,8},\d+,\d+,\d+,\d+,[\d.]+/.test(text))
+    return refuse(
+      'these are LEAN bars of minutes or seconds (time in milliseconds of a day); only daily bars are imported',
+    )
+  const own = 'date,open,high,low,close,volume'
+  const found = `the first line (${shownNames(fields)}) is neither a header nor a row of ${own}`
+  const header = likelyHeader([[...fields]])
+  const again = header === null ? {} : { remedy: remedy('import', [file], { header }, true) }
+  return new BadData(
+    { file, line: 1 },
+    sentence`${found}; give the names of the columns with ${parameter('header')}`,
+    again,
+  )
+}
+
+/** The refusal of text that is no table and no JSON, or null when it may be a table. */
+export function refuseText(file: string, text: string): BadData | null {
+  const start = text.trimStart().slice(0, 2000)
+  if (/^<(!doctype html|html)/i.test(start))
+    return new BadData({ file }, 'this is a web page, neither daily bars nor facts')
+  if (/^<\?xml|^<[a-z]+[\s>]/.test(start))
+    return new BadData({ file }, 'this is an XML document, neither daily bars nor a Form 4 of the SEC')
+  return null
+}
+
+/** Kinds of JSON without readable bars or facts; the first match applies. */
+const JSON_KINDS: readonly (readonly [holds: (keys: Keys) => boolean, sentence: string])[] = [
+  [
+    has('facts', 'cik'),
+    'these are company facts of the SEC in another form than the SEC writes them; take them as they come',
+  ],
+  [has('annualReports'), `these are statements of Alpha Vantage, which do not tell when they became known; ${INSTEAD}`],
+  [has('AssetType'), `this is a company overview of Alpha Vantage, of one day and without its quarters; ${INSTEAD}`],
+  [has('financials'), `these are financial statements of Polygon, which are not read; ${INSTEAD}`],
+  [has('statementData'), `these are statements of Tiingo, which do not tell when they became known; ${INSTEAD}`],
+  [
+    has('marketCap', 'peRatio'),
+    `these are daily ratios of Tiingo; ratios are computed here from reports and prices; ${INSTEAD}`,
+  ],
+]
+
+type Keys = ReadonlySet<string>
+
+/** The refusal of a JSON document that no reader takes. */
+export function refuseJson(file: string, root: unknown): BadData {
+  const keys = keysOf(root)
+  const kind = JSON_KINDS.find(([holds]) => holds(keys))
+  if (kind !== undefined) return new BadData({ file }, kind[1])
+  const note = ['Error Message', 'Note', 'Information', 'message', 'error', 'detail'].find(key => keys.has(key))
+  const value = note === undefined ? undefined : (root as Record<string, unknown>)[note]
+  const text = Array.isArray(value) ? value[0] : value
+  if (typeof text === 'string' && text !== '')
+    return new BadData({ file }, `there are no bars in it, only a message of the vendor: ${quoted(text)}`)
+  const found = keys.size === 0 ? '' : ` (its keys are ${shownNames([...keys])})`
+  return new BadData({ file }, `no daily bars are found in this JSON${found}`)
+}
+
+/** The error for bars of which none is complete. */
+export function refuseUnfinished(file: string): BadData {
+  return new BadData({ file }, 'there are no bars in it, only a candle that is still being traded')
+}
+
+/** The keys of a document, and of the first row of the list that it is or holds. */
+function keysOf(root: unknown): Keys {
+  const keys = new Set<string>()
+  const add = (value: unknown) => {
+    const object = Array.isArray(value) ? value[0] : value
+    if (typeof object === 'object' && object !== null && !Array.isArray(object))
+      for (const key of Object.keys(object)) keys.add(key)
+    return object
+  }
+  const object = add(root)
+  if (typeof object === 'object' && object !== null)
+    for (const key of ['results', 'data']) add((object as Record<string, unknown>)[key])
+  return keys
+}
+
+function has(...names: string[]): (keys: Keys) => boolean {
+  return keys => names.every(name => keys.has(name))
+}
+
+/** Names of columns or keys, the first of them where there are many. */
+export function shownNames(names: readonly string[], most = 8): string {
+  const some = names.slice(0, most).map(name => (name === '' ? '(unnamed)' : quoted(name).slice(1, -1)))
+  return some.join(', ') + (names.length > most ? ` and ${names.length - most} more` : '')
+}
+
+/** The project's own table of one kind of facts: its required columns, and those of figures. */
+function ownColumns(kind: FactKind): string {
+  const columns = FACT_COLUMNS[kind].filter(({ required, holds }) => required || holds === 'number')
+  return `${kind}.csv with ${['ticker', ...(columns.length === 0 ? FACT_COLUMNS[kind] : columns).map(({ name }) => name)].join(', ')}`
+}
+
+/** As many places of a remark are shown. */
+const SHOWN = 3
+
+/** Remarks about omissions and assumptions in a file. Equal remarks are counted. */
+export class Remarks {
+  readonly #remarks = new Map<string, Remark>()
+
+  /** @param first the position (`file:line`) or value, if there is one */
+  add(what: Words, first?: string): void {
+    const text = worded(what)
+    const remark = this.#remarks.get(text) ?? { what, count: 0, first: [] }
+    this.#remarks.set(text, remark)
+    remark.count++
+    if (first !== undefined && remark.first.length < SHOWN && !remark.first.includes(first)) remark.first.push(first)
+  }
+
+  get all(): Remark[] {
+    return [...this.#remarks.values()]
+  }
+}
+
+/** The bad rows of a file: all of them if they are skipped, otherwise the first and the number of the others. */
+export class Rejections {
+  readonly rows: Rejected[] = []
+  readonly #file: string
+  readonly #skip: boolean
+  #bad = 0
+
+  constructor(file: string, skip: boolean) {
+    this.#file = file
+    this.#skip = skip
+  }
+
+  /** Takes a bad row, which is described only when somebody will read it. */
+  add(describe: () => Rejected): void {
+    this.#bad++
+    if (this.#skip || this.#bad === 1) this.rows.push(describe())
+  }
+
+  /** Throws BadData when the bad rows of a whole file are not to be skipped, or no row is good. */
+  refuse(rows: number): void {
+    const [first] = this.rows
+    if (first === undefined && rows > 0) return
+    if (first === undefined) throw new BadData({ file: this.#file }, 'there are no rows in it')
+    const place = { file: this.#file, line: first.line, column: first.column }
+    if (this.#bad === rows) {
+      const all = rows === 1 ? 'the only row is bad' : `all ${counted(rows, 'row')} are bad`
+      throw new BadData(place, sentence`${first.reason}; ${all}, so nothing can be loaded`)
+    }
+    if (this.#skip) return
+    const more = this.#bad === 1 ? '' : `; ${counted(this.#bad - 1, 'more bad row')} in this file`
+    throw new BadData(place, sentence`${first.reason}${more}; ${parameter('skip_bad_rows')} loads the rest`, {
+      remedy: remedy('import', [this.#file], { skip_bad_rows: true }, true),
+    })
+  }
+}

@@ -1,0 +1,269 @@
+import { isUtf8 } from 'node:buffer'
+import { createReadStream, type ReadStream } from 'node:fs'
+import { open, readFile } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { TextDecoder } from 'node:util'
+import { crc32 } from 'node:zlib'
+import type { Entry } from 'yauzl'
+import { BadData, NotFound, StorageError } from '../../core/errors.js'
+import type { Input, ReadOptions } from './feed.js'
+
+/**
+ * The uncompressed text of one input, as UTF-8. `chunks` can be called again and starts from the first byte each time.
+ */
+export interface Source {
+  file: string
+  /** How the file itself is encoded; known once the first chunk was read. */
+  encoding: string
+  compression: 'none' | 'gzip' | 'zip'
+  /** The name of the one file inside a zip. */
+  entry: string | null
+  /** Bytes read so far of the file on disk, and its size. */
+  taken(): number
+  total: number | null
+  chunks(): AsyncIterable<Buffer>
+}
+
+const CHUNK = 1 << 18
+
+/** Opens a file or standard input and unpacks gzip and zip, recognised by their first bytes. */
+export async function openSource(input: Input, stdin: ReadOptions['stdin']): Promise<Source> {
+  const whole = input.path === null ? Buffer.concat((await gather(stdin ?? process.stdin)).parts) : null
+  const start = whole ?? (await firstBytes(input))
+  refuseBinary(input.name, start.subarray(0, 16).toString('latin1'))
+  const total = whole?.length ?? input.bytes
+  let file: ReadStream | null = null
+  const taken = () => (file === null ? (total ?? 0) : file.bytesRead)
+  const source: Source = {
+    ...{ file: input.name, encoding: 'UTF-8', compression: 'none', entry: null, total, taken },
+    chunks: () => text(raw()),
+  }
+  const text = (stream: Readable, below = stream) => checked(source, stream, below)
+  const raw = (): Readable => {
+    if (whole !== null) return Readable.from([whole], { objectMode: false })
+    file = createReadStream(input.path!, { highWaterMark: CHUNK })
+    return file
+  }
+  if (start[0] === 0x1f && start[1] === 0x8b)
+    return Object.assign(source, { compression: 'gzip', chunks: () => gunzipped(source, raw()) })
+  if (start.subarray(0, 4).toString('latin1') !== 'PK\x03\x04') return source
+  const { name, unpacked } = await onlyFile(input.name, whole ?? (await readFile(input.path!)))
+  return Object.assign(source, { compression: 'zip', entry: name, chunks: () => text(Readable.from(unpacked())) })
+}
+
+/** Encodings of older programs, in the order in which they are tried. */
+const OLDER = ['windows-1252', 'gb18030', 'shift_jis', 'euc-kr', 'big5', 'windows-1250']
+
+/** The same file and its head in each encoding that it may have; none where it is UTF-8. */
+export function* inOlderEncodings(
+  source: Source,
+  head: { bytes: Buffer; whole: boolean },
+): Generator<{ source: Source; head: { bytes: Buffer; whole: boolean } }> {
+  // The last character of a head may be cut off.
+  if (source.encoding !== 'UTF-8' || isUtf8(head.bytes.subarray(0, head.bytes.lastIndexOf(10)))) return
+  for (const encoding of OLDER) {
+    const bytes = Buffer.from(new TextDecoder(encoding).decode(head.bytes))
+    yield { source: { ...source, encoding, chunks: () => decoded(source, encoding) }, head: { ...head, bytes } }
+  }
+}
+
+async function* decoded(source: Source, encoding: string): AsyncGenerator<Buffer> {
+  const decoder = new TextDecoder(encoding)
+  for await (const chunk of source.chunks()) yield Buffer.from(decoder.decode(chunk, { stream: true }))
+  yield Buffer.from(decoder.decode())
+}
+
+/** At least `size` bytes from the start, or all there are. */
+export async function headOf(source: Source, size: number): Promise<{ bytes: Buffer; whole: boolean }> {
+  const { parts, whole } = await gather(source.chunks(), size)
+  return { bytes: Buffer.concat(parts), whole }
+}
+
+/** Maximum bytes of a text that is read whole; tables are read row by row, without a limit. */
+const MOST_TEXT = 1 << 28
+
+/** The whole text, without a byte order mark. Throws BadData for one too large for memory. */
+export async function textOf(source: Source): Promise<string> {
+  const { parts, whole } = await gather(source.chunks(), MOST_TEXT)
+  if (whole)
+    return Buffer.concat(parts)
+      .toString('utf8')
+      .replace(/^\ufeff/, '')
+  const what = `it has more than ${megabytes(MOST_TEXT)}, too many for a text that is read as a whole`
+  throw new BadData({ file: source.file }, `${what}; import it in parts, or as CSV`)
+}
+
+/** The chunks of a stream until they reach a number of bytes. */
+async function gather(
+  stream: AsyncIterable<string | Uint8Array>,
+  size = Number.POSITIVE_INFINITY,
+): Promise<{ parts: Uint8Array[]; whole: boolean }> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of stream) {
+    const part = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+    parts.push(part)
+    length += part.length
+    if (length >= size) return { parts, whole: false }
+  }
+  return { parts, whole: true }
+}
+
+async function firstBytes(input: Input): Promise<Buffer> {
+  try {
+    const handle = await open(input.path!)
+    try {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(16), 0, 16, 0)
+      return buffer.subarray(0, bytesRead)
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    throw fileError(input.name, error)
+  }
+}
+
+/** Well-known formats that are no text, by their first bytes. */
+const BINARIES: readonly (readonly [start: string, sentence: string])[] = [
+  ['PAR1', 'this is a Parquet file, which is not read; export it as CSV and import that'],
+  ['ARROW1', 'this is an Arrow or Feather file, which is not read; export it as CSV and import that'],
+  ['SQLite format 3', 'this is a SQLite database, which is not read; export its bars as CSV and import that'],
+  ['\xd0\xcf\x11\xe0', 'this is an old Office document (Excel?); save the sheet as CSV and import that'],
+  ['%PDF', 'this is a PDF document, not daily bars'],
+  ['BZh', 'this is compressed by bzip2, which is not read; unpack it and import the result'],
+  ['\xfd7zXZ', 'this is compressed by xz, which is not read; unpack it and import the result'],
+  ['\x28\xb5\x2f\xfd', 'this is compressed by zstd, which is not read; unpack it and import the result'],
+  ['7z\xbc\xaf', 'this is a 7-Zip archive, which is not read; unpack it and import the result'],
+]
+
+function refuseBinary(file: string, start: string): void {
+  const binary = BINARIES.find(([magic]) => start.startsWith(magic))
+  if (binary !== undefined) throw new BadData({ file }, binary[1])
+}
+
+async function* gunzipped(source: Source, raw: Readable): AsyncGenerator<Buffer> {
+  const { file, total: packed } = source
+  const { createGunzip } = await import('node:zlib')
+  const unzip = createGunzip({ chunkSize: CHUNK })
+  raw.on('error', error => unzip.destroy(error))
+  let unpacked = 0
+  for await (const chunk of checked(source, raw.pipe(unzip), raw)) {
+    unpacked += chunk.length
+    if (packed !== null && isBomb(packed, unpacked)) throw bomb(file, packed, `more than ${megabytes(unpacked)}`)
+    yield chunk
+  }
+}
+
+/** Text of prices or facts compresses 5 to 40 times; anything far beyond is meant to fill memory or disk. */
+const MOST_RATIO = 100
+/** Number of bytes unpacked without checking the ratio. */
+const UNPACKED_FREELY = 1 << 24
+
+function isBomb(packed: number, unpacked: number): boolean {
+  return unpacked > UNPACKED_FREELY && unpacked > packed * MOST_RATIO
+}
+
+function bomb(file: string, packed: number, unpacked: string): BadData {
+  const what = `its ${megabytes(packed)} unpack to ${unpacked}, over ${MOST_RATIO} times as much, as no prices or facts do`
+  return new BadData({ file }, `${what}; if it is sound, unpack it and import the result`)
+}
+
+function megabytes(count: number): string {
+  return `${(count / 2 ** 20).toFixed(count < 10 * 2 ** 20 ? 1 : 0)} MB`
+}
+
+/** Passes chunks on; what no text has, and what goes wrong on the way, becomes an error in words. */
+async function* checked(source: Source, stream: Readable, below: Readable): AsyncGenerator<Buffer> {
+  const { file } = source
+  let offset = 0
+  let utf16: TextDecoder | null = null
+  try {
+    for await (const read of stream as AsyncIterable<Buffer>) {
+      if (offset === 0) utf16 = utf16Of(read)
+      if (utf16 !== null) source.encoding = utf16.encoding.toUpperCase()
+      const chunk = utf16 === null ? read : Buffer.from(utf16.decode(read, { stream: true }))
+      const nul = chunk.indexOf(0)
+      if (nul >= 0) throw nulError(file, chunk, offset, nul)
+      offset += chunk.length
+      yield chunk
+    }
+    utf16?.decode()
+  } catch (error) {
+    if (utf16 !== null && error instanceof TypeError)
+      throw new BadData({ file }, 'the UTF-16 text is damaged or cut off', { cause: error })
+    throw fileError(file, error)
+  } finally {
+    below.destroy()
+  }
+}
+
+/** The decoder of a text with a UTF-16 byte order mark; null for other texts. */
+function utf16Of(start: Buffer): TextDecoder | null {
+  const mark = start.length < 2 ? 0 : start.readUInt16BE(0)
+  if (mark !== 0xfffe && mark !== 0xfeff) return null
+  return new TextDecoder(mark === 0xfffe ? 'utf-16le' : 'utf-16be', { fatal: true })
+}
+
+function nulError(file: string, chunk: Buffer, offset: number, nul: number): BadData {
+  // Latin text in UTF-16 has a NUL in every other byte and nowhere else; a binary has them anywhere.
+  const nuls = [...chunk.subarray(0, 64).entries()].filter(([, byte]) => byte === 0).map(([i]) => i)
+  const pairs = offset === 0 && nuls.length > 8 && nuls.every(i => i % 2 === nul % 2)
+  if (pairs)
+    return new BadData({ file }, 'this is UTF-16 text without a byte order mark; save it as UTF-8 and import that')
+  return new BadData({ file }, `byte ${offset + nul + 1} is NUL, which no text has: a binary or damaged file`)
+}
+
+function fileError(file: string, error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (code === 'ENOENT') return new NotFound(`${file}: no such file`)
+  if (code.startsWith('Z_')) {
+    const what = code === 'Z_BUF_ERROR' ? 'is cut off' : 'is damaged'
+    return new BadData({ file }, `the gzip data ${what} (${(error as Error).message})`, { cause: error })
+  }
+  if (!code.startsWith('E') || code.startsWith('ERR_')) return error
+  return new StorageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error })
+}
+
+/** A file inside a zip archive: its name without folders, and its bytes, unpacked on each use. */
+interface Zipped {
+  name: string
+  unpacked(): AsyncGenerator<Buffer>
+}
+
+/** The one file in a zip archive, found sound. */
+async function onlyFile(file: string, archive: Buffer): Promise<Zipped> {
+  const refuse = (what: string, cause?: unknown) => new BadData({ file }, what, { cause })
+  // In the bundle, a CommonJS package has only its default export.
+  const { default: yauzl } = await import('yauzl')
+  const entries: Entry[] = []
+  let open: (entry: Entry) => Promise<Readable>
+  try {
+    const zip = await yauzl.fromBufferPromise(archive, { lazyEntries: true, autoClose: false })
+    for await (const entry of zip.eachEntry()) entries.push(entry)
+    open = entry => zip.openReadStreamPromise(entry)
+  } catch (cause) {
+    throw refuse('the zip archive is damaged or cut off', cause)
+  }
+  const found = entries.filter(({ fileName }) => !fileName.endsWith('/') && !fileName.startsWith('__MACOSX/'))
+  const [entry] = found
+  if (entry === undefined) throw refuse('the zip archive is empty')
+  if (found.some(({ fileName }) => fileName === '[Content_Types].xml'))
+    throw refuse('this is an Office document (Excel?); save the sheet as CSV and import that')
+  if (found.length > 1) throw refuse(`the zip archive holds ${found.length} files; unpack it and import the folder`)
+  if (entry.isEncrypted()) throw refuse('the zip archive is protected by a password; unpack it and import the file')
+  // More than it declares is never unpacked.
+  const { compressedSize, uncompressedSize } = entry
+  if (isBomb(compressedSize, uncompressedSize)) throw bomb(file, compressedSize, megabytes(uncompressedSize))
+  async function* unpacked(): AsyncGenerator<Buffer> {
+    yield* await open(entry!)
+  }
+  let sum = 0
+  try {
+    for await (const chunk of unpacked()) sum = crc32(chunk, sum)
+  } catch (cause) {
+    throw refuse('the zip archive is damaged', cause)
+  }
+  // yauzl checks sizes and leaves the checksum to us.
+  if (sum !== entry.crc32) throw refuse('the zip archive is damaged')
+  return { name: entry.fileName.slice(entry.fileName.lastIndexOf('/') + 1), unpacked }
+}

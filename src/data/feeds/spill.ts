@@ -1,0 +1,102 @@
+import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { StorageError } from '../../core/errors.js'
+
+/** Numbers that may go into a spill. */
+export type Column = Float64Array | Int32Array
+
+/** Bytes that are written at a time. */
+const BUFFER = 1 << 20
+
+/**
+ * Columns beyond the memory limit, in a temporary file. Where the system allows it, the open file has no name, so that
+ * even a killed process leaves nothing.
+ */
+export class Spill {
+  #file: { path: string; fd: number } | null = null
+  /** null: nothing was put there yet, as of most files nothing is */
+  #buffer: Buffer | null = null
+  /** Bytes in the file, and those still in the buffer. */
+  #written = 0
+  #waiting = 0
+  #isClosed = false
+
+  /** Writes columns one after the other, and returns their offset. Throws StorageError if the disk is full. */
+  put(columns: readonly Column[]): number {
+    const at = this.#written + this.#waiting
+    this.#buffer ??= Buffer.allocUnsafe(BUFFER)
+    for (const { buffer, byteOffset, byteLength } of columns) {
+      const bytes = Buffer.from(buffer, byteOffset, byteLength)
+      for (let from = 0; from < bytes.length; ) {
+        const copied = bytes.copy(this.#buffer, this.#waiting, from)
+        this.#waiting += copied
+        from += copied
+        if (this.#waiting === BUFFER) this.#flush()
+      }
+    }
+    return at
+  }
+
+  /** Fills columns with the data at an offset. */
+  take(at: number, columns: readonly Column[]): void {
+    this.#flush()
+    let from = at
+    for (const { buffer, byteOffset, byteLength } of columns) {
+      const bytes = Buffer.from(buffer, byteOffset, byteLength)
+      this.#try('read', fd => readWhole(fd, bytes, from))
+      from += byteLength
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#buffer = null
+    if (this.#file === null) return
+    closeSync(this.#file.fd)
+    rmSync(this.#file.path, { force: true })
+    this.#file = null
+  }
+
+  #flush(): void {
+    if (this.#buffer === null || this.#waiting === 0) return
+    const bytes = this.#buffer.subarray(0, this.#waiting)
+    this.#try('written', fd => writeWhole(fd, bytes, this.#written))
+    this.#written += bytes.length
+    this.#waiting = 0
+  }
+
+  #try(what: 'read' | 'written', work: (fd: number) => void): void {
+    try {
+      if (this.#isClosed) throw new Error('it was taken away')
+      this.#file ??= opened()
+      work(this.#file.fd)
+    } catch (cause) {
+      const { code, message } = cause as NodeJS.ErrnoException
+      const why = code === 'ENOSPC' || code === 'EDQUOT' ? 'the disk is full' : message
+      const mend = 'TMPDIR names a folder on a disk with more room'
+      throw new StorageError(`a temporary file in ${tmpdir()} could not be ${what}: ${why}; ${mend}`, { cause })
+    }
+  }
+}
+
+function opened(): { path: string; fd: number } {
+  const path = join(tmpdir(), `bands-${process.pid}-${Math.random().toString(36).slice(2)}.tmp`)
+  const fd = openSync(path, 'wx+', 0o600)
+  // Windows keeps the name of a file that is open.
+  if (process.platform !== 'win32') rmSync(path, { force: true })
+  return { path, fd }
+}
+
+/** A disk that has become full takes a part without an error, and refuses the next. */
+function writeWhole(fd: number, bytes: Buffer, at: number): void {
+  for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, at + done)
+}
+
+function readWhole(fd: number, bytes: Buffer, at: number): void {
+  for (let done = 0; done < bytes.length; ) {
+    const read = readSync(fd, bytes, done, bytes.length - done, at + done)
+    if (read === 0) throw new Error('it ends too early')
+    done += read
+  }
+}

@@ -1,0 +1,405 @@
+import { isDeepStrictEqual } from 'node:util'
+import { neededFrom, sinceBar } from '../../core/engine/record.js'
+import { BadData, InvalidParameter, parameter, sentence, type Words } from '../../core/errors.js'
+import { countBelow, countUpTo, type Day, formatDay, mondayOf } from '../../core/model/day.js'
+import { FACT_KINDS, type FactSheets, securityOf } from '../../core/model/facts.js'
+import { emptySeries, head, type Series } from '../../core/model/series.js'
+import type { WarningKind } from '../feeds/feed.js'
+import { Pending } from '../local/cache.js'
+import { countedFacts, sectorKey } from '../local/view.js'
+import {
+  type AcceptedJump,
+  Damaged,
+  jumpsOf,
+  type Origin,
+  originsOf,
+  type Store,
+  type TickerEntry,
+  type TickerSheet,
+} from '../store/store.js'
+import type { TickerData } from './derive.js'
+import { type BarRange, limitOrigins, merge, originsAfter } from './merge.js'
+import { type RefusedTicker, refusalOf, type SourcedBars, type TickerReport } from './report.js'
+import { judge, jumpsAfter, type Rescaling, rescaled, rescaledCount, type SeamWarning } from './seam.js'
+
+/** What a file's bars change, not yet written. */
+export interface MergedBars {
+  reports: TickerReport[]
+  refused: RefusedTicker[]
+  /** Oddities where a file's bars meet stored ones. */
+  oddities: SourcedOddity[]
+  changes: Change[]
+  /** Tickers whose pulled events make room. */
+  unpulled: string[]
+  /** What is left to derive once this is written. */
+  pending: Pending
+}
+
+interface SourcedOddity {
+  kind: WarningKind
+  ticker: string
+  day: Day
+  detail: Words
+}
+
+/** A ticker that bars change. Memory holds only some of them: its record may have to be computed again. */
+export interface Change {
+  ticker: string
+  bars: number
+  data(): Promise<TickerData>
+}
+
+/** Maximum number of changed bars held in memory. */
+const MOST_HELD = 700_000
+
+/** How bars of a stored ticker are treated. */
+export interface Choices {
+  /** Replace all stored data. */
+  replace: boolean
+  /** What to do about stored bars on another scale (default: refuse the ticker). */
+  scale?: 'rescale' | 'accept_jump' | undefined
+  /** The file of the same run whose bars of this ticker were refused: it is not to be passed over. */
+  refusedBefore?: string | undefined
+}
+
+/**
+ * Merges bars with stored ones; a ticker that does not fit stays unchanged. Throws BadData for a ticker without bars.
+ */
+export async function mergeBars(
+  store: Store,
+  tickers: readonly SourcedBars[],
+  choicesFor: (ticker: string) => Choices,
+): Promise<MergedBars> {
+  const pending = await Pending.in(store)
+  const taken: MergedBars = { reports: [], refused: [], oddities: [], changes: [], unpulled: [], pending }
+  const pulled = await pulledOf(store, tickers)
+  const importedAt = new Date().toISOString()
+  let held = 0
+  for (const incoming of tickers) {
+    const { ticker } = incoming
+    const choices = choicesFor(ticker)
+    const known = { pulled: pulled.get(ticker) ?? null, isPending: pending.tickers.has(ticker), importedAt }
+    const take = () => takeTicker(store, incoming, known, choices)
+    const result = await take()
+    if ('refused' in result) {
+      taken.refused.push(result.refused)
+      continue
+    }
+    const { report, oddities, data, since } = result
+    taken.reports.push(report)
+    taken.oddities.push(...oddities)
+    if (pulled.has(ticker)) taken.unpulled.push(ticker)
+    if (data === null) continue
+    if (data.sector != null) pending.sectors.add(data.sector)
+    held += report.bars
+    const source = held <= MOST_HELD ? atHand(store, data, since) : computedAgain(store, take)
+    taken.changes.push({ ticker, bars: report.bars, data: source })
+  }
+  return taken
+}
+
+/** Separate functions: a closure next to the record would keep it in memory, used or not. */
+function atHand(store: Store, data: TickerData, since: number): () => Promise<TickerData> {
+  return () => withStored(store, data, since)
+}
+
+function computedAgain(store: Store, take: () => Promise<Refused | Fit>): () => Promise<TickerData> {
+  return async () => {
+    const { data, since } = (await take()) as Fit
+    return withStored(store, data!, since)
+  }
+}
+
+interface Refused {
+  refused: RefusedTicker
+}
+
+/** Bars that fit. */
+interface Fit {
+  report: TickerReport
+  oddities: SourcedOddity[]
+  /** The new record of the ticker; null if nothing changes. */
+  data: TickerData | null
+  /** The first bar that differs from the stored ones; 0 if all derived data may differ. */
+  since: number
+}
+
+/** @param isPending data derived from its facts are not up to date */
+async function takeTicker(
+  store: Store,
+  incoming: SourcedBars,
+  { pulled, isPending, importedAt }: { pulled: string | null; isPending: boolean; importedAt: string },
+  choices: Choices,
+): Promise<Refused | Fit> {
+  const { ticker, source, format, prices } = incoming
+  const fileBars = { ticker, source, format, prices, bars: incoming.bars, importedAt }
+  if (fileBars.bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
+  // Stored data that will be replaced are not read: they may be damaged.
+  const stored = choices.replace ? null : await storedOf(store, ticker)
+  const refused = refusedAtSight(fileBars, stored, pulled, choices)
+  if (refused !== null) return { refused }
+  const sheets = await store.sheets(ticker)
+  const result = stored === null ? NOTHING_STORED : fitted(stored, fileBars, sheets, choices)
+  if ('refused' in result) return result
+  const { rescaling } = result
+  const oddities: SourcedOddity[] = result.oddities.map(oddity => ({ ticker, ...oddity }))
+  if (stored === null && !choices.replace) oddities.push(...(await namesakes(store, fileBars)))
+  const { report, entry, series, ranges } = mergeOne(fileBars, result.stored)
+  if (rescaling !== null) noteRescaling(report, stored!, rescaling)
+  if (pulled !== null) addNote(report, `${ticker}: ${pulled} are taken out`)
+  if (report.added + report.replaced === 0 && rescaling === null) return { report, oddities, data: null, since: 0 }
+  const data = dataOf(entry, series, sheets)
+  const since = isPending || rescaling !== null ? 0 : sinceOf(result.stored, data, ranges)
+  return { report, oddities, data, since }
+}
+
+/** Adds the stored data before a bar that later bars need; adds nothing if they are damaged. */
+async function withStored(store: Store, data: TickerData, bar: number): Promise<TickerData> {
+  if (bar === 0) return data
+  const { entry, daily } = data
+  const since = sinceBar(daily.days, bar)
+  const from = { daily: neededFrom('daily', since.daily), weekly: neededFrom('weekly', since.weekly) }
+  try {
+    const stored = await store.tail(entry.ticker, since, from)
+    return stored === null ? data : { ...data, stored }
+  } catch (error) {
+    if (error instanceof Damaged) return data
+    throw error
+  }
+}
+
+/** The first bar that differs from the stored ones; 0 if all derived data may differ. */
+function sinceOf(stored: Stored | null, now: TickerData, [first]: readonly BarRange[]): number {
+  // Another asset class may change the weeks; unadjusted closes may be known only from now on.
+  const isSame =
+    stored !== null &&
+    stored.entry.assetClass === now.entry.assetClass &&
+    (stored.series.unadjustedClose === undefined) === (now.daily.unadjustedClose === undefined)
+  const since = isSame && first !== undefined && first.index === 0 ? first.bars : 0
+  return reachesBack(now, since) ? 0 : since
+}
+
+/**
+ * Whether new bars change the share basis of earlier ones: they show whether prices (or weeks) jump at a split. Nothing
+ * else that classifies a bar depends on later bars.
+ */
+function reachesBack({ daily: { days }, facts }: TickerData, since: number): boolean {
+  const weekBefore = days[countBelow(days, mondayOf(days[since]!)) - 1] ?? Number.NEGATIVE_INFINITY
+  return facts?.splits.some(({ ex_date }) => ex_date > weekBefore && ex_date <= days.at(-1)!) ?? false
+}
+
+/** Bars of a file that are at hand, and when they came. */
+type FileBars = SourcedBars & Pick<Origin, 'importedAt'>
+
+/** The stored data of a ticker, and its accepted jumps. */
+interface Stored {
+  entry: TickerEntry
+  series: Series
+  jumps: readonly AcceptedJump[]
+}
+
+async function storedOf(store: Store, ticker: string): Promise<Stored | null> {
+  const entry = await store.ticker(ticker)
+  if (entry === null) return null
+  const series = (await store.bars(ticker))!
+  return { entry, series, jumps: jumpsOf(entry, series.days) }
+}
+
+/**
+ * What excludes a ticker regardless of its prices; null if nothing does. @param stored what the store has besides bars
+ */
+function refusedAtSight(
+  { ticker, prices, bars }: SourcedBars,
+  stored: Stored | null,
+  pulled: string | null,
+  { replace, refusedBefore }: Choices,
+): RefusedTicker | null {
+  const refused = (reason: RefusedTicker['reason'], message: Words): RefusedTicker => {
+    return { ticker, reason, factor: null, date: null, message }
+  }
+  const again = sentence`${parameter('replace')} starts ${ticker} again, from a file of its own`
+  if (pulled !== null && !replace)
+    return refused(
+      'pulled',
+      sentence`${ticker}: there are ${pulled} here; ${again}, and takes them out; ${parameter('db', 'FILE')} keeps both apart`,
+    )
+  if (stored === null) return null
+  const { entry, series } = stored
+  if (entry.prices !== prices) {
+    const what = `${ticker} is kept with ${entry.prices} prices and this file gives ${prices} ones; a series is one or the other`
+    // Raw prices of a file can always be had; adjusted ones only where it has an adjusted close.
+    const raw = entry.prices === 'raw' ? sentence`${parameter('prices', 'raw')} takes those, or ` : ''
+    return refused('adjustment', sentence`${what}: ${raw}${again}`)
+  }
+  if (refusedBefore === undefined || covers(bars, series)) return null
+  const what = `${ticker}: its bars in ${refusedBefore} are refused, and these come after them`
+  return refused('refused_before', sentence`${what}; mend that first, or import the whole history`)
+}
+
+/** Whether a file's bars span all stored days. */
+function covers(incoming: Series, stored: Series): boolean {
+  return incoming.days[0]! <= stored.days[0]! && incoming.days.at(-1)! >= stored.days.at(-1)!
+}
+
+/** A new ticker may already be stored with, or without, the exchange suffix that vendors add to US tickers. */
+async function namesakes(store: Store, { ticker, bars }: SourcedBars): Promise<MergedBars['oddities']> {
+  const other = ticker.endsWith('.US') ? ticker.slice(0, -3) : `${ticker}.US`
+  if ((await store.ticker(other)) === null) return []
+  const detail = sentence`${other} is stored, maybe the same under another name: ${parameter('ticker', other)} adds to it`
+  return [{ kind: 'other_name', ticker, day: bars.days[0]!, detail }]
+}
+
+/** Stored bars adapted to a file's bars; its jumps are those accepted before and now. */
+interface Fitted {
+  stored: Stored | null
+  rescaling: Rescaling | null
+  oddities: readonly SeamWarning[]
+}
+
+const NOTHING_STORED: Fitted = { stored: null, rescaling: null, oddities: [] }
+
+/** Adapts stored bars and a file's bars of a ticker to each other, as far as allowed. */
+function fitted(
+  stored: Stored,
+  { ticker, prices, bars }: SourcedBars,
+  sheets: FactSheets,
+  { scale }: Choices,
+): Fitted | Refused {
+  const { series, jumps } = stored
+  const splits = (sheets.splits?.rows ?? []).map(row => row.record)
+  const known = { prices, splits, jumps }
+  const { mismatch, oddities } = judge(series, bars, known)
+  if (mismatch === null) return { stored, rescaling: null, oddities }
+  const counts = { stored: series.days.length, incoming: bars.days.length }
+  if (mismatch.reason === 'another_instrument') return { refused: refusalOf(ticker, mismatch, false, counts) }
+  const again = rescaled(series, mismatch)
+  const after = judge(again, bars, known)
+  const fits = after.mismatch === null
+  if (scale === 'rescale' && fits)
+    return { stored: { ...stored, series: again }, rescaling: mismatch, oddities: after.oddities }
+  if (scale === 'accept_jump')
+    return { stored: { ...stored, jumps: [...jumps, ...mismatch.jumps] }, rescaling: null, oddities }
+  return { refused: refusalOf(ticker, mismatch, fits, counts) }
+}
+
+function noteRescaling(report: TickerReport, { series }: Stored, rescaling: Rescaling): void {
+  const { scale, shares } = rescaling
+  const { by, over } = scale
+  report.rescaled = by / over
+  const volumes = shares ? ', their volumes divided by it' : ''
+  const factor = Number(report.rescaled.toPrecision(6))
+  addNote(
+    report,
+    `${report.ticker}: ${rescaledCount(series, rescaling)} stored bars are multiplied by ${factor}${volumes}`,
+  )
+}
+
+function addNote(report: TickerReport, note: string): void {
+  report.note = [report.note, note].filter(Boolean).join('. ')
+}
+
+/** A ticker's bars up to a day, and what is left to derive. Throws InvalidParameter if no bar is that old. */
+export async function cutBars(
+  store: Store,
+  entry: TickerEntry,
+  after: Day,
+): Promise<{ changed: TickerData; removed: number; pending: Pending }> {
+  const { ticker, first } = entry
+  const whole = (await store.bars(ticker))!
+  const bars = countUpTo(whole.days, after)
+  if (bars === 0) {
+    const [value, allowed] = [formatDay(after), `a day from ${formatDay(first)} on, the first bar of ${ticker}`]
+    const what = `every bar of ${ticker} is after ${value}; without a date the whole ticker is removed.`
+    throw new InvalidParameter(what, { param: 'after', value, allowed })
+  }
+  const pending = await Pending.in(store)
+  const cut = { ...entry, bars, last: whole.days[bars - 1]! }
+  pending.written(null)
+  const changed = dataOf(cut, head(whole, bars), await store.sheets(ticker))
+  if (changed.sector != null) pending.sectors.add(changed.sector)
+  return { changed, removed: whole.days.length - bars, pending }
+}
+
+/** A ticker with all its data under another name, and what is left to derive. */
+export async function renamed(
+  store: Store,
+  ticker: string,
+  name: string,
+): Promise<{ records: TickerData[]; sheets: TickerSheet[]; pending: Pending }> {
+  const pending = await Pending.in(store)
+  pending.written(null)
+  const facts = await store.sheets(ticker)
+  pending.addSectorOf(securityOf(facts))
+  if (pending.tickers.delete(ticker)) pending.tickers.add(name)
+  const sheets = FACT_KINDS.flatMap((kind): TickerSheet[] => {
+    const sheet = facts[kind]
+    return sheet === undefined ? [] : [{ ticker: name, kind, sheet }]
+  })
+  const entry = await store.ticker(ticker)
+  if (entry === null) return { records: [], sheets, pending }
+  const data = dataOf({ ...entry, ticker: name }, (await store.bars(ticker))!, facts)
+  return { records: [data], sheets, pending }
+}
+
+/**
+ * Whether all data of a ticker also exist under another name: across several servers, an interrupted rename leaves
+ * both.
+ */
+export async function isCopied(store: Store, ticker: string, name: string): Promise<boolean> {
+  const contentOf = async (of: string) => {
+    const entry = await store.ticker(of)
+    return [entry && { ...entry, ticker: name }, await store.bars(of), await store.sheets(of)]
+  }
+  const pulled = await store.pages.entries(name)
+  return pulled.length === 0 && isDeepStrictEqual(await contentOf(ticker), await contentOf(name))
+}
+
+/** A ticker with changed bars and its facts, with the asset class and sector from these. */
+function dataOf(entry: TickerEntry, daily: Series, sheets: FactSheets): TickerData {
+  const security = securityOf(sheets)
+  const now = security === null ? entry : { ...entry, assetClass: security.asset_class }
+  const facts = countedFacts(sheets)
+  return { entry: now, daily, facts, sector: facts === null ? null : sectorKey(security) }
+}
+
+/** The pulled data of each ticker as text; tickers without any are absent. */
+async function pulledOf(store: Store, tickers: readonly SourcedBars[]): Promise<Map<string, string>> {
+  const only = tickers.length === 1 ? tickers[0]!.ticker : undefined
+  const found = new Map<string, { events: number; url: string }>()
+  for (const { ticker, events, url } of await store.pages.entries(only)) {
+    const pulled = found.get(ticker)
+    if (pulled === undefined) found.set(ticker, { events, url })
+    else pulled.events += events
+  }
+  const worded = [...found].map(([ticker, { events, url }]): [string, string] => {
+    return [ticker, `${events} events of it that were pulled from ${url}`]
+  })
+  return new Map(worded)
+}
+
+/** Merges a file's bars with stored ones, and records the origin of each. */
+function mergeOne(
+  { ticker, prices, bars, source, format, importedAt }: FileBars,
+  stored: Stored | null,
+): { report: TickerReport; entry: TickerEntry; series: Series; ranges: readonly BarRange[] } {
+  const { series, ranges, ...counts } = merge(stored?.series ?? emptySeries('daily', 0), bars)
+  const [first, last] = [series.days[0]!, series.days.at(-1)!]
+  const reach = { first: formatDay(first), last: formatDay(last) }
+  const report: TickerReport = { ticker, prices, ...counts, bars: series.days.length, ...reach }
+  const unknown = series.unadjustedClose?.filter(Number.isNaN).length ?? 0
+  if (unknown > 0)
+    addNote(
+      report,
+      `${ticker}: the close before adjustment is unknown on ${unknown} of its bars, so earnings have no yield there; import the whole history with both closes`,
+    )
+  const jumps = jumpsAfter(stored?.jumps ?? [], series, bars)
+  const jumpsNow = new Map(jumps.map(({ day, factor }) => [series.days.indexOf(day), factor]))
+  const own = { source, format, importedAt }
+  const earlier = stored === null ? [] : originsOf(stored.entry)
+  const origins = limitOrigins(originsAfter(earlier, ranges, jumpsNow, own))
+  const entry: TickerEntry = {
+    ...{ ticker, assetClass: stored?.entry.assetClass ?? null, prices, bars: series.days.length, first, last, ...own },
+    ...(origins.length > 1 && { origins }),
+  }
+  return { report, entry, series, ranges }
+}

@@ -1,0 +1,166 @@
+import { record, recordFields, recordTail } from '../../core/engine/record.js'
+import type { Field } from '../../core/fields/field.js'
+import type { SectorView } from '../../core/fields/fundamentals.js'
+import { BY_SECTOR, FIELDS, WITHOUT_SECTOR } from '../../core/fields/index.js'
+import { Panel } from '../../core/fields/panel.js'
+import { securityOf } from '../../core/model/facts.js'
+import { TIMEFRAME_NAMES, type Timeframe } from '../../core/model/terms.js'
+import type { Pending } from '../local/cache.js'
+import { type Company, companyAsOf, companyOf, Sectors } from '../local/sectors.js'
+import { sectorKey } from '../local/view.js'
+import { decodeTail } from '../store/codec.js'
+import type { Amendment, PackedTail, Store, TickerRecord } from '../store/store.js'
+
+/** A ticker to be derived. */
+export interface TickerData extends Company {
+  /** Stored data before some bars that stay unchanged, with everything derived from them (default: none). */
+  stored?: PackedTail
+  /** Its sector, if that is pending: fields that compare with it are derived later, and have no data until then. */
+  sector?: string | null
+}
+
+/** All that is recorded of a ticker. */
+export function deriveRecord(data: TickerData): TickerRecord {
+  const { entry, daily, facts, stored, sector = null } = data
+  const fields = sector === null ? FIELDS : WITHOUT_SECTOR
+  const tail = tailOf(data, fields)
+  if (tail !== null) return { entry, ...tail, stored }
+  return { entry, ...record(daily, entry.assetClass, facts, fields) }
+}
+
+/** null if more than the last bars are new, or if the stored data do not suffice to continue. */
+function tailOf({ entry, daily, facts, stored }: TickerData, fields: readonly Field[]): ReturnType<typeof recordTail> {
+  if (stored === undefined) return null
+  const [days, weeks] = [decodeTail(stored.daily), decodeTail(stored.weekly)]
+  if (days === null || weeks === null) return null
+  const recorded = { daily: days, weekly: weeks }
+  return recordTail(daily, entry.assetClass, facts, { since: stored.since, recorded, fields })
+}
+
+/** The most tickers derived and written together, and the most bars: some 64 MB of records. */
+const TICKERS = 200
+const BARS = 400_000
+
+/** Tickers in their order, as many at a time as are written as one. */
+export function inGroups<T>(tickers: readonly T[], barsOf: (ticker: T) => number, most = BARS): T[][] {
+  const groups: T[][] = []
+  let bars = most
+  for (const ticker of tickers) {
+    bars += barsOf(ticker)
+    const group = groups.at(-1)
+    if (group !== undefined && group.length < TICKERS && bars <= most) group.push(ticker)
+    else {
+      groups.push([ticker])
+      bars = barsOf(ticker)
+    }
+  }
+  return groups
+}
+
+/** Tickers that are written as one. */
+export interface DerivedGroup<Ticker> {
+  group: readonly Ticker[]
+  records: readonly TickerRecord[]
+  /** Whether there are no more. */
+  isLast: boolean
+}
+
+/**
+ * Groups of tickers with their records, in order. Groups are removed from the list, so that written ones can be freed.
+ * @param dataOf reads the data of a ticker
+ */
+export async function* deriveGroups<Ticker>(
+  groups: Ticker[][],
+  dataOf: (ticker: Ticker) => Promise<TickerData>,
+  onTicker: (ticker: TickerData) => void,
+): AsyncGenerator<DerivedGroup<Ticker>> {
+  for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
+    const records: TickerRecord[] = []
+    for (const ticker of group) {
+      const data = await dataOf(ticker)
+      records.push(deriveRecord(data))
+      onTicker(data)
+    }
+    yield { group, records, isLast: groups.length === 0 }
+  }
+}
+
+/** One step: its changes, and what is left to derive once they are written. */
+interface PendingStep {
+  amendments: Amendment[]
+  /** Finished steps, for progress. */
+  done: number
+  of: number
+  /** A sector, or nothing for tickers of none. */
+  what: string
+}
+
+/** Tickers without a sector that are written together. */
+const TOGETHER = 50
+
+/**
+ * Derives what is pending, sector by sector, then tickers without a sector. `pending` shrinks with each step; a step
+ * counts once its amendments are written together with the remainder.
+ */
+export async function* pendingSteps(store: Store, pending: Pending): AsyncGenerator<PendingStep> {
+  const of = pending.sectors.size + Math.ceil(pending.tickers.size / TOGETHER)
+  let done = 0
+  for (const key of [...pending.sectors]) {
+    const amendments = await amendedBySector(store, key, pending.tickers)
+    pending.sectors.delete(key)
+    for (const { ticker } of amendments) pending.tickers.delete(ticker)
+    yield { amendments, done: done++, of, what: key }
+  }
+  while (pending.tickers.size > 0) {
+    const amendments: Amendment[] = []
+    for (const ticker of [...pending.tickers].slice(0, TOGETHER)) {
+      amendments.push(...(await amendedByFacts(store, ticker)))
+      pending.tickers.delete(ticker)
+    }
+    yield { amendments, done: done++, of, what: '' }
+  }
+}
+
+const BY_FACTS = FIELDS.filter(field => field.needs !== 'bars')
+const BY_FACTS_ALONE = FIELDS.filter(field => field.needs === 'facts')
+
+/** The tickers of a sector compared with each other; for those with new facts, all fields that use facts. */
+async function amendedBySector(store: Store, key: string, fresh: ReadonlySet<string>): Promise<Amendment[]> {
+  const sectors = new Sectors(store)
+  const members = await sectors.members(key)
+  const found: Amendment[] = []
+  for (const timeframe of TIMEFRAME_NAMES) {
+    const sector = await sectors.of(key, timeframe)
+    for (const member of members) {
+      const { ticker } = member.entry
+      found.push(amendment(member, timeframe, sector.seenFrom(ticker), fresh.has(ticker) ? BY_FACTS : BY_SECTOR))
+    }
+  }
+  return found
+}
+
+/** A ticker without a sector, or whose sector is up to date. Without facts that count there is nothing to derive. */
+async function amendedByFacts(store: Store, ticker: string): Promise<Amendment[]> {
+  const entry = await store.ticker(ticker)
+  if (entry === null) return []
+  const sheets = await store.sheets(ticker)
+  const company = await companyOf(store, entry)
+  // If its sector is up to date, the comparison is as well.
+  const fields = company.facts !== null && sectorKey(securityOf(sheets)) !== null ? BY_FACTS_ALONE : BY_FACTS
+  return TIMEFRAME_NAMES.map(timeframe => amendment(company, timeframe, null, fields))
+}
+
+function amendment(
+  company: Company,
+  timeframe: Timeframe,
+  sector: SectorView | null,
+  fields: readonly Field[],
+): Amendment {
+  const { series, facts } = companyAsOf(company, timeframe)
+  const recorded = recordFields(new Panel(series, facts, sector), fields)
+  return {
+    ticker: company.entry.ticker,
+    timeframe,
+    fields: new Map(fields.map(({ name }) => [name, recorded.get(name) ?? null])),
+  }
+}

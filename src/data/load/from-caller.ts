@@ -1,0 +1,186 @@
+import { BadData, sentence, type Words } from '../../core/errors.js'
+import { type Day, formatDay, isDay } from '../../core/model/day.js'
+import { FACT_KINDS, type FactKind, type FactRecord, type FactSource } from '../../core/model/facts.js'
+import type { Adjustment, Series } from '../../core/model/series.js'
+import {
+  type Checks,
+  checkDay,
+  checkFunction,
+  checkOptions,
+  DAYS,
+  listOf,
+  objectOf,
+} from '../../core/params/arguments.js'
+import { flagValue, integerValue, refuse, textOf, tickerValue, wordValue } from '../../core/params/values.js'
+import { addRecord } from '../feeds/facts/kinds.js'
+import { BadCell, checkPast } from '../feeds/facts/rows.js'
+import { FactsSink } from '../feeds/facts/sink.js'
+import type { Hints, Input, TickerFacts } from '../feeds/feed.js'
+import type { Role } from '../feeds/names.js'
+import { barFault, isPrice, latestBar } from '../feeds/price-rows.js'
+import { checkedRecord } from './facts.js'
+import type { ImportOptions, SourcedBars } from './report.js'
+
+/**
+ * Data that a program passes to the importer, checked with the rules for files. Throws InvalidParameter for a wrong
+ * shape, BadData for impossible values.
+ */
+
+const ADJUSTMENTS: readonly Adjustment[] = ['raw', 'adjusted']
+
+/** Bars, each ticker once; a daily bar is known on its own day. @param today default: this machine's date */
+export function barsFromCaller(value: unknown, today: Day | undefined): SourcedBars[] {
+  const latest = latestBar(today)
+  const seen = new Set<string>()
+  return listOf('tickers', value).map((one, i) => {
+    const at = `tickers[${i}]`
+    const { ticker, prices, source, format, bars } = objectOf(at, one)
+    const found = {
+      ticker: tickerValue(`${at}.ticker`, textOf(`${at}.ticker`, ticker)),
+      prices: wordValue(`${at}.prices`, textOf(`${at}.prices`, prices), ADJUSTMENTS),
+      source: nameOf(`${at}.source`, source),
+      format: nameOf(`${at}.format`, format),
+    }
+    if (seen.has(found.ticker)) refuse(`${at}.ticker`, ticker, 'a ticker that is given once')
+    seen.add(found.ticker)
+    const series = seriesOf(`${at}.bars`, bars)
+    checkBars(found, series, latest)
+    return { ...found, bars: series }
+  })
+}
+
+function nameOf(param: string, value: unknown): string {
+  return textOf(param, value) || refuse(param, value, 'text')
+}
+
+/** Columns of one length. */
+function seriesOf(param: string, value: unknown): Series {
+  const given = objectOf(param, value)
+  const { days, unadjustedClose } = given
+  wordValue(`${param}.timeframe`, textOf(`${param}.timeframe`, given.timeframe), ['daily'])
+  if (!(days instanceof Int32Array) || days.length === 0)
+    return refuse(`${param}.days`, days, 'an Int32Array of days, counted from 1970-01-01, of at least one bar')
+  const odd = days.findIndex(day => !isDay(day))
+  if (odd >= 0) return refuse(`${param}.days[${odd}]`, days[odd], DAYS)
+  const column = (name: string): Float64Array => {
+    const values = given[name]
+    if (values instanceof Float64Array && values.length === days.length) return values
+    return refuse(`${param}.${name}`, values, `a Float64Array as long as days (${days.length})`)
+  }
+  const series: Series = {
+    ...{ timeframe: 'daily', days, known: days },
+    ...{ open: column('open'), high: column('high'), low: column('low'), close: column('close') },
+    volume: column('volume'),
+  }
+  return unadjustedClose === undefined ? series : { ...series, unadjustedClose: column('unadjustedClose') }
+}
+
+/** Throws BadData for the first bar that a reader would not have let in. */
+function checkBars({ ticker, source }: Pick<SourcedBars, 'ticker' | 'source'>, series: Series, latest: Day): void {
+  const { days, open, high, low, close, volume, unadjustedClose } = series
+  const columns: Partial<Record<Role, Float64Array>> = { open, high, low, close, volume }
+  for (const [t, day] of days.entries()) {
+    const value = (role: Role): number => columns[role]![t]!
+    const fault = barFault(day, latest, value, role => String(value(role)))
+    const bad = (what: Words) => new BadData({ file: source }, sentence`${ticker} on ${formatDay(day)}: ${what}`)
+    if (fault !== null) throw bad(fault.reason)
+    const paid = unadjustedClose?.[t] ?? Number.NaN
+    if (!Number.isNaN(paid) && !isPrice(paid)) throw bad(`unadjustedClose ${paid} is no price`)
+    if (t > 0 && day <= days[t - 1]!) throw bad(`it follows ${formatDay(days[t - 1]!)}, and bars ascend by their days`)
+  }
+}
+
+/** Records, grouped by ticker and kind. */
+export function factsFromCaller(
+  value: unknown,
+  { file }: Pick<FactSource, 'file'>,
+  today: Day | undefined,
+): TickerFacts[] {
+  const latest = latestBar(today)
+  const sink = new FactsSink(latest)
+  const found = new Map<string, TickerFacts & { records: FactRecord[] }>()
+  for (const [i, one] of listOf('facts', value).entries()) {
+    const at = `facts[${i}]`
+    const { ticker: symbol, kind: word, records } = objectOf(at, one)
+    const ticker = tickerValue(`${at}.ticker`, textOf(`${at}.ticker`, symbol))
+    const kind = wordValue(`${at}.kind`, textOf(`${at}.kind`, word), FACT_KINDS)
+    const key = `${kind} ${ticker}`
+    const all = found.get(key) ?? { ticker, kind, records: [] }
+    found.set(key, all)
+    for (const [j, record] of listOf(`${at}.records`, records).entries()) {
+      const checked = checkedRecord(kind, ticker, objectOf(`${at}.records[${j}]`, record))
+      all.records.push(checked)
+      checkRecord(kind, ticker, checked, { file, place: `record ${j + 1}`, latest, sink })
+    }
+  }
+  return [...found.values()]
+}
+
+/** Throws BadData for a record that a file reader would refuse, alone or next to an earlier one. */
+function checkRecord(
+  kind: FactKind,
+  ticker: string,
+  record: FactRecord,
+  { file, place, latest, sink }: { file: string; place: string; latest: Day; sink: FactsSink },
+): void {
+  try {
+    for (const [name, value] of Object.entries(record)) checkPast(name, value, () => formatDay(Number(value)), latest)
+    addRecord(kind, ticker, record, place, sink)
+  } catch (error) {
+    if (!(error instanceof BadCell)) throw error
+    throw new BadData({ file }, `${kind} of ${ticker}, ${place}: ${error.message}`)
+  }
+}
+
+/** Where records are from. */
+export function sourceFromCaller(value: unknown): Pick<FactSource, 'file' | 'format'> {
+  const { file, format } = objectOf('source', value)
+  return { file: nameOf('source.file', file), format: nameOf('source.format', format) }
+}
+
+/** Files to be read. */
+export function inputsFromCaller(value: unknown): Input[] {
+  return listOf('inputs', value).map((one, i) => {
+    const at = `inputs[${i}]`
+    const { name, path, bytes } = objectOf(at, one)
+    const size = bytes === undefined || bytes === null ? null : integerValue(`${at}.bytes`, bytes, 0, MOST_BYTES)
+    return { name: nameOf(`${at}.name`, name), path: path === null ? null : pathOf(`${at}.path`, path), bytes: size }
+  })
+}
+
+function pathOf(param: string, value: unknown): string {
+  const path = nameOf(param, value)
+  return path.includes('\0') ? refuse(param, value, 'the path of a file') : path
+}
+
+const MOST_BYTES = Number.MAX_SAFE_INTEGER
+
+const TEXTS: Checks<keyof Hints> = {
+  format: textOf,
+  delimiter: textOf,
+  dateFormat: textOf,
+  decimal: textOf,
+  timeZone: textOf,
+  header: textOf,
+}
+
+/** How files are read, and how their data are treated. */
+const IMPORTING: Checks<keyof ImportOptions> = {
+  ticker: textOf,
+  prices: (param, value) => wordValue(param, textOf(param, value), ADJUSTMENTS),
+  skipBadRows: flagValue,
+  hints: (param, value) => checkOptions(param, value, TEXTS),
+  known: checkDay,
+  today: checkDay,
+  stdin: objectOf,
+  only: (param, value) => wordValue(param, textOf(param, value), ['facts']),
+  replace: flagValue,
+  rescale: flagValue,
+  acceptJump: flagValue,
+  onRefused: checkFunction,
+  onProgress: checkFunction,
+}
+
+export function checkImporting(options: unknown): void {
+  checkOptions('options', options, IMPORTING)
+}

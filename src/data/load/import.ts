@@ -1,0 +1,498 @@
+import {
+  BadData,
+  BandsError,
+  counted,
+  InvalidParameter,
+  NotFound,
+  NotWritten,
+  parameter,
+  remedy,
+  sentence,
+} from '../../core/errors.js'
+import { FIELDS } from '../../core/fields/index.js'
+import { type Day, formatDay } from '../../core/model/day.js'
+import { DEFINITIONS_VERSION } from '../../core/model/definitions.js'
+import { FACT_KINDS, type FactKind, type FactSource, securityOf } from '../../core/model/facts.js'
+import { checkDay, checkFunction } from '../../core/params/arguments.js'
+import { textOf, tickerValue } from '../../core/params/values.js'
+import { SHOWN } from '../feeds/bars.js'
+import type { Input, ReadResult, Remark, TickerBars, TickerFacts, Warning } from '../feeds/feed.js'
+import { type PartlyLoadedFile, Pending } from '../local/cache.js'
+import { companyOf } from '../local/sectors.js'
+import { digest } from '../store/codec.js'
+import { lockForWriting, type Store, type TickerEntry, UNDERIVED, type Writer } from '../store/store.js'
+import { type Choices, cutBars, isCopied, type MergedBars, mergeBars, renamed } from './bars.js'
+import { deriveGroups, deriveRecord, inGroups, pendingSteps, type TickerData } from './derive.js'
+import { type MergedFacts, soundSheets, takeFacts } from './facts.js'
+import type {
+  FileReport,
+  ImportOptions,
+  ReadFile,
+  RefusedTicker,
+  SheetReport,
+  SourcedBars,
+  TickerReport,
+} from './report.js'
+import { columnsOf, Run } from './run.js'
+
+/** How stored bars are treated, with the names of the specification; at most one of them. */
+const BAR_CHOICES = { replace: 'replace', rescale: 'rescale', acceptJump: 'accept_jump' } as const
+type BarChoice = keyof typeof BAR_CHOICES
+
+function checkChoices(options: Pick<ImportOptions, BarChoice>): void {
+  const chosen = (Object.keys(BAR_CHOICES) as BarChoice[]).filter(choice => options[choice])
+  const [first, second] = chosen.map(choice => BAR_CHOICES[choice])
+  if (second === undefined) return
+  const words = sentence`${parameter(first!)} and ${parameter(second)} exclude each other.`
+  throw new InvalidParameter(words, { param: second })
+}
+
+/** Bars of a file, which stay where they are. */
+function sourcedOf(bars: TickerBars, { file, format }: Pick<ReadResult, 'file' | 'format'>): SourcedBars {
+  const { ticker, prices, waits } = bars
+  return {
+    ...{ ticker, prices, source: file, format },
+    ...(waits && { waits }),
+    get bars() {
+      return bars.bars
+    },
+  }
+}
+
+/** A file's warnings, and those about the bars next to stored ones. */
+function withOddities(
+  { file, warnings }: Pick<ReadResult, 'file' | 'warnings'>,
+  oddities: MergedBars['oddities'],
+): Warning[] {
+  const all = new Map(warnings.map(warning => [warning.kind, { ...warning, first: [...warning.first] }]))
+  for (const { kind, ticker, day, detail } of oddities) {
+    const warning = all.get(kind) ?? { kind, count: 0, first: [] }
+    all.set(kind, warning)
+    if (warning.count++ < SHOWN) warning.first.push({ ticker, date: formatDay(day), place: file, detail })
+  }
+  return [...all.values()]
+}
+
+/** Names the fields that stay empty for tickers without volume. */
+function volumeRemarks(withoutVolume: readonly string[], tickers: number): Remark[] {
+  const count = withoutVolume.length
+  if (count === 0) return []
+  const fields = FIELDS.filter(field => field.usesVolume).map(({ name }) => name)
+  const of = tickers === 1 ? '' : ` of ${count === tickers ? 'any ticker' : counted(count, 'ticker')}`
+  const what = `no volume${of}: ${fields.join(' and ')} stay empty`
+  return [{ what, count: 1, first: count === tickers ? [] : withoutVolume.slice(0, SHOWN) }]
+}
+
+/** Adds what was written of a file to the error about the rest. */
+function loadedInPart(
+  { words, cause }: NotWritten,
+  part: Pick<PartlyLoadedFile, 'file' | 'tickers' | 'of'>,
+): NotWritten {
+  const there = `${part.tickers} of the ${part.of} tickers of ${part.file} are loaded`
+  return new NotWritten(sentence`${words}; ${there}, and the same import again goes on after them`, { cause })
+}
+
+/** Replaces the definitions while some tickers are derived with the new ones and others with older ones. */
+const HALF_REBUILT = `${DEFINITIONS_VERSION} in part`
+
+/** Reports the progress of deriving tickers. @param of their number */
+function progressOf(file: string, of: number, onProgress: ImportOptions['onProgress']): (ticker: TickerData) => void {
+  let done = 0
+  let rows = 0
+  return ({ daily }) => {
+    rows += daily.days.length
+    onProgress?.({ file, stage: 'deriving', done: done++, of, rows })
+  }
+}
+
+/** Everything that makes an import differ from others. */
+function* partsOf(tickers: readonly SourcedBars[], choices: string): Generator<Buffer | string> {
+  yield choices
+  for (const { ticker, prices, bars } of tickers) {
+    yield `${ticker} ${prices}`
+    for (const column of columnsOf(bars)) yield Buffer.from(column.buffer, column.byteOffset, column.byteLength)
+  }
+}
+
+/** How many tickers and sectors a killed import left without their fields, and since when (ISO time; null: not known). */
+export interface Finished {
+  tickers: number
+  sectors: number
+  since: string | null
+}
+
+/** What an importer works with. */
+interface Tools {
+  open: () => Promise<Store>
+  read: ReadFile
+  writer: Writer
+}
+
+/**
+ * The write side: the only importer of a store, from `begin` to `close`. A file is read whole and merged with stored
+ * data before anything is written; a refused file changes nothing. Then its tickers are derived and written in groups.
+ * If it is stopped, finished tickers stay, and the same import continues later. Fields that use facts are derived
+ * after all files; until then the store lists what is pending, and no question is answered from it.
+ */
+export class Importer {
+  #store: Store | null = null
+  readonly #with: Tools
+  readonly #run = new Run()
+  #left: Finished | null = null
+  #finished: Finished | null = null
+
+  private constructor(tools: Tools) {
+    this.#with = tools
+  }
+
+  /**
+   * Takes the store's writer lock. Throws Busy naming the holder, or with `wait` waits until it is free.
+   * @internal
+   */
+  static async begin(
+    store: Store,
+    read: ReadFile,
+    writer: Writer,
+    { wait = false }: { wait?: boolean } = {},
+  ): Promise<Importer> {
+    await lockForWriting(store, writer, { wait })
+    const importer = new Importer({ open: async () => store, read, writer })
+    importer.#store = store
+    const { none, tickers, sectors, since } = await Pending.in(store)
+    if (!none) importer.#left = { tickers: tickers.size, sectors: sectors.size, since }
+    return importer
+  }
+
+  /** An importer that creates and locks the store only when there is something to write. @internal */
+  static making(open: () => Promise<Store>, read: ReadFile, writer: Writer): Importer {
+    return new Importer({ open, read, writer })
+  }
+
+  /** @internal */
+  get store(): Store {
+    if (this.#store === null) throw new NotFound('nothing was put into the database yet, so that it is not made.')
+    return this.#store
+  }
+
+  /**
+   * Imports file after file, bars and facts alike. A refused file throws, and the files before it stay imported; with
+   * `onRefused` the later files are imported as well. A ticker whose bars do not fit the stored ones is not loaded, but
+   * reported. A store of other definitions is rebuilt first, so that two versions never mix.
+   */
+  async *import(inputs: readonly Input[], options: ImportOptions = {}): AsyncGenerator<FileReport> {
+    const { checkImporting, inputsFromCaller } = await import('./from-caller.js')
+    checkImporting(options)
+    checkChoices(options)
+    const files = inputsFromCaller(inputs)
+    if (this.#store !== null) await this.#refresh(options)
+    try {
+      for (const input of files) {
+        const report = await this.#importOrRefuse(input, options)
+        if (report !== null) yield report
+      }
+    } finally {
+      // Also when the caller stops early or a file is bad: the files before it are loaded.
+      if (this.#store !== null) await this.#settle(options)
+    }
+  }
+
+  /**
+   * Loads bars without a file: simulated or from a program, as ascending daily series. They are checked like a file's,
+   * before anything is loaded. If a ticker does not fit the stored bars, it throws BadData and loads nothing; with
+   * `onRefused` it loads the others.
+   */
+  async put(
+    tickers: Iterable<SourcedBars>,
+    options: Pick<ImportOptions, BarChoice | 'today' | 'onRefused' | 'onProgress'> = {},
+  ): Promise<TickerReport[]> {
+    const { checkImporting, barsFromCaller } = await import('./from-caller.js')
+    checkImporting(options)
+    checkChoices(options)
+    const incoming = barsFromCaller(tickers, options.today)
+    await this.#refresh(options)
+    const { reports } = await this.#takeBars(incoming, options, async ({ source }, { message }) => {
+      const refusal = new BadData({ file: source }, message)
+      if (options.onRefused === undefined) throw refusal
+      await options.onRefused(refusal)
+    })
+    await this.#settle(options)
+    return reports
+  }
+
+  /** Loads facts without a file, checked like a file's. */
+  async putFacts(
+    facts: readonly TickerFacts[],
+    source: Pick<FactSource, 'file' | 'format'>,
+    options: Pick<ImportOptions, 'replace' | 'today' | 'onProgress'> = {},
+  ): Promise<SheetReport[]> {
+    const { checkImporting, factsFromCaller, sourceFromCaller } = await import('./from-caller.js')
+    checkImporting(options)
+    const from = sourceFromCaller(source)
+    const incoming = factsFromCaller(facts, from, options.today)
+    await this.#refresh(options)
+    const { reports } = await this.#takeFacts(incoming, from, options)
+    await this.#settle(options)
+    return reports
+  }
+
+  /**
+   * Derives everything again from bars and facts, with the current definitions. A partly loaded file counts as
+   * finished. Returns the number of tickers.
+   */
+  async rebuild(onProgress?: ImportOptions['onProgress']): Promise<number> {
+    checkFunction('onProgress', onProgress)
+    if (this.#store === null) return 0
+    const pending = await Pending.in(this.store)
+    pending.forgetFiles()
+    return this.#rebuild(pending, onProgress)
+  }
+
+  async #rebuild(pending: Pending, onProgress: ImportOptions['onProgress']): Promise<number> {
+    const made = await this.store.definitions()
+    pending.tickers.clear()
+    for (const security of (await this.store.securities()).values()) pending.addSectorOf(security)
+    const entries = await this.store.tickers()
+    const groups = inGroups(entries, ({ bars }) => bars)
+    const onTicker = progressOf('', entries.length, onProgress)
+    const dataOf = (entry: TickerEntry): Promise<TickerData> => companyOf(this.store, entry)
+    for await (const { records, isLast } of deriveGroups(groups, dataOf, onTicker)) {
+      // Until the last ticker is written, the store must not claim the current definitions.
+      const until = made === UNDERIVED ? UNDERIVED : HALF_REBUILT
+      const isSound = made === DEFINITIONS_VERSION || isLast
+      await this.store.write({ records, unsettled: pending.keys }, isSound ? DEFINITIONS_VERSION : until)
+    }
+    if (entries.length === 0) await this.store.write({ unsettled: pending.keys }, DEFINITIONS_VERSION)
+    await this.#settle(onProgress === undefined ? {} : { onProgress })
+    return entries.length
+  }
+
+  /** Deletes a ticker's bars, events, facts and pulled pages; false if there were none. */
+  async remove(ticker: string): Promise<boolean> {
+    textOf('ticker', ticker)
+    if (this.#store === null) return false
+    await this.#refresh({})
+    const pending = await Pending.in(this.store)
+    pending.written(null)
+    pending.addSectorOf(securityOf(await soundSheets(this.store, ticker, FACT_KINDS, pending)))
+    const removed = await this.store.remove(ticker, pending.keys)
+    await this.#settle({})
+    return removed
+  }
+
+  /**
+   * Takes out a ticker's bars after a day, and returns how many there were; null where it has no bars at all. Throws
+   * InvalidParameter where none would be left.
+   */
+  async removeAfter(ticker: string, after: Day): Promise<number | null> {
+    textOf('ticker', ticker)
+    checkDay('after', after)
+    if (this.#store === null) return null
+    await this.#refresh({})
+    const entry = await this.store.ticker(ticker)
+    if (entry === null) return null
+    if (entry.last <= after) return 0
+    const { changed, removed, pending } = await cutBars(this.store, entry, after)
+    const records = [deriveRecord(changed)]
+    await this.store.write({ records, unsettled: pending.keys }, DEFINITIONS_VERSION)
+    await this.#settle({})
+    return removed
+  }
+
+  /** Renames a ticker; false if it has no data. Throws InvalidParameter for a used name, or for a pulled ticker. */
+  async rename(ticker: string, to: string): Promise<boolean> {
+    textOf('ticker', ticker)
+    const name = tickerValue('name', textOf('name', to))
+    if (this.#store === null) return false
+    await this.#refresh({})
+    const names = await this.store.names()
+    if (!names.includes(ticker)) return false
+    if (names.includes(name) && !(await isCopied(this.store, ticker, name))) {
+      const what = `there is something of ${name} already; a ticker can only get a name that is free.`
+      throw new InvalidParameter(what, { param: 'name', value: name })
+    }
+    if ((await this.store.pages.entries(ticker)).length > 0) {
+      const what = `${ticker} was pulled from a server, and keeps the name that it has there.`
+      throw new InvalidParameter(what, { param: 'ticker', value: ticker })
+    }
+    const { records, sheets, pending } = await renamed(this.store, ticker, name)
+    const batch = { removed: [ticker], records: records.map(deriveRecord), sheets, unsettled: pending.keys }
+    await this.store.write(batch, DEFINITIONS_VERSION)
+    await this.#settle({})
+    return true
+  }
+
+  /** The work of a killed import that this one has finished; null while there is none. */
+  get finished(): Finished | null {
+    return this.#finished
+  }
+
+  /** Every ticker with any data: bars, facts, or pages of a server. */
+  async tickers(): Promise<string[]> {
+    return this.#store === null ? [] : this.store.names()
+  }
+
+  /** Derives first what a killed import left, if nothing else did. */
+  async close(): Promise<void> {
+    this.#run.close()
+    try {
+      if (this.#left !== null) await this.#finish()
+      await this.#store?.unlock(this.#with.writer)
+    } catch (error) {
+      // On a full disk the writer's row stays. The lock does not, so the next writer can take it.
+      if (!(error instanceof NotWritten)) throw error
+    } finally {
+      await this.#store?.close()
+    }
+  }
+
+  async #refresh({ onProgress }: ImportOptions): Promise<void> {
+    this.#store ??= await this.#with.open()
+    const made = await this.store.definitions()
+    if (made !== '' && made !== DEFINITIONS_VERSION) await this.#rebuild(await Pending.in(this.store), onProgress)
+  }
+
+  /** null for a refused file, if onRefused handles it. */
+  async #importOrRefuse(input: Input, options: ImportOptions): Promise<FileReport | null> {
+    try {
+      return await this.#importFile(input, options)
+    } catch (error) {
+      if (!(error instanceof BadData && options.onRefused)) throw error
+      await options.onRefused(error)
+      return null
+    }
+  }
+
+  async #importFile(input: Input, options: ImportOptions): Promise<FileReport> {
+    const { onProgress, only } = options
+    const { onRefused: _onRefused, replace: _replace, rescale: _rescale, acceptJump: _acceptJump, ...reading } = options
+    const result = await this.#with.read(input, {
+      ...reading,
+      onProgress: ({ bytes, total, rows }) =>
+        onProgress?.({ file: input.name, stage: 'reading', done: bytes, of: total, rows }),
+    })
+    if (result.holds === 'bars' && only === 'facts')
+      throw new BadData({ file: result.file }, 'these are daily bars, not facts; import loads them', {
+        remedy: remedy('import', [result.file]),
+      })
+    // If all files are refused, no empty database is left.
+    if (this.#store === null) await this.#refresh(options)
+    if (result.holds === 'facts') {
+      const { reports, barless, doubts } = await this.#takeFacts(result.facts, result, options)
+      return { ...result, facts: reports, without_bars: barless, doubts }
+    }
+    const { release, tickers, withoutVolume, ...found } = result
+    this.#run.keep(release)
+    const sourced = tickers.map(ticker => sourcedOf(ticker, found))
+    const { reports, refused, oddities, resumed } = await this.#takeBars(sourced, options)
+    const warnings = withOddities(found, oddities)
+    const remarks = [...found.remarks, ...volumeRemarks(withoutVolume, tickers.length)]
+    return { ...found, tickers: reports, refused, remarks, warnings, ...(resumed > 0 && { resumed }) }
+  }
+
+  /** @param onRefused called before anything is written */
+  async #takeBars(
+    tickers: readonly SourcedBars[],
+    { replace = false, rescale, acceptJump, onProgress }: ImportOptions,
+    onRefused?: (bars: SourcedBars, refusal: RefusedTicker) => Promise<void>,
+  ): Promise<Pick<MergedBars, 'reports' | 'refused' | 'oddities'> & { resumed: number }> {
+    for (const incoming of tickers) this.#run.check(incoming)
+    const scale = rescale ? 'rescale' : acceptJump ? 'accept_jump' : undefined
+    const content = (): string => digest(partsOf(tickers, JSON.stringify({ replace, scale })))
+    const stopped = await Pending.in(this.store)
+    const resumed = stopped.files.length === 0 ? 0 : stopped.through(content())
+    const through = new Set(tickers.slice(0, resumed).map(({ ticker }) => ticker))
+    // The second file of a run continues where the first one has replaced data, and a stopped import where it stopped.
+    const choicesFor = (ticker: string): Choices => {
+      const refusedBefore = this.#run.refused.get(ticker)
+      const isFirst = replace && this.#run.isFirst(`bars ${ticker}`)
+      return { replace: isFirst && !through.has(ticker), scale, refusedBefore }
+    }
+    const taken = await this.store.atOneMoment(() => mergeBars(this.store, tickers, choicesFor))
+    const { reports, refused, oddities } = taken
+    const refusals = new Map(refused.map(refusal => [refusal.ticker, refusal]))
+    for (const incoming of tickers) {
+      const refusal = refusals.get(incoming.ticker)
+      if (refusal !== undefined) await onRefused?.(incoming, refusal)
+    }
+    await this.#writeBars(taken, tickers, content, onProgress)
+    for (const incoming of tickers) {
+      const reason = refusals.get(incoming.ticker)?.reason
+      if (reason === undefined) this.#run.add(incoming)
+      else if (reason === 'split' || reason === 'factor') this.#run.refused.set(incoming.ticker, incoming.source)
+    }
+    return { reports, refused, oddities, resumed }
+  }
+
+  /** Derives and writes the tickers that bars have changed, some at a time; until the last, the store knows how far it is. */
+  async #writeBars(
+    { changes, unpulled, pending }: MergedBars,
+    tickers: readonly SourcedBars[],
+    content: () => string,
+    onProgress: ImportOptions['onProgress'],
+  ): Promise<void> {
+    const [first] = tickers
+    if (first === undefined || (changes.length === 0 && pending.files.length === 0)) return
+    const of = changes.length
+    // Written groups can be freed.
+    const groups = inGroups(changes.splice(0), ({ bars }) => bars)
+    // Nothing changed: then the mark of a stopped import is deleted.
+    if (groups.length === 0) groups.push([])
+    const part = {
+      ...{ file: first.source, of: tickers.length, since: new Date().toISOString() },
+      content: groups.length > 1 || pending.files.length > 0 ? content() : '',
+    }
+    const places = new Map(tickers.map(({ ticker }, i) => [ticker, i]))
+    const onTicker = progressOf(part.file, of, onProgress)
+    // Not at one moment: some are read while others are written.
+    const found = deriveGroups(groups, change => change.data(), onTicker)
+    let loaded = pending.through(part.content)
+    for await (const { group, records, isLast } of found) {
+      const through = isLast ? part.of : places.get(group.at(-1)!.ticker)! + 1
+      pending.written({ ...part, tickers: through })
+      const names = new Set(group.map(({ ticker }) => ticker))
+      const batch = { unpulled: unpulled.filter(ticker => names.has(ticker)), unsettled: pending.keys }
+      await this.store.write({ ...batch, records }, DEFINITIONS_VERSION).catch(error => {
+        throw error instanceof NotWritten && loaded > 0 ? loadedInPart(error, { ...part, tickers: loaded }) : error
+      })
+      loaded = through
+    }
+  }
+
+  async #takeFacts(
+    facts: readonly TickerFacts[],
+    { file, format }: Pick<FactSource, 'file' | 'format'>,
+    { replace = false }: ImportOptions,
+  ): Promise<Pick<MergedFacts, 'reports' | 'barless' | 'doubts'>> {
+    const source = { file, format, imported_at: new Date().toISOString() }
+    const replaces = (ticker: string, kind: FactKind): boolean => replace && this.#run.isFirst(`${kind} ${ticker}`)
+    const taken = await this.store.atOneMoment(() => takeFacts(this.store, facts, source, replaces))
+    const { reports, barless, doubts, sheets, changed, pending } = taken
+    if (sheets.length > 0) {
+      const records = changed.map(deriveRecord)
+      await this.store.write({ sheets, records, unsettled: pending.keys }, DEFINITIONS_VERSION)
+    }
+    return { reports, barless, doubts }
+  }
+
+  /** The importer's own work is done, so a failure here is not reported as its failure: the next writer retries. */
+  async #finish(): Promise<void> {
+    try {
+      if ((await this.store.definitions()) === DEFINITIONS_VERSION) await this.#settle({})
+    } catch (error) {
+      if (!(error instanceof BandsError)) throw error
+    }
+  }
+
+  /** Derives what is pending, one step per transaction. */
+  async #settle({ onProgress }: Pick<ImportOptions, 'onProgress'>): Promise<void> {
+    const left = this.#left
+    // After an abort, do not try again at the end.
+    this.#left = null
+    const pending = await Pending.in(this.store)
+    for await (const { amendments, what, done, of } of pendingSteps(this.store, pending)) {
+      onProgress?.({ file: what, stage: 'settling', done, of, rows: 0 })
+      await this.store.write({ amendments, unsettled: pending.keys }, DEFINITIONS_VERSION)
+    }
+    this.#finished ??= left
+  }
+}

@@ -1,0 +1,140 @@
+import { type BadData, parameter, sentence, type Words } from '../../core/errors.js'
+import { formatDay } from '../../core/model/day.js'
+import type { FactKind } from '../../core/model/facts.js'
+import type { Adjustment } from '../../core/model/series.js'
+import type { FactsResult, Input, ReadOptions, ReadResult, TickerBars } from '../feeds/feed.js'
+import type { Counts } from './merge.js'
+import { type SeamMismatch, splitName } from './seam.js'
+
+export interface ImportProgress {
+  /** The file, as shown to people; empty while a store is rebuilt, the sector while one is settled. */
+  file: string
+  stage: 'reading' | 'deriving' | 'settling'
+  /** Bytes while reading, tickers while deriving, steps while settling; `of` is null where the whole is not known. */
+  done: number
+  of: number | null
+  rows: number
+}
+
+export interface ImportOptions extends Omit<ReadOptions, 'onProgress'> {
+  /** Refuse files that hold bars. */
+  only?: 'facts'
+  /** Replace each ticker by the file's bars; of facts, the kinds that the file has. */
+  replace?: boolean
+  /** Bring stored bars to the scale of the file, if they differ by a split or another single factor. */
+  rescale?: boolean
+  /** Store such bars unchanged; the jump stays visible. */
+  acceptJump?: boolean
+  /** Handles a refused file; without it, the run ends there. */
+  onRefused?(error: BadData): void | Promise<void>
+  onProgress?(progress: ImportProgress): void
+}
+
+export interface TickerReport extends Counts {
+  ticker: string
+  prices: Adjustment
+  /** The whole series afterwards. */
+  bars: number
+  first: string
+  last: string
+  /** The factor that stored bars were multiplied by. */
+  rescaled?: number
+  /** What the user ought to know, a sentence. */
+  note?: string
+}
+
+/** A ticker whose bars do not fit the stored ones, and were not loaded. */
+export interface RefusedTicker {
+  ticker: string
+  /**
+   * `split`: the price jumps by the ratio of a split. `factor`: the closes of the same days differ by one factor. In
+   * both cases the stored prices are on another scale. `another_instrument`: most of those closes differ, and by no
+   * single factor. `adjustment`: the stored prices are of the other kind. `pulled`: the store has a server's events of
+   * it.
+   * `refused_before`: an earlier file of the run did not fit.
+   */
+  reason: SeamMismatch['reason'] | 'adjustment' | 'pulled' | 'refused_before'
+  /** The factor that would make the stored prices fit; null if none does. */
+  factor: number | null
+  /** The first day on which the file and the store part; null where it is not one of a jump or factor. */
+  date: string | null
+  message: Words
+}
+
+export interface BarsReport extends Omit<ReadResult, 'tickers' | 'withoutVolume' | 'release'> {
+  tickers: TickerReport[]
+  refused: RefusedTicker[]
+  /** Number of tickers that a stopped import of the same file had finished; here they count as unchanged. */
+  resumed?: number
+}
+
+/** One kind of a ticker's facts after an import. */
+export interface SheetReport extends Counts {
+  ticker: string
+  kind: FactKind
+  /** All stored records, with their first and last dates; null for undated kinds. */
+  records: number
+  first: string | null
+  last: string | null
+}
+
+export interface FactsReport extends Omit<FactsResult, 'facts'> {
+  facts: SheetReport[]
+  /** Tickers that have no bars yet, so that no field uses their facts. */
+  without_bars: number
+  /** Records that are hardly meant so, in words for people. */
+  doubts: Words[]
+}
+
+/** What became of one file. */
+export type FileReport = BarsReport | FactsReport
+
+/** Bars that came from somewhere. */
+export interface SourcedBars extends TickerBars {
+  source: string
+  format: string
+}
+
+export type ReadFile = (input: Input, options: ReadOptions) => Promise<ReadResult | FactsResult>
+
+/**
+ * @param fits whether a rescaling makes one series of the two
+ * @param bars how many there are of the ticker
+ */
+export function refusalOf(
+  ticker: string,
+  mismatch: SeamMismatch,
+  fits: boolean,
+  bars: { stored: number; incoming: number },
+): RefusedTicker {
+  const { reason } = mismatch
+  if (reason === 'another_instrument') {
+    const what =
+      mismatch.common === 1
+        ? 'the prices of the one day that is stored too differ by more than 1 %, and by no common factor'
+        : `${mismatch.differing} of ${mismatch.common} closes of days that are stored too differ by more than 1 %, and by no common factor`
+    const message = sentence`${ticker}: ${what}, so these are prices of another instrument; check which it is (${parameter('ticker')} names it), or import the whole history of ${ticker}; ${parameter('replace')} starts ${ticker} again from this file, and leaves ${bars.incoming} bars instead of ${bars.stored}`
+    return { ticker, reason, factor: null, date: null, message }
+  }
+  const factor = mismatch.scale.by / mismatch.scale.over
+  const remedies = sentence`import the whole history${fits ? sentence`, or ${parameter('rescale')} multiplies what is stored by it` : ''}, or ${parameter('accept_jump')} stores the bars as they are`
+  const message = sentence`${ticker}: ${mismatchText(mismatch, factor)}; ${remedies}`
+  return { ticker, reason, factor, date: formatDay(mismatch.jumps[0]!.day), message }
+}
+
+function mismatchText(mismatch: Exclude<SeamMismatch, { reason: 'another_instrument' }>, factor: number): string {
+  const times = `${Number(factor.toPrecision(6))} times`
+  const [jump] = mismatch.jumps
+  const split = splitName(jump!.factor)
+  if (mismatch.reason === 'factor') {
+    const why = split === null ? 'a dividend or split' : `a ${split} split`
+    return mismatch.common === 1
+      ? `the four prices of the day that is stored too are ${times} the stored ones in this file, as after ${why}`
+      : `closes in this file are ${times} those that are stored of the same ${mismatch.common} days, as after ${why}`
+  }
+  const why =
+    mismatch.split === undefined
+      ? `as by a ${split} split between ${formatDay(jump!.from)} and ${formatDay(jump!.day)}`
+      : `as by the split of ${formatDay(mismatch.split.ex_date)} that is stored`
+  return `prices in this file are ${times} those that are stored, ${why}`
+}

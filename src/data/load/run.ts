@@ -1,0 +1,90 @@
+import { BadData } from '../../core/errors.js'
+import { formatDay } from '../../core/model/day.js'
+import { emptySeries, type Series } from '../../core/model/series.js'
+import { Spill } from '../feeds/spill.js'
+import { firstContradiction } from './merge.js'
+import type { SourcedBars } from './report.js'
+
+/** Maximum bytes of earlier files held in memory. */
+const MOST_HELD = 32 * 1024 * 1024
+
+/** Bars that an earlier file of the run had. */
+interface Taken {
+  file: string
+  bars(): Series
+}
+
+/** The data of one run so far: to find files that contradict each other, and to replace a ticker only once. */
+export class Run {
+  readonly #begun = new Set<string>()
+  readonly #taken = new Map<string, Taken[]>()
+  readonly #spill = new Spill()
+  readonly #releases: (() => void)[] = []
+  #held = 0
+  /** The file whose bars of a ticker are on another scale, and were refused: later ones continue it. */
+  readonly refused = new Map<string, string>()
+
+  /** Throws BadData for a bar that an earlier file of the run has otherwise. */
+  check(incoming: SourcedBars): void {
+    const { ticker, source } = incoming
+    for (const earlier of this.#taken.get(ticker) ?? []) {
+      if (earlier.file === source) continue
+      const day = firstContradiction(earlier.bars(), incoming.bars)
+      if (day === undefined) continue
+      throw new BadData(
+        { file: source },
+        `${ticker} on ${formatDay(day)} is not the same bar as in ${earlier.file}; leave one of the two files out`,
+      )
+    }
+  }
+
+  /** True for the first query of a name. */
+  isFirst(what: string): boolean {
+    const first = !this.#begun.has(what)
+    this.#begun.add(what)
+    return first
+  }
+
+  /** Keeps the bars of a ticker that are taken in: beyond some, in a temporary file. */
+  add(incoming: SourcedBars): void {
+    const { ticker, source } = incoming
+    const taken = { file: source, bars: incoming.waits ? () => incoming.bars : this.#stored(incoming.bars) }
+    const earlier = this.#taken.get(ticker)
+    if (earlier === undefined) this.#taken.set(ticker, [taken])
+    else earlier.push(taken)
+  }
+
+  /** Keeps what a file has read until the run is over, as later files may contradict it. */
+  keep(release: (() => void) | null): void {
+    if (release !== null) this.#releases.push(release)
+  }
+
+  close(): void {
+    this.#spill.close()
+    for (const release of this.#releases) release()
+  }
+
+  #stored(bars: Series): () => Series {
+    this.#held += bytesOf(bars)
+    if (this.#held <= MOST_HELD) return () => bars
+    this.#held -= bytesOf(bars)
+    const at = this.#spill.put(columnsOf(bars))
+    const [length, hasUnadjusted] = [bars.days.length, bars.unadjustedClose !== undefined]
+    return () => {
+      const series = emptySeries('daily', length)
+      if (hasUnadjusted) series.unadjustedClose = new Float64Array(length)
+      this.#spill.take(at, columnsOf(series))
+      return series
+    }
+  }
+}
+
+/** All columns that make bars differ from others. */
+export function columnsOf(bars: Series): (Float64Array | Int32Array)[] {
+  const { days, open, high, low, close, volume, unadjustedClose } = bars
+  return [days, open, high, low, close, volume, ...(unadjustedClose === undefined ? [] : [unadjustedClose])]
+}
+
+function bytesOf(bars: Series): number {
+  return columnsOf(bars).reduce((sum, { byteLength }) => sum + byteLength, 0)
+}

@@ -1,0 +1,445 @@
+import { Busy, didYouMean, NotFound, remedy, StorageError, suggest } from '../../core/errors.js'
+import type { Field } from '../../core/fields/field.js'
+import { type AnyField, BUILT_IN, type FieldSet, isRecorded } from '../../core/fields/index.js'
+import type { Panel } from '../../core/fields/panel.js'
+import { conditionField, isConditionField } from '../../core/language/as-field.js'
+import { type Day, utcToday } from '../../core/model/day.js'
+import { DEFINITIONS_VERSION } from '../../core/model/definitions.js'
+import type { HistoryQuery, SeriesKey } from '../../core/model/event.js'
+import { type Security, securityOf } from '../../core/model/facts.js'
+import { barsKnownBy, head, recordIn, type Series } from '../../core/model/series.js'
+import type { Tier, Timeframe } from '../../core/model/terms.js'
+import { first, type HistoriesQuery } from '../../core/source.js'
+import { entitle, type Plan, planOf } from '../../core/tiers.js'
+import { type Recorded, type RecordedSeries, type Store, type TickerEntry, UNDERIVED } from '../store/store.js'
+import type { DerivedMemory, DerivedQuery } from './derived.js'
+import type { Sectors } from './sectors.js'
+import { type ExtraViews, search, sectorKey, type View, viewOf } from './view.js'
+
+/** Data of tickers without bars, to explain why a question about one cannot be answered. */
+export interface OtherData {
+  tickers(): Promise<readonly string[]>
+  /** The data of one ticker, as the end of a sentence; null: none. */
+  of(ticker: string): Promise<string | null>
+  /** The newest day of it. */
+  newestDay(): Promise<Day | null>
+}
+
+export interface CacheOptions {
+  /** Which day it is, for a server that counts ranges back from there and not from the newest bar. */
+  clock?: (() => Day) | null
+  /** Today's date (default: the UTC day of this machine's clock): bars after tomorrow do not count. */
+  now?: (() => Day) | undefined
+  otherData?: OtherData | null
+  /** The available fields (default: the specified ones). */
+  fields?: FieldSet | undefined
+  /** Caches records of derived fields (default: no cache). */
+  derived?: DerivedMemory | undefined
+  /** Maximum number of threads for answers about many tickers (default: one per core). */
+  threads?: number | undefined
+}
+
+/** The data of a question and its matching events. */
+export interface FoundEvents {
+  query: HistoryQuery
+  view: View
+  /** Of the second ticker; null without a context. */
+  context: View | null
+  /** Of the condition next to a field; null without one. */
+  when: View | null
+  today: Day
+  plan: Plan
+  /** The tier's range: events lie after this day. */
+  rangeStart: Day
+  /** By number, oldest first. */
+  found: Int32Array
+}
+
+/** A store as one caller sees it: with a tier or without, and as of a day. Every local question goes through it. */
+export class Cache {
+  readonly store: Store
+  /** null: nothing that is loaded is withheld */
+  readonly tier: Tier | null
+  /** null: everything that the bars show */
+  readonly asOf: Day | null
+  /** The available fields. */
+  readonly fieldSet: FieldSet
+  readonly threads: number | undefined
+  protected readonly ways: CacheOptions
+  #sound = false
+
+  constructor(store: Store, tier: Tier | null, asOf: Day | null, ways: CacheOptions = {}) {
+    this.store = store
+    this.tier = tier
+    this.asOf = asOf
+    this.fieldSet = ways.fields ?? BUILT_IN
+    this.threads = ways.threads
+    this.ways = ways
+  }
+
+  /**
+   * The day that ranges count back from: the as-of day, the clock's day, or the day of the newest bar. Without bars it
+   * is the newest day of other data.
+   */
+  async today(): Promise<Day> {
+    const { clock, otherData } = this.ways
+    // Bars of days to come, which an older version let in, are the newest of nothing.
+    const newest = async () => (await this.store.newestDay(this.lastDay)) ?? (await otherData?.newestDay())
+    return this.asOf ?? clock?.() ?? (await newest()) ?? 0
+  }
+
+  /** The last day that can have a bar: tomorrow has begun somewhere. */
+  get lastDay(): Day {
+    return (this.ways.now ?? utcToday)() + 1
+  }
+
+  /** The events that match a question, by number. Throws TierRestricted, NotFound, Busy. */
+  async find(query: HistoryQuery): Promise<FoundEvents> {
+    entitle(query, this.tier, this.fieldSet)
+    const { ticker, timeframe, field, context: other, when, lag } = query
+    const view = await this.view(ticker, timeframe, field, lag)
+    const context = other === undefined ? null : await this.view(other.ticker, timeframe, other.field)
+    const condition = when === undefined ? null : await this.view(ticker, timeframe, when, lag)
+    return this.#found(view, query, await this.today(), { context, when: condition })
+  }
+
+  /**
+   * The same for some fields of many tickers, in one read: ticker by ticker, with the fields in the order of the
+   * query.
+   * @param outcomes whether returns are needed, too
+   */
+  async *findAll(
+    { tickers, fields, ...query }: Omit<HistoriesQuery, 'outcomes' | 'base'>,
+    outcomes: boolean,
+  ): AsyncGenerator<FoundEvents> {
+    const [first] = fields
+    if (tickers.length === 0 || first === undefined) return
+    // Refused before anything is read; every other field in its turn.
+    entitle({ ...query, field: first }, this.tier, this.fieldSet)
+    const { timeframe, context: other, when, lag } = query
+    const read = { tickers, timeframe, fields: when === undefined ? fields : [...fields, when], outcomes, lag }
+    let today: Day | null = null
+    let context: View | null = null
+    let done = 0
+    for await (const viewOn of this.views(read)) {
+      const ticker = tickers[done++]!
+      today ??= await this.today()
+      for (const field of fields) {
+        if (done === 1) entitle({ ...query, field }, this.tier, this.fieldSet)
+        const coming = viewOn(field)
+        // A field of a whole market is looked at ten thousand times: to wait for nothing would be a part of that.
+        const view = coming instanceof Promise ? await coming : coming
+        if (other !== undefined) context ??= await this.view(other.ticker, timeframe, other.field)
+        const condition = when === undefined ? null : await viewOn(when)
+        yield this.#found(view, { ...query, ticker, field }, today, { context, when: condition })
+      }
+    }
+  }
+
+  /** Some fields of many tickers as of the day, in one read, ticker by ticker. Throws NotFound, Busy. */
+  async *views(query: DerivedQuery): AsyncGenerator<(field: string) => View | Promise<View>> {
+    for await (const { series, bars } of this.each(query)) {
+      const { entry, calendar, outcomes, unsettled } = series
+      const viewOn = (field: string): View => {
+        const record = recordIn(series.fields, field)
+        return viewOf({ entry, calendar, outcomes, field: record }, query.timeframe, this.field(field).bands, bars)
+      }
+      yield field =>
+        unsettled.length === 0 ? viewOn(field) : this.checkSettled(series, field).then(() => viewOn(field))
+    }
+  }
+
+  /**
+   * Series of many tickers in one read, each with the number of its bars that were final on the day. The caller must
+   * check whether fields wait for an import. Throws NotFound.
+   */
+  async *each(query: DerivedQuery): AsyncGenerator<{ series: RecordedSeries; bars: number; today: Day }> {
+    await this.#checkDefinitions()
+    let today: Day | null = null
+    let read = 0
+    for await (const series of this.#series(query)) {
+      const ticker = query.tickers[read++]!
+      if (series === null) throw await this.unknown(ticker)
+      today ??= await this.today()
+      yield { series, bars: barsKnownBy(series.calendar, today), today }
+    }
+  }
+
+  /** Stored series; if a field is a condition, its records are derived. */
+  async *#series(query: DerivedQuery): AsyncGenerator<RecordedSeries | null> {
+    if (query.fields.every(name => this.isRecorded(name))) return yield* this.store.series(query)
+    // Most questions have no condition; they are not to load what makes its events.
+    const { derivedSeries } = await import('./derived.js')
+    yield* derivedSeries(this, query)
+  }
+
+  #found(view: View, query: HistoryQuery, today: Day, extra: ExtraViews): FoundEvents {
+    const plan = planOf(this.tier)
+    const rangeStart = plan.rangeStart(today)
+    return { query, view, ...extra, today, plan, rangeStart, found: search(view, query, rangeStart, extra) }
+  }
+
+  /** One field of one ticker as of the day. Throws NotFound with the nearest tickers. */
+  async view(ticker: string, timeframe: Timeframe, field: string, lag?: number): Promise<View> {
+    const recorded = await this.recorded(ticker, timeframe, field, lag)
+    const bars = barsKnownBy(recorded.calendar, await this.today())
+    return viewOf(recorded, timeframe, this.field(field).bands, bars)
+  }
+
+  /** The same, regardless of the day. */
+  async recorded(ticker: string, timeframe: Timeframe, field: string, lag?: number): Promise<Recorded> {
+    await this.#checkDefinitions()
+    const recorded = this.isRecorded(field)
+      ? await this.store.recorded(ticker, timeframe, field)
+      : await this.#derived({ tickers: [ticker], timeframe, fields: [field], outcomes: true, lag })
+    if (recorded === null) throw await this.unknown(ticker)
+    await this.checkSettled(recorded, field)
+    return recorded
+  }
+
+  #derived(query: DerivedQuery): Promise<Recorded | null> {
+    const name = JSON.stringify([query.timeframe, query.tickers, query.fields, query.lag])
+    const make = async (): Promise<Recorded | null> => {
+      const found = await first(this.#series(query))
+      if (found === null) return null
+      const { outcomes, fields, ...series } = found
+      return { ...series, outcomes: outcomes!, field: recordIn(fields, query.fields[0]!) }
+    }
+    return this.ways.derived?.of(this.store, this.fieldSet, name, make) ?? make()
+  }
+
+  /** Unchanged while answers about the events of some series are, regardless of other writes. */
+  async stamp(series: readonly SeriesKey[]): Promise<string> {
+    const { store } = this
+    const onFacts = series.some(({ field }) => this.field(field).needs !== 'bars')
+    const waiting = onFacts ? (await Pending.in(store)).waiting : []
+    const stamps = await Promise.all(series.map(({ ticker, timeframe }) => store.stamp(ticker, timeframe)))
+    return JSON.stringify([await this.today(), await store.definitions(), waiting, stamps])
+  }
+
+  /** A field or a condition; every name of a parsed query is one. */
+  field(name: string): AnyField {
+    return this.fieldSet.named(name) ?? conditionField(name, this.fieldSet)
+  }
+
+  protected isRecorded(name: string): boolean {
+    return isRecorded(this.field(name))
+  }
+
+  /** A ticker's row. Throws NotFound with the nearest tickers. */
+  async entry(ticker: string): Promise<TickerEntry> {
+    const entry = await this.store.ticker(ticker)
+    if (entry === null) throw await this.unknown(ticker)
+    return entry
+  }
+
+  /** The bars that were final on the day. Throws NotFound with the nearest tickers. */
+  async series(ticker: string, timeframe: Timeframe): Promise<Series> {
+    const entry = await this.entry(ticker)
+    const series = await this.storedSeries(entry, timeframe)
+    return head(series, barsKnownBy(series, await this.today()))
+  }
+
+  /**
+   * The inputs of some fields over all stored bars; callers with an as-of day use only its first bars. A part of the
+   * bars would not show the share basis of older figures. Throws NotFound.
+   * @param sectors cache for one run; without it every sector is read again, as an import may have changed it
+   */
+  async panel(ticker: string, timeframe: Timeframe, fields: readonly Field[], sectors?: Sectors): Promise<Panel> {
+    // A question about events computes nothing; it is not to load what would.
+    const { companyOf, panelOf, Sectors } = await import('./sectors.js')
+    const company = await companyOf(this.store, await this.entry(ticker), fields)
+    return panelOf(company, timeframe, fields, sectors ?? new Sectors(this.store))
+  }
+
+  /** Throws Busy when some of the fields wait anywhere for an import to be finished: before anything is handed out. */
+  async checkFinished(fields: readonly AnyField[]): Promise<void> {
+    if (fields.every(field => field.needs === 'bars')) return
+    const pending = await Pending.in(this.store)
+    const names = fields.filter(field => pending.waits(field)).map(({ name }) => name)
+    if (names.length === 0) return
+    const subject = names.length === 1 ? `${names[0]} ${pending.why}` : `${names.length} fields: each ${pending.why}`
+    throw new Busy(`${subject}; ${WHEN}`, { remedy: remedy('rebuild') })
+  }
+
+  /** All stored bars. */
+  async storedSeries(entry: TickerEntry, timeframe: Timeframe): Promise<Series> {
+    const daily = (await this.store.bars(entry.ticker))!
+    if (timeframe === 'daily') return daily
+    const { barsAt } = await import('../../core/engine/record.js')
+    return barsAt(timeframe, daily, entry.assetClass)
+  }
+
+  /**
+   * The error for a ticker without bars.
+   * @param lack the missing data
+   * @param others tickers that have such data, besides those with bars
+   */
+  async unknown(ticker: string, lack = 'no bars', others: readonly string[] = []): Promise<NotFound> {
+    const { otherData } = this.ways
+    const about = { missing: { kind: 'ticker', name: ticker } } as const
+    const there = (await otherData?.of(ticker)) ?? null
+    if (there !== null)
+      return new NotFound(
+        `there are no bars of ${ticker}, and this needs them: only events are here, ${there}.`,
+        [],
+        about,
+      )
+    const here = await this.store.names('bars')
+    const known = new Set([...here, ...((await otherData?.tickers()) ?? []), ...others])
+    const suggestions = suggest(ticker, [...known])
+    return new NotFound(`${lack} for "${ticker}".${didYouMean(suggestions)}`, suggestions, about)
+  }
+
+  /** Throws Busy while an import runs: facts may be new while the fields that use them are still old. */
+  async checkSettled(
+    { entry: { ticker }, unsettled }: { entry: Pick<TickerEntry, 'ticker'>; unsettled: readonly string[] },
+    field: string,
+  ): Promise<void> {
+    const wanted = this.field(field)
+    if (isConditionField(wanted)) {
+      for (const subject of wanted.subjects)
+        await this.checkSettled({ entry: { ticker: subject.ticker ?? ticker }, unsettled }, subject.field)
+      return
+    }
+    const { needs } = wanted
+    if (needs === 'bars' || unsettled.length === 0) return
+    const pending = new Pending(unsettled)
+    const isCompared = needs === 'sector'
+    const sector = isCompared ? sectorKey(securityOf(await this.store.sheets(ticker))) : null
+    const waits = pending.tickers.has(ticker) || (sector !== null && pending.sectors.has(sector))
+    if (!waits) return
+    throw new Busy(`${field} of ${ticker} ${pending.why}; ${WHEN}`, { remedy: remedy('rebuild') })
+  }
+
+  /** Events of other definitions are never shown as current. */
+  async #checkDefinitions(): Promise<void> {
+    if (this.#sound) return
+    const made = await this.store.definitions()
+    if (made === UNDERIVED) {
+      throw new StorageError(`${this.store.location} has bars whose events are not made yet; a rebuild makes them`, {
+        remedy: remedy('rebuild'),
+      })
+    }
+    if (made !== DEFINITIONS_VERSION && made !== '') {
+      throw new StorageError(
+        `${this.store.location} was derived with definitions ${made}, and this bands uses ${DEFINITIONS_VERSION}; a rebuild derives it again`,
+        { remedy: remedy('rebuild') },
+      )
+    }
+    this.#sound = true
+  }
+}
+
+const WHEN = 'try again later; if no import is running, a rebuild finishes it'
+
+/** A file of which only the first tickers are written: its import is running or was stopped. */
+export interface PartlyLoadedFile {
+  file: string
+  /** How many of its tickers, in their order, are through, and how many it has. */
+  tickers: number
+  of: number
+  /** When the import began (ISO time, UTC). */
+  since: string
+  /** Digest of the file's content and of the import's options; empty once another import has changed some bars. */
+  content: string
+}
+
+/**
+ * What imports still have to derive: tickers with new facts, sectors of such tickers, and unfinished files. Stored, so
+ * that no question uses outdated data, and the next run finishes a killed one.
+ */
+export class Pending {
+  readonly tickers: Set<string>
+  readonly sectors: Set<string>
+  #files: PartlyLoadedFile[]
+  #since: string | null
+
+  constructor(keys: readonly string[] = []) {
+    const named = (kind: string): Set<string> =>
+      new Set(keys.filter(key => key.startsWith(kind)).map(key => key.slice(kind.length)))
+    this.tickers = named(TICKER)
+    this.sectors = named(SECTOR)
+    this.#files = [...named(FILE)].map(text => JSON.parse(text) as PartlyLoadedFile)
+    this.#since = [...named(SINCE)][0] ?? null
+  }
+
+  static async in(store: Store): Promise<Pending> {
+    return new Pending(await store.unsettled())
+  }
+
+  /** Whether everything that is written is recorded. */
+  get none(): boolean {
+    return this.steps === 0
+  }
+
+  /** Number of tickers and sectors to derive. */
+  get steps(): number {
+    return this.tickers.size + this.sectors.size
+  }
+
+  /** When fields began to wait (ISO time, UTC). null: none waits, or an older version wrote the database. */
+  get since(): string | null {
+    return this.none ? null : this.#since
+  }
+
+  /** Whether a field waits for some ticker. */
+  waits({ needs }: Pick<AnyField, 'needs'>): boolean {
+    if (needs === 'bars') return false
+    return this.tickers.size > 0 || (needs === 'sector' && this.sectors.size > 0)
+  }
+
+  /** Why a field waits, as the end of a sentence. */
+  get why(): string {
+    return `waits for an import to be finished${this.since === null ? '' : ` since ${this.since}`}`
+  }
+
+  /** In the order in which their imports began. */
+  get files(): readonly PartlyLoadedFile[] {
+    return this.#files
+  }
+
+  /** Marks the ticker's sector, if it counts, as pending. */
+  addSectorOf(security: Security | null | undefined): void {
+    const sector = sectorKey(security)
+    if (sector !== null) this.sectors.add(sector)
+  }
+
+  /** How many tickers of a file of that content are through, where the import of just that was stopped. */
+  through(content: string): number {
+    return this.#files.find(part => part.content === content)?.tickers ?? 0
+  }
+
+  /** Records written bars: of a part of a file, or of other data, after which no stopped import continues. */
+  written(part: PartlyLoadedFile | null): void {
+    const others = this.#files.filter(({ file, content }) => file !== part?.file && content !== part?.content)
+    this.#files = others.map(other => ({ ...other, content: '' }))
+    if (part !== null && part.tickers < part.of) this.#files.push(part)
+  }
+
+  /** Accepts those files as they are; they are no longer reported. */
+  forgetFiles(): void {
+    this.#files = []
+  }
+
+  /** As the store keeps it. */
+  get keys(): string[] {
+    this.#since = this.none ? null : (this.#since ?? new Date().toISOString())
+    return keysOf(this.waiting, this.#since, this.#files)
+  }
+
+  /** Names of pending tickers and sectors. */
+  get waiting(): string[] {
+    return [...[...this.tickers].map(ticker => TICKER + ticker), ...[...this.sectors].map(key => SECTOR + key)].sort()
+  }
+}
+
+function keysOf(waiting: readonly string[], since: string | null, files: readonly PartlyLoadedFile[]): string[] {
+  const begun = since === null ? [] : [SINCE + since]
+  return [...waiting, ...begun, ...files.map(part => FILE + JSON.stringify(part))]
+}
+
+const TICKER = 'ticker '
+const SECTOR = 'sector '
+const SINCE = 'since '
+const FILE = 'file '

@@ -1,0 +1,284 @@
+import { outcomes } from '../../core/engine/outcomes.js'
+import { recordOf } from '../../core/engine/record.js'
+import { InvalidParameter } from '../../core/errors.js'
+import type { Field } from '../../core/fields/field.js'
+import type { FieldSet } from '../../core/fields/index.js'
+import type { Panel } from '../../core/fields/panel.js'
+import { isRuled } from '../../core/language/as-field.js'
+import { type Day, dateOf, formatDay } from '../../core/model/day.js'
+import { barsKnownBy, type Outcomes, returnOver, STABILITIES, UNDEFINED } from '../../core/model/series.js'
+import { TIMEFRAMES, type Timeframe, windowNames } from '../../core/model/terms.js'
+import { Random } from '../../core/statistics/random.js'
+import type { TickerEntry } from '../store/store.js'
+import type { Cache } from './cache.js'
+import { companyOf, panelOf, Sectors } from './sectors.js'
+import { columnsOf, eventNumbers, type View, viewOf } from './view.js'
+
+interface CheckQuery {
+  tickers: readonly string[]
+  /** Names. */
+  fields: readonly string[]
+  timeframe: Timeframe
+}
+
+interface CheckOptions {
+  step?: (text: () => string) => void
+  /** Resolves a name (default: the field of that name). */
+  field?: (name: string) => Field
+}
+
+/**
+ * Cuts bars and facts at random days, derives everything again from the rest, and compares it with the store's values
+ * for those days. A difference is a value that used later data. A cut applies to all tickers, sectors included. Similar
+ * to freqtrade's lookahead-analysis, which runs a strategy on cut data. Throws NotFound, Busy, InvalidParameter without
+ * a cut.
+ *
+ * @param cuts number of days to cut at, drawn from the days of the tickers' bars
+ */
+export async function checkLookahead(
+  cache: Cache,
+  { cuts, seed, ...query }: CheckQuery & { cuts: number; seed: number },
+  options: CheckOptions = {},
+): Promise<CheckLookahead> {
+  const { timeframe } = query
+  checkCount('cuts', cuts)
+  const { fields, tickers } = await chosen(cache, query, options)
+  const days = sample(await daysOf(cache, tickers), cuts, new Random(seed))
+  const found = new Lookahead(fields)
+  const skipped: Skipped[] = []
+  for await (const { ticker, first, panel } of subjects(cache, tickers, fields, timeframe, options)) {
+    const whole = await panel()
+    const codes = fields.map(field => field.classify(whole))
+    const recorded = await Promise.all(fields.map(({ name }) => cache.recorded(ticker, timeframe, name)))
+    const there = days.filter(day => day >= first)
+    if (there.length === 0) skipped.push({ ticker, reason: 'its bars begin after every cut' })
+    for (const day of there) {
+      const views = recorded.map((one, f) => viewOf(one, timeframe, fields[f]!.bands, barsKnownBy(one.calendar, day)))
+      found.compare(views, codes, await panel(day), day)
+    }
+  }
+  const { differences, aftermath } = found
+  return {
+    schema: 'bands.check-lookahead/1',
+    tickers,
+    timeframe,
+    as_of: dateOf(cache.asOf),
+    seed,
+    cuts: days.map(formatDay),
+    fields: found.fields,
+    aftermath,
+    passed: differences.length === 0 && found.fields.some(({ bars }) => bars > 0),
+    differences,
+    skipped,
+  }
+}
+
+function checkCount(param: string, value: number): void {
+  const allowed = 'a whole number from 1 on'
+  if (!Number.isInteger(value) || value < 1)
+    throw new InvalidParameter(`${param} ${value} is not ${allowed}.`, { param, value, allowed })
+}
+
+/** Only fields based on bars and facts are checked; fields based on other fields are checked through those. */
+function recordedField(fields: FieldSet, name: string): Field {
+  const field = fields.named(name)!
+  if (!isRuled(field)) return field
+  throw new InvalidParameter(`${name} stands on other fields; check those.`, { param: 'field', value: name })
+}
+
+/** Throws Busy while some of the fields wait for an import. */
+async function chosen(
+  cache: Cache,
+  { tickers, fields: names }: CheckQuery,
+  { field = name => recordedField(cache.fieldSet, name) }: CheckOptions,
+) {
+  const fields = names.map(field)
+  await cache.checkFinished(fields)
+  return { fields, tickers: [...new Set(tickers)].sort() }
+}
+
+interface Subject extends TickerEntry {
+  panel(day?: Day): Promise<Panel>
+}
+
+/** Each ticker with what its bands are derived from. Throws NotFound. */
+async function* subjects(
+  cache: Cache,
+  tickers: readonly string[],
+  fields: readonly Field[],
+  timeframe: Timeframe,
+  { step }: CheckOptions,
+): AsyncGenerator<Subject> {
+  const sectors = new Sectors(cache.store)
+  for (const [done, ticker] of tickers.entries()) {
+    step?.(() => `${ticker}: ${done} of ${tickers.length} tickers`)
+    const company = await companyOf(cache.store, await cache.entry(ticker), fields)
+    yield { ...company.entry, panel: day => panelOf(company, timeframe, fields, sectors, day) }
+  }
+}
+
+/** All days with a bar of one of the tickers, ascending. */
+async function daysOf(cache: Cache, tickers: readonly string[]): Promise<Day[]> {
+  const seen = new Set<Day>()
+  for (const ticker of tickers) for (const day of (await cache.series(ticker, 'daily')).days) seen.add(day)
+  return [...seen].sort((a, b) => a - b)
+}
+
+/** `count` random days, ascending, without repetition; all days if there are no more. */
+function sample(days: Day[], count: number, random: Random): Day[] {
+  const most = Math.min(count, days.length)
+  for (let i = 0; i < most; i++) {
+    const j = i + random.below(days.length - i)
+    ;[days[i], days[j]] = [days[j]!, days[i]!]
+  }
+  return days.slice(0, most).sort((a, b) => a - b)
+}
+
+/** Maximum number of differences listed one by one. */
+const MOST_LISTED = 100
+
+/** Compares the store's values for a day with those derived from the data up to that day. */
+class Lookahead {
+  readonly fields: FieldLookahead[]
+  readonly aftermath = { compared: 0, differences: 0 }
+  readonly differences: LookaheadDifference[] = []
+  readonly #fields: readonly Field[]
+
+  constructor(fields: readonly Field[]) {
+    this.#fields = fields
+    this.fields = fields.map(({ name }) => ({ field: name, series: 0, bars: 0, events: 0, differences: 0 }))
+  }
+
+  /**
+   * @param views the store's values of each field on the day
+   * @param whole bands by bar of each field, from all data
+   * @param cut the data up to the day
+   */
+  compare(views: readonly View[], whole: readonly Uint8Array[], cut: Panel, day: Day): void {
+    for (const [f, field] of this.#fields.entries()) {
+      const [view, tally, codes] = [views[f]!, this.fields[f]!, field.classify(cut)]
+      tally.series++
+      tally.bars += view.bars
+      tally.events += view.events
+      this.#count(tally, bandDifferences(view, whole[f]!, codes), view, day, field.name)
+      this.#count(tally, eventDifferences(view, derived(view, codes)), view, day, field.name)
+    }
+    const [view] = views
+    if (view === undefined) return
+    for (const window of TIMEFRAMES[view.timeframe].windows) this.aftermath.compared += Math.max(0, view.bars - window)
+    this.#count(this.aftermath, outcomeDifferences(view, outcomes(cut.series)), view, day, null)
+  }
+
+  #count(
+    tally: { differences: number },
+    found: Iterable<Difference>,
+    { ticker, days }: View,
+    day: Day,
+    field: string | null,
+  ): void {
+    for (const { what, bar, whole, cut_off } of found) {
+      tally.differences++
+      if (this.differences.length >= MOST_LISTED) continue
+      const [cut, date] = [formatDay(day), formatDay(days[bar]!)]
+      this.differences.push({ ticker, field, cut, what, date, whole, cut_off })
+    }
+  }
+}
+
+interface Difference extends Pick<LookaheadDifference, 'what' | 'whole' | 'cut_off'> {
+  bar: number
+}
+
+function* bandDifferences({ bars, bands }: View, whole: Uint8Array, cut: Uint8Array): Generator<Difference> {
+  const band = (code: number | undefined): string | null => bands[code ?? UNDEFINED] ?? null
+  for (let bar = 0; bar < Math.max(bars, cut.length); bar++)
+    if (whole[bar] !== cut[bar]) yield { what: 'band', bar, whole: band(whole[bar]), cut_off: band(cut[bar]) }
+}
+
+/** The view with the events that bands by bar give. */
+function derived(view: View, codes: Uint8Array): View {
+  const record = recordOf(codes, view.timeframe)
+  return { ...view, record, events: record.bars.length }
+}
+
+/** Differences in the labels of the same event. */
+function* eventDifferences(shown: View, anew: View): Generator<Difference> {
+  const [whole, cut] = [eventsInWords(shown), eventsInWords(anew)]
+  for (const bar of new Set([...whole.keys(), ...cut.keys()])) {
+    const [one, other] = [whole.get(bar), cut.get(bar)]
+    const what = one?.event === other?.event ? 'stability' : 'event'
+    if (one?.[what] !== other?.[what]) yield { what, bar, whole: one?.[what] ?? null, cut_off: other?.[what] ?? null }
+  }
+}
+
+/** By bar. */
+function eventsInWords(view: View): Map<number, { event: string; stability: string }> {
+  const { bands, left, entered, stability, flips } = columnsOf(view, eventNumbers(view))
+  const words = (band: number, i: number) => ({
+    event: `${bands[left[i]!]} → ${bands[band]}`,
+    stability: `${STABILITIES[stability[i]!]}, flips ${flips[i]}`,
+  })
+  return new Map(Array.from(entered, (band, i) => [view.record!.bars[i]!, words(band, i)]))
+}
+
+/** Windows that end by the last bar of the view, and how they rank in their past. */
+function* outcomeDifferences({ timeframe, bars, outcomes }: View, cut: Outcomes): Generator<Difference> {
+  const whole = outcomes!
+  for (const [w, name] of windowNames(timeframe).entries()) {
+    const window = TIMEFRAMES[timeframe].windows[w]!
+    const returned = ({ close }: Outcomes, t: number): number => returnOver(close, t, window)
+    const words = (found: Outcomes, t: number): string =>
+      `${name}: return ${returned(found, t)}, rank ${found.ranks[w]![t]}`
+    for (let bar = 0; bar + window < bars; bar++)
+      if (!Object.is(returned(whole, bar), returned(cut, bar)) || whole.ranks[w]![bar] !== cut.ranks[w]![bar])
+        yield { what: 'aftermath', bar, whole: words(whole, bar), cut_off: words(cut, bar) }
+  }
+}
+
+/** `bands check lookahead`: whether any value of a day uses later data. Dates YYYY-MM-DD. */
+export interface CheckLookahead {
+  schema: 'bands.check-lookahead/1'
+  tickers: string[]
+  timeframe: Timeframe
+  as_of: string | null
+  seed: number
+  /** The days at which the data were cut, ascending. */
+  cuts: string[]
+  fields: FieldLookahead[]
+  /** The returns known by the cut: the same for all fields. */
+  aftermath: { compared: number; differences: number }
+  /** Nothing differs, and something was compared. */
+  passed: boolean
+  /** The first of them, by ticker, cut and field. */
+  differences: LookaheadDifference[]
+  skipped: Skipped[]
+}
+
+export interface FieldLookahead {
+  field: string
+  /** Number of compared tickers and cuts. */
+  series: number
+  /** Bars on which a band was compared, and events with their stability and flips. */
+  bars: number
+  events: number
+  /** Bars and events that the data up to the cut gave otherwise. */
+  differences: number
+}
+
+interface LookaheadDifference {
+  ticker: string
+  /** null: returns after a bar. */
+  field: string | null
+  cut: string
+  /** `band` of a bar, `event`, `stability` (and flips) of an event, `aftermath` of a bar. */
+  what: 'band' | 'event' | 'stability' | 'aftermath'
+  date: string
+  /** In words; null: nothing. */
+  whole: string | null
+  cut_off: string | null
+}
+
+export interface Skipped {
+  ticker: string
+  reason: string
+}

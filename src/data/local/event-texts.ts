@@ -1,0 +1,125 @@
+import { type Day, formatDay } from '../../core/model/day.js'
+import { PERFORMANCES, STABILITIES, UNDEFINED } from '../../core/model/series.js'
+import { TIMEFRAMES, windowNames } from '../../core/model/terms.js'
+import { columnsOf, eventNumbers, outcomesAfter, type View } from './view.js'
+
+/** Text as bytes, which grows at its end. */
+export class TextBytes {
+  // Enough for a ticker: a buffer that grows step by step leaves as much garbage as it holds.
+  #bytes = Buffer.allocUnsafeSlow(1 << 21)
+  length = 0
+
+  write(text: string): void {
+    // A character has three bytes at most.
+    this.#reserve(3 * text.length)
+    this.length += this.#bytes.write(text, this.length)
+  }
+
+  copy(from: TextBytes, start: number, end: number): void {
+    this.#reserve(end - start)
+    this.length += from.#bytes.copy(this.#bytes, this.length, start, end)
+  }
+
+  /** The written bytes; ends all writing. */
+  taken(): Uint8Array<ArrayBuffer> {
+    return this.#bytes.subarray(0, this.length)
+  }
+
+  #reserve(more: number): void {
+    if (this.length + more <= this.#bytes.length) return
+    const bytes = Buffer.allocUnsafeSlow(2 * (this.length + more))
+    this.#bytes.copy(bytes, 0, 0, this.length)
+    this.#bytes = bytes
+  }
+}
+
+/**
+ * Events as JSON, series by series. The text equals that of event objects, whose creation and formatting would take
+ * most of the time. Dates and returns are formatted once per bar, regardless of the number of fields with events on it;
+ * bands and stabilities are few.
+ */
+export class EventTexts {
+  readonly #between: string
+  /** The days of the series. */
+  #days: Int32Array | null = null
+  /** Returns as text, bar by bar; and where each bar's text begins and ends. */
+  readonly #followed = new TextBytes()
+  #dates: string[] = []
+  #starts: number[] = []
+  #ends: number[] = []
+
+  /** @param between separator of two events */
+  constructor(between: string) {
+    this.#between = between
+  }
+
+  /**
+   * @param view of a field; views of one series are consecutive and from one moment
+   * @param all its events, by number
+   * @returns their number
+   */
+  add(bytes: TextBytes, field: string, view: View, all: Int32Array = eventNumbers(view)): number {
+    const { ticker, timeframe, bands, record } = view
+    if (record === null || all.length === 0) return 0
+    if (view.days !== this.#days) this.#begin(view)
+    const { days, entered, left, stability, flips, lasted } = columnsOf(view, all)
+    this.#follow(view, all)
+    const { duration, flipsLookback, unit } = TIMEFRAMES[timeframe]
+    const head = `${JSON.stringify({ ticker, field, timeframe }).slice(0, -1)},"date":"`
+    const entering = bands.map(band => `","band":${JSON.stringify(band)},"prev_band":`)
+    const leaving = bands.map(band => `${JSON.stringify(band)},"stability_at_entry":`)
+    const settled = STABILITIES.map(word => `${JSON.stringify(word)},"flips_recent_at_entry":`)
+    const lasting = `,"flips_lookback":"${flipsLookback}${unit}","${duration}":`
+    for (const [row, i] of all.entries()) {
+      const bar = record.bars[i]!
+      const date = this.#date(bar, days[row]!)
+      const bars = lasted[row] === -1 ? 'null' : lasted[row]
+      const before = `${bytes.length === 0 ? '' : this.#between}${head}${date}${entering[entered[row]!]!}`
+      bytes.write(`${before}${leaving[left[row]!]!}${settled[stability[row]!]!}${flips[row]}${lasting}${bars},`)
+      bytes.copy(this.#followed, this.#starts[bar]!, this.#ends[bar]!)
+    }
+    return all.length
+  }
+
+  #begin({ days }: View): void {
+    this.#days = days
+    this.#followed.length = 0
+    this.#dates = []
+    this.#starts = []
+    this.#ends = []
+  }
+
+  #date(bar: number, day: Day): string {
+    this.#dates[bar] ??= formatDay(day)
+    return this.#dates[bar]!
+  }
+
+  /** Formats the returns of some events' bars, unless already done. */
+  #follow(view: View, all: Int32Array): void {
+    const { bars } = view.record!
+    const unseen = all.filter(i => this.#starts[bars[i]!] === undefined)
+    // The name of each window, after a comma but for the first.
+    const names = windowNames(view.timeframe).map((name, w) => `${w === 0 ? '' : ','}${JSON.stringify(name)}:`)
+    const windows = outcomesAfter(view, unseen)
+    for (const [row, event] of unseen.entries()) {
+      let [aftermath, returns, percentiles] = ['"aftermath":{', '},"returns":{', '},"percentiles":{']
+      for (let w = 0; w < names.length; w++) {
+        const { ended, performances, exact } = windows[w]!
+        const code = performances[row]!
+        aftermath += names[w]! + (code === UNDEFINED ? 'null' : PERFORMANCE_TEXTS[code]!)
+        returns += names[w]! + (ended[row] === 1 ? numberText(exact.returns[row]!) : 'null')
+        percentiles += names[w]! + (code === UNDEFINED ? 'null' : numberText(exact.percentiles[row]!))
+      }
+      const bar = bars[event]!
+      this.#starts[bar] = this.#followed.length
+      this.#followed.write(`${aftermath}${returns}${percentiles}}}`)
+      this.#ends[bar] = this.#followed.length
+    }
+  }
+}
+
+const PERFORMANCE_TEXTS = PERFORMANCES.map(performance => JSON.stringify({ performance }))
+
+function numberText(value: number): string {
+  return Number.isFinite(value) ? `${value}` : 'null'
+}

@@ -1,0 +1,342 @@
+import { type AnyField, type FieldSet, isRecorded } from '../../core/fields/index.js'
+import { INDICATORS, type Panel } from '../../core/fields/panel.js'
+import { isRuled, TRUE, TRUTHS } from '../../core/language/as-field.js'
+import { type Day, formatDay } from '../../core/model/day.js'
+import {
+  type Column,
+  EVENT_COLUMNS,
+  type ExportedBar,
+  type ExportedEvent,
+  type ExportedSeriesBar,
+  WINDOW_PREFIX,
+} from '../../core/model/event.js'
+import { BAR_FIGURES, bandsByBar, barOf } from '../../core/model/series.js'
+import { TIMEFRAME_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../../core/model/terms.js'
+import { checkDay, listOf, objectOf, withoutNulls } from '../../core/params/arguments.js'
+import { checkedNames, readParams } from '../../core/params/row.js'
+import {
+  bandsValue,
+  conditionValue,
+  fieldValue,
+  textOf,
+  tickerValue,
+  timeframeValue,
+} from '../../core/params/values.js'
+import { lagged, WHEN } from '../../core/params/when.js'
+import { first } from '../../core/source.js'
+import { entitleExport } from '../../core/tiers.js'
+import { inOrder } from '../threads.js'
+import type { Cache } from './cache.js'
+import { EventTexts, TextBytes } from './event-texts.js'
+import { Sectors } from './sectors.js'
+import { historicEvents, NO_EXTRA_VIEWS, search, type View } from './view.js'
+
+/** The filter of an export; a missing or empty list means all. */
+export interface ExportFilter {
+  tickers?: readonly string[]
+  fields?: readonly string[]
+  timeframes?: readonly Timeframe[]
+  /** Events that enter one of them; of series the bars on which a field is in one. */
+  bands?: readonly string[]
+  /** The events of a condition; with fields, and for series, only rows on bars where it is true. */
+  when?: string
+  /** How many bars earlier it reads the tickers that it names. */
+  context_lag?: number
+  /** Both exclusive. */
+  after?: Day
+  before?: Day
+}
+
+/**
+ * Every event of the store, by ticker, timeframe (daily, weekly), field (in the order of the specification) and date.
+ * It ignores the tier's range: an export is for the owner of the store, and a comparison needs the whole history. The
+ * as-of day applies. Throws TierRestricted below Pro, InvalidParameter for an unknown field or timeframe, NotFound for
+ * an unknown ticker, Busy during an import of facts; all before the first row.
+ */
+export async function* exportEvents(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedEvent> {
+  for await (const { field, view, found } of exportedEvents(cache, filter)) {
+    const { ticker, timeframe } = view
+    for (const { returns, percentiles, missing: _missing, ...event } of historicEvents(view, found))
+      yield { ticker, field, timeframe, ...event, returns: returns!, percentiles: percentiles! }
+  }
+}
+
+/** Rows as text that can be written as it is. */
+export interface TextBlock {
+  text: Uint8Array<ArrayBuffer>
+  rows: number
+}
+
+/** The data that a thread reads, and the separator of its rows. */
+export interface ExportData {
+  path: string
+  tier: Tier | null
+  today: Day
+  filter: ExportFilter
+  between: string
+}
+
+/**
+ * The same as JSON, in blocks of many rows, never empty; large exports use threads.
+ * @param between separator of two rows
+ */
+export async function* exportEventBlocks(
+  cache: Cache,
+  filter: ExportFilter,
+  between: string,
+): AsyncGenerator<TextBlock> {
+  const { fields, when } = await checkExport(cache, filter, 'events')
+  const [today, tickers] = [await cache.today(), await chosenTickers(cache, filter)]
+  const blocks = inOrder(
+    {
+      job: 'export',
+      data: (): ExportData => {
+        const { store, tier } = cache
+        return { path: store.location, tier, today, filter, between }
+      },
+      tasks: tickers,
+      // A thread knows only the specified fields.
+      ms: when === null && fields.every(isRecorded) ? tickers.length * MS_A_TICKER : 0,
+      here: ticker => eventBlock(cache, { ...filter, tickers: [ticker] }, between),
+    },
+    cache.threads,
+  )
+  for await (const block of blocks) if (block.rows > 0) yield block
+}
+
+/** Of five years of bars and all fields. */
+const MS_A_TICKER = 10
+
+/** All events of a filter at once, as JSON. */
+export async function eventBlock(cache: Cache, filter: ExportFilter, between: string): Promise<TextBlock> {
+  const bytes = new TextBytes()
+  const texts = new EventTexts(between)
+  let rows = 0
+  for await (const { field, view, found } of exportedEvents(cache, filter)) rows += texts.add(bytes, field, view, found)
+  return { text: bytes.taken(), rows }
+}
+
+/** The events of a field that a filter lets through, by number. */
+interface FieldEvents {
+  field: string
+  view: View
+  found: Int32Array
+}
+
+/** In the order of an export, each series read once. */
+async function* exportedEvents(cache: Cache, filter: ExportFilter): AsyncGenerator<FieldEvents> {
+  const { fields, bands, when, lag } = await checkExport(cache, filter, 'events')
+  const { after, before } = filter
+  const names = fields.map(({ name }) => name)
+  const read = { fields: when === null ? names : [...names, when], outcomes: true, lag }
+  const bounds = { ...(after !== undefined && { after }), ...(before !== undefined && { before }) }
+  const wanted = { ...(bands.length > 0 && { bands }), ...bounds }
+  for (const ticker of await chosenTickers(cache, filter)) {
+    for (const timeframe of chosenTimeframes(filter)) {
+      const viewOn = await first(cache.views({ ...read, tickers: [ticker], timeframe }))
+      const asides = when === null ? NO_EXTRA_VIEWS : { ...NO_EXTRA_VIEWS, when: await viewOn(when) }
+      for (const field of names) {
+        const view = await viewOn(field)
+        const query = { ticker, field, timeframe, ...wanted }
+        yield { field, view, found: search(view, query, Number.NEGATIVE_INFINITY, asides) }
+      }
+    }
+  }
+}
+
+/** Throws any refusal of an export before its first row; returns its fields, with their bands, and the condition. */
+async function checkExport(cache: Cache, filter: ExportFilter, what: 'events' | 'series') {
+  const { tier, fieldSet } = cache
+  objectOf('filter', filter)
+  const read = readParams(WHEN, withoutNulls({ when: filter.when, context_lag: filter.context_lag }), fieldSet)
+  lagged({ field: '', ...read }, fieldSet)
+  const { when: condition = null, context_lag: lag = 0 } = read
+  // A condition without fields is itself exported as a field.
+  const isAlone = what === 'events' && condition !== null && chosen(filter, 'fields').length === 0
+  entitleExport(tier)
+  const fields = isAlone ? [conditionValue('when', condition, fieldSet)] : chosenFields(filter, fieldSet)
+  const when = isAlone ? null : condition
+  const named = chosen(filter, 'bands')
+  const bands = bandsValue('band', isAlone && named.length === 0 ? [TRUTHS[TRUE]!] : named, fields)
+  await cache.checkFinished(when === null ? fields : [...fields, cache.field(when)])
+  return { fields, bands, when, lag }
+}
+
+/** A filter of days between the bounds. */
+function daysOf({ after = Number.NEGATIVE_INFINITY, before = Number.POSITIVE_INFINITY }: ExportFilter) {
+  return (day: Day): boolean => after < day && day < before
+}
+
+/** The stored daily bars, by ticker and date. Throws like `exportEvents`. */
+export async function* exportBars(
+  cache: Cache,
+  filter: Pick<ExportFilter, 'tickers' | 'after' | 'before'> = {},
+): AsyncGenerator<ExportedBar> {
+  entitleExport(cache.tier)
+  // First, because it refuses an invalid filter.
+  const tickers = await chosenTickers(cache, filter)
+  const isDay = daysOf(filter)
+  for (const ticker of tickers) {
+    const series = await cache.series(ticker, 'daily')
+    for (const [t, day] of series.days.entries())
+      if (isDay(day)) yield { ticker, date: formatDay(day), ...barOf(series, t) }
+  }
+}
+
+const LISTS = ['tickers', 'fields', 'timeframes', 'bands'] as const
+
+/** The texts of one list; empty means all. Throws InvalidParameter for a value that is no list, or for a wrong name. */
+function chosen(filter: ExportFilter, name: (typeof LISTS)[number]): string[] {
+  const names: (keyof ExportFilter)[] = [...LISTS, 'when', 'context_lag', 'after', 'before']
+  const lists = checkedNames(filter, names)
+  for (const bound of ['after', 'before'] as const) if (bound in lists) checkDay(bound, lists[bound])
+  return listOf(name, lists[name] ?? []).map(value => textOf(name, value))
+}
+
+/** Ascending, each once. Throws NotFound with the nearest tickers. */
+async function chosenTickers(cache: Cache, filter: ExportFilter): Promise<string[]> {
+  const tickers = chosen(filter, 'tickers')
+  if (tickers.length === 0) return cache.store.names('bars')
+  const wanted = [...new Set(tickers.map(text => tickerValue('ticker', text)))].sort()
+  for (const ticker of wanted) await cache.entry(ticker)
+  return wanted
+}
+
+/** In the order of the specification. Throws InvalidParameter. */
+function chosenFields(filter: ExportFilter, known: FieldSet): readonly AnyField[] {
+  const fields = chosen(filter, 'fields')
+  if (fields.length === 0) return known.all
+  const wanted = new Set(fields.map(name => fieldValue('field', name, known)))
+  return known.all.filter(field => wanted.has(field))
+}
+
+/** Daily before weekly. Throws InvalidParameter. */
+function chosenTimeframes(filter: ExportFilter): readonly Timeframe[] {
+  const timeframes = chosen(filter, 'timeframes')
+  if (timeframes.length === 0) return TIMEFRAME_NAMES
+  const wanted = new Set(timeframes.map(name => timeframeValue('timeframe', name)))
+  return TIMEFRAME_NAMES.filter(name => wanted.has(name))
+}
+
+/**
+ * One row per bar: prices, every indicator, and each field's band on that very bar, by ticker, timeframe and date. A
+ * band
+ * is null if undefined; it is not the band in force. `fields` selects the bands. Throws like `exportEvents`.
+ */
+export async function* exportSeries(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedSeriesBar> {
+  const { fields, bands: wanted, when, lag } = await checkExport(cache, filter, 'series')
+  const sectors = new Sectors(cache.store)
+  const made = fields.flatMap(field => (isRuled(field) ? [] : [field]))
+  for (const ticker of await chosenTickers(cache, filter)) {
+    for (const timeframe of chosenTimeframes(filter)) {
+      const { days } = await cache.series(ticker, timeframe)
+      const panel = await cache.panel(ticker, timeframe, made, sectors)
+      // An import may have begun since the first row.
+      await cache.checkFinished(made)
+      const codesOf = async (name: string, lag?: number): Promise<Uint8Array> => {
+        const { record, bars } = await cache.view(ticker, timeframe, name, lag)
+        return bandsByBar(record!, bars)
+      }
+      const bands: BandsByBar[] = []
+      for (const field of fields)
+        bands.push({ field, codes: isRuled(field) ? await codesOf(field.name) : field.classify(panel) })
+      const truths = when === null ? null : await codesOf(when, lag)
+      yield* rowsOf(ticker, panel, days.length, { bands, wanted, truths, isDay: daysOf(filter) })
+    }
+  }
+}
+
+/** The bands of a field on all bars; for a derived field, from its events. */
+interface BandsByBar {
+  field: AnyField
+  codes: Uint8Array
+}
+
+interface WantedRows {
+  bands: readonly BandsByBar[]
+  /** Bands of which a row needs one; empty means any. */
+  wanted: readonly string[]
+  /** Value of the condition on each bar; null without one. */
+  truths: Uint8Array | null
+  isDay: (day: Day) => boolean
+}
+
+function* rowsOf(
+  ticker: string,
+  panel: Panel,
+  bars: number,
+  { bands, wanted, truths, isDay }: WantedRows,
+): Generator<ExportedSeriesBar> {
+  const { series } = panel
+  const numbers = [
+    ...BAR_FIGURES.map(name => [name, series[name]] as const),
+    ...INDICATORS.map(([name, column]) => [name, column(panel)] as const),
+  ]
+  const isIn = (t: number): boolean =>
+    wanted.length === 0 || bands.some(({ field, codes }) => wanted.includes(field.bands[codes[t]!] ?? ''))
+  for (let t = 0; t < bars; t++) {
+    if (!isDay(series.days[t]!) || !isIn(t) || (truths !== null && truths[t] !== TRUE)) continue
+    const row: Record<string, string | number | null> = {
+      ticker,
+      timeframe: series.timeframe,
+      date: formatDay(series.days[t]!),
+    }
+    for (const [name, values] of numbers) row[name] = Number.isNaN(values[t]!) ? null : values[t]!
+    for (const { field, codes } of bands) row[field.name] = field.bands[codes[t]!] ?? null
+    yield row
+  }
+}
+
+/** Flat columns of exported events: what differs by window has a column a window (`returns_5d`). */
+export function eventColumns(filter: ExportFilter = {}): Column<ExportedEvent>[] {
+  const timeframes = chosenTimeframes(filter)
+  const windows = timeframes.flatMap(windowNames)
+  const durations = timeframes.map(name => TIMEFRAMES[name].duration)
+  return [
+    ...columns('text', EVENT_COLUMNS.series, (event: ExportedEvent, key) => event[key]),
+    ...columns('date', ['date'], (event: ExportedEvent) => event.date),
+    ...columns('text', EVENT_COLUMNS.bands, (event: ExportedEvent, key) => event[key]),
+    ...columns('integer', EVENT_COLUMNS.counts, (event: ExportedEvent, key) => event[key]),
+    ...columns('text', EVENT_COLUMNS.texts, (event: ExportedEvent, key) => event[key]),
+    ...columns('integer', durations, (event: ExportedEvent, key) => event[key]),
+    ...columns(
+      'text',
+      windows,
+      (event: ExportedEvent, name) => event.aftermath?.[name]?.performance,
+      WINDOW_PREFIX.performance,
+    ),
+    ...columns('number', windows, (event: ExportedEvent, name) => event.returns[name], WINDOW_PREFIX.returns),
+    ...columns('number', windows, (event: ExportedEvent, name) => event.percentiles[name], WINDOW_PREFIX.percentiles),
+  ]
+}
+
+/**
+ * Columns of exported series, in the order of their rows.
+ * @param fields the available fields
+ */
+export function seriesColumns(filter: ExportFilter, fields: FieldSet): Column<ExportedSeriesBar>[] {
+  const of = (row: ExportedSeriesBar, name: string) => row[name]
+  const bands = chosenFields(filter, fields).map(field => field.name)
+  return [
+    ...columns('text', ['ticker', 'timeframe'], of),
+    ...columns('date', ['date'], of),
+    ...columns('number', [...BAR_FIGURES, ...INDICATORS.map(([name]) => name)], of),
+    ...columns('text', bands, of),
+  ]
+}
+
+export const BAR_COLUMNS: readonly Column<ExportedBar>[] = [
+  ...columns('text', ['ticker'], (bar: ExportedBar) => bar.ticker),
+  ...columns('date', ['date'], (bar: ExportedBar) => bar.date),
+  ...columns('number', BAR_FIGURES, (bar: ExportedBar, name) => bar[name]),
+]
+
+/** Columns of one kind; a missing value is null. */
+function columns<Row, const Name extends string>(
+  kind: Column<Row>['kind'],
+  names: readonly Name[],
+  of: (row: Row, name: Name) => string | number | null | undefined,
+  prefix = '',
+): Column<Row>[] {
+  return names.map(name => ({ name: prefix + name, kind, of: row => of(row, name) ?? null }))
+}

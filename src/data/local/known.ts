@@ -1,0 +1,200 @@
+import { remedy, type Sentence, sentence } from '../../core/errors.js'
+import { BUILT_IN } from '../../core/fields/index.js'
+import { countUpTo, type Day, formatDay } from '../../core/model/day.js'
+import type { Security } from '../../core/model/facts.js'
+import { type BarMarks, barsKnownBy, head, marksOf } from '../../core/model/series.js'
+import { TIMEFRAME_NAMES } from '../../core/model/terms.js'
+import { first } from '../../core/source.js'
+import {
+  type ImportStamp,
+  type IndexedOrigin,
+  originsOf,
+  type SeriesSummary,
+  type Store,
+  type TickerEntry,
+  type TickerSummary,
+  UNDERIVED,
+} from '../store/store.js'
+
+/** A ticker's data on a day. */
+export interface BarsAsOf {
+  /** Daily bars, weeks that were final, and events of all fields on both. */
+  bars: number
+  weeks: number
+  events: number
+  marks: BarMarks
+  /** Which file brought which of them, in their order. */
+  origins: readonly DatedOrigin[]
+}
+
+/** With the days of its first and its last bar. */
+export interface DatedOrigin extends IndexedOrigin {
+  first: Day
+  last: Day
+}
+
+/**
+ * All tickers, ascending, with their data on a day; null: no bar yet. Only tickers with later bars need their columns.
+ */
+export async function knownTickers(
+  store: Store,
+  today: Day,
+): Promise<{ entry: TickerEntry; known: BarsAsOf | null }[]> {
+  const isDerived = (await store.definitions()) !== UNDERIVED
+  const knownOf = async (entry: TickerEntry, summary?: TickerSummary) => {
+    const isInSummary = summary !== undefined && entry.last <= today
+    return { entry, known: isInSummary ? fromSummary(summary, today) : await lookedUp(store, entry, today, isDerived) }
+  }
+  const found = []
+  if (isDerived) for (const summary of await store.summaries()) found.push(await knownOf(summary.entry, summary))
+  else for (const entry of await store.tickers()) found.push(await knownOf(entry))
+  return found
+}
+
+/** All daily bars were known: then so were all weeks but the last, and that too once it was final. */
+function fromSummary({ entry, marks, stretches, daily, weekly }: TickerSummary, today: Day): BarsAsOf {
+  const of = ({ bars, final, events, eventsOnLast }: SeriesSummary): { bars: number; events: number } =>
+    final <= today ? { bars, events } : { bars: bars - 1, events: events - eventsOnLast }
+  const [days, weeks] = [of(daily), of(weekly)]
+  const origins = originsOf(entry).map((origin, i) => ({ ...origin, first: stretches[i]![0], last: stretches[i]![1] }))
+  return { bars: days.bars, weeks: weeks.bars, events: days.events + weeks.events, marks, origins }
+}
+
+/** @param isDerived whether there are weeks and events */
+async function lookedUp(store: Store, entry: TickerEntry, today: Day, isDerived: boolean): Promise<BarsAsOf | null> {
+  if (entry.first > today) return null
+  const series = (await store.bars(entry.ticker))!
+  const { days } = series
+  const bars = countUpTo(days, today)
+  const origins = originsIn(entry, days.subarray(0, bars))
+  const counted = { weeks: 0, events: 0 }
+  for (const timeframe of isDerived ? TIMEFRAME_NAMES : []) {
+    const query = { tickers: [entry.ticker], timeframe, fields: BUILT_IN.names, outcomes: false }
+    const found = await first(store.series(query))
+    if (found === null) continue
+    const final = barsKnownBy(found.calendar, today)
+    if (timeframe === 'weekly') counted.weeks = final
+    counted.events += found.fields.bars.filter(bar => bar < final).length
+  }
+  return { bars, ...counted, marks: marksOf(head(series, bars)), origins }
+}
+
+/** Which file brought which bars. @param days dates of the daily bars that are known */
+export function originsIn(entry: TickerEntry, days: Int32Array): DatedOrigin[] {
+  return originsOf(entry, days.length).map(origin => {
+    return { ...origin, first: days[origin.from]!, last: days[origin.from + origin.bars - 1]! }
+  })
+}
+
+/** An import as shown. */
+export interface SourceFile {
+  source: string
+  format: string
+  imported_at: string
+}
+
+export function sourceFile({ source, format, importedAt }: ImportStamp): SourceFile {
+  return { source, format, imported_at: importedAt }
+}
+
+/** The first of several imports, shown with the last. */
+export function begunBy(begun: ImportStamp | undefined): { begun?: SourceFile } {
+  return begun === undefined ? {} : { begun: sourceFile(begun) }
+}
+
+/** Oddities of stored bars; shown until the user fixes them. */
+
+const KINDS = ['accepted_jump', 'outside_range', 'to_come', 'far_behind', 'far_beyond'] as const
+
+export interface StoredOddity {
+  /**
+   * `accepted_jump`: bars on two scales. `outside_range`: open or close outside high and low. `to_come`: bars later
+   * than tomorrow, which do not count. `far_behind`, `far_beyond`: the last bar is more than 30 days before or after
+   * the median last bar of all tickers. A delisted ticker is never `far_behind`.
+   */
+  kind: (typeof KINDS)[number]
+  ticker: string
+  /** Of the jump, or of the last such bar. */
+  date: string
+  /** Factor of the bars from the jump on; null for other kinds. */
+  factor: number | null
+  /** How many bars lie outside their range; null of other kinds. */
+  bars: number | null
+}
+
+/** Days between a ticker's last bar and the median one before it counts as far. */
+const FAR = 30
+
+/**
+ * @param tickers with their data on the as-of day
+ * @param lastDay the last day that can have a bar; null to hide later bars
+ */
+export function odditiesOf(
+  tickers: Awaited<ReturnType<typeof knownTickers>>,
+  securities: ReadonlyMap<string, Security>,
+  lastDay: Day | null,
+): StoredOddity[] {
+  const lasts = Int32Array.from(tickers.flatMap(({ known }) => known?.origins.at(-1)?.last ?? [])).sort()
+  const middle = lasts[lasts.length >> 1] ?? 0
+  const found = tickers.flatMap(({ entry, known }): StoredOddity[] => {
+    const { ticker, last } = entry
+    const toCome = lastDay !== null && last > lastDay ? [oddity('to_come', ticker, last)] : []
+    const isDelisted = securities.get(ticker)?.delisted !== undefined
+    return known === null ? toCome : [...toCome, ...odditiesIn(ticker, known, middle, isDelisted)]
+  })
+  return KINDS.flatMap(kind => found.filter(oddity => oddity.kind === kind))
+}
+
+/** @param middle the last bar of the middle one of all tickers */
+function* odditiesIn(ticker: string, { origins, marks }: BarsAsOf, middle: Day, isDelisted: boolean) {
+  for (const { first, jump } of origins)
+    if (jump !== undefined) yield oddity('accepted_jump', ticker, first, { factor: jump })
+  const bars = marks.outside.length
+  if (bars > 0) yield oddity('outside_range', ticker, marks.outside.at(-1)!, { bars })
+  const { last } = origins.at(-1)!
+  if (last > middle + FAR) yield oddity('far_beyond', ticker, last)
+  if (last < middle - FAR && !isDelisted) yield oddity('far_behind', ticker, last)
+}
+
+function oddity(kind: StoredOddity['kind'], ticker: string, day: Day, more: Partial<StoredOddity> = {}): StoredOddity {
+  return { kind, ticker, date: formatDay(day), factor: null, bars: null, ...more }
+}
+
+/** Oddities as text, one line per kind: what is odd, and the remedy. */
+export function oddityLines(
+  oddities: readonly StoredOddity[],
+): { kind: StoredOddity['kind']; what: string; mend: Sentence }[] {
+  return KINDS.flatMap(kind => {
+    const found = oddities.filter(oddity => oddity.kind === kind)
+    const [first] = found
+    if (first === undefined) return []
+    const named = found.slice(0, NAMED).map(shown).join(', ')
+    const more = found.length > NAMED ? ` and ${found.length - NAMED} more` : ''
+    return [{ kind, what: `${TITLES[kind]}: ${named}${more}`, mend: MENDS[kind](first) }]
+  })
+}
+
+const NAMED = 3
+
+const TITLES: Readonly<Record<StoredOddity['kind'], string>> = {
+  accepted_jump: 'accepted jumps',
+  outside_range: 'bars that open or close outside their high and low',
+  to_come: 'bars to come, which do not count',
+  far_behind: `last bars more than ${FAR} days before those of most tickers`,
+  far_beyond: `last bars more than ${FAR} days after those of most tickers`,
+}
+
+function shown({ kind, ticker, date, factor, bars }: StoredOddity): string {
+  if (bars !== null) return `${ticker} ${bars === 1 ? 'one' : bars}, ${bars === 1 ? 'on' : 'the last on'} ${date}`
+  if (factor !== null) return `${ticker} times ${Number(factor.toPrecision(6))} on ${date}`
+  return kind === 'to_come' ? `${ticker} up to ${date}` : `${ticker} ${date}`
+}
+
+const MENDS: Readonly<Record<StoredOddity['kind'], (first: StoredOddity) => Sentence>> = {
+  accepted_jump: () => sentence`import the whole history of each in one file`,
+  outside_range: () => sentence`compare them with another source; an import of other values replaces them`,
+  to_come: ({ ticker }) => sentence`${remedy('remove', [ticker], { after: 'DATE' })} takes them out`,
+  far_behind: () => sentence`import newer bars, or the day on which it was delisted (${remedy('import-facts')})`,
+  far_beyond: ({ ticker }) =>
+    sentence`look at its dates; ${remedy('remove', [ticker], { after: 'DATE' })} takes bars out`,
+}

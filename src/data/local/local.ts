@@ -1,0 +1,229 @@
+import type { FieldSet } from '../../core/fields/index.js'
+import { isCondition } from '../../core/language/as-field.js'
+import { daysAt } from '../../core/model/calendar.js'
+import { countBelow, type Day, formatDay } from '../../core/model/day.js'
+import type {
+  Baseline,
+  EventsPage,
+  EventsQuery,
+  HistoryQuery,
+  OversoldPage,
+  OversoldQuery,
+} from '../../core/model/event.js'
+import { type BandPeriods, eventsOf, type History } from '../../core/model/history.js'
+import { bandsByBar, type FieldRecord, UNDEFINED } from '../../core/model/series.js'
+import { TIMEFRAMES, windowNames } from '../../core/model/terms.js'
+import {
+  type BarStates,
+  type FieldInfo,
+  type GrantedFields,
+  type HistoriesQuery,
+  type KnownTicker,
+  type MarketBars,
+  type NewestEvents,
+  newestOf,
+  type PricedSource,
+  type Source,
+  type StatesQuery,
+  type StaysQuery,
+  type WaitingFields,
+  type WhyEmpty,
+} from '../../core/source.js'
+import { afterOf, entitle, entitleAftermath, eventsPage, grantedFields, planOf } from '../../core/tiers.js'
+import { Cache, type FoundEvents, Pending } from './cache.js'
+import type { Prices } from './prices.js'
+import {
+  bandEnteredBy,
+  barsBetween,
+  columnsOf,
+  countedFacts,
+  missingFactsOf,
+  outcomesAfter,
+  performanceCounts,
+  performancesAfter,
+  presentBand,
+  returnsAt,
+  type View,
+} from './view.js'
+
+/** Answers from the bars of the store, under the rules of the caller's tier. */
+export class Local extends Cache implements Source, PricedSource {
+  readonly server = null
+  #prices: Prices | null = null
+
+  /** The same as of a day; closing either closes both. */
+  on(day: Day): Local {
+    return new Local(this.store, this.tier, day, this.ways)
+  }
+
+  /** The same with other fields. */
+  with(fields: FieldSet): Local {
+    return new Local(this.store, this.tier, this.asOf, { ...this.ways, fields })
+  }
+
+  async events(query: EventsQuery): Promise<EventsPage> {
+    const { view, found, plan } = await this.find(query)
+    const newest = found.slice(-query.limit).reverse()
+    // Exact figures are not of the specification.
+    const outcomes = plan.aftermath ? performancesAfter(view, newest) : null
+    const events = eventsOf({ ...columnsOf(view, newest, plan.aftermath), contexts: null, outcomes })
+    return eventsPage(query, events, found.length, plan.range)
+  }
+
+  async oversold(query: OversoldQuery): Promise<OversoldPage> {
+    const { oversold } = await import('./oversold.js')
+    return oversold(this, query)
+  }
+
+  async fields(names: readonly string[] = []): Promise<readonly FieldInfo[]> {
+    return [...this.fieldSet.all, ...names.filter(isCondition).map(name => this.field(name))]
+  }
+
+  async newest(query: EventsQuery): Promise<NewestEvents> {
+    return newestOf(this, query)
+  }
+
+  async granted(): Promise<GrantedFields> {
+    const granted = grantedFields(this.tier, this.fieldSet)
+    const pending = await Pending.in(this.store)
+    const waiting = granted.filter(field => pending.waits(field))
+    return {
+      fields: granted.filter(field => !pending.waits(field)),
+      omitted: waiting.map(({ name }) => ({ field: name, why: pending.why })),
+    }
+  }
+
+  /** null: no field waits for an import. */
+  async waiting(): Promise<WaitingFields | null> {
+    const pending = await Pending.in(this.store)
+    const fields = this.fieldSet.all.filter(field => pending.waits(field)).length
+    return fields === 0 ? null : { fields, since: pending.since }
+  }
+
+  async whyEmpty(query: HistoryQuery): Promise<WhyEmpty> {
+    const { whyEmpty } = await import('./why-empty.js')
+    return whyEmpty(this, query)
+  }
+
+  async known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]> {
+    // A condition may be known although a field that it names is not.
+    const onFacts = field !== undefined && !isCondition(field) && this.field(field).needs !== 'bars'
+    const known: KnownTicker[] = []
+    for (const ticker of tickers) {
+      const entry = await this.store.ticker(ticker)
+      if (entry === null) continue
+      const sheets = onFacts ? await this.store.sheets(ticker) : null
+      const lack = sheets !== null && countedFacts(sheets) === null ? missingFactsOf(field!, ticker, sheets) : null
+      known.push({ ticker, first: entry.first, last: entry.last, lack })
+    }
+    return known
+  }
+
+  async *histories({ outcomes, base = false, ...query }: HistoriesQuery): AsyncGenerator<History> {
+    const [field] = query.fields
+    if (outcomes === 'needed' && field !== undefined) {
+      entitle({ ...query, field }, this.tier, this.fieldSet)
+      entitleAftermath(this.tier)
+    }
+    const shows = outcomes !== undefined && planOf(this.tier).aftermath
+    for await (const found of this.findAll(query, shows || base)) yield historyOf(found, shows, base)
+  }
+
+  async *stays(query: StaysQuery): AsyncGenerator<BandPeriods> {
+    const { bandPeriodsIn } = await import('./band-periods.js')
+    yield* bandPeriodsIn(this, query)
+  }
+
+  async *bars({ tickers, timeframe }: Pick<StatesQuery, 'tickers' | 'timeframe'>): AsyncGenerator<MarketBars> {
+    const prices = await this.#priced()
+    for (const ticker of tickers) yield prices.bars(ticker, timeframe)
+  }
+
+  async *states({ tickers, ...query }: StatesQuery): AsyncGenerator<BarStates> {
+    const prices = await this.#priced()
+    for (const ticker of tickers) yield prices.states(ticker, query)
+  }
+
+  tickers(): Promise<readonly string[]> {
+    return this.withBars()
+  }
+
+  async withBars(): Promise<readonly string[]> {
+    return this.store.names('bars')
+  }
+
+  async asOfDay(): Promise<Day | null> {
+    return (await this.store.newestDay()) === null ? null : this.today()
+  }
+
+  remarks(): readonly string[] {
+    return this.#prices?.remarks ?? []
+  }
+
+  async close(): Promise<void> {
+    await this.store.close()
+  }
+
+  async #priced(): Promise<Prices> {
+    if (this.#prices === null) {
+      // A question about events needs no prices; it is not to load what reads them.
+      const { Prices } = await import('./prices.js')
+      this.#prices ??= new Prices(this)
+    }
+    return this.#prices
+  }
+}
+
+function historyOf(foundEvents: FoundEvents, outcomes: boolean, withBase: boolean): History {
+  const { query, view, found, context, today, plan, rangeStart } = foundEvents
+  const { ticker, field } = query
+  return {
+    ...{ ticker, field, query_range: plan.range, after: afterOf(rangeStart), as_of: formatDay(today) },
+    ...columnsOf(view, found, plan.aftermath),
+    contexts: context && Array.from(found, i => bandEnteredBy(context, view, view.record!.bars[i]!)),
+    outcomes: outcomes ? outcomesAfter(view, found) : null,
+    base: withBase ? baseOf(view, query, rangeStart) : null,
+    present: presentBand(view, rangeStart),
+  }
+}
+
+function baseOf(view: View, query: HistoryQuery, rangeStart: Day): Baseline {
+  if (view.record === null) return baselineOf(view, new Int32Array())
+  return baselineOf(view, definedAmong(barsBetween(view, query, rangeStart), view.record, view.bars))
+}
+
+/** Those of consecutive bars that have a band. @param bars of the view */
+function definedAmong(among: Int32Array, record: FieldRecord, bars: number): Int32Array {
+  const { initialBar, gaps } = record
+  // True of nearly all fields after their first band.
+  if (initialBar >= 0 && gaps.length === 0) return among.subarray(Math.max(0, initialBar - (among[0] ?? 0)))
+  const codes = bandsByBar(record, bars)
+  return among.filter(t => codes[t] !== UNDEFINED)
+}
+
+/**
+ * The returns after any bar, as the baseline of events. It covers every bar in the same range where the field is
+ * defined
+ * and the window is complete, with or without an event.
+ */
+function baselineOf(view: View, bars: Int32Array): Baseline {
+  const { windows } = TIMEFRAMES[view.timeframe]
+  const { close } = view.outcomes!
+  const found: Baseline = { bars: bars.length, days: daysAt(view.days, bars), windows: {} }
+  windowNames(view.timeframe).forEach((name, w) => {
+    const ended = bars.subarray(0, countBelow(bars, view.bars - windows[w]!))
+    found.windows[name] = baseOver(close, windows[w]!, ended, performanceCounts(view, w, ended))
+  })
+  return found
+}
+
+/** A separate function: a closure next to the view would keep it in memory. */
+function baseOver(close: Float64Array, window: number, ended: Int32Array, performances: number[]) {
+  return {
+    performances,
+    // Made on demand: for a whole market all windows together take hundreds of megabytes.
+    get returns(): Float64Array {
+      return returnsAt(close, window, ended)
+    },
+  }
+}

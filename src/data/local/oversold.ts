@@ -1,0 +1,299 @@
+import { setImmediate } from 'node:timers/promises'
+import { stabilityOf } from '../../core/engine/record.js'
+import { zoneOf } from '../../core/fields/field.js'
+import type { Panel } from '../../core/fields/panel.js'
+import { rsiZone } from '../../core/fields/technical.js'
+import { slowStochastic } from '../../core/indicators/averages.js'
+import { compare, zoneOfRank } from '../../core/indicators/rank.js'
+import { countUpTo, type Day } from '../../core/model/day.js'
+import {
+  DISTANCES,
+  type Distance,
+  type OversoldPage,
+  type OversoldQuery,
+  RARITIES,
+  type Rarity,
+  SEVERITIES,
+  VOLUME_CONTEXTS,
+  type VolumeContext,
+} from '../../core/model/event.js'
+import type { Security } from '../../core/model/facts.js'
+import type { Stability } from '../../core/model/series.js'
+import { TIMEFRAMES, type Timeframe } from '../../core/model/terms.js'
+import { first } from '../../core/source.js'
+import { median } from '../../core/statistics/moments.js'
+import { entitleDate, type OversoldFigures, presentOversold } from '../../core/tiers.js'
+import { Cache } from './cache.js'
+import {
+  assetClassOf,
+  checkSector,
+  isOversold,
+  type ListedTicker,
+  type Low,
+  lengthOf,
+  marketCapTierOf,
+  matchesFilters,
+  OVERSOLD_RULES,
+  RecentScans,
+  type ScanStates,
+  type Streak,
+  sectorOf,
+} from './scan-states.js'
+import { periodAt } from './view.js'
+
+/**
+ * Which tickers are oversold: `GET /v1/scan/oversold`.
+ *
+ * Every ticker is judged on its last bar that is final on the date (default: today) and at most seven days older. A
+ * weekly bar counts until seven days after its Sunday. A ticker without such a bar, or too young for an RSI, is not
+ * scanned. Only data known on the date are used: a store that ends there gives the same answer. Undated data (class,
+ * sector, market capitalisation) are the present ones.
+ *
+ * - rsi_zone and every other band of a field: the band in force, as in `bands now`. asset_class: a ticker of unknown
+ *   class is a stock when it has a sector or facts, otherwise null, and then only in `all`. market_cap_tier: below 50 M
+ *   nano, 300 M micro, 2 B small, 10 B mid, 200 B large, 1 T mega, otherwise ultra_mega.
+ * - condition_rarity: the percentile of the RSI among its last 1260 values (weekly 260, at least 252 or 52 of them):
+ *   below 1 extremely_rare, 3 very_rare, 7 rare, 15 uncommon, 30 occasional, otherwise common.
+ * - stochastic_zone: slow %K of 14 bars, mean of 3, with the words of rsi_zone cut at 10, 20, 35, 65, 80, 90.
+ * - A streak is an unbroken period in oversold or deep_oversold. days_in_oversold: bars of the present streak so far.
+ *   oversold_streaks_count: streaks that touch the last 1260 (260) bars, the present one included. historical_median_ and
+ *   historical_max_oversold_days: lengths in bars of the ended ones among them.
+ * - volume_context: by the volume ratio of this very bar: from 2.5 spike, 1.5 above_average, 0.7 normal, else
+ *   below_average.
+ * - nearest_support_distance: from the level of support_status to the close, in percent of the close: up to 0.5
+ *   at_level, 1.5 very_close, 3 near, 7 moderate, 15 far, else very_far; null without a level, or once the close is
+ *   more than 0.5 below it.
+ * - sector_*: the stocks of the sector that are scanned on the date, regardless of the filters, itself included.
+ *   sector_rsi_zone is the zone of their median RSI, sector_agreement whether that is oversold or deeper.
+ * - rsi_zone_flips_recent: changes of rsi_zone on the last 30 (12) bars. rsi_zone_stability: as of an entry, for the
+ *   band in force and its bars so far.
+ * - Fundamental bands are left out for crypto and funds, and null if a company has none.
+ *
+ * Order: deep_oversold first, then the lower RSI; or the longest streak first; or the lowest percentile first. Ties are
+ * ordered by the RSI, the streak and the percentile, then by the ticker. Throws like checkOversold. Throws Busy while a
+ * needed fundamental band waits for an import, and the signal's reason after an abort.
+ *
+ * @param recent the states of earlier scans
+ */
+export async function oversold(
+  cache: Cache,
+  query: OversoldQuery,
+  { recent = new RecentScans(), signal }: { recent?: RecentScans; signal?: AbortSignal } = {},
+): Promise<OversoldPage> {
+  const { store, tier } = cache
+  const { date, securities } = await checkOversold(cache, query)
+  const states = await recent.of(store, query.timeframe, date, async () =>
+    (await store.tickers()).map(entry => ({ entry, security: securities.get(entry.ticker) ?? null })),
+  )
+  const { scanned, matches } = await matching(states, query, signal)
+  const shown = inOrder(matches, query.sort_by).slice(0, query.limit)
+  const then = new Cache(store, tier, date)
+  const page: OversoldPage = { matches: [], total_scanned: scanned, match_count: matches.length, data_status: 'eod' }
+  for (const match of shown) {
+    page.matches.push(await presentOversold(await figuresOf(match, states, then), tier))
+    // A match costs milliseconds, and this process may have others to answer.
+    await setImmediate()
+    signal?.throwIfAborted()
+  }
+  return page
+}
+
+/**
+ * Checks a scan before any ticker is read. Throws InvalidParameter for a sector without tickers and for a date out of
+ * range, TierRestricted for a date that only a higher tier has.
+ */
+export async function checkOversold(
+  cache: Cache,
+  { sector, date }: OversoldQuery,
+): Promise<{ date: Day; securities: Map<string, Security> }> {
+  const securities = await cache.store.securities()
+  if (sector !== undefined) checkSector(sector, securities.values())
+  const today = await cache.today()
+  if (date !== undefined) entitleDate(date, cache.tier, today)
+  return { date: date ?? today, securities }
+}
+
+async function matching(
+  states: ScanStates,
+  query: OversoldQuery,
+  signal?: AbortSignal,
+): Promise<{ scanned: number; matches: Match[] }> {
+  const least = SEVERITIES.indexOf(query.min_severity)
+  const matches: Match[] = []
+  let scanned = 0
+  for (const listed of states.tickers) {
+    if (!(await matchesFilters(listed, query, states.store, states.date))) continue
+    const state = await states.state(listed)
+    signal?.throwIfAborted()
+    if (state === null) continue
+    scanned++
+    const { low, rsi } = state
+    if (low !== null && SEVERITIES.indexOf(low.zone) >= least) matches.push({ listed, rsi, low })
+  }
+  return { scanned, matches }
+}
+
+/** All that can be said of a match. @param then the cache as of the scan's date */
+async function figuresOf({ listed, low }: Match, states: ScanStates, then: Cache): Promise<OversoldFigures> {
+  const { entry } = listed
+  const assetClass = await assetClassOf(listed, states.store, states.date)
+  const inForce = bandsInForce(then, entry.ticker, states.timeframe)
+  return {
+    ticker: () => entry.ticker,
+    asset_class: () => assetClass,
+    rsi_zone: () => low.zone,
+    sector: () => sectorOf(listed),
+    market_cap_tier: () => marketCapTierOf(listed),
+    ...chartFigures(low),
+    ...sectorFigures(listed, states),
+    volume_ratio_band: () => inForce('volume_ratio_band'),
+    trend_context: () => inForce('trend_direction'),
+    accumulation_state: () => inForce('accumulation_state'),
+    // Coins and funds have none, which is not the same as one that is not known.
+    ...(assetClass === 'crypto' || assetClass === 'etf'
+      ? {}
+      : Object.fromEntries(FUNDAMENTAL.map(field => [field, () => inForce(field)]))),
+  }
+}
+
+const FUNDAMENTAL = ['valuation_zone', 'earnings_proximity', 'growth_zone', 'analyst_consensus'] as const
+
+/** Fields whose band in force is reported. */
+const IN_FORCE = ['volume_ratio_band', 'trend_direction', 'accumulation_state', ...FUNDAMENTAL]
+
+/**
+ * The recorded band of a field, as in `bands now`; all are read together on first use. Busy while an import still has
+ * to derive it.
+ */
+function bandsInForce(then: Cache, ticker: string, timeframe: Timeframe): (field: string) => Promise<string | null> {
+  const read = () => first(then.views({ tickers: [ticker], timeframe, fields: IN_FORCE, outcomes: false }))
+  let reading: ReturnType<typeof read> | undefined
+  return async field => {
+    reading ??= read()
+    const view = await (await reading)(field)
+    return periodAt(view, view.bars - 1)?.band ?? null
+  }
+}
+
+function sectorFigures(listed: ListedTicker, states: ScanStates) {
+  const state = () => states.sector(listed)
+  return {
+    sector_rsi_zone: async () => (await state())?.zone ?? null,
+    sector_agreement: async () => {
+      const found = await state()
+      return found === null ? null : isOversold(found.zone)
+    },
+    sector_oversold_count: async () => (await state())?.oversold ?? null,
+    sector_total_count: async () => (await state())?.total ?? null,
+  } satisfies Partial<OversoldFigures>
+}
+
+/** The figures of a match from its bars, each computed on demand. */
+function chartFigures(low: Low) {
+  const { panel, streaks } = low
+  return {
+    condition_rarity: () => rarityOf(low),
+    stochastic_zone: () => stochasticZone(panel),
+    days_in_oversold: () => lengthOf(streaks.at(-1)!),
+    oversold_streaks_count: () => recent(low).length,
+    volume_context: () => volumeContext(panel.volumeRatio().at(-1)!),
+    nearest_support_distance: () => distance(panel.series.close.at(-1)!, panel.support().level.at(-1)!),
+    rsi_zone_stability: () => stability(low),
+    rsi_zone_flips_recent: () => flips(low),
+    historical_median_oversold_days: () => median(endedLengths(low)),
+    historical_max_oversold_days: () =>
+      endedLengths(low)
+        .sort((a, b) => a - b)
+        .at(-1) ?? null,
+  } satisfies Partial<OversoldFigures>
+}
+
+function rarityOf({ rarity: { rank, size } }: Low): Rarity | null {
+  return rank < 0 ? null : RARITIES[zoneOfRank(rank, size, OVERSOLD_RULES.rarityCuts)]!
+}
+
+function stochasticZone({ series: { high, low, close } }: Panel): string | null {
+  const { cuts, ...rules } = OVERSOLD_RULES.stochastic
+  const last = (column: Float64Array): Float64Array => column.subarray(1 - rules.length - rules.smoothing)
+  const value = slowStochastic(last(high), last(low), last(close), rules).at(-1)!
+  return Number.isNaN(value) ? null : rsiZone.bands[zoneOf(value, cuts, 100)]!
+}
+
+function volumeContext(ratio: number): VolumeContext | null {
+  return Number.isNaN(ratio) ? null : VOLUME_CONTEXTS.toReversed()[zoneOf(ratio, OVERSOLD_RULES.volumeCuts)]!
+}
+
+/**
+ * From the support level up to the close. A level that is broken only as far as "reached" still counts as reached; once
+ * it is broken further, no level below is known.
+ */
+function distance(close: number, level: number): Distance | null {
+  const away = (close - level) / close
+  const { distanceCuts } = OVERSOLD_RULES
+  if (Number.isNaN(away) || compare(away, -distanceCuts[0], 1) < 0) return null
+  return DISTANCES[distanceCuts.filter(cut => compare(away, cut, 1) > 0).length]!
+}
+
+/** Streaks that touch the bars of rolling percentiles. */
+function recent({ panel, streaks }: Low): Streak[] {
+  const { days, timeframe } = panel.series
+  const first = days.length - TIMEFRAMES[timeframe].history
+  return streaks.filter(({ to }) => to > first)
+}
+
+function endedLengths(low: Low): number[] {
+  return recent(low).slice(0, -1).map(lengthOf)
+}
+
+/** Changes of the zone within the lookback. */
+function flips({ panel, changes }: Low): number {
+  const { days, timeframe } = panel.series
+  return changes.bars.length - countUpTo(changes.bars, days.length - 1 - TIMEFRAMES[timeframe].flipsLookback)
+}
+
+/** The words of the stability at an entry, for the band that is in force and the bars it has lasted so far. */
+function stability(low: Low): Stability {
+  const { panel, changes } = low
+  return stabilityOf(flips(low), panel.series.days.length - (changes.bars.at(-1) ?? changes.initialBar))
+}
+
+/** A ticker that matches. */
+interface Match {
+  listed: ListedTicker
+  rsi: number
+  low: Low
+}
+
+/** Equal matches are in order of severity, days and percentile. The ticker decides only where all three are equal. */
+function inOrder(matches: readonly Match[], sortBy: OversoldQuery['sort_by']): Match[] {
+  const orders = [ORDERS[sortBy], ...Object.values(ORDERS)]
+  return matches.toSorted((a, b) => {
+    for (const order of orders) {
+      const found = order(a, b)
+      if (found !== 0) return found
+    }
+    return a.listed.entry.ticker < b.listed.entry.ticker ? -1 : 1
+  })
+}
+
+const ORDERS: Readonly<Record<OversoldQuery['sort_by'], (a: Match, b: Match) => number>> = {
+  // The deeper band has the lower RSI.
+  severity: (a, b) => inSteps(a.rsi) - inSteps(b.rsi),
+  days_oversold: (a, b) => daysOversold(b) - daysOversold(a),
+  condition_percentile: byPercentile,
+}
+
+/** To eight decimals: values that differ only by rounding are equal. */
+function inSteps(rsi: number): number {
+  return Math.round(rsi * 1e8)
+}
+
+function daysOversold({ low }: Match): number {
+  return lengthOf(low.streaks.at(-1)!)
+}
+
+/** Lowest first, compared in integers; without one last. */
+function byPercentile({ low: { rarity: a } }: Match, { low: { rarity: b } }: Match): number {
+  if (a.rank < 0 || b.rank < 0) return Number(a.rank < 0) - Number(b.rank < 0)
+  return a.rank * b.size - b.rank * a.size
+}

@@ -1,0 +1,159 @@
+import { dateOf, formatDay, parseDay } from '../../core/model/day.js'
+import { DEFINITIONS_VERSION } from '../../core/model/definitions.js'
+import type { Adjustment, AssetClass } from '../../core/model/series.js'
+import type { TickerEntry } from '../store/store.js'
+import { type Cache, Pending } from './cache.js'
+import {
+  type BarsAsOf,
+  begunBy,
+  type DatedOrigin,
+  knownTickers,
+  odditiesOf,
+  type SourceFile,
+  type StoredOddity,
+  sourceFile,
+} from './known.js'
+
+/** The loaded data and their age. */
+export interface Status {
+  schema: 'bands.status/1'
+  database: string
+  bytes: number
+  /** Number of the database's schema. */
+  schema_version: number
+  /** The definitions that the events were made with, and whether this version has the same. */
+  definitions: string
+  definitions_current: boolean
+  as_of: string | null
+  /** Tickers and sectors that a running or stopped import still has to derive. */
+  unfinished: number
+  /** When fields began to wait for that (ISO time, UTC); absent where none waits, or it is not known. */
+  unfinished_since?: string
+  /**
+   * Files of which only the first tickers are loaded, because their import is running or was stopped; absent if there
+   * are none.
+   */
+  part_loaded?: { file: string; tickers: number; of: number; since: string }[]
+  bars: number
+  events: number
+  /** First and last day over all tickers with bars; null when there is none. */
+  first: string | null
+  last: string | null
+  tickers: TickerStatus[]
+  /** Oddities of the bars of a ticker, by kind. */
+  oddities: StoredOddity[]
+}
+
+export interface TickerStatus extends SourceFile {
+  ticker: string
+  asset_class: AssetClass | null
+  prices: Adjustment
+  /** Daily bars, and the final weekly ones made of them. */
+  bars: number
+  weekly_bars: number
+  first: string
+  last: string
+  /** Calendar days between its last bar and the newest of the store. */
+  behind: number
+  /** Daily and weekly events of all fields. */
+  events: number
+  gaps: Gap[]
+  /** Which file brought which bars, in their order; the one above changed it last. */
+  sources: SourceRange[]
+}
+
+/** Bars in a row that one file brought. */
+export interface SourceRange extends SourceFile {
+  /** The first of several imports that brought the bars; absent if there was one. */
+  begun?: SourceFile
+  bars: number
+  first: string
+  last: string
+}
+
+/** The loaded data of a ticker, regardless of the day. */
+export interface LoadedTicker extends SourceFile {
+  ticker: string
+  asset_class: AssetClass | null
+  sector: string | null
+  /** Whether dated facts are loaded, too. */
+  facts: boolean
+  prices: Adjustment
+  bars: number
+  first: string
+  last: string
+}
+
+export async function loadedTickers({ store }: Pick<Cache, 'store'>): Promise<LoadedTicker[]> {
+  const [securities, known] = [await store.securities(), new Set(await store.factTickers())]
+  return (await store.tickers()).map(({ ticker, assetClass, prices, bars, first, last, ...entry }) => ({
+    ticker,
+    asset_class: assetClass,
+    sector: securities.get(ticker)?.sector ?? null,
+    facts: known.has(ticker),
+    ...{ prices, bars, first: formatDay(first), last: formatDay(last) },
+    ...sourceFile(entry),
+  }))
+}
+
+/** Two neighbouring bars and the calendar days between them. */
+interface Gap {
+  after: string
+  before: string
+  days: number
+}
+
+/** Counts what a question can find: as of the cache's day, and without the week that is not over. */
+export async function status(cache: Cache): Promise<Status> {
+  const { store, asOf } = cache
+  const today = await cache.today()
+  const { bytes, schema } = await store.footprint()
+  const definitions = await store.definitions()
+  const pending = await Pending.in(store)
+  const found = await knownTickers(store, today)
+  const tickers = found.flatMap(({ entry, known }) => (known === null ? [] : [tickerStatus(entry, known)]))
+  const oddities = odditiesOf(found, await store.securities(), asOf === null ? cache.lastDay : null)
+  const last = tickers.reduce((latest, ticker) => (ticker.last > latest ? ticker.last : latest), '')
+  return {
+    schema: 'bands.status/1',
+    database: store.location,
+    bytes,
+    schema_version: schema,
+    definitions,
+    definitions_current: definitions === DEFINITIONS_VERSION,
+    as_of: dateOf(asOf),
+    unfinished: pending.steps,
+    ...(pending.since !== null && { unfinished_since: pending.since }),
+    ...(pending.files.length > 0 && { part_loaded: pending.files.map(({ content: _digest, ...part }) => part) }),
+    bars: tickers.reduce((sum, ticker) => sum + ticker.bars, 0),
+    events: tickers.reduce((sum, ticker) => sum + ticker.events, 0),
+    first: tickers.map(ticker => ticker.first).sort()[0] ?? null,
+    last: last || null,
+    // The age of a ticker's last bar is relative to the others.
+    tickers: tickers.map(ticker => ({ ...ticker, behind: parseDay(last)! - parseDay(ticker.last)! })),
+    oddities,
+  }
+}
+
+function tickerStatus(entry: TickerEntry, { bars, weeks, events, marks, origins }: BarsAsOf): TickerStatus {
+  return {
+    ticker: entry.ticker,
+    asset_class: entry.assetClass,
+    prices: entry.prices,
+    bars,
+    weekly_bars: weeks,
+    first: formatDay(origins[0]!.first),
+    last: formatDay(origins.at(-1)!.last),
+    behind: 0,
+    events,
+    gaps: marks.gaps.map(([after, before]) => ({
+      ...{ after: formatDay(after), before: formatDay(before), days: before - after },
+    })),
+    ...sourceFile(entry),
+    sources: origins.map(sourceRange),
+  }
+}
+
+function sourceRange({ bars, first, last, begun, ...origin }: DatedOrigin): SourceRange {
+  return { ...sourceFile(origin), ...begunBy(begun), bars, first: formatDay(first), last: formatDay(last) }
+}

@@ -1,0 +1,63 @@
+import { formatDay } from '../../core/model/day.js'
+import type { HistoryQuery } from '../../core/model/event.js'
+import { type Adjustment, bandsByBar } from '../../core/model/series.js'
+import type { Timeframe } from '../../core/model/terms.js'
+import type { Cache } from './cache.js'
+import { barsBetween } from './view.js'
+
+/** Prices and bands side by side, bar by bar: what `bands show` draws. */
+export interface Timeline {
+  schema: 'bands.show/1'
+  ticker: string
+  field: string
+  timeframe: Timeframe
+  query_range: string
+  as_of: string
+  prices: Adjustment
+  /** The field's vocabulary, in order of severity where there is one. */
+  bands: readonly string[]
+  /** Oldest first. */
+  bars: TimelineBar[]
+}
+
+export interface TimelineBar {
+  date: string
+  close: number
+  /** The band in force; null before the first defined bar. */
+  band: string | null
+  /** An event of the query happened on this bar: the band was entered. */
+  event: boolean
+}
+
+/** Number of bars shown without a start. */
+export const SHOWN_BARS = 250
+
+/**
+ * The final bars after `after` and before `before`; without `after` the last 250 of them (or `most`). The tier's range
+ * applies. `band` and `context` select the marked events. Throws TierRestricted, NotFound.
+ */
+export async function timeline(cache: Cache, query: HistoryQuery, most = SHOWN_BARS): Promise<Timeline> {
+  const { ticker, field, timeframe } = query
+  const { view, found, today, plan, rangeStart } = await cache.find(query)
+  const { close } = await cache.series(ticker, timeframe)
+  const marked = new Set(found.map(i => view.record!.bars[i]!))
+  // The band in force continues over bars without a band.
+  const inForce = view.record && bandsByBar({ ...view.record, gaps: new Int32Array() }, view.bars)
+  const between = barsBetween(view, query, rangeStart)
+  return {
+    schema: 'bands.show/1',
+    ticker,
+    field,
+    timeframe,
+    query_range: plan.range,
+    as_of: formatDay(today),
+    prices: (await cache.entry(ticker)).prices,
+    bands: view.bands,
+    bars: Array.from(query.after === undefined ? between.slice(-most) : between, t => ({
+      date: formatDay(view.days[t]!),
+      close: close[t]!,
+      band: (inForce && view.bands[inForce[t]!]) ?? null,
+      event: marked.has(t),
+    })),
+  }
+}

@@ -1,0 +1,280 @@
+import { outcomePercentile, performanceOf } from '../../core/engine/outcomes.js'
+import { remedy, sentence, type Words } from '../../core/errors.js'
+import { TRUE } from '../../core/language/as-field.js'
+import { countBelow, countUpTo, type Day, formatDay } from '../../core/model/day.js'
+import type { EventHistory, HistoricEvent, HistoryQuery } from '../../core/model/event.js'
+import { type FactSheets, type Facts, factsOf, type Security, securityOf } from '../../core/model/facts.js'
+import { eventsOf, type WindowOutcomes } from '../../core/model/history.js'
+import {
+  bandsByBar,
+  barsCountingOn,
+  type FieldRecord,
+  numbersBetween,
+  PERFORMANCES,
+  returnOver,
+  UNDEFINED,
+} from '../../core/model/series.js'
+import { TIMEFRAMES, type Timeframe, windowNames } from '../../core/model/terms.js'
+import type { Recorded, RecordedSeries } from '../store/store.js'
+
+/**
+ * One field's record as of a day. Everything is recorded point in time, so counts select the data known then: the
+ * first
+ * `bars` bars were final, and the first `events` events had happened. Later ones are never read.
+ */
+export interface View {
+  ticker: string
+  timeframe: Timeframe
+  bands: readonly string[]
+  /** Final bars, and the date of each of them. */
+  bars: number
+  days: Int32Array
+  /** The first day on which each bar is final. */
+  known: Int32Array
+  events: number
+  record: FieldRecord | null
+  /** null: not requested */
+  outcomes: RecordedSeries['outcomes']
+}
+
+type RecordedParts = Pick<Recorded, 'entry' | 'calendar' | 'field'> & Pick<View, 'outcomes'>
+
+/**
+ * @param bands the vocabulary of the field
+ * @param bars how many were final on the day: a finished week counts, also if the ticker stopped within it
+ */
+export function viewOf(
+  { entry: { ticker }, calendar: { days, known }, outcomes, field: record }: RecordedParts,
+  timeframe: Timeframe,
+  bands: readonly string[],
+  bars: number,
+): View {
+  const events = record === null ? 0 : countBelow(record.bars, bars)
+  return { ticker, timeframe, bands, bars, days, known, events, record, outcomes }
+}
+
+/** How many events of the view were on or before a day. */
+export function eventsUpTo(view: View, day: Day): number {
+  const { record, days, events } = view
+  return record === null ? 0 : countBelow(record.bars, countUpTo(days, day), events)
+}
+
+/** The band that a second ticker entered last, as known on bar `t` of another; null before its first event. */
+export function bandEnteredBy(context: View, other: Pick<View, 'days' | 'known'>, t: number): string | null {
+  const { record, events, bands } = context
+  const upTo = record === null ? 0 : countBelow(record.bars, barsCountingOn(context, other, t), events)
+  return upTo === 0 ? null : bands[record!.bands[upTo - 1]!]!
+}
+
+/** One stay in a band: which, from which bar on, and whether it is the first, which no event entered. */
+interface BandPeriod {
+  band: string
+  since: number
+  initial: boolean
+}
+
+/** The stay that event `i` ends. */
+export function periodBefore({ record, bands }: View, i: number): BandPeriod {
+  const initial = i === 0
+  const code = initial ? record!.initialBand : record!.bands[i - 1]!
+  return { band: bands[code]!, since: initial ? record!.initialBar : record!.bars[i - 1]!, initial }
+}
+
+/** The stay in force on bar `t`; null before the first defined bar. */
+export function periodAt(view: View, t: number): BandPeriod | null {
+  const { record, events } = view
+  if (record === null || record.initialBar < 0 || record.initialBar > t) return null
+  return periodBefore(view, countUpTo(record.bars, t, 0, events))
+}
+
+/** All events of the view, or some, oldest first, as the specification spells them, with all that is known of them. */
+export function historicEvents(view: View, found: Int32Array = eventNumbers(view)): HistoricEvent[] {
+  return eventsOf({ ...columnsOf(view, found), contexts: null, outcomes: outcomesAfter(view, found) })
+}
+
+/** The events of the view, from one of them on, by number. */
+export function eventNumbers({ events }: View, from = 0): Int32Array {
+  return numbersBetween(from, events)
+}
+
+/** @param shows whether the tier shows how settled the band left was */
+export function columnsOf(view: View, found: Int32Array, shows = true) {
+  const { timeframe, record, days, bands, events } = view
+  const rows = found.length
+  // One buffer for all: a whole market has tens of thousands of columns, each costing more than its content.
+  const buffer = new ArrayBuffer(12 * rows)
+  const bytes = (place: number): Uint8Array => new Uint8Array(buffer, (8 + place) * rows, rows)
+  const columns = {
+    ...{ timeframe, bands },
+    days: new Int32Array(buffer, 0, rows),
+    ...{ entered: bytes(0), left: bytes(1) },
+    ...{ stability: bytes(2), flips: bytes(3) },
+    lasted: new Int32Array(buffer, 4 * rows, rows),
+  }
+  if (record === null) return columns
+  const { bars, bands: entered, stability, flips } = record
+  // A loop over rows: `from` takes ten times as long, which of a whole market is most of a question.
+  for (let row = 0; row < rows; row++) {
+    const i = found[row]!
+    const bar = bars[i]!
+    columns.days[row] = days[bar]!
+    columns.entered[row] = entered[i]!
+    columns.left[row] = i === 0 ? record.initialBand : entered[i - 1]!
+    columns.stability[row] = shows ? stability[i]! : UNDEFINED
+    columns.flips[row] = shows ? flips[i]! : UNDEFINED
+    columns.lasted[row] = i + 1 < events ? bars[i + 1]! - bar : -1
+  }
+  return columns
+}
+
+/** Returns after events, as known at the end of the view, with exact figures. */
+export function outcomesAfter(view: View, found: Int32Array): ExactOutcomes[] {
+  const bars = found.map(i => view.record!.bars[i]!)
+  return windowNames(view.timeframe).map((_, w) => outcomesAt(view, w, bars))
+}
+
+/** The same without them. */
+export function performancesAfter(view: View, found: Int32Array): WindowOutcomes[] {
+  const bars = found.map(i => view.record!.bars[i]!)
+  return windowNames(view.timeframe).map((_, w) => ({ ...performancesAt(view, w, bars), exact: null }))
+}
+
+type ExactOutcomes = WindowOutcomes & { exact: NonNullable<WindowOutcomes['exact']> }
+
+/** The returns from bars over a window, which has ended after each of them. */
+export function returnsAt(close: Float64Array, window: number, at: Int32Array): Float64Array {
+  const returns = new Float64Array(at.length)
+  // A loop, as above: it runs for the returns of every bar.
+  for (let row = 0; row < at.length; row++) returns[row] = returnOver(close, at[row]!, window)
+  return returns
+}
+
+/** Returns after bars over one window. */
+function outcomesAt(view: View, w: number, at: Int32Array): ExactOutcomes {
+  const window = TIMEFRAMES[view.timeframe].windows[w]!
+  const { close, ranks } = view.outcomes!
+  // One piece of memory: of a whole market there are hundreds of thousands of such columns.
+  const memory = new ArrayBuffer(10 * at.length)
+  const own = new Float64Array(memory, 0, at.length)
+  const found = performancesAt(view, w, at, new Uint8Array(memory, 8 * at.length))
+  for (let row = 0; row < at.length; row++)
+    own[row] = found.ended[row] === 1 ? returnOver(close, at[row]!, window) : Number.NaN
+  let percentiles: Float64Array | undefined
+  const exact = {
+    returns: own,
+    // Made on demand: callers that count returns do not need them.
+    get percentiles(): Float64Array {
+      percentiles ??= Float64Array.from(at, (bar, row) =>
+        found.performances[row] === UNDEFINED ? Number.NaN : outcomePercentile(ranks[w]![bar]!, bar, window),
+      )
+      return percentiles
+    },
+  }
+  return { ...found, exact }
+}
+
+/** Which windows had ended, and how their returns ranked. @param room for two columns */
+function performancesAt(
+  { timeframe, bars, outcomes }: View,
+  w: number,
+  at: Int32Array,
+  room = new Uint8Array(2 * at.length),
+) {
+  const window = TIMEFRAMES[timeframe].windows[w]!
+  const { [w]: ranks } = outcomes!.ranks
+  const ended = room.subarray(0, at.length)
+  const performances = room.subarray(at.length).fill(UNDEFINED)
+  for (let row = 0; row < at.length; row++) {
+    const bar = at[row]!
+    if (bar + window >= bars) continue
+    ended[row] = 1
+    const rank = ranks![bar]!
+    if (rank >= 0) performances[row] = performanceOf(rank, bar, window)
+  }
+  return { ended, performances }
+}
+
+/** How many of bars had each performance band over one window, which has ended after each of them. */
+export function performanceCounts(view: View, w: number, at: Int32Array): number[] {
+  const counts = PERFORMANCES.map(() => 0)
+  for (const code of performancesAt(view, w, at).performances) if (code !== UNDEFINED) counts[code]!++
+  return counts
+}
+
+/** The band in force at the end of the view; its day of entry is reported only within the range. */
+export function presentBand(view: View, rangeStart: Day): EventHistory['present'] {
+  const last = view.bars - 1
+  const stay = periodAt(view, last)
+  if (stay === null) return null
+  const { band, since, initial } = stay
+  const day = view.days[since]!
+  return day > rangeStart
+    ? { band, since: formatDay(day), bars: last - since, initial }
+    : { band, since: null, bars: null, initial }
+}
+
+/** Further views that a query tests at an event. */
+export interface ExtraViews {
+  context: View | null
+  when: View | null
+}
+
+export const NO_EXTRA_VIEWS: ExtraViews = { context: null, when: null }
+
+/**
+ * Numbers of the matching events, oldest first. All bounds are exclusive except the end of the view itself.
+ * @param rangeStart the tier's range: events lie after this day
+ * @param views of the second ticker, for a query with a context, and of the condition
+ */
+export function search(view: View, query: HistoryQuery, rangeStart: Day, { context, when }: ExtraViews): Int32Array {
+  const { record } = view
+  if (record === null) return new Int32Array()
+  const from = eventsUpTo(view, Math.max(rangeStart, query.after ?? rangeStart))
+  const to = query.before === undefined ? view.events : eventsUpTo(view, query.before - 1)
+  const bands = query.bands?.map(band => view.bands.indexOf(band)) ?? null
+  const contextBand = query.context?.band ?? null
+  const truths = when === null ? null : bandsByBar(when.record!, when.bars)
+  if (bands === null && contextBand === null && truths === null) return numbersBetween(from, to)
+  const found: number[] = []
+  for (let i = from; i < to; i++) {
+    if (bands !== null && !bands.includes(record.bands[i]!)) continue
+    if (truths !== null && truths[record.bars[i]!] !== TRUE) continue
+    if (contextBand !== null && bandEnteredBy(context!, view, record.bars[i]!) !== contextBand) continue
+    found.push(i)
+  }
+  return Int32Array.from(found)
+}
+
+/** The bars of the view within the bounds, which are exclusive. @param rangeStart as of a search */
+export function barsBetween({ days, bars }: View, { after, before }: HistoryQuery, rangeStart: Day): Int32Array {
+  const from = countUpTo(days, Math.max(rangeStart, after ?? rangeStart))
+  return numbersBetween(from, Math.min(bars, before === undefined ? bars : countBelow(days, before)))
+}
+
+/**
+ * The facts that fields may use: null without facts, and for crypto and funds, which have no fundamentals regardless of
+ * loaded facts. A ticker without an asset class counts as a stock when it has facts.
+ */
+export function countedFacts(sheets: FactSheets): Facts | null {
+  if (!isStock(securityOf(sheets))) return null
+  const facts = factsOf(sheets)
+  return Object.values(facts).some(records => records.length > 0) ? facts : null
+}
+
+/** Why no fundamental field can have data for a ticker. */
+export function missingFactsOf(field: string, ticker: string, sheets: FactSheets): Words {
+  const assetClass = securityOf(sheets)?.asset_class ?? 'stock'
+  if (assetClass !== 'stock') return `${field} is a field of stocks, and ${ticker} is of class ${assetClass}`
+  const none = `${field} stands on dated facts, and none are loaded for ${ticker}`
+  return sentence`${none}; ${remedy('import-facts', ['FILE'])} loads them`
+}
+
+function isStock(security: Security | null): boolean {
+  return security?.asset_class == null || security.asset_class === 'stock'
+}
+
+/** The sector as tickers are compared by it: case and outer blanks aside; null where it is unknown or does not count. */
+export function sectorKey(security: Security | null | undefined): string | null {
+  if (security?.sector == null || !isStock(security)) return null
+  return security.sector.trim().toLowerCase()
+}

@@ -1,0 +1,108 @@
+import type { Words } from '../../core/errors.js'
+import { isCondition, isRuled, TRUE } from '../../core/language/as-field.js'
+import type { Day } from '../../core/model/day.js'
+import type { HistoryQuery } from '../../core/model/event.js'
+import { bandsByBar, UNDEFINED } from '../../core/model/series.js'
+import type { WhyEmpty } from '../../core/source.js'
+import type { Cache, FoundEvents } from './cache.js'
+import { bandEnteredBy, countedFacts, missingFactsOf, NO_EXTRA_VIEWS, periodAt, search, type View } from './view.js'
+
+/**
+ * Why a query found no event: the first cause that applies among data, dates, bands and context. It reveals nothing
+ * about events beyond the range of a tier, not even whether there are any. Throws like the query.
+ */
+export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEmpty> {
+  const { ticker, field } = query
+  const { view, context, when, today, plan, rangeStart } = await cache.find(query)
+  const { first, last } = await cache.entry(ticker)
+  const stay = periodAt(view, view.bars - 1)
+  // A condition may be known although a field that it names is not.
+  const lack = isCondition(field) && stay !== null ? null : await missingFacts(cache, ticker, field)
+  if (lack !== null) return { code: 'no_facts', lack }
+  if (first > today) return { code: 'not_begun', as_of: today }
+  if (stay === null)
+    return { code: 'no_band_yet', bars: view.bars, lack: await missingForBand(cache, query, view.bars), as_of: today }
+  const range = Number.isFinite(rangeStart) ? { name: plan.range, from: rangeStart + 1, to: today } : null
+  const after = query.after ?? Number.NEGATIVE_INFINITY
+  const before = query.before ?? Number.POSITIVE_INFINITY
+  if (after + 1 > before - 1 || (range !== null && before <= range.from)) return { code: 'no_day', range }
+  const from = Math.max(rangeStart, after) + 1
+  const to = Math.min(today, before - 1)
+  // The last bar as it was known on the day.
+  const end = Math.min(last, view.days[view.bars - 1]!)
+  if (range !== null && end < range.from) return { code: 'ended_before', last: end, range }
+  if (end < from) return { code: 'bars_end', last: end }
+  if (first > to) return { code: 'bars_begin', firstOf: first }
+  return ofEvents(cache, query, { view, context, when, rangeStart, from, to, range, band: stay.band })
+}
+
+/** The data of a query whose dates have bars. */
+interface DatedQuery extends Pick<FoundEvents, 'view' | 'context' | 'when' | 'rangeStart'> {
+  from: Day
+  to: Day
+  range: Extract<WhyEmpty, { code: 'no_day' }>['range']
+  /** In force at the end. */
+  band: string
+}
+
+async function ofEvents(cache: Cache, query: HistoryQuery, parts: DatedQuery): Promise<WhyEmpty> {
+  const { view, context, when, rangeStart, from, to, range, band } = parts
+  const { after: _after, before: _before, context: other, ...anytime } = query
+  const inRange = search(view, anytime, rangeStart, NO_EXTRA_VIEWS)
+  if (inRange.length === 0) {
+    const { bands: _bands, ...anything } = anytime
+    const seen = bandsEntered(view, search(view, anything, rangeStart, NO_EXTRA_VIEWS))
+    if (range !== null) return { code: 'not_in_range', range, seen }
+    return query.bands === undefined ? { code: 'never_changed', band } : { code: 'never_entered', seen }
+  }
+  const { context: _context, ...dated } = query
+  const inDates = search(view, dated, rangeStart, NO_EXTRA_VIEWS)
+  if (inDates.length === 0 || (context === null && when === null)) {
+    const days = Array.from(inRange, i => view.days[view.record!.bars[i]!]!)
+    return { code: 'outside_dates', events: days.length, nearest: nearestTo(days, from, to) }
+  }
+  const bars = Array.from(inDates, i => view.record!.bars[i]!)
+  const truths = when === null ? null : bandsByBar(when.record!, when.bars)
+  if (truths !== null && bars.every(bar => truths[bar] !== TRUE))
+    return { code: 'when_never', events: bars.length, unknown: bars.filter(bar => truths[bar] === UNDEFINED).length }
+  const lack = await missingFacts(cache, other!.ticker, other!.field)
+  if (lack !== null) return { code: 'context_lacks', lack }
+  const entered = new Set(bars.map(bar => bandEnteredBy(context!, view, bar)))
+  return { code: 'context_never', events: inDates.length, bands: context!.bands.filter(band => entered.has(band)) }
+}
+
+function bandsEntered({ record, bands }: View, found: Int32Array): string[] {
+  const entered = new Set(found.map(i => record!.bands[i]!))
+  return bands.filter((_, code) => entered.has(code))
+}
+
+/** The day outside some dates that is nearest to them. */
+function nearestTo(days: readonly Day[], from: Day, to: Day): Day {
+  const distance = (day: Day): number => Math.max(from - day, day - to)
+  return days.reduce((nearest, day) => (distance(day) < distance(nearest) ? day : nearest))
+}
+
+/** The data that a field needs to have a band on any bar of a ticker; null if it has no short description. */
+async function missingForBand(cache: Cache, { ticker, timeframe, field: name }: HistoryQuery, bars: number) {
+  const field = cache.field(name)
+  if (isRuled(field)) return null
+  const panel = await cache.panel(ticker, timeframe, [field])
+  if (bars <= field.warmUp(panel)) return 'bars'
+  const isOnVolume = field.readings(panel, bars - 1).some(({ name }) => name === 'volume')
+  return isOnVolume && !panel.series.volume.subarray(0, bars).some(volume => volume > 0) ? 'volumes' : null
+}
+
+/** For a condition, its first subject that can have no band. */
+async function missingFacts(cache: Cache, ticker: string, field: string): Promise<Words | null> {
+  const wanted = cache.field(field)
+  if (wanted.needs === 'bars') return null
+  if (isRuled(wanted)) {
+    for (const subject of wanted.subjects) {
+      const lack: Words | null = await missingFacts(cache, subject.ticker ?? ticker, subject.field)
+      if (lack !== null) return lack
+    }
+    return null
+  }
+  const sheets = await cache.store.sheets(ticker)
+  return countedFacts(sheets) === null ? missingFactsOf(field, ticker, sheets) : null
+}

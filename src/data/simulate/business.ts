@@ -1,0 +1,204 @@
+import { type Day, dayOf, isWeekend, monthOf, weekdayOf, yearOf } from '../../core/model/day.js'
+import type { ScheduledReport, Session } from '../../core/model/facts.js'
+import { barsKnownBy, type Series } from '../../core/model/series.js'
+import type { Random } from '../../core/statistics/random.js'
+
+/** How many simulated tickers in a row share a sector: enough that few tickers already have peers. */
+const SECTOR_BLOCK = 8
+
+/**
+ * The eleven sectors of the Global Industry Classification Standard: the usual price over the earnings of four
+ * quarters,
+ * the usual profit share of revenue, and the log growth of the business per quarter.
+ */
+const SECTORS = [
+  { name: 'Information Technology', pe: 20, margin: 0.17, growth: 0.014 },
+  { name: 'Health Care', pe: 18, margin: 0.12, growth: 0.01 },
+  { name: 'Financials', pe: 12, margin: 0.19, growth: 0.006 },
+  { name: 'Consumer Discretionary', pe: 17, margin: 0.08, growth: 0.01 },
+  { name: 'Communication Services', pe: 16, margin: 0.13, growth: 0.008 },
+  { name: 'Industrials', pe: 16, margin: 0.09, growth: 0.007 },
+  { name: 'Consumer Staples', pe: 17, margin: 0.08, growth: 0.005 },
+  { name: 'Energy', pe: 12, margin: 0.08, growth: 0.004 },
+  { name: 'Utilities', pe: 16, margin: 0.11, growth: 0.004 },
+  { name: 'Real Estate', pe: 18, margin: 0.2, growth: 0.006 },
+  { name: 'Materials', pe: 14, margin: 0.09, growth: 0.005 },
+]
+
+/** The constant properties of one company, besides its bars. */
+export type Business = ReturnType<typeof drawBusiness>
+
+/** The company of a ticker's number; `volume` is the usual number of shares traded on a day. */
+export function drawBusiness(random: Random, index: number, volume: number) {
+  const sector = SECTORS[Math.floor((index - 1) / SECTOR_BLOCK) % SECTORS.length]!
+  const growth = sector.growth + 0.007 * random.normal()
+  const fragile = random.uniform() < 0.2
+  return {
+    sector: sector.name,
+    /** Price over earnings to which it returns; who grows faster costs more. */
+    pe: sector.pe * Math.exp(0.2 * random.normal() + 10 * (growth - sector.growth)),
+    margin: sector.margin * Math.exp(0.3 * random.normal()),
+    /** Log growth a quarter of its early years, beyond that of its price; it fades. */
+    growth,
+    priceToBook: 2.8 * Math.exp(0.5 * random.normal()),
+    /** Shares outstanding at its beginning. */
+    shares: Math.ceil(volume * 200 * Math.exp(0.4 * random.normal())),
+    /** Cosine of the angle by which its own business cycle turns in a quarter. */
+    turn: 0.9 + 0.07 * random.uniform(),
+    /** Spread of what drives that cycle, a quarter. */
+    swing: 0.008 + 0.012 * random.uniform(),
+    /** How much more than revenue earnings swing with the cycle. */
+    leverage: 1.2 + random.uniform(),
+    /** Spread of the margin around its usual value, as a share of it. */
+    unrest: fragile ? 0.25 + 0.2 * random.uniform() : 0.04 + 0.06 * random.uniform(),
+    /** Chance of a write-off in a quarter. */
+    writeOffs: fragile ? 0.06 : 0.015,
+    /** Factors of the four quarters of a year, of mean 1. */
+    seasons: drawSeasons(random),
+    /** Months by which its quarters end later than those of the calendar. */
+    shift: random.uniform() < 0.75 ? 0 : 1 + random.below(2),
+    /** Days from the end of a quarter to its report. */
+    lag: 23 + random.below(17),
+    /** Chance that a report comes before the session. */
+    early: random.uniform() < 0.55 ? 0.95 : 0.05,
+    /** Spread of the analysts' errors, as a share of the earnings. */
+    blur: 0.06 * Math.exp(0.5 * random.normal()),
+    analysts: 6 + Math.min(34, Math.round(8 * Math.exp(0.6 * random.normal()))),
+    /** The opinion, from 1 to 5, around which its analysts gather. */
+    esteem: Math.max(2.4, Math.min(4.6, 3.75 + 0.45 * random.normal())),
+    insiders: 5 + random.below(8),
+    /** Chance that insiders sell in a quarter. */
+    selling: 0.35 + 0.4 * random.uniform(),
+  }
+}
+
+function drawSeasons(random: Random): number[] {
+  const strength = random.uniform() < 0.3 ? 0.15 : 0.03
+  const raw = [0, 0, 0, 0].map(() => Math.exp(strength * random.normal()))
+  const mean = raw.reduce((sum, factor) => sum + factor) / raw.length
+  return raw.map(factor => factor / mean)
+}
+
+/** Number of quarters with reports before the first bar: growth against the year before is known from the start. */
+export const QUARTERS_BEFORE = 11
+
+/** The dates of one quarter's report, fixed before anything else about it. */
+export type Quarter = ReturnType<typeof drawQuarter>
+
+/** The last day of the quarter with `day`, or of a later one. @param later number of quarters */
+export function quarterEnd(day: Day, shift: number, later: number): { end: Day; season: number } {
+  const months = yearOf(day) * 12 + monthOf(day) - 1
+  const quarter = Math.floor((months - shift) / 3) + later
+  const next = (quarter + 1) * 3 + shift
+  return { end: dayOf(Math.floor(next / 12), (next % 12) + 1, 1)! - 1, season: quarter % 4 }
+}
+
+/** The quarter of that number, 0 that of the first bar; `season` is its number in its year, and `random` its own. */
+export function drawQuarter(number: number, first: Day, business: Business, random: Random) {
+  const { end, season } = quarterEnd(first, business.shift, number)
+  const reported = sessionUpTo(end + business.lag + random.below(4))
+  const session: Session = random.uniform() < business.early ? 'pre' : 'post'
+  return { number, season, end, reported, session, announced: announcements(reported, random) }
+}
+
+/** The last session up to a day. */
+export function sessionUpTo(day: Day): Day {
+  return sessionsUpTo(day, 1, false)[0]!
+}
+
+/**
+ * The announced dates, in order; the last one is right. A date five to nine weeks ahead; one in six is moved in the
+ * last weeks, mostly to a later one.
+ */
+function announcements(reported: Day, random: Random): ScheduledReport[] {
+  const lead = 35 + random.below(26)
+  const moved = random.uniform() < 1 / 6
+  const days = random.uniform() < 0.8 ? 1 + random.below(8) : -1 - random.below(3)
+  const notice = 4 + random.below(15)
+  const planned = moved ? sessionUpTo(reported - days) : reported
+  const first = { expected_date: planned, known: sessionUpTo(planned - lead) }
+  if (planned === reported) return [first]
+  return [first, { expected_date: reported, known: sessionUpTo(Math.min(planned, reported) - notice) }]
+}
+
+/** Weekly steps of the year before the first bar. */
+const WEEKS = 52
+const YEARS = 12
+// Per week: mean and standard deviation of the log return before the first bar.
+const DRIFT = 0.0012
+const SPREAD = 0.04
+
+/** Log closes on any day: those of the bars, and before the first one a simulated past that leads up to it. */
+export class Prices {
+  readonly first: Day
+  readonly last: Day
+  readonly #bars: Series
+  /** By weeks before the first bar, from 0. */
+  readonly #past: Float64Array
+
+  /** `price` is that before the first bar. */
+  constructor(bars: Series, price: number, random: Random) {
+    this.#bars = bars
+    this.first = bars.days[0]!
+    this.last = bars.days.at(-1)!
+    this.#past = new Float64Array(YEARS * WEEKS + 1)
+    this.#past[0] = Math.log(price)
+    for (let week = 1; week < this.#past.length; week++)
+      this.#past[week] = this.#past[week - 1]! - DRIFT - SPREAD * random.normal()
+  }
+
+  /** The close of the last session up to a day. */
+  log(day: Day): number {
+    if (day >= this.first) return Math.log(this.#bars.close[barsKnownBy(this.#bars, day) - 1]!)
+    const week = Math.floor((this.first - 1 - day) / 7)
+    return this.#past[Math.min(week, this.#past.length - 1)]!
+  }
+}
+
+const SATURDAY = 5
+const SUNDAY = 6
+
+/**
+ * The last `count` sessions up to and including `end`, ascending: every day, or Monday to Friday without New Year's
+ * Day,
+ * Independence Day, Thanksgiving and Christmas. The calendar is a simplified American one, the same in every year.
+ */
+export function sessionsUpTo(end: Day, count: number, sevenDays: boolean): Int32Array {
+  const days = new Int32Array(count)
+  const holidays = new Map<number, ReadonlySet<Day>>()
+  const isSession = (day: Day): boolean => {
+    if (sevenDays) return true
+    if (isWeekend(day)) return false
+    const year = yearOf(day)
+    if (!holidays.has(year)) holidays.set(year, holidaysOf(year))
+    return !holidays.get(year)!.has(day)
+  }
+  for (let day = end, i = count - 1; i >= 0; day--) if (isSession(day)) days[i--] = day
+  return days
+}
+
+function holidaysOf(year: number): ReadonlySet<Day> {
+  return new Set([
+    observed(dayOf(year, 1, 1)!),
+    observed(dayOf(year, 7, 4)!),
+    thanksgiving(year),
+    observed(dayOf(year, 12, 25)!),
+  ])
+}
+
+/**
+ * A Saturday holiday is observed on the Friday before, a Sunday one on the Monday after. So a New Year's Day on a
+ * Saturday
+ * leaves its year's set and closes no day. That is the rule of the New York exchange, too.
+ */
+function observed(holiday: Day): Day {
+  const weekday = weekdayOf(holiday)
+  if (weekday === SATURDAY) return holiday - 1
+  return weekday === SUNDAY ? holiday + 1 : holiday
+}
+
+/** The fourth Thursday of November. */
+function thanksgiving(year: number): Day {
+  const first = dayOf(year, 11, 1)!
+  return first + ((10 - weekdayOf(first)) % 7) + 21
+}

@@ -1,0 +1,166 @@
+import type { Series } from '../../core/model/series.js'
+import type { Random } from '../../core/statistics/random.js'
+
+// Daily: standard deviation of the market's log return (15 % a year) and mean of its simple return (about 8 % a year).
+const MARKET_SPREAD = 0.0095
+const MARKET_GROWTH = 0.0003
+const MARKET_CLUSTERING: Clustering = { reaction: 0.03, fallReaction: 0.12, persistence: 0.89 }
+const COMPANY_CLUSTERING: Clustering = { reaction: 0.06, fallReaction: 0.06, persistence: 0.89 }
+
+// Share of a day's variance that falls before the open.
+const OVERNIGHT = 0.2
+
+// A price outside these is pulled back by this share of the (log) excess per day. Between them, where nearly all prices
+// are, there is no pull and so no edge. Without it some ticker of thousands ends at a cent or at millions.
+const LOWEST = Math.log(3)
+const HIGHEST = Math.log(4000)
+const PULL = 0.03
+
+const VOLUME_MEMORY = 0.9
+const VOLUME_DRIFT = 0.15
+const VOLUME_NOISE = 0.15
+// Exponent with which volume follows the day's variance: a day of twice the spread trades about 1.9 times as much.
+const VOLUME_ON_VARIANCE = 0.45
+
+/** The factor that all tickers of a seed share: one log return without drift, and its spread, for each bar. */
+export class Market {
+  readonly shock: Float64Array
+  readonly spread: Float64Array
+
+  constructor(random: Random, bars: number) {
+    this.shock = new Float64Array(bars)
+    this.spread = new Float64Array(bars)
+    const shocks = new Shocks(random, MARKET_CLUSTERING)
+    for (let i = 0; i < bars; i++) {
+      shocks.next()
+      this.shock[i] = MARKET_SPREAD * shocks.shock
+      this.spread[i] = MARKET_SPREAD * shocks.spread
+    }
+  }
+}
+
+/** The constant properties that distinguish one ticker from another. */
+export type Company = ReturnType<typeof drawCompany>
+
+export function drawCompany(random: Random) {
+  /** Its part in the market's moves. */
+  const beta = 0.4 + 1.2 * random.uniform()
+  /** Standard deviation of its own daily log returns. */
+  const spread = 0.009 * Math.exp(1.0 * random.uniform())
+  /** Price before the first bar. */
+  const price = Math.max(8, Math.min(600, 55 * Math.exp(0.7 * random.normal())))
+  const turnover = 3e7 * Math.exp(1.2 * random.normal())
+  /** Median volume in shares. */
+  return { beta, spread, price, volume: turnover / price }
+}
+
+/**
+ * Fills the columns of a series from a company's own shocks and the market's. Each day's draws from `random` do not
+ * depend on later days, so a longer series begins with the shorter one.
+ */
+export function writeBars(bars: Series, company: Company, market: Market, random: Random): void {
+  const shocks = new Shocks(random, COMPANY_CLUSTERING)
+  const usual = company.beta ** 2 * MARKET_SPREAD ** 2 + company.spread ** 2
+  let log = Math.log(company.price)
+  let mood = (VOLUME_DRIFT / Math.sqrt(1 - VOLUME_MEMORY ** 2)) * random.normal()
+  for (let i = 0; i < bars.days.length; i++) {
+    shocks.next()
+    const variance = (company.beta * market.spread[i]!) ** 2 + (company.spread * shocks.spread) ** 2
+    // Half the day's variance off the log return keeps the expected simple return the same in calm and in wild times.
+    const drift = company.beta * MARKET_GROWTH - variance / 2 + pull(log)
+    const change = drift + company.beta * market.shock[i]! + company.spread * shocks.shock
+    writePrices(bars, i, log, change, variance, random)
+    log += change
+    mood = VOLUME_MEMORY * mood + VOLUME_DRIFT * random.normal()
+    const busy = VOLUME_ON_VARIANCE * Math.log(variance / usual) + VOLUME_NOISE * random.normal()
+    bars.volume[i] = Math.max(1, Math.round(company.volume * Math.exp(mood + busy)))
+  }
+}
+
+/**
+ * One bar around a close-to-close change that is already drawn. The open is a point of the Brownian bridge over the
+ * day.
+ * High and low are the exact extremes of the bridge from open to close (each on its own).
+ */
+function writePrices(bars: Series, i: number, log: number, change: number, variance: number, random: Random): void {
+  const gap = OVERNIGHT * change + Math.sqrt(OVERNIGHT * (1 - OVERNIGHT) * variance) * random.normal()
+  const session = change - gap
+  const above = reach(session, (1 - OVERNIGHT) * variance, random)
+  const below = reach(-session, (1 - OVERNIGHT) * variance, random)
+  const open = Math.exp(log + gap)
+  bars.open[i] = toCents(open)
+  bars.high[i] = toCents(open * Math.exp(above))
+  bars.low[i] = toCents(open * Math.exp(-below))
+  bars.close[i] = toCents(Math.exp(log + change))
+  contain(bars, i)
+}
+
+/** The maximum of a Brownian bridge from 0 to `end`: never below either. */
+function reach(end: number, variance: number, random: Random): number {
+  return (end + Math.sqrt(end * end - 2 * variance * Math.log(1 - random.uniform()))) / 2
+}
+
+/** Open and close lie within low and high by construction; this keeps the last bit of exp from undoing it. */
+function contain({ open, high, low, close }: Series, i: number): void {
+  high[i] = Math.max(open[i]!, high[i]!, close[i]!)
+  low[i] = Math.min(open[i]!, low[i]!, close[i]!)
+}
+
+function toCents(price: number): number {
+  return Math.max(1, Math.round(price * 100)) / 100
+}
+
+function pull(log: number): number {
+  if (log < LOWEST) return PULL * (LOWEST - log)
+  return log > HIGHEST ? PULL * (HIGHEST - log) : 0
+}
+
+/** How strongly a day's surprise raises the variance of the next one; the three are stationary when a + f/2 + p < 1. */
+interface Clustering {
+  /** Weight of yesterday's squared shock. */
+  reaction: number
+  /** Extra weight of it when the shock was negative: falls excite more than rises (the leverage effect). */
+  fallReaction: number
+  /** Weight of yesterday's variance. */
+  persistence: number
+}
+
+// Log-normal activity of this spread gives a kurtosis of 3 exp(4 * 0.4^2) = 5.7 within a day, before any clustering.
+const ACTIVITY_SPREAD = 0.4
+// Both limits are out of reach for all but a few days in a million; they keep a long run finite.
+const MOST_VARIANCE = 30
+const LARGEST_SHOCK = 15
+
+/**
+ * A stream of daily shocks of mean 0 and long-run variance 1: GJR-GARCH(1,1) variance, times a day's activity. The
+ * activity is a log-normal factor on the spread (Clark's mixture: busy days have both large moves and large volume),
+ * which makes the tails fat. Shocks are uncorrelated; their sizes are not.
+ */
+class Shocks {
+  /** Of the day last drawn. */
+  shock = 0
+  /** The standard deviation that the day's shock was drawn with, activity included. */
+  spread = 1
+  readonly #random: Random
+  readonly #clustering: Clustering
+  readonly #base: number
+  #variance: number
+
+  constructor(random: Random, clustering: Clustering) {
+    const { reaction, fallReaction, persistence } = clustering
+    this.#random = random
+    this.#clustering = clustering
+    this.#base = 1 - reaction - fallReaction / 2 - persistence
+    this.#variance = Math.exp(0.5 * random.normal() - 0.125)
+  }
+
+  next(): void {
+    const { reaction, fallReaction, persistence } = this.#clustering
+    const activity = Math.exp(ACTIVITY_SPREAD * this.#random.normal() - ACTIVITY_SPREAD ** 2)
+    this.spread = Math.sqrt(this.#variance) * activity
+    this.shock = Math.max(-LARGEST_SHOCK, Math.min(LARGEST_SHOCK, this.spread * this.#random.normal()))
+    const weight = reaction + (this.shock < 0 ? fallReaction : 0)
+    const variance = this.#base + weight * this.shock * this.shock + persistence * this.#variance
+    this.#variance = Math.min(variance, MOST_VARIANCE)
+  }
+}

@@ -1,0 +1,414 @@
+import { countUpTo } from '../../core/model/day.js'
+import {
+  emptySeries,
+  type FieldColumns,
+  type FieldRecord,
+  type FieldTail,
+  type Outcomes,
+  type Series,
+} from '../../core/model/series.js'
+import { TIMEFRAMES, type Timeframe } from '../../core/model/terms.js'
+import type { Calendar, FieldHead, PackedEnd } from './store.js'
+
+/**
+ * Columns as blobs, one chunk of bars at a time. A chunk holds the typed arrays of its bars, one after another:
+ * little-endian, widest numbers first. The number of bars follows from the blob's length, so no separate count can
+ * disagree. New bars change only the last chunk: a return is stored in the chunk where its window ends.
+ */
+
+/** Bars in a chunk. */
+export const CHUNK = 256
+
+/** The number of the chunk that a bar is in. */
+export function chunkOf(bar: number): number {
+  return Math.floor(bar / CHUNK)
+}
+
+export function chunkCount(bars: number): number {
+  return Math.ceil(bars / CHUNK)
+}
+
+type Column = Float64Array | Int32Array | Uint8Array
+
+/** The chunks of columns of one length, from one of them on. */
+function cut(columns: readonly Column[], bars: number, first: number): Buffer[] {
+  const chunks: Buffer[] = []
+  for (let from = first * CHUNK; from < bars; from += CHUNK)
+    chunks.push(joined(columns.map(column => column.subarray(from, from + CHUNK))))
+  return chunks
+}
+
+/** Number of bars in some chunks. @param width bytes per bar */
+function barsIn(chunks: readonly Buffer[], width: number): number {
+  return chunks.reduce((sum, { length }) => sum + length, 0) / width
+}
+
+/** Fills columns of one length from their chunks. */
+function fill<Columns extends readonly Column[]>(columns: Columns, chunks: readonly Buffer[]): Columns {
+  const bytes = columns.map(bytesOf)
+  const width = columns.reduce((sum, column) => sum + column.BYTES_PER_ELEMENT, 0)
+  let bar = 0
+  for (const chunk of chunks) {
+    const bars = chunk.length / width
+    let at = 0
+    for (let c = 0; c < columns.length; c++) {
+      const size = columns[c]!.BYTES_PER_ELEMENT
+      chunk.copy(bytes[c]!, bar * size, at, at + bars * size)
+      at += bars * size
+    }
+    bar += bars
+  }
+  return columns
+}
+
+export function encodePrices({ open, high, low, close, volume, days }: Series, first = 0): Buffer[] {
+  return cut([open, high, low, close, volume, days], days.length, first)
+}
+
+/** null where the closes themselves are unadjusted. */
+export function encodeUnadjusted({ unadjustedClose, days }: Series, first = 0): Buffer[] | null {
+  return unadjustedClose === undefined ? null : cut([unadjustedClose], days.length, first)
+}
+
+export function decodePrices(prices: readonly Buffer[], unadjusted: readonly Buffer[] | null): Series {
+  const bars = barsIn(prices, 5 * 8 + 4)
+  const series = emptySeries('daily', bars)
+  fill([series.open, series.high, series.low, series.close, series.volume, series.days], prices)
+  series.known = series.days
+  if (unadjusted !== null) [series.unadjustedClose] = fill([new Float64Array(bars)] as const, unadjusted)
+  return series
+}
+
+/** A day is final on its own date, which is not written twice. */
+export function encodeCalendar({ days, known }: Calendar, timeframe: Timeframe, first = 0): Buffer[] {
+  return cut(timeframe === 'daily' ? [days] : [days, known], days.length, first)
+}
+
+export function decodeCalendar(timeframe: Timeframe, chunks: readonly Buffer[]): Calendar {
+  const bars = barsIn(chunks, timeframe === 'daily' ? 4 : 8)
+  const days = new Int32Array(bars)
+  const known = timeframe === 'daily' ? days : new Int32Array(bars)
+  fill(timeframe === 'daily' ? [days] : [days, known], chunks)
+  return { days, known }
+}
+
+/** The close of each bar, and the rank of the return over each window that ended on it. */
+export function encodeOutcomes(
+  { close }: Series,
+  { ranks }: Pick<Outcomes, 'ranks'>,
+  timeframe: Timeframe,
+  first = 0,
+): Buffer[] {
+  const from = first * CHUNK
+  const ended = TIMEFRAMES[timeframe].windows.map((window, w) => {
+    const column = new Int32Array(Math.max(0, close.length - from)).fill(-1)
+    const begin = Math.max(from, window)
+    if (close.length > begin) column.set(ranks[w]!.subarray(begin - window, close.length - window), begin - from)
+    return column
+  })
+  return cut([close.subarray(from), ...ended], close.length - from, 0)
+}
+
+/** Copies the ranks of the first bars from the stored chunk at the same index. */
+export function keepRanks(chunk: Buffer, stored: Uint8Array, keep: number, timeframe: Timeframe): void {
+  const { windows } = TIMEFRAMES[timeframe]
+  const width = 8 + 4 * windows.length
+  const [bars, before] = [chunk.length / width, stored.length / width]
+  for (let w = 0; w < windows.length; w++) {
+    const from = 8 * before + 4 * before * w
+    chunk.set(stored.subarray(from, from + 4 * keep), 8 * bars + 4 * bars * w)
+  }
+}
+
+export function decodeOutcomes(timeframe: Timeframe, chunks: readonly Buffer[]): Outcomes {
+  const { windows } = TIMEFRAMES[timeframe]
+  const bars = barsIn(chunks, 8 + 4 * windows.length)
+  const close = new Float64Array(bars)
+  // Each array ends with the windows that are not complete yet.
+  const ended = windows.map(window => new Int32Array(bars + window).fill(-1, bars))
+  fill([close, ...ended.map(column => column.subarray(0, bars))], chunks)
+  return { close, ranks: windows.map((window, w) => ended[w]!.subarray(window)) }
+}
+
+/**
+ * The events of all fields of a series. Layout of a chunk:
+ * - the number of fields; per field the number of events, and of runs without a band
+ * - the bar of each event, first bar and end of each run (int32)
+ * - band, flips and stability of each event (uint8)
+ * - the names of the fields, separated by spaces
+ * A run that continues in the next chunk is cut at the boundary.
+ */
+export function encodeEvents(fields: ReadonlyMap<string, FieldRecord>, bars: number, first = 0): Buffer[] {
+  const names = [...fields.keys()].sort()
+  const records = names.map(name => fields.get(name)!)
+  const chunks: Buffer[] = []
+  // Per field: the index of its next event and of its next run.
+  const next = { event: new Int32Array(names.length), run: new Int32Array(names.length) }
+  for (let from = first * CHUNK; from < bars; from += CHUNK)
+    chunks.push(encodeChunk(names, records, next, from, Math.min(from + CHUNK, bars)))
+  return chunks
+}
+
+/** Number by number: a column cut out and copied for each of some twenty fields costs several times as much. */
+function encodeChunk(
+  names: readonly string[],
+  records: readonly FieldRecord[],
+  next: { event: Int32Array; run: Int32Array },
+  from: number,
+  to: number,
+): Buffer {
+  const there: { record: FieldRecord; event: number; events: number; run: number; runs: number }[] = []
+  let text = ''
+  let [allEvents, allRuns] = [0, 0]
+  for (let f = 0; f < records.length; f++) {
+    const record = records[f]!
+    const event = countUpTo(record.bars, from - 1, next.event[f])
+    let end = event
+    while (end < record.bars.length && record.bars[end]! < to) end++
+    next.event[f] = end
+    let run = next.run[f]!
+    while (run < record.gaps.length && record.gaps[run + 1]! <= from) run += 2
+    let endOfRuns = run
+    while (endOfRuns < record.gaps.length && record.gaps[endOfRuns]! < to) endOfRuns += 2
+    // The last may go on in the next chunk.
+    next.run[f] = Math.max(run, endOfRuns - 2)
+    const [events, runs] = [end - event, (endOfRuns - run) / 2]
+    if (events + runs === 0) continue
+    there.push({ record, event, events, run, runs })
+    text += text === '' ? names[f] : ` ${names[f]}`
+    allEvents += events
+    allRuns += runs
+  }
+  const ofBars = 1 + 2 * there.length
+  const ofBytes = 4 * (ofBars + allEvents + 2 * allRuns)
+  const chunk = Buffer.from(new ArrayBuffer(ofBytes + 3 * allEvents + Buffer.byteLength(text)))
+  const numbers = new Int32Array(chunk.buffer, 0, ofBytes >> 2)
+  numbers[0] = there.length
+  let [bar, limit, byte] = [ofBars, ofBars + allEvents, ofBytes]
+  for (let i = 0; i < there.length; i++) {
+    const { record, event, events, run, runs } = there[i]!
+    numbers[1 + 2 * i] = events
+    numbers[2 + 2 * i] = runs
+    for (let e = event; e < event + events; e++, byte++) {
+      numbers[bar++] = record.bars[e]!
+      chunk[byte] = record.bands[e]!
+      chunk[byte + allEvents] = record.flips[e]!
+      chunk[byte + 2 * allEvents] = record.stability[e]!
+    }
+    for (let g = run; g < run + 2 * runs; g += 2) {
+      numbers[limit++] = Math.max(record.gaps[g]!, from)
+      numbers[limit++] = Math.min(record.gaps[g + 1]!, to)
+    }
+  }
+  chunk.write(text, ofBytes + 3 * allEvents)
+  return chunk
+}
+
+/**
+ * null if the number of a field's events differs from its head.
+ * @param heads the wanted fields; other fields may have left events of deleted data
+ */
+export function decodeEvents(heads: ReadonlyMap<string, FieldHead>, chunks: readonly Buffer[]): FieldColumns | null {
+  const decoding = new Decoding(heads)
+  for (const chunk of chunks) if (!decoding.add(chunk)) return null
+  return decoding.columns()
+}
+
+/** The heads of some fields of a series, by name, from the text of its row. */
+export function decodeHeads(fields: string, isWanted: (field: string) => boolean = () => true): Map<string, FieldHead> {
+  const listed = JSON.parse(fields) as Record<string, [number, number, number]>
+  const heads = new Map<string, FieldHead>()
+  for (const name of Object.keys(listed).filter(isWanted)) {
+    const [initialBar, initialBand, events] = listed[name]!
+    heads.set(name, { initialBar, initialBand, events })
+  }
+  return heads
+}
+
+/** The events of the last chunks, and how many of each field there are before; null where there are more than is said. */
+export function decodeTail({ fields, events }: PackedEnd): Map<string, FieldTail> | null {
+  const decoding = new Decoding(decodeHeads(fields))
+  for (const chunk of events)
+    if (!decoding.add(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))) return null
+  return decoding.tails()
+}
+
+/** Columns that are filled chunk by chunk. */
+class Decoding {
+  readonly #columns: Omit<FieldColumns, 'gaps'>
+  readonly #gaps: (number[] | undefined)[]
+  /** By field, the row of its next event. */
+  readonly #next: Int32Array
+  /** The field names of a chunk, and the index of each among the wanted fields. */
+  #named = { text: '', places: [-1] }
+
+  constructor(heads: ReadonlyMap<string, FieldHead>) {
+    const names = [...heads.keys()]
+    const all = [...heads.values()]
+    const first = new Int32Array(all.length + 1)
+    for (let f = 0; f < all.length; f++) first[f + 1] = first[f]! + all[f]!.events
+    const events = first[all.length]!
+    const buffer = new ArrayBuffer(7 * events)
+    const bytes = (place: number): Uint8Array => new Uint8Array(buffer, (4 + place) * events, events)
+    this.#columns = {
+      names,
+      ...{ initialBar: Int32Array.from(all, head => head.initialBar), initialBand: new Uint8Array(all.length) },
+      ...{ first, bars: new Int32Array(buffer, 0, events), bands: bytes(0), flips: bytes(1), stability: bytes(2) },
+    }
+    for (let f = 0; f < all.length; f++) this.#columns.initialBand[f] = all[f]!.initialBand
+    this.#gaps = new Array(all.length)
+    this.#next = first.slice(0, all.length)
+  }
+
+  /** false if a field has more events than its head says. */
+  add(chunk: Buffer): boolean {
+    const numbers = numbersIn(chunk)
+    const fields = numbers[0]!
+    let events = 0
+    let runs = 0
+    for (let f = 0; f < fields; f++) {
+      events += numbers[1 + 2 * f]!
+      runs += numbers[2 + 2 * f]!
+    }
+    // Offsets of the next field: bars and runs among the numbers, the others among the bytes.
+    const at = { bar: 1 + 2 * fields, run: 1 + 2 * fields + events, byte: 4 * (1 + 2 * fields + events + 2 * runs) }
+    const places = this.#placesOf(chunk.toString('latin1', at.byte + 3 * events))
+    for (let f = 0; f < fields; f++) {
+      const [own, gaps] = [numbers[1 + 2 * f]!, numbers[2 + 2 * f]!]
+      const place = places[f]!
+      if (place !== -1) {
+        if (this.#next[place]! + own > this.#columns.first[place + 1]!) return false
+        this.#copy(place, own, numbers, at.bar, chunk, at.byte, events)
+        if (gaps > 0) this.#addGaps(place, numbers.subarray(at.run, at.run + 2 * gaps))
+      }
+      at.bar += own
+      at.run += 2 * gaps
+      at.byte += own
+    }
+    return true
+  }
+
+  /** Number by number: to copy a few dozens of them by a call costs more. */
+  #copy(
+    place: number,
+    rows: number,
+    numbers: Int32Array,
+    bar: number,
+    chunk: Buffer,
+    byte: number,
+    apart: number,
+  ): void {
+    const { bars, bands, flips, stability } = this.#columns
+    const to = this.#next[place]!
+    for (let i = 0; i < rows; i++) {
+      bars[to + i] = numbers[bar + i]!
+      bands[to + i] = chunk[byte + i]!
+      flips[to + i] = chunk[byte + apart + i]!
+      stability[to + i] = chunk[byte + 2 * apart + i]!
+    }
+    this.#next[place] = to + rows
+  }
+
+  #addGaps(place: number, runs: Int32Array): void {
+    this.#gaps[place] ??= []
+    const gaps = this.#gaps[place]
+    for (let i = 0; i < runs.length; i += 2) {
+      // One that was cut between two chunks.
+      if (gaps.at(-1) === runs[i]) gaps.pop()
+      else gaps.push(runs[i]!)
+      gaps.push(runs[i + 1]!)
+    }
+  }
+
+  /** Neighbouring chunks have the same fields, nearly always. */
+  #placesOf(text: string): readonly number[] {
+    if (this.#named.text !== text) {
+      const { names } = this.#columns
+      this.#named = { text, places: text.split(' ').map(name => names.indexOf(name)) }
+    }
+    return this.#named.places
+  }
+
+  /** null if a field has fewer events than its head says. */
+  columns(): FieldColumns | null {
+    const { first } = this.#columns
+    for (let f = 0; f < this.#next.length; f++) if (this.#next[f] !== first[f + 1]) return null
+    return this.#all()
+  }
+
+  /** The fields found, each with its last events. */
+  tails(): Map<string, FieldTail> {
+    const { names, first, initialBar, initialBand, bars, bands, flips, stability } = this.#columns
+    const tails = new Map<string, FieldTail>()
+    for (let f = 0; f < names.length; f++) {
+      const [from, to] = [first[f]!, this.#next[f]!]
+      const gaps = this.#gaps[f]
+      tails.set(names[f]!, {
+        ...{ initialBar: initialBar[f]!, initialBand: initialBand[f]!, gaps: gaps ? Int32Array.from(gaps) : NO_GAPS },
+        ...{ bars: bars.subarray(from, to), bands: bands.subarray(from, to) },
+        ...{ flips: flips.subarray(from, to), stability: stability.subarray(from, to) },
+        earlier: first[f + 1]! - to,
+      })
+    }
+    return tails
+  }
+
+  #all(): FieldColumns {
+    return {
+      ...this.#columns,
+      gaps: Array.from(this.#gaps, own => (own === undefined ? NO_GAPS : Int32Array.from(own))),
+    }
+  }
+}
+
+const NO_GAPS = new Int32Array()
+
+/** The numbers that a chunk begins with, as they lie there where that can be. */
+function numbersIn(chunk: Buffer): Int32Array {
+  const { buffer, byteOffset } = byteOffsetIsWhole(chunk) ? chunk : new Uint8Array(chunk)
+  return new Int32Array(buffer, byteOffset, chunk.length >> 2)
+}
+
+function byteOffsetIsWhole({ byteOffset }: Buffer): boolean {
+  return byteOffset % Int32Array.BYTES_PER_ELEMENT === 0
+}
+
+function joined(columns: readonly Column[]): Buffer {
+  return Buffer.concat(columns.map(bytesOf))
+}
+
+function bytesOf(column: Column): Uint8Array {
+  return new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
+}
+
+/** Each part is preceded by its length, so that no two lists of parts read the same. */
+export function digest(parts: Iterable<Buffer | string>): string {
+  // Not imported above: a question that loads the schema hashes nothing, and node:crypto costs it a millisecond or two.
+  crypto ??= process.getBuiltinModule('node:crypto')
+  if (Array.isArray(parts) && fitsInRoom(parts)) {
+    // One call: feeding a hash part by part takes several times longer than hashing small parts.
+    let at = 0
+    for (const part of parts as readonly (Buffer | string)[]) {
+      at += room.write(`${part.length}:`, at, 'latin1')
+      at += typeof part === 'string' ? room.write(part, at) : part.copy(room, at)
+    }
+    return crypto.hash('sha256', room.subarray(0, at), 'hex').slice(0, HASH)
+  }
+  const hash = crypto.createHash('sha256')
+  for (const part of parts) hash.update(`${part.length}:`).update(part)
+  return hash.digest('hex').slice(0, HASH)
+}
+
+let crypto: typeof import('node:crypto') | undefined
+
+/** One buffer for the parts of nearly every hash. */
+const room = Buffer.allocUnsafeSlow(2 ** 16)
+
+function fitsInRoom(parts: readonly (Buffer | string)[]): boolean {
+  let bytes = 0
+  for (const part of parts) bytes += 8 + (typeof part === 'string' ? 3 : 1) * part.length
+  return bytes <= room.length
+}
+
+/** Hexadecimal digits of a hash. */
+export const HASH = 32

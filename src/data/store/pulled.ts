@@ -1,0 +1,132 @@
+import { parseDay } from '../../core/model/day.js'
+import type { SeriesKey } from '../../core/model/event.js'
+import { damaged, type StoreLocation } from './checked.js'
+import { digest } from './codec.js'
+import { DAMAGE, missing } from './content.js'
+import {
+  isMixed,
+  knownDate,
+  type PageStore,
+  type PulledEntry,
+  type PulledRow,
+  type PullRun,
+  type StoredPages,
+} from './pages.js'
+import type { Damage } from './store.js'
+
+/** Pages of a series as one row, in any database. */
+
+/** The columns of a series without its pages. */
+const PULLED_ENTRY_COLUMNS = [
+  'ticker',
+  'timeframe',
+  'field',
+  'url',
+  'pulled_at',
+  'as_of',
+  'state',
+  'query_range',
+  'total_occurrences',
+  'events',
+] as const
+export const PULLED_COLUMNS = [...PULLED_ENTRY_COLUMNS, 'known', 'hash', 'pages'] as const
+
+/** A database that stores pages. */
+interface Pulled {
+  /** Of its tables, with a dot; '' if none is needed. */
+  schema: string
+  place(): StoreLocation
+  /** @param values as $1, $2, … */
+  rows<Row>(sql: string, ...values: string[]): Promise<Row[]>
+}
+
+/** The reading half, the same SQL for every database. */
+export function pageReader({ schema, place, rows }: Pulled): Omit<PageStore, 'put' | 'setRun'> {
+  return {
+    async has(ticker) {
+      const sql = `SELECT EXISTS (SELECT 1 FROM ${schema}pulled WHERE ticker = $1) AS has`
+      const [found] = await rows<{ has: unknown }>(sql, ticker)
+      return Boolean(found!.has)
+    },
+    async tickers() {
+      const found = await rows<{ ticker: string }>(`SELECT DISTINCT ticker FROM ${schema}pulled ORDER BY ticker`)
+      return found.map(({ ticker }) => ticker)
+    },
+    entries(ticker) {
+      const [where, values] = ticker === undefined ? ['', []] : ['WHERE ticker = $1', [ticker]]
+      const from = `FROM ${schema}pulled ${where} ORDER BY ticker, timeframe, field`
+      return rows<PulledEntry>(`SELECT ${PULLED_ENTRY_COLUMNS.join(', ')} ${from}`, ...values)
+    },
+    async series({ ticker, timeframe, field }) {
+      const key = { ticker, timeframe, field }
+      const [found] = await rows<{ isListed: unknown } & (PulledRow | { ticker: null })>(
+        `SELECT EXISTS (SELECT 1 FROM ${schema}listed WHERE ticker = $1 AND what = $4) AS "isListed", pulled.*
+          FROM (SELECT 1) one LEFT JOIN ${schema}pulled ON ticker = $1 AND timeframe = $2 AND field = $3`,
+        ...[ticker, timeframe, field, listedName(key)],
+      )
+      if (found!.ticker !== null) return storedPagesOf(place(), key, found!)
+      if (found!.isListed) throw damaged(place(), missing(ticker, listedName(key)))
+      return null
+    },
+    async newestDay(url) {
+      const [where, values] = url === undefined ? ['', []] : ['WHERE url = $1', [url]]
+      const sql = `SELECT max(known) AS newest FROM ${schema}pulled ${where}`
+      const [found] = await rows<{ newest: string | null }>(sql, ...values)
+      return found!.newest === null ? null : parseDay(found!.newest)
+    },
+    async run() {
+      const [row] = await rows<{ value: string }>(`SELECT value FROM ${schema}meta WHERE key = 'pull'`)
+      return row === undefined ? null : (JSON.parse(row.value) as PullRun)
+    },
+  }
+}
+
+/** Its name in the list of written data. */
+export function listedName({ timeframe, field }: Pick<SeriesKey, 'timeframe' | 'field'>): string {
+  return `pulled ${timeframe} ${field}`
+}
+
+export function pulledRowOf({ kept, coming, ...series }: StoredPages): PulledRow {
+  const { pulled_at, as_of, body } = (kept[0] ?? coming[0])!
+  const row: PulledRow = {
+    ...series,
+    pulled_at,
+    as_of,
+    state: kept.length === 0 ? 'partial' : isMixed(kept) ? 'mixed' : 'complete',
+    query_range: body.query_range,
+    total_occurrences: body.total_occurrences,
+    events: kept.reduce((sum, page) => sum + page.body.events.length, 0),
+    known: knownDate({ as_of, pulled_at }),
+    hash: '',
+    pages: packed({ kept, coming }),
+  }
+  row.hash = hashOf(row)
+  return row
+}
+
+/** Throws Damaged. */
+function storedPagesOf(at: StoreLocation, key: SeriesKey, row: PulledRow): StoredPages {
+  const [damage] = pulledDamages(row)
+  if (damage !== undefined) throw damaged(at, damage)
+  return { ...key, url: row.url, ...unpacked(row.pages) }
+}
+
+export function pulledDamages(row: PulledRow): Damage[] {
+  return hashOf(row) === row.hash ? [] : [DAMAGE.pulled(row.ticker, listedName(row))]
+}
+
+/** What its row says that it must be. */
+function hashOf(row: PulledRow): string {
+  const values = PULLED_COLUMNS.filter(column => column !== 'hash').map(column => row[column])
+  return digest(values.map(value => (Buffer.isBuffer(value) ? value : JSON.stringify(value))))
+}
+
+type Pages = Pick<StoredPages, 'kept' | 'coming'>
+
+function packed(pages: Pages): Buffer {
+  return process.getBuiltinModule('node:zlib').deflateRawSync(JSON.stringify(pages))
+}
+
+function unpacked(blob: Buffer): Pages {
+  return JSON.parse(process.getBuiltinModule('node:zlib').inflateRawSync(blob).toString()) as Pages
+}

@@ -1,0 +1,81 @@
+import { formatDay, parseDay } from '../../core/model/day.js'
+import {
+  FACT_COLUMNS,
+  type FactColumn,
+  type FactKind,
+  type FactSheet,
+  type FactSheets,
+  type FactSource,
+  type Security,
+  securityOf,
+} from '../../core/model/facts.js'
+import { type EntryRow, entryHash, type Hashed, sheetHash } from './content.js'
+import type { SheetRow, TickerSheet } from './store.js'
+
+/** Facts of a ticker as stored: one text per kind. */
+
+export function sheetRowOf({ ticker, kind, sheet }: TickerSheet): Hashed<SheetRow> {
+  const row = { ticker, kind, records: sheet.rows.length, sheet: encodeSheet(kind, sheet) }
+  return { ...row, hash: sheetHash(row) }
+}
+
+export function sheetsOf(rows: readonly SheetRow[]): FactSheets {
+  return Object.fromEntries(rows.map(({ kind, sheet }) => [kind, decodeSheet(kind, sheet)]))
+}
+
+export function securityIn(row: SheetRow): Security {
+  return securityOf(sheetsOf([row]))!
+}
+
+/** The columns of a ticker's own row that its facts change: a security has the asset class, too. */
+export function entryChange(entry: EntryRow, { sheet }: TickerSheet): Pick<Hashed<EntryRow>, 'assetClass' | 'hash'> {
+  const { asset_class: assetClass } = securityOf({ securities: sheet as FactSheet<'securities'> })!
+  return { assetClass, hash: entryHash({ ...entry, assetClass }) }
+}
+
+/** Records as text that a SQL tool can read: columns by name, dates as `YYYY-MM-DD`. */
+interface SheetText {
+  sources: readonly FactSource[]
+  columns: readonly string[]
+  /** The number of the source, then a value for each column. */
+  rows: readonly (readonly (string | number | null)[])[]
+}
+
+function encodeSheet(kind: FactKind, { sources, rows }: FactSheet): string {
+  const records = rows.map(({ record }) => record as unknown as Readonly<Record<string, string | number | null>>)
+  const columns = FACT_COLUMNS[kind]
+    .filter(({ name, rare }) => rare !== true || records.some(record => record[name] !== undefined))
+    .map(({ name, holds }) => ({ name, isDate: holds === 'date' }))
+  const encoded = (value: string | number | null | undefined, isDate: boolean): string | number | null =>
+    isDate && value != null ? formatDay(value as number) : (value ?? null)
+  const text: SheetText = {
+    sources,
+    columns: columns.map(({ name }) => name),
+    rows: records.map((record, i) => [
+      rows[i]!.source,
+      ...columns.map(({ name, isDate }) => encoded(record[name], isDate)),
+    ]),
+  }
+  return JSON.stringify(text)
+}
+
+function decodeSheet(kind: FactKind, json: string): FactSheet {
+  const { sources, columns, rows } = JSON.parse(json) as SheetText
+  const named = (test: (column: FactColumn) => boolean): ReadonlySet<string> =>
+    new Set(FACT_COLUMNS[kind].filter(test).map(({ name }) => name))
+  const dates = named(({ holds }) => holds === 'date')
+  const rare = named(column => column.rare === true)
+  const each = columns.map((name, i) => ({ name, at: i + 1, isDate: dates.has(name), isRare: rare.has(name) }))
+  // Value by value into one object: an import reads tens of thousands of records.
+  const recordOf = (row: SheetText['rows'][number]): Record<string, string | number | null> => {
+    const record: Record<string, string | number | null> = {}
+    for (const { name, at, isDate, isRare } of each) {
+      const value = row[at]!
+      if (value === null && isRare) continue
+      record[name] = isDate && value !== null ? parseDay(value as string) : value
+    }
+    return record
+  }
+  const decoded = rows.map(row => ({ source: row[0] as number, record: recordOf(row) }))
+  return { sources, rows: decoded as unknown as FactSheet['rows'] }
+}

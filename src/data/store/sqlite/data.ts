@@ -1,0 +1,211 @@
+import { remedy, StorageError } from '../../../core/errors.js'
+import { type Day, parseDay } from '../../../core/model/day.js'
+import { checkedRecorded, growingBatches, isSoundEntry, newestUpTo, oneField, partsFor } from '../checked.js'
+import { decodePrices } from '../codec.js'
+import { entryOf, marksIn, parseUnsettled, summaryOf } from '../content.js'
+import type { SeriesQuery, Store, Writer } from '../store.js'
+import { type Notice, openForReading, openForWriting, Session } from './connection.js'
+import { Meta } from './meta.js'
+import { schemaOf } from './migrations.js'
+import { pagesIn, removePulled } from './pages.js'
+import { allSeries, barChunks, entryRow, entryRows, findSeries, securityRows, sheetRows, tailOf } from './read.js'
+import { DATA, MIGRATIONS, TICKERS, type TickerRow } from './schema.js'
+import { WriterLock, withWriterLock } from './writer-lock.js'
+
+// A question loads neither what writes nor what verifies.
+
+interface SqliteOptions {
+  /** Questions only: the file must exist and is never written. */
+  readonly: boolean
+  /** Gets a sentence about the copy made before a schema upgrade. */
+  notice?: Notice | undefined
+}
+
+/**
+ * The store as one SQLite file. Throws StorageError if it cannot be opened or has no tables; throws Busy if its schema
+ * needs an upgrade while another process is writing.
+ */
+export function openSqlite(path: string, { readonly, notice }: SqliteOptions): Store {
+  const db = readonly
+    ? openForReading(path, DATA)
+    : openForWriting(path, DATA, notice, (db, steps) => withWriterLock(path, db, steps))
+  const schema = schemaOf(db)
+  if (schema === MIGRATIONS.length) return storeIn(new Session(path, db, DATA))
+  db.close()
+  if (schema > 0) {
+    const steps = `(schema ${schema}, this one needs ${MIGRATIONS.length})`
+    throw new StorageError(`${path} was made by an older bands ${steps}; a rebuild brings it up to date`, {
+      remedy: remedy('rebuild'),
+    })
+  }
+  throw new StorageError(`${path} is an empty file; an import makes a database of it`, {
+    remedy: remedy('import', ['FILE'], { db: path }),
+  })
+}
+
+/**
+ * Releases the writer lock of a process that is gone; null if the lock is free. The schema is not upgraded: that may
+ * require a rebuild, which needs the lock. Throws Busy while the holder is running.
+ */
+export function releaseLock(path: string): Writer | null {
+  const noSteps = (): null => null
+  const db = new Session(path, openForWriting(path, DATA, undefined, noSteps), DATA)
+  try {
+    return new WriterLock(db).clear()
+  } finally {
+    db.close()
+  }
+}
+
+const BYTES = 'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()'
+const STAMP = `SELECT series.hash FROM tickers
+  JOIN series ON series.ticker_id = tickers.id AND series.timeframe = ? WHERE ticker = ?`
+
+function storeIn(db: Session): Store {
+  const lock = new WriterLock(db)
+  const meta = new Meta(db)
+  const setUnsettled = (unsettled: readonly string[] | undefined): void => {
+    if (unsettled !== undefined) meta.set('unsettled', JSON.stringify(unsettled))
+  }
+  const unsettled = (): readonly string[] => parseUnsettled(meta.get('unsettled'))
+  const tickersIn = (sql: string): string[] => db.all<{ ticker: string }>(sql).map(({ ticker }) => ticker)
+  const remove = (ticker: string): boolean => {
+    const tables = ['tickers', 'facts', 'pulled', 'listed']
+    const rows = tables.map(table => db.run(`DELETE FROM ${table} WHERE ticker = ?`, ticker))
+    return rows.some(deleted => deleted > 0)
+  }
+  /** The rows of some tickers, at one moment. */
+  const found = (tickers: readonly string[], query: Omit<SeriesQuery, 'tickers'>) =>
+    db.reading(() => ({ of: findSeries(db, tickers, query.timeframe, partsFor(query)), unsettled: unsettled() }))
+  const store: Store = {
+    location: db.location,
+    pages: pagesIn(db, meta),
+    async version() {
+      return String(db.get<{ data_version: number }>('PRAGMA data_version')!.data_version)
+    },
+    async definitions() {
+      return meta.get('definitions') ?? ''
+    },
+    async tickers() {
+      return entryRows(db).map(entryOf)
+    },
+    async ticker(ticker) {
+      const row = entryRow(db, ticker)
+      return row === undefined ? null : entryOf(row)
+    },
+    async newestDay(upTo = Number.POSITIVE_INFINITY) {
+      const day = newestDay(db)
+      return day === null || day <= upTo ? day : newestUpTo(store, upTo)
+    },
+    async bars(ticker) {
+      return db.reading(() => {
+        const row = entryRow(db, ticker)
+        if (row === undefined) return null
+        const { prices, unadjusted } = barChunks(db, row)
+        return decodePrices(prices, unadjusted)
+      })
+    },
+    async sheets(ticker, but) {
+      const rows = sheetRows(db, ticker, but)
+      return rows.length === 0 ? {} : (await import('../sheets.js')).sheetsOf(rows)
+    },
+    async names(what) {
+      const of = what === undefined ? '' : "WHERE what = 'bars'"
+      return tickersIn(`SELECT DISTINCT ticker FROM listed ${of} ORDER BY ticker`)
+    },
+    async factTickers() {
+      return tickersIn('SELECT DISTINCT ticker FROM facts ORDER BY ticker')
+    },
+    async securities() {
+      const rows = securityRows(db)
+      const { securityIn } = await import('../sheets.js')
+      return new Map(rows.map(row => [row.ticker, securityIn(row)]))
+    },
+    async unsettled() {
+      return unsettled()
+    },
+    async *series({ tickers, ...query }) {
+      for (const names of growingBatches(tickers)) {
+        const { of, unsettled } = found(names, query)
+        for (const ticker of names) yield checkedRecorded(db, of(ticker), query, unsettled)
+      }
+    },
+    async recorded(ticker, timeframe, field) {
+      const query = { timeframe, fields: [field], outcomes: true }
+      const { of, unsettled } = found([ticker], query)
+      return oneField(checkedRecorded(db, of(ticker), query, unsettled), field)
+    },
+    async tail(ticker, since, from) {
+      return db.reading(() => {
+        const row = entryRow(db, ticker)
+        return row === undefined ? null : tailOf(db, row, since, from)
+      })
+    },
+    async summaries() {
+      return db.reading(() => {
+        const [daily, weekly] = [allSeries(db, 'daily'), allSeries(db, 'weekly')]
+        return entryRows(db).map((row, i) => ({
+          entry: entryOf(row),
+          ...marksIn(daily[i]!),
+          ...{ daily: summaryOf(daily[i]!), weekly: summaryOf(weekly[i]!) },
+        }))
+      })
+    },
+    async stamp(ticker, timeframe) {
+      return db.get<{ hash: string }>(STAMP, timeframe, ticker)?.hash ?? null
+    },
+    atOneMoment: work => db.readingOn(work),
+    async write(batch, definitions) {
+      const { removed = [], records = [], amendments = [], sheets = [], unpulled = [] } = batch
+      const { putAmendment, putRecord, putSheet } = await import('./write.js')
+      db.transaction(() => {
+        meta.set('definitions', definitions)
+        setUnsettled(batch.unsettled)
+        for (const ticker of removed) remove(ticker)
+        for (const ticker of unpulled) removePulled(db, ticker)
+        for (const record of records) putRecord(db, record)
+        for (const amendment of amendments) putAmendment(db, amendment)
+        // Last, because a security also changes the asset class of its ticker.
+        for (const sheet of sheets) putSheet(db, sheet)
+      })
+    },
+    async remove(ticker, unsettled) {
+      return db.transaction(() => {
+        setUnsettled(unsettled)
+        return remove(ticker)
+      })
+    },
+    async footprint() {
+      const { bytes } = db.get<{ bytes: number }>(BYTES)!
+      return { schema: db.schema, newestSchema: MIGRATIONS.length, bytes }
+    },
+    async verify() {
+      const { verifySession } = await import('./verify.js')
+      return verifySession(db)
+    },
+    async lock(writer) {
+      lock.take(writer)
+    },
+    async unlock(writer) {
+      lock.leave(writer)
+    },
+    async close() {
+      lock.close()
+      db.close()
+    },
+  }
+  return store
+}
+
+/** One ticker's damaged row must not affect all others: then its last day is read from its bars. */
+function newestDay(db: Session): Day | null {
+  let newest: Day | null = null
+  for (let skipped = 0; ; skipped++) {
+    const row = db.get<TickerRow>(`${TICKERS} ORDER BY last_date DESC, id DESC LIMIT 1 OFFSET ?`, skipped)
+    if (row === undefined) return newest
+    const isSound = isSoundEntry(row)
+    const last = isSound ? parseDay(row.last)! : decodePrices(barChunks(db, row).prices, null).days.at(-1)!
+    newest = Math.max(newest ?? last, last)
+    if (isSound) return newest
+  }
+}

@@ -1,0 +1,373 @@
+import { existsSync } from 'node:fs'
+import { Busy, quoted, remedy } from '../../../core/errors.js'
+import type { Timeframe } from '../../../core/model/terms.js'
+import type { Lists, Mark, NamedList, ReadLists, ReadTrials, Trial, Trials } from '../../../core/source.js'
+import { type Damage, Damaged } from '../store.js'
+import { type Notice, openForReading, openForWriting, Session } from './connection.js'
+import type { DatabaseKind } from './migrations.js'
+import { damagedRows, giveHashes, hashOf, marked, type Table, WRITTEN, withHashes } from './row-hash.js'
+
+/** The user's watch lists, in a file next to the data: a question never writes to the data. */
+export const LISTS: DatabaseKind = {
+  table: 'lists',
+  made: remedy('watch add', ['NAME', 'TICKER']),
+  mend: 'put a copy from before in its place, or take it away and make the lists again',
+  mode: 0o644,
+  migrations: [
+    `
+    -- condition: as it is printed, of a list of the tickers for which it holds; NULL where its tickers were named.
+    -- made: milliseconds since 1970
+    CREATE TABLE lists (
+      name TEXT PRIMARY KEY COLLATE NOCASE,
+      condition TEXT,
+      made INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    -- place: the order in which they were named
+    CREATE TABLE list_tickers (
+      list TEXT NOT NULL COLLATE NOCASE REFERENCES lists (name) ON DELETE CASCADE,
+      ticker TEXT NOT NULL,
+      place INTEGER NOT NULL,
+      PRIMARY KEY (list, ticker)
+    ) STRICT, WITHOUT ROWID;
+    -- The last final bar of a ticker that was told, by question. list: of which lists (a, or a,b; '' of none), and what
+    -- narrows it (a#digest). day: since 1970
+    CREATE TABLE seen (
+      list TEXT NOT NULL COLLATE NOCASE,
+      ticker TEXT NOT NULL,
+      timeframe TEXT NOT NULL CHECK (timeframe IN ('daily', 'weekly')),
+      day INTEGER NOT NULL,
+      PRIMARY KEY (list, ticker, timeframe)
+    ) STRICT, WITHOUT ROWID;
+    `,
+    `
+    -- Marks of fields that answers left out; every other field has the mark of its ticker in seen
+    CREATE TABLE seen_fields (
+      list TEXT NOT NULL COLLATE NOCASE,
+      ticker TEXT NOT NULL,
+      timeframe TEXT NOT NULL CHECK (timeframe IN ('daily', 'weekly')),
+      field TEXT NOT NULL,
+      day INTEGER NOT NULL,
+      PRIMARY KEY (list, ticker, timeframe, field)
+    ) STRICT, WITHOUT ROWID;
+    `,
+    withHashes(['lists', 'list_tickers', 'seen', 'seen_fields']),
+  ],
+}
+
+/** The lists in one SQLite file, made first if it is missing. Throws StorageError where none can be made or written. */
+export function openSqliteLists(path: string, now: () => number = Date.now, notice?: Notice): Lists {
+  return listsIn(writable(path, LISTS, notice), now)
+}
+
+/** A file that cannot be written opens all the same: that is said now, and not when the work is done. */
+function writable(path: string, kind: DatabaseKind, notice: Notice | undefined): Session {
+  const session = new Session(path, openForWriting(path, kind, notice), kind)
+  try {
+    session.transaction(() => {})
+  } catch (error) {
+    if (!(error instanceof Busy)) {
+      session.close()
+      throw error
+    }
+  }
+  return session
+}
+
+/** The same for reading; null where none was made yet. Throws StorageError for one that cannot be read. */
+export function openSqliteListsForReading(path: string): ReadLists | null {
+  if (!existsSync(path)) return null
+  return listsIn(new Session(path, openForReading(path, LISTS), LISTS), Date.now)
+}
+
+interface ListRow {
+  name: string
+  condition: string | null
+}
+
+function listsIn(db: Session, now: () => number): Lists {
+  const whole = ({ name, condition }: ListRow): NamedList => {
+    const rows = db.all<{ ticker: string }>(TICKERS_OF, name)
+    return { name, condition, tickers: rows.map(({ ticker }) => ticker) }
+  }
+  const named = (name: string): NamedList | undefined => {
+    const row = db.get<ListRow>(`${ALL} WHERE name = ?`, name)
+    return row && whole(row)
+  }
+  // A file that is only read may have the schema before fields had marks.
+  const marksOf = (question: string): Mark[] => {
+    // A wrong day would leave out changes. A damaged row of another question may be one of this question.
+    const [damage] = db.schema < WITH_HASHES ? [] : damagedMarks(db)
+    if (damage !== undefined) throw new Damaged(db.location, damage)
+    return [...db.all<Mark>(SEEN, question), ...(db.schema < WITH_FIELDS ? [] : db.all<Mark>(SEEN_FIELDS, question))]
+  }
+  const writing = <T>(work: () => T): T =>
+    db.transaction(() => {
+      const result = work()
+      giveHashes(db, OF_LISTS)
+      return result
+    })
+  return {
+    all: async () => db.reading(() => db.all<ListRow>(`${ALL} ORDER BY name`).map(whole)),
+    named: async name => db.reading(() => named(name)),
+    add: async (name, tickers) =>
+      writing(() => {
+        db.run(INTO_LISTS, name, null, now())
+        const { places } = db.get<{ places: number }>(PLACES, name)!
+        for (const [i, ticker] of tickers.entries()) db.run(INTO_TICKERS, name, ticker, places + i)
+        return named(name)!
+      }),
+    addCondition: async (name, condition) =>
+      writing(() => {
+        db.run(INTO_LISTS, name, condition, now())
+        return named(name)!
+      }),
+    take: async (name, tickers) =>
+      writing(() => {
+        for (const ticker of tickers) db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', name, ticker)
+        return named(name)!
+      }),
+    remove: async name =>
+      writing(() => {
+        db.run('DELETE FROM lists WHERE name = ?', name)
+        // A later list of that name begins without marks.
+        for (const table of MARKS) db.run(`DELETE FROM ${table} WHERE ${isOf('?')}`, name)
+      }),
+    renameTicker: async (ticker, name) =>
+      writing(() => {
+        const lists = db.all<{ list: string }>(LISTS_WITH, ticker).map(({ list }) => list)
+        // Rows that already have the new name belong to a deleted ticker.
+        for (const list of lists) db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', list, name)
+        db.run(RENAMED('list_tickers'), name, ticker)
+        for (const table of MARKS) {
+          db.run(`DELETE FROM ${table} WHERE ticker = ?`, name)
+          db.run(RENAMED(table), name, ticker)
+        }
+        return lists
+      }),
+    seen: async question => db.reading(() => marksOf(question)),
+    see: async (question, marks) =>
+      writing(() => {
+        const before = bySeries(marksOf(question))
+        for (const [series, marksNow] of bySeries(marks)) {
+          const [ticker, timeframe] = series.split(' ') as [string, string]
+          const moved = movedOn(before.get(series) ?? new Map(), marksNow)
+          for (const field of moved.gone) db.run(OUT_OF_FIELDS, question, ticker, timeframe, field)
+          for (const [field, day] of moved.marks)
+            if (field === null) db.run(INTO_SEEN, question, ticker, timeframe, day)
+            else db.run(INTO_FIELDS, question, ticker, timeframe, field, day)
+        }
+      }),
+    close: async () => db.close(),
+  }
+}
+
+/** Marks of one ticker in one timeframe, by field; null: every field without a mark of its own. */
+type SeriesMarks = ReadonlyMap<string | null, number>
+
+function bySeries(marks: readonly Mark[]): Map<string, Map<string | null, number>> {
+  const found = new Map<string, Map<string | null, number>>()
+  for (const { ticker, timeframe, field = null, day } of marks) {
+    const series = `${ticker} ${timeframe}`
+    const days = found.get(series) ?? new Map<string | null, number>()
+    found.set(series, days.set(field, day))
+  }
+  return found
+}
+
+/** Marks that have changed, and fields that need no mark of their own any more. No mark moves back. */
+function movedOn(before: SeriesMarks, marksNow: SeriesMarks): { marks: Map<string | null, number>; gone: string[] } {
+  const markOf = (field: string | null): number => {
+    const days = [before, marksNow].map(marks => marks.get(field) ?? marks.get(null) ?? Number.NEGATIVE_INFINITY)
+    return Math.max(...days)
+  }
+  const marks = new Map<string | null, number>()
+  const gone: string[] = []
+  for (const field of new Set([null, ...before.keys(), ...marksNow.keys()])) {
+    const day = markOf(field)
+    if (field !== null && day === markOf(null)) {
+      if (before.has(field)) gone.push(field)
+    } else if (day !== before.get(field) && Number.isFinite(day)) marks.set(field, day)
+  }
+  return { marks, gone }
+}
+
+/** The step of the schema from which on fields have marks. */
+const WITH_FIELDS = 2
+
+/** The step from which on rows have a hash. */
+const WITH_HASHES = 3
+
+const MARKS = ['seen', 'seen_fields'] as const
+const OF_LISTS = ['lists', 'list_tickers', ...MARKS] as const
+
+/** The lists of a question in `seen`. */
+const LISTS_OF = "substr(list, 1, instr(list || '#', '#') - 1)"
+
+/** Whether a list is among them. */
+function isOf(name: string): string {
+  return `instr(',' || lower(${LISTS_OF}) || ',', ',' || lower(${name}) || ',') > 0`
+}
+
+const ALL = 'SELECT name, condition FROM lists'
+const TICKERS_OF = 'SELECT ticker FROM list_tickers WHERE list = ? ORDER BY place'
+const LISTS_WITH = 'SELECT list FROM list_tickers WHERE ticker = ? ORDER BY list'
+const PLACES = 'SELECT coalesce(max(place) + 1, 0) AS places FROM list_tickers WHERE list = ?'
+const INTO_LISTS = `INSERT INTO lists (name, condition, made, row_hash) VALUES (?, ?, ?, ${WRITTEN}) ON CONFLICT (name) DO NOTHING`
+const INTO_TICKERS = `INSERT INTO list_tickers (list, ticker, place, row_hash) VALUES (?, ?, ?, ${WRITTEN}) ON CONFLICT DO NOTHING`
+const SEEN = 'SELECT ticker, timeframe, day FROM seen WHERE list = ? ORDER BY ticker, timeframe'
+const SEEN_FIELDS =
+  'SELECT ticker, timeframe, day, field FROM seen_fields WHERE list = ? ORDER BY ticker, timeframe, field'
+const INTO_SEEN = `INSERT OR REPLACE INTO seen (list, ticker, timeframe, day, row_hash) VALUES (?, ?, ?, ?, ${WRITTEN})`
+const INTO_FIELDS = `INSERT OR REPLACE INTO seen_fields (list, ticker, timeframe, field, day, row_hash) VALUES (?, ?, ?, ?, ?, ${WRITTEN})`
+const RENAMED = (table: Table): string => `UPDATE ${table} SET ticker = ?, ${marked(table)} WHERE ticker = ?`
+const OUT_OF_FIELDS = 'DELETE FROM seen_fields WHERE list = ? AND ticker = ? AND timeframe = ? AND field = ?'
+
+/** Finds rows that belong to no list, for verify. @param schema of the file: an older one has fewer tables */
+export function strangeLists(schema: number): string {
+  const tables = MARKS.slice(0, schema < WITH_FIELDS ? 1 : 2)
+  const marks = `(${tables.map(table => `SELECT list FROM ${table}`).join(' UNION ALL ')})`
+  return `
+  SELECT 'the list ' || name || ' has a condition and tickers' AS what FROM lists
+    WHERE condition IS NOT NULL AND EXISTS (SELECT 1 FROM list_tickers WHERE list = name)
+  UNION ALL SELECT 'a list has no name' FROM lists WHERE name = ''
+  UNION ALL SELECT 'what was told of ' || ${LISTS_OF} || ' is of no list' FROM ${marks}
+    WHERE ${LISTS_OF} <> '' AND (SELECT count(*) FROM lists WHERE ${isOf('name')})
+      < 1 + length(${LISTS_OF}) - length(replace(${LISTS_OF}, ',', '')) GROUP BY ${LISTS_OF}`
+}
+
+/** Damaged rows of lists and marks, each with the command that deletes it. */
+export function damagedLists(db: Session): Damage[] {
+  return [
+    ...damagedRows<ListRow>(db, 'lists').map(({ name }) =>
+      notAsWritten(`the list ${quoted(name)}`, remedy('watch remove', [name])),
+    ),
+    ...damagedRows<{ list: string; ticker: string }>(db, 'list_tickers').map(({ list, ticker }) =>
+      notAsWritten(`${quoted(ticker)} in the list ${quoted(list)}`, remedy('watch remove', [list, ticker])),
+    ),
+    ...damagedMarks(db),
+  ]
+}
+
+function damagedMarks(db: Session): Damage[] {
+  return MARKS.flatMap(table => damagedRows<Mark & { list: string }>(db, table)).map(({ list, ticker, timeframe }) => {
+    const [name = ''] = list.split('#')[0]!.split(',')
+    const of = name === '' ? '' : ` for ${quoted(name)}`
+    const what = `the day up to which changes of ${quoted(ticker)} (${quoted(timeframe)}) were reported${of}`
+    return notAsWritten(what, name === '' ? null : remedy('watch remove', [name]))
+  })
+}
+
+function notAsWritten(what: string, mend: Damage['mend']): Damage {
+  return { ticker: '', what: `${what} is not what was written`, mend }
+}
+
+/** The form of a trial of an older version, which has no hash. */
+const SOUND_TRIAL = `NOT (hash GLOB '*[^0-9a-f]*' OR kind NOT IN ('cell', 'strategy') OR spec = ''
+  OR coalesce(p, 0) NOT BETWEEN 0 AND 1 OR seen NOT BETWEEN 0 AND 253402300799999)`
+
+/**
+ * Every combination ever tried on the data, in a file next to them. A study only reads the data, and they can be
+ * rebuilt from the imported files; the trials cannot.
+ */
+export const TRIALS: DatabaseKind = {
+  table: 'trials',
+  made: remedy('study', ['TICKER', 'FIELD']),
+  mend: 'put a copy from before in its place, or take it away: trials are then counted from there',
+  mode: 0o644,
+  migrations: [
+    `
+    -- id: the order in which they came. hash: SHA-256 in hexadecimal digits. seen: milliseconds since 1970
+    CREATE TABLE trials (
+      id INTEGER PRIMARY KEY,
+      hash TEXT NOT NULL UNIQUE CHECK (length(hash) = 64),
+      kind TEXT NOT NULL CHECK (kind IN ('cell', 'strategy')),
+      spec TEXT NOT NULL,
+      p REAL,
+      sharpe REAL,
+      seen INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX trials_by_kind ON trials (kind);
+    `,
+    `
+    -- test: which one p is of; NULL where that was not noted yet
+    ALTER TABLE trials ADD COLUMN test TEXT;
+    `,
+    `
+    -- question: SHA-256 of what was asked without the window. first, last: days since 1970, the range of the data
+    ALTER TABLE trials ADD COLUMN question TEXT;
+    ALTER TABLE trials ADD COLUMN timeframe TEXT;
+    ALTER TABLE trials ADD COLUMN first INTEGER;
+    ALTER TABLE trials ADD COLUMN last INTEGER;
+    `,
+    withHashes(['trials'], SOUND_TRIAL),
+  ],
+}
+
+/** The ledger in one SQLite file, made first if it is missing. Throws StorageError where none can be made or written. */
+export function openSqliteTrials(path: string, now: () => number = Date.now, notice?: Notice): Trials {
+  return trialsIn(writable(path, TRIALS, notice), now)
+}
+
+/** The rows of a trial log; the file is only read. Throws StorageError if it is missing or unreadable. */
+export function openSqliteTrialsForReading(path: string): ReadTrials {
+  return trialsIn(new Session(path, openForReading(path, TRIALS), TRIALS), Date.now)
+}
+
+function trialsIn(db: Session, now: () => number): Trials {
+  return {
+    async note(kind, trials) {
+      const seen = now()
+      return db.transaction(() => {
+        for (const { hash, spec, p, test, sharpe, asked } of trials) {
+          const { question = null, timeframe = null, first = null, last = null } = asked ?? {}
+          const values = [hash, kind, spec, p, test, sharpe, seen, question, timeframe, first, last]
+          if (db.run(INTO_TRIALS, ...values) > 0) db.run(HASH_OF_TRIAL, hash)
+        }
+        return db.get<{ ofKind: number; all: number }>(COUNTS, kind)!
+      })
+    },
+    async of(kind, since = 0) {
+      // A file opened for reading keeps its schema: columns of later steps may be missing.
+      const columns = COLUMNS.map(([name, step]) => (db.schema < step ? `NULL AS ${name}` : name)).join(', ')
+      const sql = `SELECT ${columns} FROM trials WHERE kind = ? AND seen >= ? ORDER BY id`
+      return db.all<TrialRow>(sql, kind, since).map(trialOf)
+    },
+    close: async () => db.close(),
+  }
+}
+
+type TrialRow = Pick<Trial, 'hash' | 'spec' | 'p' | 'test' | 'sharpe'> &
+  Record<'question' | 'timeframe', string | null> &
+  Record<'first' | 'last', number | null>
+
+/** The columns of a trial, each with the step of the schema that adds it. */
+const COLUMNS: readonly (readonly [name: keyof TrialRow, step: number])[] = [
+  ...(['hash', 'spec', 'p', 'sharpe'] as const).map(name => [name, 1] as const),
+  ['test', 2],
+  ...(['question', 'timeframe', 'first', 'last'] as const).map(name => [name, 3] as const),
+]
+
+function trialOf({ question, timeframe, first, last, ...trial }: TrialRow): Trial {
+  if (question === null) return trial
+  return { ...trial, asked: { question, timeframe: timeframe as Timeframe, first, last } }
+}
+
+// A second test of the same trial does not count again. Its p replaces that of another test. The question of a trial
+// that an older version noted is filled in.
+const INTO_TRIALS = `
+  INSERT INTO trials (hash, kind, spec, p, test, sharpe, seen, question, timeframe, first, last, row_hash)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${WRITTEN})
+  ON CONFLICT (hash) DO UPDATE SET
+    p = iif(excluded.test IS NULL, trials.p, excluded.p),
+    test = coalesce(excluded.test, trials.test),
+    sharpe = coalesce(trials.sharpe, excluded.sharpe),
+    question = excluded.question, timeframe = excluded.timeframe, first = excluded.first, last = excluded.last,
+    ${marked('trials')}
+  WHERE (excluded.test IS NOT NULL AND excluded.test IS NOT trials.test) OR trials.question IS NOT excluded.question`
+const HASH_OF_TRIAL = `UPDATE trials SET row_hash = ${hashOf('trials')} WHERE hash = ? AND row_hash = ${WRITTEN}`
+const COUNTS = 'SELECT count(*) FILTER (WHERE kind = ?) AS ofKind, count(*) AS "all" FROM trials'
+
+/** Damaged rows of the trial log. Their original content is lost. */
+export function damagedTrials(db: Session): Damage[] {
+  return damagedRows<{ id: number }>(db, 'trials').map(({ id }) => notAsWritten(`the trial ${id}`, null))
+}

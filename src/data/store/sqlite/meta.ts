@@ -1,0 +1,121 @@
+import { quoted, remedy } from '../../../core/errors.js'
+import { contentHash } from '../content.js'
+import type { PullRun } from '../pages.js'
+import { type Damage, Damaged, UNDERIVED } from '../store.js'
+import type { Session } from './connection.js'
+
+/**
+ * The rows about a database as a whole, each with a hash over key and value:
+ *  - definitions: the version of the definitions that derived its events
+ *  - unsettled: the tickers and sectors still to derive, a JSON list
+ *  - pull: the unfinished pull, JSON
+ *  - writer: the mark of the row of the same name (writer-lock.ts)
+ * A question that reads one row checks all. The next command that writes replaces a damaged row. It derives all events
+ * again if the row may have marked some as out of date.
+ */
+
+interface MetaRow {
+  key: string
+  value: string
+  hash: string
+}
+
+const ROWS = 'SELECT key, value, hash FROM meta ORDER BY key'
+const PUT = 'INSERT OR REPLACE INTO meta (key, value, hash) VALUES (?, ?, ?)'
+
+export class Meta {
+  readonly #db: Session
+  /** The rows as they were when they were found sound: every question reads them, few change them. */
+  #sound = ''
+
+  constructor(db: Session) {
+    this.#db = db
+  }
+
+  /** Throws Damaged, whichever row it is: a damaged key may have been the one that is missing. */
+  get(key: 'definitions' | 'unsettled' | 'pull'): string | undefined {
+    const rows = this.#db.all<MetaRow>(ROWS)
+    const text = JSON.stringify(rows)
+    if (text !== this.#sound) {
+      // The writer's row only says who was writing.
+      const [damage] = damagesIn(rows.filter(row => row.key !== 'writer'))
+      if (damage !== undefined) throw new Damaged(this.#db.location, damage)
+      this.#sound = text
+    }
+    return rows.find(row => row.key === key)?.value
+  }
+
+  set(key: string, value: string): void {
+    putMeta(this.#db, key, value)
+  }
+
+  run(): PullRun | null {
+    const value = this.get('pull')
+    return value === undefined ? null : (JSON.parse(value) as PullRun)
+  }
+
+  setRun(run: PullRun | null): void {
+    if (run === null) this.#db.run("DELETE FROM meta WHERE key = 'pull'")
+    else this.set('pull', JSON.stringify(run))
+  }
+}
+
+/** Runs statements: a session, or a file during a schema step. */
+interface Runs {
+  run(sql: string, ...values: string[]): number
+}
+
+export function putMeta(db: Runs, key: string, value: string): void {
+  db.run(PUT, key, value, hashOf({ key, value }))
+}
+
+function hashOf({ key, value }: Omit<MetaRow, 'hash'>): string {
+  return contentHash({ key, value })
+}
+
+function damagesIn(rows: readonly MetaRow[]): Damage[] {
+  return rows.filter(isDamaged).map(({ key }) => ({
+    ticker: '',
+    what: `what is said of the whole database (meta, ${quoted(key)}) is not what was written`,
+    mend: remedy('rebuild'),
+  }))
+}
+
+const isDamaged = (row: MetaRow): boolean => hashOf(row) !== row.hash
+
+/** Damaged rows, and the row of a writer that is not the one of its mark. */
+export function metaDamages(db: Session): Damage[] {
+  const rows = db.all<MetaRow>(ROWS)
+  const writer = db.get<WriterRow>('SELECT pid, host, started FROM writer')
+  const mark = rows.find(({ key }) => key === 'writer')?.value
+  const isWriterSound = writer === undefined || mark === markOf(writer, bootIn(mark))
+  const unlock = { ticker: '', what: 'who is writing (writer) is not what was written', mend: remedy('unlock') }
+  return [...damagesIn(rows), ...(isWriterSound ? [] : [unlock])]
+}
+
+interface WriterRow {
+  pid: number
+  host: string
+  started: string
+}
+
+/** The mark of a writer's row: `started boot pid host`; the boot is empty if the system does not say. */
+export function markOf({ pid, host, started }: WriterRow, boot: string): string {
+  return `${started} ${boot} ${pid} ${host}`
+}
+
+/** The boot in a mark. */
+export function bootIn(mark = ''): string {
+  return mark.split(' ')[1] ?? ''
+}
+
+/**
+ * Deletes damaged rows; needs the writer lock. If a row may have marked events as out of date, the database becomes
+ * underived, so that the writer derives them again.
+ */
+export function mendMeta(db: Session): void {
+  for (const { key } of db.all<MetaRow>(ROWS).filter(isDamaged)) {
+    db.run('DELETE FROM meta WHERE key = ?', key)
+    if (key !== 'pull' && key !== 'writer') putMeta(db, 'definitions', UNDERIVED)
+  }
+}

@@ -1,0 +1,216 @@
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import type Database from 'better-sqlite3'
+import { type Remedy, StorageError } from '../../../core/errors.js'
+
+/**
+ * Schema steps of any kind of file. A step that removes or repacks a table may lose data stored nowhere else. So the
+ * file
+ * is copied first, and the copy stays:
+ * 1. take the write lock: the file cannot change until all steps are done
+ * 2. copy the committed file under a temporary name
+ * 3. check the copy, row by row, and rename it
+ * 4. take the steps and commit
+ *
+ * A process that is killed in between leaves the file unchanged, and the next one starts again.
+ */
+
+/** SQL or code that only adds; or a step that removes or repacks tables. */
+export type Step = string | { add(db: Connection): void } | { repack(db: Connection): void }
+
+/** Identifies a kind of database, also against files of other programs. */
+export interface DatabaseKind {
+  /** The steps of its schema; `PRAGMA user_version` says how many a file has taken. */
+  readonly migrations: readonly Step[]
+  /** A table that each of this kind has from the first step on. */
+  readonly table: string
+  /** What makes one. */
+  readonly made: Remedy
+  /** What to do when one is damaged. */
+  readonly mend: string
+  /** File mode of a new file. */
+  readonly mode: number
+}
+
+export type Connection = Database.Database
+
+/** How many steps of its schema a database has taken; 0: none, an empty file. */
+export function schemaOf(db: Connection): number {
+  return db.pragma('user_version', { simple: true }) as number
+}
+
+/** How another connection to the same file, or to a copy of it, is opened. */
+type Connect = (path: string, options: Database.Options) => Connection
+
+/**
+ * Takes the missing steps, all or none. Throws StorageError if a necessary copy fails.
+ * @returns the path of the copy; null if none was needed
+ */
+export function migrate(db: Connection, path: string, { migrations }: DatabaseKind, connect: Connect): string | null {
+  // An up-to-date file is not locked: that would wait for a running import.
+  if (schemaOf(db) === migrations.length) return null
+  // Lasts, and cannot be switched on inside a transaction.
+  if (schemaOf(db) === 0) db.pragma('journal_mode = WAL')
+  return db
+    .transaction(() => {
+      const taken = schemaOf(db)
+      const steps = migrations.slice(taken)
+      const first = steps.findIndex(step => typeof step !== 'string' && 'repack' in step)
+      const isCopied = taken > 0 && first >= 0
+      const copy = isCopied ? copied(db, path, `${path}.before-schema-${taken + first + 1}`, connect) : null
+      for (const step of steps) {
+        if (typeof step === 'string') db.exec(step)
+        else if ('add' in step) step.add(db)
+        else step.repack(db)
+      }
+      db.pragma(`user_version = ${migrations.length}`)
+      return copy
+    })
+    .immediate()
+}
+
+/** The message about a copy. */
+export function copyNotice(path: string, copy: string): string {
+  return `${path} has a new schema; as it was before, it is kept as ${copy}, which may be deleted.`
+}
+
+/** Under the name, or under the next where another copy has it. To be called with the write lock taken. */
+function copied(db: Connection, path: string, name: string, connect: Connect): string {
+  for (let number = 1; ; number++) {
+    const copy = number === 1 ? name : `${name}-${number}`
+    if (!existsSync(copy)) {
+      makeCopy(db, path, copy, connect)
+      return copy
+    }
+    // A killed run may have left this copy: the same file need not be copied twice.
+    if (differenceOf(db, copy, connect) === null) return copy
+  }
+}
+
+function makeCopy(db: Connection, path: string, copy: string, connect: Connect): void {
+  const partial = `${copy}.partial`
+  checkRoom(db, path, copy)
+  try {
+    // One that a killed run left.
+    removeDatabase(partial)
+    // Created here and not by SQLite, so that no other user can ever read it.
+    closeSync(openSync(partial, 'wx', 0o600))
+    const reading = connect(path, { readonly: true })
+    try {
+      reading.prepare('VACUUM INTO ?').run(partial)
+    } finally {
+      reading.close()
+    }
+    const difference = differenceOf(db, partial, connect)
+    if (difference !== null) throw new Error(`the copy is not the same: ${difference}`)
+    chmodSync(partial, statSync(path).mode & 0o777)
+    synced(partial)
+    renameSync(partial, copy)
+    synced(dirname(copy))
+  } catch (cause) {
+    removeDatabase(partial)
+    throw uncopied(db, path, copy, cause)
+  }
+}
+
+/** Also removes SQLite's companion files. */
+export function removeDatabase(path: string): void {
+  for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(path + ending, { force: true })
+}
+
+function checkRoom(db: Connection, path: string, copy: string): void {
+  const { bavail, bsize } = statfsSync(dirname(path))
+  if (bavail * bsize < bytesOf(db)) throw uncopied(db, path, copy, new Error(`${megabytes(bavail * bsize)} are free`))
+}
+
+function uncopied(db: Connection, path: string, copy: string, cause: unknown): StorageError {
+  const needed = `the copy needs ${megabytes(bytesOf(db))} in ${dirname(path)}`
+  return new StorageError(
+    `${path} has to be copied to ${copy} before its schema changes, and cannot be (${reason(cause)}); ${needed}. Nothing was changed.`,
+    { cause },
+  )
+}
+
+export function reason(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+/** What the copy takes at most. */
+function bytesOf(db: Connection): number {
+  return (db.pragma('page_count', { simple: true }) as number) * (db.pragma('page_size', { simple: true }) as number)
+}
+
+export function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`
+}
+
+/** Makes a file survive a power cut. */
+export function synced(path: string): void {
+  const isFolder = statSync(path).isDirectory()
+  try {
+    // Windows syncs only files open for writing; other systems open a folder only for reading.
+    withFile(path, isFolder ? 'r' : 'r+', fsyncSync)
+  } catch (cause) {
+    // Some systems have no way to sync a folder, or to open one.
+    if (!isFolder) throw cause
+  }
+}
+
+/** Lends an open file to some work. @param mode of one that is made */
+export function withFile<T>(path: string, flags: string, work: (file: number) => T, mode?: number): T {
+  const file = openSync(path, flags, mode)
+  try {
+    return work(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** The first thing in which a file differs from a database; null where it is sound and has the same in it. */
+export function differenceOf(db: Connection, file: string, connect: Connect): string | null {
+  const other = connect(file, { readonly: true })
+  try {
+    const [check] = other.pragma('quick_check(1)') as { quick_check: string }[]
+    if (check?.quick_check !== 'ok') return String(check?.quick_check)
+    if (schemaOf(other) !== schemaOf(db)) return 'the number of the schema'
+    const schema = 'SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name'
+    if (!isSameResult(db, other, schema)) return 'the schema'
+    const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all() as string[]
+    // A copy has the rows of each table in their order.
+    return tables.find(table => !isSameResult(db, other, `SELECT * FROM "${table}"`)) ?? null
+  } finally {
+    other.close()
+  }
+}
+
+function isSameResult(db: Connection, other: Connection, sql: string): boolean {
+  const [own, copy] = [db, other].map(
+    connection => connection.prepare(sql).raw().iterate() as IterableIterator<Value[]>,
+  )
+  try {
+    for (const row of own!) {
+      const next = copy!.next()
+      if (next.done === true || !row.every((value, i) => isSameValue(value, next.value[i]!))) return false
+    }
+    return copy!.next().done === true
+  } finally {
+    own!.return?.()
+    copy!.return?.()
+  }
+}
+
+type Value = string | number | Buffer | null
+
+function isSameValue(own: Value, copy: Value): boolean {
+  return Buffer.isBuffer(own) ? Buffer.isBuffer(copy) && own.equals(copy) : Object.is(own, copy)
+}

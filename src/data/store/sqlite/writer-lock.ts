@@ -1,0 +1,236 @@
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { hostname } from 'node:os'
+import { parameter, remedy, StorageError, sentence, WriterBusy } from '../../../core/errors.js'
+import { type Writer, writerBusy, writerWords } from '../store.js'
+import { connect, LOCK_TIMEOUT_MS, type Session, translated } from './connection.js'
+import { bootIn, markOf, mendMeta, putMeta } from './meta.js'
+import { type Connection, schemaOf } from './migrations.js'
+import { isAlive, thisBoot } from './processes.js'
+import { DATA } from './schema.js'
+
+/**
+ * Only one process may write.
+ * 1. The kernel locks an empty file next to the database. The lock ends with its process, however that ends. It does
+ * not depend on process number, container or boot.
+ * 2. A row in the database names the process: for people, and for other machines that share the folder but perhaps
+ * not its locks.
+ */
+export class WriterLock {
+  readonly #db: Session
+  /** Held from take() until leave(). */
+  #lock: Connection | null = null
+
+  constructor(db: Session) {
+    this.#db = db
+  }
+
+  /** Throws Busy naming the holder, StorageError where no lock can be had. */
+  take(writer: Writer): void {
+    this.#locked(() => {
+      checkFree(this.#db.location, this.#holder())
+      const { pid, host, started } = writer
+      this.#db.run('INSERT OR REPLACE INTO writer (place, pid, host, started) VALUES (1, ?, ?, ?)', pid, host, started)
+      mendMeta(this.#db)
+      putMeta(this.#db, 'writer', markOf(writer, thisBoot()))
+    })
+  }
+
+  leave({ pid, host, started }: Writer): void {
+    try {
+      this.#db.run('DELETE FROM writer WHERE pid = ? AND host = ? AND started = ?', pid, host, started)
+    } finally {
+      this.close()
+    }
+  }
+
+  /**
+   * Deletes the row of a dead holder; null if there is none. Throws Busy while a process holds the lock. Older versions
+   * took no lock; so only the caller knows whether such a process, or one on another machine, is gone.
+   */
+  clear(): Writer | null {
+    const holder = this.#locked(() => {
+      const found = this.#holder()
+      this.#db.run('DELETE FROM writer')
+      return found
+    })
+    this.close()
+    if (holder === undefined) return null
+    const { pid, host, started } = holder
+    return { pid, host, started }
+  }
+
+  /** Gives the lock back, as the end of the process does. */
+  close(): void {
+    this.#lock?.close()
+    this.#lock = null
+  }
+
+  /** Changes the row under the lock, and keeps the lock unless the work fails. */
+  #locked<T>(work: () => T): T {
+    const held = this.#lock !== null
+    this.#lock ??= lockOf(this.#db.location)
+    if (this.#lock === null) throw writerBusy(this.#db.location, this.#holder())
+    try {
+      return this.#db.transaction(work)
+    } catch (error) {
+      if (!held) this.close()
+      throw error
+    }
+  }
+
+  #holder(): Holder | undefined {
+    const row = this.#db.get<HolderRow>(HOLDER)
+    return row === undefined ? undefined : holderOf(row)
+  }
+}
+
+/**
+ * Takes schema steps under the writer lock. An older bands that is writing would continue in its own schema, without
+ * the additions of the steps. But it holds the lock, and refuses the file afterwards. Throws like take().
+ */
+export function withWriterLock<T>(path: string, db: Connection, steps: () => T): T {
+  const lock = lockOf(path)
+  try {
+    const row = schemaOf(db) === 0 ? undefined : db.prepare<[], HolderRow>(HOLDER).get()
+    const holder = row === undefined ? undefined : holderOf(row)
+    if (lock === null) throw writerBusy(path, holder)
+    checkFree(path, holder)
+    return steps()
+  } finally {
+    lock?.close()
+  }
+}
+
+/** Throws Busy where a holder may be at work although its lock is free: on another machine, or a bands that took no lock. */
+function checkFree(path: string, holder: Holder | undefined): void {
+  if (holder === undefined || isGone(holder)) return
+  throw new WriterBusy(
+    sentence`${path} is being written by ${writerWords(holder)}; try again later, wait (${parameter('wait')}), or free it if that process is gone for good`,
+    { remedy: remedy('unlock', [], { db: path }) },
+  )
+}
+
+/** A row and its boot: empty if the system did not say, null if an older bands wrote it. */
+interface Holder extends Writer {
+  boot: string | null
+}
+
+export type HolderRow = Writer & { mark: string | null }
+
+/** With the mark of the same row. */
+export const HOLDER = "SELECT pid, host, started, (SELECT value FROM meta WHERE key = 'writer') AS mark FROM writer"
+
+export function holderOf({ mark, ...writer }: HolderRow): Holder {
+  return { ...writer, boot: mark?.startsWith(`${writer.started} `) ? bootIn(mark) : null }
+}
+
+/** Whether the holder may still write; takes no lock. */
+export function mayStillWrite(path: string, holder: Holder): boolean {
+  return isLocked(path) || !isGone(holder)
+}
+
+/** Whether a holder has died although its lock is free. A machine can only check its own processes. */
+function isGone({ pid, host, boot }: Holder): boolean {
+  if (boot !== null) return host === hostname() || (boot !== '' && boot === thisBoot())
+  // It took no lock.
+  return host === hostname() && (pid === process.pid || !isAlive(pid))
+}
+
+/** null: another has it. Throws StorageError where this user, or the file system, cannot lock the file. */
+export function lockOf(path: string): Connection | null {
+  const file = lockFile(path)
+  makeLockFile(path, file)
+  checkAccess(path, file)
+  try {
+    return locked(file)
+  } catch (cause) {
+    if (!isBusy(cause)) throw translated(path, cause, DATA.mend)
+    checkLocks(path, file)
+    return null
+  }
+}
+
+function locked(file: string): Connection {
+  const lock = connect(file, { timeout: LOCK_TIMEOUT_MS })
+  try {
+    // Neither this file nor a companion file is ever written.
+    lock.pragma('journal_mode = OFF')
+    lock.exec('BEGIN EXCLUSIVE')
+    return lock
+  } catch (cause) {
+    lock.close()
+    throw cause
+  }
+}
+
+/**
+ * Only for users who may write the database, and only if the file is missing: closing it would release a lock of this
+ * process.
+ */
+function makeLockFile(path: string, file: string): void {
+  if (existsSync(file)) return
+  try {
+    closeSync(openSync(file, 'wx'))
+    chmodSync(file, statSync(path).mode & 0o777)
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    throw new StorageError(`${file}, the lock of ${path}, cannot be made: ${message}`, { cause })
+  }
+}
+
+/** SQLite opens a file that it may not write for reading, and then locks nothing. */
+function checkAccess(path: string, file: string): void {
+  try {
+    accessSync(file, constants.R_OK | constants.W_OK)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const words = `this user may not read and write ${file}, the lock of ${path} (${code}); give the user both rights`
+    throw new StorageError(words, { cause })
+  }
+}
+
+/** SQLite reports a file system without locks (ENOLCK) as busy. There, even a lock of a new file fails. */
+function checkLocks(path: string, file: string): void {
+  const trial = `${file}.${process.pid}.trial`
+  try {
+    locked(trial).close()
+  } catch (cause) {
+    if (!isBusy(cause)) return
+    const words = `the file system of ${file}, the lock of ${path}, has no locks (ENOLCK); move the database to a local disk, or start the lock service of the file system`
+    throw new StorageError(words, { cause })
+  } finally {
+    rmSync(trial, { force: true })
+  }
+}
+
+/** Whether another process has the lock; takes none. */
+export function isLocked(path: string): boolean {
+  const file = lockFile(path)
+  if (!existsSync(file)) return false
+  try {
+    connect(file, { readonly: true, timeout: 0 }).close()
+    return false
+  } catch (cause) {
+    return isBusy(cause)
+  }
+}
+
+/** One lock file for all names of the database. */
+function lockFile(path: string): string {
+  return `${realpathSync(path)}-writer`
+}
+
+function isBusy(cause: unknown): boolean {
+  return String((cause as { code?: unknown }).code).startsWith('SQLITE_BUSY')
+}

@@ -1,0 +1,296 @@
+import { availableParallelism } from 'node:os'
+import { type Transferable, Worker } from 'node:worker_threads'
+import { builtPath } from '../core/built.js'
+import {
+  BadData,
+  BandsError,
+  Busy,
+  ConfigError,
+  type ErrorCode,
+  InvalidParameter,
+  NotFound,
+  parameter,
+  StorageError,
+  sentence,
+  TierRestricted,
+} from '../core/errors.js'
+import { Damaged } from './store/store.js'
+
+/** The job of a thread; app/workers/thread.ts has the program of each. */
+export type Job = 'scan' | 'export' | 'sweep' | 'grid'
+
+/** The first message to a thread. */
+export interface Start {
+  job: Job
+  data: unknown
+}
+
+/** Messages to a thread: a numbered task, done in order, or the end of one. */
+export type ToThread = { id: number; task: unknown } | { stop: number }
+/** How a task ends. */
+export type FromThread = { id: number } & ({ result: unknown } | { refusal: SerializedError } | { fault: unknown })
+
+/** The result of a task, and its buffers that leave the thread without being copied. */
+export interface Done<Result> {
+  result: Result
+  transfer?: Transferable[]
+}
+
+/** Does the tasks of a job in a thread. */
+export interface Handler {
+  /** @param signal gives the task up */
+  answer(task: unknown, signal: AbortSignal): Done<unknown> | Promise<Done<unknown>>
+}
+
+/** An error on its way to another thread, with its class as a number. */
+export interface SerializedError {
+  kind: number
+  code: ErrorCode
+  own: object
+  payload: object
+}
+
+/** The narrower before the wider. */
+const ERROR_KINDS = [
+  BadData,
+  Busy,
+  ConfigError,
+  InvalidParameter,
+  NotFound,
+  Damaged,
+  StorageError,
+  TierRestricted,
+  BandsError,
+]
+
+export function serializeError(error: BandsError): SerializedError {
+  const { code, message, stack } = error
+  const kind = ERROR_KINDS.findIndex(known => error instanceof known)
+  return { kind, code, own: { ...error, message, stack }, payload: error.payload() }
+}
+
+export function deserializeError({ kind, code, own, payload }: SerializedError): BandsError {
+  const error = Object.assign(new BandsError(code, '', {}, payload), own)
+  return Object.setPrototypeOf(error, ERROR_KINDS[kind]!.prototype)
+}
+
+/** The path of the program of every thread; undefined if it is missing, as in a user's bundle. */
+const programOfJobs = (): string | undefined => builtPath('workers/thread.js')
+
+interface Thread {
+  worker: Worker
+  tasks: Map<number, { resolve(result: unknown): void; reject(error: unknown): void }>
+}
+
+/** Threads for one job, started on demand. If one dies, only its own tasks fail. */
+export class Threads<Task, Result> {
+  readonly #start: Start
+  readonly #size: number
+  readonly #program: string | undefined
+  readonly #threads = new Set<Thread>()
+  #asked = 0
+
+  /**
+   * @param data the first message to each thread
+   * @param size the largest number of threads
+   */
+  constructor(job: Job, data: unknown, size: number, program = programOfJobs()) {
+    this.#start = { job, data }
+    this.#size = size
+    this.#program = program
+  }
+
+  /** Gives a task to the least busy thread. Throws the task's error, with its class and message. */
+  run(task: Task, signal?: AbortSignal): Promise<Result> {
+    const thread = this.#free()
+    const id = this.#asked++
+    const stop = (): void => thread.worker.postMessage({ stop: id } satisfies ToThread)
+    const done = new Promise<Result>((resolve, reject) => {
+      thread.tasks.set(id, { resolve: result => resolve(result as Result), reject })
+    })
+    thread.worker.postMessage({ id, task } satisfies ToThread)
+    if (signal?.aborted) stop()
+    signal?.addEventListener('abort', stop, { once: true })
+    return done.finally(() => signal?.removeEventListener('abort', stop))
+  }
+
+  /** Ends all threads and abandons their tasks. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#threads].map(({ worker }) => worker.terminate()))
+  }
+
+  #free(): Thread {
+    const [least] = [...this.#threads].sort((a, b) => a.tasks.size - b.tasks.size)
+    if (least !== undefined && (least.tasks.size === 0 || this.#threads.size === this.#size)) return least
+    if (this.#program === undefined)
+      throw new StorageError('the program of a thread is missing beside this one; build or install bands again')
+    const worker = new Worker(this.#program, { workerData: this.#start })
+    const thread: Thread = { worker, tasks: new Map() }
+    this.#threads.add(thread)
+    worker.on('message', (answer: FromThread) => {
+      const task = thread.tasks.get(answer.id)!
+      thread.tasks.delete(answer.id)
+      if ('result' in answer) task.resolve(answer.result)
+      else task.reject('refusal' in answer ? deserializeError(answer.refusal) : answer.fault)
+    })
+    const lost = (cause: unknown): void => {
+      this.#threads.delete(thread)
+      for (const task of thread.tasks.values()) task.reject(lossOf(cause))
+      thread.tasks.clear()
+    }
+    worker.once('error', lost)
+    worker.once('exit', code => lost(new Error(`it ended with ${code}`)))
+    return thread
+  }
+}
+
+function lossOf(cause: unknown): Error {
+  if ((cause as NodeJS.ErrnoException).code !== 'ERR_WORKER_OUT_OF_MEMORY')
+    return new Error('a thread ended before its work was done', { cause })
+  const words = sentence`a thread ran out of memory; ${parameter('threads', '1')} does the work without any beside the first`
+  return new StorageError(words, { cause })
+}
+
+/** Work in parts that can be done in any order, here or in threads. */
+export interface Work<Task, Result> {
+  job: Job
+  /** The first message to a thread: the path of the data, or the data. */
+  data: () => unknown
+  tasks: readonly Task[]
+  /** Milliseconds that all of them take, about. */
+  ms: number
+  /** Does the same task in this thread. */
+  here(task: Task): Result | Promise<Result>
+  /** A program other than that of the jobs. */
+  program?: string | undefined
+}
+
+/** Milliseconds of work below which the start of threads would take longer than they save. */
+const WORTH = 50
+
+/** The tasks of a thread that wait, or whose results wait. */
+const AHEAD = 2
+
+/**
+ * Yields the results in the order of the tasks, from any thread, with a few tasks done ahead. Threads end with the last
+ * task, an error, or the reader's end.
+ * @param threads how many may work; 1: only this thread, which also does small jobs
+ */
+export async function* inOrder<Task, Result>(
+  work: Work<Task, Result>,
+  threads = availableParallelism(),
+): AsyncGenerator<Result> {
+  const { job, data, tasks, ms, here, program = programOfJobs() } = work
+  const size = Math.min(threads, tasks.length)
+  if (size < 2 || ms < WORTH || program === undefined) {
+    for (const task of tasks) yield await here(task)
+    return
+  }
+  const pool = new Threads<Task, Result>(job, data(), size, program)
+  try {
+    const begun: Promise<Result>[] = []
+    for (const task of tasks) {
+      if (begun.length === AHEAD * size) yield await begun.shift()!
+      const found = pool.run(task)
+      // The failure is reported when its turn comes.
+      found.catch(() => {})
+      begun.push(found)
+    }
+    for (const found of begun) yield await found
+  } finally {
+    await pool.close()
+  }
+}
+
+type Column = Float64Array | Int32Array | Uint8Array
+type ColumnKind<Kind> = new (memory: ArrayBufferLike, from: number, length: number) => Kind
+const COLUMNS: readonly ColumnKind<Column>[] = [Float64Array, Int32Array, Uint8Array]
+
+/** Columns begin at a multiple of this number of bytes, which suits every number type. */
+const ALIGNED = 8
+
+/** The size of the memory blocks that small columns share, in bytes. */
+const PIECE = 2 ** 20
+
+/** Memory for columns, shared by threads by default, so that a stored market need not be copied for them. */
+export class ColumnRoom {
+  #piece: ArrayBuffer | SharedArrayBuffer
+  #used = 0
+
+  constructor(piece: ArrayBuffer | SharedArrayBuffer = new SharedArrayBuffer(0)) {
+    this.#piece = piece
+  }
+
+  /** A copy. */
+  put<Kind extends Column>(column: Kind): Kind {
+    const from = this.#from(column.byteLength)
+    const Copy = COLUMNS.find(kind => column instanceof kind) as ColumnKind<Kind>
+    const copy = new Copy(this.#piece, from, column.length)
+    copy.set(column)
+    return copy
+  }
+
+  #from(bytes: number): number {
+    if (this.#used + bytes > this.#piece.byteLength) {
+      this.#piece = new SharedArrayBuffer(Math.max(bytes, PIECE))
+      this.#used = 0
+    }
+    const from = this.#used
+    this.#used += aligned(bytes)
+    return from
+  }
+}
+
+/**
+ * Copies data for threads, with all columns in one shared block, so that one copy serves every thread. Columns already
+ * in shared memory are not copied. The data may hold columns, lists, maps and plain objects.
+ */
+export function shared<Data>(data: Data): Data {
+  const room = new ColumnRoom(new SharedArrayBuffer(columnsIn(data, new Set())))
+  return copyOf(data, column => room.put(column), new Map()) as Data
+}
+
+const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNED) * ALIGNED
+
+/** Bytes of all columns in a value, each counted once. */
+function columnsIn(value: unknown, seen: Set<object>): number {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return 0
+  seen.add(value)
+  if (isColumn(value)) return isShared(value) ? 0 : aligned(value.byteLength)
+  const parts = value instanceof Map ? [...value.keys(), ...value.values()] : Object.values(value)
+  return parts.reduce((sum: number, part: unknown) => sum + columnsIn(part, seen), 0)
+}
+
+/** A copy that preserves references to the same object. */
+function copyOf(value: unknown, copied: (column: Column) => Column, seen: Map<object, unknown>): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const known = seen.get(value)
+  if (known !== undefined) return known
+  const remembered = <Copy>(copy: Copy): Copy => {
+    seen.set(value, copy)
+    return copy
+  }
+  const again = (part: unknown): unknown => copyOf(part, copied, seen)
+  if (isColumn(value)) return isShared(value) ? value : remembered(copied(value))
+  if (value instanceof Map) {
+    const copy = remembered(new Map())
+    for (const [key, part] of value) copy.set(again(key), again(part))
+    return copy
+  }
+  if (Array.isArray(value)) {
+    const copy: unknown[] = remembered([])
+    for (const part of value) copy.push(again(part))
+    return copy
+  }
+  const copy: Record<string, unknown> = remembered({})
+  for (const [name, part] of Object.entries(value)) copy[name] = again(part)
+  return copy
+}
+
+function isShared({ buffer }: Column): boolean {
+  return buffer instanceof SharedArrayBuffer
+}
+
+function isColumn(value: object): value is Column {
+  return value instanceof Float64Array || value instanceof Int32Array || value instanceof Uint8Array
+}

@@ -1,0 +1,363 @@
+import { dateOf, formatDay } from '../../core/model/day.js'
+import type { CompareQuery } from '../../core/params/grid.js'
+import { DEFAULT_REPS } from '../../core/params/studies.js'
+import { type PricedSource, type RunContext, vocabulariesOf } from '../../core/source.js'
+import { expandedTail, politisWhite, stationaryIndices } from '../../core/statistics/bootstrap.js'
+import { normalQuantile } from '../../core/statistics/distributions.js'
+import { deviation, mean, quantile } from '../../core/statistics/moments.js'
+import { Random } from '../../core/statistics/random.js'
+import { regression } from '../../core/statistics/robust.js'
+import { drawnSharpe, sampleOf, sharpe } from '../../core/statistics/sharpe.js'
+import { LEVEL } from '../../core/statistics/verdict.js'
+import { bySeverity, type Warning, type WarningKind } from '../study/result.js'
+import { checkFamily } from '../trials.js'
+import { sharedIndices } from './comparison.js'
+import { AGREEMENT, DEPENDS, type DrawnRun, drawsOf, simulate } from './draws.js'
+import type { Simulation } from './portfolio.js'
+import { randomEntry } from './random-entry.js'
+import type { ComparedStrategy, Comparison, SharpeDifference } from './result.js'
+import {
+  barsAYearOf,
+  type Curve,
+  closedOf,
+  curveOf,
+  effectiveBarsAYear,
+  equityStatistics,
+  investedShare,
+  returnsOf,
+  tradeResults,
+  tradeStatistics,
+  yearsOf,
+} from './statistics.js'
+import { loadStrategies, type Ready, type Taken } from './trade.js'
+import { dataUsed, logAndDeflate, strategyTrial } from './trial-log.js'
+import { checkShares, warningsOfOne } from './warnings.js'
+
+/**
+ * A strategy traded over all its days. `at` are its indices of the common days, `from` and `to` their first and last
+ * day.
+ */
+interface Rival extends DrawnRun {
+  name: string
+  /** One equity curve a draw; empty where the order of signals was never open. */
+  equities: readonly Float64Array[]
+  barsAYear: number
+  at: readonly number[]
+  from: number
+  to: number
+}
+
+/**
+ * Compares strategies over their common days: statistics, years, correlations, and intervals of the differences of
+ * their Sharpe ratios. Each strategy is first traded over all its own days, so that it enters the common days with its
+ * positions. Each is logged as a trial.
+ * Throws as backtest() does.
+ */
+export async function compare(
+  source: PricedSource,
+  { names, strategies, resamples, seed, family, min_trades }: CompareQuery,
+  { step, trials = null }: RunContext = {},
+): Promise<Comparison> {
+  checkFamily(family, trials)
+  const simulations: Pick<Rival, keyof DrawnRun | 'equities'>[] = []
+  for (const strategy of strategies) {
+    const [ready] = (await loadStrategies(source, [strategy], step)) as [Ready]
+    checkShares(ready)
+    const equities: Float64Array[] = []
+    const each = ({ equity }: DrawnRun | Simulation): void => {
+      equities.push(equity)
+    }
+    simulations.push({ ...simulate(ready, undefined, undefined, { each }), equities })
+  }
+  const rivals = rivalsOf(names, simulations)
+  const [first] = rivals as [Rival]
+  // Weeks have the dates of the first strategy.
+  const days = Int32Array.from(first.at, i => first.days[i]!)
+  const barsAYear = sharedBarsAYear(rivals, days)
+  const curves = rivals.map(rival => curveOn(barsAYear, rival))
+  const returns = curves.map(returnsOf)
+  step?.(() => 'resamples of the joint days')
+  const results = rivals.map((rival, i) => resultOf(rival, curves[i]!, days))
+  const estimates = sharpeDifferences(names, curves, returns, { resamples, seed })
+  const differences = withVerdicts(estimates, rivals, curves, { names, seed })
+  const best = bestOf(results.map(({ statistics }) => statistics.sharpe))
+  const order = [...(best === null ? [] : [best]), ...[...rivals.keys()].filter(one => one !== best)]
+  const tried = order.map(one => ({ ...strategyTrial(rivals[one]!), p: results[one]!.p }))
+  const sample = best === null ? null : sampleOf(results[best]!.statistics.sharpe, returns[best]!, barsAYear)
+  return {
+    schema: 'bands.comparison/2',
+    tickers: [...new Set(strategies.flatMap(({ tickers }) => tickers))].sort(),
+    ...dataUsed(strategies),
+    timeframe: strategies[0]!.timeframe,
+    first: dateOf(days[0]),
+    last: dateOf(days.at(-1)),
+    as_of: dateOf(await source.asOfDay()),
+    bars_a_year: barsAYear,
+    seed,
+    strategies: results,
+    dates: Array.from(days, formatDay),
+    correlations: returns.map(one => returns.map(other => (one === other ? 1 : (regression(one, other)?.r ?? null)))),
+    sharpe_differences: differences,
+    best: best === null ? null : names[best]!,
+    verdict: verdictOn(differences, best === null ? null : names[best]!),
+    trials: await logAndDeflate(tried, sample, trials, { family, vocabularies: await vocabulariesOf(source) }),
+    assumptions: ASSUMED,
+    warnings: [
+      ...bySeverity([...warningsOf(rivals, results, days, min_trades), ...warningsOfEach(rivals)]),
+      ...source.remarks(),
+    ],
+  }
+}
+
+const ASSUMED = [
+  'days: those that all strategies have, each traded over all its own days before; returns from one common day to the next',
+  'trades: those that begin and end within the common days',
+  'equal signals that compete for positions: chosen at random 200 times; draw d of one strategy is compared with draw d of the other, and a strategy is ahead where 95 % of the draws agree',
+  'difference of Sharpe ratios: the common days redrawn together in blocks (stationary bootstrap, Politis and Romano 1994), so that what the strategies have in common stays in common; expanded percentiles (Hesterberg 2015); the level of each interval is 1 - .05 / pairs',
+  'survivorship: tickers are those in the store',
+]
+
+function rivalsOf(
+  names: readonly string[],
+  simulations: readonly Omit<Rival, 'name' | 'barsAYear' | 'at' | 'from' | 'to'>[],
+): Rival[] {
+  const calendars = simulations.map(({ days }) => days)
+  const indices = sharedIndices(calendars, simulations[0]!.strategy.timeframe)
+  return simulations.map((simulation, i) => {
+    const { days, members } = simulation
+    const [at, barsAYear] = [indices[i]!, barsAYearOf(members, days)]
+    return {
+      ...simulation,
+      name: names[i]!,
+      barsAYear,
+      at,
+      from: days[at[0] ?? -1] ?? 0,
+      to: days[at.at(-1) ?? -1] ?? -1,
+    }
+  })
+}
+
+/** The first index with the greatest value; null without values. */
+export function bestOf(values: readonly (number | null)[]): number | null {
+  return values.reduce<number | null>((best, value, i) => {
+    return value !== null && (best === null || value > values[best]!) ? i : best
+  }, null)
+}
+
+/** Bars a year of a strategy whose days are all common; otherwise returns / years of the common days. */
+function sharedBarsAYear(rivals: readonly Rival[], days: Int32Array): number {
+  const whole = rivals.find(({ at }) => at.length > 0 && at.at(-1)! - at[0]! + 1 === days.length)
+  return whole?.barsAYear ?? effectiveBarsAYear(days) ?? rivals[0]!.barsAYear
+}
+
+/** The equity curve of a strategy on the common days. */
+function curveOn(barsAYear: number, { strategy, equity, exposure, trades, at, from, to }: Rival): Curve {
+  const { capital } = strategy.portfolio
+  const isWithin = (day: number): boolean => day >= from && day <= to
+  let traded = 0
+  for (const { member, entryBar, entry, shares, left } of trades) {
+    if (isWithin(member.bars.days[entryBar]!)) traded += shares * entry
+    if (left.why !== 'open' && isWithin(left.day)) traded += shares * left.price
+  }
+  return {
+    equity: Float64Array.from(at, i => equity[i]!),
+    // The starting capital counts as the value before its first day, as in its own returns.
+    start: at[0] === 0 ? capital : (equity[at[0] ?? 0] ?? capital),
+    barsAYear,
+    riskFree: strategy.risk_free,
+    exposed: at.filter(i => exposure[i]! > 0).length,
+    invested: investedShare(Float64Array.from(at, i => exposure[i]!)),
+    traded,
+  }
+}
+
+function resultOf(rival: Rival, curve: Curve, days: Int32Array): ComparedStrategy {
+  const { name, strategy, from, to } = rival
+  const isWithin = ({ member, entryBar, left }: Taken): boolean => member.bars.days[entryBar]! >= from && left.day <= to
+  const trades = tradeResults(rival).filter(({ taken }) => isWithin(taken))
+  return {
+    name,
+    strategy,
+    first: dateOf(rival.days[0]),
+    last: dateOf(rival.days.at(-1)),
+    statistics: equityStatistics(curve),
+    trade_statistics: tradeStatistics(strategy.costs, closedOf(trades)),
+    p: randomEntry(strategy, rival.trades, DEFAULT_REPS).p,
+    draws: drawsOf(rival.draws),
+    years: yearsOf({ days, equity: curve.equity, start: curve.start }),
+    equity: Array.from(curve.equity, value => value / curve.start),
+  }
+}
+
+/** Random streams of other purposes have other numbers. */
+const STREAM = 4
+
+/** A difference of Sharpe ratios before the draws. */
+type Difference = Omit<SharpeDifference, 'verdict' | 'agreement'>
+
+/** The differences of every pair of strategies, from the same resamples. */
+export function sharpeDifferences(
+  names: readonly string[],
+  curves: readonly Curve[],
+  returns: readonly Float64Array[],
+  { resamples, seed }: Pick<CompareQuery, 'resamples' | 'seed'>,
+): Difference[] {
+  const own = curves.map(({ equity, barsAYear, riskFree }, i) =>
+    equity.every(value => value > 0) ? sharpe(returns[i]!, barsAYear, riskFree) : null,
+  )
+  const pairs = pairsOf(names.length)
+  const known = own.flatMap((ratio, i) => (ratio === null ? [] : [i]))
+  const n = returns[0]!.length
+  const block = known.reduce((most, i) => Math.max(most, politisWhite(influenceOf(returns[i]!))), 1)
+  const drawn = curves.map(() => new Float64Array(known.length < 2 ? 0 : resamples))
+  const random = Random.stream(new Random(seed).word(), STREAM)
+  const indices = new Int32Array(n)
+  for (let draw = 0; draw < resamples && known.length > 1; draw++) {
+    stationaryIndices(random, n, block, indices)
+    for (const i of known) {
+      const { barsAYear, riskFree } = curves[i]!
+      drawn[i]![draw] = drawnSharpe(returns[i]!, indices, barsAYear, riskFree)
+    }
+  }
+  const outside = LEVEL / pairs.length
+  const tail = expandedTail(Math.max(2, n / block), outside)
+  return pairs.map(([a, b]) => {
+    const figures = { a: names[a]!, b: names[b]!, level: 1 - outside, draws: resamples, block }
+    const none = (reason: string) => ({ ...figures, draws: 0, difference: null, low: null, high: null, reason })
+    const [one, other] = [own[a]!, own[b]!]
+    if (own[a] === null || own[b] === null) return none('one of the two has no Sharpe ratio')
+    const values = drawn[a]!.map((value, draw) => value - drawn[b]![draw]!)
+    const ascending = values.filter(value => !Number.isNaN(value)).sort()
+    if (!(ascending[0]! < ascending.at(-1)!)) return none('the two do not differ')
+    const [low, high] = [quantile(ascending, tail), quantile(ascending, 1 - tail)]
+    return { ...figures, difference: one - other, low, high, reason: null }
+  })
+}
+
+function pairsOf(n: number): (readonly [a: number, b: number])[] {
+  return Array.from({ length: n }, (_, a) =>
+    Array.from({ length: n - a - 1 }, (_, i) => [a, a + 1 + i] as const),
+  ).flat()
+}
+
+/** Resamples of each draw. The interval is the difference plus or minus a multiple of their deviation. */
+const RESAMPLES_A_DRAW = 99
+
+/** The verdict on each pair. One strategy is ahead where the interval and 95 % of the draws agree. */
+function withVerdicts(
+  differences: readonly Difference[],
+  rivals: readonly Rival[],
+  curves: readonly Curve[],
+  { names, seed }: { names: readonly string[]; seed: number },
+): SharpeDifference[] {
+  const pairs = pairsOf(names.length)
+  const draws = Math.max(...rivals.map(({ equities }) => equities.length))
+  const signs = draws === 0 ? null : signsOfDraws(rivals, curves, { draws, seed, pairs })
+  return differences.map((difference, pair) => {
+    const { low, high } = difference
+    if (low === null || high === null) return { ...difference, verdict: null, agreement: null }
+    const sign = Number(low > 0) - Number(high < 0)
+    if (sign === 0) return { ...difference, verdict: 'not told apart', agreement: null }
+    const same = signs?.map(own => Number(own[pair] === sign)) ?? null
+    const agreement = same === null ? null : mean(same)
+    const isAgreed = agreement === null || agreement >= AGREEMENT
+    return { ...difference, verdict: isAgreed ? (sign > 0 ? 'a is ahead' : 'b is ahead') : DEPENDS, agreement }
+  })
+}
+
+/** Whether the best strategy is ahead of all others; the weakest comparison decides. */
+function verdictOn(differences: readonly SharpeDifference[], best: string | null): Comparison['verdict'] {
+  const words = differences.flatMap(({ a, b, verdict }) =>
+    [a, b].includes(best!) && verdict !== null ? [verdict] : [],
+  )
+  if (words.length === 0) return 'not tested'
+  const against = (['not told apart', DEPENDS] as const).find(word => words.includes(word))
+  return against ?? 'is ahead'
+}
+
+/** For each draw and pair: 1 where the first is ahead, -1 where the second is, otherwise 0. */
+function signsOfDraws(
+  rivals: readonly Rival[],
+  curves: readonly Curve[],
+  { draws, seed, pairs }: { draws: number; seed: number; pairs: readonly (readonly [number, number])[] },
+): number[][] {
+  const n = curves[0]!.equity.length - 1
+  const shown = curves.map(returnsOf)
+  const block = shown.reduce((most, returns) => Math.max(most, politisWhite(influenceOf(returns))), 1)
+  const random = Random.stream(new Random(seed).word(), STREAM)
+  const resamples = Array.from({ length: RESAMPLES_A_DRAW }, () =>
+    stationaryIndices(random, n, block, new Int32Array(n)).slice(),
+  )
+  const tail = expandedTail(Math.max(2, n / block), LEVEL / pairs.length)
+  const far = -normalQuantile(tail)
+  return Array.from({ length: draws }, (_, draw) => {
+    const ratios = rivals.map((rival, i) => {
+      const equity = rival.equities[draw]
+      const { barsAYear, riskFree } = curves[i]!
+      const returns = equity === undefined ? shown[i]! : returnsOf(onCommonDays(rival, equity))
+      const resampled = resamples.map(indices => drawnSharpe(returns, indices, barsAYear, riskFree))
+      return { own: sharpe(returns, barsAYear, riskFree), resampled }
+    })
+    return pairs.map(([a, b]) => {
+      const [one, other] = [ratios[a]!, ratios[b]!]
+      const spread = deviation(one.resampled.map((value, i) => value - other.resampled[i]!))
+      if (one.own === null || other.own === null || spread === null) return 0
+      const difference = one.own - other.own
+      return Math.abs(difference) > far * spread ? Math.sign(difference) : 0
+    })
+  })
+}
+
+/** The equity of a draw on the common days, and its start. It stays constant after the draw's last day. */
+function onCommonDays({ at, strategy }: Rival, equity: Float64Array): Pick<Curve, 'equity' | 'start'> {
+  const on = (index: number): number => equity[Math.min(index, equity.length - 1)]!
+  const { capital } = strategy.portfolio
+  return { equity: Float64Array.from(at, on), start: at[0] === 0 ? capital : on(at[0] ?? 0) }
+}
+
+/** Contribution of each return to the estimate of a Sharpe ratio; it sets the length of the blocks. */
+function influenceOf(returns: Float64Array): Float64Array {
+  const [centre, spread] = [mean(returns)!, deviation(returns)!]
+  return returns.map(value => {
+    const z = (value - centre) / spread
+    return z - ((centre / spread) * (z * z - 1)) / 2
+  })
+}
+
+const FEW_COMMON = ['no day', 'fewer than three days', 'fewer than three days'] as const
+
+function warningsOf(
+  rivals: readonly Rival[],
+  figures: readonly Pick<ComparedStrategy, 'name' | 'trade_statistics'>[],
+  days: Int32Array,
+  least: number,
+): Warning[] {
+  const few = figures.filter(({ trade_statistics: { n } }) => n < least).map(({ name }) => name)
+  const cut = rivals.filter(rival => days.length < rival.days.length).map(({ name }) => name)
+  const judged = rivals.filter(({ strategy }) => strategy.benchmark !== null).map(({ name }) => name)
+  const rates = new Set(rivals.map(({ strategy }) => strategy.risk_free))
+  return [
+    ['nothing', days.length < 3 && `the strategies have ${FEW_COMMON[days.length]} in common`],
+    ['few', few.length > 0 && `fewer than ${least} closed trades say little: ${few.join(', ')}`],
+    ['left_out', cut.length > 0 && `days that not all of them have are left out of ${cut.join(', ')}`],
+    ['settings', judged.length > 0 && `a benchmark is of one strategy, and is not used here: ${judged.join(', ')}`],
+    ['settings', rates.size > 1 && 'the risk-free rates of the strategies differ: each Sharpe ratio is above its own'],
+  ]
+}
+
+/** The warnings of a backtest of each strategy; a warning that all share is listed once. */
+function warningsOfEach(rivals: readonly Rival[]): Warning[] {
+  const bySentence = new Map<string, { kind: WarningKind; names: string[] }>()
+  for (const rival of rivals) {
+    const statistics = equityStatistics(curveOf(rival, rival.barsAYear))
+    for (const [kind, sentence] of warningsOfOne(rival, statistics)) {
+      if (!sentence) continue
+      const found = bySentence.get(sentence) ?? { kind, names: [] }
+      found.names.push(rival.name)
+      bySentence.set(sentence, found)
+    }
+  }
+  return [...bySentence].map(([sentence, { kind, names }]) => {
+    return [kind, names.length === rivals.length ? sentence : `${names.join(', ')}: ${sentence}`]
+  })
+}

@@ -1,0 +1,175 @@
+import { countBelow, countUpTo, type Day, dateOf, mondayOf } from '../../core/model/day.js'
+import type { Timeframe } from '../../core/model/terms.js'
+import type { MarketBars } from '../../core/source.js'
+import { deviation, mean } from '../../core/statistics/moments.js'
+import { automaticLag, neweyWestAlpha, regression } from '../../core/statistics/robust.js'
+import { freeRate } from '../../core/statistics/sharpe.js'
+import type { Benchmark } from './result.js'
+import { type Curve, effectiveBarsAYear, equityStatistics, investedShare, returnsOf, yearsOf } from './statistics.js'
+
+/** A holding: bought at a close and sold only at the end of its trading; start 1. */
+interface HeldPortfolio extends Omit<Curve, 'start' | 'riskFree'> {
+  /** The days of its bars. */
+  days: Int32Array
+}
+
+/** The curve of a strategy and its days, for a comparison. */
+export interface ComparedCurve {
+  timeframe: Timeframe
+  days: Int32Array
+  curve: Curve
+}
+
+type Tickers = readonly Pick<MarketBars, 'series' | 'delisting'>[]
+
+/**
+ * Buy and hold over a calendar, without costs, start 1. Each ticker gets equal money at the close of its first bar in
+ * the calendar; before that, and after a delisting, it is cash.
+ */
+export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: number): HeldPortfolio {
+  const equity = new Float64Array(calendar.length)
+  const held = new Uint8Array(calendar.length)
+  const invested = new Float64Array(calendar.length)
+  const money = 1 / tickers.length
+  let traded = 0
+  for (const { series, delisting } of tickers) {
+    const { days, close } = series
+    let bar = countBelow(days, calendar[0] ?? 0)
+    const first = close[bar] ?? Number.NaN
+    const ends = delisting?.day ?? Number.POSITIVE_INFINITY
+    if (bar < days.length) traded += money
+    if (bar < days.length && ends <= calendar.at(-1)!) traded += (money * delisting!.price) / first
+    for (let index = 0; index < calendar.length; index++) {
+      const day = calendar[index]!
+      if (bar === days.length || day < days[bar]!) {
+        equity[index]! += money
+        continue
+      }
+      while (bar + 1 < days.length && days[bar + 1]! <= day) bar++
+      const value = (money * (day < ends ? close[bar]! : delisting!.price)) / first
+      if (day < ends) held[index] = 1
+      if (day < ends) invested[index]! += value
+      equity[index]! += value
+    }
+  }
+  const shares = invested.map((value, index) => value / equity[index]!)
+  const exposed = held.reduce((sum, one) => sum + one, 0)
+  return { days: calendar, equity, traded, exposed, invested: investedShare(shares), barsAYear }
+}
+
+/**
+ * The same holding with only a part of the equity, rebalanced at each close; the rest is cash. It shows the return of a
+ * strategy's average exposure. A negative part is a short position.
+ */
+export function heldAtExposure(whole: HeldPortfolio, part: number, cashRate: number): HeldPortfolio {
+  const equity = whole.equity.slice()
+  let traded = equity.length === 0 ? 0 : Math.abs(part)
+  for (let i = 1; i < equity.length; i++) {
+    const before = equity[i - 1]!
+    const grown = part * (whole.equity[i]! / whole.equity[i - 1]!)
+    const interest = ((1 - Math.abs(part)) * cashRate * (whole.days[i]! - whole.days[i - 1]!)) / 365
+    equity[i] = before * (1 + grown - part + interest)
+    traded += Math.abs(part * equity[i]! - before * grown)
+  }
+  return {
+    ...whole,
+    equity,
+    traded,
+    exposed: part === 0 ? 0 : whole.exposed,
+    invested: Math.abs(part) * whole.invested,
+  }
+}
+
+/** One ticker held over its own bars within a calendar, to the end of its trading; without costs, start 1. */
+export function holdTicker(ticker: MarketBars, calendar: Int32Array): HeldPortfolio {
+  const { series, delisting, barsAYear } = ticker
+  const end = calendar.at(-1) ?? -1
+  const own = series.days.subarray(countBelow(series.days, calendar[0] ?? 0), countUpTo(series.days, end))
+  const isLater = own.length > 0 && delisting !== null && delisting.day > own.at(-1)! && delisting.day <= end
+  const days = isLater ? Int32Array.from([...own, delisting.day]) : own
+  return { ...buyAndHold([ticker], days, barsAYear), exposed: own.length }
+}
+
+/**
+ * Compares a strategy with a holding: the statistics of the holding over its own bars, and their relation on the bars
+ * of both.
+ */
+export function benchmarkOf(name: string, held: HeldPortfolio, compared: ComparedCurve): Benchmark {
+  const { riskFree } = compared.curve
+  const { own, other, barsAYear } = onSharedBars(held, compared)
+  const free = freeRate(barsAYear, riskFree)
+  const excess = own.map(value => value - free)
+  const market = other.map(value => value - free)
+  const isSound = own.every(Number.isFinite) && other.every(Number.isFinite)
+  const line = isSound ? regression(excess, market) : null
+  const active = own.map((value, i) => value - other[i]!)
+  const spread = deviation(active)
+  const information = isSound && spread ? (mean(active)! / spread) * Math.sqrt(barsAYear) : null
+  const reasons: Record<string, string> = {}
+  const t = line === null ? null : alphaT(excess, market)
+  const few = own.length < 3 ? 'the two have fewer than three returns in common' : null
+  const none = isSound ? few : 'one of the two fell to 0'
+  if (line === null)
+    for (const key of ['alpha', 'beta', 'correlation']) reasons[key] = none ?? 'one of the two does not vary'
+  if (t === null) reasons.alpha_t = reasons.alpha ?? 'nothing is left that varies'
+  if (information === null) reasons.information_ratio = none ?? 'the two do not differ'
+  return {
+    name,
+    first: dateOf(held.days[0]),
+    last: dateOf(held.days.at(-1)),
+    statistics: equityStatistics({ ...held, start: 1, riskFree }),
+    alpha: line === null ? null : line.alpha * barsAYear,
+    alpha_t: t,
+    beta: line?.beta ?? null,
+    correlation: line?.r ?? null,
+    information_ratio: information,
+    years: yearsOf({ ...held, start: 1 }),
+    equity: onDays(held, compared.days),
+    reasons,
+  }
+}
+
+/** A smaller error relative to the mean is rounding, and so is a smaller difference of two values. */
+export const NOTHING = 1e-9
+
+/** Newey-West t of the alpha; null where only rounding is left of the returns. */
+function alphaT(excess: Float64Array, market: Float64Array): number | null {
+  const found = neweyWestAlpha(excess, market, automaticLag(excess.length))
+  return found === null || found.se <= NOTHING * (deviation(excess) ?? 0) ? null : found.t
+}
+
+/** Returns of both between the bars that they share, and the number of such bars a year. */
+function onSharedBars(held: HeldPortfolio, { timeframe, days, curve }: ComparedCurve) {
+  const [indices, at] = sharedIndices([days, held.days], timeframe) as [number[], number[]]
+  const shared = Int32Array.from(indices, i => days[i]!)
+  // The starting capital counts as the value before its first day, as in its own returns.
+  const own = Float64Array.from(indices, i => curve.equity[i]!)
+  if (indices[0] === 0) own[0] = curve.start
+  const other = Float64Array.from(at, i => held.equity[i]!)
+  const whole = [
+    { days, barsAYear: curve.barsAYear },
+    { days: held.days, barsAYear: held.barsAYear },
+  ].find(one => one.days.length === shared.length)
+  return {
+    own: returnsOf({ equity: own, start: own[0] ?? 1 }),
+    other: returnsOf({ equity: other, start: other[0] ?? 1 }),
+    barsAYear: whole?.barsAYear ?? effectiveBarsAYear(shared) ?? curve.barsAYear,
+  }
+}
+
+/**
+ * For each calendar, the indices of the bars that all calendars share. Weeks of two markets may end on different days
+ * and are the same week.
+ */
+export function sharedIndices(calendars: readonly Int32Array[], timeframe: Timeframe): number[][] {
+  const barOf = timeframe === 'weekly' ? mondayOf : (day: Day): Day => day
+  const indices = calendars.map(days => new Map(Array.from(days, (day, i) => [barOf(day), i])))
+  const shared = [...(indices[0]?.keys() ?? [])].filter(bar => indices.every(own => own.has(bar)))
+  return indices.map(own => shared.map(bar => own.get(bar)!))
+}
+
+/** The equity at the last bar up to each day; null before the first bar and after the last. */
+function onDays(held: HeldPortfolio, days: Int32Array): (number | null)[] {
+  const last = held.days.at(-1) ?? Number.NEGATIVE_INFINITY
+  return Array.from(days, day => (day > last ? null : (held.equity[countUpTo(held.days, day) - 1] ?? null)))
+}

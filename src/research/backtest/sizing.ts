@@ -1,0 +1,73 @@
+import type { Strategy } from '../../core/params/strategy.js'
+import { costShare, entryPrice, hasDistances, type Member } from './trade.js'
+
+/** Why a signal is not traded. no_size: the money buys no share, or a rule needs an ATR that has no value yet. */
+export type SkipReason = 'in_trade' | 'no_price' | 'no_place' | 'no_cash' | 'no_size'
+
+/** The portfolio at an entry: open positions, equity at the previous close, cash. */
+interface Funds {
+  open: number
+  equity: number
+  cash: number
+}
+
+/** The size of an entry. */
+interface Size {
+  shares: number
+  /** Costs of entry included. */
+  invested: number
+}
+
+/** The size of an entry: its share of the equity, at most all the cash; or why there is no trade. */
+export function sizeOf(strategy: Strategy, member: Member, signal: number, purse: Funds): SkipReason | Size {
+  const { portfolio, fill, exit } = strategy
+  const price = entryPrice(member.bars, fill, signal)
+  if (!(price > 0 && Number.isFinite(price))) return 'no_price'
+  if (purse.open >= portfolio.max_positions) return 'no_place'
+  const fraction = fractionOf(strategy, member, signal)
+  if (!hasDistances(member, exit, signal) || Number.isNaN(fraction)) return 'no_size'
+  const budget = Math.min(fraction * purse.equity, purse.cash)
+  if (!(budget > purse.equity * DUST)) return 'no_cash'
+  return bought(strategy, budget, price) ?? 'no_size'
+}
+
+/** Cash below this part of the equity is the rounding error of money that was spent. */
+const DUST = 1e-9
+
+/** Share of equity for a position; NaN where the rule has no value yet. */
+export function fractionOf({ portfolio }: Strategy, { bars, prices }: Member, signal: number): number {
+  const { sizing, max_positions } = portfolio
+  if (sizing.method === 'equal') return 1 / max_positions
+  if (sizing.method === 'fixed-fraction') return sizing.fraction
+  // Normalised ATR (Forman 2006) as a fraction, scaled from a bar to a year by the square root of time.
+  const volatility = (bars.atr![signal]! / bars.close[signal]!) * Math.sqrt(prices.barsAYear)
+  return volatility > 0 ? Math.min(sizing.cap, sizing.target / volatility) : Number.NaN
+}
+
+/**
+ * Where fewer tickers than slots leave a part of the equity in cash forever: the most open positions, and the slots.
+ * Otherwise null.
+ */
+export function idleSlots(
+  { overlap, portfolio }: Pick<Strategy, 'overlap' | 'portfolio'>,
+  tickers: number,
+): { most: number; places: number } | null {
+  const { sizing, max_positions: places } = portfolio
+  const isIdle = overlap !== 'allow' && sizing.method === 'equal' && tickers < places
+  return isIdle ? { most: tickers, places } : null
+}
+
+/** Shares that a budget buys, and their real cost; null where it buys none. */
+export function bought(
+  { side, costs, portfolio }: Pick<Strategy, 'side' | 'costs' | 'portfolio'>,
+  budget: number,
+  price: number,
+): Size | null {
+  const isLong = side === 'long'
+  const each = isLong ? price * (1 + costShare(costs)) + costs.per_share : price
+  const fixed = isLong ? costs.fixed : 0
+  const affordable = (budget - fixed) / each
+  const shares = portfolio.whole_shares ? Math.floor(affordable) : affordable
+  if (!(shares > 0 && Number.isFinite(shares))) return null
+  return { shares, invested: portfolio.whole_shares ? shares * each + fixed : budget }
+}

@@ -1,0 +1,365 @@
+import { countBelow, countUpTo, dateOf, formatDay, monthOf, yearOf } from '../../core/model/day.js'
+import type { Costs } from '../../core/params/strategy.js'
+import { wilson } from '../../core/statistics/counts.js'
+import { deviation, kurtosis, mean, median, reasonsFor, skewness, sum } from '../../core/statistics/moments.js'
+import {
+  drawdowns,
+  expectedShortfall,
+  minTrackRecord,
+  probabilisticSharpe,
+  sampleOf,
+  sharpe,
+  sortino,
+  valueAtRisk,
+} from '../../core/statistics/sharpe.js'
+import type { Simulation } from './portfolio.js'
+import type { Backtest, EquityPoint, EquityStatistics, TradeStatistics, Year } from './result.js'
+import { breakEvenCost, type Member, type Taken, type TradeResult, tradeResult } from './trade.js'
+
+/** An equity curve and the data for its statistics. */
+export interface Curve {
+  /** At each close. */
+  equity: Float64Array
+  /** Equity before the first entry. */
+  start: number
+  barsAYear: number
+  /** Risk-free rate a year, a fraction. */
+  riskFree: number
+  /** Bars with an open position between open and close. */
+  exposed: number
+  /** Mean share of the equity in positions, per bar. */
+  invested: number
+  /** Money traded in entries and exits. */
+  traded: number
+}
+
+/** Returns from close to close. The first return starts from the starting capital. */
+export function returnsOf({ equity, start }: Pick<Curve, 'equity' | 'start'>): Float64Array {
+  const returns = new Float64Array(Math.max(0, equity.length - 1))
+  for (let i = 0; i < returns.length; i++) returns[i] = equity[i + 1]! / (i === 0 ? start : equity[i]!) - 1
+  return returns
+}
+
+/** The statistics of a curve; each null has its reason. */
+export function equityStatistics(curve: Curve): EquityStatistics {
+  const returns = returnsOf(curve)
+  const why = reasonAgainst(curve, returns)
+  const { bars, ...values } = measured(curve, returns)
+  // A curve without a valid equity has none of them.
+  const none = Object.fromEntries(Object.keys(values).map(name => [name, null])) as Record<keyof typeof values, null>
+  const statistics = why === null ? { bars, ...values } : { ...none, bars }
+  const one = returns.length < 2 ? REASONS.volatility : undefined
+  const reasons = reasonsFor(statistics, name => why ?? REASONS[name] ?? one ?? reasonOf(name, statistics))
+  return { ...statistics, reasons }
+}
+
+/** The statistics of joined curves: parts of a calendar that need not touch. */
+export function chained(
+  parts: readonly Curve[],
+  { barsAYear, riskFree }: Pick<Curve, 'barsAYear' | 'riskFree'>,
+): EquityStatistics {
+  const returns = parts.flatMap(part => [...returnsOf(part)])
+  const equity = new Float64Array(returns.length + 1).fill(1)
+  for (const [i, value] of returns.entries()) equity[i + 1] = equity[i]! * (1 + value)
+  const bars = parts.reduce((sum, part) => sum + part.equity.length, 0)
+  const exposed = parts.reduce((sum, part) => sum + part.exposed, 0)
+  const invested = parts.reduce((sum, part) => sum + part.invested * part.equity.length, 0)
+  const traded = parts.reduce((sum, part) => sum + part.traded / (mean(part.equity) ?? 1), 0)
+  // Exposure, time in market and turnover are shares of the parts' own bars and money.
+  return equityStatistics({
+    ...{ equity, start: 1, barsAYear, riskFree },
+    exposed: bars === 0 ? 0 : (exposed / bars) * equity.length,
+    invested: bars === 0 ? 0 : invested / bars,
+    traded: traded * (mean(equity) ?? 0),
+  })
+}
+
+function measured(curve: Curve, returns: Float64Array): Omit<EquityStatistics, 'reasons'> {
+  const { equity, start, barsAYear, riskFree } = curve
+  const total = equity.at(-1)! / start
+  const cagr = total ** (barsAYear / returns.length) - 1
+  const fall = drawdowns(Float64Array.from(equity, (value, i) => (i === 0 ? start : value)))
+  const ratio = sharpe(returns, barsAYear, riskFree)
+  const sample = sampleOf(ratio, returns, barsAYear)
+  return {
+    bars: returns.length,
+    total_return: total - 1,
+    cagr: Number.isFinite(cagr) ? cagr : null,
+    volatility: returns.length < 2 ? null : deviation(returns)! * Math.sqrt(barsAYear),
+    sharpe: ratio,
+    sortino: sortino(returns, barsAYear, riskFree),
+    calmar: fall.maximum! < 0 && Number.isFinite(cagr) ? cagr / -fall.maximum! : null,
+    max_drawdown: fall.maximum,
+    average_drawdown: fall.average,
+    longest_drawdown_bars: fall.longest,
+    ulcer_index: fall.ulcer,
+    skewness: skewness(returns),
+    kurtosis: kurtosis(returns),
+    best_bar: returns.reduce((most, value) => (value > most ? value : most), Number.NEGATIVE_INFINITY),
+    worst_bar: returns.reduce((least, value) => (value < least ? value : least), Number.POSITIVE_INFINITY),
+    value_at_risk: valueAtRisk(returns),
+    conditional_value_at_risk: expectedShortfall(returns),
+    exposure: curve.exposed / equity.length,
+    invested: curve.invested,
+    turnover: (curve.traded / mean(equity)!) * (barsAYear / returns.length),
+    probabilistic_sharpe: sample && probabilisticSharpe(sample),
+    min_track_record_bars: sample && minTrackRecord(sample),
+  }
+}
+
+function reasonAgainst({ equity, start }: Curve, returns: Float64Array): string | null {
+  if (returns.length === 0) return 'there are fewer than two bars'
+  return start > 0 && equity.every(value => value > 0) ? null : 'the equity fell to 0 or below'
+}
+
+/** Why a statistic is null with few equal returns, or with returns of an impossible shape. */
+function reasonOf(name: string, { sharpe }: Pick<EquityStatistics, 'sharpe'>): string {
+  const judges = name === 'probabilistic_sharpe' || name === 'min_track_record_bars'
+  if (!judges || sharpe === null) return 'the returns do not vary'
+  return name === 'min_track_record_bars' && sharpe <= 0
+    ? 'the Sharpe ratio is not above 0'
+    : 'the moments of the returns allow for none'
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  cagr: 'it is beyond what a number holds, over so few bars',
+  volatility: 'there are fewer than two returns',
+  sortino: 'no return is below the risk-free rate',
+  calmar: 'the equity never fell',
+  average_drawdown: 'the equity never fell',
+  value_at_risk: 'there are fewer than 20 returns',
+  conditional_value_at_risk: 'there are fewer than 20 returns',
+}
+
+/** The statistics of a simulation, annualised by its own days. */
+export interface Figures {
+  barsAYear: number
+  statistics: EquityStatistics
+  trade_statistics: TradeStatistics
+}
+
+export function figuresOf(
+  simulation: Simulation,
+  closed: readonly TradeResult[] = closedOf(tradeResults(simulation)),
+): Figures {
+  const { strategy, members, days } = simulation
+  const barsAYear = barsAYearOf(members, days)
+  return {
+    barsAYear,
+    statistics: equityStatistics(curveOf(simulation, barsAYear)),
+    trade_statistics: tradeStatistics(strategy.costs, closed),
+  }
+}
+
+/** The result of each trade of a simulation. */
+export function tradeResults({ strategy, trades }: Simulation): TradeResult[] {
+  return trades.map(trade => tradeResult(strategy.fill, trade))
+}
+
+/** The trades that were closed, in the order of their exits. */
+export function closedOf(trades: readonly TradeResult[]): TradeResult[] {
+  const closed = trades.filter(({ taken }) => taken.left.why !== 'open')
+  return byDay(closed, ({ left }) => left.day)
+}
+
+/** Sorts trades by a day of theirs, then by ticker. */
+export function byDay(trades: readonly TradeResult[], dayOf: (taken: Taken) => number): TradeResult[] {
+  const order = (a: Taken, b: Taken): number =>
+    dayOf(a) - dayOf(b) || byText(a.member.ticker, b.member.ticker) || a.signal - b.signal
+  return trades.toSorted((a, b) => order(a.taken, b.taken))
+}
+
+export function byText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b)
+}
+
+/** Statistics of closed trades. Returns are net of costs unless the name says otherwise; each null has its reason. */
+export function tradeStatistics(costs: Costs, trades: readonly TradeResult[]): TradeStatistics {
+  const taken = trades.map(trade => trade.taken)
+  const net = taken.map(trade => trade.net)
+  const n = net.length
+  const gains = net.filter(value => value > 0)
+  const losses = net.filter(value => value < 0)
+  const hit = wilson(gains.length, n)
+  const [average, spread] = [mean(net), deviation(net)]
+  const statistics = {
+    n,
+    wins: gains.length,
+    hit_rate: n === 0 ? null : gains.length / n,
+    hit_low: hit?.low ?? null,
+    hit_high: hit?.high ?? null,
+    mean: average,
+    mean_gross: mean(taken.map(trade => trade.gross)),
+    median: median(net),
+    best: n === 0 ? null : net.reduce((most, value) => Math.max(most, value)),
+    worst: n === 0 ? null : net.reduce((least, value) => Math.min(least, value)),
+    deviation: spread,
+    profit_factor: losses.length === 0 ? null : sum(gains) / -sum(losses),
+    // Share of gains times their mean, minus the share of losses times theirs.
+    expectancy: n === 0 ? null : (sum(gains) + sum(losses)) / n,
+    // Tharp, "Super trader" (2009), with returns in place of multiples of the risk.
+    sqn: average === null || !spread || areEqual(net, average) ? null : (Math.sqrt(n) * average) / spread,
+    longest_losing_run: n === 0 ? null : longestRun(net),
+    average_bars: mean(trades.map(trade => trade.bars)),
+    mean_mfe: mean(trades.map(trade => trade.mfe)),
+    mean_mae: mean(trades.map(trade => trade.mae)),
+    break_even_cost: n === 0 ? null : breakEvenCost(costs, taken),
+  }
+  return { ...statistics, reasons: reasonsFor(statistics, name => whyNone(name, n)) }
+}
+
+function whyNone(name: string, trades: number): string {
+  if (trades === 0) return 'there is no closed trade'
+  return trades === 1 && name === 'sqn' ? ONE : (TRADE_REASONS[name] ?? 'it is not defined')
+}
+
+const ONE = 'there is one trade only'
+
+const TRADE_REASONS: Readonly<Record<string, string>> = {
+  deviation: ONE,
+  sqn: 'all trades end alike',
+  profit_factor: 'no trade lost',
+  break_even_cost: 'the mean net return is not above 0 even at no cost',
+}
+
+/** Rounding error of equal returns: a ratio to it would be arbitrary. */
+const ROUNDING = 1e-12
+
+function areEqual(values: readonly number[], average: number): boolean {
+  return values.every(value => Math.abs(value - average) <= ROUNDING)
+}
+
+function longestRun(net: readonly number[]): number {
+  let [longest, run] = [0, 0]
+  for (const value of net) {
+    run = value < 0 ? run + 1 : 0
+    if (run > longest) longest = run
+  }
+  return longest
+}
+
+/** Of the Gregorian calendar. */
+const DAYS_A_YEAR = 365.25
+/** More missing days, or more bars a year, than this share mean another calendar, not holidays or gaps. */
+const TOLERANCE = 0.05
+
+/**
+ * The factor of annualisation. Tickers of one calendar use its number. For mixed calendars it is the number of returns
+ * / the years that they cover.
+ * @param parts days of the portfolio, in one piece or in several
+ */
+export function barsAYearOf(members: readonly Pick<Member, 'prices'>[], ...parts: readonly Int32Array[]): number {
+  const most = Math.max(...members.map(({ prices }) => prices.barsAYear))
+  const found = effectiveBarsAYear(...parts)
+  if (found === null) return most
+  if (members.some(({ prices }) => prices.barsAYear !== most)) return found
+  // Weeks of two markets may end on different days, which doubles the days with a bar.
+  const isCrowded = found > most * (1 + TOLERANCE)
+  return isCrowded && parts.some(part => members.some(member => isForeign(member, part))) ? found : most
+}
+
+/** Returns / years from the first day to the last; null without any. */
+export function effectiveBarsAYear(...parts: readonly Int32Array[]): number | null {
+  const some = parts.filter(({ length }) => length > 1)
+  const returns = some.reduce((sum, { length }) => sum + length - 1, 0)
+  const days = some.reduce((sum, part) => sum + part.at(-1)! - part[0]!, 0)
+  return days === 0 ? null : (returns * DAYS_A_YEAR) / days
+}
+
+/** Whether a ticker has no bar on many of the days from its first to its last. */
+function isForeign({ prices }: Pick<Member, 'prices'>, days: Int32Array): boolean {
+  const own = prices.series.days
+  const [first, last] = [Math.max(own[0]!, days[0]!), Math.min(own.at(-1)!, days.at(-1)!)]
+  const within = (column: Int32Array): number => Math.max(0, countUpTo(column, last) - countBelow(column, first))
+  return within(own) < within(days) * (1 - TOLERANCE)
+}
+
+/** Number of the deepest falls that are listed. */
+const MOST_FALLS = 5
+
+/** The data for the statistics of a simulation. */
+export function curveOf({ strategy, equity, exposed, exposure, traded }: Simulation, barsAYear: number): Curve {
+  const { portfolio, risk_free: riskFree } = strategy
+  const invested = investedShare(exposure)
+  return { equity, start: portfolio.capital, barsAYear, riskFree, exposed, invested, traded }
+}
+
+/**
+ * Mean share of the equity in positions between open and close; 0 without any. Bars without equity are NaN and left
+ * out.
+ */
+export function investedShare(exposure: Float64Array): number {
+  return mean(exposure.filter(share => !Number.isNaN(share))) ?? 0
+}
+
+/** The same, negative for shorts. */
+export function averageExposure({ exposure, strategy }: Simulation): number {
+  return investedShare(exposure) * (strategy.side === 'long' ? 1 : -1)
+}
+
+export function equityPoints({ days, equity, value, positions }: Simulation, curve: Curve): EquityPoint[] {
+  const { series } = drawdowns(equity)
+  const rolling = rollingSharpe(curve)
+  return Array.from(days, (day, i) => ({
+    date: formatDay(day),
+    equity: equity[i]!,
+    gross: equity[i]! > 0 ? value[i]! / equity[i]! : null,
+    positions: positions[i]!,
+    drawdown: series[i]!,
+    rolling_sharpe: rolling[i]!,
+  }))
+}
+
+/** Sharpe ratio of the last year of returns at each bar. */
+function rollingSharpe(curve: Curve): (number | null)[] {
+  const { equity, barsAYear, riskFree } = curve
+  const returns = returnsOf(curve)
+  const year = Math.round(barsAYear)
+  const ruin = equity.findIndex(value => value <= 0)
+  return Array.from(equity, (_, bar) =>
+    bar < year || (ruin >= 0 && bar >= ruin) ? null : sharpe(returns.subarray(bar - year, bar), barsAYear, riskFree),
+  )
+}
+
+/** Return of each calendar year of a curve, from the previous close, and its deepest fall from a high of the year. */
+export function yearsOf({ days, equity, start }: { days: Int32Array } & Pick<Curve, 'equity' | 'start'>): Year[] {
+  const firsts = Array.from(days.keys()).filter(bar => bar === 0 || yearOf(days[bar]!) !== yearOf(days[bar - 1]!))
+  return firsts.map((first, i) => {
+    const before = first === 0 ? start : equity[first - 1]!
+    const own = Float64Array.from([before, ...equity.subarray(first, firsts[i + 1])])
+    const isSound = own.every(value => value > 0)
+    return {
+      year: yearOf(days[first]!),
+      return: before > 0 ? own.at(-1)! / before - 1 : null,
+      max_drawdown: isSound ? drawdowns(own).maximum : null,
+    }
+  })
+}
+
+/** Return of each calendar month, from the close before it to its last close. */
+export function monthlyReturns({ days, equity, strategy }: Simulation): Backtest['months'] {
+  const months: Backtest['months'] = []
+  let before = strategy.portfolio.capital
+  for (let i = 0; i < days.length; i++) {
+    const [year, month] = [yearOf(days[i]!), monthOf(days[i]!)]
+    const next = i + 1 < days.length ? days[i + 1]! : null
+    if (next !== null && yearOf(next) === year && monthOf(next) === month) continue
+    months.push({ year, month, return: before > 0 ? equity[i]! / before - 1 : null })
+    before = equity[i]!
+  }
+  return months
+}
+
+/** The deepest falls from a high, the deepest first. */
+export function deepestFalls({ days, equity }: Simulation): Backtest['drawdowns'] {
+  return drawdowns(equity)
+    .spells.toSorted((a, b) => a.depth - b.depth || a.from - b.from)
+    .slice(0, MOST_FALLS)
+    .map(({ from, low, to, depth }) => ({
+      from: formatDay(days[from]!),
+      low: formatDay(days[low]!),
+      to: dateOf(to === null ? null : days[to]),
+      depth,
+      bars: (to ?? days.length - 1) - from,
+    }))
+}

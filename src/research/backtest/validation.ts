@@ -1,0 +1,373 @@
+import { invalid, wrong } from '../../core/errors.js'
+import { unionCalendar } from '../../core/model/calendar.js'
+import { countBelow, countUpTo, dateOf, formatDay, parseDay } from '../../core/model/day.js'
+import type { RunOptions } from '../../core/params/strategy.js'
+import type { WalkForward } from '../../core/params/studies.js'
+import { expandedTail, politisWhite, stationaryIndices } from '../../core/statistics/bootstrap.js'
+import { rollingFolds } from '../../core/statistics/folds.js'
+import { quantile } from '../../core/statistics/moments.js'
+import { Random } from '../../core/statistics/random.js'
+import { naiveT } from '../../core/statistics/robust.js'
+import { drawdowns, drawnSharpe } from '../../core/statistics/sharpe.js'
+import { LEVEL } from '../../core/statistics/verdict.js'
+import { buyAndHold } from './comparison.js'
+import { AGREEMENT, CELL_DRAWS, type DrawnRun, pointsOf, simulate } from './draws.js'
+import type { CalendarPart, Simulation } from './portfolio.js'
+import { entryRank, MOVES, randomEntryOf, type StrategyTrades } from './random-entry.js'
+import type { FanPoint, Interval, MonteCarlo, Tests, Validation } from './result.js'
+import {
+  barsAYearOf,
+  type Curve,
+  chained,
+  closedOf,
+  curveOf,
+  figuresOf,
+  returnsOf,
+  tradeResults,
+  tradeStatistics,
+} from './statistics.js'
+import type { Ready, Taken, TradeResult } from './trade.js'
+import type { EntryRank, Evidence } from './verdict.js'
+import { differences } from './words.js'
+
+/** A training part and its test part. */
+export interface Fold {
+  name: string
+  train: CalendarPart
+  test: CalendarPart
+}
+
+/** The candidate that a training part chooses, null without any, and the share of the draws that choose the same. */
+export interface Choice {
+  candidate: number | null
+  agreement: number | null
+}
+
+/** A strategy in one part of the data, started with its capital. */
+interface PartRun {
+  simulation: DrawnRun
+  closed: TradeResult[]
+  /** Trades of each draw; empty where the order is not open. */
+  drawn: Simulation['trades'][]
+}
+
+/** A validation before its verdict: the trial log needs its p first. */
+export interface Validated extends Omit<Validation, 'test'> {
+  test: Omit<Tests, 'verdict'> | null
+  /** null without tests. */
+  evidence: Evidence | null
+}
+
+/** The calendar, and the last day of any strategy's run over it. */
+interface Days {
+  calendar: Int32Array
+  last: number
+}
+
+/**
+ * Runs the strategy in parts of its calendar. Each part starts with the capital, without trades that reach beyond it.
+ * With several candidates, each training part chooses the one with the highest t statistic of the mean net return a
+ * trade.
+ * null without parts. Throws InvalidParameter for a date or lengths that leave a part empty.
+ * @param chosen index of the candidate that each training part chooses, where already computed; null on a tie of all:
+ * the first is traded there and left out of all tests
+ */
+export function validate(
+  own: Ready,
+  candidates: readonly Ready[],
+  { calendar, last }: Days,
+  run: RunOptions,
+  chosen: readonly Choice[] | null = null,
+): Validated | null {
+  const days = countUpTo(calendar, last)
+  const folds = foldsOf(calendar.subarray(0, days), run)
+  if (folds === null) return null
+  const names = differences(candidates.map(({ strategy }) => strategy))
+  const [told, tests]: [Validation['folds'], PartRun[]] = [[], []]
+  let purged = 0
+  for (const [i, { name, train, test }] of folds.entries()) {
+    const choice = chosen?.[i]?.candidate ?? null
+    const known = chosen === null ? candidates : [candidates[choice ?? 0]!]
+    const trained = chosenOn(known.length > 0 ? known : [own], calendar, train)
+    const { strategy } = trained.simulation
+    // The last part continues until its own trades are closed.
+    const tested = halfOf(trained.simulation, calendar, test.to === days ? { ...test, to: calendar.length } : test)
+    const named = names[candidates.findIndex(candidate => candidate.strategy === strategy)] ?? null
+    const agreement = chosen === null ? trained.agreement : (chosen[i]?.agreement ?? null)
+    told.push({ name, role: 'train', chosen: named, agreement, ...statisticsOf(trained) })
+    told.push({ name, role: 'test', chosen: named, agreement, ...statisticsOf(tested) })
+    purged += trained.simulation.purged + tested.simulation.purged
+    if (chosen === null || choice !== null) tests.push(tested)
+  }
+  const kind = run.split === null ? 'walk_forward' : 'split'
+  const isChoiceOpen = told.some(({ agreement }) => agreement !== null && agreement < AGREEMENT)
+  const all = tests.length === 0 ? null : together(tests, own, run.reps)
+  const evidence = all === null ? null : { ...all.evidence, isChoiceOpen }
+  return { kind, purged, candidates: names, folds: told, test: all?.test ?? null, evidence }
+}
+
+/** A validation with the verdict on its tests; null without one. */
+export function withVerdict(validated: Validated | null, verdict: Tests['verdict']): Validation | null {
+  if (validated === null) return null
+  const { evidence: _, test, ...others } = validated
+  return { ...others, test: test === null ? null : { ...test, verdict } }
+}
+
+/** @param calendar up to the last day of any run */
+export function foldsOf(calendar: Int32Array, run: RunOptions): Fold[] | null {
+  if (run.split !== null) return [splitAt(calendar, run.split, run.embargo ?? 0)]
+  if (run.walk_forward === null) return null
+  refuseOverlap(run.walk_forward)
+  const folds = rollingFolds(calendar.length, run.walk_forward)
+  if (folds.length === 0) {
+    const { train, embargo } = run.walk_forward
+    const allowed = `fewer bars of training and embargo than the ${calendar.length} that there are`
+    throw wrong('walk_forward', `walk_forward: ${train + embargo} bars leave none to test on; it needs ${allowed}.`, {
+      value: train + embargo,
+      allowed,
+    })
+  }
+  return folds.map((fold, i) => {
+    const [train, test] = [fold.train[0]!, fold.test[0]!]
+    return { name: `${i + 1}`, train: { from: train.from, to: test.from, signalsTo: train.to }, test }
+  })
+}
+
+/** Test parts that share bars cannot be joined. */
+function refuseOverlap({ test, step }: WalkForward): void {
+  if (step >= test) return
+  const allowed = `at least the ${test} bars of a test`
+  const message = `walk_forward: a step of ${step} bars lets tests overlap; it must be ${allowed}.`
+  throw wrong('walk_forward', message, { value: step, allowed })
+}
+
+/** Before the date, and from it on. Signals of the last `embargo` bars before it count in neither part. */
+function splitAt(calendar: Int32Array, date: string, embargo: number): Fold {
+  const day = parseDay(date)
+  const index = day === null ? 0 : countBelow(calendar, day)
+  if (index - embargo > 0 && index < calendar.length)
+    return {
+      name: date,
+      train: { from: 0, to: index, signalsTo: index - embargo },
+      test: { from: index, to: calendar.length },
+    }
+  const [first, last] = [calendar[embargo], calendar.at(-1)]
+  const allowed =
+    first === undefined || last === undefined
+      ? 'a date with bars on both of its sides, and there are too few bars'
+      : `a date after ${formatDay(first)}, up to ${formatDay(last)}`
+  throw invalid('not_allowed', { param: 'split', value: date, allowed })
+}
+
+/**
+ * Chooses the best candidate, the first of equals; one without a t statistic only where none has one. The agreement is
+ * the share of draws that choose the same; draw d of one is compared with draw d of the others.
+ */
+function chosenOn(
+  candidates: readonly Ready[],
+  calendar: Int32Array,
+  train: CalendarPart,
+): PartRun & Pick<Choice, 'agreement'> {
+  const halves = candidates.map(ready => halfOf(ready, calendar, train))
+  const scoreOf = (trades: readonly Taken[]): number => {
+    const closed = trades.filter(({ left }) => left.why !== 'open')
+    return naiveT(closed.map(({ net }) => net))?.t ?? Number.NEGATIVE_INFINITY
+  }
+  const firstBest = (scores: readonly number[]): number => scores.indexOf(Math.max(...scores))
+  const best = firstBest(halves.map(({ simulation }) => scoreOf(simulation.trades)))
+  const isOpen = halves.length > 1 && halves.some(({ drawn }) => drawn.length > 0)
+  const scoresOf = (draw: number): number[] =>
+    halves.map(({ simulation, drawn }) => scoreOf(drawn[draw] ?? simulation.trades))
+  const agreeing = Array.from({ length: isOpen ? CELL_DRAWS : 0 }, (_, draw) => firstBest(scoresOf(draw)) === best)
+  return { ...halves[best]!, agreement: isOpen ? agreeing.filter(Boolean).length / CELL_DRAWS : null }
+}
+
+function halfOf(ready: Ready, calendar: Int32Array, part: CalendarPart): PartRun {
+  const drawn: PartRun['drawn'] = []
+  const simulation = simulate(ready, calendar, part, {
+    draws: CELL_DRAWS,
+    each: ({ trades }, draw) => {
+      drawn[draw] = trades
+    },
+  })
+  return { simulation, closed: closedOf(tradeResults(simulation)), drawn }
+}
+
+function statisticsOf({ simulation, closed }: PartRun) {
+  const { days } = simulation
+  const { statistics, trade_statistics } = figuresOf(simulation, closed)
+  return {
+    from: formatDay(days[0]!),
+    to: formatDay(days.at(-1)!),
+    trades: closed.length,
+    statistics,
+    trade_statistics,
+  }
+}
+
+function together(
+  tests: readonly PartRun[],
+  { strategy, members }: Ready,
+  reps: number,
+): { test: Omit<Tests, 'verdict'>; evidence: Omit<Evidence, 'isChoiceOpen'> } {
+  const { costs, risk_free: riskFree } = strategy
+  const barsAYear = barsAYearOf(members, ...tests.map(({ simulation }) => simulation.days))
+  const curves = tests.map(({ simulation }) => curveOf(simulation, barsAYear))
+  const closed = tests.flatMap(half => half.closed)
+  const prices = members.map(member => member.prices)
+  const held = tests.map(({ simulation }) => ({
+    ...buyAndHold(prices, simulation.days, barsAYear),
+    start: 1,
+    riskFree,
+  }))
+  const statistics = chained(curves, { barsAYear, riskFree })
+  const holding = chained(held, { barsAYear, riskFree })
+  const { random_entry, ...chance } = testsAgainstChance(tests, reps)
+  const returns = returnsOfDraws(tests)
+  const test = {
+    ...{ statistics, trade_statistics: tradeStatistics(costs, closed), holding },
+    ...{ equity: testCurve(tests, curves, held), random_entry },
+    draws: returns.length === 0 ? null : { n: returns.length, return: pointsOf(Float64Array.from(returns)) },
+  }
+  const [total, other] = [statistics.total_return, holding.total_return]
+  const isRuined = curves.some(({ equity }) => equity.some(value => value <= 0))
+  return { test, evidence: { ...chance, random_entry, total, holding: other, isRuined, returns } }
+}
+
+/** The days of all tests in one curve; each test continues from the end of the one before. */
+function testCurve(tests: readonly PartRun[], curves: readonly Curve[], held: readonly Curve[]): Tests['equity'] {
+  const dates = tests.flatMap(({ simulation }) => Array.from(simulation.days, formatDay))
+  const [equity, holding] = [joined(curves), joined(held)]
+  const { series } = drawdowns(equity)
+  return dates.map((date, i) => ({ date, equity: equity[i]!, holding: holding[i]!, drawdown: series[i]! }))
+}
+
+function joined(parts: readonly Curve[]): Float64Array {
+  let before = 1
+  return Float64Array.from(
+    parts.flatMap(({ equity, start }) => {
+      const own = Array.from(equity, (value, i) => (i === 0 ? before : (before * value) / start))
+      before = own.at(-1) ?? before
+      return own
+    }),
+  )
+}
+
+/** Compares the trades of all tests, and those of each draw, with random entry on the days of the tests. */
+function testsAgainstChance(
+  tests: readonly PartRun[],
+  reps: number,
+): Pick<Evidence, 'random_entry' | 'trades' | 'ranks'> {
+  const days = unionCalendar(tests.map(({ simulation }) => simulation.days))
+  const tradesOf = (draw: number | null): StrategyTrades[] => {
+    const runs = tests.map(({ simulation: { strategy, trades }, drawn }) => {
+      return { strategy, trades: (draw === null ? null : drawn[draw]) ?? trades }
+    })
+    return [...Map.groupBy(runs, ({ strategy }) => strategy)].map(([strategy, own]) => {
+      return { strategy, trades: own.flatMap(({ trades }) => trades) }
+    })
+  }
+  const shown = tradesOf(null)
+  const trades = shown
+    .flatMap(({ trades }) => trades)
+    .map(({ member, entryBar, left }) => ({
+      exit: left.why,
+      entry_date: formatDay(member.bars.days[entryBar]!),
+      exit_date: formatDay(left.day),
+    }))
+  const random_entry = randomEntryOf(shown, reps, days)
+  const isBelow = random_entry.p !== null && random_entry.p < LEVEL
+  const isOpen = tests.some(({ drawn }) => drawn.length > 0)
+  const ranks = Array.from({ length: isBelow && isOpen ? CELL_DRAWS : 0 }, (_, draw): EntryRank | null => {
+    return entryRank(randomEntryOf(tradesOf(draw), Math.min(reps, MOVES), days))
+  })
+  return { random_entry, trades, ranks }
+}
+
+/** Total return of draw d over all tests; empty where no order is open. */
+function returnsOfDraws(tests: readonly PartRun[]): number[] {
+  if (tests.every(({ simulation }) => simulation.draws === null)) return []
+  return Array.from(
+    { length: CELL_DRAWS },
+    (_, draw) =>
+      tests.reduce((total, { simulation: { draws, equity, strategy } }) => {
+        const own = (equity.at(-1) ?? strategy.portfolio.capital) / strategy.portfolio.capital - 1
+        return total * (1 + (draws?.returns[draw] ?? own))
+      }, 1) - 1,
+  )
+}
+
+/** Dates of the fan after the first. More would not be visible, and each stores a value of every draw. */
+const FAN_DATES = 120
+
+/**
+ * Monte Carlo of the same returns in other orders: the stationary bootstrap (Politis & Romano, "The stationary
+ * bootstrap", 1994) with the mean block of Politis and White. Each draw is as long as the strategy's own curve.
+ * Intervals of 95 % are Hesterberg's expanded percentiles for the number of blocks.
+ * @param days of the curve
+ */
+export function monteCarlo(days: Int32Array, curve: Curve, draws: number, seed: number): MonteCarlo {
+  const returns = returnsOf(curve)
+  const why = reasonAgainst(curve, returns)
+  if (why !== null) return { draws: 0, block: null, ...NOTHING, fan: [], reason: why }
+  const [n, block] = [returns.length, politisWhite(returns)]
+  const random = Random.stream(new Random(seed).word(), STREAM)
+  const dates = Math.min(FAN_DATES, n)
+  const bars = Array.from({ length: dates + 1 }, (_, i) => Math.round((i * n) / dates))
+  const indices = new Int32Array(n)
+  const drawn = Array.from({ length: draws }, () =>
+    drawnCurve(curve, returns, stationaryIndices(random, n, block, indices), bars),
+  )
+  const tail = expandedTail(Math.max(2, n / block))
+  const interval = (of: (one: (typeof drawn)[number]) => number): Interval => intervalOf(drawn.map(of), tail)
+  return {
+    draws,
+    block,
+    cagr: interval(one => one.cagr),
+    sharpe: interval(one => one.sharpe),
+    max_drawdown: interval(one => one.fall),
+    lost: drawn.filter(({ cagr }) => cagr < 0).length / draws,
+    fan: bars.map((bar, i) => {
+      const values = Float64Array.from(drawn, one => one.values[i]!)
+      return fanPoint(dateOf(days[bar]) ?? '', curve.start, values.sort())
+    }),
+    reason: null,
+  }
+}
+
+/** Random streams of other purposes have other numbers. */
+const STREAM = 3
+
+const NONE: Interval = { low: null, median: null, high: null }
+const NOTHING = { cagr: NONE, sharpe: NONE, max_drawdown: NONE, lost: null }
+
+function reasonAgainst({ equity, start }: Curve, returns: Float64Array): string | null {
+  if (returns.length < 2) return 'there are fewer than two returns'
+  if (start <= 0 || equity.some(value => value <= 0)) return 'the equity fell to 0 or below'
+  return returns.every(value => value === returns[0]) ? 'the returns do not vary' : null
+}
+
+/** Draws without a value are NaN, and left out. */
+function intervalOf(values: readonly number[], tail: number): Interval {
+  const known = Float64Array.from(values.filter(value => !Number.isNaN(value))).sort()
+  return { low: quantile(known, tail), median: quantile(known, 0.5), high: quantile(known, 1 - tail) }
+}
+
+/** Three statistics of a curve of drawn returns that starts at 1, and its values after some bars; the first is 0. */
+function drawnCurve({ barsAYear, riskFree }: Curve, returns: Float64Array, drawn: Int32Array, bars: readonly number[]) {
+  const values = new Float64Array(bars.length).fill(1)
+  let [value, high, fall, next] = [1, 1, 0, 1]
+  for (let i = 0; i < drawn.length; i++) {
+    value *= 1 + returns[drawn[i]!]!
+    if (value > high) high = value
+    else if (value / high - 1 < fall) fall = value / high - 1
+    if (i + 1 === bars[next]) values[next++] = value
+  }
+  const cagr = value ** (barsAYear / drawn.length) - 1
+  return { values, fall, cagr, sharpe: drawnSharpe(returns, drawn, barsAYear, riskFree) }
+}
+
+function fanPoint(date: string, start: number, ascending: Float64Array): FanPoint {
+  const at = (p: number): number => start * quantile(ascending, p)!
+  return { date, p5: at(0.05), p25: at(0.25), median: at(0.5), p75: at(0.75), p95: at(0.95) }
+}

@@ -1,0 +1,77 @@
+import { isFinding, type Verdict, verdictOf } from '../../core/statistics/verdict.js'
+import { LEAST_UNITS } from '../study/result.js'
+import { correctedByLog } from '../trials.js'
+import { AGREEMENT, DEPENDS } from './draws.js'
+import type { Backtest, Trade } from './result.js'
+
+/** The p of random entry of one run, and the share of random entries that it beats. */
+export interface EntryRank {
+  p: number
+  better_than: number
+}
+
+type TradeDates = Pick<Trade, 'exit' | 'entry_date' | 'exit_date'>
+
+/** All inputs of a verdict on a strategy, except the trial log. */
+export interface Evidence {
+  trades: readonly TradeDates[]
+  random_entry: Backtest['random_entry']
+  /** Total return of the strategy and of holding; null without one. */
+  total: number | null
+  holding: number | null
+  isRuined: boolean
+  /** Rank and total return of each draw; empty where the order is not open. */
+  ranks: readonly (EntryRank | null)[]
+  returns: readonly number[]
+  /** Whether another draw chooses another candidate on the training days. */
+  isChoiceOpen: boolean
+}
+
+/**
+ * The verdict on a strategy, and the share of its draws that agree. A result below holding is `worse than holding`,
+ * regardless of chance. A finding needs 95 % of the draws and a q below .05 over the trial log.
+ */
+export function verdictOn(evidence: Evidence, { log, log_q }: Pick<Backtest['trials'], 'log' | 'log_q'>) {
+  const { trades, random_entry, total, holding: held, isRuined, returns, isChoiceOpen } = evidence
+  const word = (word: Backtest['verdict']['word'], agreement: number | null = null): Backtest['verdict'] => {
+    return { word, agreement }
+  }
+  if (isRuined) return word('ruined')
+  if (independentTrades(trades) < LEAST_UNITS) return word('too few')
+  if (total !== null && held !== null && total < held) {
+    const agreement = shareOf(returns, one => one < held)
+    return word(isAgreed(agreement) ? 'worse than holding' : DEPENDS, agreement)
+  }
+  if (random_entry.p === null) return word('not tested')
+  const alone = wordOf(random_entry)
+  const agreement = shareOf(evidence.ranks, rank => wordOf(rank) === alone)
+  const inLog = wordOf({ ...random_entry, p: correctedByLog(random_entry.p, log, log_q) })
+  if (isFinding(alone) && !isAgreed(agreement)) return word(DEPENDS, agreement)
+  return word(isFinding(inLog) && isChoiceOpen ? DEPENDS : inLog, agreement)
+}
+
+function shareOf<Draw>(draws: readonly Draw[], says: (draw: Draw) => boolean): number | null {
+  return draws.length === 0 ? null : draws.filter(says).length / draws.length
+}
+
+/** Agreed, too, where no choice is open. */
+function isAgreed(agreement: number | null): boolean {
+  return agreement === null || agreement >= AGREEMENT
+}
+
+function wordOf(rank: { p: number | null; better_than: number | null } | null): Verdict {
+  const { p = null, better_than: better = null } = rank ?? {}
+  return verdictOf(p, better === null ? null : better - 0.5)
+}
+
+/** Greatest number of closed trades, of any ticker, that do not overlap in time. */
+export function independentTrades(trades: readonly TradeDates[]): number {
+  const closed = trades.filter(({ exit }) => exit !== 'open')
+  let [n, end] = [0, '']
+  for (const { entry_date, exit_date } of closed.toSorted((a, b) => (a.exit_date < b.exit_date ? -1 : 1))) {
+    if (entry_date < end) continue
+    n++
+    end = exit_date
+  }
+  return n
+}

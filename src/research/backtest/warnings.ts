@@ -1,0 +1,296 @@
+import { counted, formatInteger, parameter, sentence, wrong } from '../../core/errors.js'
+import { comparesLevels, rankedBy, readRank } from '../../core/language/rank.js'
+import { formatDay, parseDay } from '../../core/model/day.js'
+import { percent } from '../../core/params/figures.js'
+import type { RunOptions, Strategy } from '../../core/params/strategy.js'
+import { LEVEL } from '../../core/statistics/verdict.js'
+import type { Warning } from '../study/result.js'
+import { excludesDividends } from '../study/signals.js'
+import { chance } from '../study/words.js'
+import { AGREEMENT, DEPENDS, DRAWS, type DrawnRun } from './draws.js'
+import type { Simulation } from './portfolio.js'
+import type { Backtest, EquityStatistics, Validation } from './result.js'
+import { idleSlots } from './sizing.js'
+import { barsAYearOf } from './statistics.js'
+import type { Member, Ready, Taken } from './trade.js'
+
+/** The parts of a result that every traded strategy has. */
+type Traded = Pick<Backtest, 'signals' | 'ranking' | 'statistics' | 'benchmarks' | 'interest'>
+
+type Found = Traded & Pick<Backtest, 'random_entry' | 'validation'>
+
+/** Warnings about signals, slots, money and data. */
+export function warningsOf(simulation: DrawnRun, found: Found, run: RunOptions): Warning[] {
+  return [...ofTests(found), ...ofTraded(simulation, found, run), ...ofChoices(found.validation, run)]
+}
+
+/** The same for one strategy among several, over all its own days. The caller itself warns about few trades. */
+export function warningsOfOne(simulation: DrawnRun, statistics: EquityStatistics): Warning[] {
+  return ofTraded(simulation, { ...signalsFound(simulation), statistics, benchmarks: [] }, { min_trades: 0 })
+}
+
+function ofTraded(simulation: DrawnRun, found: Traded, run: Pick<RunOptions, 'min_trades'>): Warning[] {
+  return [
+    ...ofTrades(simulation, found, run),
+    ...ofPlaces(simulation, found),
+    ...ofMoney(simulation, found),
+    ...ofData(simulation, found),
+  ]
+}
+
+/** The outcome of a strategy's signals, and of its cash. */
+export function signalsFound(simulation: Simulation): Pick<Backtest, 'signals' | 'ranking' | 'interest'> {
+  const { interest, strategy } = simulation
+  return {
+    signals: countsOf(simulation),
+    ranking: rankingOf(simulation),
+    interest: { money: interest, of_capital: interest / strategy.portfolio.capital },
+  }
+}
+
+/** Two tests with different questions about the same trades. */
+function ofTests({
+  statistics: { probabilistic_sharpe: above },
+  random_entry: { p, better_than: better },
+}: Found): Warning[] {
+  if (above === null || p === null || 1 - above >= LEVEL || (p < LEVEL && better! > 0.5)) return []
+  const found = `the Sharpe ratio is above 0 (probability ${chance(above)}), and random entry finds no edge (p ${chance(p)})`
+  const why = 'of the signals believe random entry, whose dates have the rise of the market and the exits, too'
+  return [['disputed', `${found}: ${why}`]]
+}
+
+export const SAME_CLOSE = 'same close: not tradable on end-of-day data'
+
+function ofTrades(
+  { strategy, trades }: Simulation,
+  { signals: { closed, late } }: Traded,
+  { min_trades }: Pick<RunOptions, 'min_trades'>,
+): Warning[] {
+  const { fill, exit, overlap } = strategy
+  const delisted = trades.filter(({ left }) => left.why === 'delisted').length
+  const unextended = overlap === 'extend' && exit.hold === null
+  const tickers = late === 1 ? 'its ticker' : 'their tickers'
+  return [
+    ['few', closed < min_trades && `${counted(closed, 'closed trade')}: fewer than ${min_trades} say little`],
+    ['impossible', fill === 'close' && SAME_CLOSE],
+    ['allowed', overlap === 'allow' && 'overlapping trades share bars, so that they are not as many independent ones'],
+    ['settings', unextended && 'there is no hold that a signal could extend; they are skipped'],
+    ['left_out', delisted > 0 && `${counted(delisted, 'trade')} ended with a delisting, at its final price`],
+    ['partial', endsOf(trades)],
+    ['partial', late > 0 && `${counted(late, 'signal')} filled more than 5 days late: ${tickers} had no bar before`],
+  ]
+}
+
+/** A trade is closed where its ticker ends, at a price that may not have been available. */
+function endsOf(trades: Simulation['trades']): string | null {
+  const ended = trades.filter(({ left }) => left.why === 'data_end')
+  if (ended.length === 0) return null
+  const days = new Map(ended.map(({ member, left }) => [member.ticker, left.day]))
+  const tickers = [...days].map(([ticker, day]) => `${ticker} on ${formatDay(day)}`).sort()
+  const are = ended.length === 1 ? 'trade ends' : 'trades end'
+  return `the bars end, and no delisting says how: ${tickers.join(', ')}; ${formatInteger(ended.length)} ${are} at the last close (data_end)`
+}
+
+function ofPlaces(simulation: DrawnRun, { signals, ranking }: Traded): Warning[] {
+  const { strategy, members } = simulation
+  const idle = idleSlots(strategy, members.length)
+  const without = signals.skipped.no_place ?? 0
+  const left = `${formatInteger(without)} of ${counted(signals.total, 'signal')} found no place`
+  const isMuch = without >= signals.total * MANY_SHARE && without > 0
+  const chosen = ranking === null ? `, ${choiceInWords(simulation)}` : chosenByRank(ranking)
+  return [
+    ['partial', idle && idleWords(idle)],
+    ['partial', isMuch && `${left}${chosen}`],
+    ...ofRanks(simulation, ranking),
+    ['partial', 'no_size' in signals.skipped && `some signals bought nothing: ${noSizeWords(strategy)}`],
+  ]
+}
+
+function noSizeWords({ portfolio }: Strategy): string {
+  return portfolio.whole_shares ? NO_SHARE : NO_SIZE
+}
+
+/** How equal signals were chosen. */
+function choiceInWords({ strategy, members, trades, draws }: DrawnRun): string {
+  const { portfolio, seed } = strategy
+  if (portfolio.shuffle)
+    return `chosen at random once, by seed ${seed}: without shuffle, ${DRAWS} choices show how results differ`
+  if (draws === null)
+    return `chosen in order of ticker: ${firstOf(trades, members)}; without order, the choice is random`
+  const n = draws.returns.length
+  return `chosen at random ${n} times, shown is draw ${draws.shown}`
+}
+
+function idleWords({ most, places }: { most: number; places: number }): string {
+  const cash = 'one a ticker: the rest of the equity stays cash'
+  return `only ${most} of ${places} positions can be on at once, ${cash}; at most ${counted(most, 'position')} would invest it all`
+}
+
+/** For signals without a slot; without any slot that day there was no choice. */
+function chosenByRank({ by, first, contested_days: days }: Traded['ranking'] & {}): string {
+  return days === 0 ? '' : `; on ${counted(days, 'day')} the rank chose which: the ${first} ${by} first`
+}
+
+const LEVELS =
+  'the rank compares levels of prices or volume, which later splits and dividends change: use a ratio such as close / sma(close, 200)'
+
+/** Where a rank decided nothing, or less than it seems. */
+function ofRanks({ strategy, members, draws }: DrawnRun, ranking: Traded['ranking']): Warning[] {
+  const { portfolio, seed, rank } = strategy
+  if (ranking === null || rank === undefined) return []
+  const { by, contested_days: contested, tied_days: tied, without_rank: without } = ranking
+  const read = readRank(rank)
+  const ties = portfolio.shuffle ? `seed ${seed}` : draws === null ? 'the order of tickers' : 'a random choice'
+  const equal = `on ${formatInteger(tied)} of ${counted(contested, 'day')} signals of equal rank competed for a place: ${ties} decided`
+  const none = `${counted(without, 'signal')} had no ${by} on ${without === 1 ? 'its' : 'their'} bar yet, and came last`
+  const isOfLevels = members.some(({ prices, signals }) => comparesLevels(read, prices.series, signals.bars))
+  return [
+    ['settings', contested === 0 && IDLE_RANK],
+    ['flattering', isOfLevels && LEVELS],
+    ['partial', tied > 0 && equal],
+    ['partial', without > 0 && none],
+  ]
+}
+
+const IDLE_RANK = 'the rank decided nothing: on no day did several signals compete for a free place'
+
+/** From this share of all signals on, the choice of traded signals matters. */
+const MANY_SHARE = 0.1
+/** With fewer tickers the first ones are listed by name. */
+const ALPHABET = 26
+
+/** Number of trades of the first tickers by name. */
+function firstOf(trades: Simulation['trades'], members: readonly Member[]): string {
+  const names = trades.map(({ member }) => member.ticker)
+  const first = names.reduce((least, name) => (name < least ? name : least), names[0] ?? '')
+  const start = members.length < ALPHABET ? first : first.slice(0, 1)
+  const n = names.filter(name => (start === first ? name === first : name.startsWith(start))).length
+  const [are, begin] = n === 1 ? ['is', 'begins'] : ['are', 'begin']
+  return `of ${counted(trades.length, 'trade')} ${formatInteger(n)} ${start === first ? `${are} of ${first}` : `${begin} with ${start}`}`
+}
+
+function ofMoney({ strategy, equity }: Simulation, { interest, statistics }: Traded): Warning[] {
+  const { costs, side, portfolio, risk_free } = strategy
+  const isFree = costs.bps + costs.slippage_bps + costs.per_share + costs.fixed === 0
+  const { total_return: total } = statistics
+  const whole = total === null ? 'the total return' : `the total return of ${signed(total)}`
+  const earned = `${whole} contains ${signed(interest.of_capital)} of the capital that is interest on cash`
+  const asked = `the Sharpe ratio asks for no more than ${percent(risk_free)} a year`
+  const rf = `an rf of ${percent(portfolio.cash_rate).replace(' ', '')} counts what is above it`
+  return [
+    ['flattering', isFree && 'no costs: nobody trades for nothing'],
+    ['settings', side === 'long' && costs.borrow > 0 && 'borrow is paid on shorts; these are long trades'],
+    ['flattering', portfolio.cash_rate > risk_free && interest.money > 0 && `${earned}, and ${asked}: ${rf}`],
+    ['impossible', !equity.every(value => value > 0) && 'the equity fell to 0 or below: the strategy was ruined'],
+  ]
+}
+
+function ofData({ members, days }: Simulation, { benchmarks }: Traded): Warning[] {
+  const isCrowded = barsAYearOf(members, days) !== members[0]?.prices.barsAYear
+  const calendars = barsAYearIn(members)
+  const kinds = calendars.length > 1 ? `of ${calendars.join(' and ')} bars a year` : 'whose bars end on different days'
+  const mixed = `tickers ${kinds} are on one calendar of all days: it is annualised by the bars a year that it has`
+  return [
+    ofPrices(members),
+    ['settings', (calendars.length > 1 || isCrowded) && mixed],
+    ...benchmarks.map(({ name, first, last }): Warning => {
+      if (first === null || last === null) return ['left_out', days.length > 0 && `${name} has no bar on these dates`]
+      const isShort = parseDay(first)! - days[0]! > WEEK || days.at(-1)! - parseDay(last)! > WEEK
+      const own = `${name} has bars from ${first} to ${last} only, and is measured over those`
+      return ['left_out', isShort && `${own}: not over the dates of the strategy`]
+    }),
+  ]
+}
+
+export function ofPrices(members: readonly Member[]): Warning {
+  const raw = members.filter(({ prices }) => excludesDividends(prices))
+  return ['prices', raw.length > 0 && `prices of ${namesOf(raw)} are not adjusted for dividends`]
+}
+
+/** The calendars of tickers, by their bars a year. */
+export function barsAYearIn(members: readonly Member[]): number[] {
+  return [...new Set(members.map(({ prices }) => prices.barsAYear))].sort((a, b) => a - b)
+}
+
+/** Calendars of two markets differ by a few days. */
+export const WEEK = 7
+
+/** Whether chance decided, because there was little to choose from. */
+export function ofChoices(validation: Validation | null, { min_trades }: RunOptions): Warning[] {
+  if (validation === null || validation.candidates.length === 0) return []
+  const parts = validation.folds.filter(({ role }) => role === 'train')
+  const few = parts.filter(({ trades }) => trades < min_trades).length
+  const which = parts.length === 1 ? 'the part to choose on has' : `${few} of ${parts.length} parts to choose on have`
+  const open = parts.filter(({ agreement }) => agreement !== null && agreement < AGREEMENT).length
+  const where = parts.length === 1 ? 'the part to choose on' : `${open} of ${parts.length} parts to choose on`
+  return [
+    ['few', few > 0 && `${which} fewer than ${min_trades} trades of what was chosen: chance chooses there`],
+    ['few', open > 0 && `on ${where} the choice ${DEPENDS}`],
+  ]
+}
+
+const NO_SIZE = 'what they were given does not pay the costs, or there is no ATR yet'
+const NO_SHARE = `${NO_SIZE}, or it does not pay one whole share`
+
+function namesOf(members: readonly Member[]): string {
+  return members.length <= 3 ? members.map(({ ticker }) => ticker).join(', ') : `${members.length} tickers`
+}
+
+function signed(share: number): string {
+  return `${share < 0 ? '' : '+'}${(share * 100).toFixed(1)} %`
+}
+
+/** A cost a share applies to shares as traded. Adjusted prices have other share counts, and no factors are stored. */
+export function checkShares({ strategy, members }: Ready): void {
+  const { per_share } = strategy.costs
+  const adjusted = members.filter(({ prices }) => prices.adjustment === 'adjusted')
+  if (per_share === 0 || adjusted.length === 0) return
+  const param = 'cost_per_share'
+  const are = `the prices of ${namesOf(adjusted)} are adjusted, so that their shares are not those that were traded`
+  throw wrong(
+    param,
+    sentence`${parameter(param)} ${per_share}: ${are}; give the cost as ${parameter('costs_bps')} of the price, or load prices as they were traded.`,
+    { value: per_share },
+  )
+}
+
+/** The ranking of signals where there were more than slots; null without a rank. */
+function rankingOf({ strategy: { rank }, members, contested, tied }: Simulation): Backtest['ranking'] {
+  if (rank === undefined) return null
+  const all = members.map(({ ranks }) => ranks?.reduce((n, value) => n + Number(Number.isNaN(value)), 0) ?? 0)
+  const read = readRank(rank)
+  return {
+    by: rankedBy(read),
+    first: read.isLowestFirst ? 'lowest' : 'highest',
+    contested_days: contested,
+    tied_days: tied,
+    without_rank: all.reduce((sum, n) => sum + n, 0),
+  }
+}
+
+/** The outcome counts of the signals; they add up to the total. */
+function countsOf({ strategy, trades, skipped, extended, pending, purged }: Simulation): Backtest['signals'] {
+  const open = trades.filter(({ left }) => left.why === 'open').length
+  const reasons: Record<string, number> = {}
+  for (const { reason } of skipped) reasons[reason] = (reasons[reason] ?? 0) + 1
+  return {
+    total: trades.length + skipped.length + extended + pending + purged,
+    closed: trades.length - open,
+    open,
+    pending,
+    skipped: Object.fromEntries(Object.entries(reasons).sort(([a], [b]) => (a < b ? -1 : 1))),
+    extended,
+    late: trades.filter(trade => fillDelay(trade) > DAYS_TO_NEXT[strategy.timeframe] + LATE).length,
+  }
+}
+
+/** Longer than any weekend with its holidays: the ticker was halted, or its bars have a gap. */
+const LATE = 5
+
+/** Expected days to the next bar, beyond a weekend: daily bars fill on the next day, weekly bars a week later. */
+const DAYS_TO_NEXT: Readonly<Record<Strategy['timeframe'], number>> = { daily: 0, weekly: 7 }
+
+/** Calendar days from a signal to its fill. */
+function fillDelay({ member, signal, entryBar }: Taken): number {
+  return member.bars.days[entryBar]! - member.bars.days[signal]!
+}

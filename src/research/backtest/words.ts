@@ -1,0 +1,170 @@
+import { counted } from '../../core/errors.js'
+import { lagInWords } from '../../core/language/as-field.js'
+import { rankedBy, readRank } from '../../core/language/rank.js'
+import { type Distance, percent, plain } from '../../core/params/figures.js'
+import {
+  type Costs,
+  defaultMaxPositions,
+  type Exit,
+  type Fill,
+  type RunOptions,
+  STRATEGY,
+  type Strategy,
+} from '../../core/params/strategy.js'
+import type { WalkForward } from '../../core/params/studies.js'
+import { filterWords, tickerWords } from '../trials.js'
+
+/**
+ * A strategy in one line, without the values that are defaults:
+ * `long rsi_zone = oversold at next-open; hold 20; 10 bp a side; at most 1 position; SPY`.
+ */
+export function inWords(strategy: Strategy): string {
+  const { side, entry, timeframe, fill, exit, overlap, tickers, lag } = strategy
+  return [
+    `${side} ${timeframe === 'daily' ? '' : `${timeframe} `}${filterWords({ ...entry, timeframe }).join(' ')} at ${fill}`,
+    entry.after === null ? '' : `after ${entry.after}`,
+    entry.before === null ? '' : `before ${entry.before}`,
+    exitsInWords(strategy),
+    ...lagInWords(lag),
+    overlap === 'skip' || (overlap === 'extend' && exit.hold === null) ? '' : `overlap ${overlap}`,
+    ...costWords(strategy),
+    ...portfolioWords(strategy),
+    tickerWords(tickers),
+  ]
+    .filter(part => part !== '')
+    .join('; ')
+}
+
+function costWords({ costs, side }: Strategy): string[] {
+  const { bps, slippage_bps, per_share, fixed, borrow } = costs
+  const ofFills = bps !== STRATEGY.costs.rows.bps.fallback || slippage_bps + per_share + fixed > 0
+  return ofFills || (side === 'short' && borrow > 0) ? [costsInWords(costs, side)] : []
+}
+
+function portfolioWords(strategy: Strategy): string[] {
+  const { costs, portfolio, rank, seed } = strategy
+  const { capital, max_positions, sizing, whole_shares, cash_rate, shuffle, order } = portfolio
+  return [
+    max_positions === defaultMaxPositions(strategy)
+      ? ''
+      : `at most ${max_positions} position${max_positions === 1 ? '' : 's'}`,
+    sizing.method === 'equal' ? '' : `each ${sizingInWords(portfolio)}`,
+    whole_shares ? 'whole shares' : '',
+    capital !== STRATEGY.portfolio.rows.capital.fallback && capitalMatters({ costs, portfolio })
+      ? `capital ${plain(capital)}`
+      : '',
+    cash_rate === 0 ? '' : `cash at ${percent(cash_rate)} a year`,
+    rank === undefined ? '' : `rank ${rank}`,
+    shuffle ? `one random choice by seed ${seed}` : '',
+    order === undefined ? '' : `in order of ${order}`,
+  ]
+}
+
+/** The order of a day's signals: `the highest rsi_zone first …`. */
+export function rankInWords({ rank, portfolio, seed }: Pick<Strategy, 'rank' | 'portfolio' | 'seed'>): string {
+  const { shuffle, order } = portfolio
+  const ties = shuffle ? `at random by seed ${seed}` : order === 'ticker' ? 'in order of ticker' : 'at random'
+  if (rank === undefined) return ties
+  const read = readRank(rank)
+  const which = read.isLowestFirst ? 'lowest' : 'highest'
+  return `of a day's signals those with the ${which} ${rankedBy(read)} on their own bar come first, those without one last, equal ones ${ties}`
+}
+
+/** Whether returns depend on the amount of money. */
+export function capitalMatters({ costs, portfolio }: Pick<Strategy, 'costs' | 'portfolio'>): boolean {
+  return portfolio.whole_shares || costs.per_share > 0 || costs.fixed > 0
+}
+
+/** The values of each strategy that are not common to all: `hold 5`. */
+export function differences(strategies: readonly Strategy[]): string[] {
+  const all = strategies.map(strategy => new Map(leavesOf(strategy)))
+  const keys = [...new Set(all.flatMap(leaves => [...leaves.keys()]))]
+  const known = keys.filter(key => new Set(all.map(leaves => leaves.get(key))).size > 1)
+  return strategies.map((strategy, i) => {
+    const parts = known.map(key => leafInWords(key, all[i]!.get(key)))
+    return parts.length === 0 ? inWords(strategy) : parts.join(', ')
+  })
+}
+
+/** Without its section. The lag of conditions belongs to the whole strategy, not to the context. */
+function leafInWords(key: string, text = 'none'): string {
+  if (key === 'lag') return lagInWords(text === 'none' ? undefined : Number(text))[0] ?? 'other tickers on the same day'
+  const name = key === 'entry.context.lag' ? 'context lag' : key.split('.').at(-1)!.replaceAll('_', ' ')
+  return `${name} ${text}`
+}
+
+/** The run options that a strategy file does not contain, so that the file alone does not repeat the run; or null. */
+export function describeRunOptions({ candidates = [], split, walk_forward }: RunOptions): string | null {
+  const parts = [
+    ...(candidates.length === 0 ? [] : [`the candidates (${differences(candidates).join('; ')})`]),
+    ...(split === null ? [] : [`the split at ${split}`]),
+    ...(walk_forward === null ? [] : [`the walk-forward (${pairsOf(walk_forward)})`]),
+  ]
+  return parts.length === 0 ? null : parts.join(' and ')
+}
+
+function pairsOf({ train, test, step, embargo, anchored }: WalkForward): string {
+  return `train=${train},test=${test},step=${step}${embargo > 0 ? `,embargo=${embargo}` : ''}${anchored ? ',anchored' : ''}`
+}
+
+/** Each leaf of a document as text, with its path. */
+function leavesOf(value: unknown, index = ''): [index: string, text: string][] {
+  if (typeof value !== 'object' || value === null) return value === null ? [] : [[index, String(value)]]
+  if (Array.isArray(value)) return [[index, value.join(', ')]]
+  return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, index === '' ? key : `${index}.${key}`))
+}
+
+export function exitsInWords({ exit }: { exit: Exit }): string {
+  const { hold, leave, on, when, stop, target, trailing } = exit
+  return [
+    hold === null ? '' : `hold ${hold}`,
+    leave ? 'leave' : '',
+    on === null ? '' : `on ${on.field} = ${on.bands.join(', ')}`,
+    when === undefined ? '' : `when ${when}`,
+    stop === null ? '' : `stop ${distanceInWords(stop)}`,
+    target === null ? '' : `target ${distanceInWords(target)}`,
+    trailing === null ? '' : `trailing ${distanceInWords(trailing)}`,
+  ]
+    .filter(part => part !== '')
+    .join(', ')
+}
+
+export const FILLS_IN_WORDS: Readonly<Record<Fill, string>> = {
+  'next-open': 'a signal at a close is filled at the next open',
+  'next-close': 'a signal at a close is filled at the next close',
+  close: 'a signal is filled at its own close (same close: not tradable on end-of-day data)',
+}
+
+export function costsInWords({ bps, slippage_bps, per_share, fixed, borrow }: Costs, side: Strategy['side']): string {
+  return [
+    `${plain(bps + slippage_bps)} bp a side`,
+    slippage_bps === 0 ? '' : `(${plain(slippage_bps)} bp of it slippage)`,
+    per_share === 0 ? '' : `and ${plain(per_share)} a share`,
+    fixed === 0 ? '' : `and ${plain(fixed)} a fill`,
+    side === 'long' ? '' : `and ${percent(borrow)} a year for borrowed shares`,
+  ]
+    .filter(part => part !== '')
+    .join(' ')
+}
+
+/** `2 positions, each 1/2 of the equity` */
+export function positionsInWords(portfolio: Strategy['portfolio']): string {
+  const { max_positions, sizing } = portfolio
+  const isAll = sizing.method === 'equal' && max_positions === 1
+  return `${counted(max_positions, 'position')}, ${isAll ? 'all of the equity' : `each ${sizingInWords(portfolio)}`}`
+}
+
+/** The same without the noun: `2, each 1/2 of the equity`. */
+export function slotsInWords(portfolio: Strategy['portfolio']): string {
+  return `${portfolio.max_positions}, each ${sizingInWords(portfolio)}`
+}
+
+function sizingInWords({ sizing, max_positions }: Strategy['portfolio']): string {
+  if (sizing.method === 'equal') return `1/${max_positions} of the equity`
+  if (sizing.method === 'fixed-fraction') return `${percent(sizing.fraction)} of the equity`
+  return `a share of the equity for a volatility of ${percent(sizing.target)} a year, at most ${percent(sizing.cap)}`
+}
+
+function distanceInWords(distance: Distance): string {
+  return typeof distance === 'number' ? percent(distance) : `${plain(distance.atr)} ATR`
+}

@@ -1,0 +1,370 @@
+import { createHash } from 'node:crypto'
+import { InvalidParameter } from '../../core/errors.js'
+import { type ConditionField, isConditionField, isRuled, TRUE } from '../../core/language/as-field.js'
+import { printSubject, type Subject, testsOf } from '../../core/language/condition.js'
+import { type Column, readingsOf } from '../../core/language/truth.js'
+import { type Day, formatDay, parseDay } from '../../core/model/day.js'
+import type { ExportedEvent } from '../../core/model/event.js'
+import { type BandPeriods, dateIn, eventsOf } from '../../core/model/history.js'
+import { barsKnownBy, numbersBetween } from '../../core/model/series.js'
+import type { Timeframe } from '../../core/model/terms.js'
+import { fieldsFor, type Mark, type Omitted } from '../../core/source.js'
+import type { Local } from '../../data/local/local.js'
+import { type Tally, type TallyGroup, tally } from '../tally/tally.js'
+
+interface ScreenQuery {
+  /** In canonical form. */
+  condition: string
+  /** Each counts once, in any order. */
+  tickers: readonly string[]
+  timeframe: Timeframe
+  /** The condition became true within this number of last bars; null: it holds on the last one. */
+  since: number | null
+  /** Lag in bars of the tickers that the condition names. */
+  lag?: number | undefined
+  /** Whether to add the outcomes after such onsets. */
+  tally: boolean
+}
+
+/** The tickers whose condition holds, or became true lately. */
+export interface Screen {
+  schema: 'bands.screen/2'
+  /** In canonical form. */
+  condition: string
+  /** The condition became true within this number of last bars; null: it holds on the last one. */
+  within: number | null
+  as_of: string
+  /** The subjects of the condition in canonical form, in its order: the keys of a match's bands. */
+  subjects: string[]
+  /** The newest onset first, then by ticker. */
+  matches: ScreenMatch[]
+  /** Number of tickers in the query. */
+  scanned: number
+  /** Number of tickers whose last final bar is older than seven days: they say nothing about today. */
+  stale: number
+  /** Outcomes after all onsets of the query's tickers, on request. */
+  tally?: Tally
+}
+
+export interface ScreenMatch {
+  ticker: string
+  timeframe: Timeframe
+  /** The last final bar. */
+  date: string
+  /** The first bar of the current truth, or the newest onset; null where that lies before the range of a tier. */
+  since: string | null
+  /** From that bar to the last, both counted. */
+  bars: number | null
+  /** The band of each subject of the condition on that bar; null without a band. */
+  bands: Record<string, string | null>
+  /** As stored. */
+  close: number
+  /** Days from the bar to the day of the answer. */
+  age_days: number
+  /** Outcomes after the onsets of this ticker, on request. */
+  tally?: Pick<TallyGroup, 'events' | 'windows'>
+}
+
+/** Progress messages. */
+interface ScreenOptions {
+  step?: (text: () => string) => void
+}
+
+/** Days after which a last bar says nothing about today. */
+const FRESH = 7
+
+/**
+ * Checks the last final bar of each ticker. Throws TierRestricted, NotFound for an unknown ticker, InvalidParameter for
+ * no ticker.
+ */
+export async function screen(local: Local, query: ScreenQuery, { step }: ScreenOptions = {}): Promise<Screen> {
+  const { condition, timeframe, since: within, lag } = query
+  const tickers = [...new Set(query.tickers)].sort()
+  const today = await local.today()
+  const found: Onset[] = []
+  let [scanned, stale] = [0, 0]
+  for await (const stays of local.stays({ tickers, timeframe, fields: [condition], ...(lag && { lag }) })) {
+    step?.(() => `screen  ${stays.ticker}  ${scanned} of ${tickers.length} tickers`)
+    scanned++
+    const isFresh = stays.last !== null && today - stays.last.known <= FRESH
+    if (!isFresh) stale++
+    const onset = !isFresh ? null : within === null ? currentOnset(stays) : recentOnset(stays, within)
+    if (onset !== null) found.push(onset)
+  }
+  const match = await matchReader(local, query)
+  const matches: ScreenMatch[] = []
+  for (const onset of found) matches.push(await match(onset, today))
+  matches.sort((a, b) => (a.bars ?? Number.POSITIVE_INFINITY) - (b.bars ?? Number.POSITIVE_INFINITY))
+  const about = { condition, within, as_of: formatDay(today), subjects: subjectsNamed(local, condition) }
+  const answer: Screen = { schema: 'bands.screen/2', ...about, matches, scanned, stale }
+  return query.tally ? withTallies(local, query, answer, step) : answer
+}
+
+/** The subjects of a condition in canonical form, each once. */
+export function subjectsNamed(local: Local, condition: string): string[] {
+  return conditionOf(local, condition).subjects.map(printSubject)
+}
+
+function conditionOf(local: Local, condition: string): ConditionField {
+  const field = local.field(condition)
+  if (isRuled(field) && isConditionField(field)) return field
+  throw new RangeError(`${condition} is no condition`)
+}
+
+/** The first bar of the current truth, or the bar on which the condition became true. */
+interface Onset {
+  ticker: string
+  since: string | null
+  bars: number | null
+}
+
+/** null where the condition does not hold on the last bar. */
+function currentOnset({ ticker, present }: BandPeriods): Onset | null {
+  if (present.onLast?.[0] !== TRUE) return null
+  const since = dateIn(present.since, 0)
+  return { ticker, since, bars: since === null ? null : present.bars[0]! + 1 }
+}
+
+/** The newest bar on which the condition became true; null where it is not within the last bars. */
+function recentOnset({ ticker, present, transitions }: BandPeriods, within: number): Onset | null {
+  const { days, entered, lasted } = transitions()
+  // Every other transition enters `true`: the last one, or the one before it, whose period ended when the present
+  // began.
+  const last = entered.length - 1
+  const row = entered[last] === TRUE ? last : last - 1
+  if (row < 0) return null
+  const bars = present.bars[0]! + 1 + (row === last ? 0 : lasted[row]!)
+  return bars > within ? null : { ticker, since: dateIn(days, row), bars }
+}
+
+/** Reads the bands of a match on its bar; the tickers that the condition names are read once. */
+async function matchReader(local: Local, { condition, timeframe, lag = 0 }: ScreenQuery) {
+  const field = conditionOf(local, condition)
+  const { dataOfNamed: placesNamed, subjectsOn } = await import('../../data/local/derived.js')
+  const tests = testsOf(field.condition)
+  const elsewhere = await placesNamed(local, field, timeframe)
+  return async ({ ticker, since, bars }: Onset, today: Day): Promise<ScreenMatch> => {
+    const series = await local.series(ticker, timeframe)
+    const columns = await subjectsOn(local, field, ticker, timeframe, elsewhere)
+    const columnOf = (subject: Subject): Column => columns.get(printSubject(subject))!
+    const t = series.days.length - 1
+    const bands: ScreenMatch['bands'] = {}
+    for (const { test, band } of readingsOf(tests, { on: series, columnOf, lag }, t))
+      bands[printSubject(test.subject)] = band
+    const day = series.days[t]!
+    const placed = { ticker, timeframe, date: formatDay(day), since, bars }
+    return { ...placed, bands, close: series.close[t]!, age_days: today - day }
+  }
+}
+
+/** Adds the outcomes after onsets: for each match, and for all tickers together. */
+async function withTallies(
+  local: Local,
+  { condition, tickers, timeframe, lag }: ScreenQuery,
+  found: Screen,
+  step: ScreenOptions['step'],
+): Promise<Screen> {
+  const events = { field: condition, bands: ['true'], timeframe, ...(lag && { lag }) }
+  const options = step === undefined ? {} : { step }
+  const pool = await tally(local, { ...events, tickers }, options)
+  const matched = found.matches.map(({ ticker }) => ticker)
+  const own = new Map<string | null, TallyGroup>()
+  if (matched.length > 0) {
+    const { groups } = await tally(local, { ...events, tickers: matched, by: 'ticker' }, options)
+    for (const group of groups) own.set(group.group, group)
+  }
+  const matches = found.matches.map(match => {
+    const { events = 0, windows = [] } = own.get(match.ticker) ?? {}
+    return { ...match, tally: { events, windows } }
+  })
+  return { ...found, matches, tally: pool }
+}
+
+interface ChangesQuery {
+  /** Each counts once, in any order. */
+  tickers: readonly string[]
+  /** Absent: all fields of the tier; a field that needs an import is left out, and its mark stays. */
+  fields?: readonly string[] | undefined
+  timeframes: readonly Timeframe[]
+  /** Transitions on bars that became final after this day. */
+  since: Day
+  /**
+   * The marks of earlier answers to this query: only changes after these bars count. A ticker without a mark is new and
+   * begins at the newest mark of its timeframe.
+   */
+  marks?: readonly Mark[]
+  /** Only where this condition holds on the bar. */
+  when?: string | undefined
+  /** Lag in bars of the tickers that the condition names. */
+  lag?: number | undefined
+}
+
+/** Every transition on bars that became final after a day. */
+export interface Changes {
+  schema: 'bands.changes/1'
+  /** That day. With `last`, each ticker continues after its last reported bar. */
+  since: string
+  as_of: string
+  /** Newest first, then by ticker, timeframe and field. */
+  changes: ExportedEvent[]
+  /** Fields left out; absent without any. `--since last` reports their changes the next time. */
+  omitted?: Omitted[]
+}
+
+/** The answer, and the new marks. */
+export interface Changed {
+  found: Changes
+  marks: Mark[]
+}
+
+/** The parts of a query with `last` that have marks of their own. */
+export interface MarkedQuery extends Pick<ChangesQuery, 'when' | 'lag'> {
+  fields: readonly string[]
+  /** Names of lists, in any order and case; none: no list. */
+  lists: readonly string[]
+}
+
+/**
+ * The name of a query's marks: its lists, and its filters. Tickers and timeframes are not part of it, because each has
+ * its own mark.
+ * @param all the available fields
+ */
+export function questionOf({ lists, fields, when, lag = 0 }: MarkedQuery, all: readonly string[]): string {
+  const names = [...new Set(lists.map(name => name.toLowerCase()))].sort().join(',')
+  const chosen = [...new Set(fields)].sort()
+  const isWhole = all.every(name => chosen.includes(name))
+  if (isWhole && when === undefined) return names
+  const narrowed = JSON.stringify({ fields: isWhole ? null : chosen, when: when ?? null, lag })
+  return `${names}#${createHash('sha256').update(narrowed).digest('hex').slice(0, 16)}`
+}
+
+/** A bar is final at most this number of days after its date: a week may end with a short session. */
+const LATEST = 7
+
+/** Throws TierRestricted, NotFound for an unknown ticker, InvalidParameter for no ticker or field. */
+export async function changes(local: Local, query: ChangesQuery, { step }: ScreenOptions = {}): Promise<Changed> {
+  const { since, marks: earlier = [] } = query
+  const tickers = [...new Set(query.tickers)].sort()
+  const { fields, omitted } = await fieldsFor(local, query.fields)
+  if (fields.length === 0) throw new InvalidParameter('changes are of a field.', { param: 'field' })
+  const leftOut = (query.fields ?? local.fieldSet.names).filter(name => !fields.includes(name))
+  const today = await local.today()
+  const found: ExportedEvent[] = []
+  const marks: Mark[] = []
+  for (const timeframe of query.timeframes) {
+    const progress = new Progress(earlier.filter(mark => mark.timeframe === timeframe))
+    const asked = { fields, timeframe, after: Math.min(since - LATEST - 1, progress.earliest) }
+    const isBegun = progress.isBegun || leftOut.length === 0
+    const begin = isBegun ? null : await lastBarsBy(local, since, { tickers, timeframe, fields: fields.slice(0, 1) })
+    const changed: Changing[] = []
+    for await (const stays of local.stays({ ...asked, tickers })) {
+      step?.(() => `changes  ${stays.ticker}  ${timeframe}`)
+      const { ticker, last } = stays
+      if (last !== null) {
+        marks.push({ ticker, timeframe, day: last.day })
+        for (const field of leftOut) {
+          const day = progress.of(ticker, field) ?? begin!.get(ticker)!
+          marks.push({ ticker, timeframe, day: Math.min(day, last.day), field })
+        }
+      }
+      const changes = changing(stays, since, progress)
+      if (changes.size > 0) changed.push({ ticker, fields: changes })
+    }
+    const beside = { ...(query.when !== undefined && { when: query.when }), ...(query.lag && { lag: query.lag }) }
+    for (const one of changed) found.push(...(await eventsIn(local, one, { ...asked, ...beside })))
+  }
+  const document: Changes = {
+    schema: 'bands.changes/1',
+    since: earlier.length === 0 ? formatDay(since) : 'last',
+    as_of: formatDay(today),
+    // Events of one day are in the order of the fields.
+    changes: found.sort(newestFirst),
+    ...(omitted.length > 0 && { omitted }),
+  }
+  return { found: document, marks }
+}
+
+/** The days on which fields of a ticker changed. */
+interface Changing {
+  ticker: string
+  fields: ReadonlyMap<string, ReadonlySet<Day>>
+}
+
+/** The marks of earlier answers in one timeframe. */
+class Progress {
+  readonly earliest: Day
+  readonly #newest: Day | undefined
+  readonly #days: ReadonlyMap<string, Day>
+
+  constructor(marks: readonly Mark[]) {
+    const days = marks.filter(({ field }) => field === undefined).map(({ day }) => day)
+    this.earliest = marks.reduce((least, { day }) => Math.min(least, day), Number.POSITIVE_INFINITY)
+    this.#newest = days.length === 0 ? undefined : days.reduce((most, day) => Math.max(most, day))
+    this.#days = new Map(marks.map(({ ticker, field, day }) => [nameOf(ticker, field), day]))
+  }
+
+  /** Whether there was an answer. */
+  get isBegun(): boolean {
+    return this.#newest !== undefined
+  }
+
+  /** The last covered bar; undefined without an earlier answer. */
+  of(ticker: string, field: string): Day | undefined {
+    return this.#days.get(nameOf(ticker, field)) ?? this.#days.get(nameOf(ticker)) ?? this.#newest
+  }
+}
+
+/** No ticker has a space in its name. */
+function nameOf(ticker: string, field?: string): string {
+  return field === undefined ? ticker : `${ticker} ${field}`
+}
+
+/** The last final bar of each ticker on a day; the day before its first bar where none was final. */
+async function lastBarsBy(
+  local: Local,
+  day: Day,
+  series: { tickers: readonly string[]; timeframe: Timeframe; fields: readonly string[] },
+): Promise<ReadonlyMap<string, Day>> {
+  const found = new Map<string, Day>()
+  for await (const { series: read } of local.each({ ...series, outcomes: false })) {
+    const { days } = read.calendar
+    const bars = barsKnownBy(read.calendar, day)
+    found.set(read.entry.ticker, bars > 0 ? days[bars - 1]! : (days[0] ?? day + 1) - 1)
+  }
+  return found
+}
+
+function changing({ ticker, fields, transitions }: BandPeriods, since: Day, progress: Progress): Changing['fields'] {
+  const { first, days, known } = transitions()
+  const found = new Map<string, ReadonlySet<Day>>()
+  for (const [f, field] of fields.entries()) {
+    const mark = progress.of(ticker, field)
+    const isNew = (row: number): boolean => (mark === undefined ? (known ?? days)[row]! > since : days[row]! > mark)
+    const rows = numbersBetween(first[f]!, first[f + 1]!).filter(isNew)
+    if (rows.length > 0) found.set(field, new Set(rows.map(row => days[row]!)))
+  }
+  return found
+}
+
+/** The events as an export has them. */
+async function eventsIn(
+  local: Local,
+  { ticker, fields }: Changing,
+  asked: { timeframe: Timeframe; after: Day; when?: string; lag?: number },
+): Promise<ExportedEvent[]> {
+  const found: ExportedEvent[] = []
+  const read = { ...asked, tickers: [ticker], fields: [...fields.keys()], outcomes: 'known' } as const
+  for await (const history of local.histories(read)) {
+    const { field, timeframe } = history
+    for (const { missing: _missing, returns = {}, percentiles = {}, ...event } of eventsOf(history))
+      if (fields.get(field)!.has(parseDay(event.date)!))
+        found.push({ ticker, field, timeframe, ...event, returns, percentiles })
+  }
+  return found
+}
+
+function newestFirst(a: ExportedEvent, b: ExportedEvent): number {
+  if (a.date !== b.date) return a.date < b.date ? 1 : -1
+  if (a.ticker !== b.ticker) return a.ticker < b.ticker ? -1 : 1
+  return a.timeframe === b.timeframe ? 0 : a.timeframe === 'daily' ? -1 : 1
+}

@@ -1,0 +1,355 @@
+import { daysAt, placesIn, unionCalendar } from '../../core/model/calendar.js'
+import { countBelow, countUpTo, mondayOf } from '../../core/model/day.js'
+import type { Series } from '../../core/model/series.js'
+import type { Abnormal, StudyQuery } from '../../core/params/studies.js'
+import { expandedTail } from '../../core/statistics/bootstrap.js'
+import {
+  abnormalEvent,
+  abnormalReturns,
+  aggregate,
+  averageCorrelation,
+  bmp,
+  corradoRank,
+  cowanSign,
+  crossSection,
+  type DatedEvent,
+  type EventTest,
+  kolariPynnonen,
+  marketModel,
+  meanAdjusted,
+  NO_EVENT,
+  patell,
+  type ReturnModel,
+  without,
+} from '../../core/statistics/event-tests.js'
+import { mean, quantile } from '../../core/statistics/moments.js'
+import { equalUnits, independentUnits, type MemberBars, ratioOf, streamOf, type Unit } from './cell.js'
+import { type AbnormalReturns, LEAST_UNITS, type PathPoint, type TestResult, tooFew } from './result.js'
+import { type CalendarTime, calendarTime, type StudyPrices, type Subject } from './subject.js'
+
+/** Abnormal returns of events over one window, with the tests of the literature. */
+export function abnormalOver(
+  events: readonly ModelledEvent[],
+  horizon: number,
+  model: AbnormalReturns['model'],
+  query: StudyQuery,
+): AbnormalReturns {
+  const complete: DatedEvent[] = []
+  const lost = { too_early: 0, not_elapsed: 0, no_benchmark: 0 }
+  for (const event of events) {
+    const found = eventOver(event, horizon)
+    if (found === null) lost[whyLost(event, horizon)]++
+    else complete.push(found)
+  }
+  const n = complete.length
+  const { car } = aggregate(complete)
+  const separate = sharingNoDay(complete)
+  const few = n === 0 ? NO_EVENT : tooFew(n, separate.length, query)
+  const tests = TESTS.map(one => resultOf(one, few ?? (one === JOINT ? complete : separate), n))
+  const benchmark = model === 'market' ? query.benchmark : null
+  return { model, benchmark, n, lost, car, tests, reason: car === null ? NO_EVENT : null }
+}
+
+/** Keeps the first event by date and ticker, then each event that begins after the last kept one has ended. */
+function sharingNoDay(events: readonly DatedEvent[]): DatedEvent[] {
+  let free = Number.NEGATIVE_INFINITY
+  return events
+    .toSorted((a, b) => a.eventDays[0]! - b.eventDays[0]!)
+    .filter(({ eventDays }) => {
+      if (eventDays[0]! <= free) return false
+      free = eventDays.at(-1)!
+      return true
+    })
+}
+
+type Test = readonly [test: string, name: string, run: (events: readonly DatedEvent[]) => EventTest]
+
+/** This test allows for events that share days, so it uses all events. The others assume independent events. */
+const JOINT: Test = ['kolari_pynnonen', 'Kolari-Pynnonen', events => kolariPynnonen(events, averageCorrelation(events))]
+
+const TESTS: readonly Test[] = [
+  JOINT,
+  ['car', 'mean CAR (MacKinlay)', aggregate],
+  ['cross_section', 'cross-section t', crossSection],
+  ['patell', 'Patell', patell],
+  ['bmp', 'Boehmer-Musumeci-Poulsen', bmp],
+  ['corrado', 'Corrado rank', corradoRank],
+  ['cowan', 'Cowan sign', cowanSign],
+]
+
+/** @param of events that the test uses, out of `n`; or the reason why there is no test */
+function resultOf([test, title, run]: Test, of: readonly DatedEvent[] | string, n: number): TestResult {
+  if (typeof of === 'string') return { test, name: title, ...without(of) }
+  const { statistic, df, p, reason } = run(of)
+  const name = of.length === n ? title : `${title}, ${of.length} events that share no day`
+  return { test, name, statistic, df, p, reason }
+}
+
+function whyLost({ bar, days, lost }: ModelledEvent, horizon: number): keyof AbnormalReturns['lost'] {
+  if (lost !== null) return lost
+  return bar + horizon >= days.length ? 'not_elapsed' : 'no_benchmark'
+}
+
+/** Bars before the event on which a model is estimated, from `first` to `last`, both included (MacKinlay 1997). */
+export const ESTIMATION = { first: 130, last: 11, bars: 120 }
+
+interface Estimate {
+  model: ReturnModel | null
+  /** Why there is no model. */
+  lost: 'too_early' | 'no_benchmark' | null
+}
+
+/** An event with the model of its ticker's normal return. */
+export interface ModelledEvent extends Estimate {
+  ticker: string
+  bar: number
+  days: Int32Array
+  /** One value a bar of the ticker; NaN where unknown. */
+  returns: Float64Array
+  /** Returns of the benchmark; absent for the mean-adjusted model. */
+  market?: Float64Array
+}
+
+/** @param benchmark bars of the benchmark; required by the market model */
+export function modelledEvents(
+  subjects: readonly Subject[],
+  abnormal: Exclude<Abnormal, 'none'>,
+  benchmark: Series | null,
+): ModelledEvent[] {
+  return subjects.flatMap(({ ticker, prices, signals }) => {
+    const { days, close } = prices.series
+    const returns = barReturns(close)
+    const usesMarket = abnormal === 'market' && benchmark !== null
+    const market = usesMarket ? { market: benchmarkReturns(benchmark, days) } : {}
+    return Array.from(signals.bars, bar => {
+      const event = { ticker, bar, days, returns, ...market }
+      return { ...event, ...estimated(event) }
+    })
+  })
+}
+
+/** The event over the bars 1..h. Null while they have not all elapsed, or where the benchmark has no return. */
+function eventOver({ bar, days, returns, market, model }: ModelledEvent, horizon: number): DatedEvent | null {
+  if (model === null || bar + horizon >= days.length) return null
+  const [from, to] = [bar + 1, bar + horizon + 1]
+  const held = market?.subarray(from, to)
+  if (held !== undefined && hasGap(held)) return null
+  return {
+    ...abnormalEvent(model, returns.subarray(from, to), held),
+    estimationDays: days.subarray(bar - ESTIMATION.first, bar - ESTIMATION.last + 1),
+    eventDays: days.subarray(from, to),
+  }
+}
+
+/** Cumulative abnormal return at each bar of the path, counted from the event; NaN where unknown. */
+function abnormalPath({ bar, returns, market, model }: ModelledEvent, before: number, after: number): Float64Array {
+  const path = new Float64Array(before + after + 1).fill(Number.NaN)
+  if (model === null) return path
+  const from = Math.max(0, bar - before)
+  const to = Math.min(returns.length, bar + after + 1)
+  const abnormal = abnormalReturns(model, returns.subarray(from, to), market?.subarray(from, to))
+  path[before] = 0
+  for (let t = bar + 1; t < to; t++) path[before + t - bar] = path[before + t - bar - 1]! + abnormal[t - from]!
+  for (let t = bar; t > from; t--) path[before + t - bar - 1] = path[before + t - bar]! - abnormal[t - from]!
+  return path
+}
+
+function estimated({ bar, returns, market }: Omit<ModelledEvent, keyof Estimate>): Estimate {
+  const from = bar - ESTIMATION.first
+  // The first bar of a ticker has no return.
+  if (from < 1) return { model: null, lost: 'too_early' }
+  const own = returns.subarray(from, from + ESTIMATION.bars)
+  if (market === undefined) return withModel(meanAdjusted(own))
+  const theirs = market.subarray(from, from + ESTIMATION.bars)
+  return hasGap(theirs) ? { model: null, lost: 'no_benchmark' } : withModel(marketModel(own, theirs))
+}
+
+function withModel(model: ReturnModel | null): Estimate {
+  return { model, lost: model === null ? 'too_early' : null }
+}
+
+function hasGap(values: Float64Array): boolean {
+  return values.some(Number.isNaN)
+}
+
+/** A benchmark whose last bar is older than this number of days says nothing about the market of the day. */
+const OLDEST_DAYS = 7
+
+/**
+ * Return of the benchmark over each bar of another calendar: from its last close by the previous bar to its last close
+ * by the bar. It is 0 over a weekend on which the benchmark does not trade.
+ * NaN on the first bar, after the benchmark's last bar, and where a close is older than a week (weekly: of another
+ * week).
+ */
+function benchmarkReturns({ days, close, timeframe }: Series, onto: Int32Array): Float64Array {
+  const closes = Float64Array.from(onto, day => {
+    const index = countUpTo(days, day) - 1
+    if (index < 0) return Number.NaN
+    const last = days[index]!
+    const hasEnded = index === days.length - 1 && day > last
+    const isCurrent = timeframe === 'weekly' ? mondayOf(last) === mondayOf(day) : day - last <= OLDEST_DAYS && !hasEnded
+    return isCurrent ? close[index]! : Number.NaN
+  })
+  return barReturns(closes)
+}
+
+/** Return over each bar, from the close before it; NaN on the first. */
+function barReturns(close: Float64Array): Float64Array {
+  const returns = new Float64Array(close.length).fill(Number.NaN)
+  for (let t = 1; t < close.length; t++) returns[t] = close[t]! / close[t - 1]! - 1
+  return returns
+}
+
+/** The portfolio that holds every event for the horizon, day by day. */
+export interface EventPortfolio {
+  portfolio: CalendarTime
+  /** Return of the benchmark on each day of the portfolio, NaN where it has none; null without a benchmark. */
+  benchmark: Float64Array | null
+}
+
+/**
+ * Covers the days from the first counted bar to the end of the last window.
+ * @param members in the order of the subjects
+ */
+export function eventPortfolio(
+  subjects: readonly Pick<Subject, 'prices'>[],
+  members: readonly MemberBars[],
+  horizon: number,
+  benchmark: Series | null,
+): EventPortfolio {
+  const joined = members.map(({ bars, events }, i) => ({ bars, events, ...subjects[i]!.prices.series }))
+  const counting = joined.filter(({ events }) => events.length > 0)
+  const calendar = unionCalendar(counting.map(({ days, bars }) => days.subarray(bars[0]!, bars.at(-1)! + horizon + 1)))
+  const holders = counting.map(({ days, close, bars, events }) => {
+    return { days, close, events: events.map(i => bars[i]!), base: meanBarReturn(close, bars) }
+  })
+  const portfolio = calendarTime(calendar, holders, horizon)
+  return { portfolio, benchmark: benchmark === null ? null : benchmarkReturns(benchmark, calendar) }
+}
+
+/** Mean return of one bar, from the close of a base bar to the next close. */
+function meanBarReturn(close: Float64Array, bars: Int32Array): number {
+  let sum = 0
+  let n = 0
+  for (const bar of bars) {
+    if (bar + 1 >= close.length) continue
+    sum += close[bar + 1]! / close[bar]! - 1
+    n++
+  }
+  return n === 0 ? 0 : sum / n
+}
+
+/** A ticker with events: their indices on the common calendar, and the mean price move by bar of the path. */
+interface PathMember {
+  prices: StudyPrices
+  bars: Int32Array
+  indices: Int32Array
+  moves: Float64Array
+}
+
+/** The average price from some bars before the events to some bars after, compared with any bar of the same tickers. */
+export function pathOf(
+  subjects: readonly Subject[],
+  modelled: readonly ModelledEvent[],
+  query: Pick<StudyQuery, 'path' | 'resamples' | 'seed'>,
+): PathPoint[] {
+  const { before, after } = query.path
+  const counting = subjects.filter(({ signals }) => signals.bars.length > 0)
+  const calendar = unionCalendar(counting.map(({ prices }) => prices.series.days))
+  const members = counting.map(({ prices, eligible, signals: { bars } }) => {
+    const indices = placesIn(calendar, daysAt(prices.series.days, bars))
+    return { prices, bars, indices, moves: meanMoves(prices, eligible, query.path) }
+  })
+  const abnormal = modelled.map(event => abnormalPath(event, before, after))
+  return Array.from({ length: before + after + 1 }, (_, i) => {
+    const known = abnormal.map(path => path[i]!).filter(value => !Number.isNaN(value))
+    return { ...pointOf(members, calendar.length, i - before, query), abnormal: mean(known) }
+  })
+}
+
+function pointOf(
+  placed: readonly PathMember[],
+  days: number,
+  bar: number,
+  { path, resamples, seed }: Pick<StudyQuery, 'path' | 'resamples' | 'seed'>,
+): Omit<PathPoint, 'abnormal'> {
+  const series = { events: new Float64Array(days), excess: new Float64Array(days) }
+  const values = new Float64Array(placed.reduce((sum, { bars }) => sum + bars.length, 0))
+  let [n, base] = [0, 0]
+  for (const { prices, bars, indices, moves } of placed) {
+    const others = n
+    for (let i = 0; i < bars.length; i++) {
+      const moved = movedTo(prices, bars[i]!, bar)
+      if (Number.isNaN(moved)) continue
+      values[n++] = moved
+      series.events[indices[i]!]! += 1
+      series.excess[indices[i]!]! += moved
+    }
+    // Each ticker weighs in the base by its number of events that reach this bar.
+    if (n > others) base += (n - others) * moves[path.before + bar]!
+  }
+  const ascending = values.subarray(0, n).sort()
+  const units = independentUnits(series, Math.max(1, Math.abs(bar)))
+  return {
+    bar,
+    n,
+    mean: mean(ascending),
+    median: quantile(ascending, 0.5),
+    p25: quantile(ascending, 0.25),
+    p75: quantile(ascending, 0.75),
+    ...ribbon(units, resamples, seed, bar),
+    base: n === 0 ? null : base / n,
+  }
+}
+
+/** Random streams of the path's bars, numbered so that none is negative. */
+const FIRST_BAR = -1000
+
+/** 95 % interval of the mean. It draws, with replacement, units of events whose windows share no day. */
+function ribbon(units: readonly Unit[], resamples: number, seed: number, bar: number): Pick<PathPoint, 'low' | 'high'> {
+  if (units.length < LEAST_UNITS) return { low: null, high: null }
+  const random = streamOf(seed, 'path', bar - FIRST_BAR)
+  const drawn = new Int32Array(units.length)
+  const means = new Float64Array(resamples)
+  for (let draw = 0; draw < resamples; draw++) {
+    for (let i = 0; i < drawn.length; i++) drawn[i] = random.below(units.length)
+    means[draw] = ratioOf(units, drawn)
+  }
+  means.sort()
+  const tail = expandedTail(equalUnits(units))
+  return { low: quantile(means, tail), high: quantile(means, 1 - tail) }
+}
+
+/**
+ * Mean of `movedTo` over some bars, for each bar of the path. The inner loop runs over the path: a study passes each
+ * bar a hundred times, and sums that do not wait for each other take half as long.
+ */
+function meanMoves(
+  { series: { close }, delisting }: StudyPrices,
+  bars: Int32Array,
+  path: StudyQuery['path'],
+): Float64Array {
+  const { before, after } = path
+  const sums = new Float64Array(before + after + 1)
+  for (let i = 0; i < bars.length; i++) {
+    const bar = bars[i]!
+    const own = close[bar]!
+    const inside = Math.min(after, close.length - 1 - bar)
+    for (let by = Math.max(-before, -bar); by <= inside; by++) sums[before + by]! += close[bar + by]! / own - 1
+    if (delisting !== null) for (let by = inside + 1; by <= after; by++) sums[before + by]! += delisting.price / own - 1
+  }
+  return sums.map((sum, i) => {
+    const upTo = delisting === null ? countBelow(bars, close.length - (i - before)) : bars.length
+    return sum / (upTo - countBelow(bars, before - i))
+  })
+}
+
+/**
+ * Close `by` bars later (or earlier) relative to the close of a bar. Uses the final price after a known delisting; NaN
+ * beyond the bars.
+ */
+function movedTo({ series: { close }, delisting }: StudyPrices, bar: number, by: number): number {
+  const to = bar + by
+  if (to < 0) return Number.NaN
+  return (to < close.length ? close[to]! : (delisting?.price ?? Number.NaN)) / close[bar]! - 1
+}

@@ -1,0 +1,401 @@
+import { inOrder, movingRanks, zoneOfRank } from '../../core/indicators/rank.js'
+import { daysAt, isConsecutive, onCommonCalendar, placesIn } from '../../core/model/calendar.js'
+import { countBelow } from '../../core/model/day.js'
+import { DEFINITIONS } from '../../core/model/definitions.js'
+import { forwardReturns, PERFORMANCES, UNDEFINED } from '../../core/model/series.js'
+import { TIMEFRAMES } from '../../core/model/terms.js'
+import { gTestShift, overlap } from '../../core/statistics/counts.js'
+import { pooledQuantile, type Weighted } from '../../core/statistics/moments.js'
+import { Random } from '../../core/statistics/random.js'
+import { type ShareInterval, shareInterval } from '../../core/statistics/shares.js'
+import type { ShiftOptions } from '../../core/statistics/shift.js'
+import { LEAST_UNITS, type StudyWindow } from './result.js'
+import type { Subject } from './subject.js'
+
+/** The events of one or several tickers over one horizon, compared with any bar of the same tickers. */
+export interface Cell {
+  horizon: number
+  /** Tickers with events, ascending, so that the order of the query does not matter. */
+  members: readonly Member[]
+  /** Days of the base bars. */
+  calendar: Int32Array
+  series: CalendarSeries
+  /** Events whose window has elapsed. */
+  n: number
+  /** Mean excess of the events over their own ticker's base; NaN without events. */
+  diff: number
+}
+
+export function cellOf(bars: readonly MemberBars[], horizon: number): Cell {
+  const { members, calendar } = onCalendar(bars.toSorted((a, b) => (a.ticker < b.ticker ? -1 : 1)))
+  let n = 0
+  let sum = 0
+  for (const { events, returns, base } of members) {
+    n += events.length
+    for (const i of events) sum += returns[i]! - base
+  }
+  return { horizon, members, calendar, series: calendarSeries(members, calendar.length), n, diff: sum / n }
+}
+
+/**
+ * One ticker's part in a cell. Its base bars are those on which the field has a band and the window has elapsed. The
+ * events are some of them.
+ */
+interface Member {
+  ticker: string
+  /** Bar number of each base bar, ascending. */
+  bars: Int32Array
+  /** r_h of each base bar. */
+  returns: Float64Array
+  /** Index of each base bar's day on the cell's calendar, ascending. */
+  indices: Int32Array
+  /** The events, as indices into the base bars, ascending. */
+  events: Int32Array
+  /** Mean of `returns`, subtracted for an excess; NaN without base bars. */
+  base: number
+  /** Share of `returns` above 0; NaN without base bars. */
+  baseHit: number
+}
+
+/** A member before there is a calendar: it has days instead of indices. */
+export interface MemberBars extends Omit<Member, 'indices'> {
+  days: Int32Array
+}
+
+/**
+ * @param forward r_h of every bar, NaN where the window has not elapsed
+ * @param eligible bars on which the field has a band, ascending
+ * @param signals bars of the events, ascending, all of them eligible
+ * @param room for the returns, at least as long as `eligible`
+ */
+export function memberBars(
+  ticker: string,
+  days: Int32Array,
+  forward: Float64Array,
+  eligible: Int32Array,
+  signals: Int32Array,
+  room: Float64Array = new Float64Array(eligible.length),
+): MemberBars {
+  let [n, sum, rises, last] = [0, 0, 0, -1]
+  for (let i = 0; i < eligible.length; i++) {
+    const value = forward[eligible[i]!]!
+    if (Number.isNaN(value)) continue
+    room[n++] = value
+    sum += value
+    if (value > 0) rises++
+    last = i
+  }
+  // Windows that have not elapsed come last, so a subarray needs no copy.
+  const bars = last === n - 1 ? eligible.subarray(0, n) : eligible.filter(bar => !Number.isNaN(forward[bar]!))
+  const events = indicesAmong(bars, signals)
+  return {
+    ticker,
+    bars,
+    returns: room.subarray(0, n),
+    days: daysAt(days, bars),
+    events,
+    base: sum / n,
+    baseHit: rises / n,
+  }
+}
+
+/** Indices of some bars within `bars`, both ascending; bars that are missing there are left out. */
+export function indicesAmong(bars: Int32Array, some: Int32Array): Int32Array {
+  if (!isConsecutive(bars)) return placesIn(bars, some).filter(index => index >= 0)
+  const [first = 0] = bars
+  const inside = some.subarray(countBelow(some, first), countBelow(some, first + bars.length))
+  return inside.map(bar => bar - first)
+}
+
+/**
+ * Puts members on their common calendar: the union of the base days of all members with events. The calendar of one
+ * ticker is its own base bars.
+ */
+function onCalendar<M extends Pick<MemberBars, 'days' | 'events'>>(members: readonly M[]) {
+  const counting = members.filter(({ events }) => events.length > 0)
+  const { calendar, indices } = onCommonCalendar(counting.map(({ days }) => days))
+  return { calendar, members: counting.map((member, i) => ({ ...member, indices: indices[i]! })) }
+}
+
+/** Number of events and sum of their excess returns on each day of the calendar. Their ratio is `diff`. */
+interface CalendarSeries {
+  events: Float64Array
+  excess: Float64Array
+}
+
+export function calendarSeries(members: readonly Member[], days: number): CalendarSeries {
+  const series = { events: new Float64Array(days), excess: new Float64Array(days) }
+  for (const { indices, events, returns, base } of members) {
+    for (const i of events) {
+      series.events[indices[i]!]! += 1
+      series.excess[indices[i]!]! += returns[i]! - base
+    }
+  }
+  return series
+}
+
+/**
+ * Events of any ticker whose windows share days, directly or through other events. `from` and `to` are the first and
+ * last day, both included.
+ */
+export interface Unit {
+  from: number
+  to: number
+  events: number
+  sum: number
+}
+
+/** The units of a cell; no two share a day. Tickers move together, so events of one day are one unit. */
+export function independentUnits({ events, excess }: CalendarSeries, horizon: number): Unit[] {
+  const units: Unit[] = []
+  for (const day of daysWith(events)) {
+    let unit = units.at(-1)
+    if (unit === undefined || day >= unit.to + horizon) {
+      unit = { from: day, to: day, events: 0, sum: 0 }
+      units.push(unit)
+    }
+    unit.to = day
+    unit.events += events[day]!
+    unit.sum += excess[day]!
+  }
+  return units
+}
+
+/** Days with at least one event. */
+export function daysWith(events: Float64Array): Int32Array {
+  // A loop, because iterators over a long calendar take twenty times as long, and each bar of a path calls this.
+  const days = new Int32Array(events.length)
+  let n = 0
+  for (let day = 0; day < events.length; day++) if (events[day]! > 0) days[n++] = day
+  return days.slice(0, n)
+}
+
+/** Share of the returns after the events that are above 0. */
+export function hitRateOf({
+  members,
+  calendar,
+  horizon,
+}: Pick<Cell, 'members' | 'calendar' | 'horizon'>): ShareInterval {
+  const parts = members.map(({ indices, events, returns, baseHit: base }) => ({
+    indices: events.map(i => indices[i]!),
+    holds: Uint8Array.from(events, i => Number(returns[i]! > 0)),
+    base,
+  }))
+  return shareInterval(parts, calendar.length, horizon)
+}
+
+/** Greedy count of windows that share no bar, added up over the tickers. */
+export function independentWindows(members: readonly Pick<Member, 'bars' | 'events'>[], horizon: number): number {
+  return members.reduce((sum, { bars, events }) => {
+    const at = new Int32Array(events.length)
+    for (let i = 0; i < at.length; i++) at[i] = bars[events[i]!]!
+    return sum + overlap(at, horizon).independent
+  }, 0)
+}
+
+/** Ratio estimator: sum of the drawn units' sums / number of their events. */
+export function ratioOf(units: readonly Unit[], drawn: ArrayLike<number>): number {
+  let events = 0
+  let sum = 0
+  for (let i = 0; i < drawn.length; i++) {
+    const unit = units[drawn[i]!]!
+    events += unit.events
+    sum += unit.sum
+  }
+  return sum / events
+}
+
+/** Effective number of units of equal size: (Σ n)² / Σ n² (Kish, "Survey sampling", 1965). */
+export function equalUnits(units: readonly Unit[]): number {
+  let [sum, squares] = [0, 0]
+  for (const { events } of units) {
+    sum += events
+    squares += events ** 2
+  }
+  return sum ** 2 / squares
+}
+
+export function fewUnits(units: number): string {
+  const what = units === 1 ? 'stretch of time' : 'stretches of time'
+  return `the windows of all events run together into ${units} ${what}, fewer than ${LEAST_UNITS}`
+}
+
+/**
+ * Returns after any bar of the tickers with events; each ticker weighs by its events. Sorts each ticker's returns in
+ * place.
+ */
+export function baseOf(
+  members: readonly Pick<MemberBars, 'returns' | 'events' | 'base'>[],
+): StudyWindow['base'] & { columns: Weighted[] } {
+  const counting = members.filter(({ events }) => events.length > 0)
+  const events = counting.reduce((sum, member) => sum + member.events.length, 0)
+  if (events === 0) return { n: 0, mean: null, median: null, hit: null, deviation: null, columns: [] }
+  const weighted = byEvents(counting)
+  const mean = weighted(({ base }) => base)
+  const hit = weighted(({ returns }) => countGains(returns) / returns.length)
+  const deviation = Math.sqrt(weighted(({ returns }) => meanSquare(returns, mean)))
+  // Sorted in place: for a whole market they are as large as all loaded prices.
+  const columns = counting.map(({ returns, events: { length: weight } }) => {
+    return { ascending: inOrder(returns, returns), weight }
+  })
+  const n = counting.reduce((sum, { returns }) => sum + returns.length, 0)
+  return { n, mean, median: pooledQuantile(columns, 0.5), hit, deviation, columns }
+}
+
+/** Weighted mean over tickers; each weighs by its number of events. */
+function byEvents<M extends Pick<MemberBars, 'events'>>(members: readonly M[]): (of: (member: M) => number) => number {
+  const events = members.reduce((sum, member) => sum + member.events.length, 0)
+  return of => members.reduce((sum, member) => sum + member.events.length * of(member), 0) / events
+}
+
+function meanSquare(returns: Float64Array, centre: number): number {
+  let sum = 0
+  for (const value of returns) sum += (value - centre) ** 2
+  return sum / returns.length
+}
+
+/** Number of values above 0. */
+export function countGains(returns: ArrayLike<number>): number {
+  let count = 0
+  for (let i = 0; i < returns.length; i++) if (returns[i]! > 0) count++
+  return count
+}
+
+/** Wanted number of bins between the tails of the base, and the room on each side of them. */
+const WANTED = 20
+/** Limit for values that are mostly equal, where no width fits. */
+const MOST = 60
+
+/**
+ * Bins of equal, round width; a value on an edge belongs to the bin above. The bins cover all values, but extend beyond
+ * the tails of the base by at most the distance between the tails. The outermost bins hold everything beyond.
+ * Without that limit one ticker that rose tenfold would squeeze all others into one bin.
+ * @param events ascending
+ * @param base one entry a ticker; the weights matter only for the bins
+ * @returns null without values, or where all are equal
+ */
+export function histogram(events: Float64Array, base: readonly Weighted[]): StudyWindow['histogram'] {
+  const columns = [events, ...base.map(({ ascending }) => ascending)]
+  if (events.length === 0 || columns.some(({ length }) => length === 0)) return null
+  const low = columns.reduce((least, column) => Math.min(least, column[0]!), Number.POSITIVE_INFINITY)
+  const high = columns.reduce((most, column) => Math.max(most, column.at(-1)!), Number.NEGATIVE_INFINITY)
+  if (!(high > low)) return null
+  const [left, right] = [pooledQuantile(base, 0.01) ?? low, pooledQuantile(base, 0.99) ?? high]
+  const [width, from, to] =
+    right > left
+      ? [roundUp((right - left) / WANTED), Math.max(low, 2 * left - right), Math.min(high, 2 * right - left)]
+      : [roundUp((high - low) / MOST), low, high]
+  const first = Math.floor(from / width)
+  const bins = Math.floor(to / width) - first + 1
+  const edges = Array.from({ length: bins + 1 }, (_, i) => round((first + i) * width))
+  return { edges, events: counts([events], edges), base: counts(columns.slice(1), edges) }
+}
+
+/** The next number of the form 1, 2, 2.5 or 5 times a power of ten. */
+function roundUp(width: number): number {
+  const power = 10 ** Math.floor(Math.log10(width))
+  const factor = [1, 2, 2.5, 5].find(step => step * power >= width) ?? 10
+  return factor * power
+}
+
+/** Avoids edges like 0.15000000000000002. */
+function round(edge: number): number {
+  return Number(edge.toPrecision(12))
+}
+
+function counts(columns: readonly Float64Array[], edges: readonly number[]): number[] {
+  const bins = new Array<number>(edges.length - 1).fill(0)
+  for (const column of columns) {
+    // The outermost bins hold everything beyond them.
+    let below = 0
+    bins.forEach((_, bin) => {
+      const upTo = bin === bins.length - 1 ? column.length : countBelow(column, edges[bin + 1]!)
+      bins[bin]! += upTo - below
+      below = upTo
+    })
+  }
+  return bins
+}
+
+/** Uses of random numbers in a cell. Append only: the index is part of what a seed means. */
+const PURPOSES = ['shift', 'bootstrap', 'bca', 'random_entry', 'aftermath', 'path'] as const
+
+/** Longer than any window. */
+const STREAM_SPACING = 10_000
+
+/**
+ * The generator of one purpose and window. Each has its own stream, so a cell is the same regardless of the other
+ * parameters.
+ * @param window length in bars, or a bar of the path
+ */
+export function streamOf(seed: number, purpose: (typeof PURPOSES)[number], window: number): Random {
+  return Random.stream(new Random(seed).word(), PURPOSES.indexOf(purpose) * STREAM_SPACING + window)
+}
+
+/** `reason` says why there is no p. */
+type AftermathTally = NonNullable<StudyWindow['aftermath']> & { reason: string | null }
+
+/**
+ * Aftermath bands after events and after any bar of the tickers with events, in the order of PERFORMANCES. Lift = share
+ * after events / share after any bar, where each ticker weighs by its events.
+ * @param tooFew why there is no test; null where there may be one
+ * @returns null where no event has an aftermath band
+ */
+export function aftermathTally(
+  subjects: readonly Subject[],
+  horizon: number,
+  tooFew: string | null,
+  options: ShiftOptions,
+): AftermathTally | null {
+  const some = subjects.filter(({ signals }) => signals.bars.length > 0)
+  const members = some.map(subject => ranked(subject, horizon)).filter(({ events }) => events.length > 0)
+  if (members.length === 0) return null
+  const { calendar, members: placed } = onCalendar(members)
+  const counts = PERFORMANCES.map(() => 0)
+  for (const { codes, events } of placed) for (const i of events) counts[codes[i]!]!++
+  const expected = PERFORMANCES.map((_, band) =>
+    placed.reduce((sum, { codes, events, own }) => sum + (events.length * own[band]!) / codes.length, 0),
+  )
+  const found = {
+    counts,
+    base: PERFORMANCES.map((_, band) => placed.reduce((sum, { own }) => sum + own[band]!, 0)),
+    lift: counts.map((count, band) => (expected[band] === 0 ? null : count / expected[band]!)),
+  }
+  if (tooFew !== null) return { ...found, g: null, p: null, reason: tooFew }
+  const test = gTestShift(placed, calendar.length, horizon, PERFORMANCES.length, options)
+  return 'reason' in test ? { ...found, g: null, p: null, ...test } : { ...found, g: test.g, p: test.p, reason: null }
+}
+
+/** The bars of a ticker that have an aftermath band, and the count of each band. */
+function ranked({ prices, eligible, signals }: Subject, horizon: number) {
+  const { close, days, timeframe } = prices.series
+  const codes = performances(close, horizon, TIMEFRAMES[timeframe].minReference)
+  const bars = new Int32Array(eligible.length)
+  const found = new Uint8Array(eligible.length)
+  const own = new Int32Array(PERFORMANCES.length)
+  let n = 0
+  for (let i = 0; i < eligible.length; i++) {
+    const code = codes[eligible[i]!]!
+    if (code === UNDEFINED) continue
+    bars[n] = eligible[i]!
+    found[n++] = code
+    own[code]!++
+  }
+  const among = bars.subarray(0, n)
+  return { codes: found.subarray(0, n), own, days: daysAt(days, among), events: indicesAmong(among, signals.bars) }
+}
+
+/**
+ * The aftermath band of every bar, an index into PERFORMANCES. It ranks the return over the window among earlier
+ * returns of the same ticker that had ended by the bar.
+ * UNDEFINED while the window has not elapsed, or with fewer than `minReference` earlier returns. Agrees with the
+ * engine's records for its five windows.
+ */
+export function performances(close: Float64Array, horizon: number, minReference: number): Uint8Array {
+  const codes = new Uint8Array(close.length).fill(UNDEFINED)
+  const past = { lag: horizon, history: close.length, least: minReference }
+  const { rank, size } = movingRanks(forwardReturns(close, horizon), past)
+  for (let t = 0; t < codes.length; t++)
+    if (rank[t]! >= 0) codes[t] = zoneOfRank(rank[t]!, size[t]!, DEFINITIONS.performance.cuts)
+  return codes
+}

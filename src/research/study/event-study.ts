@@ -1,0 +1,198 @@
+import { InvalidParameter } from '../../core/errors.js'
+import { daysAt, type Range, rangeOf } from '../../core/model/calendar.js'
+import { dateOf, formatDay } from '../../core/model/day.js'
+import { STABILITIES, UNDEFINED } from '../../core/model/series.js'
+import { windowName } from '../../core/model/terms.js'
+import type { StudyQuery } from '../../core/params/studies.js'
+import { fieldOf, type PricedSource, type RunContext, type Step, type Trial, tickerBars } from '../../core/source.js'
+import { judgeAll } from '../../core/statistics/verdict.js'
+import { type CellSpec, cellTrial, leastByLog, noteAndCompare, type RunInLog } from '../trials.js'
+import { modelledEvents, pathOf } from './abnormal.js'
+import {
+  bySeverity,
+  type EventStudy,
+  type Occurrence,
+  type StudyWindow,
+  samplingOf,
+  type UncorrectedWindow,
+} from './result.js'
+import { forwardReturns } from './signals.js'
+import { extremesAfter, type Subject, subjectsOf } from './subject.js'
+import { type Cell, type Material, studyWindow } from './window.js'
+import { assumptionsOf, hintsOf, warningsOf } from './words.js'
+
+export type { StudyQuery } from '../../core/params/studies.js'
+
+/**
+ * Returns after the events, compared with any bar, random entries and the other bands of the field. The same query on
+ * the same data gives the same bytes, in any order of tickers.
+ * Throws NotFound, TierRestricted and Busy as the source does, and InvalidParameter for a market model without a
+ * benchmark.
+ */
+export async function eventStudy(
+  source: PricedSource,
+  query: StudyQuery,
+  options: RunContext = {},
+): Promise<EventStudy> {
+  const { step = () => {}, trials = null } = options
+  const material = await materialOf(source, query, step)
+  const { subjects } = material
+  const { path, cells } = partsOf(material, step)
+  const range = rangeOf(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
+  const own = cells.map(cell => trialOf(query, range, cell))
+  const state = await noteAndCompare(trials, 'cell', own, query.family ?? 'ledger')
+  const windows = withVerdicts(
+    cells.map(({ window }) => window),
+    own,
+    state,
+  )
+  const found: EventStudy = {
+    ...headOf(material, range),
+    trials: { run: windows.length, ledger: state?.ofKind ?? null },
+    log: state?.log ?? null,
+    windows,
+    path,
+    occurrences: [],
+    assumptions: assumptionsOf(material),
+    warnings: [...bySeverity(warningsOf(material, windows)), ...source.remarks()],
+    hints: hintsOf(material),
+  }
+  return withOccurrences(found, () => occurrencesOf(subjects, query.horizons))
+}
+
+/** Adds the verdicts. One page shows all windows, so p is corrected for all of them and for the log. */
+function withVerdicts(
+  windows: readonly UncorrectedWindow[],
+  own: readonly Trial[],
+  state: RunInLog | null,
+): StudyWindow[] {
+  const logQs = own.map(({ hash }) => state?.q.get(hash) ?? null)
+  const judgements = judgeAll(
+    windows.map(({ diff, tests }, i) => ({
+      difference: diff,
+      p: tests[0]?.p ?? null,
+      least: leastByLog(state?.log ?? null, logQs[i]!),
+    })),
+  )
+  return windows.map((window, i) => {
+    const { corrected, verdict } = judgements[i]!
+    const log_q = logQs[i]!
+    const why = state === null ? 'there is no trial log' : 'the window has no p'
+    const reasons = {
+      ...window.reasons,
+      ...(log_q === null && { log_q: why }),
+      ...(corrected === null && { p_corrected: 'the window has no p' }),
+    }
+    return { ...window, log_q, p_corrected: corrected, verdict, reasons }
+  })
+}
+
+/** Builds the occurrences on first access: a market has hundreds of thousands, and a table shows none. */
+function withOccurrences(study: EventStudy, occurrences: () => Occurrence[]): EventStudy {
+  const put = (value: Occurrence[]): Occurrence[] => {
+    Object.defineProperty(study, 'occurrences', { value, writable: true, enumerable: true, configurable: true })
+    return value
+  }
+  const made = { get: () => put(occurrences()), set: put, enumerable: true, configurable: true }
+  return Object.defineProperty(study, 'occurrences', made)
+}
+
+/** Reads everything that the study needs. */
+async function materialOf(source: PricedSource, query: StudyQuery, step: Step): Promise<Material> {
+  const { filter, benchmark } = query
+  if (query.abnormal === 'market' && benchmark === null)
+    throw new InvalidParameter('abnormal "market" needs a benchmark to measure the market by.', { param: 'benchmark' })
+  const held = benchmark === null ? null : (await tickerBars(source, benchmark, filter.timeframe)).series
+  const subjects = await subjectsOf(source, query, step)
+  const modelled = query.abnormal === 'none' ? [] : modelledEvents(subjects, query.abnormal, held)
+  const { context } = filter
+  const contextDays = context === null ? null : (await tickerBars(source, context.ticker, filter.timeframe)).series.days
+  const fromPrices = (await fieldOf(source, filter.field))?.needs === 'bars'
+  const asOf = await source.asOfDay()
+  return { query, subjects, benchmark: held, contextDays, modelled, fromPrices, asOf }
+}
+
+/** The path, and the cell of each horizon. */
+function partsOf(material: Material, step: Step): { path: EventStudy['path']; cells: Cell[] } {
+  const { query, subjects, modelled } = material
+  const { horizons } = query
+  const parts = horizons.length + 1
+  step(() => `study  path  1/${parts}`)
+  const path = pathOf(subjects, modelled, query)
+  const cells = horizons.map((horizon, i) => {
+    step(() => `study  ${horizon} bars  ${i + 2}/${parts}`)
+    return studyWindow(material, horizon)
+  })
+  return { path, cells }
+}
+
+function headOf({ query, subjects, asOf }: Material, range: Range) {
+  const { filter, benchmark, abnormal } = query
+  const known = rangeOf(subjects.map(({ prices }) => prices.series.days))
+  return {
+    schema: 'bands.study/2' as const,
+    tickers: subjects.map(({ ticker }) => ticker),
+    ...structuredClone(filter),
+    first: dateOf(range.first),
+    last: dateOf(range.last),
+    as_of: dateOf(asOf),
+    first_bar: dateOf(known.first),
+    last_bar: dateOf(known.last),
+    benchmark,
+    abnormal,
+    ...samplingOf(query),
+    events: subjects.reduce((sum, { signals }) => sum + signals.bars.length, 0),
+  }
+}
+
+function trialOf({ tickers, filter }: StudyQuery, range: Range, { window, sharpe }: Cell) {
+  const spec: CellSpec = { tickers: [...new Set(tickers)], filter, horizon: window.horizon, ...range }
+  const { p, test } = window.tests[0]!
+  return cellTrial(spec, { p, test, sharpe })
+}
+
+/** Every event with its later returns, by date and then by ticker. */
+function occurrencesOf(subjects: readonly Subject[], horizons: readonly number[]): Occurrence[] {
+  const dated = subjects.flatMap(subject => {
+    const returns = horizons.map(horizon => forwardReturns(subject.prices, horizon))
+    return Array.from(subject.signals.bars, (bar, i) => ({
+      day: subject.prices.series.days[bar]!,
+      occurrence: occurrenceOf(subject, i, horizons, returns),
+    }))
+  })
+  return dated.sort((a, b) => a.day - b.day).map(({ occurrence }) => occurrence)
+}
+
+function occurrenceOf(
+  subject: Subject,
+  i: number,
+  horizons: readonly number[],
+  returns: readonly Float64Array[],
+): Occurrence {
+  const { ticker, prices, states, signals } = subject
+  const bar = signals.bars[i]!
+  const flips = signals.flips[i]!
+  const found: Occurrence = {
+    ticker,
+    date: formatDay(prices.series.days[bar]!),
+    prev_band: states.bands[signals.left[i]!]!,
+    band: states.bands[signals.entered[i]!]!,
+    stability: STABILITIES[signals.stability[i]!] ?? null,
+    flips: flips === UNDEFINED ? null : flips,
+    context_band: signals.contextBands?.[i] ?? null,
+    close: prices.series.close[bar]!,
+    returns: {},
+    mfe: {},
+    mae: {},
+  }
+  horizons.forEach((horizon, h) => {
+    const window = windowName(horizon, prices.series.timeframe)
+    const followed = returns[h]![bar]!
+    const elapsed = !Number.isNaN(followed)
+    const { mfe, mae } = extremesAfter(subject, i, h)
+    found.returns[window] = elapsed ? followed : null
+    found.mfe[window] = elapsed ? mfe : null
+    found.mae[window] = elapsed ? mae : null
+  })
+  return found
+}

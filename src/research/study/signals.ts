@@ -1,0 +1,286 @@
+import { TierRestricted } from '../../core/errors.js'
+import { TRUE } from '../../core/language/as-field.js'
+import { isConsecutive, SharedColumns } from '../../core/model/calendar.js'
+import { countBelow, countUpTo, type Day, parseDay } from '../../core/model/day.js'
+import {
+  barsCountingOn,
+  numbersBetween,
+  forwardReturns as returnsOver,
+  type Series,
+  STABILITIES,
+  UNDEFINED,
+} from '../../core/model/series.js'
+import type { ContextFilter, EventFilter } from '../../core/params/studies.js'
+import { first, type MarketBars, type PricedSource, type States } from '../../core/source.js'
+import { ColumnRoom } from '../../data/threads.js'
+
+/** The events of one ticker that pass a filter, as columns; oldest first. */
+export interface Signals {
+  /** Bar numbers of the events, as in the prices. */
+  bars: Int32Array
+  /** Codes of the band entered and of the band left: indices into `states.bands`. */
+  entered: Uint8Array
+  left: Uint8Array
+  /** Index into STABILITIES, and the number of flips; 255 where unknown. */
+  stability: Uint8Array
+  flips: Uint8Array
+  /** Band of the context ticker at each event, null before its first band; null without a context. */
+  contextBands: (string | null)[] | null
+}
+
+/** The signals of one ticker, with the prices and bands that number them. */
+export interface TickerSignals {
+  prices: MarketBars
+  states: States
+  signals: Signals
+}
+
+/**
+ * The signals of each ticker, in the order of the query.
+ * Throws NotFound, TierRestricted and Busy as the source does. Throws TierRestricted, too, where a filter needs
+ * stability or flips and the tier hides them.
+ */
+export async function* signalsOf(
+  source: PricedSource,
+  tickers: readonly string[],
+  filter: EventFilter,
+): AsyncGenerator<TickerSignals> {
+  const { field, timeframe, when, lag } = filter
+  const fields = when === undefined ? [field] : [field, when]
+  let context: ContextBands | null = null
+  for await (const { prices, states } of source.states({ tickers, fields, timeframe, lag })) {
+    // Read late, so that an error of the ticker itself is reported first.
+    context ??= filter.context && (await contextBandsOf(source, filter.context, timeframe))
+    yield {
+      prices,
+      states: states[0]!,
+      signals: signalsIn(prices, states[0]!, filter, context, states[1]?.codes ?? null),
+    }
+  }
+}
+
+/**
+ * The events of one field that pass a filter.
+ * @param context required where the filter has a context
+ * @param truths of the filter's condition on each bar; null without one
+ */
+export function signalsIn(
+  prices: MarketBars,
+  states: States,
+  filter: EventFilter,
+  context: ContextBands | null = null,
+  truths: Uint8Array | null = null,
+): Signals {
+  const { days } = prices.series
+  const passes = passing(states, filter)
+  const found: number[] = []
+  const [first, last] = boundsOf(days, filter)
+  for (let i = countBelow(states.bars, Math.max(first, states.from)); i < states.bars.length; i++) {
+    if (states.bars[i]! >= Math.min(last, states.to)) break
+    if (passes(i) && (truths === null || truths[states.bars[i]!] === TRUE)) found.push(i)
+  }
+  const signals = signalsAt(states, found, null)
+  if (filter.context === null || context === null) return signals
+  const { bands } = filter.context
+  const contextBands = context(prices.series, signals.bars)
+  return filterSignals({ ...signals, contextBands }, i => isChosen(contextBands[i]!, bands))
+}
+
+/** Whether a context's band is one of the chosen ones; any band is, without a choice. */
+export function isChosen(band: string | null, chosen: readonly string[] | null): boolean {
+  return chosen === null || (band !== null && chosen.includes(band))
+}
+
+/** Filters signals; returns the same object where all pass. */
+export function filterSignals(signals: Signals, keeps: (i: number) => boolean): Signals {
+  const indices = [...signals.bars.keys()].filter(keeps)
+  if (indices.length === signals.bars.length) return signals
+  return signalsAt(signals, indices, signals.contextBands && indices.map(i => signals.contextBands![i]!))
+}
+
+/** Returns the band of a second ticker on some bars of another ticker; null before its first band. */
+export type ContextBands = (series: Series, bars: ArrayLike<number>) => (string | null)[]
+
+export async function contextBandsOf(...args: Parameters<typeof contextOn>): Promise<ContextBands> {
+  const { bands, codesOn } = await contextOn(...args)
+  return (...where) => Array.from(codesOn(...where), code => (code === UNDEFINED ? null : bands[code]!))
+}
+
+/** The same as codes, with the vocabulary that they index. */
+export async function contextOn(
+  source: PricedSource,
+  { ticker, field, lag }: Pick<ContextFilter, 'ticker' | 'field' | 'lag'>,
+  timeframe: EventFilter['timeframe'],
+): Promise<{ bands: readonly string[]; codesOn: (series: Series, bars: ArrayLike<number>) => Uint8Array }> {
+  const { prices, states: found } = await first(source.states({ tickers: [ticker], fields: [field], timeframe }))
+  const states = found[0]!
+  return {
+    bands: states.bands,
+    codesOn: (other, bars) => Uint8Array.from(bars, bar => bandEnteredBy(states, prices.series, other, bar, lag)),
+  }
+}
+
+/** The base bars: those within the filter's dates and the range on which the field has a band. */
+export function eligibleBars(
+  prices: { series: Pick<Series, 'days'> },
+  { codes, from, to }: Pick<States, 'codes' | 'from' | 'to'>,
+  filter: Pick<EventFilter, 'after' | 'before'>,
+): Int32Array {
+  const [first, last] = boundsOf(prices.series.days, filter)
+  const [begin, end] = [Math.max(first, from), Math.min(last, to)]
+  const found = new Int32Array(Math.max(0, end - begin))
+  let n = 0
+  for (let t = begin; t < end; t++) if (codes[t] !== UNDEFINED) found[n++] = t
+  return found.subarray(0, n)
+}
+
+/**
+ * Code of the band that a ticker was in on a bar of another ticker. It is the band entered by the latest transition on
+ * or before the bar's date (lag 0), or strictly before it (lag 1).
+ * Only transitions count whose bar is final by the day on which the other bar is. UNDEFINED before the first one.
+ *
+ * @param series the ticker's own bars, which number `states`
+ */
+function bandEnteredBy(states: States, series: Series, other: Series, bar: number, lag: 0 | 1): number {
+  const day = other.days[bar]! - lag
+  if (states.upTo !== undefined && day > states.upTo) return UNDEFINED
+  const events = countBelow(states.bars, barsCountingOn(series, other, bar, lag))
+  if (events > 0) return states.entered[events - 1]!
+  const { earlier } = states
+  const isKnown = earlier !== undefined && day >= earlier.since && other.known[bar]! >= earlier.known
+  return isKnown ? earlier.band : UNDEFINED
+}
+
+/** First bar within the filter's dates, and the one after the last. */
+function boundsOf(days: Int32Array, { after, before }: Pick<EventFilter, 'after' | 'before'>): [number, number] {
+  return [
+    after === null ? 0 : countUpTo(days, parseDay(after)!),
+    before === null ? days.length : countBelow(days, parseDay(before)!),
+  ]
+}
+
+/** Whether an event passes the filters on itself; context and dates are checked elsewhere. */
+function passing(states: States, filter: EventFilter): (i: number) => boolean {
+  const entered = allowedCodes(states.bands, filter.bands)
+  const left = allowedCodes(states.bands, filter.prev_bands)
+  const { stability, max_flips } = filter
+  const stable = stability === null ? null : allowedCodes(STABILITIES, stability)
+  return i => {
+    if (entered[states.entered[i]!] === 0 || left[states.left[i]!] === 0) return false
+    if (stable !== null && stable[requireKnown(states.stability[i]!, 'stability_at_entry')] === 0) return false
+    return max_flips === null || requireKnown(states.flips[i]!, 'flips_recent_at_entry') <= max_flips
+  }
+}
+
+/** 1 for the code of each allowed word; all words without a choice. */
+export function allowedCodes(words: readonly string[], chosen: readonly string[] | null): Uint8Array {
+  return Uint8Array.from(words, word => Number(chosen === null || chosen.includes(word)))
+}
+
+/** Only the answers to a Free key omit the value. */
+function requireKnown(value: number, what: string): number {
+  if (value === UNDEFINED) throw new TierRestricted(what, 'free', 'plus')
+  return value
+}
+
+/** Selects some events of the columns by index. */
+function signalsAt(
+  { bars, ...of }: Omit<Signals, 'contextBands'>,
+  indices: readonly number[],
+  contextBands: Signals['contextBands'],
+): Signals {
+  const bytes = (column: Uint8Array): Uint8Array => Uint8Array.from(indices, i => column[i]!)
+  return {
+    bars: Int32Array.from(indices, i => bars[i]!),
+    entered: bytes(of.entered),
+    left: bytes(of.left),
+    stability: bytes(of.stability),
+    flips: bytes(of.flips),
+    contextBands,
+  }
+}
+
+/**
+ * Close-to-close return from each bar over the next `horizon` bars, C(t+h)/C(t) - 1; NaN while the window has not
+ * elapsed.
+ *
+ * A known delisting ends the windows that reach it: the return to the final price, then 0. That is (1 + return to the
+ * last close) (1 + delisting return) - 1 (Shumway 1997; OpenSourceAP/CrossSection#49).
+ */
+export function forwardReturns(
+  { series: { close }, delisting }: { series: Pick<Series, 'close'>; delisting: MarketBars['delisting'] },
+  horizon: number,
+): Float64Array {
+  const returns = returnsOver(close, horizon)
+  if (delisting === null) return returns
+  for (let t = Math.max(0, close.length - horizon); t < close.length; t++) returns[t] = delisting.price / close[t]! - 1
+  return returns
+}
+
+/** How many bars have no return over a horizon, and why; and how many windows end in a delisting. */
+interface LostWindows {
+  /** The window's last bar is in the future. */
+  notElapsed: number
+  /** The ticker's bars end before the market's, and the final value of a share is unknown. */
+  delisted: number
+  /** Not lost: these windows end with the final price of a delisting. */
+  settled: number
+}
+
+/** @param asOf the market's day; it separates bars that end early from the newest bars */
+export function lostWindowsOf(
+  { series, delisting }: { series: Pick<Series, 'days'>; delisting: MarketBars['delisting'] },
+  horizon: number,
+  bars: ArrayLike<number>,
+  asOf: Day | null,
+): LostWindows {
+  const count = series.days.length
+  let reaching = 0
+  for (let i = 0; i < bars.length; i++) if (bars[i]! + horizon >= count) reaching++
+  const lost: LostWindows = { notElapsed: 0, delisted: 0, settled: 0 }
+  const last = series.days.at(-1)
+  if (delisting !== null) lost.settled = reaching
+  else if (last !== undefined && asOf !== null && asOf - last > LONGEST_PAUSE) lost.delisted = reaching
+  else lost.notElapsed = reaching
+  return lost
+}
+
+/**
+ * Calendar days without a bar after which a ticker counts as no longer traded. This is longer than any closing of an
+ * exchange since 1914, also for weekly bars.
+ */
+const LONGEST_PAUSE = 14
+
+const EVERY_DAY = 365
+
+/**
+ * Whether returns exclude dividends. Crypto pays none; a ticker of unknown class that trades at weekends counts as
+ * crypto.
+ */
+export function excludesDividends({
+  adjustment,
+  assetClass,
+  barsAYear,
+}: Pick<MarketBars, 'adjustment' | 'assetClass' | 'barsAYear'>): boolean {
+  return adjustment === 'raw' && assetClass !== 'crypto' && !(assetClass === null && barsAYear === EVERY_DAY)
+}
+
+/**
+ * Columns of a market that stay in memory for long, shared by threads. They are copied, because a ticker's columns are
+ * views of a larger buffer. Equal columns of many tickers are stored once.
+ */
+export class MarketColumns {
+  readonly #room = new ColumnRoom()
+  readonly #shared = new SharedColumns()
+
+  floats(column: Float64Array): Float64Array {
+    return this.#room.put(column)
+  }
+
+  /** Days or bars, ascending. */
+  ascending(column: Int32Array): Int32Array {
+    const [first] = column
+    if (first !== undefined && first >= 0 && isConsecutive(column)) return numbersBetween(first, first + column.length)
+    return this.#shared.of(column, own => this.#room.put(own))
+  }
+}

@@ -1,0 +1,184 @@
+import { daysAt, placesIn, type Range, rangeOf } from '../../core/model/calendar.js'
+import type { Series } from '../../core/model/series.js'
+import { ANY_EVENT, type StudyQuery } from '../../core/params/studies.js'
+import type { MarketBars, PricedSource, States, Step } from '../../core/source.js'
+import {
+  allowedCodes,
+  contextBandsOf,
+  eligibleBars,
+  filterSignals,
+  isChosen,
+  MarketColumns,
+  type Signals,
+  signalsOf,
+} from './signals.js'
+
+/** One ticker of a study, about ten bytes a bar: a market study stores nothing else. */
+export interface Subject {
+  ticker: string
+  prices: StudyPrices
+  states: Pick<States, 'bands'>
+  /** First and last day on which the field has a band, regardless of the dates of the query. */
+  bandRange: Range
+  /** The base bars. */
+  eligible: Int32Array
+  /** The events of the query. */
+  signals: Signals
+  /** Greatest gain and loss on the way, by horizon of the query and then by event. */
+  extremes: Float64Array
+  /** Bars of the events that pass the other filters, by the code of the entered band. */
+  byBand: readonly Int32Array[]
+  /** Events that enter a chosen band, regardless of the context's band. The same as `signals` without a context. */
+  anyContext: Signals
+  /** 1 on each bar where the context ticker was in a chosen band; null without such a choice. */
+  inContext: Uint8Array | null
+}
+
+export interface StudyPrices extends Omit<MarketBars, 'series'> {
+  series: Pick<Series, 'timeframe' | 'days' | 'close'>
+}
+
+/** Ascending by ticker, each once, so that the order of the query does not matter. */
+export async function subjectsOf(
+  source: PricedSource,
+  { tickers, filter, horizons }: Pick<StudyQuery, 'tickers' | 'filter' | 'horizons'>,
+  step: Step,
+): Promise<Subject[]> {
+  const subjects: Subject[] = []
+  const columns = new MarketColumns()
+  const names = [...new Set(tickers)].sort()
+  const { context, bands } = filter
+  const contextOf = context?.bands == null ? null : await contextBandsOf(source, context, filter.timeframe)
+  const wide = { ...filter, bands: null, context: context && { ...context, bands: null } }
+  for await (const { prices, states, signals: all } of signalsOf(source, names, wide)) {
+    const { ticker, series } = prices
+    step(() => `read  ${ticker}  ${subjects.length + 1}/${names.length}`)
+    const wanted = allowedCodes(states.bands, bands)
+    const matches = (band: string | null): boolean => isChosen(band, context?.bands ?? null)
+    const enters =
+      ({ entered }: Signals) =>
+      (i: number) =>
+        wanted[entered[i]!] === 1
+    const beside = filterSignals(all, i => matches(all.contextBands?.[i] ?? null))
+    const signals = filterSignals(beside, enters(beside))
+    const { timeframe, days, close } = series
+    subjects.push({
+      ticker,
+      prices: { ...prices, series: { timeframe, days: columns.ascending(days), close: columns.floats(close) } },
+      states: { bands: states.bands },
+      bandRange: rangeOf([daysAt(days, eligibleBars(prices, states, ANY_EVENT))]),
+      eligible: columns.ascending(eligibleBars(prices, states, filter)),
+      signals,
+      extremes: columns.floats(extremesOf(prices, signals.bars, horizons)),
+      byBand: states.bands.map((_, code) => beside.bars.filter((_, i) => beside.entered[i] === code)),
+      anyContext: beside === all ? signals : filterSignals(all, enters(all)),
+      inContext:
+        contextOf && Uint8Array.from(contextOf(series, [...series.days.keys()]), band => Number(matches(band))),
+    })
+  }
+  return subjects
+}
+
+function extremesOf(prices: MarketBars, bars: Int32Array, horizons: readonly number[]): Float64Array {
+  const found = new Float64Array(2 * horizons.length * bars.length)
+  let at = 0
+  for (const horizon of horizons) {
+    for (const bar of bars) {
+      const { mfe, mae } = excursions(prices, bar, horizon)
+      found[at++] = mfe
+      found[at++] = mae
+    }
+  }
+  return found
+}
+
+/** Greatest gain and loss on the way after an event. @param which index of the horizon in the query's list */
+export function extremesAfter({ signals, extremes }: Subject, event: number, which: number) {
+  const at = 2 * (which * signals.bars.length + event)
+  return { mfe: extremes[at]!, mae: extremes[at + 1]! }
+}
+
+/**
+ * Greatest gain (high / close - 1, at least 0) and loss over the `horizon` bars after `bar`, or up to the last bar. The
+ * final price of a delisting counts where it comes first.
+ */
+function excursions({ series, delisting }: MarketBars, bar: number, horizon: number): { mfe: number; mae: number } {
+  const { close, high, low } = series
+  const last = bar + horizon
+  let most = close[bar]!
+  let least = close[bar]!
+  for (let t = bar + 1; t <= last && t < close.length; t++) {
+    if (high[t]! > most) most = high[t]!
+    if (low[t]! < least) least = low[t]!
+  }
+  if (last >= close.length && delisting !== null) {
+    most = Math.max(most, delisting.price)
+    least = Math.min(least, delisting.price)
+  }
+  return { mfe: most / close[bar]! - 1, mae: least / close[bar]! - 1 }
+}
+
+/** The positions of one ticker's events. */
+interface Holder {
+  /** Days and closes of all bars of the ticker. */
+  days: Int32Array
+  close: Float64Array
+  /** Bars of the events. Each is held from its close to the close `horizon` bars later. */
+  events: ArrayLike<number>
+  /** Mean return of any bar of the ticker, subtracted for the excess. */
+  base: number
+  /** Calendar index of each bar, where already known. */
+  indices?: Int32Array
+}
+
+/** Mean return of all open positions, by day of a calendar (Jaffe 1974; Fama 1998). */
+export interface CalendarTime {
+  /** Number of open positions; 0 on days without any, whose returns are 0. */
+  open: Float64Array
+  /** Sum of their returns, and sum of their excess over their tickers' base. */
+  sum: Float64Array
+  excess: Float64Array
+}
+
+/** @param calendar union of the days of all holders */
+export function calendarTime(calendar: Int32Array, holders: readonly Holder[], horizon: number): CalendarTime {
+  const made = {
+    open: new Float64Array(calendar.length),
+    sum: new Float64Array(calendar.length),
+    excess: new Float64Array(calendar.length),
+  }
+  // Only zeros before and after each holder.
+  const opened = new Int32Array(holders.reduce((most, { days }) => Math.max(most, days.length), 0))
+  for (const { days, close, events, base, indices = placesIn(calendar, days) } of holders) {
+    openPositions(opened, events, horizon, days.length)
+    let positions = 0
+    for (let bar = 1; bar < days.length; bar++) {
+      positions += opened[bar]!
+      opened[bar] = 0
+      if (positions === 0) continue
+      const earned = close[bar]! / close[bar - 1]! - 1
+      made.open[indices[bar]!]! += positions
+      made.sum[indices[bar]!]! += positions * earned
+      made.excess[indices[bar]!]! += positions * (earned - base)
+    }
+  }
+  return made
+}
+
+/**
+ * Daily return of the portfolio that holds every event for the horizon, in equal parts. It holds cash without interest
+ * while there is none.
+ */
+export function dailyReturns({ open, sum }: CalendarTime): Float64Array {
+  return sum.map((total, day) => (open[day] === 0 ? 0 : total / open[day]!))
+}
+
+/** Change in the number of positions held over each bar, compared with the bar before. */
+function openPositions(opened: Int32Array, events: ArrayLike<number>, horizon: number, bars: number): void {
+  for (let i = 0; i < events.length; i++) {
+    const from = events[i]! + 1
+    if (from >= bars) continue
+    opened[from]! += 1
+    if (from + horizon < bars) opened[from + horizon]! -= 1
+  }
+}

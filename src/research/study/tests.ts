@@ -1,0 +1,386 @@
+import { countBelow, dayOf, yearOf } from '../../core/model/day.js'
+import type { StudyQuery } from '../../core/params/studies.js'
+import {
+  bca,
+  expandedTail,
+  politisWhite,
+  type Resampling,
+  stationaryRatioInterval,
+} from '../../core/statistics/bootstrap.js'
+import { twoSidedNormal, twoSidedT } from '../../core/statistics/distributions.js'
+import { mean, quantile } from '../../core/statistics/moments.js'
+import type { Random } from '../../core/statistics/random.js'
+import {
+  automaticLag,
+  clusterByBlock,
+  effectiveBlocks,
+  hansenHodrick,
+  naiveT,
+  neweyWest,
+  neweyWestAlpha,
+  type RatioError,
+  ratioError,
+} from '../../core/statistics/robust.js'
+import { jointShift, type ShiftOptions } from '../../core/statistics/shift.js'
+import { CELL_TEST } from '../trials.js'
+import type { EventPortfolio } from './abnormal.js'
+import {
+  type Cell,
+  calendarSeries,
+  equalUnits,
+  fewUnits,
+  independentUnits,
+  ratioOf,
+  streamOf,
+  type Unit,
+} from './cell.js'
+import { type Interval, LEAST_UNITS, type StudyWindow, type TestResult } from './result.js'
+
+type SamplingOptions = Pick<StudyQuery, 'seed' | 'reps' | 'resamples'>
+
+/** @param few why there is no interval; null where there may be one */
+export function intervalsOf(cell: Cell, { seed, resamples: reps }: SamplingOptions, few: string | null): Interval[] {
+  if (few !== null) return [noInterval('stationary bootstrap', few), noInterval('bca', few)]
+  const { horizon } = cell
+  return [
+    stationaryInterval(cell, { reps, random: streamOf(seed, 'bootstrap', horizon) }),
+    unitInterval(cell, { reps, random: streamOf(seed, 'bca', horizon) }),
+  ]
+}
+
+/** The default test first, the naive one last. */
+export function testsOf(cell: Cell, held: EventPortfolio, query: StudyQuery, few: string | null): TestResult[] {
+  const { horizon, members } = cell
+  const { events, excess } = cell.series
+  const shifts = () => ({ reps: query.reps, random: streamOf(query.seed, 'shift', horizon) })
+  const tests: [test: TestKey, run: () => TestResult, wanted: boolean][] = [
+    [DEFAULT_TEST, () => defaultTest(cell), true],
+    ['shift', () => plainShiftTest(cell, shifts()), true],
+    ['hansen_hodrick', () => hansenHodrickTest(cell), query.hansen_hodrick],
+    ['cluster', () => tTest('cluster', clusterByBlock(excess, events, horizon), ONE_CLUSTER), true],
+    ['calendar_time', () => tTest('calendar_time', calendarTimeT(held), FEW_DAYS), true],
+    // The textbook t, as if all excess returns were independent.
+    ['naive', () => tTest('naive', naiveT(excessOf(members)), NO_VARIANCE), query.naive],
+  ]
+  return tests.filter(([, , wanted]) => wanted).map(([test, run]) => (few === null ? run() : noTest(test, few)))
+}
+
+function excessOf(members: Cell['members']): number[] {
+  return members.flatMap(({ events, returns, base }) => Array.from(events, i => returns[i]! - base))
+}
+
+/** No draws with too few events. */
+export function randomEntries(cell: Cell, { seed, reps, resamples }: SamplingOptions, few: string | null): RandomEntry {
+  if (few !== null) return noDraws(cell, few)
+  return randomEntry(cell, reps === 'all' ? resamples : reps, streamOf(seed, 'random_entry', cell.horizon))
+}
+
+/** The names that people read. */
+const TEST_NAMES = {
+  newey_west: 'Newey-West t, effective clusters',
+  shift: 'plain joint circular shift (takes volatile days for days like others)',
+  hansen_hodrick: 'Hansen-Hodrick',
+  cluster: 'clusters of dates',
+  calendar_time: 'calendar-time portfolio',
+  naive: 'naive t (takes overlapping windows for independent)',
+} as const
+
+type TestKey = keyof typeof TEST_NAMES
+
+/** The test behind every P and Q of studies and sweeps. */
+export const DEFAULT_TEST = CELL_TEST satisfies TestKey
+
+/**
+ * The default test: Newey and West's t of the difference with lag `horizon` - 1. It uses Student's t; the degrees of
+ * freedom are the effective number of clusters (`effectiveBlocks`) less one. No p where all events lie in one cluster.
+ */
+export function defaultTest({ horizon, series: { events, excess } }: Cell): TestResult {
+  return tTest(DEFAULT_TEST, neweyWest(excess, events, horizon - 1), ONE_CLUSTER)
+}
+
+/** The joint circular shift of the difference. It treats the days of the events like other days. */
+function plainShiftTest({ members, calendar, horizon }: Cell, options: ShiftOptions): TestResult {
+  const found = jointShift(members, calendar.length, horizon, options)
+  return 'reason' in found ? noTest('shift', found.reason) : shifted('shift', found.diff, found)
+}
+
+function hansenHodrickTest({ series, horizon }: Cell): TestResult {
+  const found = hansenHodrick(series.excess, series.events, horizon - 1)
+  const result = tTest('hansen_hodrick', found, ONE_CLUSTER)
+  return found?.fallback ? { ...result, name: `${result.name} (its variance is negative: Newey-West)` } : result
+}
+
+/**
+ * Mean daily return of all open positions over the days with any, minus the mean return of their tickers' bars. With a
+ * benchmark: the alpha of the regression on it.
+ * Newey-West with the automatic lag 4 (n / 100)^(2/9) (Newey & West 1994), because returns of different days share no
+ * bar.
+ */
+function calendarTimeT({
+  portfolio: { open, sum, excess },
+  benchmark,
+}: EventPortfolio): { t: number; df: null } | null {
+  const isHeld = (day: number): boolean => open[day]! > 0 && !Number.isNaN(benchmark?.[day] ?? 0)
+  const days = Int32Array.from(open.keys()).filter(isHeld)
+  const lag = automaticLag(days.length)
+  const mean = (total: Float64Array): Float64Array => Float64Array.from(days, day => total[day]! / open[day]!)
+  const market = benchmark && Float64Array.from(days, day => benchmark[day]!)
+  const found = market ? neweyWestAlpha(mean(sum), market, lag) : neweyWest(mean(excess), mean(open), lag)
+  return found && { t: found.t, df: null }
+}
+
+function noTest(test: TestKey, reason: string): TestResult {
+  return { test, name: TEST_NAMES[test], statistic: null, df: null, p: null, reason }
+}
+
+const ONE_CLUSTER = 'all events lie in one cluster of dates, or all excess returns are 0'
+
+const NO_VARIANCE = 'the excess returns do not vary'
+
+const FEW_DAYS = 'the days with a position are too few, or their returns do not vary'
+
+function shifted(test: TestKey, statistic: number, { p, shifts }: { p: number; shifts: number }): TestResult {
+  return { test, name: `${TEST_NAMES[test]}, ${shifts} shifts`, statistic, df: null, p, reason: null, shifts }
+}
+
+/**
+ * @param found uses the normal distribution without degrees of freedom; null where there is no test, with the reason
+ */
+function tTest(test: TestKey, found: { t: number; df: number | null } | null, reason: string): TestResult {
+  if (found === null) return noTest(test, reason)
+  const { t, df } = found
+  return {
+    test,
+    name: TEST_NAMES[test],
+    statistic: t,
+    df,
+    p: df === null ? twoSidedNormal(t) : twoSidedT(t, df),
+    reason: null,
+  }
+}
+
+/** 95 % of the difference by the stationary bootstrap of the calendar (Politis & Romano 1994). */
+export function stationaryInterval(cell: Cell, resampling: Resampling): Interval {
+  const blocks = blocksOf(cell)
+  if (blocks === null) return noInterval('stationary bootstrap', 'one stretch of time has most of the events')
+  const { events, excess } = cell.series
+  const found = stationaryRatioInterval(excess, events, { ...resampling, ...blocks })
+  if (found === null) return noInterval('stationary bootstrap', 'all events lie on one day')
+  const { low, high } = found
+  return { method: 'stationary bootstrap', level: 0.95, low, high, block: blocks.block, units: null, reason: null }
+}
+
+/** Fewer blocks say nothing about variation. */
+const FEWEST_BLOCKS = 2
+
+/**
+ * Settings of a cell's stationary bootstrap. The mean block is the horizon, or Politis and White's choice for excess -
+ * diff · events where that is longer.
+ * The fewer effective blocks there are, the further out the ends of an interval lie: plain percentiles are too narrow.
+ * @returns null where one block has most of the events
+ */
+export function blocksOf({ horizon, series: { events, excess }, diff }: Cell): { block: number; tail: number } | null {
+  const blocks = effectiveBlocks(events, horizon)
+  if (blocks < FEWEST_BLOCKS) return null
+  const influence = excess.map((sum, day) => sum - diff * events[day]!)
+  return { block: Math.max(horizon, politisWhite(influence)), tail: expandedTail(blocks) }
+}
+
+/**
+ * 95 % interval of the difference by the BCa bootstrap (Efron 1987) of independent units. Overlapping windows and
+ * tickers that move together are not independent, so units of events that share no day are drawn.
+ * Its ends are moved out as in `blocksOf`. With very uneven units the interval remains too narrow. Leaving it out there
+ * would bias the rest, because clustering depends on the later returns.
+ */
+function unitInterval({ horizon, series }: Cell, resampling: Resampling): Interval {
+  const units = independentUnits(series, horizon)
+  if (units.length < LEAST_UNITS) return noInterval('bca', fewUnits(units.length))
+  const values = Float64Array.from(units.keys())
+  const tail = expandedTail(equalUnits(units))
+  const found = bca(values, drawn => ratioOf(units, drawn), { ...resampling, tail })
+  if (found === null) return noInterval('bca', 'no resample differs from another')
+  return { method: 'bca', level: 0.95, ...found, block: null, units: units.length, reason: null }
+}
+
+function noInterval(method: Interval['method'], reason: string): Interval {
+  return { method, level: 0.95, low: null, high: null, block: null, units: null, reason }
+}
+
+/** Entries at random dates, as many in each ticker as there are events. */
+type RandomEntry = StudyWindow['random_entry']
+
+/**
+ * Draws the first days of units of events, without replacement, from the days of the calendar. Events with overlapping
+ * windows, and those of several tickers, move together. Drawn one by one they would share fewer bars and vary less by
+ * chance.
+ *
+ * Each mean, less the mean of all draws, is divided by its own Newey-West error. Events in volatile times vary more
+ * than draws do, so plain means find too much. p is two-sided and counts the events as a draw (Davison & Hinkley 1997).
+ *
+ * The calendar year is not fixed, because it contains the fall that led to an event. On a random walk, events would
+ * beat entries of their own year.
+ */
+export function randomEntry(cell: Cell, draws: number, random: Random): RandomEntry {
+  const units = independentUnits(cell.series, cell.horizon)
+  if (units.length < LEAST_UNITS) return noDraws(cell, fewUnits(units.length))
+  const drawn = drawnEntries(cell, units, draws, random)
+  if (drawn.length === 0)
+    return noDraws(cell, draws === 0 ? 'none were asked for' : 'no draw lands where there is a return')
+  // Sorted, so that the sum does not depend on the order of the draws.
+  const means = Float64Array.from(drawn, ({ mean }) => mean).sort()
+  const centre = mean(means)!
+  const found = chanceOfDraws(drawn, centre, ownEntries(cell))
+  return {
+    draws: means.length,
+    mean: centre,
+    ...found,
+    year_matched: yearMatched(cell),
+    reason: found.p === null ? 'the returns after the events do not vary' : null,
+  }
+}
+
+/** The result without draws. */
+function noDraws(cell: Cell, reason: string): RandomEntry {
+  const year_matched = cell.n === 0 ? null : yearMatched(cell)
+  return { draws: 0, mean: null, low: null, high: null, p: null, year_matched, reason }
+}
+
+/** Sums of returns and their counts, by day of the calendar. */
+interface Entries {
+  sums: Float64Array
+  counts: Float64Array
+}
+
+/** The mean and its error, for each draw that has a return. */
+function drawnEntries(cell: Cell, units: readonly Unit[], draws: number, random: Random): RatioError[] {
+  const days = Int32Array.from(cell.calendar.keys())
+  const landed = landings(cell)
+  const total: Entries = { sums: new Float64Array(days.length), counts: new Float64Array(days.length) }
+  const made: RatioError[] = []
+  for (let draw = 0; draw < draws; draw++) {
+    total.sums.fill(0)
+    total.counts.fill(0)
+    for (let i = 0; i < units.length; i++) {
+      // Fisher-Yates shuffle, stopped after the needed number. The next draw continues from this order.
+      const j = i + random.below(days.length - i)
+      const day = days[j]!
+      days[j] = days[i]!
+      days[i] = day
+      landed(units[i]!, day, total)
+    }
+    const entry = ratioError(total.sums, total.counts, cell.horizon)
+    if (entry.n > 0) made.push(entry)
+  }
+  return made
+}
+
+/** Adds up the returns of a unit that begins on another day; the calendar wraps around. */
+function landings({ members, calendar }: Cell) {
+  const size = calendar.length
+  const { lying, laid: filled, starts, ends } = returnsByIndex(members, size)
+  return (unit: Unit, day: number, { sums, counts }: Entries): void => {
+    for (let from = unit.from; from <= unit.to; from++) {
+      const to = (day + from - unit.from) % size
+      for (let event = from === 0 ? 0 : ends[from - 1]!; event < ends[from]!; event++) {
+        const start = starts[event]!
+        const value = start >= 0 ? lying[start + to]! : filled[~start + to]!
+        if (Number.isNaN(value)) continue
+        sums[to]! += value
+        counts[to]!++
+      }
+    }
+  }
+}
+
+/**
+ * Start of each event's ticker in a row of returns by calendar day, NaN where it has none. A ticker with a return on
+ * every day is read in place. Only the others are copied; their start is stored as its complement.
+ */
+function returnsByIndex(members: Cell['members'], size: number) {
+  const { buffer } = members[0]!.returns
+  const begins = new Int32Array(members.length)
+  let incomplete = 0
+  members.forEach(({ returns }, i) => {
+    const lies = returns.buffer === buffer && returns.length === size
+    begins[i] = lies ? returns.byteOffset / returns.BYTES_PER_ELEMENT : ~(incomplete++ * size)
+  })
+  const laid = new Float64Array(incomplete * size).fill(Number.NaN)
+  members.forEach(({ indices, returns }, member) => {
+    const begin = ~begins[member]!
+    if (begin >= 0) for (let i = 0; i < indices.length; i++) laid[begin + indices[i]!] = returns[i]!
+  })
+  const events = {
+    starts: new Int32Array(members.reduce((sum, one) => sum + one.events.length, 0)),
+    ends: new Int32Array(size),
+  }
+  putByDay(members, i => begins[i]!, events)
+  return { lying: new Float64Array(buffer), laid, ...events }
+}
+
+/** Events grouped by day: start of each ticker's row, and end of each day's events. */
+interface EventsByDay {
+  starts: Int32Array
+  ends: Int32Array
+}
+
+/** Groups the events of members by day. @param startOf start of a member's row */
+function putByDay(members: Cell['members'], startOf: (member: number) => number, { starts, ends }: EventsByDay): void {
+  ends.fill(0)
+  for (const { indices, events } of members) for (const event of events) ends[indices[event]!]!++
+  for (let i = 1; i < ends.length; i++) ends[i]! += ends[i - 1]!
+  const next = new Int32Array(ends.length)
+  next.set(ends.subarray(0, -1), 1)
+  members.forEach(({ indices, events }, i) => {
+    const start = startOf(i)
+    for (const event of events) starts[next[indices[event]!]!++] = start
+  })
+}
+
+/** Sums in another order differ in the last digits. That must not count where every draw is equal. */
+const ROUNDING = 1e-12
+
+/** Distance of a mean from the centre, in its own errors. A mean without variation lies infinitely far. */
+function errorsFrom(centre: number, { mean, error }: RatioError): number {
+  const distance = Math.abs(mean - centre)
+  if (error > ROUNDING) return distance / error
+  return distance > ROUNDING ? Number.POSITIVE_INFINITY : 0
+}
+
+/**
+ * p: the share of draws that lie as far from their centre as the events do, each in its own errors. The range holds 95
+ * % of draws, in errors of the events. All are null where the variation of the events is unknown.
+ */
+function chanceOfDraws(
+  drawn: readonly RatioError[],
+  centre: number,
+  own: RatioError,
+): Pick<RandomEntry, 'p' | 'low' | 'high'> {
+  if (own.error <= ROUNDING) return { p: null, low: null, high: null }
+  const errors = Float64Array.from(drawn, one => errorsFrom(centre, one)).sort()
+  const far = errorsFrom(centre, own) - ROUNDING
+  const p = (1 + errors.filter(value => value >= far).length) / (1 + errors.length)
+  const margin = (quantile(errors, 0.95) ?? Number.NaN) * own.error
+  return Number.isFinite(margin) ? { p, low: centre - margin, high: centre + margin } : { p, low: null, high: null }
+}
+
+function ownEntries({ members, calendar, horizon }: Cell): RatioError {
+  const plain = members.map(member => ({ ...member, base: 0 }))
+  const { excess, events } = calendarSeries(plain, calendar.length)
+  return ratioError(excess, events, horizon)
+}
+
+/** Each event replaced by the mean of its ticker's base bars in its year. */
+function yearMatched({ members, calendar, n }: Cell): number {
+  let sum = 0
+  for (const { indices, returns, events } of members) {
+    for (let next = 0; next < events.length; ) {
+      const year = yearOf(calendar[indices[events[next]!]!]!)
+      const from = countBelow(indices, countBelow(calendar, dayOf(year, 1, 1)!))
+      const to = countBelow(indices, countBelow(calendar, dayOf(year + 1, 1, 1)!))
+      const first = next
+      while (next < events.length && events[next]! < to) next++
+      sum += ((next - first) * returns.subarray(from, to).reduce((total, value) => total + value, 0)) / (to - from)
+    }
+  }
+  return sum / n
+}

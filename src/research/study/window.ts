@@ -1,0 +1,264 @@
+import type { Day } from '../../core/model/day.js'
+import type { Series } from '../../core/model/series.js'
+import { TIMEFRAMES, windowName } from '../../core/model/terms.js'
+import type { StudyQuery } from '../../core/params/studies.js'
+import { deviation, mean, quantile } from '../../core/statistics/moments.js'
+import { sharpe } from '../../core/statistics/sharpe.js'
+import { abnormalOver, eventPortfolio, type ModelledEvent } from './abnormal.js'
+import {
+  aftermathTally,
+  baseOf,
+  cellOf,
+  countGains,
+  histogram,
+  hitRateOf,
+  independentWindows,
+  type MemberBars,
+  memberBars,
+  streamOf,
+} from './cell.js'
+import { type StudyWindow, tooFew, type UncorrectedWindow } from './result.js'
+import { forwardReturns, lostWindowsOf } from './signals.js'
+import { dailyReturns, extremesAfter, type Subject } from './subject.js'
+import { intervalsOf, randomEntries, testsOf } from './tests.js'
+
+/** The common data of all windows of a study. */
+export interface Material {
+  query: StudyQuery
+  subjects: readonly Subject[]
+  benchmark: Series | null
+  /** Dates of the bars of the context ticker; null without one. */
+  contextDays: Int32Array | null
+  /** Empty without a model. */
+  modelled: readonly ModelledEvent[]
+  /** Whether the field uses only bars. */
+  fromPrices: boolean
+  asOf: Day | null
+}
+
+export type Cell = ReturnType<typeof studyWindow>
+
+/** One window, and the Sharpe ratio of the portfolio that holds its events. */
+export function studyWindow(material: Material, horizon: number): { window: UncorrectedWindow; sharpe: number | null } {
+  const { query } = material
+  const subjects = material.subjects.filter(({ signals }) => signals.bars.length > 0)
+  const room = new Float64Array(subjects.reduce((sum, { eligible }) => sum + eligible.length, 0))
+  const { base, figures, histogram } = spreadsOf(membersIn(room, subjects, horizon))
+  const members = membersIn(room, subjects, horizon)
+  const cell = cellOf(members, horizon)
+  const { independent, ...hit } = hitRateOf(cell)
+  const held = eventPortfolio(subjects, members, horizon, material.benchmark)
+  const counts = countsOf(material, members, horizon)
+  const few = tooFew(counts.n, counts.n_indep, query)
+  const options = { reps: query.reps, random: streamOf(query.seed, 'aftermath', horizon) }
+  const tally = aftermathTally(material.subjects, horizon, few, options)
+  const window = {
+    window: windowName(horizon, query.filter.timeframe),
+    horizon,
+    ...counts,
+    n_independent: independent,
+    ...figures,
+    hit,
+    lift: hit.share === null || base.hit === 0 ? null : hit.share / base.hit!,
+    ...meanExcursions(subjects, query.horizons.indexOf(horizon), horizon),
+    base,
+    context_base: contextBase(subjects, members, figures.mean),
+    intervals: intervalsOf(cell, query, few),
+    tests: testsOf(cell, held, query, few),
+    random_entry: randomEntries(cell, query, few),
+    other_bands: otherBands(material.subjects, horizon, query.filter.bands),
+    abnormal: query.abnormal === 'none' ? null : abnormalOver(material.modelled, horizon, query.abnormal, query),
+    aftermath: tally && { counts: tally.counts, base: tally.base, lift: tally.lift, g: tally.g, p: tally.p },
+    histogram,
+    grey: few !== null,
+  }
+  const reasons = reasonsOf(window, query, tally?.reason ?? null)
+  return { window: { ...window, reasons }, sharpe: counts.n === 0 ? null : sharpe(dailyReturns(held.portfolio), 1) }
+}
+
+/** Each ticker's part in a cell, in the order of the tickers. @param room for the returns of all base bars */
+function membersIn(room: Float64Array, subjects: readonly Subject[], horizon: number): MemberBars[] {
+  let from = 0
+  return subjects.map(({ ticker, prices, eligible, signals }) => {
+    const forward = forwardReturns(prices, horizon)
+    const own = room.subarray(from, from + eligible.length)
+    from += eligible.length
+    return memberBars(ticker, prices.series.days, forward, eligible, signals.bars, own)
+  })
+}
+
+/** Statistics that need sorted returns; sorts the returns of the members in place. */
+function spreadsOf(members: readonly MemberBars[]) {
+  const returns = eventReturns(members)
+  const { columns, ...base } = baseOf(members)
+  return { base, figures: figuresOf(returns, base), histogram: histogram(returns, columns) }
+}
+
+function countsOf({ subjects, asOf }: Material, members: readonly MemberBars[], horizon: number) {
+  const lost = { not_elapsed: 0, too_early: 0, delisted: 0 }
+  for (const { prices, signals } of subjects) {
+    const { notElapsed, delisted } = lostWindowsOf(prices, horizon, signals.bars, asOf)
+    lost.not_elapsed += notElapsed
+    lost.delisted += delisted
+  }
+  return {
+    events: subjects.reduce((sum, { signals }) => sum + signals.bars.length, 0),
+    n: members.reduce((sum, { events }) => sum + events.length, 0),
+    n_indep: independentWindows(members, horizon),
+    lost,
+  }
+}
+
+/** Ascending, so that the order of the tickers does not change the last digit of a sum. */
+function eventReturns(members: readonly MemberBars[]): Float64Array {
+  return Float64Array.from(members.flatMap(({ returns, events }) => Array.from(events, i => returns[i]!))).sort()
+}
+
+function figuresOf(returns: Float64Array, base: StudyWindow['base']) {
+  const average = mean(returns)
+  return {
+    mean: average,
+    median: quantile(returns, 0.5),
+    deviation: deviation(returns),
+    p10: quantile(returns, 0.1),
+    p25: quantile(returns, 0.25),
+    p75: quantile(returns, 0.75),
+    p90: quantile(returns, 0.9),
+    best: returns.at(-1) ?? null,
+    worst: returns[0] ?? null,
+    diff: average === null ? null : average - base.mean!,
+  }
+}
+
+/** Only for events whose window has elapsed. */
+function meanExcursions(subjects: readonly Subject[], which: number, horizon: number) {
+  const sums = { mfe: 0, mae: 0 }
+  let n = 0
+  for (const subject of subjects) {
+    const forward = forwardReturns(subject.prices, horizon)
+    for (const [i, bar] of subject.signals.bars.entries()) {
+      if (Number.isNaN(forward[bar]!)) continue
+      const { mfe, mae } = extremesAfter(subject, i, which)
+      n++
+      sums.mfe += mfe
+      sums.mae += mae
+    }
+  }
+  return n === 0 ? { mfe: null, mae: null } : { mfe: sums.mfe / n, mae: sums.mae / n }
+}
+
+/** Statistics that need an event whose window has elapsed. */
+const OF_EVENTS = [
+  'mean',
+  'median',
+  'deviation',
+  'p10',
+  'p25',
+  'p75',
+  'p90',
+  'best',
+  'worst',
+  'mfe',
+  'mae',
+  'diff',
+  'lift',
+  'histogram',
+] as const satisfies readonly (keyof StudyWindow)[]
+
+/** The reason for each null statistic, unless its part has a reason of its own. */
+function reasonsOf(
+  window: Omit<UncorrectedWindow, 'reasons'>,
+  { filter: { timeframe, context }, abnormal }: Pick<StudyQuery, 'filter' | 'abnormal'>,
+  aftermathReason: string | null,
+): Record<string, string> {
+  const none = noReturns(window)
+  const reasons: Record<string, string> = {}
+  for (const name of OF_EVENTS) if (window[name] === null) reasons[name] = none ?? WHY[name] ?? 'no value'
+  if (window.hit.share === null) reasons.hit = none!
+  if (window.base.mean === null) reasons.base = none!
+  if (window.context_base === null)
+    reasons.context_base = context?.bands == null ? 'no band of a context was asked for' : none!
+  if (window.abnormal === null && abnormal === 'none') reasons.abnormal = 'no model was asked for'
+  const { aftermath } = window
+  if (aftermath === null)
+    reasons.aftermath =
+      none ?? `no event has ${TIMEFRAMES[timeframe].minReference} windows of its ticker that had ended before it`
+  else {
+    if (aftermath.p === null) reasons['aftermath.g'] = reasons['aftermath.p'] = aftermathReason!
+    if (aftermath.lift.includes(null)) reasons['aftermath.lift'] = 'no bar at all has such an aftermath'
+  }
+  return reasons
+}
+
+/** Reasons where there are returns. */
+const WHY: Partial<Record<(typeof OF_EVENTS)[number], string>> = {
+  deviation: 'one return has no spread',
+  lift: 'no bar at all was followed by a gain',
+  histogram: 'all returns are the same',
+}
+
+function noReturns({ events, n, lost }: Pick<StudyWindow, 'events' | 'n' | 'lost'>): string | null {
+  if (n > 0) return null
+  if (events === 0) return 'no event'
+  return lost.delisted === 0 ? 'no window has elapsed' : 'no window has elapsed, or trading ended for a price not known'
+}
+
+/**
+ * Returns after events of the same filter that enter another band of the field. With any band allowed: one entry a
+ * band.
+ */
+function otherBands(
+  subjects: readonly Subject[],
+  horizon: number,
+  chosen: readonly string[] | null,
+): StudyWindow['other_bands'] {
+  const found = (subjects[0]?.states.bands ?? []).map(band => ({ band, n: 0, sum: 0, gains: 0 }))
+  for (const { prices, byBand } of subjects) {
+    const forward = forwardReturns(prices, horizon)
+    for (const [code, one] of found.entries()) {
+      for (const bar of byBand[code]!) {
+        const value = forward[bar]!
+        if (Number.isNaN(value)) continue
+        one.n++
+        one.sum += value
+        if (value > 0) one.gains++
+      }
+    }
+  }
+  return found
+    .filter(({ band }) => !chosen?.includes(band))
+    .map(({ band, n, sum, gains }) => ({
+      ...{ band, n },
+      ...(n === 0 ? { mean: null, hit: null } : { mean: sum / n, hit: gains / n }),
+    }))
+}
+
+/**
+ * Returns after the base bars on which the context ticker was in a chosen band; each ticker weighs by its events. The
+ * rest of the difference is the event's own, not that of the market around it.
+ *
+ * @param members in the order of the subjects
+ * @param mean of the returns of the events
+ * @returns null without a chosen context band, and without events
+ */
+function contextBase(
+  subjects: readonly Pick<Subject, 'inContext'>[],
+  members: readonly MemberBars[],
+  mean: number | null,
+): StudyWindow['context_base'] {
+  if (mean === null) return null
+  let [n, weights, sum, above] = [0, 0, 0, 0]
+  for (const [i, { bars, returns, events }] of members.entries()) {
+    const inContext = subjects[i]!.inContext
+    if (inContext === null) return null
+    if (events.length === 0) continue
+    const some = returns.filter((_, at) => inContext[bars[at]!] === 1)
+    if (some.length === 0) continue
+    n += some.length
+    weights += events.length
+    sum += (events.length * some.reduce((total, value) => total + value, 0)) / some.length
+    above += (events.length * countGains(some)) / some.length
+  }
+  if (weights === 0) return null
+  return { n, mean: sum / weights, hit: above / weights, diff: mean - sum / weights }
+}

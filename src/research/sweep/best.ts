@@ -1,0 +1,226 @@
+import { formatInteger } from '../../core/errors.js'
+import { windowName } from '../../core/model/terms.js'
+import type { SweepQuery } from '../../core/params/studies.js'
+import { median, variance } from '../../core/statistics/moments.js'
+import { type Column, pbo, type SuperiorAbility, superiorAbility } from '../../core/statistics/selection.js'
+import { deflatedSharpe, sampleOf } from '../../core/statistics/sharpe.js'
+import { LEVEL } from '../../core/statistics/verdict.js'
+import { chance } from '../study/words.js'
+import { type CellDetails, type CellResult, detailsOf, type Resamples, type SweepRun } from './cells.js'
+import type { BestOfMany, KnownSweep, SweepCell } from './result.js'
+import { type Checkpoint, filterOf, namedStream, type Sums } from './ticker-data.js'
+
+/** Limit on returns held at once (cells times days): 16 MB, and a few seconds of work. */
+const MOST_VALUES = 2_000_000
+
+/** Collects what the tests of the best cell need, with a limit on memory. */
+export class Contest {
+  readonly #days: number
+  readonly #names: string[] = []
+  readonly #columns: Column[] = []
+  /** Mean block of each cell's interval. */
+  readonly #blocks: number[] = []
+  #returns: Float64Array[] | null = []
+  #finest: { name: string; sharpe: number; returns: Float64Array } | null = null
+
+  /** @param days of the timeline */
+  constructor(days: number) {
+    this.#days = days
+  }
+
+  enter(name: string, found: CellDetails): void {
+    this.#names.push(name)
+    this.#columns.push(found.column)
+    this.#blocks.push(found.block)
+    this.#returns?.push(found.returns)
+    if ((this.#returns?.length ?? 0) * this.#days > MOST_VALUES) this.#returns = null
+    const { sharpe, returns, span } = found
+    if (sharpe === null || !isBetter({ name, sharpe }, this.#finest)) return
+    this.#finest = { name, sharpe, returns: returns.slice(span.from, span.to) }
+  }
+
+  /** @param trials number of trials, and the Sharpe ratios of those that have one */
+  async judge(
+    query: Pick<SweepQuery, 'resamples' | 'pbo_blocks' | 'seed'>,
+    trials: { tried: number; sharpes: readonly number[] },
+    checkpoint: Checkpoint,
+  ): Promise<BestOfMany> {
+    const reasons: Record<string, string> = {}
+    await checkpoint(() => `testing the best of ${formatInteger(this.#names.length)}`)
+    const ability = await this.#ability(query, reasons, checkpoint)
+    await checkpoint(() => `probability of overfitting, ${formatInteger(this.#names.length)} cells`)
+    return {
+      cells: this.#names.length,
+      resamples: query.resamples,
+      ...ability,
+      ...this.#deflated(trials, reasons),
+      pbo: this.#overfitting(query.pbo_blocks, reasons),
+      reasons,
+    }
+  }
+
+  /** A difference of either sign is a finding, as in the p-values, so each cell enters with both signs. */
+  async #ability(
+    { resamples, seed }: Pick<SweepQuery, 'resamples' | 'seed'>,
+    reasons: Record<string, string>,
+    checkpoint: Checkpoint,
+  ): Promise<Pick<BestOfMany, 'block' | 'reality_check' | 'spa' | 'best_cell'>> {
+    const block = median(this.#blocks)
+    const test = block === null ? null : superiorAbility(this.#columns, this.#days, { block, eitherSign: true })
+    const parts = test === null ? [] : partsOf(resamples, this.#columns)
+    const found: { reps: number; part: SuperiorAbility }[] = []
+    for (const [i, reps] of parts.entries()) {
+      found.push({ reps, part: test!(reps, namedStream(seed, `best of many, part ${i}`)) })
+      await checkpoint(() => `best of ${formatInteger(this.#names.length)}, ${i + 1} of ${parts.length}`)
+    }
+    const [first] = found
+    if (first === undefined) {
+      reasons.reality_check = reasons.spa = noneTested(this.#names.length)
+      return { block, reality_check: null, spa: null, best_cell: null }
+    }
+    const p = (of: (part: SuperiorAbility) => number): number =>
+      combinedP(found.map(({ reps, part }) => ({ reps, p: of(part) })))
+    return {
+      block,
+      reality_check: p(part => part.realityCheck),
+      spa: { lower: p(part => part.lower), consistent: p(part => part.consistent), upper: p(part => part.upper) },
+      best_cell: this.#names[first.part.best]!,
+    }
+  }
+
+  #deflated(
+    { tried, sharpes }: { tried: number; sharpes: readonly number[] },
+    reasons: Record<string, string>,
+  ): Pick<BestOfMany, 'deflated_sharpe' | 'best_sharpe' | 'best_sharpe_cell'> {
+    const finest = this.#finest
+    if (finest === null) {
+      reasons.best_sharpe = reasons.deflated_sharpe = noneTested(this.#names.length)
+      return { deflated_sharpe: null, best_sharpe: null, best_sharpe_cell: null }
+    }
+    const { name, sharpe, returns } = finest
+    const spread = variance(sharpes)
+    const sample = sampleOf(sharpe, returns, 1)!
+    const deflated = spread === null ? null : deflatedSharpe({ ...sample, trials: tried, variance: spread })
+    if (spread === null) reasons.deflated_sharpe = 'one Sharpe ratio alone has no variance to deflate by'
+    else if (deflated === null) reasons.deflated_sharpe = 'the moments of its returns give no standard error'
+    return { deflated_sharpe: deflated, best_sharpe: sharpe, best_sharpe_cell: name }
+  }
+
+  #overfitting(blocks: number, reasons: Record<string, string>): BestOfMany['pbo'] {
+    if (this.#returns === null) {
+      const [cells, days] = [this.#names.length, this.#days].map(formatInteger)
+      reasons.pbo = `the returns of ${cells} cells over ${days} days are too many to hold at once`
+      return null
+    }
+    const found = pbo(this.#returns, blocks)
+    if ('reason' in found) {
+      reasons.pbo = found.reason
+      return null
+    }
+    return { probability: found.probability, splits: found.splits, blocks }
+  }
+}
+
+/** Products of a day and a resample that take less than a second. Then other work gets its turn. */
+const MOST_PRODUCTS = 200_000_000
+
+/** Splits the resamples into parts of about equal work; a column counts once for each sign. */
+function partsOf(resamples: number, columns: readonly Column[]): number[] {
+  const products = 2 * resamples * columns.reduce((sum, { indices }) => sum + indices.length, 0)
+  const parts = Math.min(resamples, Math.max(1, Math.ceil(products / MOST_PRODUCTS)))
+  return Array.from({ length: parts }, (_, i) => {
+    return Math.floor(((i + 1) * resamples) / parts) - Math.floor((i * resamples) / parts)
+  })
+}
+
+/** The p of all resamples from the p of their parts; each is (1 + exceeding) / (1 + resamples). */
+function combinedP(parts: readonly { reps: number; p: number }[]): number {
+  let exceeding = 0
+  let all = 0
+  for (const { reps, p } of parts) {
+    exceeding += Math.round(p * (1 + reps)) - 1
+    all += reps
+  }
+  return (1 + exceeding) / (1 + all)
+}
+
+/** Ties go to the first name, so that the order of cells does not matter. */
+function isBetter(one: { name: string; sharpe: number }, other: { name: string; sharpe: number } | null): boolean {
+  if (other === null) return true
+  return one.sharpe > other.sharpe || (one.sharpe === other.sharpe && one.name < other.name)
+}
+
+function noneTested(cells: number): string {
+  return cells === 0 ? 'no cell has enough events to be tested' : 'no cell varies'
+}
+
+/** Advice where SPA finds nothing and the deflated Sharpe ratio does. Both hold their level. */
+export function disagreements({ spa, deflated_sharpe: deflated }: BestOfMany): string[] {
+  const ability = spa?.consistent ?? null
+  if (ability === null || ability < LEVEL || deflated === null || 1 - deflated >= LEVEL) return []
+  return [
+    `SPA finds nothing (p ${chance(ability)}), the deflated Sharpe ratio does (${chance(deflated)}): believe SPA. The ratio is that of holding, the rise of the market included; SPA asks what the events add to any bar.`,
+  ]
+}
+
+/** The stored part of a cell's result. */
+export interface CellSummary
+  extends Omit<CellResult, 'cell' | 'members'>,
+    Omit<CellDetails, 'returns' | 'span' | 'block' | 'column'> {}
+
+const UNTESTED = { low: null, high: null, sharpe: null }
+
+/** A stored result, and its entry for the contest; `details` is null without a test or a contest. */
+export interface CellOutcome {
+  summary: CellSummary
+  details: CellDetails | null
+}
+
+/** @param resamples null: no contest follows, and only p is needed */
+export function outcomeOf(result: CellResult, run: SweepRun, resamples: Resamples | null): CellOutcome {
+  const { cell, members: _, ...kept } = result
+  if (cell === null || resamples === null) return { summary: { ...kept, ...UNTESTED }, details: null }
+  const tested = detailsOf({ ...result, cell }, run, resamples)
+  const { low, high, sharpe } = tested
+  return { summary: { ...kept, low, high, sharpe }, details: tested }
+}
+
+export function sweepCell(
+  found: CellSummary & { q: number | null },
+  query: KnownSweep,
+): Omit<SweepCell, 'log_q' | 'verdict'> {
+  const { key, events, sums, baseHit, nonOverlapping: apart, hit, p, q, low, high, t, sharpe, reason } = found
+  const { field, bands, prev_bands, context } = filterOf(key.condition, query)
+  return {
+    ticker: key.ticker,
+    field,
+    band: bands![0]!,
+    prev_band: prev_bands?.[0] ?? null,
+    context: context && { ticker: context.ticker, field: context.field, band: context.bands![0]! },
+    window: windowName(key.horizon, query.timeframe),
+    horizon: key.horizon,
+    events,
+    n: sums.n,
+    n_indep: apart,
+    n_independent: hit.independent,
+    lost: events - sums.n,
+    ...meansOf(sums),
+    hit: hit.share,
+    hit_low: hit.low,
+    hit_high: hit.high,
+    base_hit: baseHit,
+    low,
+    high,
+    p,
+    q,
+    t,
+    sharpe,
+    grey: p === null,
+    reason,
+  }
+}
+
+function meansOf({ n, returns, base }: Sums) {
+  if (n === 0) return { mean: null, base: null, diff: null }
+  return { mean: returns / n, base: base / n, diff: returns / n - base / n }
+}

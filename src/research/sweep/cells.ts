@@ -1,0 +1,289 @@
+import { placesIn } from '../../core/model/calendar.js'
+import type { Adjustment } from '../../core/params/studies.js'
+import { stationaryIndices } from '../../core/statistics/bootstrap.js'
+import { quantile } from '../../core/statistics/moments.js'
+import { benjaminiHochberg, benjaminiYekutieli, type Column, holm } from '../../core/statistics/selection.js'
+import type { ShareInterval } from '../../core/statistics/shares.js'
+import { sharpe } from '../../core/statistics/sharpe.js'
+import { type Cell, cellOf, daysWith, hitRateOf, independentWindows } from '../study/cell.js'
+import { tooFew } from '../study/result.js'
+import { calendarTime, dailyReturns } from '../study/subject.js'
+import { blocksOf, defaultTest } from '../study/tests.js'
+import type { KnownSweep, SweepCell } from './result.js'
+import {
+  type BarMask,
+  type Combination,
+  conditionsOf,
+  type EventPool,
+  memberOf,
+  namedStream,
+  nameOf,
+  poolOf,
+  type Sums,
+  type SweepMember,
+  signalsOn,
+  sumsOf,
+  type TickerData,
+  type Timeline,
+} from './ticker-data.js'
+
+/** The result of one cell, with its p-value. */
+export interface CellResult {
+  key: Combination
+  name: string
+  events: number
+  sums: Sums
+  /** Share of gains after any bar of the tickers; each ticker weighs by its events. */
+  baseHit: number | null
+  /** Windows of one ticker that share no bar, added up. */
+  nonOverlapping: number
+  /** Hit rate, its interval, and its effective number of independent cases. */
+  hit: ShareInterval
+  /** Newey-West t of the difference, and its p. */
+  t: number | null
+  p: number | null
+  /** Why there is no p. */
+  reason: string | null
+  /** null without a test. */
+  cell: Cell | null
+  members: readonly SweepMember[]
+}
+
+/** One run over the data: which bars count, and the name that is part of the seed. */
+export interface SweepRun {
+  tickerData: readonly TickerData[]
+  timeline: Timeline
+  query: KnownSweep
+  /** The bars that count, by horizon of the query. */
+  masks: readonly BarMask[]
+  /** For progress messages; part of the seed. */
+  name: string
+}
+
+/** Number of cells of a sweep. */
+export function cellCount(query: KnownSweep): number {
+  const conditions = query.fields.reduce((sum, _, field) => sum + conditionsOf(query, field).length, 0)
+  return conditions * query.horizons.length * (query.by === 'pool' ? 1 : query.tickers.length)
+}
+
+/** Cells that are computed together: a field and a horizon, each an index into the query's list. */
+export interface CellBatch {
+  field: number
+  which: number
+  /** A range of tickers. */
+  from: number
+  to: number
+}
+
+/**
+ * Yields the results of a batch one by one, because each is small and its data are large. It goes ticker by ticker,
+ * because cells of one ticker share their days.
+ */
+export function* cellResults(run: SweepRun, { field, which, from, to }: CellBatch): Generator<CellResult> {
+  const { query } = run
+  const tickerData = run.tickerData.slice(from, to)
+  const horizon = query.horizons[which]!
+  const conditions = conditionsOf(query, field).map(condition => {
+    return { condition, signals: signalsOn(tickerData, condition) }
+  })
+  const members = tickerData.map(data => memberOf(data, field, horizon, run.masks[which]!, run.timeline))
+  for (const group of query.by === 'pool' ? [members] : members.map(member => [member])) {
+    const ticker = query.by === 'pool' ? null : group[0]!.ticker
+    for (const { condition, signals } of conditions)
+      yield cellResult({ condition, horizon, ticker }, poolOf(group, signals), run)
+  }
+}
+
+function cellResult(key: Combination, { members, lost }: EventPool, { query }: SweepRun): CellResult {
+  const name = nameOf(key, query)
+  const sums = sumsOf(members)
+  const baseHits = members.reduce((sum, { events, baseHit }) => sum + events.length * baseHit, 0)
+  const baseHit = sums.n === 0 ? null : baseHits / sums.n
+  const nonOverlapping = independentWindows(members, key.horizon)
+  const cell = cellOf(members, key.horizon)
+  const untested = { t: null, p: null, cell: null }
+  const result = {
+    ...{ key, name, events: sums.n + lost, sums, baseHit, nonOverlapping, hit: hitRateOf(cell), members },
+    ...untested,
+  }
+  const few = tooFew(sums.n, nonOverlapping, query)
+  if (few !== null) return { ...result, reason: few }
+  const { statistic: t, p, reason } = defaultTest(cell)
+  return p === null ? { ...result, reason } : { ...result, t, p, reason: null, cell }
+}
+
+/** Factor between successive mean blocks, so that many cells share one. */
+const STEP = 1.25
+
+/** Days are padded to a multiple of this with empty days; these add nothing to any sum. */
+const FULL = 64
+
+/** Memory limit of the stored resamples, in bytes. */
+const MOST_BYTES = 64 * 2 ** 20
+
+/**
+ * Resamples of days by the stationary bootstrap (Politis & Romano 1994). All cells with about as many days and the same
+ * mean block share them. The draws depend only on these two and the seed, not on other cells.
+ * Drawing them for each cell would take a hundred times as long as using them.
+ */
+export class Resamples {
+  readonly #seed: number
+  readonly #reps: number
+  readonly #cache = new Map<string, Uint8Array>()
+  #bytes = 0
+
+  constructor({ seed, resamples }: { seed: number; resamples: number }) {
+    this.#seed = seed
+    this.#reps = resamples
+  }
+
+  /**
+   * 95 % interval of the difference: percentiles of Σ excess / Σ events over the resamples with events, expanded as in
+   * a study. Null where one block has most of the events. The mean block is at least as long as a study's.
+   */
+  interval(cell: Cell): { low: number; high: number; block: number } | null {
+    const blocks = blocksOf(cell)
+    if (blocks === null) return null
+    const { tail } = blocks
+    const { events, excess } = cell.series
+    const days = daysWith(events)
+    const block = blockFrom(cell.horizon, blocks.block)
+    const drawn = this.#drawn(Math.ceil(events.length / FULL) * FULL, block)
+    const numerators = new Float64Array(this.#reps)
+    const denominators = new Float64Array(this.#reps)
+    const timesOf = (day: number) => drawn.subarray(day * this.#reps, (day + 1) * this.#reps)
+    // Two days at a time, because storing the totals takes as long as adding to them.
+    for (let i = 0; i < days.length; i += 2) {
+      const [day, next] = [days[i]!, days[i + 1] ?? days[i]!]
+      const [times, more] = [timesOf(day), timesOf(next)]
+      const [num, den] = [excess[day]!, events[day]!]
+      const [nextNum, nextDen] = next === day ? [0, 0] : [excess[next]!, events[next]!]
+      for (let rep = 0; rep < times.length; rep++) {
+        numerators[rep] = numerators[rep]! + times[rep]! * num + more[rep]! * nextNum
+        denominators[rep] = denominators[rep]! + times[rep]! * den + more[rep]! * nextDen
+      }
+    }
+    const ratios = numerators.map((sum, rep) => sum / denominators[rep]!).filter(ratio => !Number.isNaN(ratio))
+    ratios.sort()
+    return ratios.length === 0 ? null : { low: quantile(ratios, tail)!, high: quantile(ratios, 1 - tail)!, block }
+  }
+
+  /** How often each day is drawn: one row a day, one column a resample. */
+  #drawn(days: number, block: number): Uint8Array {
+    const name = `${days} ${block}`
+    const drawn = this.#cache.get(name) ?? this.#draw(days, block, name)
+    // The map is in order of last use.
+    this.#cache.delete(name)
+    this.#cache.set(name, drawn)
+    return drawn
+  }
+
+  #draw(days: number, block: number, name: string): Uint8Array {
+    const reps = this.#reps
+    for (const [oldest, { length }] of this.#cache) {
+      if (this.#bytes + days * reps <= MOST_BYTES) break
+      this.#cache.delete(oldest)
+      this.#bytes -= length
+    }
+    const random = namedStream(this.#seed, `bootstrap ${name}`)
+    // A count cannot overflow: 255 draws of one day would need as many blocks that meet it, and about one does.
+    const drawn = new Uint8Array(days * reps)
+    const indices = new Int32Array(days)
+    for (let rep = 0; rep < reps; rep++) {
+      for (const day of stationaryIndices(random, days, block, indices)) drawn[day * reps + rep]!++
+    }
+    this.#bytes += drawn.length
+    return drawn
+  }
+}
+
+/** The first of horizon, horizon · 1.25, … that is at least the block. */
+function blockFrom(horizon: number, block: number): number {
+  let found = horizon
+  while (found < block) found *= STEP
+  return found
+}
+
+const METHODS: Readonly<Record<Adjustment, (p: readonly number[]) => number[]>> = {
+  bh: benjaminiHochberg,
+  by: benjaminiYekutieli,
+  holm,
+  none: p => [...p],
+}
+
+/**
+ * Corrects p-values for the number of tests, in the order of `own`; null without p. A test without a p-value counts as
+ * p = 1.
+ * @param others p-values of the rest of the family
+ */
+export function adjusted(
+  own: readonly (number | null)[],
+  others: readonly (number | null)[],
+  adjustment: Adjustment,
+): (number | null)[] {
+  const family = METHODS[adjustment]([...own, ...others].map(p => p ?? 1))
+  return own.map((p, i) => (p === null ? null : family[i]!))
+}
+
+type Evidence = { q: number | null; p: number | null; name: string }
+
+/** By corrected p, then p, nulls last; ties by name. */
+export function byEvidence(a: Evidence, b: Evidence): number {
+  return nullsLast(a.q, b.q) || nullsLast(a.p, b.p) || (a.name < b.name ? -1 : Number(a.name > b.name))
+}
+
+function nullsLast(a: number | null, b: number | null): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null)
+  return a - b
+}
+
+/** What the interval and the contest need of a tested cell. */
+export interface CellDetails extends Pick<SweepCell, 'low' | 'high' | 'sharpe'> {
+  /**
+   * Daily returns of the calendar-time portfolio on the timeline; `span` is the range in which it could hold something.
+   */
+  returns: Float64Array
+  span: { from: number; to: number }
+  /** Mean block of the interval. */
+  block: number
+  /** Excess of each day's events, scaled so that its mean over the timeline is the difference. */
+  column: Column
+}
+
+export function detailsOf(result: CellResult & { cell: Cell }, run: SweepRun, resamples: Resamples): CellDetails {
+  const { cell, key } = result
+  return {
+    ...(resamples.interval(cell) ?? { low: null, high: null, block: key.horizon }),
+    ...portfolioOf(result, run),
+    column: columnOf(cell, run.timeline.days),
+  }
+}
+
+/** The portfolio that holds each event for the horizon, and its Sharpe ratio over the days on which it could. */
+function portfolioOf(
+  { members, key }: CellResult,
+  { timeline }: SweepRun,
+): Pick<CellDetails, 'sharpe' | 'returns' | 'span'> {
+  const holders = members.map(({ data, bars, events, base }) => {
+    const { days, prices } = data
+    const { close } = prices.series
+    return { days, close, events: events.map(i => bars[i]!), base, indices: timeline.indices.get(data)! }
+  })
+  const returns = dailyReturns(calendarTime(timeline.days, holders, key.horizon))
+  const span = { from: timeline.days.length, to: 0 }
+  for (const { data, bars } of members) {
+    const indices = timeline.indices.get(data)!
+    span.from = Math.min(span.from, indices[bars[0]!]!)
+    span.to = Math.max(span.to, indices[Math.min(bars.at(-1)! + key.horizon, indices.length - 1)]! + 1)
+  }
+  return { sharpe: sharpe(returns.subarray(span.from, span.to), 1), returns, span }
+}
+
+function columnOf({ calendar, series: { events, excess }, n }: Cell, days: Int32Array): Column {
+  const indices = placesIn(days, calendar)
+  const some = daysWith(events)
+  return {
+    indices: some.map(day => indices[day]!),
+    values: Float64Array.from(some, day => (excess[day]! * days.length) / n),
+  }
+}

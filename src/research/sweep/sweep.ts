@@ -1,0 +1,207 @@
+import { formatInteger } from '../../core/errors.js'
+import { type Range, rangeOf } from '../../core/model/calendar.js'
+import { dateOf } from '../../core/model/day.js'
+import type { SweepQuery } from '../../core/params/studies.js'
+import { type PricedSource, type RunContext, type Trial, type Trials, vocabulariesOf } from '../../core/source.js'
+import { CHECKED, LEVEL, verdictOf } from '../../core/statistics/verdict.js'
+import { bySeverity, LEAST_UNITS, tooFewEvents, type Warning } from '../study/result.js'
+import { originAssumed, RETURNS_ASSUMED } from '../study/words.js'
+import { CELL_TEST, cellTrial, checkFamily, correctedByLog, noteAndCompare, type RunInLog } from '../trials.js'
+import { type CellSummary, Contest, disagreements, sweepCell } from './best.js'
+import { adjusted, byEvidence, cellCount, type SweepRun } from './cells.js'
+import { ADJUSTMENTS, checkCells, type KnownSweep, type Sweep } from './result.js'
+import {
+  type Combination,
+  checkpointOf,
+  eligibleDays,
+  filterOf,
+  isValidated,
+  planOf,
+  readTickers,
+  type TickerData,
+  timelineOf,
+} from './ticker-data.js'
+import { runCells, validationOf } from './validation.js'
+
+export type { SweepContext, SweepQuery } from '../../core/params/studies.js'
+
+/**
+ * Every band of the fields over every window, for all tickers together or each. Compares later returns with those of
+ * any bar, corrects p for the number of cells, and tests whether the best cell is real.
+ * The same query on the same data gives the same bytes, in any order of tickers. The p of a cell does not depend on
+ * other cells.
+ * Throws NotFound, TierRestricted and Busy as the source does. Throws InvalidParameter for a query without cells, with
+ * too many, or with parts that the days do not contain.
+ */
+export async function sweep(source: PricedSource, request: SweepQuery, options: RunContext = {}): Promise<Sweep> {
+  const query: KnownSweep = { ...request, vocabularies: await vocabulariesOf(source, request.fields) }
+  const trials = options.trials ?? null
+  const { threads } = source
+  checkCells(cellCount(query))
+  checkFamily(query.family, trials)
+  const checkpoint = checkpointOf(options.step)
+  const tickerData = await readTickers(source, query, checkpoint)
+  const timeline = timelineOf(tickerData)
+  const plan = planOf(query, timeline)
+  const run: SweepRun = { tickerData, timeline, query, masks: query.horizons.map(() => null), name: 'sweep' }
+  const contest = new Contest(timeline.days.length)
+  const found: CellSummary[] = []
+  for await (const { outcomes: seen } of runCells({ runs: [run], tests: true }, checkpoint, threads)) {
+    for (const one of seen) {
+      found.push(one.summary)
+      if (one.details !== null) contest.enter(one.summary.name, one.details)
+    }
+  }
+  const ledger = await logCells(found, query, tickerData, trials)
+  const best = await contest.judge(query, familyOf(found, ledger, query), checkpoint)
+  const validation = plan === null ? null : await validationOf(run, plan, checkpoint, threads)
+  const asOf = await source.asOfDay()
+  const result = resultOf(found, query, ledger)
+  const disputed = disagreements(best).map((sentence): Warning => ['disputed', sentence])
+  const warnings = [...bySeverity([...disputed, ...result.warnings]), ...source.remarks()]
+  return { ...headOf(run, asOf), ...result, warnings, best, validation }
+}
+
+/** The cells in order of evidence, their number, and the warnings. */
+function resultOf(found: readonly CellSummary[], query: KnownSweep, ledger: LoggedCells | null) {
+  const corrected = adjusted(
+    found.map(({ p }) => p),
+    othersOf(ledger, query).map(({ p }) => p),
+    query.adjust,
+  )
+  const logQ = (i: number): number | null => ledger?.q.get(ledger.hashes[i]!) ?? null
+  const ranked = found.map((one, i) => ({ ...one, q: corrected[i]!, log_q: logQ(i) })).sort(byEvidence)
+  // Without correction for the run there is no correction for the log.
+  const log = query.adjust === 'none' ? null : (ledger?.log ?? null)
+  const cells = ranked.map(({ log_q, ...one }) => {
+    const cell = sweepCell(one, query)
+    return { ...cell, log_q, verdict: verdictOf(correctedByLog(cell.q, log, log_q), cell.diff) }
+  })
+  const tried = {
+    cells: cells.length,
+    tested: cells.filter(({ p }) => p !== null).length,
+    ledger: ledger?.ofKind ?? null,
+  }
+  return {
+    tried,
+    log: ledger?.log ?? null,
+    found: cells.filter(({ q }) => q !== null && q < LEVEL).length,
+    cells,
+    assumptions: assumptionsOf(query, cells.length + othersOf(ledger, query).length),
+    warnings: warningsOf(ranked, query, tried),
+  }
+}
+
+/** The trials that deflate the best Sharpe ratio: those of the run, or all in the log. */
+function familyOf(found: readonly CellSummary[], ledger: LoggedCells | null, query: SweepQuery) {
+  const sharpes = [...found, ...othersOf(ledger, query)].map(({ sharpe }) => sharpe).filter(sharpe => sharpe !== null)
+  return { tried: found.length + othersOf(ledger, query).length, sharpes }
+}
+
+/** The trials of other runs that q and the deflated Sharpe ratio count. */
+function othersOf(ledger: LoggedCells | null, { family }: SweepQuery): readonly Trial[] {
+  return family === 'ledger' && ledger !== null ? ledger.others : []
+}
+
+function headOf({ tickerData, timeline, query }: SweepRun, asOf: number | null) {
+  const { timeframe, fields, bands, when, lag, horizons, contexts, by, prev_band, adjust, family } = query
+  const { seed, resamples, min_events } = query
+  const { days, end } = timeline
+  return {
+    schema: 'bands.sweep/2' as const,
+    tickers: tickerData.map(({ ticker }) => ticker),
+    timeframe,
+    fields: [...fields],
+    ...(bands === undefined ? {} : { bands: [...bands] }),
+    ...(when === undefined ? {} : { when }),
+    ...(lag === undefined ? {} : { lag }),
+    horizons: [...horizons],
+    contexts: contexts.map(context => ({ ...context })),
+    by,
+    prev_band,
+    first: dateOf(end === 0 ? null : days[0]),
+    last: dateOf(end === 0 ? null : days[end - 1]),
+    as_of: dateOf(asOf),
+    ...{ seed, resamples, min_events },
+    adjust,
+    family: family ?? ('run' as const),
+  }
+}
+
+/** Assumptions behind the numbers, one a line. */
+function assumptionsOf(query: SweepQuery, cells: number): string[] {
+  const { resamples, pbo_blocks, seed } = query
+  return [
+    RETURNS_ASSUMED,
+    `Base: every bar of the same ticker and dates on which the field has a band and whose window has elapsed${query.by === 'pool' ? '; each ticker counts in it as its events count' : ''}.`,
+    `p (Newey-West t): the mean excess per event of the calendar series over its Newey-West error, lag window - 1. Two-sided Student t; its degrees of freedom are the effective number of blocks of dates less one.`,
+    `q: p corrected ${corrected(query, cells)}.${query.adjust === 'none' ? '' : CAUTION}`,
+    `Cells with ${tooFewEvents(query)}, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as looks with p = 1.`,
+    `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${formatInteger(resamples)} resamples, the same for all cells with about as many days and as long blocks, their ends moved out as few stretches of time ask for (Hesterberg 2015).`,
+    'Best of many: reality check and SPA ask for the greatest difference either way; all cells are resampled on the same days, in blocks as long as the median of those of the intervals.',
+    `Sharpe ratios, and what is deflated and cross-validated (${pbo_blocks} blocks): the mean return a day of all open positions, each event held long over its window, cash that earns nothing in between.`,
+    ...(isValidated(query) ? [VALIDATED] : []),
+    ...originAssumed(seed),
+  ]
+}
+
+const CAUTION = ` Corrections and the deflated Sharpe ratio are cautious. ${CHECKED}`
+
+const VALIDATED = `Validation: cells are chosen by a corrected p below ${LEVEL} on the training part alone (the best one where there is none) and held in the direction that they went there; no window of training meets one that is checked.`
+
+/** Warnings about the numbers. */
+function warningsOf(found: readonly CellSummary[], query: SweepQuery, tried: Sweep['tried']): Warning[] {
+  const lost = found.reduce((sum, { events, sums }) => sum + events - sums.n, 0)
+  const grey = tried.tested > 0 ? tried.cells - tried.tested : 0
+  const [cells, isPlain] = [formatInteger(tried.cells), query.adjust === 'none']
+  return [
+    ['nothing', tried.tested === 0 && 'No cell has enough events to be tested.'],
+    ['left_out', grey > 0 && `${formatInteger(grey)} of ${cells} cells have too few events for a p.`],
+    ['flattering', isPlain && `p is not corrected for ${cells} looks: one in twenty is below .05 by chance.`],
+    [
+      'left_out',
+      lost > 0 &&
+        `${formatInteger(lost)} windows of events have not elapsed, or have no final price, and are left out.`,
+    ],
+  ]
+}
+
+function corrected({ adjust, family }: SweepQuery, cells: number): string {
+  if (adjust === 'none') return 'for nothing'
+  const where = family === 'ledger' ? ' of the trial log' : ''
+  return `for all ${formatInteger(cells)} cells${where} by ${ADJUSTMENTS[adjust]}`
+}
+
+/** A cell as the trial log stores it. */
+interface LoggedCell {
+  key: Combination
+  p: number | null
+  sharpe: number | null
+}
+
+/** State of the trial log, and the hash of each cell in order of discovery. */
+interface LoggedCells extends RunInLog {
+  hashes: readonly string[]
+}
+
+/** Logs every cell; null without a trial log. */
+export async function logCells(
+  tried: readonly LoggedCell[],
+  query: KnownSweep,
+  tickerData: readonly TickerData[],
+  trials: Trials | null,
+): Promise<LoggedCells | null> {
+  const ranges = new Map<string, Range>()
+  const own = tried.map(({ key, p, sharpe }) => {
+    const { condition, horizon, ticker } = key
+    const group = ticker === null ? tickerData : tickerData.filter(data => data.ticker === ticker)
+    const name = `${condition.field} ${ticker}`
+    const range = ranges.get(name) ?? rangeOf(group.map(data => eligibleDays(data, condition.field)))
+    ranges.set(name, range)
+    const tickers = group.map(data => data.ticker)
+    const spec = { tickers, filter: filterOf(condition, query), horizon, ...range }
+    return cellTrial(spec, { p, test: CELL_TEST, sharpe })
+  })
+  const state = await noteAndCompare(trials, 'cell', own, query.family ?? 'ledger')
+  return state && { ...state, hashes: own.map(({ hash }) => hash) }
+}

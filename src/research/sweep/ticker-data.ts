@@ -1,0 +1,396 @@
+import { setImmediate } from 'node:timers/promises'
+import { InvalidParameter } from '../../core/errors.js'
+import { daysAt, placesIn, rangeOf, unionCalendar } from '../../core/model/calendar.js'
+import { formatDay, parseDay } from '../../core/model/day.js'
+import type { Series } from '../../core/model/series.js'
+import { windowName } from '../../core/model/terms.js'
+import { ANY_EVENT, type EventFilter, type SweepQuery } from '../../core/params/studies.js'
+import type { BarStates, MarketBars, PricedSource, Step } from '../../core/source.js'
+import { type BarRange, cpcv, type Fold, kFolds, purge, rollingFolds } from '../../core/statistics/folds.js'
+import { Random } from '../../core/statistics/random.js'
+import { indicesAmong, type MemberBars, memberBars } from '../study/cell.js'
+import { contextOn, eligibleBars, forwardReturns, MarketColumns, signalsIn } from '../study/signals.js'
+import { filterWords } from '../trials.js'
+import type { KnownSweep, SweepValidation } from './result.js'
+
+/** One ticker's bars of one field and horizon whose window has elapsed. */
+export interface SweepMember extends MemberBars {
+  data: TickerData
+}
+
+/** 1 for each index of the timeline that counts; null: all. */
+export type BarMask = Uint8Array | null
+
+/** The days of all tickers from the first on which a field has a band, and the indices of each ticker's bars on it. */
+export interface Timeline {
+  days: Int32Array
+  /** Indices below this one have events. */
+  end: number
+  /** By book; -1 for a bar before the first day. */
+  indices: ReadonlyMap<TickerData, Int32Array>
+}
+
+/** Has no days where no bar counts. */
+export function timelineOf(tickerData: readonly TickerData[]): Timeline {
+  const { first, last } = rangeOf(tickerData.flatMap(data => data.fields.map((_, field) => eligibleDays(data, field))))
+  const days = unionCalendar(tickerData.map(data => data.days)).filter(day => first !== null && day >= first)
+  const end = last === null ? 0 : days.indexOf(last) + 1
+  const indicesOf = new Map([...new Set(tickerData.map(data => data.days))].map(own => [own, placesIn(days, own)]))
+  return { days, end, indices: new Map(tickerData.map(data => [data, indicesOf.get(data.days)!])) }
+}
+
+/** Days on which a field of a ticker has a band. */
+export function eligibleDays({ days, fields }: TickerData, field: number): Int32Array {
+  return daysAt(days, fields[field]!.eligible)
+}
+
+export function memberOf(
+  data: TickerData,
+  field: number,
+  horizon: number,
+  mask: BarMask,
+  timeline: Timeline,
+): SweepMember {
+  const { eligible } = data.fields[field]!
+  const indices = timeline.indices.get(data)!
+  const counting = mask === null ? eligible : eligible.filter(bar => mask[indices[bar]!] === 1)
+  return { ...memberBars(data.ticker, data.days, forwardReturns(data.prices, horizon), counting, NO_EVENTS), data }
+}
+
+const NO_EVENTS = new Int32Array()
+
+/** The events of a condition in each ticker; `lost` counts those without a return. */
+export interface EventPool {
+  members: SweepMember[]
+  lost: number
+}
+
+export function poolOf(members: readonly SweepMember[], signals: ReadonlyMap<TickerData, Int32Array>): EventPool {
+  let lost = 0
+  const pool: SweepMember[] = []
+  for (const member of members) {
+    const bars = signals.get(member.data)!
+    if (bars.length === 0) continue
+    const events = indicesAmong(member.bars, bars)
+    lost += bars.length - events.length
+    if (events.length > 0) pool.push({ ...member, events })
+  }
+  return { members: pool, lost }
+}
+
+export function signalsOn(
+  tickerData: readonly TickerData[],
+  condition: Condition,
+): ReadonlyMap<TickerData, Int32Array> {
+  return new Map(tickerData.map(data => [data, signalBars(data, condition)]))
+}
+
+/** Sums over the events: returns, gains, falls, and the base of each event's ticker. */
+export interface Sums {
+  n: number
+  returns: number
+  hits: number
+  falls: number
+  base: number
+}
+
+export const ZERO_SUMS: Readonly<Sums> = { n: 0, returns: 0, hits: 0, falls: 0, base: 0 }
+
+export function sumsOf(members: readonly SweepMember[]): Sums {
+  const sums = { ...ZERO_SUMS }
+  for (const { events, returns, base } of members) {
+    sums.n += events.length
+    sums.base += events.length * base
+    for (const i of events) {
+      sums.returns += returns[i]!
+      if (returns[i]! > 0) sums.hits++
+      if (returns[i]! < 0) sums.falls++
+    }
+  }
+  return sums
+}
+
+/** @param sign -1 for a short position */
+export function signed(sums: Sums, sign: 1 | -1): Sums {
+  const { returns, base, hits, falls } = sums
+  return sign === 1 ? sums : { ...sums, returns: -returns, base: -base, hits: falls, falls: hits }
+}
+
+export function added(a: Sums, b: Sums): Sums {
+  const { n, returns, hits, falls, base } = b
+  return { n: a.n + n, returns: a.returns + returns, hits: a.hits + hits, falls: a.falls + falls, base: a.base + base }
+}
+
+/** How the days are split: parts to choose on, parts to check on, and the folds. */
+export interface ValidationPlan {
+  kind: SweepValidation['kind']
+  embargo: number
+  folds: (Fold & { name: string })[]
+  /** Combinatorial: by path and group, the fold that checks the group for the path; and the groups of each fold. */
+  paths: { folds: number[][]; groups: number[][] } | null
+}
+
+export function isValidated({ split, walk_forward, cv, cpcv }: SweepQuery): boolean {
+  return [split, walk_forward, cv, cpcv].some(way => way !== null)
+}
+
+/** null without validation or counted bars. Throws InvalidParameter for parts that the days do not contain. */
+export function planOf(query: SweepQuery, timeline: Timeline): ValidationPlan | null {
+  const { split, walk_forward, cv, cpcv } = query
+  if (timeline.end === 0) return null
+  if (split !== null) return splitPlan(split, timeline)
+  if (walk_forward !== null) return walkForwardPlan(walk_forward, timeline)
+  if (cv !== null) return cvPlan(cv, timeline)
+  return cpcv === null ? null : cpcvPlan(cpcv, timeline)
+}
+
+function splitPlan(split: string, { days, end }: Timeline): ValidationPlan {
+  const first = parseDay(split)
+  const at = first === null ? -1 : days.subarray(0, end).findIndex(day => day >= first)
+  if (at <= 0) {
+    const allowed = `a day after ${formatDay(days[0]!)}, up to ${formatDay(days[end - 1]!)}`
+    throw new InvalidParameter(`split ${split} leaves one of the two parts empty; it must be ${allowed}.`, {
+      param: 'split',
+      value: split,
+      allowed,
+    })
+  }
+  const folds = [{ name: 'split', train: [{ from: 0, to: at }], test: [{ from: at, to: end }] }]
+  return { kind: 'split', embargo: 0, folds, paths: null }
+}
+
+function walkForwardPlan(asked: NonNullable<SweepQuery['walk_forward']>, { end }: Timeline): ValidationPlan {
+  const { train, embargo } = asked
+  const folds = rollingFolds(end, asked)
+  if (folds.length === 0)
+    throw tooFew('walk_forward', end, `more than the ${train + embargo} bars of train and embargo`)
+  return { kind: 'walk_forward', embargo, folds: named(folds, (_, i) => `part ${i + 1}`), paths: null }
+}
+
+function cvPlan({ k, embargo }: NonNullable<SweepQuery['cv']>, { end }: Timeline): ValidationPlan {
+  if (k > end) throw tooFew('cv', end, `at least one bar for each of ${k} folds`)
+  return { kind: 'cv', embargo, folds: named(kFolds(end, k, embargo), (_, i) => `fold ${i + 1} of ${k}`), paths: null }
+}
+
+function named<One extends Fold>(
+  folds: readonly One[],
+  name: (fold: One, i: number) => string,
+): ValidationPlan['folds'] {
+  return folds.map((fold, i) => ({ name: name(fold, i), train: fold.train, test: fold.test }))
+}
+
+function cpcvPlan({ n, k }: NonNullable<SweepQuery['cpcv']>, { end }: Timeline): ValidationPlan {
+  if (n > end) throw tooFew('cpcv', end, `at least one bar for each of ${n} groups`)
+  const { splits, paths } = cpcv(end, n, k)
+  const folds = named(splits, ({ groups }) => `groups ${groups.map(group => group + 1).join(', ')}`)
+  return { kind: 'cpcv', embargo: 0, folds, paths: { folds: paths, groups: splits.map(split => split.groups) } }
+}
+
+function tooFew(param: string, bars: number, allowed: string): InvalidParameter {
+  return new InvalidParameter(`${param} needs ${allowed}; there are ${bars}.`, { param, value: bars, allowed })
+}
+
+/**
+ * The bars on which a fold may choose, for one horizon. Windows in the training part must not meet a test part, the
+ * windows that begin in one, or the embargo after it (López de Prado 2018, ch. 7).
+ */
+export function trainMask(fold: ValidationPlan['folds'][number], embargo: number, ends: Int32Array): Uint8Array {
+  const windows = Array.from(ends, (end, start) => ({ start, end }))
+  const mask = new Uint8Array(ends.length)
+  for (const index of purge(windows, fold.test, embargo)) mask[index] = 1
+  const train = rangeMask(fold.train, ends.length)
+  return mask.map((kept, index) => kept & train[index]!)
+}
+
+export function rangeMask(ranges: readonly BarRange[], length: number): Uint8Array {
+  const mask = new Uint8Array(length)
+  for (const { from, to } of ranges) mask.fill(1, from, to)
+  return mask
+}
+
+/** For each index of the timeline: the end of the last window that begins there, over all tickers. */
+export function windowEnds({ days, indices }: Timeline, horizon: number): Int32Array {
+  const ends = Int32Array.from(days.keys())
+  for (const own of indices.values()) {
+    const last = own.length - 1
+    for (let bar = 0; bar <= last; bar++) {
+      const index = own[bar]!
+      if (index >= 0) ends[index] = Math.max(ends[index]!, own[Math.min(last, bar + horizon)]!)
+    }
+  }
+  return ends
+}
+
+/** A sweep's data of one ticker, read once. */
+export interface TickerData {
+  ticker: string
+  days: Int32Array
+  prices: { series: Pick<Series, 'close'>; delisting: MarketBars['delisting'] }
+  /** In the order of the query. */
+  fields: FieldData[]
+}
+
+/** One field: the bars on which it has a band, and its events as columns. */
+interface FieldData {
+  eligible: Int32Array
+  bars: Int32Array
+  entered: Uint8Array
+  left: Uint8Array
+  /** Code of the band of each context in the query. */
+  contexts: Uint8Array[]
+}
+
+/** Ascending by ticker, each once, so that the order of the query does not matter. */
+export async function readTickers(
+  source: PricedSource,
+  query: SweepQuery,
+  checkpoint: Checkpoint,
+): Promise<TickerData[]> {
+  const tickers = [...new Set(query.tickers)].sort()
+  const { fields, timeframe, when, lag } = query
+  const contexts = await contextsOf(source, query)
+  const columns = new MarketColumns()
+  const tickerData: TickerData[] = []
+  for await (const found of source.states({
+    tickers,
+    fields: when === undefined ? fields : [...fields, when],
+    timeframe,
+    lag,
+  })) {
+    tickerData.push(tickerDataOf(found, query, contexts, columns))
+    await checkpoint(() => `reading ${found.prices.ticker}, ${tickerData.length} of ${tickers.length}`)
+  }
+  return tickerData
+}
+
+/** Bars of the events that match a condition, ascending. */
+function signalBars({ fields }: TickerData, { field, band, prev_band, context }: Condition): Int32Array {
+  const { bars, entered, left, contexts } = fields[field]!
+  const codes = context === null ? null : contexts[context.which]!
+  return bars.filter(
+    (_, i) =>
+      entered[i] === band &&
+      (prev_band === null || left[i] === prev_band) &&
+      (codes === null || codes[i] === context!.band),
+  )
+}
+
+type ContextCodes = Awaited<ReturnType<typeof contextOn>>['codesOn']
+
+async function contextsOf(source: PricedSource, { contexts, timeframe }: SweepQuery): Promise<ContextCodes[]> {
+  return Promise.all(contexts.map(async context => (await contextOn(source, context, timeframe)).codesOn))
+}
+
+function tickerDataOf(
+  { prices, states: read }: BarStates,
+  query: SweepQuery,
+  contexts: readonly ContextCodes[],
+  columns: MarketColumns,
+): TickerData {
+  const { timeframe, after, before, when } = query
+  const { ticker, series, delisting } = prices
+  const truths = when === undefined ? null : read.at(-1)!.codes
+  return {
+    ticker,
+    days: columns.ascending(series.days),
+    prices: { series: { close: columns.floats(series.close) }, delisting },
+    fields: read.slice(0, query.fields.length).map(states => {
+      const any = { ...ANY_EVENT, field: states.field, timeframe, after, before }
+      const { bars, entered, left } = signalsIn(prices, states, any, null, truths)
+      const eligible = columns.ascending(eligibleBars(prices, states, query))
+      return { eligible, bars, entered, left, contexts: contexts.map(codes => codes(prices.series, bars)) }
+    }),
+  }
+}
+
+/** The events of a cell, without window and ticker: indices into the query's lists, and codes of the vocabularies. */
+interface Condition {
+  field: number
+  band: number
+  prev_band: number | null
+  context: { which: number; band: number } | null
+}
+
+/** A combination of condition, horizon and ticker. */
+export interface Combination {
+  condition: Condition
+  horizon: number
+  /** null: all tickers together */
+  ticker: string | null
+}
+
+type ConditionQuery = Pick<
+  KnownSweep,
+  'fields' | 'bands' | 'when' | 'lag' | 'contexts' | 'prev_band' | 'timeframe' | 'after' | 'before' | 'vocabularies'
+>
+
+/** Every combination of one field's bands; split by previous band and context band where the query says so. */
+export function conditionsOf(query: ConditionQuery, field: number): Condition[] {
+  const words = vocabulary(query, query.fields[field]!)
+  const bands = [...words.keys()]
+  const contexts: Condition['context'][] = query.contexts.flatMap((context, which) =>
+    vocabulary(query, context.field).map((_, band) => ({ which, band })),
+  )
+  const entered = bands.filter(band => query.bands?.includes(words[band]!) ?? true)
+  return entered.flatMap(band =>
+    (query.prev_band ? bands.filter(left => left !== band) : [null]).flatMap(prev_band =>
+      (contexts.length > 0 ? contexts : [null]).map(context => ({ field, band, prev_band, context })),
+    ),
+  )
+}
+
+/** The name of a cell. It depends only on the cell itself, not on the other cells of the query. */
+export function nameOf({ condition, horizon, ticker }: Combination, query: ConditionQuery): string {
+  return [...filterWords(filterOf(condition, query)), windowName(horizon, query.timeframe), ticker ?? []]
+    .flat()
+    .join('; ')
+}
+
+/** The condition as the filter of an event study. */
+export function filterOf({ field, band, prev_band, context }: Condition, query: ConditionQuery): EventFilter {
+  const { timeframe, after, before, when, lag } = query
+  const name = query.fields[field]!
+  const bands = vocabulary(query, name)
+  const where = context === null ? null : query.contexts[context.which]!
+  return {
+    ...{ ...ANY_EVENT, field: name, timeframe, after, before },
+    ...(when === undefined ? {} : { when }),
+    ...(lag === undefined ? {} : { lag }),
+    bands: [bands[band]!],
+    prev_bands: prev_band === null ? null : [bands[prev_band]!],
+    context: where && { ...where, bands: [vocabulary(query, where.field)[context!.band]!] },
+  }
+}
+
+function vocabulary({ vocabularies }: ConditionQuery, field: string): readonly string[] {
+  return vocabularies.get(field) ?? []
+}
+
+/** Milliseconds of work, after which other work gets its turn. */
+const TURN_MS = 40
+
+/**
+ * Reports progress of long work and lets the event loop run now and then, so that the work can be stopped. Cheap to
+ * await often.
+ */
+export type Checkpoint = (text: () => string) => Promise<void>
+
+export function checkpointOf(step: Step | undefined): Checkpoint {
+  let next = performance.now() + TURN_MS
+  return async text => {
+    if (performance.now() < next) return
+    step?.(text)
+    await setImmediate()
+    next = performance.now() + TURN_MS
+  }
+}
+
+/**
+ * A generator whose stream is the hash of a name, so that other cells never change the draws of a cell. FNV-1a (Fowler,
+ * Noll, Vo), 32 bits.
+ */
+export function namedStream(seed: number, name: string): Random {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193)
+  return Random.stream(new Random(seed).word(), hash)
+}

@@ -1,0 +1,271 @@
+import { formatInteger } from '../../core/errors.js'
+import { formatDay } from '../../core/model/day.js'
+import type { BarRange } from '../../core/statistics/folds.js'
+import { LEVEL } from '../../core/statistics/verdict.js'
+import { inOrder, shared } from '../../data/threads.js'
+import { forwardReturns } from '../study/signals.js'
+import { type CellOutcome, outcomeOf } from './best.js'
+import {
+  adjusted,
+  byEvidence,
+  type CellBatch,
+  type CellResult,
+  cellCount,
+  cellResults,
+  Resamples,
+  type SweepRun,
+} from './cells.js'
+import type { SweepValidation } from './result.js'
+import {
+  added,
+  type Checkpoint,
+  conditionsOf,
+  memberOf,
+  poolOf,
+  rangeMask,
+  type Sums,
+  type SweepMember,
+  signalsOn,
+  signed,
+  sumsOf,
+  type Timeline,
+  trainMask,
+  type ValidationPlan,
+  windowEnds,
+  ZERO_SUMS,
+} from './ticker-data.js'
+
+/** A cell's result on the training part, and its sign there: 1 above its base, -1 below. */
+interface Trained extends Pick<CellResult, 'key' | 'name' | 'sums'> {
+  p: number
+  q: number
+  sign: 1 | -1
+}
+
+type Fold = ValidationPlan['folds'][number]
+
+/** Chooses cells on one part of the data and checks them on another; the training windows never meet the test part. */
+export async function validationOf(
+  run: SweepRun,
+  plan: ValidationPlan,
+  checkpoint: Checkpoint,
+  threads: number | undefined,
+): Promise<SweepValidation> {
+  const { timeline, query } = run
+  const ends = query.horizons.map(horizon => windowEnds(timeline, horizon))
+  const windows = query.horizons.map(horizon => windowCounts(run, horizon))
+  const folds: SweepValidation['folds'] = []
+  const checks: Sums[][] = []
+  const runs = plan.folds.map(fold => {
+    const masks = ends.map(column => trainMask(fold, plan.embargo, column))
+    return { ...run, masks, name: `${plan.kind} ${fold.name}` }
+  })
+  const trained = await trainedIn(runs, checkpoint, threads)
+  for (const [i, fold] of plan.folds.entries()) {
+    const { masks } = runs[i]!
+    const chosen = chosenOf(trained[i]!, query)
+    const checked = fold.test.map(part => checkedOn(run, part, chosen))
+    checks.push(checked)
+    folds.push({
+      ...rangesOf(fold, masks, windows, timeline),
+      chosen: chosen.map(({ name, sign }) => (sign === 1 ? name : `${name} (short)`)),
+      train_mean: meanOf(chosen.map(({ sums, sign }) => signed(sums, sign)).reduce(added, ZERO_SUMS)),
+      test_mean: meanOf(checked.reduce(added, ZERO_SUMS)),
+    })
+  }
+  const all = checks.flat().reduce(added, ZERO_SUMS)
+  return { kind: plan.kind, folds, test: testFigures(all), paths: plan.paths && pathMeans(plan.paths, checks) }
+}
+
+type Candidate = Pick<CellResult, 'key' | 'name' | 'sums' | 'p'>
+
+/** The cells of each run. */
+async function trainedIn(
+  runs: readonly SweepRun[],
+  checkpoint: Checkpoint,
+  threads: number | undefined,
+): Promise<Candidate[][]> {
+  const trained: Candidate[][] = runs.map(() => [])
+  for await (const { run, outcomes: seen } of runCells({ runs, tests: false }, checkpoint, threads))
+    for (const { summary: found } of seen) trained[run]!.push(found)
+  return trained
+}
+
+/** Cells with a corrected p below 5 %, or the best one where there is none. */
+function chosenOf(cells: readonly Candidate[], query: SweepRun['query']): Trained[] {
+  const corrected = adjusted(
+    cells.map(({ p }) => p),
+    [],
+    query.adjust,
+  )
+  const tested = cells.flatMap(({ p, ...result }, i): Trained[] => {
+    const q = corrected[i]!
+    const sign = result.sums.returns < result.sums.base ? -1 : 1
+    return p === null || q === null ? [] : [{ ...result, p, q, sign }]
+  })
+  tested.sort(byEvidence)
+  const found = tested.filter(({ q }) => q < LEVEL)
+  return found.length > 0 ? found : tested.slice(0, 1)
+}
+
+/** Sums of the chosen cells in a test part, each with its sign from the training part. */
+function checkedOn({ tickerData, timeline }: SweepRun, part: BarRange, chosen: readonly Trained[]): Sums {
+  const mask = rangeMask([part], timeline.days.length)
+  const cache = new Map<string, SweepMember[]>()
+  let sums: Sums = ZERO_SUMS
+  for (const { key, sign } of chosen) {
+    const { condition, horizon, ticker } = key
+    const group = ticker === null ? tickerData : tickerData.filter(data => data.ticker === ticker)
+    const name = `${condition.field} ${horizon} ${ticker}`
+    const members = cache.get(name) ?? group.map(data => memberOf(data, condition.field, horizon, mask, timeline))
+    cache.set(name, members)
+    const pool = poolOf(members, signalsOn(group, condition))
+    sums = added(sums, signed(sumsOf(pool.members), sign))
+  }
+  return sums
+}
+
+/** By index of the timeline: number of elapsed event windows that begin there, over all tickers and fields. */
+function windowCounts({ tickerData, timeline }: SweepRun, horizon: number): Int32Array {
+  const found = new Int32Array(timeline.days.length)
+  for (const data of tickerData) {
+    const indices = timeline.indices.get(data)!
+    const forward = forwardReturns(data.prices, horizon)
+    for (const { bars } of data.fields)
+      for (const bar of bars) if (!Number.isNaN(forward[bar]!)) found[indices[bar]!]!++
+  }
+  return found
+}
+
+/** The parts of a fold with their dates and windows, and the number of windows purged from training. */
+function rangesOf(
+  { name, train, test }: Fold,
+  masks: readonly Uint8Array[],
+  windows: readonly Int32Array[],
+  { days }: Timeline,
+): Pick<SweepValidation['folds'][number], 'name' | 'train' | 'test' | 'purged'> {
+  const within = ({ from, to }: BarRange, counts: (which: number, index: number) => boolean): number => {
+    let sum = 0
+    windows.forEach((column, which) => {
+      for (let index = from; index < to; index++) if (counts(which, index)) sum += column[index]!
+    })
+    return sum
+  }
+  const dated = (range: BarRange, events: number) => {
+    return { from: formatDay(days[range.from]!), to: formatDay(days[range.to - 1]!), events }
+  }
+  const isTrained = (which: number, index: number): boolean => masks[which]![index] === 1
+  const isAny = (): boolean => true
+  return {
+    name,
+    train: train.map(range => dated(range, within(range, isTrained))),
+    test: test.map(range => dated(range, within(range, isAny))),
+    purged: train.reduce((sum, range) => sum + within(range, (which, index) => !isTrained(which, index)), 0),
+  }
+}
+
+/** Mean return of each path; a path passes each group once. */
+function pathMeans(
+  { folds, groups }: NonNullable<ValidationPlan['paths']>,
+  checks: readonly Sums[][],
+): (number | null)[] {
+  return folds.map(path => {
+    const parts = path.map((fold, group) => checks[fold]![groups[fold]!.indexOf(group)]!)
+    return meanOf(parts.reduce(added, ZERO_SUMS))
+  })
+}
+
+function testFigures(sums: Sums): SweepValidation['test'] {
+  const { n, returns, base, hits } = sums
+  if (n === 0) return { n, mean: null, base: null, diff: null, hit: null }
+  return { n, mean: returns / n, base: base / n, diff: (returns - base) / n, hit: hits / n }
+}
+
+function meanOf({ n, returns }: Sums): number | null {
+  return n === 0 ? null : returns / n
+}
+
+/** The data of a sweep; each run counts other bars of it. */
+export interface SweepData {
+  /** At least one. */
+  runs: readonly SweepRun[]
+  /** Whether a tested cell gets its interval, and its entry for the contest. */
+  tests: boolean
+}
+
+/** A batch of one run. */
+export interface SweepTask extends CellBatch {
+  run: number
+}
+
+/**
+ * Computes every cell of each run, batch by batch in the order of the cells, here or in threads. The draws of a cell
+ * depend only on its name.
+ */
+export async function* runCells(
+  data: SweepData,
+  checkpoint: Checkpoint,
+  threads: number | undefined,
+): AsyncGenerator<{ run: number; outcomes: CellOutcome[] }> {
+  const { runs } = data
+  const tasks = runs.flatMap((run, i) => batchesOf(run).map(part => ({ ...part, run: i })))
+  const testBatch = cellRunner(data)
+  let done = 0
+  const turn = (run: number): Promise<void> => {
+    const total = cellCount(runs[run]!.query)
+    return checkpoint(
+      () => `${runs[run]!.name}, cell ${formatInteger(1 + ((done - 1) % total))} of ${formatInteger(total)}`,
+    )
+  }
+  const here = async (task: SweepTask): Promise<CellOutcome[]> => {
+    const outcomes: CellOutcome[] = []
+    for (const one of testBatch(task)) {
+      outcomes.push(one)
+      done++
+      await turn(task.run)
+    }
+    return outcomes
+  }
+  const ms = tasks.length * msOfPart(runs[0]!)
+  const work = { job: 'sweep' as const, data: () => shared(data), tasks, ms, here }
+  let [next, finished] = [0, 0]
+  for await (const outcomes of inOrder(work, threads)) {
+    const { run } = tasks[next++]!
+    yield { run, outcomes: outcomes }
+    // Cells from other threads are counted here.
+    finished += outcomes.length
+    done = finished
+    await turn(run)
+  }
+}
+
+/** Computes batches one after the other; common resamples are drawn once. */
+export function cellRunner({ runs, tests }: SweepData): (task: SweepTask) => Generator<CellOutcome> {
+  const resamples = tests ? new Resamples(runs[0]!.query) : null
+  return function* (task) {
+    const run = runs[task.run]!
+    for (const result of cellResults(run, task)) yield outcomeOf(result, run, resamples)
+  }
+}
+
+/** Tickers in one batch where each ticker has its own cells: the results of all of them would take too much memory. */
+const BATCH_SIZE = 64
+
+function batchesOf({ tickerData, query: { fields, horizons, by } }: SweepRun): CellBatch[] {
+  const size = by === 'pool' ? tickerData.length : BATCH_SIZE
+  const ranges = Array.from({ length: Math.ceil(tickerData.length / size) }, (_, i) => {
+    return { from: i * size, to: Math.min(tickerData.length, (i + 1) * size) }
+  })
+  return [...fields.keys()].flatMap(field =>
+    [...horizons.keys()].flatMap(which => ranges.map(range => ({ field, which, ...range }))),
+  )
+}
+
+/** Bars that take a cell about a millisecond, tests included. */
+const BARS_A_MS = 10_000
+
+function msOfPart({ tickerData, query }: SweepRun): number {
+  const { length } = query.by === 'pool' ? tickerData : tickerData.slice(0, BATCH_SIZE)
+  const bars = tickerData.reduce((sum, { days }) => sum + days.length, 0)
+  return (bars * (length / tickerData.length) * conditionsOf(query, 0).length) / BARS_A_MS
+}

@@ -1,0 +1,87 @@
+import { andersonGoodman, type ChiSquare } from '../../core/statistics/counts.js'
+import { countOf, logRank } from '../../core/statistics/survival.js'
+import { type BandPeriod, type Change, spellsOf } from './dwell.js'
+import { byVocabulary } from './pool.js'
+
+/** Tests whether the band of the context matters. */
+export interface ContextTests {
+  /** For the next band: every row has the same shares in all contexts (Anderson & Goodman). */
+  equal_rows: TestOf & { rows: ({ from: string } & TestOf)[] }
+  /** For the length: periods in the band last equally long in all contexts (log-rank). */
+  log_rank: ({ band: string } & Omit<TestOf, 'least_expected'> & { groups: LogRankRow[] })[]
+}
+
+/** Chi-square; all null, with the reason, where there is no test. */
+type TestOf = { [Name in keyof ChiSquare]: number | null } & { reason: string | null }
+
+/** Periods that began in one context, how many ended, and the expected number if all contexts were equal. */
+interface LogRankRow {
+  context: string
+  stays: number
+  ended: number
+  expected: number | null
+}
+
+/** The bands of the context, in the order of the vocabulary; null (no band yet) last. */
+export function contextsOf(events: readonly Change[], vocabulary: readonly string[]): (string | null)[] {
+  return [...new Set(events.map(event => event.context_band ?? null))].sort(byVocabulary(vocabulary))
+}
+
+/**
+ * Both tests. A transition counts in the context of its day, a period in the context of its first day. Those before the
+ * context's first band are left out.
+ */
+export function contextTests(
+  bands: readonly string[],
+  contexts: readonly (string | null)[],
+  events: readonly Change[],
+  stays: readonly BandPeriod[],
+): ContextTests {
+  const named = contexts.filter(context => context !== null)
+  return {
+    equal_rows: equalRows(bands, named, events),
+    log_rank: bands.map(band => {
+      const own = stays.filter(stay => stay.band === band)
+      return {
+        band,
+        ...logRankOf(named.map(context => ({ context, stays: own.filter(stay => stay.context === context) }))),
+      }
+    }),
+  }
+}
+
+function equalRows(
+  bands: readonly string[],
+  contexts: readonly string[],
+  events: readonly Change[],
+): ContextTests['equal_rows'] {
+  const tables = bands.map(() => contexts.map(() => bands.map(() => 0)))
+  const place = new Map(bands.map((band, i) => [band, i]))
+  for (const { band, prev_band, context_band, times = 1 } of events) {
+    const context = contexts.indexOf(context_band ?? '')
+    if (context !== -1) tables[place.get(prev_band)!]![context]![place.get(band)!]! += times
+  }
+  const { total, reason, rows } = andersonGoodman(tables)
+  const lack = 'not left for different bands in different contexts'
+  return {
+    ...testOf(total, reason),
+    rows: bands.map((from, i) => ({ from, ...testOf(rows[i]!, rows[i] === null ? lack : null) })),
+  }
+}
+
+function testOf(found: ChiSquare | null, reason: string | null): TestOf {
+  return { ...(found ?? { chi2: null, df: null, p: null, least_expected: null }), reason }
+}
+
+function logRankOf(
+  groups: readonly { context: string; stays: readonly BandPeriod[] }[],
+): Omit<ContextTests['log_rank'][number], 'band'> {
+  const spells = groups.map(({ stays }) => spellsOf(stays))
+  const found = logRank(spells)
+  const rows = groups.map(({ context, stays }, g) => ({
+    ...{ context, stays: countOf(stays), ended: countOf(spells[g]!.filter(spell => spell.ended)) },
+    expected: 'reason' in found ? null : found.groups[g]!.expected,
+  }))
+  if ('reason' in found) return { chi2: null, df: null, p: null, reason: found.reason, groups: rows }
+  return { chi2: found.chi2, df: found.df, p: found.p, reason: null, groups: rows }
+}

@@ -1,0 +1,161 @@
+import { InvalidParameter, invalid, suggest } from '../../core/errors.js'
+import { type Day, parseDay } from '../../core/model/day.js'
+import { type BandPeriods, dateIn, NO_NUMBER } from '../../core/model/history.js'
+import { UNDEFINED } from '../../core/model/series.js'
+import type { Timeframe } from '../../core/model/terms.js'
+import { type Omitted, type RunContext, type Source, vocabulariesOf } from '../../core/source.js'
+import { quantile } from '../../core/statistics/moments.js'
+import { type AnsweredRange, scopeOf, tickersInOrder } from './pool.js'
+
+export interface NowQuery {
+  /** Each counts once, whatever the order. */
+  tickers: readonly string[]
+  /** In display order. */
+  fields: readonly string[]
+  timeframe: Timeframe
+  /** Fields to leave out of a ticker; ignored where it would leave out all of them. */
+  skip?: ((key: { ticker: string; field: string; timeframe: Timeframe }) => boolean) | undefined
+  /** Only fields whose current band is one of these, was entered on that day or later, or on the newest bar. */
+  band?: readonly string[]
+  since?: Day
+  changed?: boolean
+  /** Fields that the query leaves out. */
+  omitted?: readonly Omitted[]
+}
+
+/** The current band of every field of every ticker. */
+export interface Now {
+  schema: 'bands.now/1'
+  timeframe: Timeframe
+  query_range: string | null
+  as_of: string | null
+  /** Ticker by ticker, ascending; the fields in the order of the query. */
+  states: FieldState[]
+  /** Fields left out because they need an import; absent without any. */
+  omitted?: Omitted[]
+}
+
+export interface FieldState {
+  ticker: string
+  field: string
+  /** The current band; null when there is none. */
+  band: string | null
+  /** The date of its entry; for an initial band the first bar with a band. */
+  since: string | null
+  /** Bars since then. */
+  bars: number | null
+  /** True when no band came before it, so that `since` is the start of the data. */
+  initial: boolean | null
+  prev_band: string | null
+  /**
+   * Completed periods in that band, in the range of the tier if one is set, in bars; quantiles linear between order
+   * statistics.
+   */
+  completed_stays: { n: number; median: number | null; p90: number | null }
+  /** Why a value above is null, by its name. */
+  reasons: Record<string, string>
+}
+
+/**
+ * Throws NotFound for an unknown ticker, TierRestricted for a field above the tier, InvalidParameter for no ticker or
+ * field.
+ */
+export async function now(source: Source, query: NowQuery, { step }: RunContext = {}): Promise<Now> {
+  const { fields, timeframe, omitted = [] } = query
+  const tickers = tickersInOrder(query.tickers, 'now needs')
+  if (fields.length === 0) throw new InvalidParameter('now needs a field.', { param: 'field' })
+  await checkBands(source, query)
+  const answers: AnsweredRange[] = []
+  const states: FieldState[] = []
+  for (const part of partsOf({ ...query, tickers })) {
+    for await (const stays of source.stays({ ...part, timeframe })) {
+      step?.(() => `now  ${stays.ticker}  ${states.length + 1} questions`)
+      answers.push({ query_range: stays.query_range, after: stays.after, as_of: stays.as_of })
+      for (let f = 0; f < stays.fields.length; f++) states.push(stateOf(stays, f))
+    }
+  }
+  const { query_range, as_of } = scopeOf(answers, {})
+  return {
+    schema: 'bands.now/1',
+    timeframe,
+    query_range,
+    as_of,
+    states: states.filter(state => isWanted(state, query)),
+    ...(omitted.length > 0 && { omitted: [...omitted] }),
+  }
+}
+
+/** Unknown bands do not count as changed. */
+function isWanted({ band, since, bars, initial }: FieldState, query: NowQuery): boolean {
+  if (query.band !== undefined && (band === null || !query.band.includes(band))) return false
+  if (query.since !== undefined && (since === null || parseDay(since)! < query.since)) return false
+  return !query.changed || (bars === 0 && initial === false)
+}
+
+/** Throws InvalidParameter for a band that none of the fields has. */
+async function checkBands(source: Source, { band: bands = [], fields }: NowQuery): Promise<void> {
+  if (bands.length === 0) return
+  const vocabularies = await vocabulariesOf(source)
+  const allowed = [...new Set(fields.flatMap(field => vocabularies.get(field) ?? []))]
+  const value = bands.find(band => !allowed.includes(band))
+  if (value === undefined) return
+  throw invalid('not_allowed', { param: 'band', value, allowed, suggestions: suggest(value, allowed) })
+}
+
+/** The queries of single calls: everything at once, or runs of tickers with the same fields left out. */
+function partsOf({ tickers, fields, timeframe, skip }: NowQuery): { tickers: string[]; fields: string[] }[] {
+  const all = [...new Set(fields)]
+  if (skip === undefined) return [{ tickers: [...tickers], fields: all }]
+  const parts: { tickers: string[]; fields: string[] }[] = []
+  for (const ticker of tickers) {
+    const left = all.filter(field => !skip({ ticker, field, timeframe }))
+    const fields = left.length > 0 ? left : all
+    const part = parts.at(-1)
+    if (part?.fields.join() === fields.join()) part.tickers.push(ticker)
+    else parts.push({ tickers: [ticker], fields })
+  }
+  return parts
+}
+
+/** @param f index of the field */
+function stateOf(stays: BandPeriods, f: number): FieldState {
+  const { ticker, fields, bands, present, after } = stays
+  const field = fields[f]!
+  const code = present.band[f]!
+  if (code === UNDEFINED) {
+    const lack = 'no band of this field can be seen'
+    return {
+      ...{ ticker, field, band: null, since: null, bars: null, initial: null, prev_band: null },
+      completed_stays: { n: 0, median: null, p90: null },
+      reasons: {
+        band: lack,
+        since: lack,
+        bars: lack,
+        initial: lack,
+        prev_band: lack,
+        completed_stays: 'there is no band',
+      },
+    }
+  }
+  const since = dateIn(present.since, f)
+  const bars = present.bars[f] === NO_NUMBER ? null : present.bars[f]!
+  const initial = present.initial[f] === 1
+  const prev_band = bands[f]![present.left[f]!] ?? null
+  const completed = completedStays(stays, f)
+  const reasons: Record<string, string> = {}
+  const before = 'entered before the range'
+  if (since === null) reasons.since = before
+  if (bars === null) reasons.bars = since === null ? before : 'not told by the answerer'
+  if (prev_band === null) reasons.prev_band = initial ? 'nothing came before it' : before
+  if (completed.n === 0) reasons.completed_stays = `no such stay began and ended${after === null ? '' : ' in range'}`
+  return {
+    ...{ ticker, field, band: bands[f]![code]!, since, bars, initial, prev_band },
+    completed_stays: completed,
+    reasons,
+  }
+}
+
+function completedStays(stays: BandPeriods, f: number): FieldState['completed_stays'] {
+  const ascending = stays.completed(f).sort()
+  return { n: ascending.length, median: quantile(ascending, 0.5), p90: quantile(ascending, 0.9) }
+}

@@ -1,0 +1,141 @@
+import { InvalidParameter } from '../../core/errors.js'
+import { formatDay } from '../../core/model/day.js'
+import type { EventHistory, HistoricEvent, HistoryQuery, PoolQuery } from '../../core/model/event.js'
+import { eventAt, type History } from '../../core/model/history.js'
+import type { Timeframe } from '../../core/model/terms.js'
+import { fieldOf, type RunContext, type Source } from '../../core/source.js'
+
+/** The scope that every result shows: events lie after the first date and up to the last. */
+export interface Scope {
+  query_range: string | null
+  after: string | null
+  /** Exclusive; null without a bound in the query. */
+  before: string | null
+  as_of: string | null
+}
+
+/** The range that every answer was taken from. */
+export type AnsweredRange = Pick<EventHistory, 'query_range' | 'after' | 'as_of'>
+
+/** The scope of a query from its answers; null without answers. */
+export function scopeOf(answers: readonly AnsweredRange[], query: Pick<HistoryQuery, 'after' | 'before'>): Scope {
+  const [first] = answers
+  const fieldInfo = query.after === undefined ? null : formatDay(query.after)
+  const granted = first?.after ?? null
+  return {
+    query_range: first?.query_range ?? null,
+    // Dates of this form sort in time order.
+    after: fieldInfo !== null && (granted === null || fieldInfo > granted) ? fieldInfo : granted,
+    before: query.before === undefined ? null : formatDay(query.before),
+    as_of: first?.as_of ?? null,
+  }
+}
+
+/** The events and tickers of an answer. */
+export interface PoolInfo {
+  tickers: string[]
+  field: string
+  timeframe: Timeframe
+  /** Separated by commas. */
+  band: string | null
+  context: { ticker: string; field: string; band: string | null } | null
+  /** The condition that held on the bar of each event; absent without one beyond the field. */
+  when?: string
+}
+
+export function poolInfo(
+  tickers: string[],
+  { field, timeframe, bands, context, when }: Omit<PoolQuery, 'tickers'>,
+): PoolInfo {
+  return {
+    ...{ tickers, field, timeframe, band: bands?.join(',') ?? null },
+    context: context === undefined ? null : { ...context, band: context.band ?? null },
+    ...(when === undefined ? {} : { when }),
+  }
+}
+
+/**
+ * Tickers once each, ascending, so that the order of the query does not matter.
+ * @param who needs at least one; the first words of the error
+ */
+export function tickersInOrder(tickers: readonly string[], who: string): string[] {
+  if (tickers.length === 0) throw new InvalidParameter(`${who} a ticker.`, { param: 'ticker' })
+  return [...new Set(tickers)].sort()
+}
+
+/** Bands of the field and of the context's field in their own order; none for an unknown field. */
+export async function ordersOf(
+  source: Source,
+  { field, context }: { field: string; context?: { field: string } },
+): Promise<[field: readonly string[], context: readonly string[]]> {
+  const [own, other] = await Promise.all([fieldOf(source, field), fieldOf(source, context?.field)])
+  return [own?.bands ?? [], other?.bands ?? []]
+}
+
+/** Compares by index in the vocabulary; unknown values follow, ascending; null last. */
+export function byVocabulary(vocabulary: readonly string[]): (a: string | null, b: string | null) => number {
+  const place = (value: string): number => (vocabulary.includes(value) ? vocabulary.indexOf(value) : vocabulary.length)
+  return (a, b) => {
+    if (a === null || b === null) return Number(a === null) - Number(b === null)
+    return place(a) - place(b) || Number(a > b) - Number(a < b)
+  }
+}
+
+/** Events of several tickers, up to a limit. */
+export interface PoolEventsQuery extends PoolQuery {
+  limit: number
+}
+
+/** An event of one of several tickers. */
+export interface PoolEvent extends HistoricEvent {
+  ticker: string
+}
+
+/** The newest events of a field of several tickers, newest first; on one date by ticker. */
+export interface PoolEvents extends PoolInfo, Scope {
+  schema: 'bands.pool-events/1'
+  /** All that match, regardless of the limit. */
+  total_occurrences: number
+  /** Events on the date of the last shown one that the limit leaves out: those of later tickers. */
+  omitted_on_last_date: number
+  events: PoolEvent[]
+}
+
+/** Throws NotFound for an unknown ticker, TierRestricted above the tier, InvalidParameter for no ticker. */
+export async function poolEvents(
+  source: Source,
+  query: PoolEventsQuery,
+  { step }: RunContext = {},
+): Promise<PoolEvents> {
+  const { tickers, field, limit, ...filter } = query
+  const names = tickersInOrder(tickers, 'events needs')
+  const answers: AnsweredRange[] = []
+  const newest: EventIndex[] = []
+  let total = 0
+  for await (const history of source.histories({ ...filter, tickers: names, fields: [field], outcomes: 'known' })) {
+    const { days, query_range, after, as_of } = history
+    answers.push({ query_range, after, as_of })
+    total += days.length
+    // At most the limit for each ticker: older events cannot be among the newest.
+    for (let i = Math.max(0, days.length - limit); i < days.length; i++) newest.push({ day: days[i]!, history, i })
+    step?.(() => `events  ${history.ticker}  ${answers.length} of ${names.length}`)
+  }
+  // Tickers come in order, and a stable sort keeps that order on one date.
+  const shown = newest.sort((a, b) => b.day - a.day).slice(0, limit)
+  const last = shown.at(-1)?.day
+  return {
+    schema: 'bands.pool-events/1',
+    ...poolInfo(names, query),
+    ...scopeOf(answers, filter),
+    total_occurrences: total,
+    omitted_on_last_date: newest.slice(shown.length).filter(({ day }) => day === last).length,
+    events: shown.map(({ history, i }) => ({ ticker: history.ticker, ...eventAt(history, i) })),
+  }
+}
+
+/** An event by its index in the columns of a ticker. */
+interface EventIndex {
+  day: number
+  history: History
+  i: number
+}

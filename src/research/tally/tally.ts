@@ -1,0 +1,496 @@
+import { InvalidParameter, listed, sentence, TierRestricted } from '../../core/errors.js'
+import { onCommonCalendar, placesIn, SharedColumns } from '../../core/model/calendar.js'
+import { type Day, formatDay } from '../../core/model/day.js'
+import type { Baseline, PoolQuery } from '../../core/model/event.js'
+import type { History, WindowOutcomes } from '../../core/model/history.js'
+import { PERFORMANCES, type Performance, STABILITIES, UNDEFINED } from '../../core/model/series.js'
+import { TIMEFRAMES, type Timeframe, windowNames } from '../../core/model/terms.js'
+import type { Family } from '../../core/params/studies.js'
+import type { HistoriesQuery, RunContext, Source } from '../../core/source.js'
+import { overlap } from '../../core/statistics/counts.js'
+import { type ShareInterval, type ShareMember, shareInterval } from '../../core/statistics/shares.js'
+import { type LogStanding, noteAndCompare } from '../trials.js'
+import {
+  type Base,
+  type BaseShare,
+  byPerformance,
+  isAmongTop,
+  Market,
+  measuredBase,
+  NO_PRICES,
+  type ReturnFigures,
+  returnFigures,
+  type Shares,
+  type TickerBase,
+  TOP_SHARE,
+  theoreticalBase,
+  tickerBase,
+  topShare,
+} from './base.js'
+import {
+  type AnsweredRange,
+  byVocabulary,
+  ordersOf,
+  type PoolInfo,
+  poolInfo,
+  type Scope,
+  scopeOf,
+  tickersInOrder,
+} from './pool.js'
+import { type TallyGrouping, trialsOf } from './trials.js'
+
+/** The events and tickers to count; each ticker counts once, in any order. */
+export interface TallyQuery extends PoolQuery {
+  /** By band, without `by` and without a band. */
+  by?: TallyGrouping
+  /** `run`: the headline ignores the trial log. */
+  family?: Family
+}
+
+/** How often each performance band followed, and the raw returns, compared with any bar. Returns are fractions. */
+export interface Tally extends PoolInfo, Scope {
+  schema: 'bands.tally/2'
+  by: TallyGrouping | null
+  /** All groups together. */
+  events: number
+  groups: TallyGroup[]
+  /** Null without a trial log. */
+  log: LogStanding | null
+  /** Notes on the whole, in sentences. */
+  warnings: string[]
+}
+
+export interface TallyGroup {
+  /** The value of `by` that the events share; null without groups or without a value (no context band yet). */
+  group: string | null
+  events: number
+  windows: TallyWindow[]
+  /** Notes on these numbers, in sentences. */
+  warnings: string[]
+}
+
+/**
+ * Counts outcomes. Every event of the pool counts once in its group; a pool's base weights each ticker by its events
+ * there. Throws TierRestricted where aftermath is above the tier, NotFound for an unknown ticker, InvalidParameter for
+ * no ticker or for groups by a missing context.
+ */
+export async function tally(
+  source: Source,
+  query: TallyQuery,
+  { step, trials = null }: RunContext = {},
+): Promise<Tally> {
+  const { tickers, by: asked, family = 'ledger', ...filter } = query
+  const names = tickersInOrder(tickers, 'a tally needs')
+  if (asked === 'context' && filter.context === undefined) {
+    const context = listed(['context_ticker', 'context_field'])
+    throw new InvalidParameter(sentence`to group by context, give ${context}.`, { param: 'context_ticker' })
+  }
+  const by = asked ?? (filter.bands === undefined ? 'band' : null)
+  const sources: TickerSource[] = []
+  for await (const found of tickerSources(source, { ...filter, tickers: names }, by)) {
+    step?.(() => `tally  ${found.ticker}  ${sources.length + 1} of ${names.length} tickers`)
+    sources.push(found)
+  }
+  const order = await orderOf(source, by, filter)
+  const { timeframe } = filter
+  const found = groupsOf(sources, by, order)
+  // Window by window in one buffer: the bases of one window are all returns of all tickers.
+  const room = new Float64Array(sources.reduce((bars, { base }) => bars + (base?.bars ?? 0), 0))
+  const tallied = windowNames(timeframe).map((window, w) => {
+    const bases = basesOf(sources, window, room)
+    return found.map(({ members }) => tallyWindow(members, timeframe, w, bases))
+  })
+  const groups = found.map(({ value, members }, i): TallyGroup => {
+    const windows = tallied.map(groups => groups[i]!)
+    const events = members.reduce((sum, { rows }) => sum + rows.length, 0)
+    return { group: value, events, windows, warnings: groupWarnings(events, windows) }
+  })
+  const windowTrials = trialsOf(found.map(withDays(by, sources)), { ...query, tickers: names }, by)
+  const noted = await noteAndCompare(trials, 'cell', windowTrials, family)
+  return {
+    schema: 'bands.tally/2',
+    ...poolInfo(names, filter),
+    by,
+    ...scopeOf(sources, filter),
+    events: groups.reduce((sum, group) => sum + group.events, 0),
+    groups,
+    log: noted?.log ?? null,
+    warnings: tallyWarnings(sources),
+  }
+}
+
+/** A group with the days of its bars: those of all tickers, or of the ticker that is the group. */
+function withDays(by: TallyGrouping | null, sources: readonly TickerSource[]) {
+  return ({ value, members }: Group) => {
+    const some = by === 'ticker' ? members.map(({ source }) => source) : sources
+    return { value, days: some.flatMap(({ base, days }) => (base === null ? [] : [days])) }
+  }
+}
+
+/** The events of one value, ticker by ticker. */
+interface Group {
+  /** null: no groups, or the context ticker had no band yet */
+  value: string | null
+  members: readonly Member[]
+}
+
+/** One ticker's events of a group: their rows in its columns. */
+interface Member {
+  source: TickerSource
+  rows: ArrayLike<number>
+}
+
+/**
+ * Splits events into groups; every event lies in exactly one. Groups have the order of `order`, others follow
+ * ascending; null last.
+ */
+function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, order: readonly string[]): Group[] {
+  if (by === null) {
+    const entered = sources.filter(source => source.rows.length > 0)
+    const members = (entered.length > 0 ? entered : sources).map(source => ({ source, rows: source.rows }))
+    return [{ value: null, members }]
+  }
+  const parts = sources.flatMap(source => {
+    const { codes, name } = source.grouping
+    const own = Map.groupBy(source.rows, row => codes[row]!)
+    return Array.from(own, ([code, rows]) => ({ value: name(code), source, rows }))
+  })
+  const groups = Map.groupBy(parts, ({ value }) => value)
+  const compare = byVocabulary(order)
+  return Array.from(groups, ([value, members]) => ({ value, members })).sort((a, b) => compare(a.value, b.value))
+}
+
+/** The grouping of events: a code for each row of a history, and the value of each code. */
+interface Grouping {
+  codes: ArrayLike<number>
+  name(code: number): string | null
+}
+
+function groupingOf(history: History, by: TallyGrouping | null): Grouping {
+  const { ticker, bands, days, entered, left, stability, contexts } = history
+  switch (by) {
+    case 'band':
+      return { codes: entered, name: code => bands[code]! }
+    case 'prev_band':
+      return { codes: left, name: code => bands[code]! }
+    case 'stability':
+      return { codes: stability, name: code => STABILITIES[code] ?? null }
+    case 'year':
+      return { codes: days.map(day => Number(yearText(day))), name: year => String(year).padStart(4, '0') }
+    case 'context': {
+      const names = [...new Set(contexts)]
+      return { codes: (contexts ?? []).map(context => names.indexOf(context)), name: code => names[code]! }
+    }
+    case 'ticker':
+      return { codes: new Uint8Array(days.length), name: () => ticker }
+    case null:
+      return { codes: new Uint8Array(days.length), name: () => null }
+  }
+}
+
+function yearText(day: Day): string {
+  return formatDay(day).slice(0, 4)
+}
+
+/** The order of the groups, as far as their values have one. */
+async function orderOf(
+  source: Source,
+  by: TallyGrouping | null,
+  filter: Pick<TallyQuery, 'field' | 'context'>,
+): Promise<readonly string[]> {
+  if (by === 'stability') return STABILITIES
+  const [field, context] = await ordersOf(source, filter)
+  if (by === 'band' || by === 'prev_band') return field
+  return by === 'context' ? context : []
+}
+
+/** The data of one ticker for a tally: columns with one row an event, oldest first. */
+interface TickerSource extends AnsweredRange {
+  ticker: string
+  /** The counted rows. */
+  rows: Int32Array
+  grouping: Grouping
+  /** Index of each row in bars, from the first event. */
+  bars: Int32Array
+  /** By window, in the order of the timeframe. */
+  outcomes: readonly OutcomeColumns[]
+  /** null where prices are unknown. */
+  base: Omit<Baseline, 'days'> | null
+  /** The calendar of the ticker: the days of its base bars, or workdays where prices are unknown. */
+  days: Int32Array
+  /** Index of each row on that calendar. */
+  indices: Int32Array
+}
+
+type OutcomeColumns = Pick<WindowOutcomes, 'ended' | 'performances'> & { returns: Float64Array | null }
+
+/** Ticker by ticker. Throws TierRestricted where the tier shows no aftermath. */
+async function* tickerSources(
+  source: Source,
+  { tickers, field, timeframe, bands, after, before, context, when, lag }: PoolQuery,
+  by: TallyGrouping | null,
+): AsyncGenerator<TickerSource> {
+  const dated = { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
+  // All events of the field: the number of bars between two of them needs the unbroken chain of durations.
+  const all: HistoriesQuery = { tickers, fields: [field], timeframe, lag, ...dated }
+  const beside = { ...(context === undefined ? {} : { context }), ...(when === undefined ? {} : { when }) }
+  const isWhole = context === undefined && when === undefined
+  const narrowed = isWhole || bands === undefined ? beside : { ...beside, bands }
+  const whole = isWhole ? null : source.histories(all)[Symbol.asyncIterator]()
+  const alike = new SharedColumns()
+  try {
+    for await (const history of source.histories({ ...all, ...narrowed, outcomes: 'needed', base: true })) {
+      const { ticker, query_range, after, as_of, outcomes, base } = history
+      if (outcomes === null) throw new TierRestricted('aftermath', 'free', 'plus')
+      const bars = barsOf(history, whole === null ? history : (await whole.next()).value)
+      // Copied, because the source's column is a view of a larger buffer.
+      const days = alike.of(base?.days ?? workdays(history.days, timeframe), own => own.slice())
+      yield {
+        ...{ ticker, query_range, after, as_of },
+        // Only these columns, because the rest of an outcome holds the ranks of all bars in memory.
+        outcomes: outcomes.map(({ ended, performances, exact }) => ({
+          ended,
+          performances,
+          returns: exact?.returns ?? null,
+        })),
+        ...{ rows: rowsOf(history, bands), grouping: groupingOf(history, by) },
+        bars,
+        base: base && { bars: base.bars, windows: base.windows },
+        days,
+        indices: placesIn(days, history.days),
+      }
+    }
+  } finally {
+    await whole?.return?.()
+  }
+}
+
+/** The rows that enter one of the bands; all of them without bands. */
+function rowsOf({ bands: vocabulary, entered }: History, bands: PoolQuery['bands']): Int32Array {
+  const codes = bands?.map(band => vocabulary.indexOf(band)) ?? null
+  const rows = new Int32Array(entered.length)
+  let n = 0
+  for (let row = 0; row < entered.length; row++) if (codes === null || codes.includes(entered[row]!)) rows[n++] = row
+  return rows.subarray(0, n)
+}
+
+/** Index of each event in bars, counted from the first event. @param whole all events of the field, these included */
+function barsOf({ days }: History, whole: History): Int32Array {
+  const bars = new Int32Array(days.length)
+  let event = 0
+  let bar = 0
+  for (let row = 0; row < days.length; row++) {
+    for (; whole.days[event]! < days[row]!; event++) bar += Math.max(0, whole.lasted[event]!)
+    bars[row] = bar
+  }
+  return bars
+}
+
+/**
+ * A calendar for unknown prices: every weekday from the first event to the last, and every event. Weeks have one day
+ * each. Holidays are unknown, so a window may cover slightly fewer days than bars.
+ */
+function workdays(events: Int32Array, timeframe: Timeframe): Int32Array {
+  const [first, last] = [events[0], events.at(-1)]
+  if (first === undefined || last === undefined) return events
+  const has = new Set(events)
+  const days: number[] = []
+  // Day 0 is a Thursday.
+  const weekOf = (day: number): number => Math.floor((day + 3) / 7)
+  const weeks = new Set(Array.from(events, weekOf))
+  for (let day = first; day <= last; day++) {
+    const weekday = (((day + 3) % 7) + 7) % 7
+    const fills = timeframe === 'daily' ? weekday < 5 : weekday === 4 && !weeks.has(weekOf(day))
+    if (fills || has.has(day)) days.push(day)
+  }
+  return Int32Array.from(days)
+}
+
+/** Outcomes over one window. events = n + pending. */
+export interface TallyWindow {
+  /** `20d` */
+  window: string
+  events: number
+  /**
+   * Events whose window has ended. From a server only those with a performance band, because it does not report the
+   * others.
+   */
+  n: number
+  /** Effective number of independent cases: overlapping windows and tickers that move together count as fewer. */
+  n_independent: number
+  /** Windows that have not ended. */
+  pending: number
+  /** Events among the n with too little history to rank their return. */
+  no_history: number
+  counts: Record<Performance, number>
+  /** counts / (n - no_history) */
+  shares: Shares
+  returns: ReturnFigures
+  /** 95 % interval of `returns.hit_rate`, on the independent cases. */
+  hit_low: number | null
+  hit_high: number | null
+  /** Share of the ranked events whose return is among the best 40 % of the ticker's own past, and its 95 % interval. */
+  top_share: number | null
+  top_low: number | null
+  top_high: number | null
+  /** Why the shares are null; null when they are not. */
+  reason: string | null
+  /** Ended windows that share bars with another event's window of the same ticker. */
+  overlapping: number
+  base: Base
+}
+
+/**
+ * @param members at least one; of several, those with an event where there are any
+ * @param w index of the window in the timeframe
+ */
+function tallyWindow(members: readonly Member[], timeframe: Timeframe, w: number, bases: Bases): TallyWindow {
+  const { events, ended: n, ranked, counts, returns, overlapping, parts } = counted(members, timeframe, w)
+  const { hit, top } = sharesOf(members, timeframe, w, bases)
+  return {
+    window: windowNames(timeframe)[w]!,
+    events,
+    n,
+    n_independent: (hit ?? top).independent,
+    pending: events - n,
+    no_history: n - ranked,
+    counts: byPerformance(i => counts[i]!),
+    shares: byPerformance(i => (ranked === 0 ? null : counts[i]! / ranked)),
+    returns: returnFigures(returns, n > 0 ? NO_PRICES : events === 0 ? 'no event' : 'no window has ended yet'),
+    hit_low: hit?.low ?? null,
+    hit_high: hit?.high ?? null,
+    top_share: top.share,
+    top_low: top.low,
+    top_high: top.high,
+    reason: ranked > 0 ? null : events === 0 ? 'no event' : 'no event has a performance band for this window yet',
+    overlapping,
+    base: baseOf(members, parts, bases),
+  }
+}
+
+/** The share of returns above 0, null where prices are unknown, and the share of the best 40 %. */
+function sharesOf(
+  members: readonly Member[],
+  timeframe: Timeframe,
+  w: number,
+  { of }: Bases,
+): { hit: ShareInterval | null; top: ShareInterval } {
+  const counting = members.flatMap(({ source, rows }) => {
+    const { ended } = source.outcomes[w]!
+    const own = Int32Array.from(rows).filter(row => ended[row] === 1)
+    return own.length === 0 ? [] : [{ source, rows: own, base: of.get(source) }]
+  })
+  // Only days whose window has ended, as in a study.
+  const { calendar, indices } = onCommonCalendar(
+    counting.map(({ source: { days }, base }) => (base === undefined ? days : days.subarray(0, base.returns.length))),
+  )
+  const [hits, tops]: [ShareMember[], ShareMember[]] = [[], []]
+  counting.forEach(({ source, rows, base }, m) => {
+    const { performances, returns } = source.outcomes[w]!
+    const at = (some: Int32Array): Int32Array => some.map(row => indices[m]![source.indices[row]!]!)
+    const ranked = rows.filter(row => performances[row] !== UNDEFINED)
+    const isTop = ranked.map(row => Number(isAmongTop(performances[row]!)))
+    tops.push({ indices: at(ranked), holds: isTop, base: base === undefined ? TOP_SHARE : topShare(base) })
+    if (returns === null || base === undefined) return
+    const rose = rows.map(row => Number(returns[row]! > 0))
+    hits.push({ indices: at(rows), holds: rose, base: base.rises / base.returns.length })
+  })
+  const window = TIMEFRAMES[timeframe].windows[w]!
+  const isPriced = hits.length === counting.length
+  return {
+    hit: isPriced ? shareInterval(hits, calendar.length, window) : null,
+    top: shareInterval(tops, calendar.length, window),
+  }
+}
+
+/** Outcomes of the events of some tickers over one window; `parts` by member. */
+function counted(members: readonly Member[], timeframe: Timeframe, w: number) {
+  const length = TIMEFRAMES[timeframe].windows[w]!
+  const events = members.reduce((sum, { rows }) => sum + rows.length, 0)
+  const most = members.reduce((most, { rows }) => Math.max(most, rows.length), 0)
+  const counts = PERFORMANCES.map(() => 0)
+  // One buffer for the returns of all members and one for the bars of each: a market has thousands of members.
+  const [returns, bars] = [new Float64Array(events), new Int32Array(most)]
+  const parts: Omit<BaseShare, 'base'>[] = []
+  let [ended, ranked, returned, overlapping] = [0, 0, 0, 0]
+  for (const { source, rows } of members) {
+    const { ended: hasEnded, performances, returns: own } = source.outcomes[w]!
+    const part = { ranked: 0, ended: 0 }
+    let whole = 0
+    for (let i = 0; i < rows.length; i++) {
+      const row = rows[i]!
+      if (hasEnded[row] === 1) bars[whole++] = source.bars[row]!
+      if (performances[row] !== UNDEFINED) {
+        counts[performances[row]!]!++
+        part.ranked++
+      }
+      if (own !== null && !Number.isNaN(own[row]!)) {
+        returns[returned++] = own[row]!
+        part.ended++
+      }
+    }
+    ended += whole
+    ranked += part.ranked
+    overlapping += overlap(bars.subarray(0, whole), length).overlapping
+    parts.push(part)
+  }
+  return { events, ended, ranked, counts, returns: returns.subarray(0, returned), overlapping, parts }
+}
+
+/** The bases over one window, for the tickers with known prices. */
+interface Bases {
+  of: ReadonlyMap<TickerSource, TickerBase>
+  market: Market
+}
+
+function basesOf(sources: readonly TickerSource[], window: string, room: Float64Array): Bases {
+  const of = new Map<TickerSource, TickerBase>()
+  let from = 0
+  for (const source of sources) {
+    if (source.base === null) continue
+    of.set(source, tickerBase(source.base.windows[window]!, room.subarray(from)))
+    from += source.base.bars
+  }
+  return { of, market: new Market([...of.values()]) }
+}
+
+function baseOf(members: readonly Member[], parts: readonly Omit<BaseShare, 'base'>[], { of, market }: Bases): Base {
+  const pool: BaseShare[] = []
+  for (let i = 0; i < members.length; i++) {
+    const base = of.get(members[i]!.source)
+    if (base === undefined) return theoreticalBase()
+    pool.push({ base, ...parts[i]! })
+  }
+  return measuredBase(pool, market)
+}
+
+/** Percentages of fewer complete windows mean little. */
+const FEW = 10
+
+/** Number of tickers that a sentence names. */
+const NAMED = 5
+
+function groupWarnings(events: number, windows: readonly TallyWindow[]): string[] {
+  if (events === 0) return []
+  const few = windows.flatMap(({ window, n }) => (n < FEW ? `${window}: ${n}` : []))
+  const overlapping = windows.flatMap(({ window, n, overlapping: many }) =>
+    many > 0 ? `${window}: ${many} of ${n}` : [],
+  )
+  return [
+    few.length > 0 && `Fewer than ${FEW} complete windows (${few.join(', ')}): read the counts, not the shares.`,
+    overlapping.length > 0 &&
+      `Windows of neighbouring events of one ticker overlap (${overlapping.join(', ')}): they count as fewer independent cases.`,
+  ].filter(warning => warning !== false)
+}
+
+function tallyWarnings(sources: readonly TickerSource[]): string[] {
+  if (sources.length === 1) return []
+  const empty = sources.filter(source => source.rows.length === 0).map(source => source.ticker)
+  const names = empty.slice(0, NAMED).join(', ')
+  const more = empty.length > NAMED ? ` and ${empty.length - NAMED} more` : ''
+  return [
+    'Tickers move together: events of several tickers on the same dates count as fewer independent cases.',
+    'The tickers are those that were asked for; ones that no longer trade may be missing among them.',
+    ...(empty.length > 0 ? [`${empty.length} of ${sources.length} tickers have no such event: ${names}${more}.`] : []),
+  ]
+}

@@ -1,0 +1,283 @@
+import { InvalidParameter } from '../../core/errors.js'
+import type { Context, PoolQuery } from '../../core/model/event.js'
+import { TIMEFRAMES, type Timeframe } from '../../core/model/terms.js'
+import type { RunContext, Source } from '../../core/source.js'
+import type { ShareInterval } from '../../core/statistics/shares.js'
+import { type CausedSpell, countOf, cumulativeIncidence, stepAt } from '../../core/statistics/survival.js'
+import { CHECKED } from '../../core/statistics/verdict.js'
+import type { ContextTests } from './by-context.js'
+import { type BandPeriod, type Change, CollectedChanges, type Dwell, dwell, shareAmong } from './dwell.js'
+import { type AnsweredRange, byVocabulary, ordersOf, type Scope, scopeOf, tickersInOrder } from './pool.js'
+
+/** Each ticker counts once, in any order. The context splits the result; its band is not part of the query. */
+export type TransitionsQuery = Pick<PoolQuery, 'tickers' | 'field' | 'timeframe' | 'after' | 'before'> & {
+  context?: Omit<Context, 'band'>
+}
+
+/** The next band after each band, and how long each lasts, in bars. */
+export interface Transitions extends Scope, Figures {
+  schema: 'bands.transitions/2'
+  tickers: string[]
+  field: string
+  timeframe: Timeframe
+  context: { ticker: string; field: string } | null
+  bands: string[]
+  /** The same for each band of the context, and whether the context matters; null without a context. */
+  by_context: { groups: ({ context: string | null } & Figures)[]; tests: ContextTests } | null
+  /** Notes on the numbers, in sentences. */
+  notes: string[]
+}
+
+interface Figures {
+  /** Events; each is one transition and begins one period. */
+  events: number
+  matrix: FollowingRow[]
+  per_bar: TransitionRow[]
+  dwell: Dwell[]
+  /** By band, window by window. */
+  incidence: Leaving[]
+}
+
+/**
+ * Counts transitions and periods of several tickers together. Throws NotFound for an unknown ticker, TierRestricted for
+ * a field or a context above the tier, InvalidParameter for no ticker, or for a query with bands.
+ */
+export async function transitionsOf(
+  source: Source,
+  { tickers, ...query }: TransitionsQuery,
+  { step }: RunContext = {},
+): Promise<Transitions> {
+  const names = tickersInOrder(tickers, 'transitions need')
+  refuseBands(query)
+  const answers: AnsweredRange[] = []
+  const gathered = new CollectedChanges()
+  const { field: asked, ...filter } = query
+  for await (const found of source.stays({ ...filter, fields: [asked], tickers: names })) {
+    step?.(() => `transitions  ${found.ticker}  ${answers.length + 1} questions`)
+    answers.push({ query_range: found.query_range, after: found.after, as_of: found.as_of })
+    gathered.add(found)
+  }
+  const { changes: events, stays } = gathered
+  const [vocabulary, contexts] = await ordersOf(source, query)
+  const order = bandsOf(events, vocabulary)
+  const { field, timeframe, context = null } = query
+  const figures = figuresOf(order, timeframe)
+  return {
+    schema: 'bands.transitions/2',
+    ...{ tickers: names, field, timeframe, context },
+    ...scopeOf(answers, query),
+    bands: order,
+    ...figures(events, stays),
+    by_context: context === null ? null : await byContext(order, events, stays, figures, contexts),
+    notes: notesOf(names, context !== null),
+  }
+}
+
+async function byContext(
+  bands: readonly string[],
+  events: readonly Change[],
+  stays: readonly BandPeriod[],
+  figures: (events: readonly Change[], stays: readonly BandPeriod[]) => Figures,
+  vocabulary: readonly string[],
+): Promise<Transitions['by_context']> {
+  // Loaded on demand: the distributions take longer to load than the query to answer.
+  const { contextsOf, contextTests } = await import('./by-context.js')
+  const contexts = contextsOf(events, vocabulary)
+  const groups = contexts.map(context => {
+    const entered = events.filter(event => (event.context_band ?? null) === context)
+    const begun = stays.filter(stay => stay.context === context)
+    return { context, ...figures(entered, begun) }
+  })
+  return { groups, tests: contextTests(bands, contexts, events, stays) }
+}
+
+/** Refuses a filter on bands: the gaps of such a history would look like long periods. */
+function refuseBands(query: Partial<PoolQuery>): void {
+  for (const [param, band] of [
+    ['band', query.bands?.join(',')],
+    ['context_band', query.context?.band],
+  ] as const) {
+    if (band === undefined) continue
+    throw new InvalidParameter(`transitions count every band; ${param} is none of their parameters.`, {
+      param,
+      value: band,
+    })
+  }
+}
+
+function bandsOf(events: readonly Change[], vocabulary: readonly string[]): string[] {
+  const seen = new Set(vocabulary)
+  for (const { band, prev_band } of events) seen.add(prev_band).add(band)
+  return [...seen].sort(byVocabulary(vocabulary))
+}
+
+function figuresOf(
+  bands: readonly string[],
+  timeframe: Timeframe,
+): (events: readonly Change[], stays: readonly BandPeriod[]) => Figures {
+  return (events, stays) => {
+    const byBand = new Map<string, BandPeriod[]>(bands.map(band => [band, []]))
+    for (const stay of stays) byBand.get(stay.band)!.push(stay)
+    const own = Array.from(byBand, ([band, stays]) => ({ band, stays }))
+    return {
+      events: countOf(events),
+      matrix: transitionMatrix(bands, events),
+      per_bar: perBarMatrix(bands, stays),
+      dwell: own.map(({ band, stays }) => dwell(band, stays)),
+      incidence: own.flatMap(({ band, stays }) => leaving(band, bands, stays, timeframe)),
+    }
+  }
+}
+
+function notesOf(tickers: readonly string[], isSplit: boolean): string[] {
+  const split = [
+    `A transition counts in the context of its day, a stay in that of the day it began. The tests are chi-square tests, and each row and band is one of its own: of twenty, one finds something by chance. They treat consecutive periods as independent, and find too much. ${CHECKED}`,
+    ...(tickers.length > 1 ? ['They take stays as independent; tickers that move together make p too small.'] : []),
+  ]
+  return [
+    'The stay in force before the first event in range is left out: when it began is not known.',
+    'An active stay counts as one that lasts longer than its bars so far (right-censored); median and 90th percentile are Kaplan-Meier estimates. The interval of the median is a cautious one, because stays last whole bars.',
+    'Intervals of shares and medians use n_eff: what begins within a month of one another may have one cause. Those of the shares are in JSON and CSV.',
+    ...(isSplit ? split : []),
+  ]
+}
+
+/** The 95 % interval of a share, on its effective number of independent cases. */
+export type Interval = Pick<ShareInterval, 'low' | 'high' | 'independent'>
+
+/** A row of the transition matrix, event by event. */
+export interface FollowingRow extends TransitionRow {
+  /** Interval of each share; null where the share is null or 0. */
+  intervals: Record<string, Interval | null>
+}
+
+export interface TransitionRow {
+  from: string
+  /** Transitions out of the band; bar by bar: bars in the band whose next bar is known. */
+  n: number
+  /** By next band; null for the band itself where it cannot follow itself. */
+  counts: Record<string, number | null>
+  /** counts / n */
+  shares: Record<string, number | null>
+  /** Why shares off the diagonal are null; null when they are not. */
+  reason: string | null
+}
+
+/** The transition matrix event by event: a row for every band. */
+export function transitionMatrix(bands: readonly string[], events: readonly Change[]): FollowingRow[] {
+  const counted = counter(bands)
+  for (const { band, prev_band, times = 1 } of events) counted.add(prev_band, band, times)
+  return bands.map(from => {
+    const own = events.filter(({ prev_band }) => prev_band === from)
+    const intervals = bands.map(to => {
+      const into = own.filter(({ band }) => band === to)
+      return [to, into.length === 0 ? null : intervalOf(shareAmong(into, own))] as const
+    })
+    return {
+      ...row(from, bands, to => (to === from ? null : counted.of(from, to)), 'never left in range'),
+      intervals: Object.fromEntries(intervals),
+    }
+  })
+}
+
+function intervalOf(found: ShareInterval | null): Interval | null {
+  return found && { low: found.low, high: found.high, independent: found.independent }
+}
+
+/**
+ * The transition matrix bar by bar, the band itself included. A period of L bars is followed by itself L - 1 times and
+ * left once; an active one only by itself. Its first day must be known, and its end must lie in the range.
+ */
+function perBarMatrix(bands: readonly string[], stays: readonly BandPeriod[]): TransitionRow[] {
+  const counted = counter(bands)
+  for (const { band, ended, bars, next, times = 1 } of stays) {
+    if (bars === null) continue
+    counted.add(band, band, times * (ended ? bars - 1 : bars))
+    if (next !== null) counted.add(band, next, times)
+  }
+  return bands.map(from =>
+    row(from, bands, to => counted.of(from, to), 'no bar of a stay in it has a next one in range'),
+  )
+}
+
+function row(
+  from: string,
+  bands: readonly string[],
+  count: (to: string) => number | null,
+  lack: string,
+): TransitionRow {
+  const counts = bands.map(to => [to, count(to)] as const)
+  const n = counts.reduce((sum, [, value]) => sum + (value ?? 0), 0)
+  return {
+    from,
+    n,
+    counts: Object.fromEntries(counts),
+    shares: Object.fromEntries(counts.map(([to, value]) => [to, value === null || n === 0 ? null : value / n])),
+    reason: n === 0 ? lack : null,
+  }
+}
+
+/** Counts how often one band followed another. */
+function counter(bands: readonly string[]) {
+  const indices = new Map(bands.map((band, i) => [band, i]))
+  const counts = new Int32Array(bands.length * bands.length)
+  const index = (from: string, to: string): number => indices.get(from)! * bands.length + indices.get(to)!
+  return {
+    add: (from: string, to: string, times: number): void => {
+      counts[index(from, to)]! += times
+    },
+    of: (from: string, to: string): number => counts[index(from, to)]!,
+  }
+}
+
+/** Shares of all periods in one band after some bars; with `staying` they add up to 1. */
+export interface Leaving {
+  band: string
+  bars: number
+  /** Share that lasts longer (Kaplan-Meier). */
+  staying: number | null
+  /** By next band: cumulative incidence (Aalen-Johansen); null for the band itself. */
+  to: Record<string, number | null>
+  /** Ended, but the next band lies outside the query's dates. */
+  unknown: number | null
+  /** Why the shares are null; null when they are not. */
+  reason: string | null
+}
+
+/**
+ * Cumulative incidence by next band at each window of the timeframe. Active periods are censored at their bars so far.
+ * @param stays all of one band
+ */
+export function leaving(
+  band: string,
+  bands: readonly string[],
+  stays: readonly BandPeriod[],
+  timeframe: Timeframe,
+): Leaving[] {
+  const causes = bands.length + 1
+  const causeOf = new Map(bands.map((to, i) => [to, i]))
+  const spells: CausedSpell[] = []
+  for (const { bars, ended, next, times = 1 } of stays) {
+    if (bars === null) continue
+    const cause = next === null ? bands.length : causeOf.get(next)!
+    spells.push({ length: bars, cause: ended ? cause : null, times })
+  }
+  const steps = cumulativeIncidence(spells, causes)
+  const longest = spells.reduce((most, { length }) => Math.max(most, length), 0)
+  return TIMEFRAMES[timeframe].windows.map(bars => {
+    const lack = lackOf(countOf(stays), countOf(spells), bars > longest && steps.at(-1)?.survival !== 0)
+    const step = stepAt(steps, bars)
+    const share = (cause: number): number | null => (lack === null ? (step?.incidence[cause] ?? 0) : null)
+    return {
+      ...{ band, bars, staying: lack === null ? (step?.survival ?? 1) : null },
+      to: Object.fromEntries(bands.map((to, i) => [to, to === band ? null : share(i)])),
+      ...{ unknown: share(bands.length), reason: lack },
+    }
+  })
+}
+
+function lackOf(stays: number, known: number, beyond: boolean): string | null {
+  if (stays === 0) return 'never entered in range'
+  if (known === 0) return 'how long its stays have lasted is not known'
+  return beyond ? 'no stay was seen for so long' : null
+}

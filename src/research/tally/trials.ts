@@ -1,0 +1,67 @@
+import { rangeOf } from '../../core/model/calendar.js'
+import { dateOf } from '../../core/model/day.js'
+import type { Context, PoolQuery } from '../../core/model/event.js'
+import { TIMEFRAMES } from '../../core/model/terms.js'
+import { ANY_EVENT, type EventFilter } from '../../core/params/studies.js'
+import type { Trial } from '../../core/source.js'
+import { cellTrial } from '../trials.js'
+
+/** What events can be split by. */
+export const TALLY_GROUPINGS = ['band', 'prev_band', 'stability', 'year', 'context', 'ticker'] as const
+export type TallyGrouping = (typeof TALLY_GROUPINGS)[number]
+
+/**
+ * The windows of a tally as trials: those of the equivalent study. A group without a value has no equivalent. Without
+ * prices the range of the data is unknown, and nothing is logged.
+ */
+export function trialsOf(
+  groups: readonly { value: string | null; days: readonly Int32Array[] }[],
+  query: PoolQuery,
+  by: TallyGrouping | null,
+): Trial[] {
+  return groups.flatMap(({ value, days }) => {
+    if ((by !== null && value === null) || days.length === 0) return []
+    const spec = {
+      tickers: by === 'ticker' ? [value!] : query.tickers,
+      filter: filterOf(query, by, value),
+      ...rangeOf(days),
+    }
+    return TIMEFRAMES[query.timeframe].windows.map(horizon =>
+      cellTrial({ ...spec, horizon }, { p: null, test: null, sharpe: null }),
+    )
+  })
+}
+
+/** The events of one group as the filter of a study. */
+function filterOf(query: PoolQuery, by: TallyGrouping | null, value: string | null): EventFilter {
+  const { field, timeframe, bands = null, context, when, lag, after, before } = query
+  const own = value === null ? [] : [value]
+  return {
+    ...ANY_EVENT,
+    ...{ field, timeframe, bands: by === 'band' ? own : bands },
+    ...(by === 'prev_band' && { prev_bands: own }),
+    ...(by === 'stability' && { stability: own as EventFilter['stability'] }),
+    ...(context !== undefined && { context: contextOf(context, by === 'context' ? value : null) }),
+    ...(when === undefined ? {} : { when }),
+    ...(lag === undefined ? {} : { lag }),
+    ...datesOf(by === 'year' ? Number(value) : null, { after: dateOf(after), before: dateOf(before) }),
+  }
+}
+
+function contextOf({ ticker, field, band }: Context, value: string | null): EventFilter['context'] {
+  const one = value ?? band
+  return { ticker, field, bands: one === undefined ? null : [one], lag: 0 }
+}
+
+type Bounds = Pick<EventFilter, 'after' | 'before'>
+
+/** Both bounds are exclusive; dates of this form sort in time order. */
+function datesOf(year: number | null, { after, before }: Bounds): Bounds {
+  if (year === null) return { after, before }
+  const text = (number: number): string => String(number).padStart(4, '0')
+  const [begin, end] = [`${text(year - 1)}-12-31`, `${text(year + 1)}-01-01`]
+  return {
+    after: after !== null && after > begin ? after : begin,
+    before: before !== null && before < end ? before : end,
+  }
+}

@@ -1,0 +1,300 @@
+import { createHash } from 'node:crypto'
+import { InvalidParameter } from '../core/errors.js'
+import { isCondition, lagInWords, TRUE, TRUTHS } from '../core/language/as-field.js'
+import { type Day, formatDay, parseDay } from '../core/model/day.js'
+import { windowName } from '../core/model/terms.js'
+import type { EventFilter, Family } from '../core/params/studies.js'
+import type { Trial, TrialKind, TrialQuestion, Trials } from '../core/source.js'
+import { benjaminiHochberg } from '../core/statistics/selection.js'
+import { LEVEL } from '../core/statistics/verdict.js'
+
+/** The identity of a combination: its question, its tickers, and the date range of its data. */
+export interface CellSpec {
+  tickers: readonly string[]
+  filter: EventFilter
+  horizon: number
+  /** First and last bar on which the field has a band; null without any. */
+  first: Day | null
+  last: Day | null
+}
+
+/** A cell as the trial log keeps it. Study, tally and sweep give the same cell the same hash. */
+export function cellTrial(spec: CellSpec, found: Pick<Trial, 'p' | 'test' | 'sharpe'>): Trial {
+  const { horizon, ...question } = documentOf(spec)
+  const { first, last, filter } = spec
+  return {
+    hash: hashOf({ ...question, horizon }),
+    spec: inWords(spec),
+    ...found,
+    asked: { question: hashOf({ ...question, kind: 'question' }), timeframe: filter.timeframe, first, last },
+  }
+}
+
+/** Hashes JSON whose bytes only depend on the values: keys ascending, no spaces. */
+export function hashOf(document: unknown): string {
+  const text = JSON.stringify(document, (_, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/** By the keys that the ledger has had from its first day on, so that a cell noted then is the same cell now. */
+function documentOf({ tickers, filter, horizon, first, last }: CellSpec) {
+  const { field, timeframe, bands, prev_bands, stability, max_flips, context, when, lag, after, before } = filter
+  return {
+    kind: 'cell',
+    tickers: tickers.toSorted(),
+    field,
+    timeframe,
+    bands: sorted(bands),
+    prevBands: sorted(prev_bands),
+    stability: sorted(stability),
+    maxFlips: max_flips,
+    context: context === null ? null : { ...context, bands: sorted(context.bands) },
+    ...(when === undefined ? {} : { when }),
+    ...(lag === undefined ? {} : { lag }),
+    after: parseDay(after ?? ''),
+    before: parseDay(before ?? ''),
+    horizon,
+    first,
+    last,
+  }
+}
+
+function sorted(values: readonly string[] | null): string[] | null {
+  return values === null ? null : values.toSorted()
+}
+
+function inWords({ tickers, filter, horizon, first, last }: CellSpec): string {
+  return [
+    ...filterWords(filter),
+    windowName(horizon, filter.timeframe),
+    tickerWords(tickers),
+    first === null || last === null ? 'no bars' : `${formatDay(first)} to ${formatDay(last)}`,
+  ].join('; ')
+}
+
+/** How a result compares with all questions about the same data; the headline shows it. */
+export interface LogStanding {
+  /** `run`: the verdict leaves the log out. */
+  family: Family
+  /** Questions of the log with the same timeframe and overlapping dates. This one is among them. */
+  questions: number
+  windows: number
+  /** The number of windows with p below .05 by chance alone. */
+  expected: number
+}
+
+/** A run compared with the log, and the q of each of its trials over the log, by hash; null without a p. */
+export interface RunInLog {
+  log: LogStanding
+  /** How many cells or strategies, as the run has, the log knows of any data. */
+  ofKind: number
+  q: ReadonlyMap<string, number | null>
+  /** The trials of other runs that q counts; without a p of the present test their p is null. */
+  others: readonly Trial[]
+}
+
+/**
+ * Notes the trials of a run, and corrects their p by Benjamini-Hochberg over all logged trials of the same data. A
+ * combination without a p of the present test counts with p = 1. A strategy without one does not count.
+ * @returns null without a log
+ */
+export async function noteAndCompare(
+  trials: Trials | null,
+  kind: TrialKind,
+  own: readonly Trial[],
+  family: Family,
+): Promise<RunInLog | null> {
+  if (trials === null) return null
+  const { ofKind } = await trials.note(kind, own)
+  const known = [...(await trials.of('cell')), ...(await trials.of('strategy')).filter(isTested)]
+  return { ...compareWithLog(own, known, family), ofKind }
+}
+
+/** @param known all trials of the log; the run's own values replace those of the same hash */
+export function compareWithLog(
+  own: readonly Trial[],
+  known: readonly Trial[],
+  family: Family,
+): Omit<RunInLog, 'ofKind'> {
+  const mine = new Map(own.map(trial => [trial.hash, trial]))
+  // A run without a test leaves the p that an earlier test gave its trials.
+  for (const trial of known) if (mine.get(trial.hash)?.test === null) mine.set(trial.hash, trial)
+  const ranges = [
+    ...new Map(
+      own.map(({ asked: question }) => [`${question!.timeframe} ${question!.first} ${question!.last}`, question!]),
+    ).values(),
+  ]
+  const sharesAny = (other: TrialQuestion | null): boolean => ranges.some(range => sharesData(range, other))
+  const others = known.filter(trial => !mine.has(trial.hash) && sharesAny(questionOf(trial)))
+  const all = [...mine.values(), ...others]
+  const corrected = benjaminiHochberg(all.map(trial => presentP(trial) ?? 1))
+  const q = new Map([...mine.values()].map((trial, i) => [trial.hash, presentP(trial) === null ? null : corrected[i]!]))
+  const log = { family, questions: questionsOf(all), windows: all.length, expected: all.length * LEVEL }
+  return { log, q, others: others.map(trial => ({ ...trial, p: presentP(trial) })) }
+}
+
+/** The lower bound that q over the log sets for a corrected p; null if the log does not count. */
+export function leastByLog(log: LogStanding | null, q: number | null): number | null {
+  return log?.family === 'ledger' ? q : null
+}
+
+/** Corrects p for the log after the run's own correction. @param q over the log; null if there is none */
+export function correctedByLog(p: number | null, log: LogStanding | null, q: number | null): number | null {
+  return p === null ? null : Math.max(p, leastByLog(log, q) ?? 0)
+}
+
+/** The p of the test in use today; null for that of an older test. */
+function presentP({ p, test }: Trial): number | null {
+  return test !== null && PRESENT_TESTS.has(test) ? p : null
+}
+
+function isTested(trial: Trial): boolean {
+  return presentP(trial) !== null
+}
+
+/** The test of a cell, as studies, sweeps and the log name it. */
+export const CELL_TEST = 'newey_west'
+
+/** The test of a strategy, as the log names it. */
+export const RANDOM_ENTRY = 'random_entry'
+
+/** The tests whose p the log corrects. A p of any other test counts as 1. */
+const PRESENT_TESTS: ReadonlySet<string> = new Set([CELL_TEST, RANDOM_ENTRY])
+
+/** A trial of an older version has no dates and counts for all data. */
+function sharesData(a: TrialQuestion, b: TrialQuestion | null): boolean {
+  if (b === null) return true
+  if (a.timeframe !== b.timeframe || a.first === null || a.last === null || b.first === null || b.last === null)
+    return false
+  return a.first <= b.last && b.first <= a.last
+}
+
+/** Whether a trial is a strategy, and not the tests of a split or a walk-forward, which belong to the question of one. */
+export function isStrategy({ hash, asked: question }: Trial): boolean {
+  return question === undefined || question.question === hash
+}
+
+/** The number of questions behind some trials. An older version only stored the words of the question. */
+export function questionsOf(trials: readonly Trial[]): number {
+  return new Set(trials.map(({ asked: question, spec }) => question?.question ?? spec.replace(/; \d+[dw];/, ';'))).size
+}
+
+/**
+ * Reads the words of an older version: `rsi_zone = oversold; 20d; AAPL; 2013-02-08 to 2018-02-07`. Returns null if they
+ * have no dates.
+ */
+function questionOf({ asked: question, spec }: Trial): TrialQuestion | null {
+  if (question !== undefined) return question
+  const words = OLDER_WORDS.exec(spec)
+  if (words === null) return null
+  const [, unit = 'd', first = '', last = ''] = words
+  const timeframe = unit === 'w' ? 'weekly' : 'daily'
+  return { question: '', timeframe, first: parseDay(first), last: parseDay(last) }
+}
+
+const OLDER_WORDS = /(?:; \d+([dw]))?; [^;]*; (\d{4}-\d\d-\d\d) to (\d{4}-\d\d-\d\d)$/
+
+/** Throws InvalidParameter if the correction needs the trial log and there is none. */
+export function checkFamily(family: Family | undefined, trials: Trials | null): void {
+  if (family !== 'ledger' || trials !== null) return
+  const why = 'there is no trial ledger beside the bundled sample'
+  const message = `family "ledger" cannot be: ${why}; use family "run", or a database of your own.`
+  throw new InvalidParameter(message, { param: 'family', value: family, allowed: ['run'] })
+}
+
+/**
+ * Runs a question and counts its trials in the log; null: no log. A failed write at the end (a lock, a full disk) does
+ * not lose the answer. Its trials count as if they were noted, and a warning says that they are not.
+ */
+export async function withCountedTrials<Found extends { warnings: string[] }>(
+  trials: Trials | null,
+  ask: (trials: Trials | null) => Promise<Found>,
+): Promise<Found> {
+  if (trials === null) return ask(null)
+  const patient = new FallbackTrials(trials)
+  const found = await ask(patient)
+  if (patient.failure === null) return found
+  return {
+    ...found,
+    warnings: [...found.warnings, `this run is not noted in the ledger of trials: ${patient.failure}`],
+  }
+}
+
+/** A trial log that remembers the trials of its run when it cannot write them. */
+class FallbackTrials implements Trials {
+  /** Why a trial could not be noted; null if all were. */
+  failure: string | null = null
+  readonly #ledger: Trials
+  readonly #unwritten: { kind: TrialKind; trial: Trial }[] = []
+
+  constructor(ledger: Trials) {
+    this.#ledger = ledger
+  }
+
+  async note(kind: TrialKind, trials: readonly Trial[]): Promise<{ ofKind: number; all: number }> {
+    try {
+      return await this.#ledger.note(kind, trials)
+    } catch (error) {
+      this.failure = (error as Error).message
+      for (const trial of trials) this.#unwritten.push({ kind, trial })
+      const [cells, strategies] = [await this.of('cell'), await this.of('strategy')]
+      return { ofKind: (kind === 'cell' ? cells : strategies).length, all: cells.length + strategies.length }
+    }
+  }
+
+  async of(kind: TrialKind, since?: number): Promise<readonly Trial[]> {
+    const known = new Map<string, Trial>()
+    const add = (trial: Trial): void => {
+      if (!known.has(trial.hash)) known.set(trial.hash, trial)
+    }
+    const written = this.failure === null ? this.#ledger.of(kind, since) : this.#ledger.of(kind, since).catch(() => [])
+    for (const trial of await written) add(trial)
+    for (const one of this.#unwritten) if (one.kind === kind) add(one.trial)
+    return [...known.values()]
+  }
+
+  async close(): Promise<void> {
+    await this.#ledger.close()
+  }
+}
+
+/** The conditions of a filter, one by one: `rsi_zone = oversold`, `while GSPC trend_direction = downtrend`. */
+export function filterWords({
+  field,
+  bands,
+  prev_bands,
+  stability,
+  max_flips,
+  context,
+  when,
+  lag,
+}: EventFilter): string[] {
+  return [
+    isCondition(field) && bands?.join() === TRUTHS[TRUE] ? field : `${field} = ${anyOf(bands)}`,
+    ...(prev_bands === null ? [] : [`from ${anyOf(prev_bands)}`]),
+    ...(stability === null ? [] : [`stability ${anyOf(stability)}`]),
+    ...(max_flips === null ? [] : [`at most ${max_flips} flips`]),
+    ...(context === null
+      ? []
+      : [`while ${context.ticker} ${context.field} = ${anyOf(context.bands)}${lagWords(context)}`]),
+    ...(when === undefined ? [] : [`when ${when}`]),
+    ...lagInWords(lag),
+  ]
+}
+
+/** Names, ascending, of a few tickers; of more how many they are. */
+export function tickerWords(tickers: readonly string[]): string {
+  return tickers.length <= 3 ? tickers.toSorted().join(', ') : `${tickers.length} tickers`
+}
+
+function anyOf(values: readonly string[] | null): string {
+  return values?.join(', ') ?? 'any'
+}
+
+function lagWords({ lag }: NonNullable<EventFilter['context']>): string {
+  return lag === 1 ? ' a bar before' : ''
+}

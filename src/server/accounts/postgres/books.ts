@@ -1,0 +1,232 @@
+import { remedy } from '../../../core/errors.js'
+import { DAY_MS, HOUR_MS, REPEAT_MS, RETENTION_DAYS } from '../accounts.js'
+import { BATCH_BYTES, CHARGE_FUNCTION } from './charging.js'
+import type { SchemaKind } from './steps.js'
+
+/**
+ * Rolls up the oldest complete day in one call: one row per account replaces its rows and hourly counters. If no day is
+ * left, it deletes rows beyond the retention. Only one server does this at a time. Both bounds use the database's own
+ * clock, since deletion cannot be undone.
+ */
+const ROLL_UP = `
+CREATE FUNCTION bands_accounts.roll_up(single_from bigint, days_from bigint)
+RETURNS TABLE (rows bigint, days bigint, is_over boolean)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+DECLARE
+  now_day bigint := (extract(epoch FROM clock_timestamp()) * 1000)::bigint / ${DAY_MS} * ${DAY_MS};
+  oldest bigint;
+  found bigint;
+BEGIN
+  rows := 0; days := 0; is_over := true;
+  IF NOT pg_try_advisory_xact_lock(hashtextextended('bands_accounts.roll_up', 0)) THEN RETURN NEXT; RETURN; END IF;
+  IF current_setting('synchronous_commit') = 'off' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+  single_from := least(single_from, now_day - ${REPEAT_MS});
+  days_from := least(days_from, now_day - ${RETENTION_DAYS * DAY_MS});
+
+  -- Whose hours are still counted has not been rolled up.
+  SELECT min(o.start - o.start % ${DAY_MS}) INTO oldest FROM bands_accounts.accounts a, LATERAL (
+    SELECT c.start FROM bands_accounts.counters c
+    WHERE c.account = a.account AND c.period = 'hour' AND c.start < single_from ORDER BY c.start LIMIT 1
+  ) AS o;
+  IF oldest IS NOT NULL THEN
+    WITH gone AS (
+      DELETE FROM bands_accounts.batches b WHERE b.hour >= oldest AND b.hour < oldest + ${DAY_MS}
+      RETURNING b.account, b.lines
+    ), single AS (
+      SELECT g.account, split_part(line, E'\\t', 4)::bigint AS credits FROM gone g, string_to_table(g.lines, E'\\n') AS line
+    ), kept AS (
+      INSERT INTO bands_accounts.days AS d (account, start, credits, requests)
+      SELECT s.account, oldest, sum(s.credits), count(*) FROM single s GROUP BY 1
+      ON CONFLICT (account, start)
+        DO UPDATE SET credits = d.credits + excluded.credits, requests = d.requests + excluded.requests
+    )
+    SELECT count(*) INTO rows FROM single;
+    DELETE FROM bands_accounts.counters c USING bands_accounts.accounts a
+    WHERE c.account = a.account AND c.period = 'hour' AND c.start >= oldest AND c.start < oldest + ${DAY_MS};
+    is_over := false;
+    RETURN NEXT;
+    RETURN;
+  END IF;
+
+  DELETE FROM bands_accounts.days d USING bands_accounts.accounts a WHERE d.account = a.account AND d.start < days_from;
+  GET DIAGNOSTICS days = ROW_COUNT;
+  DELETE FROM bands_accounts.counters c USING bands_accounts.accounts a
+  WHERE c.account = a.account AND c.period = 'day' AND c.start < days_from;
+  GET DIAGNOSTICS found = ROW_COUNT;
+  -- Of a server whose clock was years behind, after its day had been rolled up.
+  IF found > 0 THEN DELETE FROM bands_accounts.batches b WHERE b.hour < days_from; END IF;
+  RETURN NEXT;
+END
+$$;
+`
+
+/** Stores rows of a ledger, `l`; rows of one account and hour share one row. */
+export function putBatches(from: string): string {
+  const line = "concat_ws(E'\\t', l.request, l.key, l.endpoint, l.credits, l.at)"
+  return `INSERT INTO bands_accounts.batches (account, hour, batch, lines)
+    SELECT l.account, l.at - l.at % ${HOUR_MS}, substring(sha256(convert_to(min(l.request), 'UTF8')) FOR ${BATCH_BYTES}), string_agg(${line}, E'\\n' ORDER BY l.request)
+    FROM ${from} GROUP BY 1, 2`
+}
+
+/**
+ * Accounts, keys and their usage, in a schema of their own. The folded name identifies an account and never changes.
+ * Every key contains it as `account`. So the growing tables can be partitioned or sharded by it, and rows can move to
+ * another database unchanged. The account number is only an attribute and valid in one database.
+ *
+ * accounts, keys, changes and secrets are small and read everywhere; books, batches, counters and named are large. No
+ * foreign key connects the two groups, because it could not reach across shards.
+ *
+ * Charging needs no right to write any table: the functions do it as their owner. All times are milliseconds since
+ * 1970.
+ *
+ * @param partitions of the growing tables, by account; 0: whole tables
+ */
+export function booksIn(partitions: number): SchemaKind {
+  const spread = (table: string, columns: string, options = ''): string => {
+    const name = `bands_accounts.${table}`
+    if (partitions === 0) return `CREATE TABLE ${name} (${columns})${options};`
+    const parts = Array.from(
+      { length: partitions },
+      (_, i) =>
+        `CREATE TABLE ${name}_${i} PARTITION OF ${name} FOR VALUES WITH (MODULUS ${partitions}, REMAINDER ${i})${options};`,
+    )
+    return [`CREATE TABLE ${name} (${columns}) PARTITION BY HASH (account);`, ...parts].join('\n')
+  }
+  // An updated row finds room on its page, so its index entry does not change.
+  const roomy = ' WITH (fillfactor = 50)'
+  return {
+    schema: 'bands_accounts',
+    none: location => `there are no accounts in ${location}.`,
+    made: remedy('accounts create', ['NAME'], { tier: 'free' }),
+    steps: [
+      `
+      CREATE TABLE bands_accounts.accounts (
+        account text COLLATE "C" PRIMARY KEY,
+        id bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
+        name text NOT NULL,
+        tier text NOT NULL CHECK (tier IN ('free', 'plus', 'pro')),
+        created bigint NOT NULL
+      );
+
+      -- hash: SHA-256 of the whole key, which itself is nowhere; made: their order
+      CREATE TABLE bands_accounts.keys (
+        identity text COLLATE "C" PRIMARY KEY,
+        made bigint GENERATED ALWAYS AS IDENTITY,
+        hash text NOT NULL CHECK (length(hash) = 64),
+        account text COLLATE "C" NOT NULL REFERENCES bands_accounts.accounts,
+        name text NOT NULL,
+        created bigint NOT NULL,
+        expires bigint,
+        last_used bigint,
+        revoked bigint
+      )${roomy};
+      CREATE INDEX keys_by_account ON bands_accounts.keys (account);
+
+      -- One row: how often accounts and keys were changed
+      CREATE TABLE bands_accounts.changes (count bigint NOT NULL)${roomy};
+      INSERT INTO bands_accounts.changes VALUES (0);
+
+      -- What tags of answers are keyed with: 244 bits of the server's own strong generator
+      CREATE TABLE bands_accounts.secrets (use text PRIMARY KEY, secret bytea NOT NULL);
+      INSERT INTO bands_accounts.secrets
+        VALUES ('tags', sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')));
+
+      -- One row an account: who charges it locks this first
+      ${spread('books', 'account text COLLATE "C" PRIMARY KEY', roomy)}
+
+      -- One row an answer that was charged, until its day is rolled up; request: the server's own number of it, later ones higher
+      ${spread(
+        'ledger',
+        `account text COLLATE "C" NOT NULL,
+        request text COLLATE "C" NOT NULL,
+        key text NOT NULL,
+        endpoint text NOT NULL,
+        credits bigint NOT NULL CHECK (credits > 0),
+        at bigint NOT NULL CHECK (at >= 0),
+        PRIMARY KEY (account, request)`,
+      )}
+
+      -- The sums of the ledger by day and by hour, kept with it in one transaction
+      ${spread(
+        'counters',
+        `account text COLLATE "C" NOT NULL,
+        period text COLLATE "C" NOT NULL CHECK (period IN ('day', 'hour')),
+        start bigint NOT NULL,
+        credits bigint NOT NULL,
+        requests bigint NOT NULL,
+        PRIMARY KEY (account, period, start)`,
+        roomy,
+      )}
+
+      -- Requests that their callers named. All three hashes are SHA-256.
+      ${spread(
+        'named',
+        `account text COLLATE "C" NOT NULL,
+        name bytea NOT NULL,
+        question bytea NOT NULL,
+        answer bytea NOT NULL,
+        at bigint NOT NULL,
+        PRIMARY KEY (account, name)`,
+      )}
+      CREATE INDEX named_by_age ON bands_accounts.named (at);
+
+      CREATE FUNCTION bands_accounts.try_writing() RETURNS void
+      LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+      AS 'UPDATE bands_accounts.changes SET count = count';
+
+      `,
+      `
+      -- One row an account and a day whose rows of the ledger were added up and removed
+      ${spread(
+        'days',
+        `account text COLLATE "C" NOT NULL,
+        start bigint NOT NULL,
+        credits bigint NOT NULL,
+        requests bigint NOT NULL,
+        PRIMARY KEY (account, start)`,
+      )}
+      -- Rows lie in the order of their time, or nearly so: such an index costs next to nothing
+      CREATE INDEX ledger_by_time ON bands_accounts.ledger USING brin (at) WITH (autosummarize = on);
+
+      DROP FUNCTION IF EXISTS bands_accounts.charge(
+        text[], text[], text[], bytea[], bytea[], bytea[], text[], bigint[], bigint[], bigint[], bigint[], boolean);
+      `,
+      `
+      -- One row a batch of charges, an account and an hour, until its day is rolled up. batch: the first bytes of the SHA-256
+      -- of its first request; lines: one an answer, of request, key, endpoint, credits and time, with tabs between
+      ${spread(
+        'batches',
+        `account text COLLATE "C" NOT NULL,
+        hour bigint NOT NULL,
+        batch bytea NOT NULL,
+        lines text NOT NULL,
+        PRIMARY KEY (account, hour, batch)`,
+      )}
+      -- Rows lie in the order of their time, or nearly so: such an index costs next to nothing
+      CREATE INDEX batches_by_time ON bands_accounts.batches USING brin (hour) WITH (autosummarize = on);
+      ${putBatches('(SELECT * FROM bands_accounts.ledger) AS l')};
+      DROP TABLE bands_accounts.ledger;
+
+      -- One row an answer that was charged; request: the server's own number of it, later ones higher
+      CREATE VIEW bands_accounts.ledger AS
+      SELECT b.account, b.hour, b.batch, l.place, split_part(l.line, E'\\t', 1) COLLATE "C" AS request,
+        split_part(l.line, E'\\t', 2) AS key, split_part(l.line, E'\\t', 3) AS endpoint,
+        split_part(l.line, E'\\t', 4)::bigint AS credits, split_part(l.line, E'\\t', 5)::bigint AS at
+      FROM bands_accounts.batches b, string_to_table(b.lines, E'\\n') WITH ORDINALITY AS l(line, place);
+
+      DROP FUNCTION IF EXISTS bands_accounts.charge(
+        text[], text[], text[], bytea[], bytea[], bytea[], text[], bigint[], bigint[], bigint[], bigint[], boolean,
+        text[], bigint[], bigint[], bigint[], bigint[], bigint[]);
+      DROP FUNCTION IF EXISTS bands_accounts.roll_up(bigint, bigint);
+      ${CHARGE_FUNCTION}
+      ${ROLL_UP}
+      REVOKE ALL ON ALL FUNCTIONS IN SCHEMA bands_accounts FROM PUBLIC;
+      `,
+    ],
+  }
+}

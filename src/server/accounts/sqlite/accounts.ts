@@ -1,0 +1,364 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Busy, remedy, StorageError } from '../../../core/errors.js'
+import { isDiskNearlyFull, type Notice, openForWriting, Session } from '../../../data/store/sqlite/connection.js'
+import { fileLostCheck } from '../../../data/store/sqlite/files.js'
+import type { DatabaseKind } from '../../../data/store/sqlite/migrations.js'
+import { giveHashes, marked, WRITTEN, withHashes } from '../../../data/store/sqlite/row-hash.js'
+import {
+  type Accounts,
+  BOOK_NAMES,
+  BOOKS,
+  type Book,
+  type BookValue,
+  type DayUsage,
+  dayStart,
+  type EachRows,
+  type NewKey,
+  ROWS_TOGETHER,
+} from '../accounts.js'
+import {
+  type AccountRow,
+  accountOf,
+  accountTaken,
+  type BookRow,
+  checkKeyName,
+  eachBook,
+  endOfReplacedKey,
+  folded,
+  type KeyRow,
+  keyOf,
+  keyWithHash,
+  missing,
+} from '../rows.js'
+import { chargeAll, reconciled, rollUp, usedIn } from './charging.js'
+
+/** How long to wait for another process's commits, and the longest pause between two attempts, in milliseconds. */
+const PATIENCE = 5_000
+const LONGEST_SLEEP = 20
+const MOST_MARKS = 10_000
+
+/** Tables whose rows have a hash. */
+const HASHED = ['accounts', 'keys'] as const
+
+/** Accounts in one SQLite file, made first if it is missing. Throws StorageError, Busy. */
+export function openSqliteAccounts(path: string, notice?: Notice): Accounts {
+  const db = openForWriting(path, ACCOUNTS, notice)
+  // SQLite's own waiting would block the process; waiting here lets other requests continue.
+  db.pragma('busy_timeout = 0')
+  return accountsIn(new Session(path, db, ACCOUNTS))
+}
+
+function accountsIn(db: Session): Accounts {
+  const { location } = db
+  const checkPlace = fileLostCheck(location)
+  /** The minute in which each recently used key was last marked as used. */
+  const marks = new Map<string, number>()
+  /** Changes to accounts and keys through this connection; SQLite counts only those of other connections. */
+  let changes = 0
+  /** The last transaction could not be written. */
+  let failed = false
+
+  /**
+   * Runs now, or retries until another process releases its lock. Throws Busy when that takes too long. Throws
+   * StorageError once the file was moved: revoked keys would count in it, and charges to it would be lost.
+   */
+  const patiently = async <T>(work: () => T): Promise<T> => {
+    const deadline = performance.now() + PATIENCE
+    for (let longest = 1; ; longest = Math.min(2 * longest, LONGEST_SLEEP)) {
+      try {
+        checkPlace()
+        return work()
+      } catch (error) {
+        if (!(error instanceof Busy) || performance.now() >= deadline) throw error
+      }
+      // Random, so that two waiting processes do not wake together for ever.
+      await sleep(Math.random() * longest)
+    }
+  }
+  const transaction = <T>(work: () => T): T => {
+    try {
+      const result = db.transaction(work)
+      failed = false
+      return result
+    } catch (error) {
+      failed ||= error instanceof StorageError
+      throw error
+    }
+  }
+  /** Changes accounts or keys. Counted after the change, so that readers meanwhile do not cache old rows as new. */
+  const writing = <T>(work: () => T): Promise<T> =>
+    patiently(() => {
+      const result = transaction(() => {
+        const done = work()
+        giveHashes(db, HASHED)
+        return done
+      })
+      changes += 1
+      return result
+    })
+
+  return {
+    location,
+    now: Date.now,
+    version: () =>
+      patiently(() => `${db.get<{ data_version: number }>('PRAGMA data_version')!.data_version}.${changes}`),
+    secret: () => patiently(() => db.get<{ secret: Buffer }>(SECRET)!.secret),
+    create: (name, tier, at) =>
+      writing(() => {
+        const taken = accountRow(db, name)
+        if (taken !== undefined) throw accountTaken(taken.name, name)
+        db.run(INTO_ACCOUNTS, name, folded(name), tier, Date.parse(at))
+        return accountOf(accountRow(db, name)!)
+      }),
+    accounts: () => patiently(() => db.all<AccountRow>(`${ALL_ACCOUNTS} ORDER BY folded`).map(accountOf)),
+    account: name => patiently(() => accountOf(existingAccount(db, name))),
+    setTier: (name, tier) =>
+      writing(() => {
+        db.run(SET_TIER, tier, existingAccount(db, name).id)
+        return accountOf(existingAccount(db, name))
+      }),
+    addKey: (account, key) => writing(() => insertKey(db, account, key)),
+    keys: account => patiently(() => db.all<KeyRow>(KEYS_OF, account ?? null, account ?? null).map(keyOf)),
+    key: identity =>
+      patiently(() => {
+        const row = db.get<KeyRow>(KEY_BY_IDENTITY, identity)
+        return row === undefined ? null : keyWithHash(row)
+      }),
+    revoke: (identity, at) =>
+      writing(() => {
+        existingKey(db, identity)
+        db.run(REVOKE, Date.parse(at), identity)
+      }),
+    roll: (identity, key, until) =>
+      writing(() => {
+        const old = existingKey(db, identity)
+        db.run(SET_END, endOfReplacedKey(old, key, until), identity)
+        insertKey(db, old.account, key, identity)
+      }),
+    used: (account, at) => patiently(() => usedIn(db, account, at)),
+    async charge(charges) {
+      if (charges.length === 0) return []
+      const { charged, marked } = await patiently(() => transaction(() => chargeAll(db, charges, marks)))
+      if (marks.size > MOST_MARKS) marks.clear()
+      for (const [key, minute] of marked) marks.set(key, minute)
+      return charged
+    },
+    usage: (account, from) => patiently(() => db.all<DayUsage>(USAGE, account, dayStart(from))),
+    reconcile: account => patiently(() => reconciled(db, account ?? null)),
+    rollUp: at => patiently(() => transaction(() => rollUp(db, at))),
+    readBooks: each => db.readingOn(() => readBooks(db, each)),
+    async replaceBooks(work) {
+      await patiently(() => db.run('BEGIN IMMEDIATE'))
+      const result = await db.toEnd(async () => {
+        clearBooks(db)
+        const done = await work(
+          (book, rows) => putBooks(db, book, rows),
+          each => readBooks(db, each),
+        )
+        giveHashes(db, HASHED)
+        return done
+      })
+      changes += 1
+      return result
+    },
+    check: () =>
+      patiently(() => {
+        db.get(SECRET)
+        if (isDiskNearlyFull(location)) throw new StorageError(`${location}: the disk is full`)
+        // A server that is not ready gets no requests: only a write of its own shows that writing works again.
+        if (failed) transaction(() => tryWriting(db))
+      }),
+    close: async () => db.close(),
+  }
+}
+
+/** SQLite writes nothing where a row stays as it was. */
+function tryWriting(db: Session): void {
+  db.run("INSERT INTO secrets VALUES ('try', x'')")
+  db.run("DELETE FROM secrets WHERE use = 'try'")
+}
+
+function accountRow(db: Session, name: string): AccountRow | undefined {
+  return db.get<AccountRow>(`${ALL_ACCOUNTS} WHERE folded = ?`, folded(name))
+}
+
+function existingAccount(db: Session, name: string): AccountRow {
+  const row = accountRow(db, name)
+  if (row !== undefined) return row
+  throw missing('account', name, namesIn(db, 'SELECT name FROM accounts'))
+}
+
+function existingKey(db: Session, identity: string): KeyRow {
+  const row = db.get<KeyRow>(KEY_BY_IDENTITY, identity)
+  if (row !== undefined) return row
+  throw missing('key', identity, namesIn(db, 'SELECT identity AS name FROM keys'))
+}
+
+function namesIn(db: Session, sql: string): string[] {
+  return db.all<{ name: string }>(sql).map(row => row.name)
+}
+
+/** @param besides the key that is being replaced; it may stay active for a while */
+function insertKey(db: Session, account: number, key: NewKey, besides = ''): void {
+  const made = Date.parse(key.created)
+  checkKeyName(db.all<KeyRow>(KEYS_NAMED, account, key.name), key, besides)
+  const expires = key.expires === null ? null : Date.parse(key.expires)
+  db.run(INTO_KEYS, key.identity, key.hash.toString('hex'), account, key.name, made, expires)
+}
+
+/**
+ * Accounts, keys and their usage, in a file of their own. An import holds the data's write lock for seconds, and a
+ * server
+ * only reads the data. Released steps are never edited. All times are milliseconds since 1970.
+ */
+export const ACCOUNTS: DatabaseKind = {
+  table: 'ledger',
+  made: remedy('accounts create', ['NAME'], { tier: 'free' }),
+  // Charges are stored nowhere else.
+  mend: 'put a copy from before in its place',
+  mode: 0o600,
+  migrations: [
+    `
+    -- folded: the name as it is compared
+    CREATE TABLE accounts (
+      id INTEGER PRIMARY KEY,
+      name TEXT NOT NULL,
+      folded TEXT NOT NULL UNIQUE,
+      tier TEXT NOT NULL CHECK (tier IN ('free', 'plus', 'pro')),
+      created INTEGER NOT NULL
+    ) STRICT;
+
+    -- hash: SHA-256 of the whole key, which itself is nowhere; in hexadecimal digits, which are read faster than a blob
+    CREATE TABLE keys (
+      id INTEGER PRIMARY KEY,
+      identity TEXT NOT NULL UNIQUE,
+      hash TEXT NOT NULL CHECK (length(hash) = 64),
+      account INTEGER NOT NULL REFERENCES accounts (id),
+      name TEXT NOT NULL,
+      created INTEGER NOT NULL,
+      expires INTEGER,
+      last_used INTEGER,
+      revoked INTEGER
+    ) STRICT;
+    CREATE INDEX keys_by_account ON keys (account);
+
+    -- One row an answer that was charged, for ever; request: the server's own number of it, later ones higher
+    CREATE TABLE ledger (
+      request TEXT PRIMARY KEY,
+      account INTEGER NOT NULL REFERENCES accounts (id),
+      key TEXT NOT NULL,
+      endpoint TEXT NOT NULL,
+      credits INTEGER NOT NULL CHECK (credits > 0),
+      at INTEGER NOT NULL CHECK (at >= 0)
+    ) STRICT, WITHOUT ROWID;
+
+    -- The sums of the ledger by day and by hour, kept with it in one transaction
+    CREATE TABLE counters (
+      account INTEGER NOT NULL REFERENCES accounts (id),
+      period TEXT NOT NULL CHECK (period IN ('day', 'hour')),
+      start INTEGER NOT NULL,
+      credits INTEGER NOT NULL,
+      requests INTEGER NOT NULL,
+      PRIMARY KEY (account, period, start)
+    ) STRICT, WITHOUT ROWID;
+
+    -- Requests that their callers named. Both hashes are SHA-256; the lowest ids are the oldest.
+    CREATE TABLE named (
+      id INTEGER PRIMARY KEY,
+      account INTEGER NOT NULL REFERENCES accounts (id),
+      name BLOB NOT NULL,
+      question BLOB NOT NULL,
+      at INTEGER NOT NULL,
+      UNIQUE (account, name)
+    ) STRICT;
+    `,
+    `
+    -- What tags of answers are keyed with. SQLite seeds its generator (ChaCha20) from the system's.
+    CREATE TABLE secrets (
+      use TEXT PRIMARY KEY,
+      secret BLOB NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO secrets VALUES ('tags', randomblob(32));
+
+    -- SHA-256 of what was answered; that of requests named before this step is not known, and equals none
+    ALTER TABLE named ADD COLUMN answer BLOB NOT NULL DEFAULT x'';
+    `,
+    `
+    -- One row an account and a day whose rows of the ledger were added up and removed
+    CREATE TABLE days (
+      account INTEGER NOT NULL REFERENCES accounts (id),
+      start INTEGER NOT NULL,
+      credits INTEGER NOT NULL,
+      requests INTEGER NOT NULL,
+      PRIMARY KEY (account, start)
+    ) STRICT, WITHOUT ROWID;
+    `,
+    withHashes(HASHED),
+  ],
+}
+
+const ALL_ACCOUNTS = 'SELECT id, name, tier, created FROM accounts'
+const USAGE = `SELECT strftime('%F', start / 1000, 'unixepoch') AS date, credits, requests FROM counters
+  WHERE account = ? AND period = 'day' AND start >= ? ORDER BY start DESC`
+
+const KEYS = `SELECT k.identity, k.hash, k.name, k.created, k.expires, k.last_used, k.revoked,
+  k.account, a.name AS account_name, a.tier, a.created AS account_created
+  FROM keys k JOIN accounts a ON a.id = k.account`
+
+const SECRET = "SELECT secret FROM secrets WHERE use = 'tags'"
+
+/** Runs at every request, so its text is put together once. */
+const KEY_BY_IDENTITY = `${KEYS} WHERE k.identity = ?`
+const KEYS_OF = `${KEYS} WHERE ? IS NULL OR k.account = ? ORDER BY k.id`
+const INTO_ACCOUNTS = `INSERT INTO accounts (name, folded, tier, created, row_hash) VALUES (?, ?, ?, ?, ${WRITTEN})`
+const INTO_KEYS = `INSERT INTO keys (identity, hash, account, name, created, expires, row_hash)
+  VALUES (?, ?, ?, ?, ?, ?, ${WRITTEN})`
+const SET_TIER = `UPDATE accounts SET tier = ?, ${marked('accounts')} WHERE id = ?`
+const REVOKE = `UPDATE keys SET revoked = ?, ${marked('keys')} WHERE identity = ? AND revoked IS NULL`
+const SET_END = `UPDATE keys SET expires = ?, ${marked('keys')} WHERE identity = ?`
+const KEYS_NAMED = `${KEYS} WHERE k.account = ? AND k.name = ?`
+
+/** The key for reading a table in batches. Here an account has a number; elsewhere its name identifies it. */
+const READ_BY: Record<Book, readonly string[]> = {
+  accounts: ['id'],
+  keys: ['id'],
+  secrets: ['use'],
+  ledger: ['request'],
+  days: ['account', 'start'],
+  counters: ['account', 'period', 'start'],
+  named: ['id'],
+}
+
+/** All rows, inside a transaction. */
+function readBooks(db: Session, each: EachRows): Promise<void> {
+  return eachBook(each, (book, last) => {
+    const keys = READ_BY[book].map(name => `t.${name}`)
+    const columns = BOOKS[book].map(column => `${outside(book, column)} AS ${column}`)
+    const selected = [...columns, ...keys.map((key, i) => `${key} AS key_${i}`)].join(', ')
+    const after = last === null ? '' : `WHERE (${keys.join(', ')}) > (${keys.map(() => '?').join(', ')})`
+    const sql = `SELECT ${selected} FROM ${book} t ${after} ORDER BY ${keys.join(', ')} LIMIT ${ROWS_TOGETHER}`
+    return db.all<BookRow>(sql, ...(last ?? []))
+  })
+}
+
+function outside(book: Book, column: string): string {
+  if (column !== 'account') return `t.${column}`
+  return book === 'accounts' ? 't.folded' : '(SELECT folded FROM accounts WHERE id = t.account)'
+}
+
+function clearBooks(db: Session): void {
+  for (const table of BOOK_NAMES.toReversed()) db.run(`DELETE FROM ${table}`)
+}
+
+function putBooks(db: Session, book: Book, rows: readonly (readonly BookValue[])[]): void {
+  const columns: string[] = BOOKS[book].map(column => (book === 'accounts' && column === 'account' ? 'folded' : column))
+  const values: string[] = columns.map(column =>
+    column === 'account' ? '(SELECT id FROM accounts WHERE folded = ?)' : '?',
+  )
+  if (HASHED.some(table => table === book)) {
+    columns.push('row_hash')
+    values.push(WRITTEN)
+  }
+  const sql = `INSERT INTO ${book} (${columns.join(', ')}) VALUES (${values.join(', ')})`
+  for (const row of rows) db.run(sql, ...row)
+}

@@ -1,0 +1,198 @@
+import { formatInteger } from '../../core/errors.js'
+import { Html, html, type Piece } from '../../core/html.js'
+import { isReference, type OpenApiDocument, type Operation, resolve } from './openapi.js'
+import { type ResponseObject, SCHEMAS_AT, type Schema } from './openapi-answers.js'
+import { sha256 } from './requests.js'
+
+/** One readable page, generated from the document: no script, no loaded resources. */
+export function docsPage(document: OpenApiDocument): { html: string; csp: string } {
+  const { info, openapi } = document
+  const sections = sectionsOf(document)
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${info.title} ${info.version}</title>
+<style>${new Html(STYLE)}</style>
+</head>
+<body>
+<h1>${info.title} <span class="faint">${info.version}</span></h1>
+${prose(info.description)}
+<p>The same for programs: <a href="openapi.json">openapi.json</a>, OpenAPI ${openapi}.</p>
+<nav aria-label="Contents"><ul>
+${sections.map(([id, title]) => html`<li><a href="#${id}">${title}</a></li>\n`)}</ul></nav>
+<main>
+${sections.map(([id, title, body]) => html`<section id="${id}">\n<h2>${title}</h2>\n${body}</section>\n`)}</main>
+</body>
+</html>
+`
+  // The hash covers the exact text between the tags: this page's own style is the only one allowed.
+  const style = `style-src 'sha256-${sha256(STYLE).toString('base64')}'`
+  return {
+    html: page.text,
+    csp: `default-src 'none'; ${style}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  }
+}
+
+function sectionsOf(document: OpenApiDocument): [id: string, title: string, body: Piece][] {
+  const { components, paths, 'x-tiers': tiers, 'x-fields': fields } = document
+  const granted = tiers.map(({ tier, range, aftermath, context, credits }) => {
+    const features = [aftermath, context].map(granted => (granted ? 'yes' : 'no'))
+    return [tier, range, ...features, ...[credits.day, credits.hour].map(formatInteger)]
+  })
+  const headers = Object.entries(components.headers).map(([name, { description, schema, example }]) => {
+    return [named('header', name), inline(description), typeOf(schema), code(example)]
+  })
+  const bands = fields.map(({ field, tier, summary, bands }) => [named('field', field), tier, summary, listed(bands)])
+  return [
+    ['authentication', 'Authentication', prose(components.securitySchemes.bearer.description)],
+    [
+      'tiers',
+      'Tiers and limits',
+      table(['Tier', 'Range', 'Aftermath', 'Context', 'Credits a day', 'Credits an hour'], granted),
+    ],
+    ...Object.entries(paths).map(([path, { get }]): [string, string, Piece] => {
+      return [get.operationId, `GET ${path}`, operationOf(document, get)]
+    }),
+    ['errors', 'Errors', Object.entries(components.responses).map(([name, response]) => errorOf(name, response))],
+    ['headers', 'Headers of answers', table(['Header', 'Meaning', 'Values', 'Example'], headers)],
+    ['fields', 'Fields and their bands', table(['Field', 'From tier', 'Tells', 'Bands'], bands)],
+    ['schemas', 'Schemas', Object.entries(components.schemas).map(([name, schema]) => schemaOf(name, schema))],
+  ]
+}
+
+/** Parameters and answers of one operation. */
+function operationOf(document: OpenApiDocument, operation: Operation): Piece {
+  const { summary, description, security, parameters = [], responses, 'x-codeSamples': samples = [] } = operation
+  const taken = parameters.map(found => {
+    const { name, in: place, required, schema, description } = resolve(document, found)
+    const more = [place === 'header' && ' header', required && ' required'].map(word => word || '')
+    return [[code(name), html`<span class="faint">${more}</span>`], typeOf(schema), inline(description)]
+  })
+  const answers = Object.entries(responses).map(([status, found]) => {
+    const error = isReference(found) && found.$ref.split('/').at(-1)
+    const linked = error ? html`<a href="#error-${error}">${status}</a>` : status
+    return [linked, inline(resolve(document, found).description)]
+  })
+  // Error bodies are shown with the errors.
+  const own = Object.entries(responses).flatMap(([status, found]) => {
+    return isReference(found) ? [] : [html`<h4>${status}</h4>\n`, bodyOf(found)]
+  })
+  return html`<p><strong>${summary}.</strong> ${security.length === 0 ? 'Needs no key.' : 'Needs a key.'}</p>
+${prose(description)}
+${samples.map(({ label, source }) => example(label, source))}
+${taken.length > 0 && html`<h3>Parameters</h3>\n${table(['Name', 'Values', 'Meaning'], taken)}`}
+<h3>Answers</h3>
+${table(['Status', 'Meaning'], answers)}${own}`
+}
+
+function errorOf(name: string, response: ResponseObject): Piece {
+  return html`<h3 id="error-${name}">${name}</h3>\n${prose(response.description)}${bodyOf(response)}`
+}
+
+/** The headers of an answer, the schema of its body, and examples of that. */
+function bodyOf({ headers = {}, content = {} }: ResponseObject): Piece {
+  const links = Object.keys(headers).map((name, i) => [i > 0 && ', ', html`<a href="#header-${name}">${name}</a>`])
+  const bodies = Object.values(content).map(({ schema, examples = {} }) => {
+    const shown = Object.values(examples).map(({ summary, value }) => example(summary, JSON.stringify(value, null, 2)))
+    return html`<p>Body: ${typeOf(schema)}</p>\n${shown}`
+  })
+  return html`<p>Headers: ${links}</p>\n${bodies}`
+}
+
+/** A schema, and the keys of an object with what each means. */
+function schemaOf(name: string, schema: Schema): Piece {
+  const rows = keysOf(schema)
+  const keys = rows.length > 0 && table(['Key', 'Values', 'Meaning'], rows)
+  return html`<h3 id="schema-${name}">${name}</h3>\n${prose(aboutOf(schema))}${keys || html`<p>${typeOf(schema)}</p>\n`}`
+}
+
+/** The keys of an object (`*`: any other), and those of unnamed nested objects, each with its path. */
+function keysOf({ properties, required = [], additionalProperties: rest }: Schema, path = ''): Piece[][] {
+  const keys: Record<string, Schema> = { ...(isSchema(properties) && properties), ...(isSchema(rest) && { '*': rest }) }
+  return Object.entries(keys).flatMap(([key, part]) => {
+    const absent = !(required as string[]).includes(key) && html`<span class="faint"> may be absent</span>`
+    const inner = [part, ...((part.anyOf ?? []) as Schema[])].flatMap(deeper => keysOf(deeper, `${path}${key}.`))
+    return [[[code(path + key), absent], typeOf(part), inline(aboutOf(part))], ...inner]
+  })
+}
+
+const aboutOf = ({ description = '' }: Schema): string => String(description)
+
+/** The values that a schema allows, in words; named schemas are links, other keywords are shown as they are. */
+function typeOf(schema: Schema): Piece {
+  const { $ref, type, const: word, enum: words, anyOf, items, default: fallback } = schema
+  const isPlain = word === undefined && words === undefined && type !== undefined
+  const name = String($ref).replace(SCHEMAS_AT, '')
+  const parts: Piece[] = [
+    $ref !== undefined && html`<a href="#schema-${name}">${name}</a>`,
+    isPlain && [type].flat().join(' or '),
+    word !== undefined && code(word),
+    Array.isArray(words) && listed(words),
+    Array.isArray(anyOf) && anyOf.flatMap((part, i) => [i > 0 && ' or ', typeOf(part)]),
+    isSchema(items) && [' of ', typeOf(items)],
+    ...LIMITS.map(limit => limit in schema && html`, ${limit} ${code(schema[limit])}`),
+    fallback !== undefined && html`; ${code(fallback)} unless given`,
+  ]
+  return parts.some(part => part !== false) ? parts : 'anything'
+}
+
+const LIMITS = ['format', 'pattern', 'minimum', 'maximum', 'minLength', 'maxLength']
+
+const isSchema = (part: unknown): part is Readonly<Record<string, Schema>> =>
+  typeof part === 'object' && part !== null && Object.keys(part).length > 0
+
+/** A table with a heading row; the first cell of each row names it. Cells carry their column's name for narrow screens. */
+function table(columns: readonly string[], rows: readonly (readonly Piece[])[]): Piece {
+  const head = columns.map(column => html`<th scope="col">${column}</th>`)
+  const body = rows.map(([name, ...cells]) => {
+    const rest = cells.map((cell, i) => html`<td data-label="${columns[i + 1]}">${cell}</td>`)
+    return html`<tr><th scope="row">${name}</th>${rest}</tr>\n`
+  })
+  return html`<table>\n<thead><tr>${head}</tr></thead>\n<tbody>\n${body}</tbody>\n</table>\n`
+}
+
+function example(caption: string, text: string): Piece {
+  return html`<figure><figcaption>${caption}</figcaption><pre tabindex="0"><code>${text}</code></pre></figure>\n`
+}
+
+/** Descriptions: paragraphs with an empty line between, code in backticks. */
+function prose(description: string): Piece {
+  return description !== '' && description.split(/\n{2,}/).map(text => html`<p>${inline(text)}</p>\n`)
+}
+
+/** One line of a description. */
+function inline(text: string): Piece {
+  return text.split(/`([^`]+)`/).map((part, i) => (i % 2 === 1 ? code(part) : part))
+}
+
+const code = (value: unknown): Piece => html`<code>${String(value)}</code>`
+const named = (kind: string, name: string): Piece => html`<code id="${kind}-${name}">${name}</code>`
+const listed = (words: readonly unknown[]): Piece => words.map((word, i) => [i > 0 && ', ', code(word)])
+
+/** The style of the page: light or dark by preference, rows as cards on narrow screens, plain on paper. */
+const STYLE = `
+:root { color-scheme: light dark; --line: #8886; --faint: light-dark(#5b6570, #9ba6b1); }
+body { margin: 0 auto; padding: 1.5rem; max-width: 78rem; font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
+h2 { margin-top: 2rem; padding-top: 1.5rem; border-top: 1px solid var(--line); }
+p { max-width: 46rem; }
+code, pre { font: .875em/1.5 ui-monospace, monospace; }
+pre { border: 1px solid var(--line); padding: .75rem; overflow-x: auto; }
+nav ul { list-style: none; padding: 0; columns: 16rem; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; vertical-align: top; padding: .4rem .75rem .4rem 0; border-bottom: 1px solid var(--line); }
+thead th, figcaption, .faint { color: var(--faint); font-weight: 400; }
+@media screen and (max-width: 44rem) {
+  table, tbody, tr, th, td { display: block; border: 0; padding: .1rem 0; }
+  thead { display: none; }
+  tr { border-bottom: 1px solid var(--line); padding: .5rem 0; }
+  td[data-label]::before { content: attr(data-label) ": "; color: var(--faint); }
+}
+@media print {
+  :root { color-scheme: light; }
+  nav { display: none; }
+  pre { white-space: pre-wrap; }
+  tr, figure { break-inside: avoid; }
+}
+`

@@ -1,0 +1,130 @@
+import { type InvalidParameter, RateLimited, wrong } from '../../core/errors.js'
+import {
+  type Accounts,
+  type Charge,
+  type Charged,
+  DAY_MS,
+  dayStart,
+  HOUR_MS,
+  hourStart,
+  type Used,
+} from '../accounts/accounts.js'
+import { type CreditHeaders, IDEMPOTENCY_KEY } from '../wire/format.js'
+import type { CreditLimits } from './options.js'
+import { headersNamed, sha256 } from './requests.js'
+
+interface Waiting {
+  charge: Charge
+  resolve(charged: Charged): void
+  reject(error: unknown): void
+}
+
+/**
+ * Writes charges in batches: a commit waits for the disk. Charges that arrive in two turns of the event loop, or during
+ * a commit, share the next one.
+ */
+export class Meter {
+  readonly #accounts: Accounts
+  readonly #committed: (charges: number, seconds: number) => void
+  #waiting: Waiting[] = []
+  #running: Promise<void> | null = null
+
+  /** @param committed is called after every commit */
+  constructor(accounts: Accounts, committed: (charges: number, seconds: number) => void) {
+    this.#accounts = accounts
+    this.#committed = committed
+  }
+
+  /** Settles when the charge is on the disk, or is not to be. Throws Busy, StorageError. */
+  charge(charge: Charge): Promise<Charged> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ charge, resolve, reject })
+      this.#running ??= this.#run()
+    })
+  }
+
+  /** Settles when nothing waits any more. */
+  async idle(): Promise<void> {
+    while (this.#running !== null) await this.#running
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      // In the second turn, callers released by the last commit ask again: this halves the commits.
+      await turn()
+      await turn()
+      const batch = this.#waiting
+      this.#waiting = []
+      await this.#commit(batch)
+    }
+    this.#running = null
+  }
+
+  async #commit(batch: readonly Waiting[]): Promise<void> {
+    const start = performance.now()
+    try {
+      const charged = await this.#accounts.charge(batch.map(({ charge }) => charge))
+      this.#committed(batch.length, (performance.now() - start) / 1000)
+      for (const [i, { resolve }] of batch.entries()) resolve(charged[i]!)
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+}
+
+function turn(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}
+
+/** The caller's credits as headers, in the order in which they are sent. `used` may be above a limit that was lowered since. */
+export function creditHeaders(limits: CreditLimits, used: Used, at: number): CreditHeaders {
+  return {
+    'X-Request-Limit': String(limits.day),
+    'X-Requests-Used': String(used.day),
+    'X-Requests-Remaining': String(Math.max(0, limits.day - used.day)),
+    'X-Request-Reset': utc(dayStart(at) + DAY_MS),
+    'X-Hourly-Request-Limit': String(limits.hour),
+    'X-Hourly-Requests-Used': String(used.hour),
+    'X-Hourly-Requests-Remaining': String(Math.max(0, limits.hour - used.hour)),
+    'X-Hourly-Request-Reset': utc(hourStart(at) + HOUR_MS),
+  }
+}
+
+export function credits(count: number): string {
+  return count === 1 ? '1 credit' : `${count} credits`
+}
+
+/** Whether the cost of an answer would exceed a limit. */
+export function isBeyond(limits: CreditLimits, used: Used, cost: number): boolean {
+  return used.day + cost > limits.day || used.hour + cost > limits.hour
+}
+
+/** The error for an exceeded limit; it names the longer period. */
+export function limited(limits: CreditLimits, used: Used, cost: number, at: number): RateLimited {
+  const ofDay = used.day + cost > limits.day
+  const [period, limit, spent] = ofDay ? ['day', limits.day, used.day] : ['hour', limits.hour, used.hour]
+  const reset = utc(ofDay ? dayStart(at) + DAY_MS : hourStart(at) + HOUR_MS)
+  const message = `This costs ${credits(cost)}, and ${spent} of the ${limit} of the ${period} are used; there are new ones at ${reset}.`
+  return new RateLimited(message, reset)
+}
+
+/** 2026-03-24T00:00:00Z */
+function utc(at: number): string {
+  return new Date(at).toISOString().replace('.000Z', 'Z')
+}
+
+/** SHA-256 of the name that the caller gave to the request; null without one. Throws InvalidParameter. */
+export function requestName(rawHeaders: readonly string[]): Buffer | null {
+  const [name, another] = headersNamed(IDEMPOTENCY_KEY.toLowerCase(), rawHeaders)
+  if (name === undefined) return null
+  if (another !== undefined) throw wrong(IDEMPOTENCY_KEY, `${IDEMPOTENCY_KEY} is given twice.`)
+  if (/^[!-~]{1,255}$/.test(name)) return sha256(name)
+  const allowed = '1 to 255 visible ASCII characters'
+  throw wrong(IDEMPOTENCY_KEY, `${IDEMPOTENCY_KEY} is not ${allowed}.`, { allowed })
+}
+
+/** The error for a name that was already used with another question. */
+export function nameTaken(): InvalidParameter {
+  const message = `${IDEMPOTENCY_KEY} was given to another question within 48 hours; choose another one.`
+  return wrong(IDEMPOTENCY_KEY, message)
+}

@@ -1,0 +1,361 @@
+import { type BandsError, MethodNotAllowed, NotFound, Unauthorized, Unavailable } from '../../core/errors.js'
+import { BUILT_IN } from '../../core/fields/index.js'
+import type { BandEvent, EventsPage, OversoldMatch, OversoldPage } from '../../core/model/event.js'
+import type { Tier } from '../../core/model/terms.js'
+import { entitle, OVERSOLD_KEYS, PLANS } from '../../core/tiers.js'
+import {
+  AS_OF,
+  CREDIT_HEADERS,
+  type CreditHeaders,
+  type ErrorShape,
+  EVENTS_PATH,
+  errorBody,
+  internalErrorBody,
+  NOTE,
+  REQUEST_ID,
+} from '../wire/format.js'
+import { schemaName } from '../wire/schemas.js'
+import { readEvents } from './answers.js'
+import { creditHeaders, limited, nameTaken } from './meter.js'
+import { LIMITS } from './options.js'
+import { tooManyScans } from './queue.js'
+import { ANSWERED, tooLarge, tooLong, tooSlow } from './requests.js'
+
+/** The building blocks of answers in OpenAPI 3.1. */
+
+export type Schema = Readonly<Record<string, unknown>>
+
+export interface Reference {
+  $ref: string
+}
+
+export interface HeaderObject {
+  description: string
+  schema: Schema
+  example: string | number
+}
+
+interface ExampleObject {
+  summary: string
+  value: unknown
+}
+
+export interface ResponseObject {
+  description: string
+  headers?: Record<string, Reference>
+  content?: Record<string, { schema: Schema; examples?: Record<string, ExampleObject> }>
+}
+
+/** Where the schemas of a document lie. */
+export const SCHEMAS_AT = '#/components/schemas/'
+
+export function schemaRef(name: string): Reference {
+  return { $ref: SCHEMAS_AT + name }
+}
+
+function headers(names: readonly string[]): Record<string, Reference> {
+  return Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+export const TEXT: Schema = { type: 'string' }
+const COUNT: Schema = { type: 'integer', minimum: 0 }
+const TIME: Schema = { type: 'string', format: 'date-time' }
+
+/** The time of the examples, and their request. */
+const MOMENT = Date.parse('2026-03-23T14:37:00Z')
+const EXAMPLE_NOTE = "AAPL's daily rsi_zone never became deep_oversold; it became neutral, overbought and oversold."
+const EXAMPLE_ID = '0f5e6a0e-8d1c-4b0a-9a53-6f2f2c1f7d10'
+
+/** Every header that an answer may have, by name. */
+export const HEADERS: Record<string, HeaderObject> = {
+  ...creditHeaderObjects(),
+  ETag: text(
+    "Names this answer to this account; with it in If-None-Match the account's same answer comes as 304, without body and free.",
+    '"n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"',
+  ),
+  [AS_OF]: {
+    description: 'The day of the answer: ranges count back from it.',
+    schema: { type: 'string', format: 'date' },
+    example: '2026-03-23',
+  },
+  [NOTE]: text('Why the answer is empty, in a sentence; absent where it is not.', EXAMPLE_NOTE),
+  'Cache-Control': text(
+    "How the answer may be kept: only by the caller's own cache, and to be asked for again; an error not at all.",
+    'private, no-cache',
+  ),
+  Vary: text('What the answer depends on besides the URL.', 'Authorization'),
+  [REQUEST_ID]: text("The server's own number of the request; its log has it too.", EXAMPLE_ID),
+  'Retry-After': { description: 'Seconds after which to ask again.', schema: COUNT, example: 1_380 },
+  'WWW-Authenticate': text('How to send the key.', 'Bearer'),
+  Allow: text('The methods that the path answers.', ANSWERED.join(', ')),
+}
+
+function text(description: string, example: string): HeaderObject {
+  return { description, schema: TEXT, example }
+}
+
+function creditHeaderObjects(): Record<string, HeaderObject> {
+  const examples = creditHeaders(PLANS.plus.credits, { day: 12, hour: 3 }, MOMENT)
+  const objects = Object.entries(CREDIT_HEADERS).map(([name, description]): [string, HeaderObject] => {
+    const example = examples[name as keyof CreditHeaders]
+    const isTime = name.endsWith('Reset')
+    return [name, { description, schema: isTime ? TIME : COUNT, example: isTime ? example : Number(example) }]
+  })
+  return Object.fromEntries(objects)
+}
+
+/** The headers of every answer to a known key, and of every successful one. */
+const KNOWN_KEY = [...Object.keys(CREDIT_HEADERS), REQUEST_ID]
+const OF_ANSWERS = ['ETag', AS_OF, NOTE, 'Cache-Control', 'Vary', ...KNOWN_KEY]
+
+export const UNCHANGED: ResponseObject = {
+  description: 'The answer is one that If-None-Match names. Without a body, and not charged.',
+  headers: headers(OF_ANSWERS),
+}
+
+export function found(description: string, schema: string, examples: Record<string, ExampleObject>): ResponseObject {
+  const content = { 'application/json': { schema: { ...schemaRef(schema) }, examples } }
+  return { description, headers: headers(OF_ANSWERS), content }
+}
+
+/** @param more further properties besides the word */
+export function status(description: string, word: string, more: Schema = {}): ResponseObject {
+  const properties = { status: { type: 'string', const: word }, ...more }
+  const schema = { type: 'object', properties, required: ['status'] }
+  const examples = { [word]: { summary: description, value: { status: word } } }
+  return { description, headers: headers([REQUEST_ID]), content: { 'application/json': { schema, examples } } }
+}
+
+interface Refusal {
+  name: string
+  description: string
+  /** Default: those of every answer to a known key. */
+  headers?: readonly string[]
+  /** Title and error of each example. */
+  examples: Readonly<Record<string, [summary: string, error: BandsError | 'internal']>>
+}
+
+const AAPL = 'ticker=AAPL&field=rsi_zone'
+const GSPC = { ticker: 'GSPC', field: 'rsi_zone' }
+const SPENT = { day: 12_000, hour: PLANS.plus.credits.hour }
+
+/** The answers that are no answer, by status. */
+const REFUSALS = {
+  400: {
+    name: 'BadRequest',
+    description:
+      'A parameter or a header is missing, given twice, unknown, or has a value that cannot be used. Not charged.',
+    examples: {
+      band: ['A band that the field does not have', thrownBy(() => readEvents(`${AAPL}&band=oversol`))],
+      missing: ['A parameter is missing', thrownBy(() => readEvents('ticker=AAPL'))],
+      limit: ['A number that is out of range', thrownBy(() => readEvents(`${AAPL}&limit=1000`))],
+      unknown: ['A parameter that there is not', thrownBy(() => readEvents(`${AAPL}&befor=2018-01-01`))],
+      repeated: ['A parameter is given twice', thrownBy(() => readEvents(`${AAPL}&ticker=GSPC`))],
+      context: ['A context that is not complete', thrownBy(() => readEvents(`${AAPL}&context_ticker=GSPC`))],
+      idempotency: ['A name that another question has', nameTaken()],
+    },
+  },
+  401: {
+    name: 'Unauthorized',
+    description: 'No key, more than one, or one that is not known, has expired or was revoked.',
+    headers: ['WWW-Authenticate', REQUEST_ID],
+    examples: { unauthorized: ['No key that counts', new Unauthorized()] },
+  },
+  403: {
+    name: 'Forbidden',
+    description: 'A field, a feature or a date that the tier of the key does not have. Not charged.',
+    examples: {
+      field: ['A field of a higher tier', thrownBy(() => entitle({ field: 'pe_vs_sector' }, 'plus', BUILT_IN))],
+      feature: [
+        'A feature of a higher tier',
+        thrownBy(() => entitle({ field: 'rsi_zone', context: GSPC }, 'free', BUILT_IN)),
+      ],
+    },
+  },
+  404: {
+    name: 'NotFound',
+    description: 'A ticker, or a path, that is not there. Not charged.',
+    examples: {
+      ticker: ['A ticker that is not there', new NotFound('no bars for "APPL". Did you mean "AAPL"?', ['AAPL'])],
+    },
+  },
+  405: {
+    name: 'MethodNotAllowed',
+    description: 'The path does not answer this method. Not charged; where no key is needed, no credits are shown.',
+    headers: ['Allow', ...KNOWN_KEY],
+    examples: { post: ['A POST', new MethodNotAllowed('POST', EVENTS_PATH, ANSWERED)] },
+  },
+  408: {
+    name: 'RequestTimeout',
+    description: 'The request did not arrive in time; the connection is closed.',
+    headers: [REQUEST_ID],
+    examples: { slow: ['Too slow', tooSlow(LIMITS)] },
+  },
+  414: {
+    name: 'UriTooLong',
+    description: tooLong(LIMITS).message,
+    headers: [REQUEST_ID],
+    examples: { url: ['Too long', tooLong(LIMITS)] },
+  },
+  429: {
+    name: 'TooManyRequests',
+    description: 'The credits of the day or the hour do not suffice. Not charged.',
+    headers: ['Retry-After', ...KNOWN_KEY],
+    examples: { hour: ['The hour is spent', limited(PLANS.plus.credits, SPENT, 1, MOMENT)] },
+  },
+  431: {
+    name: 'HeadersTooLarge',
+    description: `The URL and the headers have more than ${LIMITS.headBytes} bytes; the connection is closed.`,
+    headers: [REQUEST_ID],
+    examples: { headers: ['Too large', tooLarge(LIMITS)] },
+  },
+  500: {
+    name: 'InternalError',
+    description: "A fault of the server's own. Not charged.",
+    examples: { fault: ["A fault of the server's own", 'internal'] },
+  },
+  503: {
+    name: 'DataUnavailable',
+    description:
+      'The data cannot be read now, more scans wait than the server can make, or it is about to stop. Not charged.',
+    headers: ['Retry-After', ...KNOWN_KEY],
+    examples: {
+      stopping: ['While it stops', new Unavailable('The server is shutting down.')],
+      scans: ['When too many scans wait', tooManyScans()],
+    },
+  },
+} satisfies Record<number, Refusal>
+
+/** References to some of them, by status. */
+export function refused(...statuses: readonly (keyof typeof REFUSALS)[]): Record<string, Reference> {
+  return Object.fromEntries(
+    statuses.map(status => [status, { $ref: `#/components/responses/${REFUSALS[status].name}` }]),
+  )
+}
+
+/** The refusals as components of the document. */
+export function refusals(shape: ErrorShape): Record<string, ResponseObject> {
+  const components = Object.values<Refusal>(REFUSALS).map(
+    ({ name, description, headers: own = KNOWN_KEY, examples }) => {
+      const errors = Object.entries(examples)
+      const shown = errors.map(([example, [summary, error]]) => {
+        const value = error === 'internal' ? internalErrorBody(EXAMPLE_ID, shape) : errorBody(error, shape)
+        return [example, { summary, value }]
+      })
+      const [, error] = errors[0]![1]
+      const schema = schemaRef(schemaName(error === 'internal' ? 'internal_error' : error.code))
+      const content = { 'application/json': { schema, examples: Object.fromEntries(shown) } }
+      return [name, { description, headers: headers(['Cache-Control', ...own]), content }]
+    },
+  )
+  return Object.fromEntries(components)
+}
+
+/** The server's own error for such a request. */
+function thrownBy(ask: () => unknown): BandsError {
+  try {
+    ask()
+  } catch (error) {
+    return error as BandsError
+  }
+  throw new Error(`${ask} is not refused`)
+}
+
+/** Answers as the bundled sample gives them as of 2018-05-11. */
+
+const DAILY: EventsPage = {
+  ticker: 'AAPL',
+  field: 'rsi_zone',
+  timeframe: 'daily',
+  events: [
+    {
+      date: '2018-02-08',
+      band: 'oversold',
+      prev_band: 'neutral_low',
+      stability_at_entry: 'volatile',
+      flips_recent_at_entry: 6,
+      flips_lookback: '30d',
+      duration_days: 1,
+      aftermath: {
+        '5d': { performance: 'sharp_gain' },
+        '10d': { performance: 'sharp_gain' },
+        '20d': { performance: 'sharp_gain' },
+        '50d': { performance: 'flat' },
+        '100d': null,
+      },
+    },
+  ],
+  total_occurrences: 10,
+  query_range: '5y',
+}
+
+const FREE: EventsPage = {
+  ...DAILY,
+  events: [{ date: '2018-05-09', band: 'overbought', prev_band: 'neutral_high', duration_days: null, aftermath: null }],
+  total_occurrences: 13,
+  query_range: '90d',
+}
+
+const STILL_ACTIVE: BandEvent = {
+  date: '2018-05-11',
+  band: 'strong_uptrend',
+  prev_band: 'uptrend',
+  stability_at_entry: 'volatile',
+  flips_recent_at_entry: 6,
+  flips_lookback: '12w',
+  duration_weeks: null,
+  aftermath: { '2w': null, '4w': null, '8w': null, '12w': null, '16w': null },
+}
+
+const DOWNTREND = { ticker: 'GSPC', field: 'trend_direction', band: 'downtrend' }
+
+export const EVENTS_EXAMPLES: Record<string, ExampleObject> = {
+  daily: { summary: 'rsi_zone of AAPL, band oversold, limit 1, asked on Pro', value: DAILY },
+  free: { summary: 'The newest event of rsi_zone of AAPL, asked on Free', value: FREE },
+  weekly: {
+    summary: 'A weekly band that is still active',
+    value: { ...DAILY, field: 'trend_direction', timeframe: 'weekly', events: [STILL_ACTIVE], total_occurrences: 14 },
+  },
+  context: { summary: 'While GSPC was in a downtrend', value: { ...DAILY, total_occurrences: 2, context: DOWNTREND } },
+  nothing: { summary: 'No event matches', value: { ...DAILY, events: [], total_occurrences: 0 } },
+}
+
+const MATCH: OversoldMatch = {
+  ticker: 'SIM0004',
+  asset_class: 'stock',
+  rsi_zone: 'oversold',
+  condition_rarity: 'extremely_rare',
+  sector: 'Information Technology',
+  market_cap_tier: 'mid',
+  valuation_zone: 'undervalued',
+  stochastic_zone: 'deep_oversold',
+  days_in_oversold: 1,
+  oversold_streaks_count: 8,
+  volume_context: 'normal',
+  volume_ratio_band: 'normal',
+  trend_context: 'strong_downtrend',
+  nearest_support_distance: null,
+  sector_rsi_zone: 'neutral',
+  earnings_proximity: 'not_soon',
+  growth_zone: 'moderate_growth',
+  analyst_consensus: 'hold',
+  rsi_zone_stability: 'volatile',
+  rsi_zone_flips_recent: 4,
+  accumulation_state: 'strong_distribution',
+  historical_median_oversold_days: 2,
+  historical_max_oversold_days: 4,
+  sector_agreement: false,
+  sector_oversold_count: 1,
+  sector_total_count: 8,
+}
+
+export const OVERSOLD_EXAMPLES: Record<string, ExampleObject> = {
+  pro: { summary: 'Asked on Pro', value: scanSeenBy('pro') },
+  plus: { summary: 'Asked on Plus', value: scanSeenBy('plus') },
+  free: { summary: 'Asked on Free', value: scanSeenBy('free') },
+}
+
+function scanSeenBy(tier: Tier): OversoldPage {
+  const seen = Object.fromEntries(OVERSOLD_KEYS[tier].map(key => [key, MATCH[key]])) as unknown as OversoldMatch
+  return { matches: [seen], total_scanned: 10, match_count: 1, data_status: 'eod' }
+}

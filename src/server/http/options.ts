@@ -1,0 +1,79 @@
+import type { Tier } from '../../core/model/terms.js'
+import { PLANS } from '../../core/tiers.js'
+import type { Charge } from '../accounts/accounts.js'
+import type { ErrorShape } from '../wire/format.js'
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** How a server is reached, and how it behaves there. */
+export interface ServerOptions {
+  host: string
+  /** 0: any that is free */
+  port: number
+  errors: ErrorShape
+  /** Who is shown `/metrics`. */
+  metrics: 'loopback' | 'any'
+  /** The origin whose pages may send browser requests (default: none). */
+  cors?: string | undefined
+  /** PEM texts; without, plain HTTP. */
+  tls?: Certificate | undefined
+  /** Where to get a higher tier, for refused callers. */
+  upgradeUrl?: string | undefined
+  /** What `/metrics` and `/openapi.json` call this version. */
+  version: string
+  /** Writes lines of the log, each with its line feed. */
+  log: { level: LogLevel; write(lines: string): void }
+  limits?: Partial<Limits> | undefined
+  /** Credits of an account by tier (default: those of the plans). */
+  credits?: Readonly<Record<Tier, CreditLimits>>
+  /** Milliseconds since 1970. */
+  now?: () => number
+}
+
+/** A chain and its private key. */
+export interface Certificate {
+  cert: string
+  key: string
+}
+
+export type CreditLimits = Charge['limits']
+
+/** How much patience and memory a caller may take. Times in milliseconds. */
+export const LIMITS = {
+  /** Time for the head of a request, including the TLS handshake. */
+  headersTimeout: 5_000,
+  /** For the whole request to arrive. */
+  requestTimeout: 10_000,
+  /** How often the two are looked at. */
+  checkInterval: 1_000,
+  /** A connection on which nothing moves, while a request or an answer is on its way: longer than a charge waits for a busy disk. */
+  connectionTimeout: 10_000,
+  /** A connection between two requests. */
+  keepAliveTimeout: 30_000,
+  /** At this number the one that has waited longest for its caller is closed for a new one. */
+  connections: 1_000,
+  /** The same per address. Behind a proxy, all connections have its address. */
+  connectionsPerAddress: Number.POSITIVE_INFINITY,
+  /** Bytes of a request line and its headers. */
+  headBytes: 16_384,
+  /** Characters of a request's URL. */
+  urlLength: 12_288,
+  /** Time for running requests to end when the server stops. */
+  grace: 10_000,
+  /** Bytes of finished answers in the cache. */
+  keptBytes: 32 * 1024 * 1024,
+  /** Scans that may wait for their turn. */
+  waiting: 250,
+}
+
+export type Limits = typeof LIMITS
+
+/** The same with everything filled in. */
+export type Settings = ReturnType<typeof settingsOf>
+
+export function settingsOf({ limits, credits, now = Date.now, ...options }: ServerOptions) {
+  const { free, plus, pro } = PLANS
+  const granted = credits ?? { free: free.credits, plus: plus.credits, pro: pro.credits }
+  return { ...options, limits: { ...LIMITS, ...limits }, credits: granted, now }
+}

@@ -1,0 +1,242 @@
+import { createHmac } from 'node:crypto'
+import { type RateLimited, Unauthorized, wrong } from '../../core/errors.js'
+import type { Tier } from '../../core/model/terms.js'
+import { type Accounts, type Charge, hourStart, type KeyEntry, stateOf, type Used } from '../accounts/accounts.js'
+import { authenticate, hashOf } from '../accounts/key.js'
+import { AS_OF, NOTE } from '../wire/format.js'
+import { type Answer, Answers, oncePerTurn, type Question, type Service } from './answers.js'
+import type { HeaderList, Outgoing } from './encoding.js'
+import type { Metrics } from './log.js'
+import { creditHeaders, isBeyond, limited, Meter, nameTaken, requestName } from './meter.js'
+import type { Settings } from './options.js'
+import type { QueuedCaller } from './queue.js'
+import { type Caller, type Exchange, type Handler, headersNamed, JSON_TYPE, type Spent } from './requests.js'
+
+/**
+ * The endpoints that need a valid key. Order of checks: key, parameters, tier, ticker. Then come the credits, for an
+ * answer that is not cached, before it is computed; then whether the caller already has it. Then it is charged, and
+ * only
+ * after that sent.
+ */
+export class Questions {
+  readonly meter: Meter
+  readonly #settings: Settings
+  readonly #metrics: Metrics
+  readonly #answers: Answers
+  readonly #service: Service
+  readonly #callers: Callers
+  #secret: Buffer | null = null
+
+  constructor(service: Service, settings: Settings, metrics: Metrics) {
+    this.#settings = settings
+    this.#metrics = metrics
+    this.#answers = new Answers(service, settings.limits)
+    metrics.watchScans(() => this.#answers.queue.waiting().length)
+    this.#service = service
+    this.#callers = new Callers(service.accounts)
+    this.meter = new Meter(service.accounts, (charges, seconds) => metrics.committed(charges, seconds))
+  }
+
+  /** Answers the question of a path. Throws its faults. */
+  question(path: string, read: (search: string) => Question): Handler {
+    return this.authorized(async (exchange, caller) => {
+      const { search, request } = exchange
+      const idempotency = requestName(request.rawHeaders)
+      if (exchange.hasBody) throw wrong('body', 'A question has no body.')
+      const question = read(search)
+      const { answer, kept } = await this.#answers.find(this.#callerOf(exchange, caller, question), question)
+      const etag = await this.#tagOf(answer, caller.account)
+      const headers = headersOf(etag, answer)
+      if (matches(request.headers['if-none-match'], etag)) {
+        this.#metrics.reused.inc({ how: 'not_modified' })
+        return { status: 304, headers, body: '' }
+      }
+      if (kept) this.#metrics.reused.inc({ how: 'cache' })
+      const { body, coded, digest } = answer
+      const cost = { endpoint: path, question: answer.question, credits: question.credits, idempotency }
+      await this.#charge(exchange, caller, { ...cost, answer: digest })
+      return { status: 200, headers: ['Content-Type', JSON_TYPE, ...headers], body, coded }
+    })
+  }
+
+  #callerOf(exchange: Exchange, { tier, account }: Caller, question: Question): QueuedCaller & { tier: Tier } {
+    return {
+      tier,
+      account,
+      check: () => this.#checkCredits(exchange, tier, account, question),
+      lend(leave) {
+        exchange.leave = leave
+        if (exchange.isGone) leave()
+      },
+    }
+  }
+
+  /**
+   * A strong tag: other bodies have other tags. A caller that sends one has paid for it, because it cannot be forged,
+   * neither from a guessed body nor from another account's answer.
+   */
+  async #tagOf({ digest }: Answer, account: number): Promise<string> {
+    this.#secret ??= await this.#service.accounts.secret()
+    return `"${createHmac('sha256', this.#secret).update(`${account} `).update(digest).digest('base64url')}"`
+  }
+
+  /**
+   * Answers only callers with a valid key; every answer, errors included, reports their credits. Throws Unauthorized.
+   */
+  authorized(answer: (exchange: Exchange, caller: Caller) => Promise<Outgoing> | Outgoing): Handler {
+    return async exchange => {
+      const { now, credits } = this.#settings
+      const caller = await this.#callers.of(exchange.request.rawHeaders, now())
+      exchange.caller = caller
+      try {
+        return await answer(exchange, caller)
+      } finally {
+        // The answer matters more than its report of credits.
+        const spent = exchange.credits ?? (await this.#creditsOf(caller.account).catch(() => null))
+        if (spent !== null)
+          exchange.creditHeaders = Object.entries(creditHeaders(credits[caller.tier], spent.used, spent.at)).flat()
+      }
+    }
+  }
+
+  async #creditsOf(account: number): Promise<Spent> {
+    const at = this.#settings.now()
+    return { used: await this.#callers.used(account, at), at }
+  }
+
+  /**
+   * Without enough credits an answer is not computed: that would take time from paying callers. Throws RateLimited, and
+   * before that the faults of the question.
+   */
+  async #checkCredits(exchange: Exchange, tier: Tier, account: number, question: Question): Promise<void> {
+    const spent = await this.#creditsOf(account)
+    if (!isBeyond(this.#settings.credits[tier], spent.used, question.credits)) return
+    if (await question.isAnswerable(this.#service, tier)) throw this.#limited(exchange, tier, question.credits, spent)
+  }
+
+  #limited(exchange: Exchange, tier: Tier, cost: number, spent: Spent): RateLimited {
+    exchange.credits = spent
+    this.#metrics.limited.inc({ tier })
+    return limited(this.#settings.credits[tier], spent.used, cost, spent.at)
+  }
+
+  /** Throws RateLimited, InvalidParameter, Busy, StorageError. */
+  async #charge(
+    exchange: Exchange,
+    { account, key, tier }: Caller,
+    cost: Pick<Charge, 'endpoint' | 'question' | 'answer' | 'credits' | 'idempotency'>,
+  ): Promise<void> {
+    // What cannot arrive is not charged.
+    if (exchange.isGone) return
+    const { credits } = cost
+    const at = this.#settings.now()
+    const limits = this.#settings.credits[tier]
+    const { outcome, used } = await this.meter.charge({ ...cost, account, key, requestId: exchange.id, limits, at })
+    exchange.credits = { used, at }
+    this.#callers.charged(account, used, at)
+    if (outcome === 'conflict') throw nameTaken()
+    if (outcome === 'limited') throw this.#limited(exchange, tier, credits, { used, at })
+    if (outcome === 'repeated') return
+    exchange.charged = credits
+    this.#metrics.credits.inc({ tier }, credits)
+  }
+}
+
+/**
+ * The callers and their usage. Both are looked up once, and again when another process changed the accounts. Its own
+ * charges are known here; those of other servers are read. Limits are enforced where charges are written.
+ */
+class Callers {
+  readonly #accounts: Accounts
+  readonly #version: () => Promise<string>
+  /** By the hash of the key: no key is stored, and lookup times reveal nothing about keys. */
+  readonly #keys = new Map<string, KeyEntry>()
+  readonly #used = new Map<number, Spent>()
+  /** How long an account's usage counts as current, in milliseconds. */
+  readonly #holds: number
+  #seen = ''
+
+  constructor(accounts: Accounts) {
+    this.#accounts = accounts
+    // Other servers may charge accounts in a network database, too.
+    this.#holds = accounts.pool === undefined ? Number.POSITIVE_INFINITY : USAGE_MAX_AGE_MS
+    this.#version = oncePerTurn(() => accounts.version())
+  }
+
+  /** @param now milliseconds since 1970, here and below. Throws Unauthorized. */
+  async of(rawHeaders: readonly string[], now: number): Promise<Caller> {
+    const token = bearerToken(rawHeaders)
+    await this.#heed()
+    const name = hashOf(token).toString('latin1')
+    const entry = this.#keys.get(name) ?? (await this.#look(token, name, now))
+    if (entry === null || stateOf(entry, now) !== 'active') throw new Unauthorized()
+    const { identity, account } = entry
+    return { account: account.id, key: identity, tier: account.tier }
+  }
+
+  async used(account: number, now: number): Promise<Used> {
+    await this.#heed()
+    const known = this.#used.get(account)
+    if (known && hourStart(known.at) === hourStart(now) && Math.abs(now - known.at) < this.#holds) return known.used
+    const used = await this.#accounts.used(account, now)
+    this.charged(account, used, now)
+    return used
+  }
+
+  /** An account's usage after a charge at a moment. */
+  charged(account: number, used: Used, at: number): void {
+    if (this.#used.size >= MOST_CACHED) this.#used.clear()
+    this.#used.set(account, { used, at })
+  }
+
+  async #look(token: string, name: string, now: number): Promise<KeyEntry | null> {
+    const version = this.#seen
+    const entry = await authenticate(this.#accounts, token, now)
+    // A change during the lookup may have been missed.
+    if (entry === null || version !== this.#seen) return entry
+    if (this.#keys.size >= MOST_CACHED) this.#keys.clear()
+    this.#keys.set(name, entry)
+    return entry
+  }
+
+  async #heed(): Promise<void> {
+    const version = await this.#version()
+    if (version === this.#seen) return
+    this.#seen = version
+    this.#keys.clear()
+    this.#used.clear()
+  }
+}
+
+/** Maximum age of the reported credits of an account that other servers charge, in milliseconds. */
+const USAGE_MAX_AGE_MS = 1_000
+
+/** Maximum number of keys, and of accounts, in memory. */
+const MOST_CACHED = 10_000
+
+/**
+ * The token of the one `Authorization` header, which must be `Bearer` in any case and one word after it. A second header
+ * is refused, as two readers could take different ones. Throws Unauthorized.
+ */
+function bearerToken(rawHeaders: readonly string[]): string {
+  const [header = '', another] = headersNamed('authorization', rawHeaders)
+  const token = /^bearer +([!-~]+)$/i.exec(header)?.[1]
+  if (token === undefined || another !== undefined) throw new Unauthorized()
+  return token
+}
+
+/** The body depends on the tier of the key, so no cache but the caller's own may keep it. */
+function headersOf(etag: string, { asOf, note }: Answer): HeaderList {
+  const told = note === null ? [] : [NOTE, note]
+  return ['ETag', etag, 'Cache-Control', 'private, no-cache', 'Vary', 'Authorization', AS_OF, asOf, ...told]
+}
+
+/**
+ * Whether an `If-None-Match` contains the tag of the answer. Weak tags count as well, because the request changes
+ * nothing (RFC 9110, 13.1.2). `*` does not count: its sender may have no answer.
+ */
+export function matches(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false
+  if (ifNoneMatch === etag) return true
+  return Array.from(ifNoneMatch.matchAll(/"[^"]*"/g), ([tag]) => tag).includes(etag)
+}

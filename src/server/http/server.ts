@@ -1,0 +1,333 @@
+import { once } from 'node:events'
+import {
+  createServer,
+  type ServerOptions as HttpOptions,
+  type RequestListener,
+  type Server,
+  STATUS_CODES,
+} from 'node:http'
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { TlsOptions } from 'node:tls'
+import {
+  ConfigError,
+  MethodNotAllowed,
+  NotFound,
+  parameter,
+  quoted,
+  sentence,
+  Unavailable,
+  type Words,
+} from '../../core/errors.js'
+import { clockFault, rollUpLedger } from '../accounts/accounts.js'
+import { type ErrorShape, REQUEST_ID } from '../wire/format.js'
+import { QUESTIONS, type Service } from './answers.js'
+import { Connections } from './connections.js'
+import { isPreflight, preflightHeaders } from './cors.js'
+import { Coded, type HeaderList, type Outgoing } from './encoding.js'
+import { Log, Metrics, secondsOf } from './log.js'
+import { type Certificate, type ServerOptions, type Settings, settingsOf } from './options.js'
+import { Questions } from './questions.js'
+import {
+  ANSWERED,
+  Exchange,
+  everyAnswer,
+  type Handler,
+  JSON_TYPE,
+  json,
+  Malformed,
+  Requests,
+  refusal,
+  requestId,
+  shapeFor,
+  tooLarge,
+  tooSlow,
+} from './requests.js'
+
+/** A server that listens. */
+export interface Running {
+  /** Its address, without a trailing slash. */
+  url: string
+  port: number
+  log: Log
+  /** Shows another certificate from the next connection on. */
+  certify(tls: Certificate): void
+  /** Accepts no more requests, finishes running ones, and settles when all is written. The service stays open. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts to listen: on node's own server, as there are eight paths, and no answer that a framework could put together.
+ * Throws ConfigError where that cannot be done.
+ */
+export async function startServer(service: Service, options: ServerOptions): Promise<Running> {
+  const settings = settingsOf({ now: () => service.accounts.now(), ...options })
+  const log = new Log(settings.log)
+  const metrics = new Metrics(settings.version, [...QUESTIONS.keys(), ...OPEN_PATHS])
+  const connections = new Connections(settings.limits, crowd => metrics.crowded.inc({ limit: crowd }))
+  const requests = new Requests(settings, metrics, log, connections)
+  const questions = new Questions(service, settings, metrics)
+  const routes = new Map([...questionRoutes(questions), ...openRoutes(service, settings, metrics, requests)])
+  const server = serverOf(settings, log, (request, response) => {
+    const exchange = new Exchange(request, response)
+    const { answer, always } = isPreflight(request, settings.cors) ? PREFLIGHT : routeOf(exchange, routes, questions)
+    requests.take(exchange, answer, { always })
+  })
+  metrics.watch(server)
+  metrics.watchPool(() => service.accounts.pool)
+  metrics.watchClock(() => service.accounts.clockAhead)
+  metrics.watchData(service)
+  connections.watch(server)
+  const port = await listen(server, settings)
+  const url = urlOf(settings, port)
+  log.add('info', { message: `listening at ${url}` })
+  const { clockAhead = 0, location } = service.accounts
+  const fault = clockFault(clockAhead, location)
+  if (fault !== null) log.add('warn', { message: `${fault}: /readyz says 503` })
+  const tidying = new AbortController()
+  const tidied = keepLedgerShort(service, settings.now, log, tidying.signal)
+  return {
+    url,
+    port,
+    log,
+    certify: tls => {
+      if (server instanceof TlsServer) server.setSecureContext({ ...TLS, ...tls })
+    },
+    async stop() {
+      requests.close()
+      log.add('info', { message: 'stopping' })
+      tidying.abort()
+      await Promise.race([requests.empty(), sleep(settings.limits.grace, undefined, { ref: false })])
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      connections.close()
+      await closed
+      await questions.meter.idle()
+      await tidied
+    },
+  }
+}
+
+/** When a server first checks for a day to roll up, and then how often, in milliseconds. */
+const FIRST_CHECK_MS = 60_000
+const NEXT_CHECK_MS = 3_600_000
+
+/**
+ * The first of several servers on the same accounts does the work; the others find nothing. Failures are logged, and
+ * retried an hour later.
+ */
+async function keepLedgerShort({ accounts }: Service, now: () => number, log: Log, signal: AbortSignal): Promise<void> {
+  for (let wait = FIRST_CHECK_MS; !signal.aborted; wait = NEXT_CHECK_MS) {
+    try {
+      await sleep(wait, undefined, { ref: false, signal })
+      const { rows, days } = await rollUpLedger(accounts, now(), signal)
+      if (rows + days > 0) log.add('info', { message: `rolled up ${rows} rows of the ledger; ${days} old days went` })
+    } catch (error) {
+      if (!signal.aborted) log.add('error', { error: `the ledger was not rolled up: ${error}` })
+    }
+  }
+}
+
+async function listen(server: Server, { host, port, limits }: Settings): Promise<number> {
+  try {
+    server.listen({ host, port, backlog: Math.max(511, limits.connections) })
+    await once(server, 'listening')
+    return (server.address() as AddressInfo).port
+  } catch (cause) {
+    throw new ConfigError(whyNot(cause as NodeJS.ErrnoException, host, port), { cause })
+  }
+}
+
+function whyNot({ code, message }: NodeJS.ErrnoException, host: string, port: number): Words {
+  switch (code) {
+    case 'EADDRINUSE':
+      return sentence`port ${port} of ${host} is in use; choose another ${parameter('port')}, or 0 for any that is free.`
+    case 'EACCES':
+      return sentence`port ${port} of ${host} may not be used by this user; choose a ${parameter('port')} from 1024 on.`
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return sentence`${host} is no address of this machine; choose another ${parameter('host')}.`
+    default:
+      return `cannot listen on port ${port} of ${host}: ${message}.`
+  }
+}
+
+function urlOf({ host, tls }: Settings, port: number): string {
+  return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/** What answers GET and HEAD at a path. */
+interface Route {
+  answer: Handler
+  /** Who can see the path; to others a path without a key does not exist. */
+  isFor?(exchange: Exchange): boolean
+  /** Answered also while the server ends. */
+  always?: boolean
+  needsKey?: boolean
+}
+
+/** Unknown paths and methods are refused only to callers that would get an answer. */
+function routeOf(exchange: Exchange, routes: ReadonlyMap<string, Route>, questions: Questions): Route {
+  const { path } = exchange
+  const { method = '' } = exchange.request
+  const route = routes.get(decoded(path))
+  if (route === undefined || route.isFor?.(exchange) === false)
+    return { answer: questions.authorized(() => refuse(new NotFound(`there is nothing at ${quoted(path)}.`))) }
+  if (ANSWERED.some(answered => answered === method)) return route
+  const answer = (): never => refuse(new MethodNotAllowed(method, path, ANSWERED))
+  return { answer: route.needsKey ? questions.authorized(answer) : answer }
+}
+
+/** For any path: only the real request shows whether it exists. */
+const PREFLIGHT: Route = { answer: () => ({ status: 204, headers: preflightHeaders(ANSWERED), body: '' }) }
+
+function refuse(error: Error): never {
+  throw error
+}
+
+/** A letter may be spelled with a percent sign. */
+function decoded(path: string): string {
+  try {
+    return decodeURI(path)
+  } catch {
+    return path
+  }
+}
+
+function questionRoutes(questions: Questions): [string, Route][] {
+  return [...QUESTIONS].map(([path, read]) => [path, { answer: questions.question(path, read), needsKey: true }])
+}
+
+/** Paths that are answered without a key. */
+const OPEN_PATHS = ['/', '/healthz', '/readyz', '/metrics', '/openapi.json', '/docs'] as const
+
+function openRoutes(
+  service: Service,
+  settings: Settings,
+  metrics: Metrics,
+  requests: Pick<Requests, 'isClosing'>,
+): [string, Route][] {
+  const documents = documentsOf(settings)
+  const routes: Record<(typeof OPEN_PATHS)[number], Route> = {
+    // The start page. A temporary redirect: browsers would keep a permanent one, even if this path changes.
+    '/': { answer: () => ({ status: 302, headers: ['Location', '/docs', 'Cache-Control', 'no-cache'], body: '' }) },
+    '/healthz': { answer: () => json(200, { status: 'ok' }), always: true },
+    '/readyz': {
+      async answer() {
+        if (requests.isClosing) throw new Unavailable('The server is shutting down.')
+        await service.check()
+        const waiting = await service.waiting()
+        return json(200, { status: 'ready', ...(waiting && { waiting: { ...waiting, seconds: secondsOf(waiting) } }) })
+      },
+    },
+    '/metrics': {
+      answer: async () => text(await metrics.text(), metrics.contentType),
+      isFor: ({ isLocal }) => isLocal || settings.metrics === 'any',
+    },
+    '/openapi.json': { answer: async ({ request }) => (await documents(shapeFor(request, settings.errors))).openapi },
+    '/docs': { answer: async () => (await documents(settings.errors)).docs },
+  }
+  return Object.entries(routes)
+}
+
+/** Made on first use: most servers never need it, and its modules load slowly. */
+function documentsOf({ version }: Settings): (errors: ErrorShape) => Promise<{ openapi: Outgoing; docs: Outgoing }> {
+  const make = async (errors: ErrorShape) => {
+    const [{ openApi }, { docsPage }] = await Promise.all([import('./openapi.js'), import('./docs.js')])
+    const document = openApi({ version, errors })
+    const { html, csp } = docsPage(document)
+    const docs = text(html, 'text/html; charset=utf-8', ['Content-Security-Policy', csp])
+    return { openapi: text(JSON.stringify(document), JSON_TYPE), docs }
+  }
+  const made: Partial<Record<ErrorShape, ReturnType<typeof make>>> = {}
+  return errors => {
+    made[errors] ??= make(errors)
+    return made[errors]
+  }
+}
+
+function text(body: string, type: string, more: HeaderList = []): Outgoing {
+  const headers = ['Content-Type', type, 'Cache-Control', 'no-cache', ...more]
+  return { status: 200, headers, body, coded: new Coded(body) }
+}
+
+/** TLS 1.3, and of 1.2 only ciphers with forward secrecy and authenticated encryption (RFC 9325, 4.2). */
+const TLS: TlsOptions = {
+  minVersion: 'TLSv1.2',
+  ciphers: [
+    'TLS_AES_128_GCM_SHA256',
+    'TLS_AES_256_GCM_SHA384',
+    'TLS_CHACHA20_POLY1305_SHA256',
+    'ECDHE-ECDSA-AES128-GCM-SHA256',
+    'ECDHE-RSA-AES128-GCM-SHA256',
+    'ECDHE-ECDSA-AES256-GCM-SHA384',
+    'ECDHE-RSA-AES256-GCM-SHA384',
+    'ECDHE-ECDSA-CHACHA20-POLY1305',
+    'ECDHE-RSA-CHACHA20-POLY1305',
+  ].join(':'),
+}
+
+/**
+ * A Node server with every limit set. By default it waits for ever for the end of a request, and checks request heads
+ * only twice a minute.
+ */
+function serverOf(settings: Settings, log: Log, answer: RequestListener): Server {
+  const { limits, tls } = settings
+  const options: HttpOptions = {
+    headersTimeout: limits.headersTimeout,
+    requestTimeout: limits.requestTimeout,
+    connectionsCheckingInterval: limits.checkInterval,
+    keepAliveTimeout: limits.keepAliveTimeout,
+    maxHeaderSize: limits.headBytes,
+    // Ours to refuse, with a body.
+    requireHostHeader: false,
+    noDelay: true,
+  }
+  const server = tls
+    ? createTlsServer({ ...options, ...TLS, ...tls, handshakeTimeout: limits.headersTimeout }, answer)
+    : createServer(options, answer)
+  server.setTimeout(limits.connectionTimeout)
+  // Bytes are limited; a header that is dropped for its number could be a second Authorization.
+  server.maxHeadersCount = 0
+  // Expectations other than 100-continue, which no path uses, change nothing.
+  server.on('checkExpectation', answer)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    refuseConnection(error.code ?? '', socket, settings, log)
+  })
+  return server
+}
+
+/**
+ * Bytes that are no request, or one that does not end: there is nothing to route, only to answer and to hang up.
+ * @param code of node's parser
+ */
+function refuseConnection(code: string, socket: Socket, settings: Settings, log: Log): void {
+  const malformed = malformedBy(code, settings)
+  if (malformed === null || !socket.writable) return void socket.destroy()
+  const id = requestId()
+  const { status, headers, body } = refusal(malformed, { id, errors: settings.errors, now: settings.now() })
+  const all = [
+    ...headers,
+    ...everyAnswer(settings),
+    REQUEST_ID,
+    id,
+    'Connection',
+    'close',
+    'Content-Length',
+    Buffer.byteLength(body),
+  ]
+  const head = all.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`))
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`)
+  socket.destroySoon()
+  log.add('info', { id, status, code })
+}
+
+/** null: it has hung up, or does not speak HTTP */
+function malformedBy(code: string, { limits }: Settings): Malformed | null {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return tooSlow(limits)
+  if (code === 'HPE_HEADER_OVERFLOW') return tooLarge(limits)
+  return code.startsWith('HPE_') ? new Malformed(400, 'The request is not proper HTTP.', 'request') : null
+}
