@@ -1,3 +1,7 @@
+// For: the library: what a program may import.
+// In: nothing of its own.
+// Out: `openBands`, `openRemote`, the types of their answers, and the errors.
+
 /**
  * The public face: what an embedding program may import. Importing it touches no disk and no network.
  *

@@ -165,6 +165,15 @@ it('has files that are chapters: none so short that it is a part of another', ()
   expect(short.filter(file => !ONE_EACH.test(file) && !(file in FACES) && whole.has(file))).toEqual([])
 })
 
+it('has one file in each folder that begins with its purpose, what goes in and what comes out', () => {
+  const begins = (file: string): boolean =>
+    /^\/\/ For: .+\.\n\/\/ In: .+\.\n\/\/ Out: .+\.\n\n/.test(readFileSync(file, 'utf8'))
+  for (const folder of new Set(FILES.map(file => dirname(file)))) {
+    const files = FILES.filter(file => dirname(file) === folder && begins(file))
+    expect(files.map(name), folder).toHaveLength(1)
+  }
+})
+
 /** Rooms that answer: what a parameter says is done there, in as many steps as it takes. */
 const ANSWERING = [
   ...['core/model', 'core/fields', 'core/engine', 'core/source', 'core/tiers', 'core/statistics'],

@@ -1,3 +1,7 @@
+// For: open what a run needs: the database, the server, the accounts, the trial log and the lists.
+// In: paths and addresses, from options or the environment.
+// Out: sources and stores that are open, each with its `close`.
+
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { availableParallelism, hostname } from 'node:os'

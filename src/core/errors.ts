@@ -1,3 +1,7 @@
+// For: the words that all wings share: errors, sources, tiers, reasons for empty answers.
+// In: nothing but `core`.
+// Out: types and pure functions; `built.ts` alone reads files.
+
 /**
  * Every error of the product as data: its kind (`code`), its subject, and its remedy. The caller adds the cost (exit
  * code, HTTP status) and the spelling: a sentence here names parameters as in the specification, and the terminal

@@ -1,3 +1,7 @@
+// For: do long work in several threads.
+// In: tasks, and data that are shared once.
+// Out: results in the order of the tasks.
+
 import { availableParallelism } from 'node:os'
 import { type Transferable, Worker } from 'node:worker_threads'
 import { builtPath } from '../core/built.js'

@@ -1,3 +1,7 @@
+// For: questions about later returns, and the log of all that was tried.
+// In: a source of bars and events.
+// Out: results with intervals, p-values and verdicts.
+
 import { createHash } from 'node:crypto'
 import { InvalidParameter } from '../core/errors.js'
 import { isCondition, lagInWords, TRUE, TRUTHS } from '../core/language/as-field.js'

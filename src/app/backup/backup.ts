@@ -1,3 +1,7 @@
+// For: keep a copy of everything a user has, and put it back.
+// In: the files of the data, the accounts, the trials and the lists.
+// Out: a folder with their copies and a manifest, or the files as they were.
+
 import {
   closeSync,
   existsSync,

@@ -1,3 +1,7 @@
+// For: the terminal: one run of one command line.
+// In: argv, the environment and the streams.
+// Out: text on stdout, messages on stderr, and an exit code.
+
 import { FileLost, wrong } from '../../core/errors.js'
 import { wordValue } from '../../core/params/values.js'
 import type { Args, Command } from './command.js'

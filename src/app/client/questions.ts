@@ -1,3 +1,7 @@
+// For: the questions and studies that a program asks.
+// In: options of a call, as text and numbers.
+// Out: answers as objects, with the notes that a terminal would show.
+
 import { worded } from '../../core/errors.js'
 import type { AnyField, FieldSet } from '../../core/fields/index.js'
 import { isRuled } from '../../core/language/as-field.js'

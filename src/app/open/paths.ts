@@ -1,3 +1,7 @@
+// For: find where a user's files are.
+// In: options, the environment and the home folder.
+// Out: paths, and what may be done with them.
+
 import { userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { objectOf } from '../../core/params/arguments.js'

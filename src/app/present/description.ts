@@ -1,3 +1,7 @@
+// For: describe each result once, for terminal, page and pipe.
+// In: the result of a question.
+// Out: columns, rows, sentences and charts, without colour or width.
+
 import { words } from '../../core/numbers.js'
 import type { Chart } from './chart.js'
 import { TERMS } from './glossary.js'

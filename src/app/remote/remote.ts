@@ -1,3 +1,7 @@
+// For: ask another server as if it were the database here.
+// In: a question, the address and the key.
+// Out: the server's answers, checked, as a source.
+
 import { inspect } from 'node:util'
 import { InvalidParameter, NotFound, Upstream } from '../../core/errors.js'
 import { BUILT_IN } from '../../core/fields/index.js'

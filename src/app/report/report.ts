@@ -1,3 +1,7 @@
+// For: draw a description as one page of HTML.
+// In: a described result with its charts.
+// Out: one file that opens without a network.
+
 import { createHash } from 'node:crypto'
 import { builtText } from '../../core/built.js'
 import { wrong } from '../../core/errors.js'

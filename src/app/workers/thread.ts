@@ -1,3 +1,7 @@
+// For: the program of every thread.
+// In: the first message, then tasks by number.
+// Out: the results, by the same numbers.
+
 import { parentPort, workerData } from 'node:worker_threads'
 import { BandsError } from '../../core/errors.js'
 import type { ExportData } from '../../data/local/export.js'

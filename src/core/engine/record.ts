@@ -1,3 +1,7 @@
+// For: from bars to events.
+// In: one history and its fields.
+// Out: bands by bar, transitions, stability and outcomes.
+
 import type { Field } from '../fields/field.js'
 import type { SectorView } from '../fields/fundamentals.js'
 import { FIELDS } from '../fields/index.js'

@@ -1,3 +1,7 @@
+// For: the 21 band fields, each declared once, and those of a user.
+// In: indicators and dated facts of one ticker.
+// Out: a band, or none, for each bar.
+
 import { isRuled, type RuledField, rulesInWords } from '../language/as-field.js'
 import {
   earningsProximity,

@@ -1,3 +1,7 @@
+// For: indicators and ranks over whole series.
+// In: columns of numbers, one value a bar.
+// Out: columns of the same length; NaN while an indicator warms up.
+
 import { compare } from './rank.js'
 
 /** The memory that `transient` lends to columns, and its used part. */

@@ -1,3 +1,7 @@
+// For: conditions and expressions that a user writes.
+// In: text.
+// Out: a tree, and its truth or its number at each bar.
+
 import { quoted, suggest } from '../errors.js'
 import { parseTicker, TICKER_SHAPE, TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
 import { type Origin, Reader } from './reader.js'

@@ -1,3 +1,7 @@
+// For: the words of the trade as types, and every length, cut and threshold.
+// In: nothing.
+// Out: types, dates and constants of the specification.
+
 /**
  * Every length, cut and threshold of bands, events and aftermaths, as `spec/fields.md` defines them. A store contains
  * derived data of one version of this file and is never mixed with another.

@@ -1,3 +1,7 @@
+// For: what may be asked: each parameter is one row.
+// In: text, numbers or JSON of any door.
+// Out: a trusted query, or an error that names the parameter.
+
 import { type InvalidParameter, invalid, suggest } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 

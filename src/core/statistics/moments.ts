@@ -1,3 +1,7 @@
+// For: chance: tests, intervals and draws, each with its source.
+// In: numbers.
+// Out: numbers; NaN or null where there is no answer.
+
 import { countUpTo } from '../model/day.js'
 
 /** Arithmetic mean; null without values. */

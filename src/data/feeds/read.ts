@@ -1,3 +1,7 @@
+// For: read files of prices and facts as people have them.
+// In: the bytes of a file, or a stream.
+// Out: rows of bars or facts, or a refusal with file:line:column.
+
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import {

@@ -1,3 +1,7 @@
+// For: import: judge new bars, merge, derive, record.
+// In: rows of files and what the store has.
+// Out: events in the store, and a report for each ticker.
+
 import { BadData } from '../../core/errors.js'
 import { formatDay } from '../../core/model/day.js'
 import { emptySeries, type Series } from '../../core/model/series.js'

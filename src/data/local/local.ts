@@ -1,3 +1,7 @@
+// For: answer questions from the database here.
+// In: a query that was read, and a day.
+// Out: events, bars and bands as the tier may see them.
+
 import type { FieldSet } from '../../core/fields/index.js'
 import { isCondition } from '../../core/language/as-field.js'
 import { daysAt } from '../../core/model/calendar.js'

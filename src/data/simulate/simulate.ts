@@ -1,3 +1,7 @@
+// For: make up prices and companies for demos and tests.
+// In: a seed and a number of bars.
+// Out: bars and facts that look like a market.
+
 import { type Day, formatDay } from '../../core/model/day.js'
 import { FACT_COLUMNS, type FactColumn, type FactKind } from '../../core/model/facts.js'
 import { emptySeries, type Series } from '../../core/model/series.js'

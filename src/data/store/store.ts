@@ -1,3 +1,7 @@
+// For: keep bars, facts and events, packed in columns.
+// In: columns of one series.
+// Out: packed pages with hashes, and the same columns again.
+
 import { type Busy, parameter, type Remedy, StorageError, sentence, WriterBusy } from '../../core/errors.js'
 import type { Day } from '../../core/model/day.js'
 import type { FactKind, FactSheet, FactSheets, Security } from '../../core/model/facts.js'

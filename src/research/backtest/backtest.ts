@@ -1,3 +1,7 @@
+// For: trade a strategy over all bars of a market.
+// In: a strategy, and a source with prices.
+// Out: trades, the equity curve, baselines and a verdict.
+
 import { daysAt, rangeOf } from '../../core/model/calendar.js'
 import { type Day, dateOf, formatDay } from '../../core/model/day.js'
 import { percent } from '../../core/params/figures.js'

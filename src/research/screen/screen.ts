@@ -1,3 +1,7 @@
+// For: find the tickers that meet a condition, and what changed since.
+// In: conditions, a universe and a day.
+// Out: rows of tickers, sorted.
+
 import { createHash } from 'node:crypto'
 import { InvalidParameter } from '../../core/errors.js'
 import { type ConditionField, isConditionField, isRuled, TRUE } from '../../core/language/as-field.js'

@@ -1,3 +1,7 @@
+// For: returns after events, against all other bars.
+// In: signals and prices of each ticker.
+// Out: cells of a horizon: mean, hit rate, interval, p-value.
+
 import { InvalidParameter } from '../../core/errors.js'
 import { daysAt, type Range, rangeOf } from '../../core/model/calendar.js'
 import { dateOf, formatDay } from '../../core/model/day.js'

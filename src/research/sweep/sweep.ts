@@ -1,3 +1,7 @@
+// For: study every field, band and horizon at once.
+// In: fields, horizons and a source with prices.
+// Out: cells with corrected p-values, the best, and its validation.
+
 import { formatInteger } from '../../core/errors.js'
 import { type Range, rangeOf } from '../../core/model/calendar.js'
 import { dateOf } from '../../core/model/day.js'

@@ -1,3 +1,7 @@
+// For: count events and the returns after them.
+// In: a question about events, and a source.
+// Out: counts, shares and medians with intervals.
+
 import { InvalidParameter, listed, sentence, TierRestricted } from '../../core/errors.js'
 import { onCommonCalendar, placesIn, SharedColumns } from '../../core/model/calendar.js'
 import { type Day, formatDay } from '../../core/model/day.js'

@@ -1,3 +1,7 @@
+// For: keys, accounts and credits of the server's customers.
+// In: a key and the cost of an answer.
+// Out: leave to answer, or the reason why not.
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { invalid } from '../../core/errors.js'
 import type { Tier } from '../../core/model/terms.js'

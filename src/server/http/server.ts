@@ -1,3 +1,7 @@
+// For: the HTTP server.
+// In: requests with a key.
+// Out: answers, errors and charges, each request once.
+
 import { once } from 'node:events'
 import {
   createServer,

@@ -1,3 +1,7 @@
+// For: the form of pages, errors and headers, for server and client.
+// In: objects.
+// Out: their JSON schemas, and checked answers.
+
 import * as z from 'zod'
 import { parseDay } from '../../core/model/day.js'
 import { DEFINITIONS } from '../../core/model/definitions.js'

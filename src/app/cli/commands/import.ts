@@ -1,3 +1,7 @@
+// For: one file for each command: read, ask, show.
+// In: a context and the words of the command line.
+// Out: a described result, which the context draws.
+
 import { writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type BadData, BandsError, StorageError, wrong } from '../../../core/errors.js'

@@ -1,3 +1,7 @@
+// For: draw descriptions on a terminal and in a pipe.
+// In: a described table or chart, and the width.
+// Out: lines of text.
+
 import { printable } from '../../../core/errors.js'
 import type { Heading, Tone } from '../../present/description.js'
 import { flow, linesText, type Paint, wrap } from './text.js'

@@ -1,3 +1,7 @@
+// For: what the page does in the browser.
+// In: the page and the numbers in it.
+// Out: tooltips, zoom, filters and longer tables.
+
 import type { Backtest } from '../../../research/backtest/result.js'
 import type { EventStudy } from '../../../research/study/result.js'
 import type { Sweep } from '../../../research/sweep/result.js'

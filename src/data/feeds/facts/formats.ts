@@ -1,3 +1,7 @@
+// For: read facts of vendors: earnings, ratings, insiders, profiles.
+// In: tables and JSON in the formats of vendors.
+// Out: dated facts in one form.
+
 import { quoted } from '../../../core/errors.js'
 import { formatDay, weekdayOf } from '../../../core/model/day.js'
 import { assumedFiling, type EarningsResult, type Report } from '../../../core/model/facts.js'

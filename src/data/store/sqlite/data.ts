@@ -1,3 +1,7 @@
+// For: the store on SQLite, with its files, lock and upgrades.
+// In: a path.
+// Out: a store; files that are whole after any crash.
+
 import { remedy, StorageError } from '../../../core/errors.js'
 import { type Day, parseDay } from '../../../core/model/day.js'
 import { checkedRecorded, growingBatches, isSoundEntry, newestUpTo, oneField, partsFor } from '../checked.js'

@@ -1,3 +1,7 @@
+// For: accounts in PostgreSQL, for several servers at once.
+// In: the address of a database.
+// Out: accounts, charged in one statement for many answers.
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Busy, ConfigError, NotFound, type Remedy, StorageError } from '../../../core/errors.js'
 import type { Tier } from '../../../core/model/terms.js'

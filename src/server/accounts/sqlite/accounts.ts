@@ -1,3 +1,7 @@
+// For: accounts in a file, for one server.
+// In: a path.
+// Out: accounts; a ledger that proves its counters.
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Busy, remedy, StorageError } from '../../../core/errors.js'
 import { isDiskNearlyFull, type Notice, openForWriting, Session } from '../../../data/store/sqlite/connection.js'
