@@ -69,7 +69,7 @@ async function node([root, place, batch, seconds]) {
 }
 
 async function opened(root, place) {
-  const { openAccounts } = await bundled(root, `export { openAccounts } from './src/app/open.js'`)
+  const { openAccounts } = await bundled(root, `export { openAccounts } from './src/app/open/accounts.js'`)
   return openAccounts({ ...(place.endsWith('.db') ? { db: place } : { accounts: place }), env: {}, make: true })
 }
 

@@ -8,7 +8,7 @@ import { FOLDER } from './folder.mjs'
 const [root, database] = process.argv.slice(2)
 const { build } = createRequire(join(root, 'package.json'))('esbuild')
 const outfile = join(FOLDER, `draws-${process.pid}.cjs`)
-const contents = `export { openLocal } from './src/app/open.ts'
+const contents = `export { openLocal } from './src/app/open/database.ts'
   export { parseBacktest } from './src/core/params/backtest.ts'
   export { testedRun } from './src/research/backtest/backtest.ts'
   export { loadStrategies } from './src/research/backtest/trade.ts'`

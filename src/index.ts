@@ -27,8 +27,9 @@ export {
   type RemoteClient,
   type RemoteClientOptions,
 } from './app/client.js'
+export type { WholeStatus as Status } from './app/open/database.js'
 export { databasePath } from './app/open/paths.js'
-export { openImporter, type WholeStatus as Status } from './app/open.js'
+export { openImporter } from './app/open/writing.js'
 export type { Allowance, Credits } from './app/remote/remote.js'
 export {
   BadData,

@@ -62,7 +62,7 @@ const FACE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>
     http: ['answers', 'options', 'requests', 'server'],
     wire: ['format', 'schemas'],
   },
-  app: { '.': ['client', 'open'], client: ['questions'], open: ['paths'], remote: ['remote'] },
+  app: { '.': ['client'], client: ['questions'], open: ['database', 'paths', 'writing'], remote: ['remote'] },
 }
 
 /** Third-party packages and the rooms that may know each. */

@@ -1,3 +1,7 @@
+// For: open bands as a program does.
+// In: options of the database here, or the address and the key of a server.
+// Out: a client, which answers every question and closes what it opened.
+
 import { basename } from 'node:path'
 import { version } from '../core/built.js'
 import { InvalidParameter, NotFound, remedy } from '../core/errors.js'
@@ -24,7 +28,6 @@ import { type Screen, screen } from '../research/screen/screen.js'
 import type { EventStudy } from '../research/study/result.js'
 import type { Sweep } from '../research/sweep/result.js'
 import { type OwnFields, Questions } from './client/questions.js'
-import { type DatabaseChoice, databasePath } from './open/paths.js'
 import {
   CACHE_BYTES,
   type Opened,
@@ -33,7 +36,8 @@ import {
   openTrials,
   statusOf,
   type WholeStatus,
-} from './open.js'
+} from './open/database.js'
+import { type DatabaseChoice, databasePath } from './open/paths.js'
 import type { Reported } from './present/prices.js'
 import type { Credits, Remote, TransportOptions } from './remote/remote.js'
 

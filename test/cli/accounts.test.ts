@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { CATALOGUE, GROUPS } from '../../src/app/cli/catalogue.js'
-import { openAccounts } from '../../src/app/open.js'
+import { openAccounts } from '../../src/app/open/accounts.js'
 import { authenticate, parseKey } from '../../src/server/accounts/key.js'
 import { chargeOf } from '../contracts/accounts.js'
 import { Database } from '../support/database.js'

@@ -1,6 +1,6 @@
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openTrials } from '../../src/app/open.js'
+import { openTrials } from '../../src/app/open/database.js'
 import { parseDay } from '../../src/core/model/day.js'
 import { probability } from '../../src/core/numbers.js'
 import type { Trial } from '../../src/core/source.js'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { composed } from '../../src/app/open.js'
+import { composed } from '../../src/app/open/database.js'
 import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
 import { type Day, formatDay, parseDay } from '../../src/core/model/day.js'
 import { STABILITIES, UNDEFINED } from '../../src/core/model/series.js'

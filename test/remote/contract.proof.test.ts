@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openLocal, openRemote } from '../../src/app/open.js'
+import { openLocal, openRemote } from '../../src/app/open/database.js'
 import { BandsError } from '../../src/core/errors.js'
 import { FIELDS } from '../../src/core/fields/index.js'
 import { parseDay } from '../../src/core/model/day.js'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { openLocal, openRemote } from '../../src/app/open.js'
+import { openLocal, openRemote } from '../../src/app/open/database.js'
 import { eventsOnBars } from '../../src/app/remote/events-on-bars.js'
 import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'

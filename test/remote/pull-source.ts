@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
-import { composed } from '../../src/app/open.js'
+import { composed } from '../../src/app/open/database.js'
 import { type PageSource, type PullOptions, pull as pullFrom } from '../../src/app/remote/pull.js'
 import type { NewPage } from '../../src/app/remote/remote.js'
 import type { Named } from '../../src/app/remote/transport.js'

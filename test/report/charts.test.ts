@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import { openSample } from '../../src/app/open.js'
+import { openSample } from '../../src/app/open/database.js'
 import { roundSteps } from '../../src/app/present/chart.js'
 import { eventPrice, tradedPrice } from '../../src/app/present/charts.js'
 import { tableOf } from '../../src/app/present/description.js'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Agent } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { openAccounts } from '../../src/app/open.js'
+import { openAccounts } from '../../src/app/open/accounts.js'
 import { parseDay } from '../../src/core/model/day.js'
 import type { Service } from '../../src/server/http/answers.js'
 import { notInQuick } from '../support/full.js'

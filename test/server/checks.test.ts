@@ -1,7 +1,7 @@
 import { closeSync, copyFileSync, ftruncateSync, openSync, renameSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openLocal } from '../../src/app/open.js'
+import { openLocal } from '../../src/app/open/database.js'
 import { Busy, ConfigError, StorageError } from '../../src/core/errors.js'
 import { type Day, formatDay, parseDay } from '../../src/core/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'

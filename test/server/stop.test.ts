@@ -1,7 +1,7 @@
 import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, expect, it } from 'vitest'
-import { openAccounts } from '../../src/app/open.js'
+import { openAccounts } from '../../src/app/open/accounts.js'
 import type { Service } from '../../src/server/http/answers.js'
 import { ask, authorization, latch, sendBytes, serve, simulatedGround, withCharges } from '../support/serve.js'
 

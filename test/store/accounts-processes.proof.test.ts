@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openAccounts } from '../../src/app/open.js'
+import { openAccounts } from '../../src/app/open/accounts.js'
 import type { Accounts } from '../../src/server/accounts/accounts.js'
 import { openSqliteAccounts } from '../../src/server/accounts/sqlite/accounts.js'
 import { chargeOf, iso, NOON, sha256 } from '../contracts/accounts.js'

@@ -17,22 +17,18 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { backUp, backUpInto, type Files, manifestOf } from '../../src/app/backup/backup.js'
+import { backUp, backUpInto, manifestOf } from '../../src/app/backup/backup.js'
 import { restore } from '../../src/app/backup/restore.js'
+import { openAccounts, verifyOtherFiles } from '../../src/app/open/accounts.js'
+import { openForPlan, openLocal } from '../../src/app/open/database.js'
 import { type DatabaseChoice, filesOf } from '../../src/app/open/paths.js'
-import {
-  forceUnlock,
-  openAccounts,
-  openForPlan,
-  openImporter,
-  openLocal,
-  verifyOtherFiles,
-} from '../../src/app/open.js'
+import { forceUnlock, openImporter } from '../../src/app/open/writing.js'
 import { version } from '../../src/core/built.js'
 import { BadData, Busy, InvalidParameter, NotFound, remedy } from '../../src/core/errors.js'
 import { Local } from '../../src/data/local/local.js'
 import { simulatedTickers } from '../../src/data/simulate/simulate.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
+import type { Files } from '../../src/data/store/sqlite/files.js'
 import { openSqliteTrials, openSqliteTrialsForReading } from '../../src/data/store/sqlite/lists.js'
 import { processTable } from '../../src/data/store/sqlite/processes.js'
 import { openSqliteAccounts } from '../../src/server/accounts/sqlite/accounts.js'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { writeSync } from 'node:fs'
-import { openAccounts } from '../../src/app/open.js'
+import { openAccounts } from '../../src/app/open/accounts.js'
 import { Busy } from '../../src/core/errors.js'
 import type { Accounts, Charge, Charged } from '../../src/server/accounts/accounts.js'
 

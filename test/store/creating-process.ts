@@ -1,4 +1,4 @@
-import { openAccounts } from '../../src/app/open.js'
+import { openAccounts } from '../../src/app/open/accounts.js'
 
 /** Makes an account beside a database, and the file of the accounts when there is none. Words: database, name. */
 const [db = '', name = ''] = process.argv.slice(2)

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openTrials, openTrialsForReading } from '../../src/app/open.js'
+import { openTrials, openTrialsForReading } from '../../src/app/open/database.js'
 import type { Trial, Trials } from '../../src/core/source.js'
 import { openForWriting } from '../../src/data/store/sqlite/connection.js'
 import { openSqliteTrials, openSqliteTrialsForReading, TRIALS } from '../../src/data/store/sqlite/lists.js'

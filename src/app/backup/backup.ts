@@ -21,7 +21,15 @@ import * as z from 'zod'
 import { version } from '../../core/built.js'
 import { BadData, BandsError, InvalidParameter, NotFound, remedy, StorageError } from '../../core/errors.js'
 import { connect, failureReason, openForReading, Session } from '../../data/store/sqlite/connection.js'
-import { partialName, removeLeftovers, restoreNote, sha256Of, writtenFileCheck } from '../../data/store/sqlite/files.js'
+import {
+  type FileKind,
+  type Files,
+  partialName,
+  removeLeftovers,
+  restoreNote,
+  sha256Of,
+  writtenFileCheck,
+} from '../../data/store/sqlite/files.js'
 import { LISTS, TRIALS } from '../../data/store/sqlite/lists.js'
 import {
   type Connection,
@@ -49,10 +57,6 @@ import { verifyAccounts } from '../../server/accounts/sqlite/verify.js'
  * A failed backup leaves nothing. The next backup removes the temporary folder of a killed one.
  */
 
-/** The paths of a user's databases, whether or not the files exist. */
-export type Files = Readonly<Record<FileKind, string>>
-export type FileKind = z.infer<typeof KIND>
-
 export const KINDS: Readonly<Record<FileKind, DatabaseKind>> = {
   data: DATA,
   accounts: ACCOUNTS,
@@ -60,7 +64,7 @@ export const KINDS: Readonly<Record<FileKind, DatabaseKind>> = {
   lists: LISTS,
 }
 
-export const KIND = z.enum(['data', 'accounts', 'trials', 'lists'])
+export const KIND = z.enum(['data', 'accounts', 'trials', 'lists']) satisfies z.ZodType<FileKind>
 
 export const SHA256 = z.string().regex(/^[0-9a-f]{64}$/)
 

@@ -24,6 +24,7 @@ import {
   type Words,
 } from '../../core/errors.js'
 import { checkpoint, connect, failureReason, type Notice, openExclusive } from '../../data/store/sqlite/connection.js'
+import type { FileKind, Files } from '../../data/store/sqlite/files.js'
 import {
   isPartialName,
   partialName,
@@ -34,19 +35,7 @@ import {
 } from '../../data/store/sqlite/files.js'
 import { type Connection, removeDatabase, synced } from '../../data/store/sqlite/migrations.js'
 import { lockOf } from '../../data/store/sqlite/writer-lock.js'
-import {
-  type BackedUp,
-  copyOut,
-  damagesOf,
-  type FileKind,
-  type Files,
-  KIND,
-  KINDS,
-  type Manifest,
-  manifestOf,
-  parsed,
-  SHA256,
-} from './backup.js'
+import { type BackedUp, copyOut, damagesOf, KIND, KINDS, type Manifest, manifestOf, parsed, SHA256 } from './backup.js'
 
 /**
  * A backup replaces the user's databases: all of its files, or none.

@@ -216,7 +216,7 @@ async function conditions(line: Line, text: string): Promise<readonly Candidate[
 
 /** Tickers of the database, with bars or pulled; those of the sample if there is none. */
 async function loaded({ values, env }: Line): Promise<readonly Candidate[]> {
-  const { openLocal } = await import('../open.js')
+  const { openLocal } = await import('../open/database.js')
   const { bands } = await openLocal({ db: values.get('--db') ?? (await savedDatabase(env)), env })
   try {
     return (await bands.tickers()).map(name => [name])
@@ -226,7 +226,7 @@ async function loaded({ values, env }: Line): Promise<readonly Candidate[]> {
 }
 
 async function lists({ values, env }: Line): Promise<readonly Candidate[]> {
-  const { openListsForReading } = await import('../open.js')
+  const { openListsForReading } = await import('../open/database.js')
   const found = await openListsForReading({ db: values.get('--db') ?? (await savedDatabase(env)), env })
   try {
     return ((await found?.all()) ?? []).map(({ name }) => [name])

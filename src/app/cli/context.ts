@@ -1,13 +1,11 @@
-import { existsSync } from 'node:fs'
-import { FileLost, type InvalidParameter, NotFound, printable, wrong } from '../../core/errors.js'
+import { FileLost, type InvalidParameter, printable, wrong } from '../../core/errors.js'
 import type { AnyField, FieldSet } from '../../core/fields/index.js'
 import { formatDay } from '../../core/model/day.js'
 import { count, whole } from '../../core/numbers.js'
 import type { Omitted, Source } from '../../core/source.js'
-import type { Importer } from '../../data/load/import.js'
 import type { Local } from '../../data/local/local.js'
+import type { Opened } from '../open/database.js'
 import type { DatabaseChoice } from '../open/paths.js'
-import type { Opened, Puller } from '../open.js'
 import type { Allowance, Credits, Remote } from '../remote/remote.js'
 import { type Config, hasConfigFile, isRemoteTyped, LOCAL } from './config.js'
 import type { Style } from './draw/described.js'
@@ -120,7 +118,7 @@ export class Context {
   }
 
   async #here(): Promise<Opened> {
-    const { openLocal } = await import('../open.js')
+    const { openLocal } = await import('../open/database.js')
     this.#opened ??= await openLocal({ ...this.choice, ...this.#view })
     return this.#opened
   }
@@ -128,7 +126,7 @@ export class Context {
   /** The bundled sample, even if the user has a database. */
   async sample(): Promise<Local> {
     this.refuseRemote()
-    const { openSample } = await import('../open.js')
+    const { openSample } = await import('../open/database.js')
     this.#opened ??= openSample(this.#view)
     return this.#opened.local
   }
@@ -142,15 +140,6 @@ export class Context {
   /** The opened database: its path, and whether it is the sample. */
   get opened(): Opened | null {
     return this.#opened
-  }
-
-  /** The database for writing. Without `make` it must exist. Throws Busy if another process writes to it. */
-  async importer({ wait = false, make = false } = {}): Promise<Importer> {
-    this.refuseRemote()
-    const [{ databasePath }, { openImporter }] = await Promise.all([import('../open/paths.js'), import('../open.js')])
-    if (!make && !existsSync(databasePath(this.choice)))
-      throw new NotFound(`there is no database at ${databasePath(this.choice)}; bands import FILE makes one.`)
-    return this.#writing(await openImporter({ ...this.choice, wait }))
   }
 
   /** The server for pulling events; the database does not replace it here. Throws InvalidParameter without a server. */
@@ -169,26 +158,6 @@ export class Context {
     const chosen = await chosenServer(this.#configWithoutDb, this.world.env)
     if (chosen === null) throw noServer()
     return addressOf(chosen.url, { allowPlainHttp: this.config.allow_plain_http }).base
-  }
-
-  /** The database for pulled events, made if missing. Throws Busy if another process writes to it. */
-  async puller({ wait = false } = {}): Promise<Puller> {
-    const { openPuller } = await import('../open.js')
-    return this.#writing(await openPuller({ ...this.choice, wait, now: () => this.world.now() }))
-  }
-
-  /** Closes a writer at the end of the run, and reports a killed import that it has finished. */
-  #writing<Writing extends Closed & Pick<Importer, 'finished'>>(writing: Writing): Writing {
-    const close = async (): Promise<void> => {
-      await writing.close()
-      if (writing.finished === null) return
-      const { tickers, sectors, since } = writing.finished
-      const from = since === null ? '' : `, waiting since ${since}`
-      const what = `${count(tickers, 'ticker')} and ${count(sectors, 'sector')}${from}`
-      await this.remark(`finished what a killed import had left: derived the fields of ${what}.`)
-    }
-    this.closing({ close })
-    return writing
   }
 
   /** Here --db does not choose between server and database. */

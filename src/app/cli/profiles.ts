@@ -1,6 +1,7 @@
 import { ConfigError, InvalidParameter, suggest, Unauthorized, wrong } from '../../core/errors.js'
 import { BUILT_IN } from '../../core/fields/index.js'
-import { checkPrivate, openRemote } from '../open.js'
+import { openRemote } from '../open/database.js'
+import { checkPrivate } from '../open/paths.js'
 import { addressOf } from '../remote/address.js'
 import type { Remote } from '../remote/remote.js'
 import { type Config, credentialsPath, isRemoteTyped, LOCAL } from './config.js'

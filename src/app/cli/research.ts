@@ -34,7 +34,7 @@ export async function withTrials<Found extends { warnings: string[] }>(
   ask: (trials: Trials | null) => Promise<Found>,
 ): Promise<Found> {
   const { withCountedTrials } = await import('../../research/trials.js')
-  const { openTrials } = await import('../open.js')
+  const { openTrials } = await import('../open/database.js')
   const trials = await openTrials(context.choice).catch(async error => {
     if (!(error instanceof StorageError || error instanceof Busy)) throw error
     await context.notice(`this run is not counted among the trials: ${error.message}`)
@@ -48,7 +48,7 @@ export async function withTrials<Found extends { warnings: string[] }>(
  * unreadable log.
  */
 export async function trialLog(context: Context, kinds: readonly TrialKind[], since?: number): Promise<TrialLog> {
-  const { openTrialsForReading } = await import('../open.js')
+  const { openTrialsForReading } = await import('../open/database.js')
   const trials = await openTrialsForReading(context.choice)
   if (trials === null || trials === 'none') return trials
   context.closing(trials)

@@ -69,7 +69,7 @@ async function watchedTickers(context: Context, args: Args, asOf: Local | null):
 }
 
 export async function allLists(context: Context): Promise<readonly NamedList[]> {
-  const { openListsForReading } = await import('../open.js')
+  const { openListsForReading } = await import('../open/database.js')
   const lists = context.closing(await openListsForReading(context.choice))
   return (await lists?.all()) ?? []
 }

@@ -1,9 +1,48 @@
-import { InvalidParameter, type Remedy, remedy } from '../../core/errors.js'
+import { existsSync } from 'node:fs'
+import { InvalidParameter, NotFound, type Remedy, remedy } from '../../core/errors.js'
 import { isPostgresUrl } from '../../core/params/postgres-url.js'
 import { accountsValue } from '../../core/params/values.js'
+import type { Files } from '../../data/store/sqlite/files.js'
+import type { Verified } from '../../data/store/sqlite/verify.js'
 import type { Accounts } from '../../server/accounts/accounts.js'
 import { addressOf } from '../../server/accounts/postgres/address.js'
-import type { AccountsChoice } from './paths.js'
+import { checkRestored } from './database.js'
+import { type AccountsChoice, accountsPath, checkPrivate, filesOf } from './paths.js'
+
+/**
+ * Opens the accounts of a server. Throws NotFound if they are missing and not to be made. Throws ConfigError for a file
+ * that others can read or change, StorageError for an unusable one.
+ */
+export async function openAccounts({
+  make = false,
+  ...choice
+}: AccountsChoice & { make?: boolean } = {}): Promise<Accounts> {
+  const url = accountsUrl(choice)
+  if (url !== null) return openAccountsAt(url, { make, env: choice.env })
+  checkRestored(choice)
+  const path = accountsPath(choice)
+  // Anyone who may write this file can make keys of any tier.
+  if (existsSync(path)) await checkPrivate(path)
+  else if (!make)
+    throw new NotFound(`there are no accounts at ${path}.`, [], {
+      remedy: remedy('accounts create', ['NAME'], { tier: 'free', ...(choice.accounts && { accounts: path }) }),
+    })
+  const { openSqliteAccounts } = await import('../../server/accounts/sqlite/accounts.js')
+  return openSqliteAccounts(path, choice.notice)
+}
+
+/** The files of a user, while no restore of them waits to be finished. Throws as that says. */
+export function restoredFilesOf(choice: AccountsChoice = {}): Files {
+  checkRestored(choice)
+  return filesOf(choice)
+}
+
+/** Verifies the existing files next to the data. Throws StorageError. */
+export async function verifyOtherFiles(choice: AccountsChoice = {}): Promise<Verified[]> {
+  const files = restoredFilesOf(choice)
+  const { COMPANION_FILES } = await import('../backup/backup.js')
+  return COMPANION_FILES.filter(([kind]) => existsSync(files[kind])).map(([kind, verify]) => verify(files[kind]))
+}
 
 /** A URL, and the name of the option or variable that set it. */
 interface Url {

@@ -1,15 +1,13 @@
-// For: find where a user's files are.
-// In: options, the environment and the home folder.
-// Out: paths, and what may be done with them.
-
+import { stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
+import { ConfigError } from '../../core/errors.js'
 import { objectOf } from '../../core/params/arguments.js'
 import { isPostgresUrl } from '../../core/params/postgres-url.js'
 import { fileValue, textOf } from '../../core/params/values.js'
 import { openSqlite } from '../../data/store/sqlite/data.js'
+import type { Files } from '../../data/store/sqlite/files.js'
 import type { Store } from '../../data/store/store.js'
-import type { Files } from '../backup/backup.js'
 
 /** The paths of the database and of the files next to it. */
 
@@ -80,4 +78,16 @@ export function filesOf(choice: AccountsChoice = {}): Files {
   const data = databasePath(choice)
   const stem = stemOf(data)
   return { data, accounts: accountsPath(choice), trials: `${stem}.trials.db`, lists: `${stem}.lists.db` }
+}
+
+/** Throws ConfigError for a secret file that others can read or change. */
+export async function checkPrivate(path: string): Promise<void> {
+  // Windows does not store access rights in the mode.
+  if (process.platform === 'win32') return
+  const found = await stat(path)
+  const mode = found.mode & 0o777
+  // The reader refuses anything that is not a file.
+  if (!found.isFile() || (mode & 0o077) === 0) return
+  const done = (mode & 0o022) === 0 ? 'read' : 'read or changed'
+  throw new ConfigError(`${path} can be ${done} by others (mode 0${mode.toString(8)}); chmod 600 ${path}`)
 }

@@ -68,7 +68,7 @@ function refuseOthers(context: Context, { make = false } = {}): void {
  */
 export async function accountsFor(context: Context, args: Args, { make = false } = {}): Promise<Accounts> {
   refuseOthers(context, { make })
-  const { openAccounts } = await import('../../open.js')
+  const { openAccounts } = await import('../../open/accounts.js')
   return context.closing(await openAccounts({ ...context.choice, ...args.read(ACCOUNTS), make }))
 }
 
@@ -187,7 +187,7 @@ const copy: Command = {
     context.refuseRemote()
     const { from, to } = args.read(COPY)
     const [{ openAccounts }, { copyAccounts }] = await Promise.all([
-      import('../../open.js'),
+      import('../../open/accounts.js'),
       import('../../../server/accounts/copy.js'),
     ])
     const opened = async (choice: { accounts?: string; make?: boolean }) =>

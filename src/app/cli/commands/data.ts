@@ -12,8 +12,10 @@ import type { Importer } from '../../../data/load/import.js'
 import { loadedTickers } from '../../../data/local/status.js'
 import { faultOf } from '../../../data/store/sqlite/connection.js'
 import type { Damage } from '../../../data/store/store.js'
+import { verifyOtherFiles } from '../../open/accounts.js'
+import { openLists, openListsForReading, statusOf } from '../../open/database.js'
 import { databasePath } from '../../open/paths.js'
-import { forceUnlock, openLists, openListsForReading, statusOf, verifyOtherFiles } from '../../open.js'
+import { forceUnlock } from '../../open/writing.js'
 import { describeFacts, describeStatus, describeTickers, describeTrials } from '../../present/data.js'
 import { type Column, column, describeList } from '../../present/description.js'
 import type { Command } from '../command.js'
@@ -22,6 +24,7 @@ import type { Context } from '../context.js'
 import { TICKER } from '../options.js'
 import { oneRow } from '../output.js'
 import { trialLog } from '../research.js'
+import { importerOf, WAIT } from '../writing.js'
 import { ACCOUNTS_FILE, hasAccountsElsewhere } from './accounts.js'
 
 /** Commands about the loaded data: list, verify, remove. */
@@ -133,8 +136,6 @@ async function checked(context: Context, deep: boolean): Promise<{ tickers: numb
   }
 }
 
-const WAIT = ['--wait', 'wait while another process is writing'] as const
-
 const rebuild: Command = {
   options: [WAIT],
   examples: ['bands rebuild', 'bands rebuild --wait'],
@@ -143,7 +144,7 @@ const rebuild: Command = {
     'A file whose import was stopped half way is taken as it is: status and doctor say nothing of it any more.',
   ],
   async run(context, args) {
-    const importer = await context.importer({ wait: args.flag('wait') })
+    const importer = await importerOf(context, { wait: args.flag('wait') })
     const tickers = await importer.rebuild(({ done, of }) =>
       context.step(() => `deriving  ${done}/${of ?? '?'} tickers`),
     )
@@ -164,7 +165,7 @@ const remove: Command = {
   async run(context, args) {
     const ticker = tickerValue('ticker', args.argument(0)!)
     const { after: day } = args.read(REMOVE)
-    const importer = await context.importer({ wait: args.flag('wait') })
+    const importer = await importerOf(context, { wait: args.flag('wait') })
     const after = day === undefined ? null : formatDay(day)
     const bars = day === undefined ? null : await removeAfter(importer, ticker, day)
     if (after === null && !(await importer.remove(ticker))) throw await notLoaded(importer, ticker, 'nothing is')
@@ -191,7 +192,7 @@ const rename: Command = {
   async run(context, args) {
     const ticker = tickerValue('ticker', args.argument(0)!)
     const name = tickerValue('name', args.argument(1)!)
-    const importer = await context.importer({ wait: args.flag('wait') })
+    const importer = await importerOf(context, { wait: args.flag('wait') })
     // The lists are checked first: if they cannot be opened, nothing is renamed.
     const lists = await listsThere(context)
     if (!(await importer.rename(ticker, name))) throw await notLoaded(importer, ticker, 'nothing is')

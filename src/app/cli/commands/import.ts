@@ -27,6 +27,7 @@ import type { Context } from '../context.js'
 import { bytes } from '../draw/table.js'
 import type { Row } from '../formats.js'
 import { ClosedPipe } from '../world.js'
+import { importerOf, WAIT } from '../writing.js'
 
 /** The content of the files, as far as they do not state it. */
 const CONTENT = {
@@ -58,7 +59,7 @@ const FACT_READING = [
   ['--skip-bad-rows', 'load the good rows of a file with bad ones, and keep the bad ones in a file'],
   ['--rejects <FILE>', 'where bad rows go; FILE.rejects beside the database unless given'],
   ['--replace', 'start each ticker again from its file (of facts: each kind of it), whatever was there'],
-  ['--wait', 'wait while another process is writing'],
+  WAIT,
   ...optionsOf(HINTS),
 ] as const
 
@@ -126,7 +127,7 @@ async function runImport(
   const inputs = await expandInputs(args.rest(0))
   const { databasePath } = await import('../../open/paths.js')
   const keepRejects = rejectsWriter(args.text('rejects'), dirname(databasePath(context.choice)), inputs)
-  const importer = await context.importer({ wait: args.flag('wait'), make: true })
+  const importer = await importerOf(context, { wait: args.flag('wait'), make: true })
   // A document, or rows below one header, are written when they are whole.
   const atOnce = context.isForPeople || context.format === 'ndjson'
   const done: Imported[] = []

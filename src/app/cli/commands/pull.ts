@@ -7,7 +7,7 @@ import { several } from '../../../core/params/figures.js'
 import { integerOf, oneOf } from '../../../core/params/kinds.js'
 import { optional, optionsOf, withDefault } from '../../../core/params/row.js'
 import { grantedFields } from '../../../core/tiers.js'
-import { openForPlan } from '../../open.js'
+import { openForPlan } from '../../open/database.js'
 import { type Column, type Described, tableOf } from '../../present/description.js'
 import { PAGE } from '../../remote/pages.js'
 import type { PullOptions } from '../../remote/pull.js'
@@ -27,6 +27,7 @@ import { type Config, isRemoteTyped } from '../config.js'
 import type { Context } from '../context.js'
 import { namedTickers, splitAtCommas } from '../tickers.js'
 import type { World } from '../world.js'
+import { pullerOf, WAIT } from '../writing.js'
 
 const PULL = {
   timeframe: withDefault(
@@ -46,7 +47,7 @@ const pullCommand: Command = {
     ...optionsOf(PULL),
     ['--dry-run', 'ask nothing, and tell what it will cost at least'],
     ['--replace', 'begin again, whatever was pulled before, and from whom'],
-    ['--wait', 'wait while another process is writing'],
+    WAIT,
   ],
   examples: [
     'bands pull AAPL rsi_zone --remote https://api.example.com',
@@ -67,7 +68,7 @@ const pullCommand: Command = {
     const remote = await context.origin()
     // This costs nothing. It shows the remaining credits, and refuses a wrong key before anything is made.
     await remote.checkKey()
-    const puller = await context.puller({ wait: args.flag('wait') })
+    const puller = await pullerOf(context, { wait: args.flag('wait') })
     // Every page is stored at once: after a signal, the pages so far are still shown.
     context.endTidily()
     const wanted = { ...request, series: all ? withinTier(series, remote.tier) : series }

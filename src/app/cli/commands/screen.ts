@@ -10,7 +10,7 @@ import {
   screen,
   subjectsNamed,
 } from '../../../research/screen/screen.js'
-import { openLists } from '../../open.js'
+import { openLists } from '../../open/database.js'
 import { checkDisplay, describeChanges, describeScreen } from '../../present/screen.js'
 import { webhookUrl } from '../../remote/webhook.js'
 import type { Args, Command } from '../command.js'

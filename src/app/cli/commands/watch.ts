@@ -2,7 +2,7 @@ import { NotFound, quoted, remedy, suggest, wrong } from '../../../core/errors.j
 import { count } from '../../../core/numbers.js'
 import { refuse } from '../../../core/params/values.js'
 import type { NamedList } from '../../../core/source.js'
-import { openLists } from '../../open.js'
+import { openLists } from '../../open/database.js'
 import { type Column, column, describeList } from '../../present/description.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'

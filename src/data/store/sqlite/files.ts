@@ -18,6 +18,10 @@ import { isAlive, processTable } from './processes.js'
 
 /** Files and their names: the file under a name, how a file gets its name, and leftovers of killed processes. */
 
+/** The paths of a user's databases, whether or not the files exist. */
+export type Files = Readonly<Record<FileKind, string>>
+export type FileKind = 'data' | 'accounts' | 'trials' | 'lists'
+
 /** The check throws FileLost if the name now leads to another file: the open one is no longer what others write. */
 export function fileLostCheck(path: string): () => void {
   const changeOf = watched(path)

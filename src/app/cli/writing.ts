@@ -1,0 +1,42 @@
+import { existsSync } from 'node:fs'
+import { NotFound } from '../../core/errors.js'
+import { count } from '../../core/numbers.js'
+import type { Importer } from '../../data/load/import.js'
+import { databasePath } from '../open/paths.js'
+import { openImporter, openPuller, type Puller } from '../open/writing.js'
+import type { Context } from './context.js'
+
+/**
+ * Commands that write open the database here. A command that asks a question never loads the code that reads files.
+ */
+
+/** The option of every command that writes. */
+export const WAIT = ['--wait', 'wait while another process is writing'] as const
+
+/** The database for writing. Without `make` it must exist. Throws Busy if another process writes to it. */
+export async function importerOf(context: Context, { wait = false, make = false } = {}): Promise<Importer> {
+  context.refuseRemote()
+  const { choice } = context
+  if (!make && !existsSync(databasePath(choice)))
+    throw new NotFound(`there is no database at ${databasePath(choice)}; bands import FILE makes one.`)
+  return closedAtEnd(context, await openImporter({ ...choice, wait }))
+}
+
+/** The database for pulled events, made if missing. Throws Busy if another process writes to it. */
+export async function pullerOf(context: Context, { wait = false } = {}): Promise<Puller> {
+  return closedAtEnd(context, await openPuller({ ...context.choice, wait, now: () => context.world.now() }))
+}
+
+/** Closes a writer at the end of the run, and reports a killed import that it has finished. */
+function closedAtEnd<Writing extends Pick<Puller, 'close' | 'finished'>>(context: Context, writing: Writing): Writing {
+  const close = async (): Promise<void> => {
+    await writing.close()
+    if (writing.finished === null) return
+    const { tickers, sectors, since } = writing.finished
+    const from = since === null ? '' : `, waiting since ${since}`
+    const what = `${count(tickers, 'ticker')} and ${count(sectors, 'sector')}${from}`
+    await context.remark(`finished what a killed import had left: derived the fields of ${what}.`)
+  }
+  context.closing({ close })
+  return writing
+}

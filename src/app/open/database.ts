@@ -1,0 +1,236 @@
+// For: open what answers: the database here, the sample or a server; and the lists and trials next to the database.
+// In: options and the environment.
+// Out: open sources, each with its `close`.
+
+import { existsSync } from 'node:fs'
+import { builtPath } from '../../core/built.js'
+import { Busy, NotFound, remedy, StorageError } from '../../core/errors.js'
+import type { FieldSet } from '../../core/fields/index.js'
+import { type Day, dayAt } from '../../core/model/day.js'
+import type { Tier } from '../../core/model/terms.js'
+import type { Lists, ReadLists, ReadTrials, Trials } from '../../core/source.js'
+import type { DerivedMemory } from '../../data/local/derived.js'
+import { Local } from '../../data/local/local.js'
+import type { Status } from '../../data/local/status.js'
+import { sourceWords } from '../../data/store/pages.js'
+import { openSqlite } from '../../data/store/sqlite/data.js'
+import { restoreNote } from '../../data/store/sqlite/files.js'
+import { isLocked } from '../../data/store/sqlite/writer-lock.js'
+import type { Store } from '../../data/store/store.js'
+import { DatabaseSource, type PulledTicker } from '../remote/database-source.js'
+import type { Remote, RemoteOptions } from '../remote/remote.js'
+import { type DatabaseChoice, databasePath, filesOf, namedDatabase, openForReading } from './paths.js'
+
+interface OpenOptions extends DatabaseChoice {
+  /**
+   * Applies the limits of this tier: its range, its fields and its number of rows, also to studies (default: no
+   * limits).
+   */
+  tier?: Tier | null | undefined
+  asOf?: Day | null
+  now?: Clock | undefined
+  /** The known fields (default: the specified ones). */
+  fields?: FieldSet | undefined
+  /** The number of threads for questions about many tickers (default: the number of cores). */
+  threads?: number | undefined
+  /** The size of the cache of decoded series in bytes (default: none). */
+  cacheBytes?: number | undefined
+}
+
+/** The present time (default: this machine's clock). Bars of later days do not count. */
+export type Clock = () => Date
+
+export interface Opened {
+  /** The tickers with bars, for questions that need them. */
+  local: Local
+  /** All tickers: those with bars, and the stored pages of a server for those without. */
+  bands: DatabaseSource
+  path: string
+  /** True when the user has no database yet and the bundled sample answers. */
+  sample: boolean
+}
+
+/**
+ * Opens a database for questions, without writing. The bundled sample answers if the user has no database. Throws
+ * NotFound for a named file that is missing, StorageError for an unreadable one.
+ */
+export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
+  const { cacheBytes = 0, ...choice } = options
+  const path = checkRestored(choice)
+  const view = { ...choice, ...(await memoryFor(cacheBytes)) }
+  if (namedDatabase(choice) !== null) {
+    if (existsSync(path)) return opened(openForReading(choice), path, view)
+    throw new NotFound(`there is no database at ${path}; an import makes one.`, [], {
+      remedy: remedy('import', ['FILE'], { db: path }),
+    })
+  }
+  if (!existsSync(path)) return openSample(view)
+  const own = opened(openForReading(choice), path, view)
+  // An empty database does not count as the user's, for example after its last ticker was removed.
+  const names = await own.local.store.names().catch(async error => {
+    await own.local.close()
+    throw error
+  })
+  if (names.length > 0) return own
+  await own.local.close()
+  return openSample(view)
+}
+
+/** The cache of a program with many questions: some 700 series of five years, with their fields. */
+export const CACHE_BYTES = 64 * 1024 * 1024
+
+/** A command asks one question. Derived records get a quarter of the memory of the decoded series. */
+async function memoryFor(bytes: number): Promise<Pick<StoreView, 'remembered' | 'derived'>> {
+  if (bytes === 0) return {}
+  const [{ cachedStore }, { DerivedMemory }] = await Promise.all([
+    import('../../data/store/cached-store.js'),
+    import('../../data/local/derived.js'),
+  ])
+  return { remembered: store => cachedStore(store, bytes), derived: new DerivedMemory(bytes / 4) }
+}
+
+/** Opens the bundled sample, whether or not the user has a database. */
+export function openSample(view: StoreView = {}): Opened {
+  return opened(openSqlite(samplePath(), { readonly: true }), samplePath(), view, true)
+}
+
+/** Opens the database read-only to plan a pull; null if there is none yet. */
+export async function openForPlan(choice: DatabaseChoice = {}): Promise<Store | null> {
+  const path = checkRestored(choice)
+  return existsSync(path) ? openForReading(choice) : null
+}
+
+/** As which tier, day and time a database is seen, with which fields, and by how many. */
+interface StoreView extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'fields' | 'threads'> {
+  /** Wraps a store in a cache. */
+  remembered?: ((store: Store) => Store) | undefined
+  /** The cache of derived records. */
+  derived?: DerivedMemory | undefined
+}
+
+/**
+ * Prepares a server connection with a key, without a request. Throws InvalidParameter for an address, ConfigError for a
+ * key or a proxy that cannot be used.
+ */
+export async function openRemote(options: RemoteOptions): Promise<Remote> {
+  const { Remote } = await import('../remote/remote.js')
+  return new Remote(options)
+}
+
+function opened(
+  store: Store,
+  path: string,
+  { tier = null, asOf = null, remembered, ...view }: StoreView,
+  sample = false,
+): Opened {
+  return { ...composed(remembered?.(store) ?? store, tier, asOf, view), path, sample }
+}
+
+/** The view of one caller: the engine for tickers with bars, and stored pages for the others. */
+export function composed(
+  store: Store,
+  tier: Tier | null,
+  asOf: Day | null,
+  { now, fields, threads, derived }: Omit<StoreView, 'tier' | 'asOf' | 'remembered'> = {},
+): Pick<Opened, 'local' | 'bands'> {
+  const { pages } = store
+  const otherData = {
+    newestDay: () => pages.newestDay(),
+    tickers: async () => (await pages.entries()).map(({ ticker }) => ticker),
+    async of(ticker: string): Promise<string | null> {
+      const [first] = await pages.entries(ticker)
+      return first === undefined ? null : sourceWords(first)
+    },
+  }
+  const local = new Local(store, tier, asOf, { otherData, now: dayBy(now), fields, threads, derived })
+  const pulled = async () => {
+    const { PulledEvents } = await import('../remote/pulled-events.js')
+    return new PulledEvents(pages, { tier, asOf, unknown: ticker => local.unknown(ticker) })
+  }
+  const hasBars = async (ticker: string): Promise<boolean> => (await store.ticker(ticker)) !== null
+  return { local, bands: new DatabaseSource({ own: local, hasBars, pages, pulled }) }
+}
+
+export function dayBy(now: Clock | undefined): (() => Day) | undefined {
+  return now && (() => dayAt(now().getTime()))
+}
+
+/** The loaded tickers, and how fresh their data are. */
+export interface WholeStatus extends Status {
+  /** Tickers without bars that have pulled events, on any as-of day. */
+  pulled: PulledTicker[]
+}
+
+export async function statusOf({ local, bands }: Pick<Opened, 'local' | 'bands'>): Promise<WholeStatus> {
+  const { status } = await import('../../data/local/status.js')
+  return { ...(await status(local)), pulled: await bands.pulled() }
+}
+
+function samplePath(): string {
+  const found = builtPath('sample.db')
+  if (found === undefined)
+    throw new NotFound('the bundled sample is missing; import a file first.', [], {
+      remedy: remedy('import', ['FILE']),
+    })
+  return found
+}
+
+/** The path of the data. Throws Busy or StorageError during an unfinished restore, which a question does not finish. */
+export function checkRestored(choice: DatabaseChoice): string {
+  const path = databasePath(choice)
+  if (!existsSync(restoreNote(path))) return path
+  if (existsSync(path) && isLocked(path)) throw new Busy(`a backup is being restored to ${path}; try again`)
+  throw new StorageError(`a restore of ${path} was stopped before its end; the next command that writes finishes it`, {
+    remedy: remedy('unlock', [], { db: path }),
+  })
+}
+
+/**
+ * Opens the trial log next to the user's database, and makes it if missing. Returns null for the sample, which has no
+ * log. Throws StorageError if it cannot be written, NotFound for a named database that is missing.
+ */
+export async function openTrials(choice: DatabaseChoice = {}): Promise<Trials | null> {
+  const path = await companionPath('trials', choice)
+  if (path === null) return null
+  const { openSqliteTrials } = await import('../../data/store/sqlite/lists.js')
+  return openSqliteTrials(path, Date.now, choice.notice)
+}
+
+/**
+ * Opens the trial log for reading: `none` if it does not exist yet, null for the sample. Throws StorageError for an
+ * unreadable one, NotFound for a named database that is missing.
+ */
+export async function openTrialsForReading(choice: DatabaseChoice = {}): Promise<ReadTrials | 'none' | null> {
+  const path = await companionPath('trials', choice)
+  if (path === null) return null
+  if (!existsSync(path)) return 'none'
+  const { openSqliteTrialsForReading } = await import('../../data/store/sqlite/lists.js')
+  return openSqliteTrialsForReading(path)
+}
+
+/**
+ * Opens the watch lists of a user next to the database, and makes them if missing. The sample has lists, too. Throws
+ * StorageError if they cannot be written, NotFound for a named database that is missing.
+ */
+export async function openLists(choice: DatabaseChoice = {}): Promise<Lists> {
+  await companionPath('lists', choice)
+  const { openSqliteLists } = await import('../../data/store/sqlite/lists.js')
+  return openSqliteLists(filesOf(choice).lists, Date.now, choice.notice)
+}
+
+/** Opens the watch lists for reading; null if there are none yet. Throws StorageError for unreadable ones. */
+export async function openListsForReading(choice: DatabaseChoice = {}): Promise<ReadLists | null> {
+  await companionPath('lists', choice)
+  const { openSqliteListsForReading } = await import('../../data/store/sqlite/lists.js')
+  return openSqliteListsForReading(filesOf(choice).lists)
+}
+
+/**
+ * The path of a file next to the user's database; null for the sample. Throws NotFound for a named database that is
+ * missing.
+ */
+async function companionPath(kind: 'trials' | 'lists', choice: DatabaseChoice): Promise<string | null> {
+  const { local, sample } = await openLocal(choice)
+  await local.close()
+  return sample ? null : filesOf(choice)[kind]
+}

@@ -1,0 +1,112 @@
+import { existsSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { NotFound } from '../../core/errors.js'
+import { checkFunction, checkOptions, objectOf } from '../../core/params/arguments.js'
+import { fileValue, flagValue } from '../../core/params/values.js'
+import type { Importer } from '../../data/load/import.js'
+import { openSqlite, releaseLock } from '../../data/store/sqlite/data.js'
+import { restoreNote } from '../../data/store/sqlite/files.js'
+import { lockForWriting, retryWhileBusy, type Store, UNDERIVED, type Writer } from '../../data/store/store.js'
+import type { PageSource, PullOptions } from '../remote/pull.js'
+import type { PullReport, PullRequest } from '../remote/pull-plan.js'
+import { type DatabaseChoice, databasePath, filesOf } from './paths.js'
+
+/**
+ * Opens the database for writing and takes its writer lock. A missing database is made when the first data come. Throws
+ * Busy.
+ */
+export async function openImporter(options: WriteChoice = {}): Promise<Importer> {
+  checkOptions('options', options, {
+    db: fileValue,
+    env: objectOf,
+    notice: checkFunction,
+    wait: flagValue,
+  })
+  const { wait = false } = options
+  const [{ readFile }, { Importer }] = await Promise.all([
+    import('../../data/feeds/read.js'),
+    import('../../data/load/import.js'),
+  ])
+  if (existsSync(databasePath(options)))
+    return writing(options, (store, writer) => Importer.begin(store, readFile, writer, { wait }))
+  const writer = thisProcess()
+  const open = () => writing(options, store => lockForWriting(store, writer, { wait }).then(() => store))
+  return Importer.making(open, readFile, writer)
+}
+
+/** Opens the same for events of a server to be pulled into it. Throws Busy. */
+export async function openPuller({
+  wait = false,
+  now = () => new Date(),
+  ...choice
+}: WriteChoice & { now?: () => Date } = {}): Promise<Puller> {
+  const [{ pull }, { readFile }, { Importer }] = await Promise.all([
+    import('../remote/pull.js'),
+    import('../../data/feeds/read.js'),
+    import('../../data/load/import.js'),
+  ])
+  return writing({ ...choice, wait }, async (store, writer): Promise<Puller> => {
+    const importer = await Importer.begin(store, readFile, writer, { wait })
+    // A file of an older version was migrated on the way.
+    if ((await store.definitions()) === UNDERIVED) await importer.rebuild()
+    return {
+      pull: (source, request, options) => pull(store, source, request, { ...options, now }),
+      close: () => importer.close(),
+      get finished() {
+        return importer.finished
+      },
+    }
+  })
+}
+
+interface WriteChoice extends DatabaseChoice {
+  /** Wait while another process writes. */
+  wait?: boolean
+}
+
+/** The writer of pulled events, until it is closed. */
+export interface Puller extends Pick<Importer, 'finished'> {
+  pull(source: PageSource, request: PullRequest, options?: PullOptions): Promise<PullReport>
+  close(): Promise<void>
+}
+
+/** The writer closes the store at its end; a failed start leaves it closed. */
+async function writing<T>(
+  { wait = false, ...choice }: WriteChoice,
+  begin: (store: Store, writer: Writer) => Promise<T>,
+): Promise<T> {
+  const path = await pathAfterRestore(choice)
+  const store = await retryWhileBusy(() => openSqlite(path, { readonly: false, notice: choice.notice }), wait)
+  try {
+    return await begin(store, thisProcess())
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+function thisProcess(): Writer {
+  return { pid: process.pid, host: hostname(), started: new Date().toISOString() }
+}
+
+/**
+ * Releases the writer lock of a process that ended without doing so; null if there is no lock. Throws NotFound without
+ * a database, Busy if that process still runs.
+ */
+export async function forceUnlock(choice: DatabaseChoice = {}): Promise<{ path: string; freed: Writer | null }> {
+  const path = await pathAfterRestore(choice)
+  if (!existsSync(path)) throw new NotFound(`there is no database at ${path}.`)
+  return { path, freed: releaseLock(path) }
+}
+
+/**
+ * The path of the data. Finishes an interrupted restore first, with a notice. Throws Busy, or StorageError if that
+ * fails.
+ */
+async function pathAfterRestore(choice: DatabaseChoice): Promise<string> {
+  const files = filesOf(choice)
+  if (!Object.values(files).some(path => existsSync(restoreNote(path)))) return files.data
+  const done = (await import('../backup/restore.js')).finishRestore(files)
+  if (done !== null) choice.notice?.(done)
+  return files.data
+}
