@@ -47,8 +47,7 @@ import { verifyAccounts } from '../../server/accounts/sqlite/verify.js'
 
 /**
  * A backup is a folder: copies of the data, the accounts, the trial log and the watch lists, all as of one moment, and
- * a
- * manifest with their hashes.
+ * a manifest with their hashes.
  * 1. begin to read all of them: later commits are not copied
  * 2. copy each into a folder with a temporary name, compare the copy row by row, and verify it
  * 3. write the manifest

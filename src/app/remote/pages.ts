@@ -53,8 +53,7 @@ export function pageToRevalidate({ kept }: StoredPages, before: string | null): 
 }
 
 /**
- * Why a series is pulled again from the start. `past`: the server changed the past. `range`: the key has another
- * range.
+ * Why a series is pulled again from the start. `past`: the server changed the past. `range`: the key has another range.
  * `gap`: the range begins after all stored events.
  */
 export type PageRestart = 'past' | 'range' | 'gap'

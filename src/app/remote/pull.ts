@@ -148,9 +148,8 @@ class Work {
   }
 
   /**
-   * Whether a series pulled earlier in this run is out of date: the server has a new day. If the server does not say,
-   * a new
-   * day here decides.
+   * Whether a series pulled earlier in this run is out of date: the server has a new day. If the server does not say, a
+   * new day here decides.
    */
   async #isOld(item: Item): Promise<boolean> {
     const { as_of, pulled_at } = chainOf((await this.#parts.pages.series(item))!.kept)!

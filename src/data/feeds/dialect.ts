@@ -173,8 +173,7 @@ function isPrices(names: readonly string[]): boolean {
 const WITH_PRICES = /^(dividends|stock splits|capital gains|repaired\?)$/i
 
 /**
- * Whether a first line is a header in any language, and not a row. Either it has no date and no number while the
- * second
+ * Whether a first line is a header in any language, and not a row. Either it has no date and no number while the second
  * line has some. Or neither has any, and the first has two names of columns.
  */
 function isHeader(first: readonly string[], second: readonly string[]): boolean {

@@ -100,8 +100,7 @@ export class GrowingBars {
 
   /**
    * Whether these are Asian days with UTC dates, which begin in the afternoon of the day before. Then there are
-   * Sundays,
-   * and hardly a Friday or a Saturday.
+   * Sundays, and hardly a Friday or a Saturday.
    */
   get areDayBefore(): boolean {
     const [friday, saturday, sunday] = this.#afternoons.slice(4) as [number, number, number]

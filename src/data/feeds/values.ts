@@ -129,8 +129,7 @@ function offsetOf(zone: string | undefined): number {
 }
 
 /**
- * The unit of a time since 1970, in parts of a second. From 1973 on its size shows it, even if a file changes its
- * unit.
+ * The unit of a time since 1970, in parts of a second. From 1973 on its size shows it, even if a file changes its unit.
  */
 function fractionsOf(epoch: number, format: DateFormat): number {
   const size = Math.abs(epoch)

@@ -104,8 +104,7 @@ export class Cache {
   }
 
   /**
-   * The same for some fields of many tickers, in one read: ticker by ticker, with the fields in the order of the
-   * query.
+   * The same for some fields of many tickers, in one read: ticker by ticker, with the fields in the order of the query.
    * @param outcomes whether returns are needed, too
    */
   async *findAll(

@@ -220,8 +220,7 @@ function chosenTimeframes(filter: ExportFilter): readonly Timeframe[] {
 
 /**
  * One row per bar: prices, every indicator, and each field's band on that very bar, by ticker, timeframe and date. A
- * band
- * is null if undefined; it is not the band in force. `fields` selects the bands. Throws like `exportEvents`.
+ * band is null if undefined; it is not the band in force. `fields` selects the bands. Throws like `exportEvents`.
  */
 export async function* exportSeries(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedSeriesBar> {
   const { fields, bands: wanted, when, lag } = await checkExport(cache, filter, 'series')

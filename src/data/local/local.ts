@@ -207,8 +207,7 @@ function definedAmong(among: Int32Array, record: FieldRecord, bars: number): Int
 
 /**
  * The returns after any bar, as the baseline of events. It covers every bar in the same range where the field is
- * defined
- * and the window is complete, with or without an event.
+ * defined and the window is complete, with or without an event.
  */
 function baselineOf(view: View, bars: Int32Array): Baseline {
   const { windows } = TIMEFRAMES[view.timeframe]

@@ -55,8 +55,7 @@ export class Prices {
   }
 
   /**
-   * Errors are not cached: another query may succeed. The day is read once per ticker, because finding it takes a
-   * read.
+   * Errors are not cached: another query may succeed. The day is read once per ticker, because finding it takes a read.
    */
   async #cached<Found>(
     ticker: string,

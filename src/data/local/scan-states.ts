@@ -139,8 +139,7 @@ interface Rank {
 /**
  * The state of a ticker on a date: at its last bar that is final by then and not too old. null without such a bar or
  * band. It is computed from the bars with the rule of recorded events. Every ticker's RSI is needed anyway, and bars
- * are
- * read faster than events with returns.
+ * are read faster than events with returns.
  */
 async function stateOn(
   store: Store,

@@ -18,8 +18,7 @@ import { TIMEFRAMES, type Timeframe, windowNames } from '../../core/model/terms.
 import type { Recorded, RecordedSeries } from '../store/store.js'
 
 /**
- * One field's record as of a day. Everything is recorded point in time, so counts select the data known then: the
- * first
+ * One field's record as of a day. Everything is recorded point in time, so counts select the data known then: the first
  * `bars` bars were final, and the first `events` events had happened. Later ones are never read.
  */
 export interface View {

@@ -8,8 +8,7 @@ const SECTOR_BLOCK = 8
 
 /**
  * The eleven sectors of the Global Industry Classification Standard: the usual price over the earnings of four
- * quarters,
- * the usual profit share of revenue, and the log growth of the business per quarter.
+ * quarters, the usual profit share of revenue, and the log growth of the business per quarter.
  */
 const SECTORS = [
   { name: 'Information Technology', pe: 20, margin: 0.17, growth: 0.014 },
@@ -160,8 +159,7 @@ const SUNDAY = 6
 
 /**
  * The last `count` sessions up to and including `end`, ascending: every day, or Monday to Friday without New Year's
- * Day,
- * Independence Day, Thanksgiving and Christmas. The calendar is a simplified American one, the same in every year.
+ * Day, Independence Day, Thanksgiving and Christmas. The calendar is a simplified American one, the same in every year.
  */
 export function sessionsUpTo(end: Day, count: number, sevenDays: boolean): Int32Array {
   const days = new Int32Array(count)
@@ -188,8 +186,7 @@ function holidaysOf(year: number): ReadonlySet<Day> {
 
 /**
  * A Saturday holiday is observed on the Friday before, a Sunday one on the Monday after. So a New Year's Day on a
- * Saturday
- * leaves its year's set and closes no day. That is the rule of the New York exchange, too.
+ * Saturday leaves its year's set and closes no day. That is the rule of the New York exchange, too.
  */
 function observed(holiday: Day): Day {
   const weekday = weekdayOf(holiday)

@@ -38,10 +38,8 @@ interface Simulated {
 
 /**
  * All facts about a company known by its last bar, each kind in the order in which it became known. Facts depend on
- * past
- * closes and on their own chance. Of two runs that start on the same day, the longer one has, by the end of the
- * shorter,
- * exactly its facts. Only the market capitalisation is that of the last bar.
+ * past closes and on their own chance. Of two runs that start on the same day, the longer one has, by the end of the
+ * shorter, exactly its facts. Only the market capitalisation is that of the last bar.
  */
 export function companyFacts({ ticker, index, bars, company, root }: Simulated): TickerFacts[] {
   const stream = (purpose: number, number = 0): Random => Random.stream(root, (purpose << 16) | number)
@@ -113,8 +111,7 @@ function inOrder<T>(records: readonly T[], known: (record: T) => number, last: n
 
 /** Quarters before the first report in which business and price settle into each other. */
 const SETTLING = 24
-// Share of the way to the last day's price that worth moves in a quarter. Also the share of the way to worth that
-// sales
+// Share of the way to the last day's price that worth moves in a quarter. Also the share of the way to worth that sales
 // and book value move. So price over earnings follows the price at first and returns within some years.
 const LEARNING = 0.16
 const SALES_LEARNING = 0.1

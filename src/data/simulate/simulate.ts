@@ -106,8 +106,7 @@ interface World {
 }
 
 function worldOf({ seed, bars, end, sevenDays = false }: SimulateOptions): World {
-  // Streams use a derived word of the seed, because the streams of seeds 1 and 2 themselves are equal in another
-  // order.
+  // Streams use a derived word of the seed, because the streams of seeds 1 and 2 themselves are equal in another order.
   const root = new Random(seed).word()
   return {
     root,

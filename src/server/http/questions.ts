@@ -15,8 +15,7 @@ import { type Caller, type Exchange, type Handler, headersNamed, JSON_TYPE, type
 /**
  * The endpoints that need a valid key. Order of checks: key, parameters, tier, ticker. Then come the credits, for an
  * answer that is not cached, before it is computed; then whether the caller already has it. Then it is charged, and
- * only
- * after that sent.
+ * only after that sent.
  */
 export class Questions {
   readonly meter: Meter

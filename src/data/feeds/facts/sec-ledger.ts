@@ -303,8 +303,7 @@ const MOST = 60
 /**
  * The number of present shares per earlier share, judged by a figure from an earlier filing: 1 when the figure is the
  * same, null when it is no evidence. Share counts are the best evidence. Earnings per share count only if the filing
- * has
- * no share count for the period and nothing else explains the change.
+ * has no share count for the period and nothing else explains the change.
  */
 function sharesRatio({ item, before }: Posted, filing: readonly Posted[]): number | null {
   if (before === undefined || (item.figure !== 'diluted' && item.figure !== 'eps')) return null
