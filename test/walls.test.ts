@@ -58,7 +58,7 @@ const FACE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>
   server: {
     accounts: ['accounts', 'copy', 'key'],
     'accounts/sqlite': ['accounts', 'verify'],
-    'accounts/postgres': ['accounts', 'address'],
+    'accounts/postgres': ['accounts', 'address', 'admin'],
     http: ['answers', 'options', 'requests', 'server'],
     wire: ['format', 'schemas'],
   },

@@ -6,6 +6,7 @@ import type { Files } from '../../data/store/sqlite/files.js'
 import type { Verified } from '../../data/store/sqlite/verify.js'
 import type { Accounts } from '../../server/accounts/accounts.js'
 import { addressOf } from '../../server/accounts/postgres/address.js'
+import type { UpdatePlan } from '../../server/accounts/postgres/admin.js'
 import { checkRestored } from './database.js'
 import { type AccountsChoice, accountsPath, checkPrivate, filesOf } from './paths.js'
 
@@ -83,10 +84,21 @@ export async function accountsLayoutOf(
   partitions?: number,
 ): Promise<{ accounts: string; partitions: number }> {
   const at = neededUrl(choice, 'a layout is for accounts in PostgreSQL, and these are a file.')
-  const { accountsLayout } = await import('../../server/accounts/postgres/accounts.js')
+  const { accountsLayout } = await import('../../server/accounts/postgres/admin.js')
   const address = addressOf(at.param, at.url, choice.env)
   const found = await accountsLayout(address, { made: madeBy(at), ...(partitions && { partitions }) })
   return { accounts: address.location, partitions: found }
+}
+
+/**
+ * The steps that an update of accounts in PostgreSQL would take; takes none of them. Throws InvalidParameter for a
+ * file, NotFound for missing accounts.
+ */
+export async function accountsUpdatePlan(choice: AccountsChoice): Promise<UpdatePlan & { accounts: string }> {
+  const at = neededUrl(choice, 'a plan is for accounts in PostgreSQL, and these are a file.')
+  const { updatePlan } = await import('../../server/accounts/postgres/admin.js')
+  const address = addressOf(at.param, at.url, choice.env)
+  return { accounts: address.location, ...(await updatePlan(address, { made: madeBy(at) })) }
 }
 
 /**
@@ -95,7 +107,7 @@ export async function accountsLayoutOf(
  */
 export async function grantAccountsTo(choice: AccountsChoice, role: string): Promise<string> {
   const at = neededUrl(choice, 'rights are for accounts in PostgreSQL, and these are a file.')
-  const { grantAccounts } = await import('../../server/accounts/postgres/accounts.js')
+  const { grantAccounts } = await import('../../server/accounts/postgres/admin.js')
   const address = addressOf(at.param, at.url, choice.env)
   await grantAccounts(address, role)
   return address.location

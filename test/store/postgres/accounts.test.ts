@@ -79,7 +79,9 @@ describePostgres('accounts in PostgreSQL', () => {
       const { url, sql } = await withAlice()
       await sql('INSERT INTO bands_accounts.steps (step) VALUES (99)')
       await expect(opened(url)).rejects.toThrow(StorageError)
-      await expect(opened(url)).rejects.toThrow('was made by a newer bands (schema 99, this one knows 3); update bands')
+      await expect(opened(url)).rejects.toThrow(
+        'has the tables of a newer bands (schema 99, this one knows 4); update bands',
+      )
     })
 
     it('of an earlier bands, with a row an answer in the ledger, become those of this one with the same books', async () => {
@@ -217,6 +219,14 @@ describePostgres('accounts in PostgreSQL', () => {
       expect(await sql('SELECT count(*) FROM bands_accounts.named')).toEqual(['200'])
       await accounts.charge(batch(NOON + 3 * DAY_MS))
       expect(await sql('SELECT count(*) FROM bands_accounts.named')).toEqual(['100'])
+    })
+
+    it('keeps the names of requests that are younger than 48 hours by the clock of the database', async () => {
+      const { accounts, alice } = await withAlice()
+      const named = { idempotency: sha256('one'), at: Date.now() }
+      await accounts.charge([chargeOf(alice, named)])
+      await accounts.charge([chargeOf(alice, { at: Date.now() + 3 * DAY_MS })])
+      expect(await accounts.charge([chargeOf(alice, named)])).toMatchObject([{ outcome: 'repeated' }])
     })
 
     it('counts hours of one batch apart, in whatever order they come', async () => {

@@ -16,7 +16,7 @@ import {
   stateOf,
 } from '../../../server/accounts/accounts.js'
 import type { AccountsCopy } from '../../../server/accounts/copy.js'
-import { accountsLayoutOf, accountsUrl, grantAccountsTo } from '../../open/accounts.js'
+import { accountsLayoutOf, accountsUpdatePlan, accountsUrl, grantAccountsTo } from '../../open/accounts.js'
 import { type Column, column, describeList } from '../../present/description.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
@@ -201,15 +201,23 @@ const copy: Command = {
 const LAYOUT = { partitions: optional(integerOf(1, 1024), 'make the tables, cut into so many partitions') }
 
 const layout: Command = {
-  options: optionsOf(LAYOUT),
-  examples: ['bands accounts layout --partitions 8 --accounts postgres://db.example/bands'],
+  options: [...optionsOf(LAYOUT), ['--plan', 'show the steps of an update of the tables, and take none of them']],
+  examples: [
+    'bands accounts layout --partitions 8 --accounts postgres://db.example/bands',
+    'bands accounts layout --plan --accounts postgres://db.example/bands',
+  ],
   notes: [
     'In PostgreSQL the tables that grow with every answer may be cut by the account into hash partitions. That is chosen when they are made; bands accounts copy moves accounts into another layout.',
+    'A newer bands updates the tables when their owner first opens them. Steps that expand the tables add to them, and servers of the release before continue to charge. Steps that contract them remove what only older servers use.',
   ],
   async run(context, args) {
     context.refuseRemote()
     const wanted = args.read(LAYOUT).partitions
     const choice = { ...context.choice, ...args.read(ACCOUNTS) }
+    if (args.flag('plan')) {
+      if (wanted !== undefined) throw wrong('plan', '--plan does not go with --partitions: a plan makes no tables.')
+      return showPlan(context, await accountsUpdatePlan(choice))
+    }
     const isFile = wanted === undefined && accountsUrl(choice) === null
     const { accounts, partitions } = isFile
       ? { accounts: (await accountsFor(context, args)).location, partitions: 1 }
@@ -220,11 +228,26 @@ const layout: Command = {
   },
 }
 
+/** The number of a schema is the number of its steps. */
+async function showPlan(context: Context, plan: Awaited<ReturnType<typeof accountsUpdatePlan>>): Promise<void> {
+  const { accounts, schema, known, changes } = plan
+  const document = { schema: 'bands.accounts-plan/1', accounts, found: schema, known, changes }
+  const shown: Column<(typeof changes)[number]>[] = [
+    column('step', 'count'),
+    column('phase'),
+    column('change'),
+    column('servers_from', 'count', { title: 'servers from schema' }),
+  ]
+  const state = `${accounts}: schema ${schema}, this bands knows ${known}`
+  const next = schema < known ? 'bands accounts layout as the owner of the tables takes these steps' : 'no step to take'
+  await context.show(describeList(document, changes, shown, { notes: [`${state}; ${next}`] }))
+}
+
 const grant: Command = {
   arguments: [['<ROLE>', 'a role of PostgreSQL, with which servers connect']],
   examples: ['bands accounts grant web --accounts postgres://db.example/bands'],
   notes: [
-    'The role can then read the accounts and charge them. It cannot make a key or change a charge. The tables are made if there are none. Run it again after an update that changed them.',
+    'The role can then read the accounts and charge them. It cannot make a key or change a charge. The tables are made if there are none. An update of the tables keeps these rights.',
   ],
   async run(context, args) {
     refuseOthers(context)

@@ -3,7 +3,7 @@
 // Out: accounts, charged in one statement for many answers.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Busy, ConfigError, NotFound, type Remedy, StorageError } from '../../../core/errors.js'
+import { Busy, ConfigError, type Remedy, StorageError } from '../../../core/errors.js'
 import type { Tier } from '../../../core/model/terms.js'
 import {
   type Account,
@@ -42,9 +42,9 @@ import {
 import type { Address } from './address.js'
 import { booksIn } from './books.js'
 import { clearBooks, putBooks, readBooks } from './books-copy.js'
-import { chargeBatch } from './charging.js'
+import { CHARGE_FUNCTION, chargeBatch } from './charging.js'
 import { Database, type Queries, type TransactionOptions } from './connection.js'
-import { prepareSchema, stepsTaken } from './steps.js'
+import { prepareSchema } from './steps.js'
 
 /** How long a batch of charges is sent again whose fate is not known, and the longest sleep between, in milliseconds. */
 const PATIENCE = 5_000
@@ -81,60 +81,6 @@ export async function openPostgresAccounts(
     throw error
   }
 }
-
-/**
- * The number of partitions of the growing tables (1: whole tables), or creates the tables with that number. Throws
- * StorageError if they already exist; otherwise like openPostgresAccounts.
- */
-export async function accountsLayout(
-  address: Address,
-  { partitions, made }: Pick<OpenPostgresAccounts, 'partitions' | 'made'> = {},
-): Promise<number> {
-  const database = await Database.open(address)
-  try {
-    const kind = { ...booksIn(partitions === 1 ? 0 : (partitions ?? 0)), ...(made && { made }) }
-    const isToBeMade = partitions !== undefined
-    if (isToBeMade && (await stepsTaken(database, kind)) !== null)
-      throw new StorageError(
-        `there are accounts at ${database.location} already, and a layout is chosen when their tables are made: lay out an empty database, and copy into that`,
-      )
-    await prepareSchema(database, kind, { make: isToBeMade })
-    const parts = "SELECT count(*) AS parts FROM pg_inherits WHERE inhparent = 'bands_accounts.books'::regclass"
-    const [found] = await database.query<{ parts: number }>(parts)
-    return Math.max(1, found!.parts)
-  } finally {
-    await database.close()
-  }
-}
-
-/**
- * Lets a role read accounts and charge them, and nothing else; makes the tables if there are none. The tables of an update
- * keep it. Throws NotFound for a role that is not there, ConfigError where this user may not grant.
- */
-export async function grantAccounts(address: Address, role: string): Promise<void> {
-  const database = await Database.open(address)
-  try {
-    const roles = await database.query<{ name: string }>('SELECT rolname AS name FROM pg_roles ORDER BY 1')
-    const names = roles.map(({ name }) => name).filter(name => !name.startsWith('pg_'))
-    if (!names.includes(role)) {
-      const found = `${database.location} has no role ${role}`
-      throw new NotFound(`${found}; its roles are ${names.join(', ')}. CREATE ROLE makes one, by a user who may.`)
-    }
-    await prepareSchema(database, booksIn(0), { make: true })
-    const name = `"${role.replaceAll('"', '""')}"`
-    await database.transaction(async ({ query }) => {
-      for (const right of SERVER_RIGHTS) await query(`GRANT ${right} TO ${name}`)
-    })
-  } finally {
-    await database.close()
-  }
-}
-
-const SERVER_RIGHTS = [
-  'USAGE ON SCHEMA bands_accounts',
-  'SELECT ON ALL TABLES IN SCHEMA bands_accounts',
-  'EXECUTE ON ALL FUNCTIONS IN SCHEMA bands_accounts',
-]
 
 export class PostgresAccounts implements Accounts {
   readonly location: string
@@ -439,7 +385,9 @@ const ROLL_UP = 'SELECT rows, days, is_over AS "isOver" FROM bands_accounts.roll
 
 const SECRET = "SELECT secret FROM bands_accounts.secrets WHERE use = 'tags'"
 
-const STATE = `SELECT pg_is_in_recovery() AS standby, current_setting('fsync') AS fsync, (${SECRET}) IS NOT NULL AS whole`
+/** Fails if a newer bands has removed the charging function. */
+const STATE = `SELECT pg_is_in_recovery() AS standby, current_setting('fsync') AS fsync, (${SECRET}) IS NOT NULL AS whole,
+  'bands_accounts.${CHARGE_FUNCTION}'::regproc`
 
 /** By name: the counters are indexed by it. */
 const OF_ACCOUNT = 'account = (SELECT account FROM bands_accounts.accounts WHERE id = $1)'

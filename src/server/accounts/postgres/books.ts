@@ -1,6 +1,6 @@
 import { remedy } from '../../../core/errors.js'
 import { DAY_MS, HOUR_MS, REPEAT_MS, RETENTION_DAYS } from '../accounts.js'
-import { BATCH_BYTES, CHARGE_FUNCTION } from './charging.js'
+import { BATCH_BYTES, chargeFunction } from './charging.js'
 import type { SchemaKind } from './steps.js'
 
 /**
@@ -104,7 +104,10 @@ export function booksIn(partitions: number): SchemaKind {
     none: location => `there are no accounts in ${location}.`,
     made: remedy('accounts create', ['NAME'], { tier: 'free' }),
     steps: [
-      `
+      {
+        since: 1,
+        expand: 'accounts, keys, the ledger and its counters',
+        sql: `
       CREATE TABLE bands_accounts.accounts (
         account text COLLATE "C" PRIMARY KEY,
         id bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
@@ -180,7 +183,12 @@ export function booksIn(partitions: number): SchemaKind {
       AS 'UPDATE bands_accounts.changes SET count = count';
 
       `,
-      `
+      },
+      {
+        since: 2,
+        expand: 'days, which the ledger is rolled up into',
+        contract: 'the charging function of schema 1',
+        sql: `
       -- One row an account and a day whose rows of the ledger were added up and removed
       ${spread(
         'days',
@@ -196,7 +204,12 @@ export function booksIn(partitions: number): SchemaKind {
       DROP FUNCTION IF EXISTS bands_accounts.charge(
         text[], text[], text[], bytea[], bytea[], bytea[], text[], bigint[], bigint[], bigint[], bigint[], boolean);
       `,
-      `
+      },
+      {
+        since: 3,
+        expand: 'batches, with one row for the charges of an account, and charge',
+        contract: 'the table ledger, whose rows go into batches, and the charging function of schema 2',
+        sql: `
       -- One row a batch of charges, an account and an hour, until its day is rolled up. batch: the first bytes of the SHA-256
       -- of its first request; lines: one an answer, of request, key, endpoint, credits and time, with tabs between
       ${spread(
@@ -223,10 +236,16 @@ export function booksIn(partitions: number): SchemaKind {
         text[], text[], text[], bytea[], bytea[], bytea[], text[], bigint[], bigint[], bigint[], bigint[], boolean,
         text[], bigint[], bigint[], bigint[], bigint[], bigint[]);
       DROP FUNCTION IF EXISTS bands_accounts.roll_up(bigint, bigint);
-      ${CHARGE_FUNCTION}
+      ${chargeFunction('charge', 'latest')}
       ${ROLL_UP}
       REVOKE ALL ON ALL FUNCTIONS IN SCHEMA bands_accounts FROM PUBLIC;
       `,
+      },
+      {
+        since: 3,
+        expand: 'charge_v2, next to charge: the age of request names counts by the clock of the database',
+        sql: chargeFunction('charge_v2', 'least(latest, (extract(epoch FROM now()) * 1000)::bigint)'),
+      },
     ],
   }
 }

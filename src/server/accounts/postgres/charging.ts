@@ -121,7 +121,13 @@ function valuesOf(charges: readonly Charge[], runs: readonly Run[], again: boole
   ]
 }
 
-const CHARGE = prepared(`SELECT run, line, outcome, day, hour FROM bands_accounts.charge(
+/**
+ * The charging function that this build calls. A change of its parameters or its effect gets the next version, in a
+ * schema step of its own. That step keeps the version before, because servers of the release before call it.
+ */
+export const CHARGE_FUNCTION = 'charge_v2'
+
+const CHARGE = prepared(`SELECT run, line, outcome, day, hour FROM bands_accounts.${CHARGE_FUNCTION}(
   $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`)
 
 /** Bytes of the hash that identifies a batch; a request id would be a third of its row. */
@@ -136,8 +142,8 @@ function batchName(request: string): Buffer {
  * Writes a batch of charges, all or none, and returns the result of each. Charges come as runs. A run belongs to one
  * account and one hour, under the same limits, with no name twice; it has one line per charge, as stored. Accounts are
  * locked in the order of their names, so two batches never deadlock. Statements after the lock see everything
- * committed
- * before it. Granted charges are written with one statement per table.
+ * committed before it. Granted charges are written with one statement per table. Two versions charge at the same time
+ * during an update, so each version locks the same rows and keeps the same tables.
  *
  * An account is plain if it has one run, the sum is within the limits, and its names are new. Such a run is granted at
  * once: its lines are written before its account is locked. One result row, without a line, shows the usage before it.
@@ -148,9 +154,13 @@ function batchName(request: string): Buffer {
  * - alone: the run is the only one of its account
  * - n_…: charges that their callers named, with run and line
  * - k_…: keys whose last use is updated, by account
+ *
+ * @param name of the function, with its version
+ * @param latest SQL of the time from which the age of request names counts; not volatile, or no index would be used
  */
-export const CHARGE_FUNCTION = `
-CREATE FUNCTION bands_accounts.charge(
+export function chargeFunction(name: string, latest: string): string {
+  return `
+CREATE FUNCTION bands_accounts.${name}(
   batch bytea, again boolean, latest bigint,
   accounts text[], lines text[], costs bigint[], counts bigint[], hours bigint[],
   day_limits bigint[], hour_limits bigint[], alone boolean[],
@@ -189,7 +199,7 @@ BEGIN
   -- Before others have to wait: what turns out not to be granted at once is taken out again.
   IF NOT again THEN
     INSERT INTO bands_accounts.batches (account, hour, batch, lines)
-    SELECT r.account, r.hour, charge.batch, r.lines
+    SELECT r.account, r.hour, ${name}.batch, r.lines
     FROM unnest(accounts, hours, lines, alone) AS r(account, hour, lines, alone) WHERE r.alone;
   END IF;
 
@@ -250,7 +260,7 @@ BEGIN
   IF cardinality(p_run) < cardinality(accounts) THEN
     IF NOT again THEN
       DELETE FROM bands_accounts.batches b USING unnest(accounts, hours, alone) WITH ORDINALITY AS r(account, hour, alone, run)
-      WHERE r.alone AND r.run <> ALL (p_run) AND b.account = r.account AND b.hour = r.hour AND b.batch = charge.batch;
+      WHERE r.alone AND r.run <> ALL (p_run) AND b.account = r.account AND b.hour = r.hour AND b.batch = ${name}.batch;
     END IF;
     FOR one IN
       SELECT c.*, c.at - c.at % ${DAY_MS} AS day_start, c.at - c.at % ${HOUR_MS} AS hour_start,
@@ -276,7 +286,7 @@ BEGIN
         ON n.account = c.account AND n.name = c.name AND n.at > c.at - ${REPEAT_MS}
       LEFT JOIN LATERAL (
         SELECT l.request FROM bands_accounts.ledger l
-        WHERE again AND l.account = c.account AND l.hour = c.at - c.at % ${HOUR_MS} AND l.batch = charge.batch
+        WHERE again AND l.account = c.account AND l.hour = c.at - c.at % ${HOUR_MS} AND l.batch = ${name}.batch
           AND l.request = c.request
       ) AS before ON true
       ORDER BY c.account, c.run, c.place
@@ -340,7 +350,7 @@ BEGIN
   IF cardinality(g_at) > 0 THEN
     -- What is there already stays, where that was sent before; where it was not, nothing may be there, nor in its place.
     INSERT INTO bands_accounts.batches AS b (account, hour, batch, lines)
-    SELECT g.account, g.at - g.at % ${HOUR_MS}, charge.batch, string_agg(g.line, E'\\n' ORDER BY g.place)
+    SELECT g.account, g.at - g.at % ${HOUR_MS}, ${name}.batch, string_agg(g.line, E'\\n' ORDER BY g.place)
     FROM unnest(g_account, g_at, g_line) WITH ORDINALITY AS g(account, at, line, place) GROUP BY 1, 2
     ON CONFLICT (account, hour, batch)
       DO UPDATE SET lines = CASE WHEN again THEN b.lines || E'\\n' || excluded.lines END;
@@ -376,10 +386,11 @@ BEGIN
   -- A few names at a time, and more than come in; what another batch has in hand is left to a later one.
   DELETE FROM bands_accounts.named n USING (
     SELECT e.account, e.name FROM bands_accounts.named e
-    WHERE e.at <= latest - ${REPEAT_MS}
+    WHERE e.at <= ${latest} - ${REPEAT_MS}
     ORDER BY e.at LIMIT 2 * granted FOR UPDATE SKIP LOCKED
   ) AS expired
   WHERE n.account = expired.account AND n.name = expired.name;
 END
 $$;
 `
+}

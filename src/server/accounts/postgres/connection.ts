@@ -313,6 +313,7 @@ const KINDS: readonly [form: RegExp, sentence: string | ((message: string) => st
   ],
   [/^3D000$/, message => `is not there: ${message}; createdb makes a database`, StorageError],
   [/^42501$/, message => `does not let this user do that: ${message}`, StorageError],
+  [/^42883$/, message => `has the tables of a newer bands: ${message}; update bands`, StorageError],
   [/^53100$/, 'has no room left on its disk', NotWritten],
   [/^53300$/, 'has no connection left for one more', Busy],
   [/^25006$/, 'cannot be written just now: it is a standby, or set to read only', Busy],

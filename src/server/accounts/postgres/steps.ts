@@ -1,5 +1,6 @@
 import { NotFound, type Remedy, StorageError, type Words } from '../../../core/errors.js'
 import { codeOf, type Database, type Queries } from './connection.js'
+import { actAsOwner, carryRights, type Rights, rightsIn } from './rights.js'
 
 /** Tables of bands for one purpose, in a schema of their own: other programs may share the database. */
 export interface SchemaKind {
@@ -7,23 +8,41 @@ export interface SchemaKind {
   /** The message if the tables are missing: a sentence and the command that creates them. */
   none: (location: string) => Words
   made: Remedy
-  /** Released steps are never edited. Each may have many statements; all missing steps run in one transaction. */
-  steps: readonly string[]
-  /** Runs on the newly created, empty tables in the same transaction. */
-  laidOut?: (session: Queries) => Promise<void>
+  /** All missing steps run in one transaction. */
+  steps: readonly SchemaStep[]
 }
 
 /**
- * Creates the tables if requested, or upgrades older ones. Each step runs once, even if several processes start
- * together. Throws NotFound; throws StorageError for tables of a newer bands, or for older ones that this user cannot
- * change.
+ * A released step is never edited. In a rolling update the servers of two releases use the tables at the same time. So
+ * a step removes only those parts which the servers of the release before do not use.
+ */
+export interface SchemaStep {
+  /** The additions, in words. Servers of the release before do not notice them. */
+  expand: string
+  /** The removals, in words. */
+  contract?: string
+  /** Builds that know this many steps, or more, can use the tables after this step. */
+  since: number
+  /** One or more statements. */
+  sql: string
+}
+
+/** How many steps the tables have taken, and how many steps a build must know to use them. */
+export interface SchemaState {
+  step: number
+  since: number
+}
+
+/**
+ * Creates the tables if requested, or updates older ones. Each step runs once, even if several processes start
+ * together. Tables of a newer bands are used as they are, as long as this build can. Throws NotFound; throws
+ * StorageError for tables that are too new, or for older ones that this user cannot change.
  */
 export async function prepareSchema(database: Database, kind: SchemaKind, { make }: { make: boolean }): Promise<void> {
   const { location } = database
-  const found = await stepsTaken(database, kind)
-  if (found === null && !make) throw new NotFound(kind.none(location), [], { remedy: kind.made })
-  if (found === kind.steps.length) return
+  const found = make ? await schemaState(database, kind) : await existingSchema(database, kind)
   refuseNewer(location, kind, found)
+  if (found !== null && found.step >= kind.steps.length) return
   try {
     await database.transaction(({ query }) => takeSteps({ query }, location, kind), {
       lock: PATIENCE,
@@ -31,9 +50,17 @@ export async function prepareSchema(database: Database, kind: SchemaKind, { make
     })
   } catch (error) {
     if (codeOf(error) !== FORBIDDEN || found === null) throw error
-    const state = `${location} has the tables of an earlier bands (schema ${found}, this one needs ${kind.steps.length})`
+    const state = `${location} has the tables of an earlier bands (schema ${found.step}, this one needs ${kind.steps.length})`
     throw new StorageError(`${state}, and this user may not change them; open it once as their owner`, { cause: error })
   }
+}
+
+/** Throws NotFound if there are no tables, StorageError if they are too new for this build. */
+export async function existingSchema(database: Database, kind: SchemaKind): Promise<SchemaState> {
+  const found = await schemaState(database, kind)
+  if (found === null) throw new NotFound(kind.none(database.location), [], { remedy: kind.made })
+  refuseNewer(database.location, kind, found)
+  return found
 }
 
 /** Another may be rewriting a large table. */
@@ -43,35 +70,49 @@ const PATIENCE = 600_000
 const FORBIDDEN = '42501'
 
 async function takeSteps({ query }: Queries, location: string, kind: SchemaKind): Promise<void> {
-  await query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`bands ${kind.schema}`])
+  const { schema, steps } = kind
+  await query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`bands ${schema}`])
   // By now another may have taken them.
-  const found = await stepsTaken({ query }, kind)
+  const found = await schemaState({ query }, kind)
   refuseNewer(location, kind, found)
+  let before: Rights | null = null
   if (found === null)
-    await query(`CREATE SCHEMA IF NOT EXISTS ${kind.schema};
-      CREATE TABLE ${kind.schema}.steps (step int PRIMARY KEY, taken timestamptz NOT NULL DEFAULT now())`)
-  for (const [i, step] of kind.steps.entries()) {
-    if (i < (found ?? 0)) continue
-    await query(step)
-    await query(`INSERT INTO ${kind.schema}.steps (step) VALUES ($1)`, [i + 1])
+    await query(`CREATE SCHEMA IF NOT EXISTS ${schema};
+      CREATE TABLE ${schema}.steps (step int PRIMARY KEY, taken timestamptz NOT NULL DEFAULT now())`)
+  else {
+    await actAsOwner({ query }, `${schema}.steps`)
+    before = await rightsIn({ query })
   }
-  if (found === null && kind.laidOut !== undefined) await kind.laidOut({ query })
+  for (const [i, { sql, since }] of steps.entries()) {
+    const step = i + 1
+    if (step <= (found?.step ?? 0)) continue
+    await query(sql)
+    await query(`INSERT INTO ${schema}.steps (step) VALUES ($1) ON CONFLICT DO NOTHING`, [since])
+    // Builds of three steps read only the table "steps": its last row is the step that a build must know.
+    if (since < step) {
+      await query(`CREATE TABLE IF NOT EXISTS ${schema}.expanded (LIKE ${schema}.steps INCLUDING ALL)`)
+      await query(`INSERT INTO ${schema}.expanded (step) VALUES ($1)`, [step])
+    }
+  }
+  await carryRights({ query }, before)
 }
 
 /** null: there are no such tables */
-export async function stepsTaken({ query }: Queries, { schema }: SchemaKind): Promise<number | null> {
-  const [there] = await query<{ found: boolean }>(
-    'SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = $2) AS found',
-    [schema, 'steps'],
+export async function schemaState({ query }: Queries, { schema }: SchemaKind): Promise<SchemaState | null> {
+  const tables = await query<{ name: string }>(
+    "SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND tablename IN ('steps', 'expanded')",
+    [schema],
   )
-  if (!there!.found) return null
-  const [taken] = await query<{ step: number | null }>(`SELECT max(step) AS step FROM ${schema}.steps`)
-  return taken!.step
+  if (!tables.some(({ name }) => name === 'steps')) return null
+  const all = tables.map(({ name }) => `SELECT step, '${name}' AS source FROM ${schema}.${name}`).join(' UNION ALL ')
+  const sql = `SELECT max(step) AS step, max(step) FILTER (WHERE source = 'steps') AS since FROM (${all}) AS s`
+  const [state] = await query<SchemaState>(sql)
+  return state!
 }
 
-function refuseNewer(location: string, { steps }: SchemaKind, found: number | null): void {
-  if (found === null || found <= steps.length) return
+function refuseNewer(location: string, { steps }: SchemaKind, found: SchemaState | null): void {
+  if (found === null || found.since <= steps.length) return
   throw new StorageError(
-    `${location} was made by a newer bands (schema ${found}, this one knows ${steps.length}); update bands`,
+    `${location} has the tables of a newer bands (schema ${found.step}, this one knows ${steps.length}); update bands`,
   )
 }

@@ -1,0 +1,24 @@
+import { booksIn } from '../../../src/server/accounts/postgres/books.js'
+import { chargeFunction } from '../../../src/server/accounts/postgres/charging.js'
+import type { SchemaKind, SchemaStep } from '../../../src/server/accounts/postgres/steps.js'
+
+/** The releases of a rolling update, by the version of their charging function; this build has version 2. */
+export type Release = 1 | 2 | 3 | 4
+
+export const functionOf = (release: Release): string => (release === 1 ? 'charge' : `charge_v${release}`)
+
+/** The tables of a release. Releases after this one take a step each, as CONTRIBUTING.md says. */
+export function tablesOf(release: Release): SchemaKind {
+  const { steps, ...kind } = booksIn(0)
+  return { ...kind, steps: [...steps, laterStep(3), laterStep(4)].slice(0, 2 + release) }
+}
+
+function laterStep(release: 3 | 4): SchemaStep {
+  const last = functionOf((release - 2) as Release)
+  return {
+    since: 1 + release,
+    expand: functionOf(release),
+    contract: last,
+    sql: `${chargeFunction(functionOf(release), 'latest')} DROP FUNCTION bands_accounts.${last};`,
+  }
+}
