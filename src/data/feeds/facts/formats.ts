@@ -10,48 +10,45 @@ import { reportsOfFilings } from './sec.js'
 import { type FiledFact, whyUnread } from './sec-ledger.js'
 import { AS_FILED, EARLIER_MONTHS, type FactsSink, FILED_LATER, type TimedGrade, WITHOUT_SHARES } from './sink.js'
 
-/** A layout of tables of facts: how it is recognised, which columns it reads, and the records of its rows. */
+/** A layout of tables of facts: which columns it reads, and the records of its rows. */
 export interface FactsFormat<Reads extends Columns = Columns, Kept = unknown> {
   /** In words for people. */
   name: string
-  /** The columns that identify it, all required; `ticker` does not matter. */
-  identifiedBy: readonly string[]
   reads: Reads
   /**
-   * Reads one row; its result is passed to the end. Throws BadCell for a bad row: the row must be read completely
-   * before anything is added or remarked.
+   * Reads one row; its result is passed to the end. Taking a bad column out of the row throws BadCell, so everything
+   * is taken out before a record or a remark is added.
    */
   row(row: FactRow<Reads>, out: FactsSink): Kept | undefined
   /** After the last row. */
   end?(results: readonly Kept[], out: FactsSink): void
 }
 
-/** A layout that is known and not loaded, and why. */
-interface RefusedFormat {
+/** Identifies a layout: the columns that a header must have; `ticker` does not matter. */
+interface Identified {
   identifiedBy: readonly string[]
+}
+
+/** A layout that is known and not loaded, and why. */
+interface RefusedFormat extends Identified {
   /** A sentence that starts after `file:line: `, with what to do instead. */
   refusal: string
 }
 
 /** A format as one of many; what its columns hold is checked here, where they are all known. */
-function factsFormat<const Reads extends Columns, Kept>(format: FactsFormat<Reads, Kept>): FactsFormat {
-  return format as unknown as FactsFormat
+function factsFormat<const Reads extends Columns, Kept>(
+  format: FactsFormat<Reads, Kept> & Identified,
+): FactsFormat & Identified {
+  return format as unknown as FactsFormat & Identified
 }
 
 /** Reports against estimates, with the hour of the report as pre or post. */
 const EARNINGS_EVENTS = factsFormat({
   name: 'earnings events csv',
   identifiedBy: ['report_date', 'release_time'],
-  reads: { report_date: 'date', release_time: 'session', eps_estimate: 'number', eps_actual: 'number' },
-  row(row, out) {
-    const { ticker } = row
-    const result: EarningsResult = {
-      report_date: row.required('report_date'),
-      session: row.optional('release_time'),
-      eps_estimate: row.optional('eps_estimate'),
-      eps_actual: row.optional('eps_actual'),
-    }
-    addEarnings(out, ticker, result, row.place)
+  reads: { report_date: 'date!', release_time: 'session', eps_estimate: 'number', eps_actual: 'number' },
+  row({ ticker, place, report_date, release_time: session, eps_estimate, eps_actual }, out) {
+    addEarnings(out, ticker, { report_date, session, eps_estimate, eps_actual }, place)
   },
 })
 
@@ -88,8 +85,8 @@ const QUARTERLY_FIGURES = factsFormat({
   name: 'quarterly figures csv',
   identifiedBy: ['period_end', 'filed', 'eps_diluted'],
   reads: {
-    period_end: 'date',
-    filed: 'date',
+    period_end: 'date!',
+    filed: 'date!',
     days_to_file: 'number',
     revenue: 'number',
     net_income: 'number',
@@ -97,25 +94,17 @@ const QUARTERLY_FIGURES = factsFormat({
     q4_derived: 'text',
   },
   row(row, out) {
-    const { ticker, place } = row
-    const report: Report = {
-      period_end: row.required('period_end'),
-      known: row.required('filed'),
-      session: null,
-      eps: row.optional('eps_diluted'),
-      revenue: row.optional('revenue'),
-      book_value_ps: null,
-      basis: 'filed',
-    }
-    const days = row.optional('days_to_file') ?? report.known - report.period_end
-    const derived = row.optional('q4_derived') === '1'
-    const contradicted = derived && isContradicted(report.eps, row.optional('net_income'))
-    if (contradicted) report.eps = null
+    const { ticker, place, period_end, filed: known, eps_diluted, revenue } = row
+    const days = row.days_to_file ?? known - period_end
+    const derived = row.q4_derived === '1'
+    const contradicted = derived && isContradicted(eps_diluted, row.net_income)
+    const eps = contradicted ? null : eps_diluted
+    const report: Report = { period_end, known, session: null, eps, revenue, book_value_ps: null, basis: 'filed' }
     checkKnown(report, 'filed')
     out.add('reports', ticker, report, place)
     if (contradicted) out.remark(CONTRADICTED, place)
-    if (report.eps !== null) out.remark(AS_FILED, place)
-    if (report.eps !== null && derived) out.remark(DERIVED, place)
+    if (eps !== null) out.remark(AS_FILED, place)
+    if (eps !== null && derived) out.remark(DERIVED, place)
     if (days > DAYS_TO_FILE) out.remark(LATE, place)
   },
 })
@@ -129,38 +118,23 @@ const SEC_FACTS = factsFormat({
   name: 'SEC facts csv',
   identifiedBy: ['concept', 'unit', 'start', 'end', 'value', 'form', 'filed'],
   reads: {
-    concept: 'text',
-    unit: 'text',
+    concept: 'text!',
+    unit: 'text!',
     start: 'date',
-    end: 'date',
-    value: 'number',
-    form: 'text',
-    filed: 'date',
+    end: 'date!',
+    value: 'number!',
+    form: 'text!',
+    filed: 'date!',
   },
-  row(row, out) {
-    const { ticker, place } = row
-    const fact: FiledFact = {
-      concept: row.required('concept'),
-      unit: row.required('unit'),
-      start: row.optional('start'),
-      end: row.required('end'),
-      value: row.required('value'),
-      form: row.required('form'),
-      filed: row.required('filed'),
-    }
+  row({ ticker, place, concept, unit, start, end, value, form, filed }, out) {
+    const fact: FiledFact = { concept, unit, start, end, value, form, filed }
     const unread = whyUnread(fact)
     if (unread !== null) out.remark(unread, place)
     return { ticker, fact }
   },
   end(results, out) {
-    const filed = new Map<string, FiledFact[]>()
-    for (const { ticker, fact } of results) {
-      const facts = filed.get(ticker)
-      if (facts === undefined) filed.set(ticker, [fact])
-      else facts.push(fact)
-    }
-    for (const [ticker, facts] of filed)
-      for (const report of reportsOfFilings(facts)) {
+    for (const [ticker, filed] of Map.groupBy(results, ({ ticker }) => ticker))
+      for (const report of reportsOfFilings(filed.map(({ fact }) => fact))) {
         out.add('reports', ticker, report)
         if (report.eps !== null || report.book_value_ps !== null) out.remark(AS_FILED, ticker)
       }
@@ -172,10 +146,8 @@ const GICS_SECURITIES = factsFormat({
   name: 'GICS securities csv',
   identifiedBy: ['gics_sector'],
   reads: { name: 'text', gics_sector: 'text' },
-  row(row, out) {
-    const { ticker } = row
-    const named = { name: row.optional('name'), sector: row.optional('gics_sector') }
-    out.add('securities', ticker, { ...named, asset_class: null, market_cap: null })
+  row({ ticker, name, gics_sector: sector }, out) {
+    out.add('securities', ticker, { name, sector, asset_class: null, market_cap: null })
   },
 })
 
@@ -184,11 +156,9 @@ const SCREENER_SNAPSHOT = factsFormat({
   name: 'screener snapshot csv',
   identifiedBy: ['name', 'exchange', 'sector', 'analyst_rating', 'market_cap'],
   reads: { name: 'text', sector: 'text', market_cap: 'positive' },
-  row(row, out) {
-    const { ticker, place } = row
-    const named = { name: row.optional('name'), sector: row.optional('sector') }
-    out.add('securities', ticker, { ...named, asset_class: null, market_cap: row.optional('market_cap') })
-    if (named.sector !== null)
+  row({ ticker, place, name, sector, market_cap }, out) {
+    out.add('securities', ticker, { name, sector, asset_class: null, market_cap })
+    if (sector !== null)
       out.remark('sectors are those of the screener, not GICS; they replace the sectors that were there', place)
   },
 })
@@ -197,12 +167,9 @@ const SCREENER_SNAPSHOT = factsFormat({
 const ANALYST_RATINGS = factsFormat({
   name: 'analyst ratings csv',
   identifiedBy: ['date', 'firm', 'to_grade'],
-  reads: { date: 'date', datetime_utc: 'text', firm: 'text', to_grade: 'text' },
-  row(row, out): TimedGrade | undefined {
-    const { ticker, place } = row
-    const known = row.required('date')
-    const time = `${formatDay(known)} ${row.optional('datetime_utc') ?? ''}`
-    const [firm, grade] = [row.optional('firm'), row.optional('to_grade')]
+  reads: { date: 'date!', datetime_utc: 'text', firm: 'text', to_grade: 'text' },
+  row({ ticker, place, date: known, datetime_utc, firm, to_grade: grade }, out): TimedGrade | undefined {
+    const time = `${formatDay(known)} ${datetime_utc ?? ''}`
     if (grade === null) out.remark('rows have no to_grade and are not loaded', place)
     else if (firm === null) out.remark('rows have no firm and are not loaded', place)
     else return { ticker, grade: { known, session: null, firm, grade }, time, place }
@@ -216,59 +183,42 @@ const RECOMMENDATION_TREND = factsFormat({
   name: 'recommendation trend csv',
   identifiedBy: ['snapshot', 'period', 'strong_buy', 'buy', 'hold', 'sell', 'strong_sell'],
   reads: {
-    snapshot: 'date',
-    period: 'text',
-    strong_buy: 'count',
-    buy: 'count',
-    hold: 'count',
-    sell: 'count',
-    strong_sell: 'count',
+    snapshot: 'date!',
+    period: 'text!',
+    strong_buy: 'count!',
+    buy: 'count!',
+    hold: 'count!',
+    sell: 'count!',
+    strong_sell: 'count!',
   },
-  row(row, out) {
-    const { ticker, place } = row
-    const counts = {
-      known: row.required('snapshot'),
-      session: null,
-      strong_buy: row.required('strong_buy'),
-      buy: row.required('buy'),
-      hold: row.required('hold'),
-      sell: row.required('sell'),
-      strong_sell: row.required('strong_sell'),
-    }
-    if (row.required('period') === '0m') out.add('ratings', ticker, counts)
+  row({ ticker, place, snapshot: known, strong_buy, buy, hold, sell, strong_sell, period }, out) {
+    const counts = { known, session: null, strong_buy, buy, hold, sell, strong_sell }
+    if (period === '0m') out.add('ratings', ticker, counts)
     else out.remark(EARLIER_MONTHS, place)
   },
 })
 
-const SIDES = new Map([
+const SIDES = new Map<string, 'buy' | 'sell'>([
   ['purchase', 'buy'],
   ['sale', 'sell'],
-] as const)
+])
 
 /** Transactions of insiders by kind, dated by the trade. */
 const INSIDER_TRADES = factsFormat({
   name: 'insider trades csv',
   identifiedBy: ['transaction_date', 'filer', 'kind', 'shares'],
-  reads: { transaction_date: 'date', filer: 'text', kind: 'text', shares: 'number', value: 'amount' },
+  reads: { transaction_date: 'date!', filer: 'text!', kind: 'text!', shares: 'number', value: 'amount' },
   row(row, out) {
-    const { ticker, place } = row
-    const traded = row.required('transaction_date')
-    const kind = row.required('kind').toLowerCase()
-    const side = SIDES.get(kind as 'purchase' | 'sale')
-    const shares = row.optional('shares')
-    const value = row.optional('value')
-    if (side === undefined) {
-      out.remark(`rows of kind ${quoted(kind)} are no open-market trades and are not loaded`, place)
-      return
+    const { ticker, place, transaction_date, kind, shares, value } = row
+    const side = SIDES.get(kind.toLowerCase())
+    if (side === undefined)
+      out.remark(`rows of kind ${quoted(kind.toLowerCase())} are no open-market trades and are not loaded`, place)
+    else if (shares === null || shares <= 0) out.remark(WITHOUT_SHARES, place)
+    else {
+      const known = assumedFiling(transaction_date)
+      out.add('insiders', ticker, { known, session: null, insider: row.filer, side, shares, value })
+      out.remark(FILED_LATER, place)
     }
-    if (shares === null || !(shares > 0)) {
-      out.remark(WITHOUT_SHARES, place)
-      return
-    }
-    const known = assumedFiling(traded)
-    const trade = { known, session: null, insider: row.required('filer'), side, shares, value }
-    out.add('insiders', ticker, trade)
-    out.remark(FILED_LATER, place)
   },
 })
 
@@ -276,14 +226,11 @@ const INSIDER_TRADES = factsFormat({
 const CORPORATE_ACTIONS = factsFormat({
   name: 'corporate actions csv',
   identifiedBy: ['ex_date', 'type', 'value'],
-  reads: { ex_date: 'date', type: 'text', value: 'number' },
-  row(row, out) {
-    const { ticker, place } = row
-    const ex_date = row.required('ex_date')
-    const type = row.required('type')
-    const ratio = row.optional('value') ?? 0
+  reads: { ex_date: 'date!', type: 'text!', value: 'number' },
+  row({ ticker, place, ex_date, type, value }, out) {
+    const ratio = value ?? 0
     if (/^split$/i.test(type)) {
-      if (!(ratio > 0)) throw new BadCell('value', 'value is not above 0, as the ratio of a split must be')
+      if (ratio <= 0) throw new BadCell('value', 'value is not above 0, as the ratio of a split must be')
       checkRatio(ratio, 'value')
       out.add('splits', ticker, { ex_date, ratio })
     } else if (/^dividend$/i.test(type)) out.remark('dividends are not used and not loaded', place)
@@ -310,7 +257,7 @@ const REFUSED: readonly RefusedFormat[] = [
 ]
 
 /** Every layout of others' tables of facts; the first whose columns a header has is the one. */
-export const FACTS_FORMATS: readonly (FactsFormat | RefusedFormat)[] = [
+export const FACTS_FORMATS: readonly ((FactsFormat & Identified) | RefusedFormat)[] = [
   EARNINGS_EVENTS,
   QUARTERLY_FIGURES,
   SEC_FACTS,

@@ -37,7 +37,7 @@ export function formatOf({ file, dialect, top: place, options: { known } }: Text
   })
   const [kind, other] = complete.length > 1 ? complete.filter(kind => kind !== 'securities') : complete
   if (kind !== undefined && other !== undefined) throw new BadData(place, ambiguity(kind, other, known))
-  if (kind !== undefined) return ownFormat(kind, known)
+  if (kind !== undefined) return ownFormat(kind, header.has('known') ? undefined : known)
   const nearest = header.nearestKind(known)
   const isRow = dialect.names.some(isDated)
   const isPrices =
@@ -123,12 +123,13 @@ function columns(names: readonly string[]): string {
 }
 
 /** The project's own table of one kind; `known` replaces a missing column of that name. */
-function ownFormat(kind: FactKind, known?: Day): FactsFormat {
-  const columns = FACT_COLUMNS[kind]
+function ownFormat(kind: FactKind, known: Day | undefined): FactsFormat {
+  const columns = FACT_COLUMNS[kind].map(
+    ({ name, holds, required }) => [name, required ? (`${holds}!` as const) : holds] as const,
+  )
   return {
     name: `${kind} csv`,
-    identifiedBy: neededColumns(kind, known),
-    reads: Object.fromEntries(columns.map(({ name, holds }) => [name, holds])),
+    reads: Object.fromEntries(columns),
     row(row, out): TimedGrade | undefined {
       const { ticker, place } = row
       const record = recordOf(kind, row, known)
@@ -161,9 +162,9 @@ function neededColumns(kind: FactKind, known?: Day): string[] {
 const DEFAULTS: Readonly<Record<string, unknown>> = { basis: 'bars' }
 
 function recordOf(kind: FactKind, row: FactRow, known: Day | undefined): FactRecord {
-  const values = FACT_COLUMNS[kind].map(({ name, required, rare }) => {
-    if (name === 'known' && known !== undefined && !row.has(name)) return { name, value: known, rare }
-    return { name, rare, value: required ? row.required(name) : (row.optional(name) ?? DEFAULTS[name] ?? null) }
+  const values = FACT_COLUMNS[kind].map(({ name, rare }) => {
+    const value = name === 'known' && known !== undefined ? known : (row[name] ?? DEFAULTS[name] ?? null)
+    return { name, value, rare }
   })
   const stated = values.filter(({ value, rare }) => value !== null || rare !== true)
   return Object.fromEntries(stated.map(({ name, value }) => [name, value])) as unknown as FactRecord

@@ -10,7 +10,7 @@ import type { TextTable } from '../text-table.js'
 import { DateReader, isNullWord } from '../values.js'
 import type { FactsFormat } from './formats.js'
 import { formatOf, misspelt } from './kinds.js'
-import { BadCell, FactRow, type FactsPlan } from './rows.js'
+import { BadCell, type FactsPlan, RowReader, valueKind } from './rows.js'
 import { FactsSink } from './sink.js'
 
 /** Reads a table of facts in the layout of its header, streaming row after row. */
@@ -23,18 +23,18 @@ export async function readFactsTable(table: TextTable): Promise<FactsResult> {
   const rejections = new Rejections(file, options.skipBadRows ?? false)
   const sink = new FactsSink(plan.latest)
   remarkNames(format, dialect, sink)
-  const facts = new FactRow(plan, format.reads)
+  const reader = new RowReader(plan, format.reads)
   const results: unknown[] = []
   let rows = 0
   await table.eachRow((row, rowFault) => {
     rows++
     try {
-      facts.set(row, rowFault)
-      const made = format.row(facts, sink)
+      reader.set(row, rowFault)
+      const made = format.row(reader.columns, sink)
       if (made !== undefined) results.push(made)
     } catch (error) {
       if (!(error instanceof BadCell)) throw error
-      rejections.add(() => facts.rejected(error))
+      rejections.add(() => reader.rejected(error))
     }
   })
   rejections.refuse(rows)
@@ -52,9 +52,9 @@ async function planFacts(table: TextTable, format: FactsFormat): Promise<FactsPl
   const tickerHint = tickerOption(table.options.ticker)
   if (tickerColumn === undefined && tickerHint === null)
     throw new BadData(table.top, sentence`no column names the ticker; give it with ${parameter('ticker')}`)
-  const columns = Object.entries(format.reads).flatMap(([name, holds]) => {
+  const columns = Object.entries(format.reads).flatMap(([name, column]) => {
     const index = places.get(plainName(name))
-    return index === undefined ? [] : [{ name, holds, index }]
+    return index === undefined ? [] : [{ name, holds: valueKind(column), index }]
   })
   const dated = columns.filter(({ holds }) => holds === 'date')
   const dates: Record<string, DateReader> = {}
@@ -64,11 +64,9 @@ async function planFacts(table: TextTable, format: FactsFormat): Promise<FactsPl
     const { dateFormat = 'YYYY-MM-DD' } = table.hints
     dates[column.name] = empty ? new DateReader(dateFormat) : await table.dates(column, beside)
   }
-  const numbers = columns.filter(({ holds }) => NUMERIC.has(holds))
-  const [fractions, whole] = [false, true].map(wanted =>
-    numbers.filter(column => isWhole(column) === wanted).map(({ index }) => index),
-  ) as [number[], number[]]
-  const decimal = table.decimal(fractions, whole)
+  const numbers = (wanted: boolean) =>
+    columns.filter(column => NUMERIC.has(column.holds) && isWhole(column) === wanted).map(({ index }) => index)
+  const decimal = table.decimal(numbers(false), numbers(true))
   const { delimiter } = dialect
   const latest = latestBar(table.options.today)
   return { file, delimiter, latest, places, tickerColumn, tickerHint, dates, decimal }

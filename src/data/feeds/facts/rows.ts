@@ -9,8 +9,13 @@ import { severalTickers, tickerReason, yetToCome } from '../price-rows.js'
 import type { Row, RowFault } from '../row.js'
 import { type DateReader, type Decimal, dateReason, emptyWord, isNullWord, readNumber } from '../values.js'
 
-/** The columns that a format reads, and what each holds. */
-export type Columns = Readonly<Record<string, FactValue>>
+/** The columns that a format reads, and what each holds; with `!` every row needs it. */
+export type Columns = Readonly<Record<string, FactValue | `${FactValue}!`>>
+
+/** What a column of some kind holds. */
+export function valueKind(column: Columns[string]): FactValue {
+  return column.replace('!', '') as FactValue
+}
 
 /** How to read the rows of a table of facts. */
 export interface FactsPlan {
@@ -29,16 +34,31 @@ export interface FactsPlan {
   decimal: Decimal
 }
 
-/** The row at hand of a table of facts, by the names of its columns; one object for a whole file. */
-export class FactRow<Reads extends Columns = Columns> {
+/** A row by the names of its columns. An empty or missing one is null; a bad one throws BadCell. */
+export type FactRow<Reads extends Columns = Columns> = {
+  readonly ticker: string
+  /** `file:line`. */
+  readonly place: string
+} & {
+  readonly [Name in keyof Reads]: Reads[Name] extends `${infer Holds extends FactValue}!`
+    ? FactValues[Holds]
+    : FactValues[Extract<Reads[Name], FactValue>] | null
+}
+
+/** Reads the row at hand of a table of facts; one object for a whole file. */
+export class RowReader {
+  /** The row at hand for a format. */
+  readonly columns: FactRow
   readonly #plan: FactsPlan
-  readonly #reads: Reads
   #row: Row | null = null
   #firstTicker: string | null = null
 
-  constructor(plan: FactsPlan, reads: Reads) {
+  constructor(plan: FactsPlan, reads: Columns) {
     this.#plan = plan
-    this.#reads = reads
+    const columns = Object.entries(reads).map(([name, column]) => [name, { get: () => this.#value(name, column) }])
+    const place = { get: () => `${plan.file}:${this.#row!.line}` }
+    const all = { ticker: { get: () => this.#ticker() }, place, ...Object.fromEntries(columns) }
+    this.columns = Object.defineProperties({}, all) as FactRow
   }
 
   /** Moves on to a row; throws BadCell when it is not whole. */
@@ -47,19 +67,10 @@ export class FactRow<Reads extends Columns = Columns> {
     if (rowFault !== null) throw new BadCell(rowFault.field, rowFault.reason)
   }
 
-  has(name: string): boolean {
-    return this.#plan.places.has(plainName(name))
-  }
-
-  /** `file:line`. */
-  get place(): string {
-    return `${this.#plan.file}:${this.#row!.line}`
-  }
-
   /**
    * The ticker, upper case. Throws BadCell for an invalid one, BadData if the user named one and the file has several.
    */
-  get ticker(): string {
+  #ticker(): string {
     const { tickerColumn: column, tickerHint, file, delimiter } = this.#plan
     if (column === undefined) return tickerHint!
     const text = this.#row!.field(column) ?? ''
@@ -74,31 +85,22 @@ export class FactRow<Reads extends Columns = Columns> {
     return ticker
   }
 
-  /** The value of a column, null where it is empty or the file has no such column; throws BadCell. */
-  optional<Name extends keyof Reads & string>(name: Name): FactValues[Reads[Name]] | null {
-    const text = this.#text(name)
-    if (isNullWord(text) || isUnknown(this.#reads[name]!, text)) return null
-    const { dates, decimal, latest } = this.#plan
-    const read: (cell: Cell) => FactValues[Reads[Name]] = READERS[this.#reads[name]!]
-    const value = read({ name, text, dates: dates[name], decimal })
-    checkPast(name, value, () => text, latest)
-    return value
-  }
-
-  /** The value of a column without which the row says nothing; throws BadCell. */
-  required<Name extends keyof Reads & string>(name: Name): FactValues[Reads[Name]] {
-    const value = this.optional(name)
-    if (value === null) throw new BadCell(name, `${name} is ${emptyWord(this.#text(name))}; every row needs it`)
-    return value
-  }
-
   rejected({ column, message }: BadCell): Rejected {
     return this.#row!.rejected(this.#plan.delimiter, this.#fieldOf(column), message)
   }
 
-  #text(name: string): string {
-    const place = this.#plan.places.get(plainName(name))
-    return place === undefined ? '' : (this.#row!.field(place) ?? '')
+  #value(name: string, column: Columns[string]): unknown {
+    const { places, dates, decimal, latest } = this.#plan
+    const place = places.get(plainName(name))
+    const text = place === undefined ? '' : (this.#row!.field(place) ?? '')
+    const holds = valueKind(column)
+    if (isNullWord(text) || isUnknown(holds, text)) {
+      if (column === holds) return null
+      throw new BadCell(name, `${name} is ${emptyWord(text)}; every row needs it`)
+    }
+    const value = READERS[holds]({ name, text, dates: dates[name], decimal })
+    checkPast(name, value, () => text, latest)
+    return value
   }
 
   #fieldOf(column: string | number): number {
