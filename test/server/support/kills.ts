@@ -36,9 +36,10 @@ export class Fleet {
     return fleet
   }
 
-  async start(at: number): Promise<void> {
+  /** @param more variables of this server alone */
+  async start(at: number, more: Env = {}): Promise<void> {
     const words = ['serve', '--port', String(this.ports[at]), '--json', '--log-level', 'silent']
-    const env = { ...this.#env, BANDS_DB: this.#data(at) }
+    const env = { ...this.#env, BANDS_DB: this.#data(at), ...more }
     const child = spawn(process.execPath, [BIN, ...words], { env, stdio: ['ignore', 'pipe', 'inherit'] })
     this.#up[at] = child
     await Promise.race([once(child.stdout!, 'data'), once(child, 'exit')])
@@ -124,8 +125,8 @@ export class Fleet {
 }
 
 /** The key of a new account. */
-async function keyOf(account: string, env: Record<string, string>): Promise<string> {
-  const line = `bands accounts create ${account} --tier pro >&2 && bands keys create --account ${account} --json`
+export async function keyOf(account: string, env: Env, tier = 'pro'): Promise<string> {
+  const line = `bands accounts create ${account} --tier ${tier} >&2 && bands keys create --account ${account} --json`
   const { out, code, err } = await shell(line, env)
   expect(code, err).toBe(0)
   return (JSON.parse(out) as { key: string }).key
