@@ -9,7 +9,6 @@ import { type Day, dateOf, formatDay } from '../../core/model/day.js'
 import { barsKnownBy, type Outcomes, returnOver, STABILITIES, UNDEFINED } from '../../core/model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../../core/model/terms.js'
 import { Random } from '../../core/statistics/random.js'
-import type { TickerEntry } from '../store/store.js'
 import type { Cache } from './cache.js'
 import { companyOf, panelOf, Sectors } from './sectors.js'
 import { columnsOf, eventNumbers, type View, viewOf } from './view.js'
@@ -19,6 +18,9 @@ interface CheckQuery {
   /** Names. */
   fields: readonly string[]
   timeframe: Timeframe
+  /** Number of days to cut at, drawn from the days of the tickers' bars. */
+  cuts: number
+  seed: number
 }
 
 interface CheckOptions {
@@ -32,25 +34,30 @@ interface CheckOptions {
  * for those days. A difference is a value that used later data. A cut applies to all tickers, sectors included. Similar
  * to freqtrade's lookahead-analysis, which runs a strategy on cut data. Throws NotFound, Busy, InvalidParameter without
  * a cut.
- *
- * @param cuts number of days to cut at, drawn from the days of the tickers' bars
  */
 export async function checkLookahead(
   cache: Cache,
-  { cuts, seed, ...query }: CheckQuery & { cuts: number; seed: number },
-  options: CheckOptions = {},
+  { tickers: named, fields: names, timeframe, cuts, seed }: CheckQuery,
+  { step, field = name => recordedField(cache.fieldSet, name) }: CheckOptions = {},
 ): Promise<CheckLookahead> {
-  const { timeframe } = query
-  checkCount('cuts', cuts)
-  const { fields, tickers } = await chosen(cache, query, options)
+  const allowed = 'a whole number from 1 on'
+  if (!Number.isInteger(cuts) || cuts < 1)
+    throw new InvalidParameter(`cuts ${cuts} is not ${allowed}.`, { param: 'cuts', value: cuts, allowed })
+  const fields = names.map(field)
+  await cache.checkFinished(fields)
+  const tickers = [...new Set(named)].sort()
   const days = sample(await daysOf(cache, tickers), cuts, new Random(seed))
+  const sectors = new Sectors(cache.store)
   const found = new Lookahead(fields)
   const skipped: Skipped[] = []
-  for await (const { ticker, first, panel } of subjects(cache, tickers, fields, timeframe, options)) {
+  for (const [done, ticker] of tickers.entries()) {
+    step?.(() => `${ticker}: ${done} of ${tickers.length} tickers`)
+    const company = await companyOf(cache.store, await cache.entry(ticker), fields)
+    const panel = (day?: Day): Promise<Panel> => panelOf(company, timeframe, fields, sectors, day)
     const whole = await panel()
     const codes = fields.map(field => field.classify(whole))
     const recorded = await Promise.all(fields.map(({ name }) => cache.recorded(ticker, timeframe, name)))
-    const there = days.filter(day => day >= first)
+    const there = days.filter(day => day >= company.entry.first)
     if (there.length === 0) skipped.push({ ticker, reason: 'its bars begin after every cut' })
     for (const day of there) {
       const views = recorded.map((one, f) => viewOf(one, timeframe, fields[f]!.bands, barsKnownBy(one.calendar, day)))
@@ -73,48 +80,11 @@ export async function checkLookahead(
   }
 }
 
-function checkCount(param: string, value: number): void {
-  const allowed = 'a whole number from 1 on'
-  if (!Number.isInteger(value) || value < 1)
-    throw new InvalidParameter(`${param} ${value} is not ${allowed}.`, { param, value, allowed })
-}
-
 /** Only fields based on bars and facts are checked; fields based on other fields are checked through those. */
 function recordedField(fields: FieldSet, name: string): Field {
   const field = fields.named(name)!
   if (!isRuled(field)) return field
   throw new InvalidParameter(`${name} stands on other fields; check those.`, { param: 'field', value: name })
-}
-
-/** Throws Busy while some of the fields wait for an import. */
-async function chosen(
-  cache: Cache,
-  { tickers, fields: names }: CheckQuery,
-  { field = name => recordedField(cache.fieldSet, name) }: CheckOptions,
-) {
-  const fields = names.map(field)
-  await cache.checkFinished(fields)
-  return { fields, tickers: [...new Set(tickers)].sort() }
-}
-
-interface Subject extends TickerEntry {
-  panel(day?: Day): Promise<Panel>
-}
-
-/** Each ticker with what its bands are derived from. Throws NotFound. */
-async function* subjects(
-  cache: Cache,
-  tickers: readonly string[],
-  fields: readonly Field[],
-  timeframe: Timeframe,
-  { step }: CheckOptions,
-): AsyncGenerator<Subject> {
-  const sectors = new Sectors(cache.store)
-  for (const [done, ticker] of tickers.entries()) {
-    step?.(() => `${ticker}: ${done} of ${tickers.length} tickers`)
-    const company = await companyOf(cache.store, await cache.entry(ticker), fields)
-    yield { ...company.entry, panel: day => panelOf(company, timeframe, fields, sectors, day) }
-  }
 }
 
 /** All days with a bar of one of the tickers, ascending. */

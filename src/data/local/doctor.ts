@@ -159,32 +159,18 @@ function isDamage(thrown: unknown): boolean {
 }
 
 function contentChecks(found: Inspection, path: string): Check[] {
-  const { faults, journal } = found
-  const [schema, definitions, ...others] = storedChecks(
-    found,
-    sentence`wait for it; if it is gone for good: ${remedy('unlock')}`,
-  )
+  const { faults, journal, schema, newestSchema, definitions } = found
   return [
     faults.length === 0
       ? ok('structure', sentence`quick_check finds nothing; ${remedy('verify')} looks at the content`)
       : fail('structure', faults.join('; '), 'import the files again into a new database'),
-    schema!,
-    definitions!,
-    journalCheck(journal, path),
-    ...others,
-  ]
-}
-
-/** Of any database. @param patience what to do while another writes to it */
-function storedChecks(found: Omit<Inspection, 'journal' | 'faults'>, patience: Words): Check[] {
-  const { schema, newestSchema, definitions } = found
-  return [
     schema === newestSchema
       ? ok('schema', `${schema}, the newest`)
       : warn('schema', `${schema}, the newest is ${newestSchema}`, 'the next import brings it up to date'),
     definitionsCheck(definitions),
+    journalCheck(journal, path),
     importsCheck(new Pending(found.unsettled)),
-    writerCheck(found, patience),
+    writerCheck(found),
   ]
 }
 
@@ -219,11 +205,11 @@ function journalCheck(journal: string, path: string): Check {
   return warn('journal', detail, `sqlite3 ${path} "PRAGMA journal_mode = WAL"`)
 }
 
-function writerCheck({ writer }: Pick<Inspection, 'writer'>, patience: Words): Check {
+function writerCheck({ writer }: Inspection): Check {
   if (writer === null) return ok('writer', 'none')
   const who = `process ${writer.pid} on ${writer.host} since ${writer.started}`
   if (!writer.alive) return warn('writer', `${who} has died at work`, 'nothing: the next import takes its place')
-  return warn('writer', `${who} is importing`, patience)
+  return warn('writer', `${who} is importing`, sentence`wait for it; if it is gone for good: ${remedy('unlock')}`)
 }
 
 function permissionsCheck(path: string, folder: string): Check {

@@ -57,7 +57,8 @@ export interface TickerStatus extends SourceFile {
   behind: number
   /** Daily and weekly events of all fields. */
   events: number
-  gaps: Gap[]
+  /** Two neighbouring bars and the calendar days between them. */
+  gaps: { after: string; before: string; days: number }[]
   /** Which file brought which bars, in their order; the one above changed it last. */
   sources: SourceRange[]
 }
@@ -94,13 +95,6 @@ export async function loadedTickers({ store }: Pick<Cache, 'store'>): Promise<Lo
     ...{ prices, bars, first: formatDay(first), last: formatDay(last) },
     ...sourceFile(entry),
   }))
-}
-
-/** Two neighbouring bars and the calendar days between them. */
-interface Gap {
-  after: string
-  before: string
-  days: number
 }
 
 /** Counts what a question can find: as of the cache's day, and without the week that is not over. */
@@ -146,9 +140,7 @@ function tickerStatus(entry: TickerEntry, { bars, weeks, events, marks, origins 
     last: formatDay(origins.at(-1)!.last),
     behind: 0,
     events,
-    gaps: marks.gaps.map(([after, before]) => ({
-      ...{ after: formatDay(after), before: formatDay(before), days: before - after },
-    })),
+    gaps: marks.gaps.map(([from, to]) => ({ after: formatDay(from), before: formatDay(to), days: to - from })),
     ...sourceFile(entry),
     sources: origins.map(sourceRange),
   }
