@@ -1,7 +1,7 @@
 import { InvalidParameter, invalid } from '../errors.js'
 import { formatDay, parseDay } from '../model/day.js'
 import { DAY, FIELD, integerOf, listSchema } from './kinds.js'
-import { DEFAULT_SCOPE, type Kind, type Scope, type Text, type Texts } from './row.js'
+import { DEFAULT_SCOPE, type JsonSchema, type Kind, type Scope, type Text, type Texts } from './row.js'
 import { flagValue, integerValue, listValue, refuse, textOf } from './values.js'
 
 /** Kinds of values for studies, backtests and sweeps. Those of event questions are in kinds.ts. */
@@ -88,29 +88,29 @@ interface Bounds {
 }
 
 export function numberOf(bounds: Bounds, takes: string): Kind<number, Text> {
-  return {
-    schema: { type: 'number', ...bounds },
-    takes,
-    parse: (param, written) => {
-      const number = plainNumber(written)
-      return number !== null && within(number, bounds) ? number : refuse(param, written, `a number ${inWords(bounds)}`)
-    },
-  }
+  return boundedBy(bounds, takes, { type: 'number', ...bounds }, plainNumber, () => `a number ${inWords(bounds)}`)
 }
 
 const PERCENTAGE = { type: 'string', pattern: '^-?\\d+(\\.\\d+)?%?$' }
 
 /** A fraction: 0.05, or `5%`. */
 export function shareOf(bounds: Bounds, takes: string): Kind<number, Text> {
-  return {
-    schema: { anyOf: [{ type: 'number', ...bounds }, PERCENTAGE] },
-    takes,
-    parse: (param, written) => {
-      const share = plainShare(written)
-      if (share !== null && within(share, bounds)) return share
-      return refuse(param, written, `a fraction ${inWords(bounds)}, such as 0.05 or 5%`)
-    },
+  const schema = { anyOf: [{ type: 'number', ...bounds }, PERCENTAGE] }
+  return boundedBy(bounds, takes, schema, plainShare, () => `a fraction ${inWords(bounds)}, such as 0.05 or 5%`)
+}
+
+function boundedBy(
+  bounds: Bounds,
+  takes: string,
+  schema: JsonSchema,
+  read: (written: unknown) => number | null,
+  allowed: () => string,
+): Kind<number, Text> {
+  const parse = (param: string, written: unknown): number => {
+    const number = read(written)
+    return number !== null && within(number, bounds) ? number : refuse(param, written, allowed())
   }
+  return { schema, takes, parse }
 }
 
 /** A rate a year that is not a percentage by mistake. */
@@ -221,9 +221,6 @@ function within(number: number, bounds: Bounds): boolean {
 const BOUNDS_IN_WORDS = { minimum: 'from', exclusiveMinimum: 'above', maximum: 'up to', exclusiveMaximum: 'below' }
 
 function inWords(bounds: Bounds): string {
-  const words = Object.entries(BOUNDS_IN_WORDS).map(([name, word]) => [word, bounds[name as keyof Bounds]])
-  return words
-    .filter(([, bound]) => bound !== undefined)
-    .map(part => part.join(' '))
-    .join(', ')
+  const stated = Object.entries(BOUNDS_IN_WORDS).map(([name, word]) => [word, bounds[name as keyof Bounds]])
+  return stated.flatMap(([word, bound]) => (bound === undefined ? [] : `${word} ${bound}`)).join(', ')
 }

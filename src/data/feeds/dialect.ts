@@ -62,20 +62,16 @@ export function detectDialect(file: string, head: Buffer, whole: boolean, hints:
   const rows = lines.slice(top.lines)
   const samples = rows.slice(0, MAX_SAMPLES).map(line => splitLine(line.text, delimiter))
   if (samples.length === 0) throw withoutRows(file, top)
+  const texts = lines.map(line => line.text)
+  const header = texts.slice(0, top.lines).join('\n')
   return {
     bom,
     eol,
     above,
     crlf: head.includes('\r\n'),
-    quoted: lines.some(line => line.text.includes('"')),
+    quoted: texts.some(text => text.includes('"')),
     delimiter,
-    header:
-      top.lines === 0
-        ? null
-        : lines
-            .slice(0, top.lines)
-            .map(line => line.text)
-            .join('\n'),
+    header: top.lines === 0 ? null : header,
     headerLine: lines[0]!.number,
     names: top.tickers === null ? withRowNames(top.names, samples) : top.names,
     tickers: top.tickers,
@@ -145,9 +141,8 @@ function headerOf(file: string, lines: readonly Line[], delimiter: string, hints
   }
   if (stacked !== null) return stacked
   // Two numbers or more make a row of data; a header has names.
-  const numbers = first.filter(isNumber).length
-  if (numbers >= 2) return { lines: 0, names: ownNames(file, first), tickers: null }
-  return { lines: 1, names: first, tickers: null }
+  const isRow = first.filter(isNumber).length >= 2
+  return { lines: isRow ? 0 : 1, names: isRow ? ownNames(file, first) : first, tickers: null }
 }
 
 /** The texts that pandas writes before the names of prices and before tickers. */

@@ -32,14 +32,22 @@ export class JsonText {
     this.#file = file
     this.content = content
     this.#lineStarts = [0, ...Array.from(content.matchAll(/\n/g), ({ index }) => index + 1)]
-    this.#refuseDeep()
+    const deep = tooDeep(content)
+    if (deep !== null)
+      throw this.#fault(deep, `the JSON is nested more than ${MOST_LEVELS} levels deep here, as no bars or facts are`)
     const whole = attempt(content)
     const starts = this.#lineStarts.filter(start => /^[ \t]*[[{]/.test(content.slice(start, start + 80)))
     this.lines = whole === undefined && starts.length > 1 && attempt(this.#line(starts[0]!)) !== undefined
     this.#starts = this.lines ? starts : [0]
     if (whole === undefined && !this.lines) throw this.#syntaxError(0)
     this.root = this.lines ? starts.map(start => this.#valueOfLine(start)) : whole
-    for (const start of this.#starts) this.#refuseRepeated(start)
+    for (const start of this.#starts) {
+      // JSON itself lets a later key of the same name replace an earlier one without a word.
+      const repeated = repeatedKey(this.#document(start))
+      if (repeated === null) continue
+      const what = `${quoted(repeated.key)} is given twice in one object; take one of them out`
+      throw this.#fault(start + repeated.offset, what)
+    }
   }
 
   /** How the text is laid out, in words for people. */
@@ -99,22 +107,6 @@ export class JsonText {
     return value
   }
 
-  /** Refuses nesting deeper than any real data, before recursive functions read it. */
-  #refuseDeep(): void {
-    const offset = tooDeep(this.content)
-    if (offset === null) return
-    const what = `the JSON is nested more than ${MOST_LEVELS} levels deep here, as no bars or facts are`
-    throw new BadData({ file: this.#file, ...this.placeAt(offset) }, what)
-  }
-
-  /** JSON itself lets a later key of the same name replace an earlier one without a word. */
-  #refuseRepeated(start: number): void {
-    const repeated = repeatedKey(this.#document(start))
-    if (repeated === null) return
-    const what = `${quoted(repeated.key)} is given twice in one object; take one of them out`
-    throw new BadData({ file: this.#file, ...this.placeAt(start + repeated.offset) }, what)
-  }
-
   #syntaxError(start: number): BadData {
     const text = this.#document(start)
     const errors: ParseError[] = []
@@ -123,7 +115,11 @@ export class JsonText {
     const sign = text.slice(offset, offset + Math.min(Math.max(length, 1), 20))
     const isOver = offset >= text.trimEnd().length
     const what = isOver ? 'the JSON ends here, unfinished' : `JSON does not allow ${JSON.stringify(sign)} here`
-    return new BadData({ file: this.#file, ...this.placeAt(start + offset) }, what)
+    return this.#fault(start + offset, what)
+  }
+
+  #fault(offset: number, what: string): BadData {
+    return new BadData({ file: this.#file, ...this.placeAt(offset) }, what)
   }
 }
 

@@ -249,7 +249,9 @@ function krakenTable(file: string, result: Names): JsonTable | null {
 
 /** Data of Nasdaq Data Link, once Quandl: rows, and a list of their columns. */
 function dataLinkTable(file: string, key: string, data: Names): JsonTable {
-  const names = data.column_names ?? (Array.isArray(data.columns) ? data.columns.map(nameOf) : undefined)
+  const names =
+    data.column_names ??
+    (Array.isArray(data.columns) ? data.columns.map(column => (isObject(column) ? column.name : column)) : undefined)
   const { column_names, data: rows } = shaped(file, Dataset, { ...data, column_names: names }, DATA_LINK, [key])
   const table = rowsTable(file, column_names, rows, [key, 'data'])
   if (table === null)
@@ -263,10 +265,6 @@ function dataLinkTable(file: string, key: string, data: Names): JsonTable {
 
 const DATA_LINK = 'data of Nasdaq Data Link'
 const Dataset = z.object({ column_names: z.array(z.string()), data: Values })
-
-function nameOf(column: unknown): unknown {
-  return isObject(column) ? column.name : column
-}
 
 /** Bars of Alpaca: a list for each symbol. */
 function alpacaTable(file: string, bars: Names): JsonTable | null {

@@ -78,14 +78,8 @@ export function layoutOf(
     }
     const parts = symbols.map(ticker => ({ ticker, columns: columnsOf(ticker) }))
     const whole = parts.filter(({ columns }) => missingFrom(columns).length === 0)
-    const [one] = whole
-    return {
-      format: formatByTicker(header, byTicker),
-      names: header,
-      columns: one?.columns ?? {},
-      ticker: null,
-      parts: whole,
-    }
+    const columns = whole[0]?.columns ?? {}
+    return { format: formatByTicker(header, byTicker), names: header, columns, ticker: null, parts: whole }
   }
   const [prefix = null] = symbols
   const own = byTicker?.names ?? header

@@ -278,12 +278,10 @@ export class Cache {
     const { otherData } = this.ways
     const about = { missing: { kind: 'ticker', name: ticker } } as const
     const there = (await otherData?.of(ticker)) ?? null
-    if (there !== null)
-      return new NotFound(
-        `there are no bars of ${ticker}, and this needs them: only events are here, ${there}.`,
-        [],
-        about,
-      )
+    if (there !== null) {
+      const what = `there are no bars of ${ticker}, and this needs them: only events are here, ${there}.`
+      return new NotFound(what, [], about)
+    }
     const here = await this.store.names('bars')
     const known = new Set([...here, ...((await otherData?.tickers()) ?? []), ...others])
     const suggestions = suggest(ticker, [...known])
@@ -315,17 +313,12 @@ export class Cache {
   async #checkDefinitions(): Promise<void> {
     if (this.#sound) return
     const made = await this.store.definitions()
-    if (made === UNDERIVED) {
-      throw new StorageError(`${this.store.location} has bars whose events are not made yet; a rebuild makes them`, {
-        remedy: remedy('rebuild'),
-      })
-    }
-    if (made !== DEFINITIONS_VERSION && made !== '') {
-      throw new StorageError(
-        `${this.store.location} was derived with definitions ${made}, and this bands uses ${DEFINITIONS_VERSION}; a rebuild derives it again`,
-        { remedy: remedy('rebuild') },
-      )
-    }
+    const what =
+      made === UNDERIVED
+        ? 'has bars whose events are not made yet; a rebuild makes them'
+        : `was derived with definitions ${made}, and this bands uses ${DEFINITIONS_VERSION}; a rebuild derives it again`
+    if (made !== DEFINITIONS_VERSION && made !== '')
+      throw new StorageError(`${this.store.location} ${what}`, { remedy: remedy('rebuild') })
     this.#sound = true
   }
 }
@@ -424,18 +417,14 @@ export class Pending {
   /** As the store keeps it. */
   get keys(): string[] {
     this.#since = this.none ? null : (this.#since ?? new Date().toISOString())
-    return keysOf(this.waiting, this.#since, this.#files)
+    const since = this.#since === null ? [] : [SINCE + this.#since]
+    return [...this.waiting, ...since, ...this.#files.map(part => FILE + JSON.stringify(part))]
   }
 
   /** Names of pending tickers and sectors. */
   get waiting(): string[] {
     return [...[...this.tickers].map(ticker => TICKER + ticker), ...[...this.sectors].map(key => SECTOR + key)].sort()
   }
-}
-
-function keysOf(waiting: readonly string[], since: string | null, files: readonly PartlyLoadedFile[]): string[] {
-  const begun = since === null ? [] : [SINCE + since]
-  return [...waiting, ...begun, ...files.map(part => FILE + JSON.stringify(part))]
 }
 
 const TICKER = 'ticker '

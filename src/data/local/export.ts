@@ -116,21 +116,16 @@ export async function eventBlock(cache: Cache, filter: ExportFilter, between: st
   return { text: bytes.taken(), rows }
 }
 
-/** The events of a field that a filter lets through, by number. */
-interface FieldEvents {
-  field: string
-  view: View
-  found: Int32Array
-}
-
-/** In the order of an export, each series read once. */
-async function* exportedEvents(cache: Cache, filter: ExportFilter): AsyncGenerator<FieldEvents> {
+/** The events that a filter lets through, by number: in the order of an export, each series read once. */
+async function* exportedEvents(
+  cache: Cache,
+  filter: ExportFilter,
+): AsyncGenerator<{ field: string; view: View; found: Int32Array }> {
   const { fields, bands, when, lag } = await checkExport(cache, filter, 'events')
   const { after, before } = filter
   const names = fields.map(({ name }) => name)
   const read = { fields: when === null ? names : [...names, when], outcomes: true, lag }
-  const bounds = { ...(after !== undefined && { after }), ...(before !== undefined && { before }) }
-  const wanted = { ...(bands.length > 0 && { bands }), ...bounds }
+  const wanted = { ...(bands.length > 0 && { bands }), ...withoutNulls({ after, before }) }
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {
       const viewOn = await first(cache.views({ ...read, tickers: [ticker], timeframe }))
@@ -291,21 +286,24 @@ export function eventColumns(filter: ExportFilter = {}): Column<ExportedEvent>[]
   const timeframes = chosenTimeframes(filter)
   const windows = timeframes.flatMap(windowNames)
   const durations = timeframes.map(name => TIMEFRAMES[name].duration)
+  type Own = Exclude<keyof ExportedEvent, 'aftermath' | 'returns' | 'percentiles'>
+  const own = (event: ExportedEvent, name: Own) => event[name]
+  const performance = (event: ExportedEvent, name: string) => event.aftermath?.[name]?.performance
   return [
-    ...columns('text', EVENT_COLUMNS.series, (event: ExportedEvent, key) => event[key]),
-    ...columns('date', ['date'], (event: ExportedEvent) => event.date),
-    ...columns('text', EVENT_COLUMNS.bands, (event: ExportedEvent, key) => event[key]),
-    ...columns('integer', EVENT_COLUMNS.counts, (event: ExportedEvent, key) => event[key]),
-    ...columns('text', EVENT_COLUMNS.texts, (event: ExportedEvent, key) => event[key]),
-    ...columns('integer', durations, (event: ExportedEvent, key) => event[key]),
+    ...columns('text', EVENT_COLUMNS.series, own),
+    ...columns('date', ['date'], own),
+    ...columns('text', EVENT_COLUMNS.bands, own),
+    ...columns('integer', EVENT_COLUMNS.counts, own),
+    ...columns('text', EVENT_COLUMNS.texts, own),
+    ...columns('integer', durations, own),
+    ...columns('text', windows, performance, WINDOW_PREFIX.performance),
+    ...columns('number', windows, ({ returns }: ExportedEvent, name) => returns[name], WINDOW_PREFIX.returns),
     ...columns(
-      'text',
+      'number',
       windows,
-      (event: ExportedEvent, name) => event.aftermath?.[name]?.performance,
-      WINDOW_PREFIX.performance,
+      ({ percentiles }: ExportedEvent, name) => percentiles[name],
+      WINDOW_PREFIX.percentiles,
     ),
-    ...columns('number', windows, (event: ExportedEvent, name) => event.returns[name], WINDOW_PREFIX.returns),
-    ...columns('number', windows, (event: ExportedEvent, name) => event.percentiles[name], WINDOW_PREFIX.percentiles),
   ]
 }
 
@@ -325,8 +323,8 @@ export function seriesColumns(filter: ExportFilter, fields: FieldSet): Column<Ex
 }
 
 export const BAR_COLUMNS: readonly Column<ExportedBar>[] = [
-  ...columns('text', ['ticker'], (bar: ExportedBar) => bar.ticker),
-  ...columns('date', ['date'], (bar: ExportedBar) => bar.date),
+  ...columns('text', ['ticker'], ({ ticker }: ExportedBar) => ticker),
+  ...columns('date', ['date'], ({ date }: ExportedBar) => date),
   ...columns('number', BAR_FIGURES, (bar: ExportedBar, name) => bar[name]),
 ]
 

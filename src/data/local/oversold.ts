@@ -201,10 +201,10 @@ function chartFigures(low: Low) {
     rsi_zone_stability: () => stability(low),
     rsi_zone_flips_recent: () => flips(low),
     historical_median_oversold_days: () => median(endedLengths(low)),
-    historical_max_oversold_days: () =>
-      endedLengths(low)
-        .sort((a, b) => a - b)
-        .at(-1) ?? null,
+    historical_max_oversold_days: () => {
+      const lengths = endedLengths(low)
+      return lengths.length === 0 ? null : Math.max(...lengths)
+    },
   } satisfies Partial<OversoldFigures>
 }
 
@@ -268,10 +268,8 @@ interface Match {
 function inOrder(matches: readonly Match[], sortBy: OversoldQuery['sort_by']): Match[] {
   const orders = [ORDERS[sortBy], ...Object.values(ORDERS)]
   return matches.toSorted((a, b) => {
-    for (const order of orders) {
-      const found = order(a, b)
-      if (found !== 0) return found
-    }
+    const different = orders.find(order => order(a, b) !== 0)
+    if (different !== undefined) return different(a, b)
     return a.listed.entry.ticker < b.listed.entry.ticker ? -1 : 1
   })
 }

@@ -313,16 +313,8 @@ function refuseConnection(code: string, socket: Socket, settings: Settings, log:
   if (malformed === null || !socket.writable) return void socket.destroy()
   const id = requestId()
   const { status, headers, body } = refusal(malformed, { id, errors: settings.errors, now: settings.now() })
-  const all = [
-    ...headers,
-    ...everyAnswer(settings),
-    REQUEST_ID,
-    id,
-    'Connection',
-    'close',
-    'Content-Length',
-    Buffer.byteLength(body),
-  ]
+  const length = Buffer.byteLength(body)
+  const all = [...headers, ...everyAnswer(settings), REQUEST_ID, id, 'Connection', 'close', 'Content-Length', length]
   const head = all.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`))
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`)
   socket.destroySoon()

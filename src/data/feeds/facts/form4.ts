@@ -11,10 +11,10 @@ import { type Source, textOf } from '../source.js'
 import { isNullWord, readNumber } from '../values.js'
 import { FactsSink, FILED_LATER, WITHOUT_SHARES } from './sink.js'
 
-const SIDES = new Map([
+const SIDES = new Map<string, 'buy' | 'sell'>([
   ['P', 'buy'],
   ['S', 'sell'],
-] as const)
+])
 
 /**
  * The open-market trades of a Form 4 of the SEC, as the XML document or as the submission that holds it; none is no
@@ -57,19 +57,15 @@ function tradeOf(trade: Element, form: Form, insider: string, sink: FactsSink): 
   const { filed } = form
   const place = placeOf(form, trade)
   const code = textAt(trade, 'transactionCoding', 'transactionCode') ?? ''
-  const side = SIDES.get(code as 'P' | 'S')
+  const side = SIDES.get(code)
   const shares = numberAt(trade, 'transactionShares')
-  if (side === undefined || shares === null || !(shares > 0)) {
+  if (side === undefined || shares === null || shares <= 0) {
     const other = `transactions of code ${quoted(code)} are no open-market trades and are not loaded`
     sink.remark(side === undefined ? other : WITHOUT_SHARES, place)
     return null
   }
   const traded = dayOfTrade(form, trade)
-  const toCome = [
-    ['transactionDate', traded],
-    ['the day of filing', filed ?? traded],
-  ] as const
-  for (const [name, day] of toCome)
+  for (const [name, day] of Object.entries({ transactionDate: traded, 'the day of filing': filed ?? traded }))
     if (day > form.latest) throw new BadData(locate(form, trade), yetToCome(name, formatDay(day)))
   if (filed !== null && filed < traded) {
     const what = `the trade is of ${formatDay(traded)}, after the day on which it became known (${formatDay(filed)})`

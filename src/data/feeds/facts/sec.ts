@@ -36,13 +36,10 @@ const UNKNOWN: Version = { eps: null, revenue: null, book: null }
 
 /** Filing dates ascending; of several filings on one day the amendment comes last and wins. */
 function byFilingDate(facts: readonly FiledFact[]): [Day, FiledFact[]][] {
-  const filings = new Map<Day, FiledFact[]>()
-  for (const fact of facts) {
-    if (!isReportForm(fact.form)) continue
-    const filing = filings.get(fact.filed)
-    if (filing === undefined) filings.set(fact.filed, [fact])
-    else filing.push(fact)
-  }
+  const filings = Map.groupBy(
+    facts.filter(({ form }) => isReportForm(form)),
+    ({ filed }) => filed,
+  )
   const rank = ({ form }: FiledFact) => (form.endsWith('/A') ? 2 : form.startsWith('10-') ? 1 : 0)
   for (const filing of filings.values()) filing.sort((a, b) => rank(a) - rank(b))
   return [...filings].sort(([a], [b]) => a - b)
