@@ -21,7 +21,6 @@ import { PLANS } from '../../core/tiers.js'
 import type { CreditHeaders } from '../../server/wire/format.js'
 import { EVENTS_PAGE, OVERSOLD_PAGE } from '../../server/wire/schemas.js'
 
-/** The answering server, and how its text may be repeated. */
 interface Answerer {
   /** The server, as sentences name it. */
   base: string
@@ -31,7 +30,6 @@ interface Answerer {
   repeat(text: string): string
 }
 
-/** A complete answer. */
 export interface Answer extends Answerer {
   status: number
   headers: Headers
@@ -117,7 +115,6 @@ export function refusalOf(answer: Answer, again: string | null): BandsError {
   }
 }
 
-/** The parts of an error's body that are safe to repeat. */
 class Body {
   readonly #members: Record<string, unknown>
   readonly #repeat: (text: string) => string
@@ -145,7 +142,6 @@ class Body {
   }
 }
 
-/** Maximum length of a list of allowed words. */
 const MOST_WORDS = 100
 
 /** The members of an error's body, flat or nested, with its type as `type`; none where it is no object. */

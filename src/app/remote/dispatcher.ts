@@ -82,7 +82,6 @@ export interface Failure {
   again: boolean
 }
 
-/** A failure on the way to a proxy. */
 class ProxyUnreachable extends Error {
   constructor(cause: unknown) {
     super('the proxy is not reached', { cause })

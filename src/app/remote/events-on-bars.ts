@@ -5,7 +5,6 @@ import { type PricedSource, type Source, type States, tickerBars } from '../../c
 import { nameOf } from '../../data/store/pages.js'
 import { listed } from './pages.js'
 
-/** The history of one field of one ticker. */
 interface FieldHistory extends Pick<History, 'ticker' | 'after' | 'as_of'> {
   events: number
   unstable: boolean

@@ -103,7 +103,6 @@ async function planned(
 
 const ORDER: readonly PullStep[] = ['new', 'rest', 'update', 'done']
 
-/** The state of a series before a pull. */
 interface PullState {
   due: PullStep
   /** The stored pages that count; none for a new series. */

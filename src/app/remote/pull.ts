@@ -81,7 +81,6 @@ class Spent extends Error {}
 /** A series whose server changes under every pull is left to the next run. */
 const MOST_MIXED = 3
 
-/** One series of a pull at work. */
 interface Item extends Planned, Pick<SeriesReport, 'credits' | 'added' | 'changed' | 'note' | 'refusal'> {
   requested: boolean
   /** Ignore stored pages until this run has pulled all of them. */
@@ -106,7 +105,6 @@ function itemOf(planned: Planned): Item {
   }
 }
 
-/** One pull at work. */
 class Work {
   readonly #parts: WorkParts
   readonly #options: PullOptions

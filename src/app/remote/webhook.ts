@@ -12,7 +12,6 @@ import { backoff, retryAfter } from './transport.js'
 export interface Webhook {
   /** With any secret in its path or query; messages show only its origin. */
   url: URL
-  /** What the signature is made with. */
   secret: string
   /** Allow addresses that are not public: this machine, or a private network. */
   allowPrivate: boolean

@@ -232,7 +232,6 @@ function digest(text: string): string {
   return `sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}`
 }
 
-/** The script of every page: zoom, hover, sorting. */
 function pageScript(): string {
   // This text would end a script element, even within a string.
   return builtText('report.js').replaceAll('</script', '<\\/script')

@@ -1,7 +1,6 @@
 import { type Bars, type Chart, roundSteps, type XUnit, type YUnit } from '../present/chart.js'
 import { count, decimal, gain, price, probability, share } from './table.js'
 
-/** Whether the chart is empty. */
 export function isEmpty({ lines, bars, ribbons }: Chart): boolean {
   const known = (values: readonly (number | null)[]): boolean => values.some(value => value !== null)
   return !(lines.some(line => known(line.values)) || ribbons.some(ribbon => known(ribbon.low)) || bars.some(hasBars))
@@ -27,7 +26,6 @@ function hasBars({ values }: Bars): boolean {
   return values.some(value => value > 0)
 }
 
-/** The largest number of drawn points of a series. */
 const MOST_POINTS = 2000
 
 export interface Extent {
@@ -111,7 +109,6 @@ export interface Tick {
   label: string
 }
 
-/** How many steps a chart of that height has room for. */
 export function stepsUp(height: number): number {
   return height < 160 ? 3 : 5
 }

@@ -23,7 +23,6 @@ export function listOf(param: string, value: unknown): unknown[] {
   return isList(value) ? [...value] : refuse(param, value, 'a list')
 }
 
-/** Tickers of a list, in its order. */
 export function tickersOf(value: unknown): string[] {
   return listOf('tickers', value).map(ticker => TICKER.parse('ticker', ticker))
 }

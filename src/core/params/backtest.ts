@@ -9,13 +9,11 @@ import { type PlaceFinder, readYaml, strategyOf } from './strategy-file.js'
 import { refuse } from './values.js'
 import { namesTicker, uselessLag } from './when.js'
 
-/** How a backtest is read. */
 export interface BacktestContext {
   /** The tier of the caller; null: all loaded data. */
   tier: Tier | null
   /** The name of a strategy text in refusals. */
   file?: string
-  /** The known fields. */
   fields?: FieldSet
 }
 

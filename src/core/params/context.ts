@@ -162,7 +162,6 @@ export function withOneBand(params: Written, fields: FieldSet = BUILT_IN): Writt
   })
 }
 
-/** The parts as they were read. */
 interface ReadParts<Bands> {
   context_ticker?: string | null
   context_field?: string | null
@@ -200,7 +199,6 @@ export function joinedContext<Query extends ReadParts<string>>(
   return { ...query, context: bands === null ? where : { ...where, band: bands } }
 }
 
-/** The same with a required band. */
 export function joinedContextWithBand<Query extends ReadParts<string>>(read: Query) {
   const { context, ...query } = joinedContext(read)
   if (context === undefined) return query

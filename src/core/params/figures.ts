@@ -79,7 +79,6 @@ export const SOME_FIELDS = several(ONE_OF_FIELDS, 'FIELDS', {
   ordered: (chosen, { fields }) => fields.names.filter(name => chosen.includes(name)),
 })
 
-/** The bounds of a number in JSON Schema. */
 interface Bounds {
   minimum?: number
   exclusiveMinimum?: number
@@ -145,7 +144,6 @@ export interface Pairs {
   needed: readonly string[]
   /** The words without a value. */
   words?: readonly string[]
-  /** How it is written. */
   usage: string
 }
 

@@ -247,7 +247,6 @@ function typedAs(key: string, text: string): unknown {
   return kind.several === undefined && kind.typed === undefined ? text : text.replaceAll('+', ',')
 }
 
-/** A refused value is reported under the key that had it. */
 function spelled<Done>(axes: readonly Axis[], work: () => Done): Done {
   try {
     return work()

@@ -25,7 +25,6 @@ import {
 
 /** Kinds of values for event questions; those of studies and backtests are in figures.ts. */
 
-/** A kind that is read from text. */
 function inText<Value, Written = string>(
   schema: JsonSchema,
   takes: string,
@@ -95,7 +94,6 @@ export const BANDS: Kind<readonly string[], BandName | readonly BandName[]> = {
   },
 }
 
-/** The bands of a field or of a condition. */
 export const CONDITION_BANDS: typeof BANDS = {
   ...BANDS,
   schema: listSchema({ anyOf: [{ ...BAND.schema, enum: [...BAND_NAMES, ...TRUTHS] }, { type: 'boolean' }] }),

@@ -138,7 +138,6 @@ export const FACTS = {
  */
 export type EventsParams = FieldOrCondition<ParamsOf<typeof EVENTS_OR_CONDITIONS>>
 
-/** Requires a field or a condition. */
 export type FieldOrCondition<Params extends { field: unknown }> =
   | Params
   | (Omit<Params, 'field' | 'when'> & { field?: undefined; when: string })
@@ -158,7 +157,6 @@ export type PoolEventsParams = Distributed<EventsParams, 'ticker'> & { tickers: 
 /** Transitions are of every band. */
 export type TransitionsParams = Distributed<PoolParams, 'band' | 'context_band'>
 
-/** One bar of one field, or of a condition. */
 export type ExplainParams = FieldOrCondition<ParamsOf<typeof EXPLAIN>>
 
 /** A scan as people write it; every value may also be text. */
@@ -223,7 +221,6 @@ export function parseTransitions(written: object, fields: FieldSet = BUILT_IN): 
   )
 }
 
-/** One bar of one field, or of a condition. */
 export function parseExplain(params: object, fields: FieldSet = BUILT_IN) {
   const written = conditionAsField(
     objectOf('params', params),
@@ -243,7 +240,6 @@ function entering<Query extends ReadEvents>(read: Query, fields: FieldSet) {
   return band === undefined ? query : { ...query, bands: typeof band === 'string' ? [band] : band }
 }
 
-/** Parses a scan. */
 export function parseOversold(
   params: object,
   table: typeof OVERSOLD | typeof UNLIMITED_OVERSOLD = OVERSOLD,
@@ -314,7 +310,6 @@ export const SCREEN = {
 
 export type ScreenParams = ParamsOf<typeof SCREEN> & { tickers?: readonly string[] }
 
-/** Throws InvalidParameter. */
 export function parseScreen(params: object, fields: FieldSet) {
   const { condition, since = null, ...read } = readParams(SCREEN, params, fields)
   const { field, ...query } = lagged({ field: condition, ...read }, fields)
@@ -340,7 +335,6 @@ export const CHANGES = {
   ...LAGGED,
 } as const satisfies Table
 
-/** Throws InvalidParameter. */
 export function parseChanges(params: object, fields: FieldSet) {
   const { fields: names = fields.names, timeframe, since, ...read } = readParams(CHANGES, params, fields)
   const { field: _field, ...query } = lagged({ field: '', ...read }, fields)

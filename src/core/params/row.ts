@@ -16,15 +16,12 @@ export type Written = Readonly<Record<string, unknown>>
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** The surroundings of a value while it is parsed. */
 export interface Scope {
-  /** The known fields. */
   readonly fields: FieldSet
   /** The parsed values before this one, by name: the valid bands depend on the field. */
   readonly earlier: Written
 }
 
-/** The scope of a value without others. */
 export const DEFAULT_SCOPE: Scope = { fields: BUILT_IN, earlier: {} }
 
 /** One kind of value: its valid forms and its parser. */
@@ -60,7 +57,6 @@ export interface Parameter<Parsed = unknown, Written = unknown> {
   /** The help text as a sentence. */
   readonly about: string
   readonly required?: true
-  /** The default value. */
   readonly fallback?: unknown
   /** A placeholder in help, better than that of its kind. */
   readonly takes?: string
@@ -72,7 +68,6 @@ export interface Parameter<Parsed = unknown, Written = unknown> {
   readonly kept?: Parsed
 }
 
-/** A required parameter. */
 export interface RequiredParameter<Parsed, Written> extends Parameter<Parsed, Written> {
   readonly required: true
 }
@@ -85,7 +80,6 @@ export function required<V, W>(kind: Kind<V, W>, help: string, helpOptions?: Hel
   return { kind, help, about: sentenceOf(help), required: true, ...helpOptions }
 }
 
-/** A parameter with a default. */
 export function withDefault<V, W>(
   kind: Kind<V, W>,
   fallback: NoInfer<V>,

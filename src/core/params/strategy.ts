@@ -289,7 +289,6 @@ export function conditionsOf({ entry, exit }: Pick<Strategy, 'entry' | 'exit'>):
   return [entry.field, entry.when, exit.on?.field, exit.when]
 }
 
-/** The filter for the signals of a strategy. */
 export function eventsFilter({ entry, timeframe, lag }: Pick<Strategy, 'entry' | 'timeframe' | 'lag'>): EventFilter {
   return { ...entry, timeframe, ...(lag !== undefined && { lag }) }
 }
@@ -404,7 +403,6 @@ export const BACKTEST: Table = {
   ...RUN,
 }
 
-/** The strategy file as a JSON Schema. */
 export function strategySchema(): JsonSchema {
   return schemaOf(STRATEGY, ['entry', 'exit'])
 }

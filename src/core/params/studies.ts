@@ -103,7 +103,6 @@ export interface EventFilter extends Values<typeof ENTRY> {
 /** The bands that a second ticker was in on the date of the event (lag 0), or at its bar before that date (lag 1). */
 export type ContextFilter = NonNullable<EventFilter['context']>
 
-/** A filter that accepts every event. */
 export const ANY_EVENT: Omit<EventFilter, 'field' | 'timeframe'> = {
   bands: null,
   prev_bands: null,

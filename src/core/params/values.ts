@@ -31,7 +31,6 @@ export function fieldOrConditionValue(param: string, text: string, fields: Field
   return fieldValue(param, text, fields)
 }
 
-/** The field of a parsed name. */
 export function fieldByName(name: string, fields: FieldSet): AnyField | undefined {
   return fields.named(name) ?? (isCondition(name) ? conditionField(name, fields) : undefined)
 }

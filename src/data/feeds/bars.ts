@@ -135,12 +135,10 @@ export class Collector {
     return this.#places.reject(row, fault)
   }
 
-  /** Rejects rows that were described. */
   rejectAll(rows: readonly Rejected[]): void {
     for (const row of rows) this.#rejections.add(() => row)
   }
 
-  /** Leaves out a row without prices. */
   leaveOut(row: number): void {
     this.#untraded++
     this.remark(UNTRADED, row)

@@ -34,7 +34,6 @@ export interface Dialect extends Cut {
   tickers: readonly (string | null)[] | null
   /** The fields of the first rows of data. */
   samples: string[][]
-  /** The raw text of the first row of data. */
   firstRow: string
 }
 
@@ -100,7 +99,6 @@ function linesOf(head: Buffer, start: number, eol: string, whole: boolean): Line
 
 const DELIMITED = [',', ';', '\t', '|']
 
-/** Maximum number of text lines above a header. */
 const MOST_ABOVE = 20
 
 /** How many lines of text are above a header of prices: a title, an address, the name of a security. */
@@ -229,7 +227,6 @@ function delimiterOf(lines: readonly string[]): string {
   return agreed ?? ','
 }
 
-/** The error for dates whose format cannot be recognised. */
 export function unknownDateFormat(place: FilePosition, name: string, text: string | undefined, guess: object): BadData {
   const first = quoted(text ?? '')
   if ('unknown' in guess)

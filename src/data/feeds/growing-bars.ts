@@ -2,7 +2,6 @@ import { type Day, weekdayOf } from '../../core/model/day.js'
 import type { Series } from '../../core/model/series.js'
 import type { Column, Spill } from './spill.js'
 
-/** A row of daily bars. */
 export interface Bar {
   day: Day
   /** Time of day, if the row has one: distinguishes bars of minutes from a repeated date. */
@@ -35,7 +34,6 @@ type Columns = [
   unadjusted: Float64Array,
 ]
 
-/** Bars that wait in a temporary file. */
 interface Piece {
   at: number
   count: number
@@ -112,7 +110,6 @@ export class GrowingBars {
     return this.#ascending ? 'ascending' : this.#descending ? 'descending' : 'unsorted'
   }
 
-  /** Has them wait in the temporary file. */
   letGo(): void {
     if (this.#columns === null) return
     const columns = cut(this.#columns, this.#held)

@@ -16,7 +16,6 @@ export function isObject(value: unknown): value is Names {
 export class JsonText {
   /** The value of the document; a list of values where there is one a line. */
   readonly root: unknown
-  /** Whether there is one document a line. */
   readonly lines: boolean
   readonly content: string
   readonly #file: string
@@ -146,7 +145,6 @@ function attempt(text: string): unknown {
   }
 }
 
-/** Deeper than any real bars or facts. */
 export const MOST_LEVELS = 100
 
 /** The offset in a text, JSON or not, of the first bracket that is too deep; null if there is none. */

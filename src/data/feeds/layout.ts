@@ -252,7 +252,6 @@ export function tickerOfFile(
   throw new BadData({ file }, sentence`${what}; ${give}`, again(symbol ?? likelySymbol(name)))
 }
 
-/** The part of a name that is most likely a ticker. */
 function likelySymbol(name: string): string {
   const parts = name.split(/[^A-Za-z0-9.^=-]+/).filter(part => parseTicker(part) !== null)
   const [first = 'AAPL', second] = parts

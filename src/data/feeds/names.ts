@@ -1,4 +1,3 @@
-/** What a column can mean. */
 export const ROLES = ['ticker', 'date', 'time', 'open', 'high', 'low', 'close', 'volume', 'adj_close'] as const
 export type Role = (typeof ROLES)[number]
 export const PRICES = ['open', 'high', 'low', 'close'] as const

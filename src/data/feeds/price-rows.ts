@@ -19,7 +19,6 @@ import {
   readVolume,
 } from './values.js'
 
-/** How to read the rows of a file. */
 export interface PricePlan {
   format: Format
   columns: Columns

@@ -214,7 +214,6 @@ async function readBarsTable(table: TextTable, layout: Layout): Promise<ReadResu
   })
 }
 
-/** Whether every ticker has an adjusted close. */
 function isAdjusted({ columns, parts }: Layout): boolean {
   return [{ columns }, ...parts].every(({ columns }) => columns.adj_close !== undefined)
 }

@@ -163,7 +163,6 @@ export function refuseJson(file: string, root: unknown): BadData {
   return new BadData({ file }, `no daily bars are found in this JSON${found}`)
 }
 
-/** The error for bars of which none is complete. */
 export function refuseUnfinished(file: string): BadData {
   return new BadData({ file }, 'there are no bars in it, only a candle that is still being traded')
 }

@@ -66,7 +66,6 @@ export function withMark(text: string): string {
   return isFormula(text.replace(MARKS, '')) ? MARK + text : text
 }
 
-/** The original text of a result of withMark. */
 function withoutMark(text: string): string {
   return isFormula(text.replace(MARKS, '')) ? text.slice(MARK.length) : text
 }

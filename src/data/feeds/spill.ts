@@ -6,7 +6,6 @@ import { StorageError } from '../../core/errors.js'
 /** Numbers that may go into a spill. */
 export type Column = Float64Array | Int32Array
 
-/** Bytes that are written at a time. */
 const BUFFER = 1 << 20
 
 /**

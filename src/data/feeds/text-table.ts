@@ -148,7 +148,6 @@ export async function eachRow(
   scanner.finish()
 }
 
-/** Cuts rows; keeps the beginning of a row until its end arrives. */
 class Scanner {
   /** The line at which the row at hand starts. */
   #line: number

@@ -118,7 +118,6 @@ function readOversold(search: string): Question {
   }
 }
 
-/** How the body of a scan begins that found none. */
 const NO_MATCH = '{"matches":[],'
 
 function firstMatches(body: string, limit: number): string {
@@ -140,7 +139,6 @@ export interface Answer {
   /** SHA-256 of the body, and of the question. */
   digest: Buffer
   question: Buffer
-  /** The as-of day. */
   asOf: string
   /** Why it is empty, in ASCII; null where it is not. */
   note: string | null

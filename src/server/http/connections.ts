@@ -11,11 +11,9 @@ interface Connection {
   working: number
   /** Requests, from the first on. */
   requests: number
-  /** A valid key was seen on it. */
   known: boolean
 }
 
-/** Which limit a connection was closed for. */
 export type ClosedFor = 'all' | 'address'
 
 /**

@@ -4,7 +4,6 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 /** Names and values in turn: node sends them faster than an object, which would have to be put together first. */
 export type HeaderList = readonly string[]
 
-/** What leaves the server. */
 export interface Outgoing {
   status: number
   headers: HeaderList

@@ -17,7 +17,6 @@ interface LoggedRequest {
   request: IncomingMessage
   /** null: no valid key was seen */
   caller: { account: number; key: string } | null
-  /** Credits. */
   charged: number
 }
 

@@ -43,7 +43,6 @@ export class Meter {
     })
   }
 
-  /** Settles when nothing waits any more. */
   async idle(): Promise<void> {
     while (this.#running !== null) await this.#running
   }
@@ -94,7 +93,6 @@ export function credits(count: number): string {
   return count === 1 ? '1 credit' : `${count} credits`
 }
 
-/** Whether the cost of an answer would exceed a limit. */
 export function isBeyond(limits: CreditLimits, used: Used, cost: number): boolean {
   return used.day + cost > limits.day || used.hour + cost > limits.hour
 }

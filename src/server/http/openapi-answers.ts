@@ -233,7 +233,6 @@ export function refused(...statuses: readonly (keyof typeof REFUSALS)[]): Record
   )
 }
 
-/** The refusals as components of the document. */
 export function refusals(shape: ErrorShape): Record<string, ResponseObject> {
   const components = Object.values<Refusal>(REFUSALS).map(
     ({ name, description, headers: own = KNOWN_KEY, examples }) => {
@@ -251,7 +250,6 @@ export function refusals(shape: ErrorShape): Record<string, ResponseObject> {
   return Object.fromEntries(components)
 }
 
-/** The server's own error for such a request. */
 function thrownBy(ask: () => unknown): BandsError {
   try {
     ask()

@@ -202,7 +202,6 @@ function query(table: Readonly<Record<string, Parameter>>): ParameterObject[] {
   }))
 }
 
-/** The headers of a request besides its key. */
 function requestHeaders(errors: ErrorShape): Record<string, ParameterObject> {
   return {
     IfNoneMatch: {

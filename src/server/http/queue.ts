@@ -1,6 +1,5 @@
 import { Unavailable } from '../../core/errors.js'
 
-/** A caller waiting in the queue. */
 export interface QueuedCaller {
   account: number
   /** Throws what keeps it from being computed. */
@@ -114,7 +113,6 @@ export class Queue {
     return [...new Set([...this.#lines.values()].flatMap(line => [...line]))]
   }
 
-  /** Takes a job out of every line. */
   drop(job: AnyJob): void {
     for (const [account, line] of this.#lines) {
       line.delete(job)
@@ -140,12 +138,10 @@ export class Queue {
     }
   }
 
-  /** Number of lines that contain a job. */
   #lineCount(job: AnyJob): number {
     return [...this.#lines.values()].filter(line => line.has(job)).length
   }
 
-  /** Makes space for one more in a line that is not empty. */
   #makeRoom(size: number): void {
     const [longest = new Set<AnyJob>()] = [...this.#lines.values()].sort((a, b) => b.size - a.size)
     const last = [...longest].findLast(job => this.#lineCount(job) === 1)

@@ -30,7 +30,6 @@ import { encoded, type HeaderList, type Outgoing } from './encoding.js'
 import type { Log, Metrics } from './log.js'
 import type { Limits, Settings } from './options.js'
 
-/** Answers one kind of request, or throws its faults. */
 export type Handler = (exchange: Exchange) => Outgoing | Promise<Outgoing>
 
 /** Receives requests and sends answers: each request gets one, is logged and counted, even after failures. */
@@ -68,7 +67,7 @@ export class Requests {
       })
   }
 
-  /** Answers a request. @param always also while the server ends */
+  /** @param always also while the server ends */
   take(exchange: Exchange, handler: Handler, { always = false } = {}): void {
     const { request, response } = exchange
     this.#running++
@@ -301,7 +300,6 @@ export function everyAnswer({ tls }: Pick<Settings, 'tls'>): HeaderList {
 
 const NO_SNIFF = ['X-Content-Type-Options', 'nosniff']
 
-/** A thing as JSON with its status. */
 export function json(status: number, body: unknown): Outgoing {
   return { status, headers: ['Content-Type', JSON_TYPE], body: JSON.stringify(body) }
 }

@@ -49,7 +49,6 @@ import {
   tooSlow,
 } from './requests.js'
 
-/** A server that listens. */
 export interface Running {
   /** Its address, without a trailing slash. */
   url: string
@@ -163,7 +162,6 @@ function urlOf({ host, tls }: Settings, port: number): string {
   return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** What answers GET and HEAD at a path. */
 interface Route {
   answer: Handler
   /** Who can see the path; to others a path without a key does not exist. */

@@ -202,7 +202,6 @@ function isElement(value: unknown): value is Element {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Where an element starts, for a message. */
 function locate({ file, text, linesBefore }: Form, element: Element): FilePosition {
   const data = element[META] as { startIndex?: number } | undefined
   const before = text.slice(0, data?.startIndex ?? 0).split('\n')

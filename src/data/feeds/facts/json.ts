@@ -80,7 +80,6 @@ function shares(row: Names, name: string): number {
   throw new BadCell(name, `${name} ${JSON.stringify(value ?? null)} is not a number above 0`)
 }
 
-/** Whether a document has the company facts of the SEC. */
 function isCompanyFacts(root: unknown): root is Names {
   return isObject(root) && 'cik' in root && isObject(root.facts)
 }

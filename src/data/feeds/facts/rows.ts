@@ -12,12 +12,10 @@ import { type DateReader, type Decimal, dateReason, emptyWord, isNullWord, readN
 /** The columns that a format reads, and what each holds; with `!` every row needs it. */
 export type Columns = Readonly<Record<string, FactValue | `${FactValue}!`>>
 
-/** What a column of some kind holds. */
 export function valueKind(column: Columns[string]): FactValue {
   return column.replace('!', '') as FactValue
 }
 
-/** How to read the rows of a table of facts. */
 export interface FactsPlan {
   file: string
   delimiter: string

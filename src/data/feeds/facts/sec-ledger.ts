@@ -109,7 +109,6 @@ export const FIGURES = {
 
 type Figure = keyof typeof FIGURES
 
-/** Every concept that a report uses. */
 export const REPORT_CONCEPTS: ReadonlySet<string> = new Set(Object.values(FIGURES).flatMap(({ concepts }) => concepts))
 
 const UNITS: ReadonlyMap<string, string> = new Map(

@@ -92,7 +92,6 @@ function recordOf(end: Day, known: Day, { eps, revenue, book }: Version): Report
   return { period_end: end, known, session: null, ...figures, basis: 'filed' }
 }
 
-/** A figure of a quarter. */
 interface KnownFigure {
   value: number
   /** The last filing that it rests on. */

@@ -56,7 +56,6 @@ const ONCE: { readonly [Kind in FactKind]?: Once<FactRecords[Kind]> } = {
   },
 }
 
-/** Collects the records of a file, and remarks about it. */
 export class FactsSink {
   /** The last day on which anything can be known: tomorrow. */
   readonly latest: Day

@@ -100,7 +100,6 @@ function pastDay(name: string, seconds: number, { file, latest }: Pick<Taking, '
   return day
 }
 
-/** Where the records of a module go. */
 interface Taking {
   file: string
   sink: FactsSink
