@@ -1,9 +1,9 @@
 import { countBelow, countUpTo, type Day, parseDay } from '../../core/model/day.js'
 import type { History } from '../../core/model/history.js'
 import { UNDEFINED } from '../../core/model/series.js'
+import { firstOf } from '../../core/numbers.js'
 import { type PricedSource, type Source, type States, tickerBars } from '../../core/source.js'
 import { nameOf } from '../../data/store/pages.js'
-import { listed } from './pages.js'
 
 interface FieldHistory extends Pick<History, 'ticker' | 'after' | 'as_of'> {
   events: number
@@ -88,7 +88,7 @@ function leftOutOf(fieldHistories: readonly FieldHistory[]): string[] {
   if (incomplete.length === 0) return []
   const counts = WITHOUT_BAR.map((_, i) => total(incomplete.map(({ left }) => left[i]!)))
   const where = counts.flatMap((count, i) => (count === 0 ? [] : `${count} ${WITHOUT_BAR[i]}`)).join(', ')
-  const tickers = listed([...new Set(incomplete.map(({ ticker }) => ticker))].sort(), 3)
+  const tickers = firstOf([...new Set(incomplete.map(({ ticker }) => ticker))].sort(), 3)
   const of = total(fieldHistories.map(({ events }) => events))
   return [
     `${total(counts)} of ${of} told events are left out, because there is no bar here on their date (${where}): ${tickers}.`,

@@ -223,9 +223,3 @@ const LEAST_BARS_A_DAY: Readonly<Record<Timeframe, number>> = { daily: 2 / 3, we
 export function named({ ticker, timeframe, field }: SeriesKey): string {
   return `${timeframe} ${field} of ${ticker}`
 }
-
-/** `A, B, C and 4 more`. */
-export function listed(words: readonly string[], most = 5): string {
-  const shown = words.slice(0, most).join(', ')
-  return words.length > most ? `${shown} and ${words.length - most} more` : shown
-}

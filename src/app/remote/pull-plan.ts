@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type NotFound, parameter, remedy, sentence, type TierRestricted, wrong } from '../../core/errors.js'
 import type { SeriesKey } from '../../core/model/event.js'
+import { firstOf } from '../../core/numbers.js'
 import { eventsCost } from '../../core/tiers.js'
 import {
   isMixed,
@@ -14,7 +15,7 @@ import {
 } from '../../data/store/pages.js'
 import type { Store } from '../../data/store/store.js'
 import type { Credits } from './answer.js'
-import { chainOf, listed, PAGE, pageToRevalidate } from './pages.js'
+import { chainOf, PAGE, pageToRevalidate } from './pages.js'
 
 /** The actions and the price of a pull, before any request. */
 
@@ -139,7 +140,7 @@ async function checkBars(store: PullStore, tickers: readonly string[]): Promise<
   for (const ticker of tickers) if ((await store.ticker(ticker)) !== null) barred.push(ticker)
   const [first] = barred
   if (first === undefined) return
-  const has = barred.length === 1 ? `${first} has bars` : `${listed(barred)} have bars`
+  const has = barred.length === 1 ? `${first} has bars` : `${firstOf(barred)} have bars`
   const message = sentence`${has} here, and the events of one ticker come from one source: pull into another database (${parameter('db', 'FILE')}), or remove its bars first.`
   throw wrong('ticker', message, { value: first }, { remedy: remedy('remove', [first]) })
 }
@@ -153,7 +154,7 @@ async function checkSource(pages: PageStore, tickers: readonly string[], url: st
   const [first] = other
   if (first === undefined) return
   const from = [...new Set(other.map(entry => entry.url))].join(', ')
-  const was = other.length === 1 ? `${first.ticker} was` : `${listed(other.map(({ ticker }) => ticker))} were`
+  const was = other.length === 1 ? `${first.ticker} was` : `${firstOf(other.map(({ ticker }) => ticker))} were`
   const keep = sentence`${parameter('replace')} begins again and drops what was there, ${parameter('db', 'FILE')} keeps both apart`
   const message = sentence`${was} pulled from ${from} before, not from ${url}: ${keep}.`
   throw wrong('ticker', message, { value: first.ticker })

@@ -13,6 +13,7 @@ import type {
 } from '../../core/model/event.js'
 import { type BandPeriods, bandPeriodsOf, type History, historyOf } from '../../core/model/history.js'
 import { includesTier, type Tier } from '../../core/model/terms.js'
+import { firstOf } from '../../core/numbers.js'
 import { type HistoriesQuery, noEventsKnown, type Source, type StaysQuery, type WhyEmpty } from '../../core/source.js'
 import {
   afterOf,
@@ -25,7 +26,7 @@ import {
   tierOfRange,
 } from '../../core/tiers.js'
 import { isMixed, keyOf, knownDate, type PageStore, type StoredPages, sourceWords } from '../../data/store/pages.js'
-import { type Chain, chainOf, listed, named, refuseCondition } from './pages.js'
+import { type Chain, chainOf, named, refuseCondition } from './pages.js'
 import { historyUnder, isUnderCondition, type UnderCondition } from './under-condition.js'
 
 /** One series as far as its pages have come. */
@@ -204,7 +205,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'stay
   async #missing(key: SeriesKey): Promise<NotFound> {
     const entries = await this.#pages.entries(key.ticker)
     if (entries.length === 0) return this.#options.unknown(key.ticker)
-    const there = listed(entries.map(({ timeframe, field }) => `${timeframe} ${field}`))
+    const there = firstOf(entries.map(({ timeframe, field }) => `${timeframe} ${field}`))
     return new NotFound(`${named(key)} was not pulled; of ${key.ticker} there is ${there}.`, [], {
       remedy: pullOf(key),
     })
@@ -323,7 +324,7 @@ class Marks {
   get sentences(): string[] {
     const sources = [...this.#answered].map(([from, { tickers, fields }]) => {
       const what = fields.size <= 3 ? [...fields].join(', ') : `${fields.size} fields`
-      return `${listed([...tickers].sort())} ${what}: ${from}`
+      return `${firstOf([...tickers].sort())} ${what}: ${from}`
     })
     return [...sources, ...this.#doubts]
   }

@@ -286,9 +286,8 @@ function upright(at: string): Html {
 }
 
 function axis(steps: readonly number[], x: Scale): Html {
-  const step = steps.length > 1 ? steps[1]! - steps[0]! : 1
-  const inside = steps.filter(at => x.place(at) > EDGE && x.place(at) < 100 - EDGE)
-  return html`<svg class="strip labels" aria-hidden="true">${inside.map(at => html`<text x="${percent(x.place(at))}" y="13" text-anchor="middle">${axisLabel('return', at, step)}</text>`)}</svg>`
+  const inside = labelled('return', steps).filter(({ at }) => x.place(at) > EDGE && x.place(at) < 100 - EDGE)
+  return html`<svg class="strip labels" aria-hidden="true">${inside.map(({ at, label }) => html`<text x="${percent(x.place(at))}" y="13" text-anchor="middle">${label}</text>`)}</svg>`
 }
 
 /** Nearer to an end a label would be cut. */

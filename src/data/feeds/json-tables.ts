@@ -1,5 +1,6 @@
 import { BadData, quoted } from '../../core/errors.js'
 import { parseTicker, TICKER_SHAPE } from '../../core/model/terms.js'
+import { firstOf } from '../../core/numbers.js'
 import type { Format } from './feed.js'
 import { isObject, type Names, type Path } from './json-text.js'
 import { type Columns, checkSpan, layoutOf, missingFrom, vendorOrder } from './layout.js'
@@ -74,8 +75,7 @@ export function otherTickersNote(
       `what is under ${quoted(other.key)} is no list of bars: date, open, high, low and close are needed; mend it or take it out`,
     )
   const empty = others.filter(({ value }) => value === null || Array.isArray(value)).map(({ key }) => key)
-  const more = empty.length > NAMED ? ` and ${empty.length - NAMED} more` : ''
-  return empty.length === 0 ? {} : { 'no bars of': empty.slice(0, NAMED).join(', ') + more }
+  return empty.length === 0 ? {} : { 'no bars of': firstOf(empty, NAMED) }
 }
 
 const NAMED = 10

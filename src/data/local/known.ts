@@ -4,6 +4,7 @@ import { countUpTo, type Day, formatDay } from '../../core/model/day.js'
 import type { Security } from '../../core/model/facts.js'
 import { type BarMarks, barsKnownBy, head, marksOf } from '../../core/model/series.js'
 import { TIMEFRAME_NAMES } from '../../core/model/terms.js'
+import { firstOf } from '../../core/numbers.js'
 import { first } from '../../core/source.js'
 import {
   type ImportStamp,
@@ -168,9 +169,7 @@ export function oddityLines(
     const found = oddities.filter(oddity => oddity.kind === kind)
     const [first] = found
     if (first === undefined) return []
-    const named = found.slice(0, NAMED).map(shown).join(', ')
-    const more = found.length > NAMED ? ` and ${found.length - NAMED} more` : ''
-    return [{ kind, what: `${TITLES[kind]}: ${named}${more}`, mend: MENDS[kind](first) }]
+    return [{ kind, what: `${TITLES[kind]}: ${firstOf(found.map(shown), NAMED)}`, mend: MENDS[kind](first) }]
   })
 }
 

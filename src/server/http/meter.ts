@@ -1,4 +1,4 @@
-import { type InvalidParameter, RateLimited, wrong } from '../../core/errors.js'
+import { counted, type InvalidParameter, RateLimited, wrong } from '../../core/errors.js'
 import {
   type Accounts,
   type Charge,
@@ -89,10 +89,6 @@ export function creditHeaders(limits: CreditLimits, used: Used, at: number): Cre
   }
 }
 
-export function credits(count: number): string {
-  return count === 1 ? '1 credit' : `${count} credits`
-}
-
 export function isBeyond(limits: CreditLimits, used: Used, cost: number): boolean {
   return used.day + cost > limits.day || used.hour + cost > limits.hour
 }
@@ -102,7 +98,7 @@ export function limited(limits: CreditLimits, used: Used, cost: number, at: numb
   const ofDay = used.day + cost > limits.day
   const [period, limit, spent] = ofDay ? ['day', limits.day, used.day] : ['hour', limits.hour, used.hour]
   const reset = utc(ofDay ? dayStart(at) + DAY_MS : hourStart(at) + HOUR_MS)
-  const message = `This costs ${credits(cost)}, and ${spent} of the ${limit} of the ${period} are used; there are new ones at ${reset}.`
+  const message = `This costs ${counted(cost, 'credit')}, and ${spent} of the ${limit} of the ${period} are used; there are new ones at ${reset}.`
   return new RateLimited(message, reset)
 }
 

@@ -1,4 +1,4 @@
-import { title } from '../../core/errors.js'
+import { counted, title } from '../../core/errors.js'
 import { FIELDS } from '../../core/fields/index.js'
 import { TIER_NAMES, TIMEFRAME_NAMES, type Tier, windowNames } from '../../core/model/terms.js'
 import { EVENTS, OVERSOLD } from '../../core/params/questions.js'
@@ -15,7 +15,6 @@ import {
   OVERSOLD_PATH,
 } from '../wire/format.js'
 import { wireSchemas } from '../wire/schemas.js'
-import { credits } from './meter.js'
 import {
   EVENTS_EXAMPLES,
   found,
@@ -91,7 +90,7 @@ function events(): Operation {
     operationId: 'searchEvents',
     tags: ['events'],
     summary: 'Historical band events of one ticker and one field',
-    description: `An event is recorded whenever the band of a field changes. Costs ${credits(eventsCost({}))}, with a context ${credits(eventsCost({ context }))}.
+    description: `An event is recorded whenever the band of a field changes. Costs ${counted(eventsCost({}), 'credit')}, with a context ${counted(eventsCost({ context }), 'credit')}.
 
 Events lie within the range of the tier, counted back from the day in \`${AS_OF}\`: ${rangesInWords()}. ${tiersWith('aftermath')} see \`stability_at_entry\`, \`flips_recent_at_entry\`, \`flips_lookback\` and what followed; for others \`aftermath\` is null.
 
@@ -125,7 +124,7 @@ function oversold(): Operation {
     operationId: 'scanOversold',
     tags: ['events'],
     summary: 'Which tickers are oversold',
-    description: `The tickers whose \`rsi_zone\` is oversold or deep_oversold on a date. Costs ${credits(OVERSOLD_COST)}, however many tickers are looked at.
+    description: `The tickers whose \`rsi_zone\` is oversold or deep_oversold on a date. Costs ${counted(OVERSOLD_COST, 'credit')}, however many tickers are looked at.
 
 What a match says depends on the tier; keys of a higher tier are left out, and those of fundamentals for crypto and funds. \`match_count\` counts all matches, \`matches\` is cut at \`limit\`.`,
     security: [{ bearer: [] }],

@@ -11,6 +11,7 @@ import {
   opinionOf,
 } from '../../../core/model/facts.js'
 import { parseTicker } from '../../../core/model/terms.js'
+import { firstOf } from '../../../core/numbers.js'
 import type { FactsResult, TickerFacts } from '../feed.js'
 import { stem, tickerOfSymbol, tickerOption } from '../layout.js'
 import { plainName } from '../names.js'
@@ -100,8 +101,8 @@ export class FactsSink {
     // Grades that do not count share one remark.
     const odd = grades.filter(({ grade }) => opinionOf(grade.grade) === null)
     const words = [...new Set(odd.map(({ grade }) => grade.grade.toLowerCase()))].sort()
-    const shown = words.slice(0, 20).join(', ') + (words.length > 20 ? ` and ${words.length - 20} more` : '')
-    for (const { place } of odd) this.remark(`grades are words that no list has, kept but not counted: ${shown}`, place)
+    const what = `grades are words that no list has, kept but not counted: ${firstOf(words, 20)}`
+    for (const { place } of odd) this.remark(what, place)
   }
 
   has(kind: FactKind): boolean {
