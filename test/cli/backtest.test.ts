@@ -18,7 +18,7 @@ const lines = (file: string): string[] => readFileSync(folder.file(file), 'utf8'
 describe('bands backtest', () => {
   test('shows in the table what JSON holds', async () => {
     const { statistics, benchmarks, trade_statistics: trades, signals } = await json<Backtest>(BACKTEST)
-    const text = await table(BACKTEST)
+    const text = await table(`${BACKTEST} --wide`)
     const percent = (value: number | null): string => `${value! < 0 ? '' : '\\+'}${(value! * 100).toFixed(1)}%`
     expect(text).toMatch(
       new RegExp(
@@ -28,7 +28,7 @@ describe('bands backtest', () => {
     )
     expect(text).toContain(`${trades.n} trades: ${trades.wins} won`)
     expect(text).toContain(`${signals.total} signals: ${signals.closed} closed trades`)
-    expect(text).toMatch(/^equity +[▁-█]+ {2}first 1\.00, last /m)
+    expect(text).toMatch(/^equity +[▁-█]+ {2}1\.00 to /m)
     expect(text).toMatch(/^drawdown +[▁-█]+ {2}worst -/m)
     expect(text.replace(/\s+/g, ' ')).toContain('Fills at the next open, 5 bp a side; out after 20 bars.')
   })
@@ -117,7 +117,7 @@ describe('bands backtest', () => {
   })
 })
 
-describe('the first lines of a backtest', () => {
+describe('the rules of a backtest in words', () => {
   test.each([
     ['--costs-bps 2 --slippage-bps 3', '5 bp a side (3 bp of it slippage); out after 20 bars.'],
     ['--cost-fixed 1', '5 bp a side and 1 a fill;'],
@@ -136,7 +136,7 @@ describe('the first lines of a backtest', () => {
     ['--context GSPC:trend_direction=uptrend', 'while GSPC trend_direction = uptrend'],
     ['--context GSPC:trend_direction=uptrend --context-lag 1', 'while GSPC trend_direction = uptrend a bar before'],
   ])('say with "%s": %s', async (options, words) => {
-    expect(flowing(await shown(`${HOLDING} ${options}`))).toContain(words)
+    expect(flowing(await shown(`${HOLDING} ${options} --wide`))).toContain(words)
   })
 
   test('say what each share costs as it was traded, which adjusted prices do not know', async () => {
@@ -155,7 +155,7 @@ describe('with parts of the data reserved', () => {
     expect(text).toContain(total(validation!.test!.statistics.total_return))
     expect(text).not.toContain('BUY & HOLD')
     expect(text).not.toContain(total(statistics.total_return))
-    expect(flowing(text)).toContain('out after 5 bars (the first candidate).')
+    expect(flowing(text)).toContain('out after 5 bars (the first candidate);')
     expect(text).toMatch(/^1 train .* hold (5|20)$/m)
     const [before = '', after = ''] = (await shown(`${CHOOSING} --wide`)).split('First of 2 candidates (hold 5)')
     expect(before).toMatch(/^Out of sample /m)
@@ -200,13 +200,15 @@ describe('the family of the deflated Sharpe ratio', () => {
     await ask(`${LEAST} --hold 10`)
     const { trials } = await run(HOLDING)
     expect(trials).toMatchObject({ run: 1, family: 'run', n: 1, deflated_sharpe: null })
-    expect(flowing(await shown(HOLDING))).toContain(
+    expect(flowing(await shown(`${HOLDING} --wide`))).toContain(
       `the ledger knows ${trials.ledger}, and family "ledger" deflates by them.`,
     )
     const { trials: all } = await run(`${HOLDING} --family ledger`)
     expect(all).toMatchObject({ run: 1, ledger: trials.ledger, family: 'ledger', n: trials.ledger })
     expect(all.deflated_sharpe).toBeGreaterThan(0)
-    expect(flowing(await shown(`${HOLDING} --family ledger`))).toContain(`by the ${trials.ledger} of the ledger.`)
+    expect(flowing(await shown(`${HOLDING} --family ledger --wide`))).toContain(
+      `by the ${trials.ledger} of the ledger.`,
+    )
   })
 
   test('cannot be a ledger that the sample does not have', async () => {

@@ -57,7 +57,7 @@ describe('without a tier', () => {
     // Of rows for machines the day in use is a column.
     // The trial log counts the first answers, too.
     const withoutLog = (text: string): string =>
-      text.replace(/\sOne of \d+ questions[\s\S]*?\.(?=\n)/g, '').replaceAll(/"log":(\{[^}]*\}|null)/g, '')
+      text.replace(/\sOne\sof\s\d+\squestions[\s\S]*?\.(?=\n)/g, '').replaceAll(/"log":(\{[^}]*\}|null)/g, '')
     for (const [line, text] of Object.entries(before))
       expect(withoutLog(after[line]!.replaceAll(NEWEST, 'L')), line).toBe(withoutLog(text))
   })

@@ -42,12 +42,15 @@ describe('bands study', () => {
     expect(rows.map(row => row.split(',')[at])).toEqual(windows.map(({ tests }) => String(tests[0]!.p ?? '')))
   })
 
-  test('shows the assumptions first, and draws the path and the returns', async () => {
+  test('begins with the verdict and the question, and fits 24 lines; --wide has all', async () => {
     const text = await table(STUDY)
-    expect(text.replace(/\s+/g, ' ')).toMatch(/^AAPL, GSPC .* Close to close, without costs, .* seed 1\. /)
-    expect(text).toMatch(/[\u2800-\u28ff]/)
-    expect(text).toContain('█')
+    const [verdict, question] = text.split('\n')
+    expect(verdict).toMatch(/^(Beats chance|Not told from chance|Worse than chance|Too few): /)
+    expect(question).toMatch(/^AAPL, GSPC {2}rsi_zone = oversold/)
+    expect(text.split('\n').length).toBeLessThanOrEqual(24)
+    expect(text).toMatch(/^after {2}[▁-█]+/m)
     const wide = await table(`${STUDY} --wide --naive`)
+    expect(wide).toMatch(/[\u2800-\u28ff]/)
     for (const part of ['Newey-West', 'naive', 'deep_overbought', 'Assumed', 'bca']) expect(wide).toContain(part)
     expect(text).not.toContain('clusters of dates')
   })
@@ -163,11 +166,13 @@ describe('the windows of a study', () => {
     expect(await wide(`${asked} --abnormal none`)).not.toContain('Cumulative abnormal return')
   })
 
-  test('show no interval of the share above 0 for too few events', async () => {
+  test('say too few for too few events', async () => {
     const few = await wide(`study AAPL rsi_zone --band oversold --horizon 20 ${MORE}`)
-    expect(few).toContain('Too few events')
-    expect(few).not.toContain('above 0 (95%)')
-    expect(await wide(`study GSPC rsi_zone --band oversold --horizon 20 ${MORE}`)).toContain('above 0 (95%)')
+    expect(few).toMatch(/^Too few: /)
+    expect(few).toContain('notes: too few events for a p-value')
+    expect(await wide(`study AAPL rsi_zone --band oversold --horizon 20 ${MORE} --wide`)).toContain(
+      'read them one by one',
+    )
   })
 
   test('are none where the dates leave out all, which is blamed on the dates', async () => {
@@ -178,15 +183,17 @@ describe('the windows of a study', () => {
 })
 
 describe('bands sweep', () => {
-  notInQuick('says first how many combinations were tried, and cuts the table alone', async () => {
+  notInQuick('begins with the verdict, and cuts the table alone', async () => {
     const found = await json<Sweep>(SWEEP)
     const text = await table(`${SWEEP} --limit 2`)
-    expect(text).toContain(`${found.tried.cells} combinations tried, ${found.tried.tested} with enough events`)
+    expect(text).toMatch(/^Not told from chance: none of \d+ tested combinations/)
+    const all = await table(`${SWEEP} --limit 2 --wide`)
+    expect(all).toContain(`${found.tried.cells} combinations tried, ${found.tried.tested} with enough events`)
     expect(text).toContain(`${found.cells.length - 2} more: --limit ${found.cells.length}`)
     expect((await ask(`${SWEEP} --limit 2 --csv`)).out.trimEnd().split('\n')).toHaveLength(found.cells.length + 1)
     await ask(`${SWEEP} --limit 2 --cells ${folder.file('cells.json')}`)
     expect(JSON.parse(readFileSync(folder.file('cells.json'), 'utf8'))).toHaveLength(found.cells.length)
-    expect(text).toMatch(/Is the best of \d+ real\?/)
+    expect(all).toMatch(/Is the best of \d+ real\?/)
   })
 
   notInQuick('tells cells apart by ticker, band left and context', async () => {
@@ -335,7 +342,7 @@ describe('bands trials', () => {
     for (const begin of ['aaaaaaa', 'bbbbbbb']) expect(shown).toContain(`of 4 tickers; #${begin}`)
     const told = shown.split('\n').slice(3)
     expect(new Set(told).size).toBe(told.length)
-    expect((await table(STUDY)).replace(/\s+/g, ' ')).toMatch(/, \d+ cells so far in the ledger of trials/)
+    expect((await table(STUDY)).replace(/\s+/g, ' ')).toMatch(/One of \d+ questions \(\d+ windows\)/)
   })
 
   test('are said to be cut only where a kind has more than is shown', async () => {

@@ -78,7 +78,7 @@ test('studies without an event say why on stderr, and say it once', async () => 
   expect((await ask('now --field valuation_zone')).err).toBe(`${both}.\n`)
   expect((await ask('now --field valuation_zone -q')).err).toBe('')
   const { out } = await ask('tally AAPL valuation_zone', { terminal: 80 })
-  expect(unpainted(out)).toBe('AAPL  valuation_zone  daily   0 events in all   as of 2018-05-11\n')
+  expect(unpainted(out)).toBe('AAPL  valuation_zone  daily   0 events, all   as of 2018-05-11\n')
   expect((await ask('tally AAPL,GSPC rsi_zone --band deep_oversold --after 2018-04-30')).err).toBe(
     'No event: none of 2 tickers became deep_oversold after 2018-04-30, as of 2018-05-11.\n',
   )
@@ -147,11 +147,11 @@ describe('bands transitions', () => {
       expect(Number(row.from_median_low)).toBeLessThanOrEqual(Number(row.from_median))
       expect(Number(row.incidence_5d)).toBeLessThanOrEqual(Number(row.incidence_20d))
     }
-    const text = await table('transitions AAPL rsi_zone')
+    const text = await table('transitions AAPL rsi_zone --wide')
     expect(text).toMatch(/^D neutral +93 +93 +0 +4 +3-6 +16 /m)
     expect(text).toContain('Where stays have gone by bar 20')
     expect(text).toMatch(/^D neutral +620 +[.] +0% +5% +85% /m)
-    expect(await table('transitions AAPL rsi_zone --before 2018-01-05')).toContain('LATER')
+    expect(await table('transitions AAPL rsi_zone --wide --before 2018-01-05')).toContain('LATER')
   })
 
   test('compares by the band of a second ticker', async () => {

@@ -100,15 +100,11 @@ export async function writeTable(
   await context.remark(`wrote ${count(rows.length, thing)} to ${file}`)
 }
 
-/** The answer of a study, backtest or sweep: its query, assumptions, results and warnings. */
+/** A result for people: the verdict, the question, the tables, the notes, and how it was computed. */
 export function resultOf(found: Description, records: Records): Described {
   const { document, heading, assumed, sections, answer, warnings } = found
-  const paragraphs = [
-    { heading, parts: [{ notes: assumed }] },
-    ...sections,
-    { heading: [], parts: [{ notes: [answer] }] },
-  ]
-  return { document, ...records, paragraphs, warnings }
+  const paragraphs = [{ heading: [answer], parts: [{ phrases: heading }] }, ...sections]
+  return { document, ...records, paragraphs, notes: warnings.filter(one => one !== answer), method: assumed }
 }
 
 /** Shows a result in the requested detail. */

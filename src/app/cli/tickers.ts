@@ -70,8 +70,11 @@ async function watchedTickers(context: Context, args: Args, asOf: Local | null):
 
 export async function allLists(context: Context): Promise<readonly NamedList[]> {
   const { openListsForReading } = await import('../open/database.js')
-  const lists = context.closing(await openListsForReading(context.choice))
-  return (await lists?.all()) ?? []
+  const lists = await openListsForReading(context.choice)
+  const all = await lists?.all()
+  // A reader that stays open keeps a writer from tidying up the file.
+  await lists?.close()
+  return all ?? []
 }
 
 /** Throws NotFound with the nearest name. */

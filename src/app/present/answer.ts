@@ -3,13 +3,11 @@ import type { Timeframe } from '../../core/model/terms.js'
 import { count, listed, probability, returnRange, returnText, shareText, UNKNOWN, whole } from '../../core/numbers.js'
 import { isFinding, LEVEL } from '../../core/statistics/verdict.js'
 import type { Backtest, DrawPoints, Tests } from '../../research/backtest/result.js'
-import { independentTrades } from '../../research/backtest/verdict.js'
 import type { EventStudy, StudyWindow } from '../../research/study/result.js'
 import type { Sweep, SweepCell } from '../../research/sweep/result.js'
 import type { Tally } from '../../research/tally/tally.js'
 import type { LogStanding } from '../../research/trials.js'
 import { compact } from './description.js'
-import { cellText } from './long-tables.js'
 import { logText, strategies } from './words.js'
 
 /**
@@ -19,16 +17,13 @@ import { logText, strategies } from './words.js'
 
 /** The answer of a study is about the middle window, or another one if only that one is significant. */
 export function studyAnswer(study: EventStudy): string {
-  if (study.events === 0) return 'No such event, so there is nothing to compare.'
+  if (study.events === 0) return study.warnings[0] ?? 'No such event, so there is nothing to compare.'
   const tested = study.windows.filter(isTested)
   const middle = middleOf(tested)
   if (middle === undefined) return untestedAnswer(study)
   const decided = tested.filter(({ verdict }) => isFinding(verdict))
   const headline = decided.length === 0 || decided.includes(middle) ? middle : middleOf(decided)!
-  const [interval] = headline.intervals
-  const range = interval === undefined || interval.low === null ? '' : ` (95%: ${returnRange(interval)})`
-  const compared = comparedText(headline.diff, headline.horizon, study)
-  const first = `${title(headline.verdict)}: ${compared}${range}; ${casesText(headline)}; ${pText(headline, tested.length)}.`
+  const first = `${title(headline.verdict)}: ${comparedText(headline, study)}; ${pText(headline, tested.length)}.`
   const more = decided
     .filter(one => one !== headline)
     .map(
@@ -36,6 +31,16 @@ export function studyAnswer(study: EventStudy): string {
         ` ${title(overText(one.horizon, study))} ${one.verdict}: ${pointsText(one.diff)}; ${pText(one, tested.length)}.`,
     )
   return [first, inLog(study.log, headline.log_q), ...more].join('')
+}
+
+/** `118 events, about 88 independent cases`: of the window that the answer is about. */
+export function independentText({ events, windows }: EventStudy): string {
+  return casesAmong(events, middleOf(windows.filter(({ n }) => n > 0))?.n_independent ?? events)
+}
+
+function casesAmong(events: number, cases: number): string {
+  const all = count(events, 'event')
+  return cases >= events ? all : `${all}, about ${independent(cases)}`
 }
 
 /** The sentence of the trial log, which follows the verdict. */
@@ -58,7 +63,7 @@ function pText({ tests, p_corrected: corrected }: StudyWindow, windows: number):
   return `p ${probability(p)}${more}`
 }
 
-/** The answer of a tally is about the middle window. It only counts, and says that it tests nothing. */
+/** The answer of a tally is about the middle window. It only counts, and tests nothing. */
 export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
   if (events === 0) return 'No such event, so there is nothing to count.'
   const [only, other] = groups
@@ -67,15 +72,25 @@ export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
   const window = middleOf(only!.windows.filter(({ n }) => n > 0))
   if (window === undefined)
     return `Nothing can be said yet: of ${count(events, 'event')} no window has ended and been ranked.`
-  const { n, n_independent, top_share, returns, base } = window
+  const { n_independent, top_share, returns, base } = window
   const any = (value: number | null): string =>
-    value === null ? '' : ` (after any ${UNITS[timeframe]} ${shareText(value)})`
-  const untested = 'a tally does not test whether that is chance: bands study does'
-  const over = overText(Number.parseInt(window.window, 10), { timeframe })
-  const rose =
-    returns.hit_rate === null ? '' : `rose in ${shareText(returns.hit_rate)}${any(base.returns.hit_rate)}, and `
-  const top = `was among the best 40% of its own past in ${shareText(top_share)}${any(base.top_share)}`
-  return `${title(over)} the price ${rose}${top}, of ${count(n, 'event')}; ${independent(n_independent)}; ${untested}.${inLog(log, null)}`
+    value === null ? '' : ` (any ${UNITS[timeframe]}: ${shareText(value)})`
+  const later = `${overText(Number.parseInt(window.window, 10), { timeframe }).replace('over ', '')} later`
+  const rose = returns.hit_rate === null ? '' : ` up in ${shareText(returns.hit_rate)}${any(base.returns.hit_rate)},`
+  const top = ` among the best 40% of its own past in ${shareText(top_share)}${any(base.top_share)}`
+  const few = n_independent < LEAST_CASES ? 'Too few: ' : ''
+  const text = `${later}${rose}${top}`
+  return `${few}${few === '' ? title(text) : text}.${inLog(log, null)}`
+}
+
+/** With fewer independent cases a study has no p-value, either. */
+const LEAST_CASES = 10
+
+/** `10 events, about 8 independent cases`: of the window that the answer of a tally is about. */
+export function tallyCases({ groups, events }: Tally): string {
+  const [only, other] = groups
+  const window = other === undefined ? middleOf((only?.windows ?? []).filter(({ n }) => n > 0)) : undefined
+  return casesAmong(events, window?.n_independent ?? events)
 }
 
 /** The answer for events that could not be tested. */
@@ -85,7 +100,7 @@ function untestedAnswer(study: EventStudy): string {
   const window = middleOf(ended)
   if (window === undefined)
     return `Nothing can be said yet: of ${count(events, 'event')} no window has ended with a price that is known.`
-  const mean = window.diff === null ? '' : `; on average ${comparedText(window.diff, window.horizon, study)}`
+  const mean = window.diff === null ? '' : `; on average ${comparedText(window, study)}`
   return `Too few: ${casesText(window)}${mean}.${inLog(study.log, null)}`
 }
 
@@ -102,12 +117,18 @@ function independent(cases: number): string {
   return count(cases, 'independent case')
 }
 
-/** `about 3.8 points better over 20 days than after any day` */
-function comparedText(diff: number, horizon: number, { timeframe }: { timeframe: Timeframe }): string {
-  const over = overText(horizon, { timeframe })
-  const any = `any ${UNITS[timeframe]}`
-  const text = pointsText(diff)
-  return text === NO_DIFFERENCE ? `${text} ${over} from what follows ${any}` : `about ${text} ${over} than after ${any}`
+/** `+3.8 points over 20 days (95%: +1.0 to +6.0)`: the difference from any bar. */
+function comparedText(
+  {
+    diff,
+    horizon,
+    intervals: [interval] = [],
+  }: Pick<StudyWindow, 'diff' | 'horizon'> & Partial<Pick<StudyWindow, 'intervals'>>,
+  { timeframe }: { timeframe: Timeframe },
+): string {
+  const { low = null, high = null } = interval ?? {}
+  const range = low === null || high === null ? '' : ` (95%: ${signedPoints(low)} to ${signedPoints(high)})`
+  return `${pointsText(diff ?? 0)} ${overText(horizon, { timeframe })}${range}`
 }
 
 const UNITS: Readonly<Record<Timeframe, string>> = { daily: 'day', weekly: 'week' }
@@ -116,15 +137,17 @@ function overText(horizon: number, { timeframe }: { timeframe: Timeframe }): str
   return `over ${count(horizon, UNITS[timeframe])}`
 }
 
-/** `3.8 points better`: percentage points, with a second decimal if the first is 0. */
+/** `+3.8 points`: percentage points, with a second decimal below 1. */
 function pointsText(difference: number): string {
-  const size = Math.abs(difference * 100)
-  const text = Number(size.toFixed(1)) === 0 ? size.toFixed(2) : size.toFixed(1)
-  if (Number(text) === 0) return NO_DIFFERENCE
-  return `${text.replace(/\B(?=(\d{3})+(?:\.|$))/g, ',')} points ${difference > 0 ? 'better' : 'worse'}`
+  const text = signedPoints(difference)
+  return Number(text) === 0 ? 'no difference' : `${text} ${text === '+1.0' || text === '-1.0' ? 'point' : 'points'}`
 }
 
-const NO_DIFFERENCE = 'no different'
+function signedPoints(difference: number): string {
+  const size = Math.abs(difference * 100)
+  const text = size.toFixed(size < 0.995 ? 2 : 1).replace(/\B(?=(\d{3})+(?:\.|$))/g, ',')
+  return Number(text) === 0 ? text : `${difference < 0 ? '-' : '+'}${text}`
+}
 
 /** The middle item, a choice that does not depend on the results; undefined for an empty list. */
 export function middleOf<One>(all: readonly One[]): One | undefined {
@@ -148,17 +171,16 @@ export function backtestAnswer(found: Backtest): string {
   const total = statistics.total_return
   const head = title(found.verdict.word)
   const holding = holdingReturn === null ? '' : `; holding made ${returnText(holdingReturn)}`
-  const n = count(trades.n, 'trade')
-  const cases = independentTrades(found.trades)
-  const among = cases === trades.n ? n : `${n}, about ${independent(cases)}`
-  return `${head}: ${returnText(total)}${drawsText(found)}${holding}.${inLog(log, log_q)} ${title(entryText(found))}; ${among}.${deflatedDoubt(found)}`
+  return `${head}: ${returnText(total)}${drawsText(found)}${holding}.${inLog(log, log_q)}${deflatedDoubt(found)}`
 }
 
-/** `better than 7% of random entries (p .136)` */
-function entryText({ random_entry: { p, better_than: better, reason } }: Pick<Backtest, 'random_entry'>): string {
+/** `better than 7% of random entries (p .136)`: p is two-sided. */
+export function entryText({
+  random_entry: { p, better_than: better, reason },
+}: Pick<Backtest, 'random_entry'>): string {
   if (p === null || better === null) return `not compared with random entries${reason === null ? '' : ` (${reason})`}`
   const text = better >= 0.5 ? `better than ${shareText(better)} of` : `worse than ${shareText(1 - better)} of`
-  return `${text} random entries (two-sided p ${probability(p)})`
+  return `${text} random entries (p ${probability(p)})`
 }
 
 /** The doubt about a finding after the number of tried strategies. */
@@ -227,8 +249,6 @@ export function sweepAnswer(sweep: Sweep): string {
   const outside =
     chosen === null
       ? ''
-      : ` On dates that did not choose them the chosen were ${pointsText(chosen)} than after any ${UNITS[sweep.timeframe]}.`
-  const q = adjust === 'none' ? 'not corrected' : `q ${probability(lead.q)}`
-  const compared = comparedText(lead.diff!, lead.horizon, sweep)
-  return `${opening}.${inLog(log, lead.log_q, 'the least q over all of them')}${together} First is ${cellText(lead)}: ${lead.verdict}, ${compared}; ${among(lead.n_independent, lead.n)}; p ${probability(lead.p)}, ${q}.${outside}`
+      : ` On dates that did not choose them the chosen made ${pointsText(chosen)} compared with any ${UNITS[sweep.timeframe]}.`
+  return `${opening}.${inLog(log, lead.log_q, 'the least q over all of them')}${together}${outside}`
 }

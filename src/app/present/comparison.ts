@@ -33,7 +33,7 @@ export function describeComparison(found: Comparison): Description {
     question: `Which of ${listed(names, 4, 'strategies')} did better over the same days?`,
     answer: answerOf(found),
     heading: [`${names.join(', ')}  ${found.timeframe}`, tickersText(found.tickers), ...rangeTexts(found)],
-    assumed: ['Over the days that all of them have. The tickers are those that were asked for (survivorship).'],
+    assumed: ['Over the days that all of them have.'],
     lead: [{ chart: curvesChart(found) }],
     warnings: found.warnings,
     tiles: strategies.slice(0, 4).map(({ name, statistics: { total_return: total, sharpe, max_drawdown } }): Tile => {
@@ -45,14 +45,10 @@ export function describeComparison(found: Comparison): Description {
     sections: [
       statisticsSection(found),
       differencesSection(differences),
-      section({ id: 'correlations', title: 'Correlation of the returns', short: 'Correlations' }, [
+      section({ id: 'correlations', title: 'Correlation of the returns', short: 'Correlations', on: 'wide' }, [
         { table: correlationsTable(found) },
       ]),
-      section({ id: 'curves', title: 'Equity', on: 'terminal' }, [{ chart: curvesChart(found) }]),
-      section({ id: 'years', title: 'Year by year', short: 'Years' }, [
-        { on: 'short', table: yearsTable(strategies, true) },
-        { on: 'wide', table: yearsTable(strategies) },
-      ]),
+      section({ id: 'years', title: 'Year by year', short: 'Years', on: 'wide' }, [{ table: yearsTable(strategies) }]),
       chanceSection(found),
       assumedSection(found.assumptions),
       readingSection('comparison'),
@@ -216,7 +212,7 @@ function chanceSection({ best, trials, strategies }: Comparison): Section {
     best === null
       ? 'None has a Sharpe ratio that could be deflated.'
       : `Deflated Sharpe ratio of ${best}: ${deflatedText(trials)}`
-  return section({ id: 'chance', title: 'How many were tried', untitled: true }, [
+  return section({ id: 'chance', title: 'How many were tried', untitled: true, on: 'wide' }, [
     { notes: [withFullStop(`${triedText(trials)} ${deflated}`)] },
     { on: 'page', list: strategies.map(({ name, strategy }) => `${name}: ${exitsInWords(strategy)}`) },
   ])

@@ -78,6 +78,7 @@ const PULLED: readonly Column<PulledTicker>[] = [
 /** How fresh and how whole the loaded data is. */
 export function describeStatus(found: Status & { pulled: readonly PulledTicker[] }): Described {
   const { database, tickers, bars, events, first, last, pulled } = found
+  const isShort = tickers.length > MOST_TICKERS
   return {
     document: found,
     columns: [
@@ -93,10 +94,30 @@ export function describeStatus(found: Status & { pulled: readonly PulledTicker[]
         ...[count(tickers.length, 'ticker'), count(bars, 'bar'), count(events, 'event')],
         first === null ? 'no bars' : `${first} to ${last}`,
       ]
-      const parts = [tablePart('Tickers', FRESH, tickers), { notes: statusNotes(found) }]
-      return [{ heading, parts }, ...pulledParagraphs(pulled)]
+      const table = tablePart('Tickers', FRESH, tickers)
+      const parts: Part[] = isShort
+        ? [
+            { on: 'short', notes: [freshness(tickers), EVERY_TICKER] },
+            { on: 'wide', ...table },
+          ]
+        : [table]
+      return [{ heading, parts: [...parts, { notes: statusNotes(found) }] }, ...pulledParagraphs(pulled)]
     },
   }
+}
+
+/** A list of more tickers does not fit a screen. */
+const MOST_TICKERS = 12
+const EVERY_TICKER = 'every ticker: --wide or --csv'
+
+/** `all end on the same day; 38 have gaps` */
+function freshness(tickers: readonly TickerStatus[]): string {
+  const behind = tickers.filter(({ behind }) => behind > 0)
+  const gaps = tickers.filter(({ gaps }) => gaps.length > 0).length
+  const oldest = behind.toSorted((a, b) => b.behind - a.behind).slice(0, 3)
+  const named = oldest.map(({ ticker, behind }) => `${ticker} by ${count(behind, 'day')}`).join(', ')
+  const ends = behind.length === 0 ? 'all end on the same day' : `${whole(behind.length)} end earlier: ${named}`
+  return gaps === 0 ? ends : `${ends}; ${whole(gaps)} have gaps`
 }
 
 function statusRows({ tickers, oddities }: Status): Records['rows'] {

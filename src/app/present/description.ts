@@ -17,9 +17,9 @@ export interface Description {
   kind: string
   /** The question, as a sentence. */
   question: string
-  /** The finding, its certainty, and the number of independent cases: first on a page, last on a terminal. */
+  /** The verdict and its figure, as the first line of a page and of a terminal. */
   answer: string
-  /** The question in phrases, with its subject: the first line of a terminal. */
+  /** The question in phrases, with its subject: the second line of a terminal. */
   heading: readonly string[]
   /** The assumptions, in short. */
   assumed: readonly string[]
@@ -57,8 +57,12 @@ export interface Records {
 export interface Described extends Records {
   document: unknown
   paragraphs: readonly (Paragraph | Section)[]
-  /** The gravest first. */
+  /** Shown in full, the gravest first. */
   warnings?: readonly string[]
+  /** Named in one line, and shown in full with --wide. */
+  notes?: readonly string[]
+  /** How it was computed: the last line, in grey. */
+  method?: readonly string[]
 }
 
 /** The content under one heading, which appears even without a finding. */
@@ -105,6 +109,7 @@ export interface Section {
 /** A piece of a section. */
 export type Part = { on?: Medium | undefined } & (
   | { notes: readonly string[] }
+  | { phrases: readonly string[] }
   | { table: Table }
   | { chart: Chart; note?: string }
   | { charts: readonly Chart[] }

@@ -71,9 +71,7 @@ export function describeGrid(found: Grid): Description {
       `${tickersText(found.tickers)}  ${count(cells.length, 'combination')} of ${axes.map(({ key }) => key).join(', ')}  ${found.timeframe}`,
       ...rangeTexts(found),
     ],
-    assumed: [
-      `Each combination is traded over the same data and compared by its ${nameOf(statistic)}. The tickers are those that were asked for (survivorship).`,
-    ],
+    assumed: [`Each combination is traded over the same data and compared by its ${nameOf(statistic)}.`],
     lead:
       tests === null
         ? [{ table: mapsOf(found)[0]!.table }, { notes: [legendOf(found)] }]
@@ -278,20 +276,23 @@ function bestSection(found: Grid): Section {
     trials.deflated_sharpe === null
       ? (trials.reason ?? UNKNOWN)
       : `${probability(trials.deflated_sharpe)}, the probability that its ratio is above what the best of ${whole(trials.n)} would show by chance`
-  return section({ id: 'best', title: `Is the best of ${whole(cells.length)} real?`, short: 'Best of many' }, [
-    {
-      notes: [
-        `Best: ${settingText(found, top)}, ${nameOf(statistic)} ${value(top.value)}, ${count(top.trade_statistics.n, 'trade')}.`,
-        `${around} ${smooth}`,
-        withFullStop(`${triedText(trials)} Deflated Sharpe ratio: ${deflated}`),
-        overfittingText(pbo, reasons.pbo ?? UNKNOWN),
-      ],
-    },
-  ])
+  return section(
+    { id: 'best', title: `Is the best of ${whole(cells.length)} real?`, short: 'Best of many', on: 'wide' },
+    [
+      {
+        notes: [
+          `Best: ${settingText(found, top)}, ${nameOf(statistic)} ${value(top.value)}, ${count(top.trade_statistics.n, 'trade')}.`,
+          `${around} ${smooth}`,
+          withFullStop(`${triedText(trials)} Deflated Sharpe ratio: ${deflated}`),
+          overfittingText(pbo, reasons.pbo ?? UNKNOWN),
+        ],
+      },
+    ],
+  )
 }
 
 /** Rows that a terminal shows. */
-const MOST_ROWS = 10
+const MOST_ROWS = 5
 
 function cellsSection({ axes, cells, statistic }: Grid): Section {
   const ranked = cells.toSorted((a, b) => (b.value ?? Number.NEGATIVE_INFINITY) - (a.value ?? Number.NEGATIVE_INFINITY))

@@ -65,12 +65,12 @@ export function statisticsOf({ bars_a_year, strategy }: Annualised): Row<EquityS
     ['Ulcer index', 'deviation', 'ulcer_index', '√mean(drawdown²)', 'wide'],
     ['best bar', 'return', 'best_bar', '', 'wide'],
     ['worst bar', 'return', 'worst_bar', '', 'wide'],
-    ['VaR 95%, a bar', 'return', 'value_at_risk', '5% quantile of bar returns, historical; a loss is negative'],
-    ['CVaR 95%, a bar', 'return', 'conditional_value_at_risk', 'mean of the worst 5% of bar returns'],
+    ['VaR 95%, a bar', 'return', 'value_at_risk', '5% quantile of bar returns, historical; a loss is negative', 'wide'],
+    ['CVaR 95%, a bar', 'return', 'conditional_value_at_risk', 'mean of the worst 5% of bar returns', 'wide'],
     ['skewness', 'ratio', 'skewness', 'm₃ / m₂^1.5 of bar returns', 'wide'],
     ['kurtosis, plain', 'ratio', 'kurtosis', 'm₄ / m₂² of bar returns; a normal one has 3', 'wide'],
     ['time in market', 'share', 'invested', 'mean over all bars of the share of the equity in positions'],
-    ['position held', 'share', 'exposure', 'share of bars on which a position was on'],
+    ['position held', 'share', 'exposure', 'share of bars on which a position was on', 'wide'],
     ['two-sided turnover', 'ratio', 'turnover', 'a year: value of entries and of exits / mean equity', 'wide'],
     ['P(Sharpe > 0)', 'probability', 'probabilistic_sharpe', 'Bailey and López de Prado 2012', 'wide'],
     ['track record, bars', 'count', 'min_track_record_bars', 'bars for that to reach 95%', 'wide'],
@@ -344,13 +344,13 @@ export function yearsSection(found: Backtest): Section {
   ])
 }
 
-/** A row per year: the returns, and then the worst drawdowns unless `isShort`. */
-export function yearsTable(all: readonly Yearly[], isShort = false): Table {
+/** A row per year: the returns, and then the worst drawdowns. */
+export function yearsTable(all: readonly Yearly[]): Table {
   const years = [...new Set(all.flatMap(({ years }) => years.map(({ year }) => year)))].sort((a, b) => a - b)
-  const drawdowns = isShort ? [] : all.map(one => ({ ...one, key: 'max_drawdown' as const, called: ', drawdown' }))
+  const drawdowns = all.map(one => ({ ...one, key: 'max_drawdown' as const, called: ', drawdown' }))
   const columns = [...all.map(one => ({ ...one, key: 'return' as const, called: '' })), ...drawdowns]
   return {
-    caption: isShort ? 'Return of each calendar year' : 'Return and worst drawdown of each calendar year',
+    caption: 'Return and worst drawdown of each calendar year',
     columns: [
       { title: 'Year', kind: 'date' },
       ...columns.map(({ name, called }, i): Heading => {

@@ -1,7 +1,7 @@
 import { invalid, suggest } from '../../core/errors.js'
 import type { ExportedEvent } from '../../core/model/event.js'
 import { windowNames } from '../../core/model/terms.js'
-import { count, figure } from '../../core/numbers.js'
+import { count, figure, whole } from '../../core/numbers.js'
 import type { Changes, Screen, ScreenMatch } from '../../research/screen/screen.js'
 import { type Column, column, compact, type Described, type Paragraph, type Part, tablePart } from './description.js'
 import { describeTally, topTone } from './tally.js'
@@ -144,23 +144,73 @@ function sorted(matches: readonly ScreenMatch[], sort: string, columns: readonly
   })
 }
 
-/** Every transition since a day; for machines a row an event, as an export has it. */
-export function describeChanges(found: Changes, tickers: number): Described {
+/**
+ * Transitions since a day: those of the user's lists, and the most frequent of all. Few are listed, as all are with
+ * --wide. For machines a row an event, as an export has it.
+ * @param watched the tickers of the user's lists
+ */
+export function describeChanges(found: Changes, tickers: number, watched: ReadonlySet<string>): Described {
   const { since, as_of, changes, omitted } = found
   const after = since === 'last' ? 'since it was last asked' : `since ${since}`
   const isMixed = new Set(changes.map(({ timeframe }) => timeframe)).size > 1
+  const table = (caption: string, rows: readonly ExportedEvent[]) =>
+    tablePart(caption, changeColumns(isMixed), rows, { grouped: true })
+  const own = changes.filter(({ ticker }) => watched.has(ticker))
+  const isShort = changes.length > MOST_CHANGES
+  const listed = own.slice(0, MOST_CHANGES)
+  const more = own.length > listed.length ? [`${whole(own.length - listed.length)} more of your lists: --wide`] : []
   return {
     document: found,
     columns: CHANGE_COLUMNS,
     rows: changes,
     paragraphs: [
       {
-        heading: [`${count(changes.length, 'change')} ${after}`, `of ${count(tickers, 'ticker')}`, `as of ${as_of}`],
-        parts: [tablePart('Changes', changeColumns(isMixed), changes, { grouped: true })],
+        heading: [`${count(changes.length, 'change')} of ${count(tickers, 'ticker')} ${after}`, `as of ${as_of}`],
+        parts: isShort ? [{ on: 'wide', ...table('Changes', changes) }] : [table('Changes', changes)],
       },
+      ...(isShort && own.length > 0
+        ? [
+            {
+              heading: [`on your lists: ${whole(own.length)}`],
+              on: 'short' as const,
+              parts: [table('Changes of your lists', listed), { notes: more }],
+            },
+          ]
+        : []),
+      ...(isShort
+        ? [
+            {
+              heading: ['most frequent'],
+              on: 'short' as const,
+              parts: [tablePart('Most frequent changes', FREQUENT, frequent(changes)), { notes: [EVERY_CHANGE] }],
+            },
+          ]
+        : []),
     ],
     warnings: omittedNotes(omitted),
   }
+}
+
+const MOST_CHANGES = 15
+const EVERY_CHANGE = 'every change: --wide or --csv; one field: --fields rsi_zone'
+
+interface Frequent {
+  n: number
+  field: string
+  band: string
+}
+
+const FREQUENT: readonly Column<Frequent>[] = [column('n', 'count'), column('field'), column('band')]
+
+/** The five bands that most tickers entered. */
+function frequent(changes: readonly ExportedEvent[]): Frequent[] {
+  const counts = new Map<string, Frequent>()
+  for (const { field, band } of changes) {
+    const key = `${field} ${band}`
+    const one = counts.get(key) ?? { n: 0, field, band }
+    counts.set(key, { ...one, n: one.n + 1 })
+  }
+  return [...counts.values()].sort((a, b) => b.n - a.n).slice(0, 5)
 }
 
 const CHANGE_COLUMNS = [

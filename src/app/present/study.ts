@@ -1,7 +1,7 @@
 import { isCondition } from '../../core/language/as-field.js'
-import { count, either, listed, probability, returnRange, returnText, shareRange, whole } from '../../core/numbers.js'
+import { count, either, listed, probability, returnRange, returnText, whole } from '../../core/numbers.js'
 import type { EventStudy, StudyWindow } from '../../research/study/result.js'
-import { middleOf, studyAnswer } from './answer.js'
+import { independentText, studyAnswer } from './answer.js'
 import type { PriceChart } from './chart.js'
 import { eventPrice, pathChart, pathCountChart, pricesSection, windowHistogram } from './charts.js'
 import {
@@ -16,6 +16,7 @@ import {
   type Section,
   section,
   type Tile,
+  type Trend,
   tablePart,
 } from './description.js'
 import { EVERY, occurrencesTable } from './long-tables.js'
@@ -82,7 +83,7 @@ function questionOf(study: EventStudy): string {
 }
 
 function headingOf(study: EventStudy): string[] {
-  const { tickers, field, bands, timeframe, events } = study
+  const { tickers, field, bands, timeframe } = study
   const entered = stateText(field, bands)
   const lastBar = endsEarly(study)
   const endText = lastBar === null ? '' : `, last bar ${lastBar}`
@@ -90,22 +91,15 @@ function headingOf(study: EventStudy): string[] {
   return [
     `${tickersText(tickers)}  ${entered}${fromText(study)}  ${timeframe}`,
     ...conditionTexts(study),
-    count(events, 'event'),
+    independentText(study),
     ...ranges.slice(0, -1),
     ...ranges.slice(-1).map(text => text + endText),
   ]
 }
 
 /** The short form; the document, the report and --wide have the long one. */
-function assumedText({ tickers, resamples, seed, trials }: EventStudy): string {
-  const same = tickers.length === 1 ? 'ticker' : 'tickers'
-  const ever = trials.ledger === null ? '' : `, ${count(trials.ledger, 'cell')} so far in the ledger of trials`
-  return [
-    `Close to close, without costs, against any bar of the same ${same} and dates.`,
-    `P: Newey-West t with effective clusters; 95%: block bootstrap (${whole(resamples)} draws); seed ${seed}.`,
-    `Looked at: ${count(trials.run, 'cell')}${ever}. The tickers are those that were asked for (survivorship).`,
-  ].join(' ')
-}
+const assumedText = ({ resamples }: EventStudy): string =>
+  `Close to close, no costs. P: Newey-West t. 95%: ${whole(resamples)} bootstrap draws.`
 
 function testsCountText({ trials: { run, ledger } }: EventStudy): string {
   return `${count(run, 'cell')} in this run${ledger === null ? '' : `, ${count(ledger, 'cell')} ever tried on this database`}`
@@ -264,20 +258,32 @@ const ABNORMAL: readonly Column<AbnormalWindow>[] = [
 /** The price around the event, on average. */
 function pathSection(study: EventStudy): Section | null {
   if (study.path.length < 2) return null
-  return section({ id: 'path', title: 'Average path by bar, from the close of the event', short: 'Path' }, [
-    pageNote(
-      'Bar 0 is the event and its close is 0%. What lies left of it was known when the event happened, and made it happen; only what lies right of it followed.',
-    ),
-    { chart: pathChart(study) },
-    { on: 'page', chart: pathCountChart(study), note: 'The fewer, the less the average right of it means.' },
-  ])
+  return section(
+    { id: 'path', title: 'Average path by bar, from the close of the event', short: 'Path', untitled: true },
+    [
+      pageNote(
+        'Bar 0 is the event and its close is 0%. What lies left of it was known when the event happened, and made it happen; only what lies right of it followed.',
+      ),
+      { on: 'short', trend: pathTrend(study) },
+      { on: 'wide', chart: pathChart(study) },
+      { on: 'page', chart: pathCountChart(study), note: 'The fewer, the less the average right of it means.' },
+    ],
+  )
 }
 
-/** How the returns are spread: a terminal draws the window in the middle. */
+/** The path after the event as two sparklines, both from the same zero. */
+function pathTrend({ path }: EventStudy): Trend[] {
+  const after = path.filter(({ bar }) => bar >= 0)
+  return (['mean', 'base'] as const).flatMap(key => {
+    const values = after.map(point => point[key]).filter(value => value !== null)
+    const last = values.at(-1)
+    if (last === undefined) return []
+    return [{ name: key === 'mean' ? 'after' : 'any', values, text: `${returnText(last)} at bar ${values.length - 1}` }]
+  })
+}
+
+/** How the returns are spread. */
 function distributionSections({ windows }: EventStudy): Section[] {
-  const middle = middleOf(windows)
-  const hit = middle?.grey === false && `${shareRange(middle.hit)} above 0 (95%)`
-  const phrases = compact(['events / any bar', hit])
   const title = 'How the returns are spread'
   return compact([
     section({ id: 'distribution', title, short: 'Spread', on: 'page' }, [
@@ -286,10 +292,6 @@ function distributionSections({ windows }: EventStudy): Section[] {
       ),
       { charts: windows.map(windowHistogram) },
     ]),
-    middle?.histogram &&
-      section({ id: 'middle', title: `Returns over ${middle.window}`, phrases, on: 'terminal' }, [
-        { chart: windowHistogram(middle) },
-      ]),
     section({ id: 'spread', title: 'Distribution', on: 'wide' }, [tablePart(title, SPREAD, windows)]),
   ])
 }

@@ -31,7 +31,7 @@ import {
 } from './words.js'
 
 /** How many combinations were tried first, then the best of them, and whether the best one is real. */
-export function describeSweep(sweep: Sweep, { limit = 20 }: { limit?: number } = {}): Description {
+export function describeSweep(sweep: Sweep, { limit = 10 }: { limit?: number } = {}): Description {
   const nothing = sweep.cells.every(({ events }) => events === 0)
   const sections = compact([
     leadingSection(sweep),
@@ -47,7 +47,7 @@ export function describeSweep(sweep: Sweep, { limit = 20 }: { limit?: number } =
     question: questionOf(sweep),
     answer: sweepAnswer(sweep),
     heading: headingOf(sweep),
-    assumed: nothing ? [nothingText(sweep)] : [triedText(sweep), assumedText(sweep)],
+    assumed: [nothing ? nothingText(sweep) : shortMethod(sweep)],
     lead: [
       {
         chart: pValueHistogram(sweep.cells),
@@ -98,7 +98,12 @@ function triedText({ tried: { cells, tested, ledger }, found, family, adjust }: 
   return `${count(cells, 'combination')} tried, ${whole(tested)} with enough events for a p-value${ever}. ${whole(found)} found with q below .05, ${how}.`
 }
 
-/** The short form; the document, the report and --wide have the long one. */
+/** `Close to close, no costs. P: Newey-West t. Q: Benjamini-Hochberg (1995).` */
+function shortMethod({ adjust }: Sweep): string {
+  return `Close to close, no costs. P: Newey-West t. Q: ${adjust === 'none' ? 'P, not corrected' : ADJUSTMENTS[adjust]}.`
+}
+
+/** For the page and --wide. */
 function assumedText({ tickers, adjust, resamples, seed }: Sweep): string {
   const same = tickers.length === 1 ? 'ticker' : 'tickers'
   return [
@@ -136,12 +141,12 @@ function cellsSection(sweep: Sweep, limit: number): Section {
   const shown = cells.slice(0, limit)
   const more = cells.length - shown.length
   const below = compact([
-    more > 0 && `${whole(more)} more: --limit ${cells.length}, or --json, --csv and --cells FILE have all.`,
+    more > 0 && `${whole(more)} more: --limit ${cells.length}; --csv and --json have all`,
     shown.some(cell => cell.grey) &&
       `Without P: ${tooFewEvents(sweep)}, or than 10 independent windows; counted as tried.`,
   ])
   return section({ id: 'cells', title: 'All cells', short: 'Cells', untitled: true }, [
-    pageNote(`${triedText(sweep)} ${assumedText(sweep)}`),
+    { on: 'wide', notes: [`${triedText(sweep)} ${assumedText(sweep)}`] },
     { table: cellsTable(sweep, limit) },
     { on: 'terminal', notes: below },
   ])
@@ -182,7 +187,7 @@ function bestSection({ best }: Sweep): Section {
       : `${probability(deflated_sharpe)}, the probability that its ${ratio(best_sharpe, 3)} a bar, the rise of the market included, is above what so many looks bring up`
   const ofBest = best_cell === null ? '' : ` of ${best_cell}`
   const drawn = block === null ? '' : ` in ${blocksText(block)}`
-  const head = { id: 'best', title: `Is the best of ${whole(cells)} real?`, short: 'Best of many' }
+  const head = { id: 'best', on: 'wide' as const, title: `Is the best of ${whole(cells)} real?`, short: 'Best of many' }
   return section({ ...head, phrases: [count(resamples, 'resample')] }, [
     {
       notes: [

@@ -6,7 +6,7 @@ import type { BandCount, BandCounts, FieldCounts } from '../../data/local/band-c
 import type { ReturnFigures } from '../../research/tally/base.js'
 import type { FieldState, Now } from '../../research/tally/now.js'
 import type { Tally, TallyWindow } from '../../research/tally/tally.js'
-import { tallyAnswer } from './answer.js'
+import { tallyAnswer, tallyCases } from './answer.js'
 import {
   type Column,
   type Content,
@@ -23,7 +23,7 @@ import {
   type Tone,
   tablePart,
 } from './description.js'
-import { asOfText, logText, omittedNotes, oneTicker, readingSection, SIGNS, stateText, tickersText } from './words.js'
+import { asOfText, omittedNotes, oneTicker, readingSection, SIGNS, stateText, tickersText } from './words.js'
 
 /** Counts of later returns: two tables, and a row per group and window for machines. */
 export function describeTally(found: Tally): Described {
@@ -35,10 +35,13 @@ export function describeTally(found: Tally): Described {
     columns: COLUMNS,
     rows: linesOf(found).map(line => ({ ...about, ...line })),
     paragraphs: [
-      { heading: tallyHeading(found), parts: [counts!] },
-      ...returns.map(part => ({ heading: [part.table.caption], parts: [part] })),
-      ...(groups.length === 0 ? [] : [{ heading: [], parts: [{ notes: notesOf(found) }] }]),
+      // Why there is no event is said apart.
+      found.events === 0
+        ? { heading: tallyHeading(found), parts: [] }
+        : { heading: [tallyAnswer(found)], parts: [{ phrases: tallyHeading(found) }, counts!] },
+      ...returns.map((part): Paragraph => ({ heading: [part.table.caption], on: 'wide', parts: [part] })),
     ],
+    notes: groups.length === 0 ? [] : notesOf(found),
   }
 }
 
@@ -179,7 +182,7 @@ function tallyHeading(found: Tally): string[] {
   return [
     `${tickersText(found.tickers)}  ${bandText(found)}  ${found.timeframe}`,
     ...narrowedTexts(found),
-    `${count(found.events, 'event')} in ${found.query_range ?? 'no range'}`,
+    `${tallyCases(found)}, ${found.query_range ?? 'no range'}`,
     ...asOfText(found),
   ]
 }
@@ -238,12 +241,11 @@ function figureColumns(
 }
 
 /** Cautions about the figures; many groups only show the common ones. */
-function notesOf({ groups, warnings, events, log }: Tally): string[] {
+function notesOf({ groups, warnings, events }: Tally): string[] {
   const few = groups.filter(group => group.warnings.length > 0).length
   return compact([
     ...(groups.length === 1 ? groups[0]!.warnings : []),
     ...warnings,
-    logText(log, null),
     groups.length > 1 &&
       few > 0 &&
       `${count(few, 'group')} of ${groups.length} must be read with care (few or overlapping windows): --json says which.`,

@@ -47,17 +47,27 @@ function becomesText(
 /** The short form; the document, the report and --wide have the long one. */
 export function assumedText(found: Backtest): string {
   const { side, fill, exit, costs, portfolio, rank, overlap } = found.strategy
-  // The tests below may have chosen another candidate.
-  const of = (found.validation?.candidates.length ?? 0) > 0 ? ' (the first candidate)' : ''
   const cash = portfolio.cash_rate === 0 ? '' : ` Cash earns ${percentage(portfolio.cash_rate)} a year.`
   const text = [
-    `${FILLS[fill] ?? fill}, ${costsInWords(costs, side)}; out ${exitTexts(exit).join(', or ')}${of}.`,
+    `${FILLS[fill] ?? fill}, ${costsInWords(costs, side)}; out ${exitTexts(exit).join(', or ')}${ofFirst(found)}.`,
     `At most ${positionsInWords(portfolio)}${portfolio.whole_shares ? ', whole shares' : ''}; ${OVERLAPS[overlap] ?? overlap}.${cash}`,
     ...(rank === undefined ? [] : [`${title(rankInWords(found.strategy))}.`]),
     `${Number(found.bars_a_year.toFixed(1))} bars a year, seed ${found.seed}. Buy and hold: the same tickers, without costs. Same exposure: throughout as much of it as the strategy held on average.`,
     'The tickers are those that were asked for (survivorship).',
   ].join(' ')
   // Percentages are written as in the other texts.
+  return text.replaceAll(' %', '%')
+}
+
+/** The tests may have chosen another candidate. */
+function ofFirst({ validation }: Backtest): string {
+  return (validation?.candidates.length ?? 0) > 0 ? ' (the first candidate)' : ''
+}
+
+/** `Next open, 5 bp a side, out after 20 bars, 10 positions of 1/10; seed 1.` */
+export function shortRules(found: Backtest): string {
+  const { side, fill, exit, costs, portfolio } = found.strategy
+  const text = `${FILLS[fill] ?? fill}, ${costsInWords(costs, side)}; out ${exitTexts(exit).join(', or ')}${ofFirst(found)}; ${positionsInWords(portfolio)}; seed ${found.seed}.`
   return text.replaceAll(' %', '%')
 }
 

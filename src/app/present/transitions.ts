@@ -37,19 +37,17 @@ export function describeTransitions(found: Transitions): Described {
         ]),
         parts: [tablePart('Which band follows which', matrixColumns(bands), found.matrix)],
       },
-      ...[
-        tableOf(
-          'How long a band lasts, in bars, and the 95% interval of the median',
-          [bandColumn(bands), ...DWELL],
-          found.dwell,
-        ),
-        leavingTable(found, window),
-        tableOf('What follows a bar in a band, bar by bar', matrixColumns(bands), found.per_bar),
-      ].map(table => ({ heading: [table.caption], parts: [{ table }] })),
+      captioned(tableOf('How long a band lasts, in bars', [bandColumn(bands), ...DWELL], found.dwell)),
+      captioned(leavingTable(found, window), 'wide'),
+      captioned(tableOf('What follows a bar in a band, bar by bar', matrixColumns(bands), found.per_bar), 'wide'),
       ...contextParagraphs(found),
-      { heading: [], parts: [{ notes: found.notes }] },
     ],
+    notes: found.notes,
   }
+}
+
+function captioned(table: Table, on?: 'wide'): Paragraph {
+  return { heading: [table.caption], ...(on && { on }), parts: [{ table }] }
 }
 
 function bandColumn(bands: readonly string[]): Column<{ band: string }> {

@@ -21,7 +21,7 @@ import { type Column, column, describeList } from '../../present/description.js'
 import type { Command } from '../command.js'
 import { remedyLine } from '../command-line.js'
 import type { Context } from '../context.js'
-import { TICKER } from '../options.js'
+import { TICKER, WIDE } from '../options.js'
 import { oneRow } from '../output.js'
 import { trialLog } from '../research.js'
 import { importerOf, WAIT } from '../writing.js'
@@ -38,9 +38,10 @@ const tickers: Command = {
 }
 
 const status: Command = {
+  options: [WIDE],
   examples: ['bands status', 'bands status --json'],
-  async run(context) {
-    await context.show(describeStatus(await statusOf(await context.here())))
+  async run(context, args) {
+    await context.show(describeStatus(await statusOf(await context.here())), { wide: args.flag('wide') })
   },
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { printable, RateLimited, Unauthorized } from '../../../core/errors.js'
 import { dayAt } from '../../../core/model/day.js'
+import { count } from '../../../core/numbers.js'
 import { type Check, type Diagnosis, doctor, fail, messageOf, ok, warn } from '../../../data/local/doctor.js'
 import { LISTS } from '../../../data/store/sqlite/lists.js'
 import { verifyLists } from '../../../data/store/sqlite/verify.js'
@@ -43,6 +44,17 @@ const doctorCommand: Command = {
   },
 }
 
+/** `1 of 13 checks failed: database; 2 warnings` */
+function verdictOf(checks: Diagnosis['checks']): string {
+  const named = (outcome: string): string[] => checks.filter(check => check.outcome === outcome).map(({ name }) => name)
+  const [failed, warned] = [named('fail'), named('warn')]
+  const warnings = warned.length === 0 ? '' : `${count(warned.length, 'warning')}: ${warned.join(', ')}`
+  if (failed.length === 0)
+    return warnings === '' ? `All ${checks.length} checks passed.` : `No check failed; ${warnings}.`
+  const failures = `${failed.length} of ${checks.length} checks failed: ${failed.join(', ')}`
+  return `${failures}${warnings === '' ? '' : `; ${warnings}`}.`
+}
+
 /** One line per check; a failed check has its remedy below it. */
 function doctorAnswer({ schema, outcome, checks }: Diagnosis): Answer {
   const withRemedies = checks.map(({ detail, remedy, ...check }) => ({
@@ -55,7 +67,8 @@ function doctorAnswer({ schema, outcome, checks }: Diagnosis): Answer {
   const shown = [column('check'), column('outcome'), column('detail'), remedies]
   return {
     ...describeList({ schema, outcome, checks: withRemedies }, rows, shown),
-    blocks: screen => (screen.words ? null : [{ drawing: rows.flatMap(row => drawn(row, screen)) }]),
+    blocks: screen =>
+      screen.words ? null : [{ title: [verdictOf(checks)], drawing: rows.flatMap(row => drawn(row, screen)) }],
   }
 }
 

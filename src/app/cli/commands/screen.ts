@@ -16,8 +16,8 @@ import { webhookUrl } from '../../remote/webhook.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
 import { textOf } from '../formats.js'
-import { POOLED } from '../options.js'
-import { marketTickers } from '../tickers.js'
+import { POOLED, WIDE } from '../options.js'
+import { allLists, marketTickers } from '../tickers.js'
 
 const { condition: _condition, ...OPTIONS } = SCREEN
 
@@ -114,7 +114,7 @@ async function explainEmpty(context: Context, { scanned, stale, as_of, within }:
 }
 
 const changesCommand: Command = {
-  options: [...optionsOf(CHANGES), ...POOLED, ...WEBHOOK, ['--fail-empty', 'exit with 3 when nothing changed']],
+  options: [...optionsOf(CHANGES), ...POOLED, WIDE, ...WEBHOOK, ['--fail-empty', 'exit with 3 when nothing changed']],
   examples: [
     'bands changes',
     'bands changes --since 2018-05-01 --fields rsi_zone,macd_state',
@@ -152,7 +152,8 @@ async function showChanges(
   tickers: number,
 ): Promise<void> {
   await post(found)
-  await context.show(describeChanges(found, tickers))
+  const watched = new Set((await allLists(context)).flatMap(list => list.tickers))
+  await context.show(describeChanges(found, tickers, watched), { wide: args.flag('wide') })
   await context.noticeOmitted(found.omitted ?? [])
   if (found.changes.length > 0) return
   const since = found.since === 'last' ? 'since the last time' : `on a bar that became final after ${found.since}`

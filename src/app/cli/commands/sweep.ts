@@ -15,7 +15,7 @@ const sweepCommand: Command = {
   options: [
     ...under('Of which tickers, where they do not stand on the line', POOLED),
     ...optionsOf(SWEEP),
-    ['--limit <N>', 'rows of the table; 20 unless given', 'once', 'What is shown and written'],
+    ['--limit <N>', 'rows of the table (default 10)', 'once', 'What is shown and written'],
     ['--wide', 'all that was assumed, word by word'],
     ['--cells <FILE>', 'write all cells: .csv, .ndjson or .json'],
     ['--report <FILE>', 'write a page that needs nothing else: .html'],
@@ -32,7 +32,7 @@ const sweepCommand: Command = {
   ],
   async run(context, args) {
     const files = await filesOf(args, ['cells', 'report'])
-    const limit = integerValue('limit', args.text('limit') ?? '20', 1, 100_000)
+    const limit = integerValue('limit', args.text('limit') ?? '10', 1, 100_000)
     const usual = args.rest(0).length === 0 && !isPooled(args) ? await announcedDefaultTickers(context) : null
     if (usual?.length === 0) {
       const allowed = 'bands sweep TICKER..., or bands sweep --tickers A,B, or bands sweep --all'

@@ -18,7 +18,7 @@ import type { Args, Command } from '../command.js'
 import { eventWords, pasted } from '../command-line.js'
 import type { Context } from '../context.js'
 import { noticeNoEvent, noticeNoEventOfAny, whyNoFactsOfAny } from '../notices.js'
-import { POOL_ARGUMENTS, POOLED, pooledQuery, TIMEFRAME } from '../options.js'
+import { POOL_ARGUMENTS, POOLED, pooledQuery, TIMEFRAME, WIDE } from '../options.js'
 import { allNamed, announcedDefaultTickers, everyTicker, loadedOf } from '../tickers.js'
 
 const GROUPED = {
@@ -35,6 +35,7 @@ const tallyCommand: Command = {
     ...optionsOf(FILTERS),
     ...POOLED,
     ...optionsOf(GROUPED),
+    WIDE,
     ['--report <FILE>', 'write a page that needs nothing else: .html'],
     ['--fail-empty', 'exit with 3 when no event matches'],
   ],
@@ -53,7 +54,7 @@ const tallyCommand: Command = {
     const bands = await context.bands()
     const ask = (trials: Trials | null): Promise<Tally> => tally(bands, query, { trials, step: context.step })
     const found = await (bands.server === null ? withTrials(context, ask) : ask(null))
-    await context.show(describeTally(found))
+    await context.show(describeTally(found), { wide: args.flag('wide') })
     if (report !== undefined) await writeReport(context, report, null, found)
     if (found.events > 0) return context.hint(...tallyHints(found))
     const [only, second] = found.tickers
@@ -63,22 +64,13 @@ const tallyCommand: Command = {
   },
 }
 
-/** Explains the short words of the table. */
-function tallyHints({ field, timeframe, tickers, band, when, groups }: Tally): string[] {
-  const base = groups[0]?.windows[0]?.base
-  const isMeasured = base?.kind === 'measured'
-  const rose = isMeasured ? 'ROSE is the share of returns above 0; ' : ''
-  const any = isMeasured ? 'after any bar of the same range' : 'by the way the bands are cut'
-  const hints = [
-    `${rose}TOP 40% is the share of + ++ +++, the best 40% of the past, with its 95% interval (Wilson); ANY is the same ${any}.`,
-  ]
+/** The study of the same events, which tests what a tally counts. */
+function tallyHints({ field, timeframe, tickers, band, when }: Tally): string[] {
   const [only, second] = tickers
-  if (only !== undefined && second === undefined && band !== null) {
-    const words = eventWords({ field, bands: band.split(','), ...(when === undefined ? {} : { when }) })
-    const weekly = timeframe === 'weekly' ? ['--timeframe', 'weekly'] : []
-    hints.push(`next: ${pasted(['tally', only, ...words, ...weekly, '--by', 'stability'])}`)
-  }
-  return hints
+  if (only === undefined || second !== undefined || band === null) return []
+  const words = eventWords({ field, bands: band.split(','), ...(when === undefined ? {} : { when }) })
+  const weekly = timeframe === 'weekly' ? ['--timeframe', 'weekly'] : []
+  return [`next: ${pasted(['study', only, ...words, ...weekly])}`]
 }
 
 const { band, since, changed } = NOW
@@ -176,6 +168,7 @@ const transitionsCommand: Command = {
     ],
     ...optionsOf(FILTERS, ['context_ticker', 'context_field']),
     ...POOLED,
+    WIDE,
   ],
   examples: [
     'bands transitions AAPL rsi_zone',
@@ -187,7 +180,7 @@ const transitionsCommand: Command = {
     checkContext(args)
     const query = await pooledQuery(context, args, 'transitions', parseTransitions)
     const found = await transitionsOf(await context.bands(), query, { step: context.step })
-    await context.show(describeTransitions(found))
+    await context.show(describeTransitions(found), { wide: args.flag('wide') })
     const [only, second] = found.tickers
     if (found.events > 0) return
     if (second === undefined) await noticeNoEvent(context, await context.bands(), { ...query, ticker: only! })

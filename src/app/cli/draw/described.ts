@@ -22,7 +22,6 @@ import {
   isNumber,
   type Kind,
   type Medium,
-  MOST_WARNINGS,
   type Paragraph,
   type Part,
   type Section,
@@ -32,6 +31,7 @@ import {
 import { SIGNS } from '../../present/words.js'
 import { drawBars, drawChart, drawingWidth, longest, sparkline } from './chart.js'
 import type { Block, Cell, Column, Screen, Table } from './table.js'
+import { wrap } from './text.js'
 
 /** The requested amount of detail. */
 export interface Style {
@@ -44,21 +44,35 @@ export interface Style {
 type Drawn = Style & Pick<Screen, 'words' | 'unicode'>
 
 /** A result as people see it on a screen. */
-export function blocksOf({ paragraphs, warnings = [] }: Described, screen: Screen, style: Style = {}): Block[] {
+export function blocksOf(result: Described, screen: Screen, style: Style = {}): Block[] {
+  const { paragraphs, warnings = [], notes = [], method = [] } = result
   const { words, unicode } = screen
-  return [
-    ...paragraphs.flatMap(paragraph => paragraphBlocks(paragraph, screen, { ...style, words, unicode })),
-    ...warningBlocks(warnings, screen, style),
-  ]
+  const blocks = paragraphs.flatMap(paragraph => paragraphBlocks(paragraph, screen, { ...style, words, unicode }))
+  const end = { notes: [...warnings, ...named(notes, style)], faint: method }
+  return end.notes.length === 0 && method.length === 0 ? blocks : [...blocks, end]
 }
 
-/** The most serious warnings on a terminal; all of them with --wide and in a pipe. */
-function warningBlocks(warnings: readonly string[], { width }: Screen, { wide = false }: Style): Block[] {
-  if (warnings.length === 0) return []
-  const left = warnings.length - MOST_WARNINGS
-  if (wide || width === Number.POSITIVE_INFINITY || left <= 0) return [{ notes: warnings }]
-  const more = `${left} more ${left === 1 ? 'warning' : 'warnings'}: --wide shows all`
-  return [{ notes: [...warnings.slice(0, MOST_WARNINGS), more] }]
+/** One line that names the notes; their sentences with --wide. */
+function named(notes: readonly string[], { wide = false }: Style): readonly string[] {
+  if (wide || notes.length === 0) return notes
+  const names: string[] = []
+  for (const name of notes.map(nameOf)) {
+    if (names.length > 0 && [...names, name].join(BETWEEN).length > LINE) break
+    names.push(name)
+  }
+  const left = notes.length - names.length
+  return [`notes: ${[...names, ...(left > 0 ? [`${left} more`] : [])].join(BETWEEN)} (--wide)`]
+}
+
+const BETWEEN = ' · '
+/** A line of 80 columns without `notes:`, `N more` and the option. */
+const LINE = 54
+
+/** What a note is about: the words before its first sign. */
+function nameOf(note: string): string {
+  const [name = ''] = note.split(/[:;,(.]/)
+  const words = name.trim().replace(/^[A-Z](?=[a-z])/, letter => letter.toLowerCase())
+  return words.length <= LINE ? words : `${wrap(words, LINE - 1)[0]}…`
 }
 
 function isShown(on: Medium | undefined, { wide = false, explain = false, words }: Drawn): boolean {
@@ -100,6 +114,7 @@ function emptyBlock(parts: readonly Part[], style: Drawn): Block {
 
 function partBlocks(part: Part, screen: Screen, style: Drawn): Block[] {
   if ('notes' in part) return part.notes.length === 0 ? [] : [{ notes: part.notes }]
+  if ('phrases' in part) return part.phrases.length === 0 ? [] : [{ phrases: part.phrases }]
   if ('list' in part) return part.list.length === 0 ? [] : [{ notes: part.list }]
   if ('table' in part) return part.table.rows.length === 0 ? [] : [{ table: drawn(part.table, style) }]
   if ('fold' in part)

@@ -26,6 +26,10 @@ export interface Block {
   /** A drawing, line by line, as it is. */
   drawing?: readonly string[]
   notes?: readonly string[] | undefined
+  /** Phrases side by side, below the heading. */
+  phrases?: readonly string[] | undefined
+  /** Grey sentences at the end. */
+  faint?: readonly string[] | undefined
 }
 
 const GAP = '  '
@@ -124,15 +128,19 @@ export async function laidOut(blocks: readonly Block[], screen: Screen): Promise
 }
 
 /** Everything but drawings, which may hold the codes of their colours, and hold no text of files. */
-function cleaned({ title, table, notes, ...rest }: Block, legible: (text: string) => string): Block {
+function cleaned({ title, table, notes, phrases, faint, ...rest }: Block, legible: (text: string) => string): Block {
   const clean = (cell: Cell): Cell => (typeof cell === 'string' ? legible(cell) : { ...cell, text: legible(cell.text) })
   const rows = table?.rows.map(row => row.map(clean))
-  return { ...rest, title: title?.map(legible), notes: notes?.map(legible), table: table && { ...table, rows: rows! } }
+  const texts = { title: title?.map(legible), phrases: phrases?.map(legible), notes: notes?.map(legible) }
+  return { ...rest, ...texts, faint: faint?.map(legible), table: table && { ...table, rows: rows! } }
 }
 
-async function blockParts({ title, table, drawing, notes = [] }: Block, screen: Screen): Promise<string[]> {
-  const heading = title === undefined ? [] : flow(title, screen.width).map(line => screen.paint.strong(line))
-  const below = notes.flatMap(note => wrap(note, screen.width))
+async function blockParts(block: Block, screen: Screen): Promise<string[]> {
+  const { title = [], table, drawing, notes = [], phrases = [], faint = [] } = block
+  const { width, paint } = screen
+  const heading = [...flow(title, width).map(line => paint.strong(line)), ...flow(phrases, width, 2)]
+  const grey = faint.flatMap(note => wrap(note, width)).map(line => paint.faint(line))
+  const below = [...notes.flatMap(note => wrap(note, width)), ...grey]
   const middle =
     table !== undefined && table.rows.length > 0 ? await tableText(table, screen) : linesText(drawing ?? [])
   // Sentences directly follow their heading; tables and drawings are set apart.
