@@ -1,8 +1,9 @@
 import { BadData, quoted } from '../../core/errors.js'
 import { parseTicker, TICKER_SHAPE } from '../../core/model/terms.js'
 import { firstOf } from '../../core/numbers.js'
+import { isMapping } from '../../core/params/arguments.js'
 import type { Format } from './feed.js'
-import { isObject, type Names, type Path } from './json-text.js'
+import type { Names, Path } from './json-text.js'
 import { type Columns, checkSpan, layoutOf, missingFrom, vendorOrder } from './layout.js'
 import { ROLES } from './names.js'
 import { MAX_FIELDS } from './row.js'
@@ -29,7 +30,7 @@ export interface JsonTable {
 
 /** Bars of no known vendor: a list of them, or the first object of lists or columns; null where there are none. */
 export function tableOfShape(file: string, root: unknown): JsonTable | null {
-  return listTable(file, root, []) ?? (isObject(root) ? nestedTable(file, root) : null)
+  return listTable(file, root, []) ?? (isMapping(root) ? nestedTable(file, root) : null)
 }
 
 /** The list of bars among the properties of an object, one for each of several tickers, or the object's own columns. */
@@ -104,7 +105,7 @@ export function joinLists(file: string, lists: readonly { key: string; table: Js
 }
 
 export function symbolOf(root: Names): string | null {
-  const meta = isObject(root.meta) ? root.meta : {}
+  const meta = isMapping(root.meta) ? root.meta : {}
   const symbols = [root.symbol, root.ticker, meta.symbol, meta.ticker]
   return symbols.find((symbol): symbol is string => typeof symbol === 'string') ?? null
 }
@@ -128,7 +129,7 @@ const VENDORS: readonly (readonly [format: Format, telling: readonly string[]])[
 
 /** A list of objects, one a bar. */
 function objectTable(file: string, list: readonly unknown[], at: Path): JsonTable | null {
-  const names = [...new Set(list.flatMap(row => (isObject(row) ? Object.keys(row) : [])))]
+  const names = [...new Set(list.flatMap(row => (isMapping(row) ? Object.keys(row) : [])))]
   // Polygon, now Massive, distinguishes tickers and times only by a capital letter.
   const meant =
     names.includes('t') && !names.includes('ticker') ? names.map(name => (name === 'T' ? 'ticker' : name)) : names
@@ -141,7 +142,7 @@ function objectTable(file: string, list: readonly unknown[], at: Path): JsonTabl
     format: VENDORS.find(([, telling]) => telling.every(name => names.includes(name)))?.[0] ?? 'json rows',
     symbol: null,
     columns: Object.fromEntries(roles.map((role, place) => [role, place])),
-    rows: list.map(row => (isObject(row) ? read.map(name => row[name]) : [])),
+    rows: list.map(row => (isMapping(row) ? read.map(name => row[name]) : [])),
     path: (row, column) => [...at, row, ...(column === undefined ? [] : [read[column]!])],
   }
 }

@@ -8,10 +8,6 @@ export type Path = readonly (string | number)[]
 
 export type Names = Record<string, unknown>
 
-export function isObject(value: unknown): value is Names {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** A JSON document, or one per line (NDJSON), that finds the position of each value in the text. */
 export class JsonText {
   /** The value of the document; a list of values where there is one a line. */

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { BadData, type FilePosition, quoted } from '../../core/errors.js'
+import { isMapping } from '../../core/params/arguments.js'
 import { Collector, type RowPositions } from './bars.js'
 import { checkHints, unknownDateFormat } from './dialect.js'
 import type { FactsResult, ReadOptions, ReadResult } from './feed.js'
@@ -14,7 +15,7 @@ import {
   symbolOf,
   tableOfShape,
 } from './json-tables.js'
-import { isObject, JsonText, type Names, type Path, shaped } from './json-text.js'
+import { JsonText, type Names, type Path, shaped } from './json-text.js'
 import { tickerOfFile, tickerOption } from './layout.js'
 import { ROLES } from './names.js'
 import { adjustmentOf, latestBar, PriceRows, severalTickers } from './price-rows.js'
@@ -134,9 +135,9 @@ function placesIn(text: JsonText, table: JsonTable, ticker: string | null, dates
 
 /** Finds the bars in a document; if there are none, throws BadData that says what it is. */
 function tableIn(file: string, root: unknown): JsonTable {
-  const table = (isObject(root) ? vendorTable(file, root) : null) ?? tableOfShape(file, root)
+  const table = (isMapping(root) ? vendorTable(file, root) : null) ?? tableOfShape(file, root)
   if (table === null) throw refuseJson(file, root)
-  return isObject(root) ? { ...table, words: { ...table.words, ...pageWords(root) } } : table
+  return isMapping(root) ? { ...table, words: { ...table.words, ...pageWords(root) } } : table
 }
 
 /** The bars of a vendor's envelope, recognised by its keys; null for other documents. */
@@ -144,16 +145,16 @@ function vendorTable(file: string, root: Names): JsonTable | null {
   if ('chart' in root) return yahooTable(file, root)
   const series = Object.keys(root).find(key => key.includes('Time Series'))
   if (series !== undefined) return alphaTable(file, root, series)
-  if (isObject(root.result)) return krakenTable(file, root.result)
+  if (isMapping(root.result)) return krakenTable(file, root.result)
   for (const key of ['dataset_data', 'dataset', 'datatable'])
-    if (isObject(root[key])) return dataLinkTable(file, key, root[key])
-  if (isObject(root.bars)) return alpacaTable(file, root.bars)
+    if (isMapping(root[key])) return dataLinkTable(file, key, root[key])
+  if (isMapping(root.bars)) return alpacaTable(file, root.bars)
   return polygonTable(file, root)
 }
 
 /** Vendors give long answers in pages, and say where the next one is. */
 function pageWords(root: Names): Record<string, string> {
-  const meta = isObject(root.meta) ? root.meta : {}
+  const meta = isMapping(root.meta) ? root.meta : {}
   const next = [root.next_page_token, root.next_url, meta.next_cursor_id].find(mark => typeof mark === 'string')
   return next === undefined || next === '' ? {} : { pages: 'more follow, which are not in this file' }
 }
@@ -251,7 +252,7 @@ function krakenTable(file: string, result: Names): JsonTable | null {
 function dataLinkTable(file: string, key: string, data: Names): JsonTable {
   const names =
     data.column_names ??
-    (Array.isArray(data.columns) ? data.columns.map(column => (isObject(column) ? column.name : column)) : undefined)
+    (Array.isArray(data.columns) ? data.columns.map(column => (isMapping(column) ? column.name : column)) : undefined)
   const { column_names, data: rows } = shaped(file, Dataset, { ...data, column_names: names }, DATA_LINK, [key])
   const table = rowsTable(file, column_names, rows, [key, 'data'])
   if (table === null)

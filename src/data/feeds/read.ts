@@ -198,7 +198,6 @@ async function readBarsTable(table: TextTable, layout: Layout): Promise<ReadResu
   const collector = new Collector(file, places, options.skipBadRows ?? false)
   for (const remark of plan.remarks) collector.remarks.add(remark)
   const rows = new PriceRows(plan, collector)
-  const { prices, note } = adjustmentOf(isAdjusted(layout), options.prices)
   return collector.whole(async () => {
     await table.eachRow((row, rowFault) => {
       at = row
@@ -207,15 +206,11 @@ async function readBarsTable(table: TextTable, layout: Layout): Promise<ReadResu
     rows.finish()
     const format = settleFormat(table, layout, rows.whole)
     const { order } = collector
-    const found = collector.finish(prices, format === 'lean equity' ? 10_000 : 1)
+    const found = collector.finish(plan.prices, format === 'lean equity' ? 10_000 : 1)
     const words: Record<string, string> = { ...describe(table, layout, plan), order, ...rows.words }
     if (format === 'lean equity') words.scale = 'prices divided by 10,000'
-    return { holds: 'bars', file, format, dialect: words, header: dialect.header, ...found, adjustmentNote: note }
+    return { holds: 'bars', file, format, dialect: words, header: dialect.header, ...found, adjustmentNote: plan.note }
   })
-}
-
-function isAdjusted({ columns, parts }: Layout): boolean {
-  return [{ columns }, ...parts].every(({ columns }) => columns.adj_close !== undefined)
 }
 
 function describe(table: TextTable, { columns, names, parts }: Layout, plan: PricePlan): Record<string, string> {
@@ -237,7 +232,7 @@ function describe(table: TextTable, { columns, names, parts }: Layout, plan: Pri
 const MOST_UNREAD = 20
 
 /** Decides how to read every row of a table, from the first rows and the user's hints. */
-async function planTable(table: TextTable, layout: Layout): Promise<PricePlan & { remarks: readonly Words[] }> {
+async function planTable(table: TextTable, layout: Layout) {
   const { source, dialect, options } = table
   const { columns, parts } = layout
   const tickerHint = tickerOption(options.ticker)
@@ -245,6 +240,7 @@ async function planTable(table: TextTable, layout: Layout): Promise<PricePlan & 
   if (tickerHint !== null && one !== undefined && two !== undefined)
     throw severalTickers(table.top, options.ticker!, one.ticker, two.ticker)
   const all = parts.length > 0 ? parts.map(part => part.columns) : [columns]
+  const isAdjusted = all.every(columns => columns.adj_close !== undefined)
   const placesOf = (...roles: Role[]) => all.flatMap(columns => roles.flatMap(role => columns[role] ?? []))
   const dates = await table.dates({ name: 'date', index: columns.date! })
   if (tickerHint === null && columns.ticker !== undefined) checkSymbols(table, columns.ticker)
@@ -252,8 +248,10 @@ async function planTable(table: TextTable, layout: Layout): Promise<PricePlan & 
   const symbol = isNamed ? null : symbolIn(table, layout)
   const named = isNamed ? null : tickerOfFile(source, layout.ticker, layout.format, symbol?.value)
   const remarks: Words[] = named?.remark == null ? [] : [named.remark]
-  if (named !== null && symbol !== null && symbol.value !== named.ticker)
-    remarks.push(otherSymbol(symbol, named.ticker))
+  if (named !== null && symbol !== null && symbol.value !== named.ticker) {
+    const what = `the ticker ${named.ticker} is the name of the file, and the column ${quoted(symbol.name)}, which is not read, has only ${quoted(symbol.value)}`
+    remarks.push(sentence`${what}; ${parameter('ticker', symbol.value)} if that is the ticker`)
+  }
   const [first = ''] = dialect.samples[0]!.slice(columns.date)
   const day = dates.format.startsWith('Excel') ? dates.read(first) : null
   if (day !== null) remarks.push(`dates are serial numbers of Excel: ${first} is ${formatDay(day)}`)
@@ -266,7 +264,7 @@ async function planTable(table: TextTable, layout: Layout): Promise<PricePlan & 
     remarks,
     latest: latestBar(options.today),
     decimal: table.decimal(placesOf(...PRICES, 'adj_close'), placesOf('volume')),
-    adjust: adjustmentOf(isAdjusted(layout), options.prices).adjust,
+    ...adjustmentOf(isAdjusted, options.prices),
   }
 }
 
@@ -302,11 +300,6 @@ function checkSymbols({ file, dialect, options }: TextTable, column: number): vo
   const place = { file, line: dialect.line, column: columnOf(dialect.firstRow, dialect.delimiter, column) }
   const what = sentence`${tickerReason(symbol)}; give one with ${parameter('ticker', ticker)}`
   throw new BadData(place, what, { remedy: remedy('import', [file], { ticker }, true) })
-}
-
-function otherSymbol({ name, value }: { name: string; value: string }, ticker: string): Words {
-  const what = `the ticker ${ticker} is the name of the file, and the column ${quoted(name)}, which is not read, has only ${quoted(value)}`
-  return sentence`${what}; ${parameter('ticker', value)} if that is the ticker`
 }
 
 /** The column of volume, or another one where the first rows have only zeros there: MetaTrader counts ticks. */

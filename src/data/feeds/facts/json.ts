@@ -2,8 +2,9 @@ import * as z from 'zod'
 import { BadData } from '../../../core/errors.js'
 import { type Day, formatDay, parseDay } from '../../../core/model/day.js'
 import { parseTicker } from '../../../core/model/terms.js'
+import { isMapping } from '../../../core/params/arguments.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
-import { isObject, type JsonText, type Names, type Path, shaped } from '../json-text.js'
+import { type JsonText, type Names, type Path, shaped } from '../json-text.js'
 import { tickerOption } from '../layout.js'
 import { latestBar, severalTickers, tickerReason, yetToCome } from '../price-rows.js'
 import { Rejections } from '../refusals.js'
@@ -35,15 +36,15 @@ export function readFactsJson(source: Source, text: JsonText, options: ReadOptio
  */
 function readSplits(file: string, text: JsonText, options: ReadOptions): FactsResult | null {
   const { root } = text
-  const [list, at] = isObject(root) ? [root.results, ['results']] : [root, []]
-  if (!Array.isArray(list) || !isObject(list[0]) || !('split_from' in list[0])) return null
+  const [list, at] = isMapping(root) ? [root.results, ['results']] : [root, []]
+  if (!Array.isArray(list) || !isMapping(list[0]) || !('split_from' in list[0])) return null
   const rejections = new Rejections(file, options.skipBadRows ?? false)
   const sink = new FactsSink()
   const tickerHint = tickerOption(options.ticker)
   if (tickerHint !== null) refuseSeveral(file, tickerHint, list)
   for (const [i, row] of list.entries()) {
     try {
-      addSplit(isObject(row) ? row : {}, tickerHint, sink)
+      addSplit(isMapping(row) ? row : {}, tickerHint, sink)
     } catch (error) {
       if (!(error instanceof BadCell)) throw error
       const { column, message: reason } = error
@@ -51,13 +52,13 @@ function readSplits(file: string, text: JsonText, options: ReadOptions): FactsRe
     }
   }
   rejections.refuse(list.length)
-  if (isObject(root) && typeof root.next_url === 'string')
+  if (isMapping(root) && typeof root.next_url === 'string')
     sink.remark('the answer has more pages, which are not in this file', 'next_url')
   return sink.result(file, 'polygon splits', list.length, { rejected: rejections.rows })
 }
 
 function refuseSeveral(file: string, tickerHint: string, list: readonly unknown[]): void {
-  const symbols = list.flatMap(row => (isObject(row) && typeof row.ticker === 'string' ? [row.ticker] : []))
+  const symbols = list.flatMap(row => (isMapping(row) && typeof row.ticker === 'string' ? [row.ticker] : []))
   const other = symbols.find(symbol => symbol !== symbols[0])
   if (other !== undefined) throw severalTickers({ file }, tickerHint, symbols[0]!, other)
 }
@@ -81,7 +82,7 @@ function shares(row: Names, name: string): number {
 }
 
 function isCompanyFacts(root: unknown): root is Names {
-  return isObject(root) && 'cik' in root && isObject(root.facts)
+  return isMapping(root) && 'cik' in root && isMapping(root.facts)
 }
 
 /**
@@ -174,9 +175,9 @@ const Document = z.object({
 
 /** The document with only those of its hundreds of concepts that reports use. */
 function neededOf({ entityName, facts }: Names): Names {
-  const taxonomies = Object.entries(facts as Names).filter((entry): entry is [string, Names] => isObject(entry[1]))
+  const taxonomies = Object.entries(facts as Names).filter((entry): entry is [string, Names] => isMapping(entry[1]))
   const isNeeded = ([concept, value]: [string, unknown]) =>
-    REPORT_CONCEPTS.has(concept) && isObject(value) && 'units' in value
+    REPORT_CONCEPTS.has(concept) && isMapping(value) && 'units' in value
   const needed = taxonomies.map(([name, concepts]) => [
     name,
     Object.fromEntries(Object.entries(concepts).filter(isNeeded)),

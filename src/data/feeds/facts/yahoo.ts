@@ -2,8 +2,9 @@ import * as z from 'zod'
 import { BadData, type InvalidParameter, parameter, quoted, sentence, type Words, wrong } from '../../../core/errors.js'
 import { type Day, dayAt, formatDay, parseDay } from '../../../core/model/day.js'
 import { assumedFiling } from '../../../core/model/facts.js'
+import { isMapping } from '../../../core/params/arguments.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
-import { isObject, shaped } from '../json-text.js'
+import { shaped } from '../json-text.js'
 import { latestBar, yetToCome } from '../price-rows.js'
 import {
   AS_FILED,
@@ -20,7 +21,7 @@ import {
  * series of statements. Null when it is neither. Throws BadData that names wrong or missing parts.
  */
 export function readYahooFacts(file: string, root: unknown, options: ReadOptions): FactsResult | null {
-  if (!isObject(root) || !('quoteSummary' in root || 'timeseries' in root)) return null
+  if (!isMapping(root) || !('quoteSummary' in root || 'timeseries' in root)) return null
   const [read, format] =
     'quoteSummary' in root
       ? ([readSummary, 'Yahoo quote summary'] as const)
