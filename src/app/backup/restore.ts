@@ -89,11 +89,9 @@ export async function restore(
       cause,
     })
   }
-  const restored = manifest.files.map(({ kind }) => ({
-    kind,
-    path: files[kind],
-    replaced: there.includes(files[kind]),
-  }))
+  const restored = manifest.files.map(({ kind }) => {
+    return { kind, path: files[kind], replaced: there.includes(files[kind]) }
+  })
   const others = Object.values(files).filter(path => !restored.some(file => file.path === path))
   return { manifest, files: restored, kept: others.filter(path => existsSync(path)) }
 }
@@ -153,9 +151,8 @@ function noteAt(path: string): Note {
 }
 
 function strangeNote(path: string, why: Words): StorageError {
-  const words = typeof why === 'string' ? [why] : why
   return new StorageError(
-    sentence`${path}: this restore cannot be finished: ${words}; nothing was moved. Look at that file, and delete it`,
+    sentence`${path}: this restore cannot be finished: ${why}; nothing was moved. Look at that file, and delete it`,
   )
 }
 
@@ -215,8 +212,7 @@ function clearWriter(path: string): void {
 
 /** @param committed is called once the restore counts */
 function replaceAll(moves: readonly Move[], data: string, committed: () => void): void {
-  const lock = existsSync(data) ? locked(data) : null
-  try {
+  underLock(data, () => {
     const opened: (Connection | null)[] = []
     try {
       for (const { to } of moves) if (existsSync(to)) opened.push(openExclusively(to))
@@ -227,16 +223,18 @@ function replaceAll(moves: readonly Move[], data: string, committed: () => void)
       for (const connection of opened) connection?.close()
     }
     finish(moves, restoreNote(data))
+  })
+}
+
+/** Works under the writer lock of existing data. Throws Busy. */
+function underLock<Result>(data: string, work: () => Result): Result {
+  const lock = existsSync(data) ? lockOf(data) : undefined
+  if (lock === null) throw new Busy(`${data} is being written by another process; wait for it, then restore`)
+  try {
+    return work()
   } finally {
     lock?.close()
   }
-}
-
-/** Takes the writer lock. Throws Busy. */
-function locked(data: string): Connection {
-  const lock = lockOf(data)
-  if (lock !== null) return lock
-  throw new Busy(`${data} is being written by another process; wait for it, then restore`)
 }
 
 /** Has a database to itself; null where it is too damaged to be opened at all. Throws Busy. */
@@ -317,8 +315,7 @@ export function finishRestore(files: Files): string | null {
   const notes = (): string[] => Object.values(files).map(restoreNote).filter(existsSync)
   if (notes().length === 0) return null
   try {
-    const lock = existsSync(data) ? locked(data) : null
-    try {
+    return underLock(data, () => {
       // The previous lock holder may have finished it, or left another.
       if (existsSync(commit)) {
         finish(movesIn(commit, files), commit)
@@ -326,9 +323,7 @@ export function finishRestore(files: Files): string | null {
       }
       for (const note of notes()) if (noteAt(note)) rmSync(note, { force: true })
       return null
-    } finally {
-      lock?.close()
-    }
+    })
   } catch (cause) {
     if (cause instanceof BandsError) throw cause
     // Another has finished it meanwhile.
