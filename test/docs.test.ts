@@ -66,11 +66,14 @@ describe('a page that is made of the tables', () => {
 })
 
 describe('the pages together', () => {
-  const everything = PAGES.map(page => readFileSync(page, 'utf8')).join('\n')
-
   it('name every command and every field', () => {
-    for (const { name } of CATALOGUE) expect(everything, name).toContain(`bands ${name}`)
-    for (const name of BUILT_IN.names) expect(everything, name).toContain(name)
+    // Read here: `npm run docs` has just written some pages.
+    const everything = PAGES.map(page => readFileSync(page, 'utf8')).join('\n')
+    const names = [...CATALOGUE.map(({ name }) => `bands ${name}`), ...BUILT_IN.names]
+    expect(
+      names.filter(name => !everything.includes(name)),
+      'on no page',
+    ).toEqual([])
   })
 
   it('keep the README and the plan of the house short', () => {

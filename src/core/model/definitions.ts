@@ -65,6 +65,6 @@ export const DEFINITIONS = {
 
 /**
  * Stored in every store. The number rises when a rule changes outside the table above; the letters are the table's
- * digest (test/model/definitions.test.ts prints the new one when they differ).
+ * digest (test/model/words.test.ts prints the new one when they differ).
  */
 export const DEFINITIONS_VERSION = '2-0a2bd18f'
