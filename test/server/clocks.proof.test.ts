@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { PLANS } from '../../src/core/tiers.js'
@@ -38,7 +37,7 @@ describePostgres('three servers on one set of accounts, of which one has a wrong
 
     // Under load, at all three servers.
     fleet.ask(CLIENTS)
-    while (fleet.answered.size < ANSWERS) await sleep(20)
+    await fleet.answers(ANSWERS)
     await fleet.quiet()
     await fleet.expectExact()
 

@@ -65,6 +65,13 @@ export class Fleet {
     for (let number = 0; number < clients; number++) this.#clients.push(this.#client(number))
   }
 
+  /** Waits until so many more requests are answered. Fails if a client has failed. */
+  async answers(count: number): Promise<void> {
+    const wanted = this.answered.size + count
+    const clients = Promise.all(this.#clients)
+    while (this.answered.size < wanted) await Promise.race([clients, sleep(20)])
+  }
+
   /** Settles once every request that was begun is answered. */
   async quiet(): Promise<void> {
     this.#asking = false
