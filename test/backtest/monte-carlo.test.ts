@@ -6,7 +6,7 @@ import { backtest } from '../../src/research/backtest/backtest.js'
 import type { Curve } from '../../src/research/backtest/statistics.js'
 import { monteCarlo } from '../../src/research/backtest/validation.js'
 import { draws } from '../support/full.js'
-import { flat, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
+import { flat, madeMarket, PLAIN, quantileOf, strategyWith } from './support/made-market.js'
 
 function curveOf(returns: readonly number[], more: Partial<Curve> = {}): { days: Int32Array; curve: Curve } {
   let value = 100
@@ -21,14 +21,6 @@ function curveOf(returns: readonly number[], more: Partial<Curve> = {}): { days:
 function normal(seed: number, length: number, mean = 0.0005): number[] {
   const random = new Random(seed)
   return Array.from({ length }, () => mean + 0.01 * random.normal())
-}
-
-/** Type 7, from its definition: the value at a part of the way from the least to the greatest. */
-function quantileOf(values: readonly number[], p: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  const place = p * (sorted.length - 1)
-  const [low, high] = [sorted[Math.floor(place)]!, sorted[Math.ceil(place)]!]
-  return low + (high - low) * (place - Math.floor(place))
 }
 
 describe('the draws of a Monte Carlo', () => {

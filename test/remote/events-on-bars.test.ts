@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { openLocal, openRemote } from '../../src/app/open/database.js'
 import { eventsOnBars } from '../../src/app/remote/events-on-bars.js'
 import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
@@ -14,23 +14,15 @@ import { grantedFields, PLANS } from '../../src/core/tiers.js'
 import { Local } from '../../src/data/local/local.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import { firstInQuick } from '../support/full.js'
-import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
+import { serveFile } from '../support/serve.js'
 import { barsIn, signalsFor, sourceOf, statesIn } from '../support/source.js'
 import { temporaryFolder } from '../support/store.js'
 
 const TODAY = parseDay('2024-06-28')!
 
-let ground: Ground
-let server: Served
-beforeAll(async () => {
-  ground = await simulatedGround({ count: 2, bars: 1_500 })
-  const plenty = { day: 1_000_000, hour: 1_000_000 }
-  server = await serve(ground, { credits: { free: plenty, plus: plenty, pro: plenty } })
-})
-afterAll(async () => {
-  await server.stop()
-  ground.remove()
-})
+const PLENTY = { day: 1_000_000, hour: 1_000_000 }
+const CREDITS = { free: PLENTY, plus: PLENTY, pro: PLENTY }
+const { ground, server } = await serveFile({ count: 2, bars: 1_500, credits: CREDITS })
 
 async function remoteAs(tier: Tier): Promise<Source> {
   const remote = await openRemote({ url: server.url, key: await server.key(tier), fields: FIELDS })

@@ -5,11 +5,11 @@ import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, createServer as createRawServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Remote } from '../../src/app/remote/remote.js'
 import { openBands, openRemote, type RemoteClient, type RemoteClientOptions } from '../../src/index.js'
 import { notInQuick } from '../support/full.js'
-import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
+import { serveFile } from '../support/serve.js'
 import { temporaryFolder } from '../support/store.js'
 import { GOOD_PAGE, good, nobody, QUESTION, raw, scripted } from './upstream.js'
 
@@ -150,16 +150,7 @@ it('fails for a server without TLS', async () => {
   expect(upstream.arrivals).toEqual([])
 })
 
-let ground: Ground
-let server: Served
-beforeAll(async () => {
-  ground = await simulatedGround({ count: 2, bars: 700 })
-  server = await serve(ground)
-})
-afterAll(async () => {
-  await server.stop()
-  ground.remove()
-})
+const { ground, server } = await serveFile({ count: 2, bars: 700 })
 
 async function client(options: Partial<RemoteClientOptions> = {}): Promise<RemoteClient> {
   const opened = await openRemote({ url: server.url, key: await server.key('plus'), ...options })

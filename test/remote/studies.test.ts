@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { openLocal, openRemote } from '../../src/app/open/database.js'
 import { Remote } from '../../src/app/remote/remote.js'
 import { FIELDS } from '../../src/core/fields/index.js'
@@ -11,23 +11,14 @@ import { now } from '../../src/research/tally/now.js'
 import { type Tally, tally } from '../../src/research/tally/tally.js'
 import { transitionsOf } from '../../src/research/tally/transitions.js'
 import { notInQuick } from '../support/full.js'
-import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
+import { serveFile } from '../support/serve.js'
 import { eventsBefore, json, pageOf, type Scripted, scripted, type Turn } from './upstream.js'
 
+const PLENTY = { day: 1_000_000, hour: 1_000_000 }
+const CREDITS = { free: PLENTY, plus: PLENTY, pro: PLENTY }
+const { ground, server } = await serveFile({ bars: 1_400, credits: CREDITS })
+
 describe('before a real server', () => {
-  let ground: Ground
-  let server: Served
-
-  beforeAll(async () => {
-    ground = await simulatedGround({ count: 3, bars: 1_400 })
-    const plenty = { day: 1_000_000, hour: 1_000_000 }
-    server = await serve(ground, { credits: { free: plenty, plus: plenty, pro: plenty } })
-  })
-  afterAll(async () => {
-    await server.stop()
-    ground.remove()
-  })
-
   const remoteAs = async (tier: Tier): Promise<Remote> => {
     const remote = await openRemote({ url: server.url, key: await server.key(tier), fields: FIELDS })
     onTestFinished(() => remote.close())

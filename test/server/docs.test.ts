@@ -2,12 +2,12 @@ import { execFile, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { XMLValidator } from 'fast-xml-parser'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { FIELDS } from '../../src/core/fields/index.js'
 import { PLANS } from '../../src/core/tiers.js'
 import { docsPage } from '../../src/server/http/docs.js'
 import { isReference, type OpenApiDocument, openApi, resolve } from '../../src/server/http/openapi.js'
-import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
+import { serveFile } from '../support/serve.js'
 
 const DOCUMENT = openApi({ version: '1.2.3', errors: 'flat' })
 const { html: PAGE, csp: CSP } = docsPage(DOCUMENT)
@@ -125,20 +125,10 @@ describe('the page as HTML', () => {
   })
 })
 
+const { server } = await serveFile()
 const SHELL = ['curl', 'bash'].every(name => spawnSync(name, ['--version']).status === 0)
 
 describe.skipIf(!SHELL)(`its examples for curl${SHELL ? '' : ' (here is no curl, or no bash)'}`, () => {
-  let ground: Ground
-  let server: Served
-  beforeAll(async () => {
-    ground = await simulatedGround()
-    server = await serve(ground)
-  })
-  afterAll(async () => {
-    await server.stop()
-    ground.remove()
-  })
-
   it('are answered by a server, and keep the key out of the list of processes', async () => {
     const key = await server.key('pro')
     const document = openApi({ version: '1', errors: 'flat' })

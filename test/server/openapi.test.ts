@@ -38,15 +38,7 @@ import { ERROR_SHAPES, errorBody, NOTE } from '../../src/server/wire/format.js'
 import { errorSchemas } from '../../src/server/wire/schemas.js'
 import { Documented } from '../support/documented.js'
 import { draws, notInQuick } from '../support/full.js'
-import {
-  ask,
-  authorization,
-  type Ground,
-  type Response,
-  type Served,
-  serve,
-  simulatedGround,
-} from '../support/serve.js'
+import { ask, authorization, type Response, serve, serveFile } from '../support/serve.js'
 import { loadedStore } from '../support/store.js'
 
 const FLAT = openApi({ version: '1.2.3', errors: 'flat' })
@@ -283,18 +275,10 @@ describe('errors', () => {
   })
 })
 
+const { ground, server } = await serveFile()
+
 describe('a server', () => {
-  let ground: Ground
-  let server: Served
   const events = '/v1/events?ticker=SIM0001&field=rsi_zone'
-  beforeAll(async () => {
-    ground = await simulatedGround()
-    server = await serve(ground)
-  })
-  afterAll(async () => {
-    await server.stop()
-    ground.remove()
-  })
 
   it('serves the document, and the page that is made of it', async () => {
     const document = openApi({ version: '0.0.0', errors: 'flat' })

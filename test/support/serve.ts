@@ -65,8 +65,8 @@ export interface Served extends Running {
 }
 
 /** A ground for a whole file of tests, and a server on it; both go with the file. */
-export async function serveFile({ count = 3, ...lent }: ServeLent & { count?: number } = {}) {
-  const ground = await simulatedGround({ count })
+export async function serveFile({ count = 3, bars, ...lent }: ServeLent & { count?: number; bars?: number } = {}) {
+  const ground = await simulatedGround({ count, ...(bars && { bars }) })
   const server = await serve(ground, lent)
   afterAll(async () => {
     await server.stop()

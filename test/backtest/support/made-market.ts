@@ -103,3 +103,11 @@ function statesOf(ticker: string, field: string, { bars, bands }: MadeTicker): S
   const codes = Uint8Array.from(letters, letter => (letter === '.' ? UNDEFINED : letter.charCodeAt(0) - 97))
   return statesFrom({ ticker, field, timeframe: 'daily', bands: BUILT_IN.named(field)!.bands }, codes)
 }
+
+/** Type 7, from its definition: the value at a part of the way from the least to the greatest. */
+export function quantileOf(values: readonly number[], p: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const place = p * (sorted.length - 1)
+  const [low, high] = [sorted[Math.floor(place)]!, sorted[Math.ceil(place)]!]
+  return low + (high - low) * (place - Math.floor(place))
+}
