@@ -116,7 +116,7 @@ describe('bands completion --complete', () => {
   })
 
   it('says what a command, an option and a field are', async () => {
-    expect((await asked(['tall'])).out).toBe('tally\tcount what followed them\n')
+    expect((await asked(['tall'])).out).toBe('tally\tcount what the price did after events\n')
     expect((await asked(['events', '--wi'])).out).toBe('--wide\twords instead of signs\n')
     expect((await asked(['events', 'AAPL', 'rsi'])).out).toMatch(/^rsi_zone\tfree\n/)
   })

@@ -6,28 +6,60 @@ import { linesText, wrap } from './draw/text.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import type { Request } from './program.js'
 
+/** The commands that most people need. */
+export const FIRST = [
+  ...['import', 'status', 'now', 'screen', 'changes', 'watch'],
+  ...['events', 'tally', 'study', 'backtest', 'sweep', 'export'],
+]
+
 /** The text of `bands` without arguments: under 24 lines, examples first. */
-export const TOP_HELP = `bands: when did a stock change band, and what followed?
+export const TOP_HELP = `bands: when did a stock change its band, and what did the price do next?
 
-  bands events AAPL rsi_zone --band oversold       list the transitions
-  bands tally AAPL rsi_zone --band oversold        count what followed
-  bands study AAPL rsi_zone --band oversold        test it
-  bands events AAPL rsi_zone --json | jq '.events[0]'
+  bands events AAPL rsi_zone --band oversold     each time it became oversold
+  bands tally AAPL rsi_zone --band oversold      what the price did afterwards
+  bands study AAPL rsi_zone --band oversold      could that be luck?
 
-Ask       events  tally  now  transitions  explain  show  facts  export
-Market    screen  changes  scan  watch
-Test      study  backtest  compare  sweep  trials  check
-Data      import  import-facts  pull  simulate  rename  remove  rebuild
-Keep      verify  backup  restore  store  unlock
-Find out  fields  tickers  status  schema  doctor  demo  completion
-Servers   serve  work  accounts  keys  login  logout  config
-
---json, --csv, --as-of DATE, --tier TIER, --db FILE, --remote URL and more go
-with every command: bands help options. bands COMMAND --help has the others.
+${list(FIRST.map(summarised), 80)}
+Without data of your own, the bundled sample answers.
+All commands: bands help all            One command: bands COMMAND --help
 `
+
+/** Every first word of a command line, by what it is for. */
+export const PURPOSES: Readonly<Record<string, readonly string[]>> = {
+  Ask: ['events', 'tally', 'now', 'transitions', 'explain', 'show', 'facts', 'export'],
+  Market: ['screen', 'changes', 'scan', 'watch'],
+  Test: ['study', 'backtest', 'compare', 'sweep', 'trials', 'check'],
+  Data: ['import', 'import-facts', 'pull', 'simulate', 'status', 'tickers', 'rename', 'remove', 'rebuild'],
+  Keep: ['verify', 'backup', 'restore', 'unlock'],
+  Servers: ['serve', 'accounts', 'keys', 'login', 'logout'],
+  Help: ['fields', 'schema', 'config', 'doctor', 'demo', 'completion'],
+}
+
+/** The text of `bands help all`. */
+function allHelp(width: number): string {
+  const groups = Object.entries(PURPOSES).map(([title, words]) => {
+    const items = words.map(summarised)
+    return `${title}\n${list(
+      items,
+      width,
+      longest(
+        Object.values(PURPOSES)
+          .flat()
+          .map((word): Item => [word, '']),
+      ),
+    )}`
+  })
+  const end = 'bands COMMAND --help: examples and options. Options of every command: bands help options'
+  return [...groups, paragraph(end, width)].join('\n')
+}
 
 /** A word that can be typed, and its description. */
 type Item = readonly [word: string, about: string]
+
+/** The first word of a command line, with the summary of its command or group. */
+function summarised(word: string): Item {
+  return [word, GROUPS[word] ?? CATALOGUE.find(({ name }) => name === word)!.summary]
+}
 
 /** The help of a command as data: drawn here for a terminal, by the build as a man page. */
 function helpOf(entry: Entry, command: Command) {
@@ -120,6 +152,7 @@ function longest(items: readonly Item[]): number {
 export function textFor(request: Exclude<Request, { args: unknown }>, width: number): string {
   if (request === 'version') return `bands ${version()}\n`
   if (request === 'help') return TOP_HELP
+  if (request === 'all') return allHelp(width)
   if (request === 'options') return commonHelp(width)
   return 'command' in request
     ? helpText(helpOf(request.helpFor, request.command), width)

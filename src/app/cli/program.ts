@@ -17,8 +17,8 @@ interface Call {
 /** Help for a command, or for a group of commands such as `accounts`. */
 type HelpRequest = { helpFor: Entry; command: Command } | { helpFor: string }
 
-/** `options` means the help common to all commands. */
-export type Request = Call | 'version' | 'help' | 'options' | HelpRequest
+/** `options` means the help common to all commands, `all` the list of every command. */
+export type Request = Call | 'version' | 'help' | 'all' | 'options' | HelpRequest
 
 type ParsedLine = ParsedCommand & { call?: Call }
 
@@ -28,7 +28,7 @@ type ParsedLine = ParsedCommand & { call?: Call }
  */
 export async function parseWords(words: readonly string[]): Promise<Request> {
   const [first, ...others] = words
-  if (first === 'help' && others[0] === 'options') return 'options'
+  if (first === 'help' && (others[0] === 'options' || others[0] === 'all')) return others[0]
   // `bands help events` is `bands events --help`.
   const argv = first === 'help' ? [...others, '--help'] : [...words]
   const tree = silentTree()
