@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { parseDay } from '../../src/core/model/day.js'
-import { head } from '../../src/core/model/series.js'
 import { strategyOf } from '../../src/core/params/strategy-file.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { Local } from '../../src/data/local/local.js'
@@ -17,7 +15,7 @@ import { chance, pick } from '../support/random-facts.js'
 import { randomFormula, spelledOut } from '../support/random-formulas.js'
 import { openedForAll, storeOf } from '../support/store.js'
 import { PLAIN } from './support/made-market.js'
-import { inOrder, type Rules, told, walked } from './support/walked.js'
+import { expectSameOfCutData, inOrder, type Rules, told, walked } from './support/walked.js'
 
 /** Strategies of three fields and two tickers whose signals are ranked, by a walk day by day over exported series. */
 
@@ -133,23 +131,7 @@ describe('a strategy of three fields and two tickers that ranks its signals', ()
 
   it('does as of a day what it does on data cut at that day', async () => {
     const shelves = await exported(new Local(store, null, null))
-    let trades = 0
-    for (const date of ['2017-12-29', '2018-03-10']) {
-      const day = parseDay(date)!
-      const cut = await storeOf(
-        LISTED.map(({ ticker, series }) => {
-          return { ticker, series: head(series, series.days.filter(one => one <= day).length) }
-        }),
-      )
-      const [then, alone] = [new Local(store, null, day), new Local(cut, null, day)]
-      for (let seed = 1; seed <= draws(100); seed++) {
-        const { strategy } = randomRules(new Random(new Random(seed).word()), shelves)
-        const found = await backtest(then, strategy, PLAIN)
-        expect(found, `${date}, seed ${seed}`).toEqual(await backtest(alone, strategy, PLAIN))
-        trades += found.trades.length
-      }
-    }
-    expect(trades).toBeGreaterThan(draws(100))
+    await expectSameOfCutData(store, ['2017-12-29', '2018-03-10'], random => randomRules(random, shelves).strategy)
   })
 })
 

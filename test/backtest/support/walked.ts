@@ -1,10 +1,18 @@
-import { formatDay } from '../../../src/core/model/day.js'
+import { expect } from 'vitest'
+import { formatDay, parseDay } from '../../../src/core/model/day.js'
+import { head } from '../../../src/core/model/series.js'
 import type { Strategy } from '../../../src/core/params/strategy.js'
-import type { Local } from '../../../src/data/local/local.js'
+import { Random } from '../../../src/core/statistics/random.js'
+import { Local } from '../../../src/data/local/local.js'
+import type { Store } from '../../../src/data/store/store.js'
+import { backtest } from '../../../src/research/backtest/backtest.js'
 import type { Backtest } from '../../../src/research/backtest/result.js'
-import { onsets } from '../../support/exported-shelves.js'
+import { LISTED, onsets } from '../../support/exported-shelves.js'
+import { draws } from '../../support/full.js'
 import { type OracleTicker, oracleBacktest } from '../../support/oracle/backtest.js'
 import { type Claim, type Shelves, type Timeframe, truth } from '../../support/oracle/conditions.js'
+import { storeOf } from '../../support/store.js'
+import { PLAIN } from './made-market.js'
 
 /** A strategy of conditions, and what it means apart from how it is written. */
 export interface Rules {
@@ -83,4 +91,31 @@ function changes(values: readonly (string | boolean | null)[]): number[] {
     before = one
     return changed ? [t] : []
   })
+}
+
+/** Expects of each random strategy that it does as of each date what it does on data that end there. */
+export async function expectSameOfCutData(
+  store: Store,
+  dates: readonly string[],
+  randomStrategy: (random: Random) => Strategy,
+): Promise<void> {
+  let trades = 0
+  for (const date of dates) {
+    const day = parseDay(date)!
+    const cut = await storeOf(
+      LISTED.map(({ ticker, series }) => {
+        return { ticker, series: head(series, series.days.filter(one => one <= day).length) }
+      }),
+    )
+    const [then, alone] = [new Local(store, null, day), new Local(cut, null, day)]
+    for (let seed = 1; seed <= draws(100); seed++) {
+      const strategy = randomStrategy(new Random(new Random(seed).word()))
+      const found = await backtest(then, strategy, PLAIN)
+      expect(found, `${date}, seed ${seed}: ${JSON.stringify(strategy)}`).toEqual(
+        await backtest(alone, strategy, PLAIN),
+      )
+      trades += found.trades.length
+    }
+  }
+  expect(trades).toBeGreaterThan(draws(100))
 }
