@@ -25,6 +25,10 @@ export async function main(argv: readonly string[], world: World = processWorld(
   return code
 }
 
+/**
+ * Answers a command line, and returns the exit code.
+ * @param run gets the context, so that the caller can close it when the command throws
+ */
 async function answer(argv: readonly string[], world: World, run: { context?: Context }): Promise<number> {
   // Completion never fails while the user types, not even because of a setting.
   if (argv[0] === 'completion' && argv[1] === '--complete') {
@@ -33,7 +37,7 @@ async function answer(argv: readonly string[], world: World, run: { context?: Co
     return 0
   }
   const alone = argv.length === 1 ? argv[0] : undefined
-  // A line without anything to parse need not wait for commander.
+  // These two need no parser.
   const plain = alone === '--version' ? 'version' : alone === '--help' ? 'help' : null
   const request = plain ?? (await (await import('./program.js')).parseWords(argv))
   if (typeof request === 'string' || 'helpFor' in request) {

@@ -65,14 +65,14 @@ function neededUrl(choice: AccountsChoice, refusal: string): Url {
   throw new InvalidParameter(refusal, { param: 'accounts', allowed: 'postgres://user@host:5432/database' })
 }
 
-/** Throws NotFound if the accounts are missing and not to be made, Busy if the database cannot be reached. */
+/** Throws NotFound if the accounts are missing and `make` is false, Busy if the database cannot be reached. */
 export async function openAccountsAt(
   at: Url,
   { make, env }: { make: boolean; env: AccountsChoice['env'] },
 ): Promise<Accounts> {
-  // This module is only loaded for PostgreSQL.
+  // Loaded here, so that only users of PostgreSQL load its driver.
   const { openPostgresAccounts } = await import('../../server/accounts/postgres/accounts.js')
-  return openPostgresAccounts(addressOf(at.param, at.url, env), { make, made: madeBy(at) })
+  return openPostgresAccounts(addressOf(at.param, at.url, env), { make, made: createCommand(at) })
 }
 
 /**
@@ -86,7 +86,7 @@ export async function accountsLayoutOf(
   const at = neededUrl(choice, 'a layout is for accounts in PostgreSQL, and these are a file.')
   const { accountsLayout } = await import('../../server/accounts/postgres/admin.js')
   const address = addressOf(at.param, at.url, choice.env)
-  const found = await accountsLayout(address, { made: madeBy(at), ...(partitions && { partitions }) })
+  const found = await accountsLayout(address, { made: createCommand(at), ...(partitions && { partitions }) })
   return { accounts: address.location, partitions: found }
 }
 
@@ -98,7 +98,7 @@ export async function accountsUpdatePlan(choice: AccountsChoice): Promise<Update
   const at = neededUrl(choice, 'a plan is for accounts in PostgreSQL, and these are a file.')
   const { updatePlan } = await import('../../server/accounts/postgres/admin.js')
   const address = addressOf(at.param, at.url, choice.env)
-  return { accounts: address.location, ...(await updatePlan(address, { made: madeBy(at) })) }
+  return { accounts: address.location, ...(await updatePlan(address, { made: createCommand(at) })) }
 }
 
 /**
@@ -113,6 +113,6 @@ export async function grantAccountsTo(choice: AccountsChoice, role: string): Pro
   return address.location
 }
 
-function madeBy({ param, url }: Url): Remedy {
+function createCommand({ param, url }: Url): Remedy {
   return remedy('accounts create', ['NAME'], { tier: 'free', ...(param === 'accounts' && { accounts: url }) })
 }

@@ -264,7 +264,7 @@ export function column<Key extends string>(
   return { key, title: words(key), kind, of: row => row[key], ...more }
 }
 
-/** A table of rows by its columns. */
+/** Builds a table from its columns and rows, without optional columns that are empty. */
 export function tableOf<Row>(
   caption: string,
   columns: readonly Column<Row>[],

@@ -53,11 +53,11 @@ function recordColumns(timeframe: Timeframe, withReturns: boolean): string[] {
   ]
 }
 
-/** The same for several tickers, with a ticker column. */
+/** Describes events of several tickers, as describeEvents does for one, with a column of tickers. */
 export function describePoolEvents(found: PoolEvents, query: PoolEventsQuery, withReturns: boolean): Described {
   const { tickers, field, timeframe, query_range } = found
   const events = found.events.map(event => specified(event, withReturns))
-  const newest = { ...found, total: found.total_occurrences, query_range: query_range ?? 'no range' }
+  const forHeading = { ...found, total: found.total_occurrences, query_range: query_range ?? 'no range' }
   const ticker: Column<PoolEvent> = { title: 'Ticker', kind: 'text', of: event => event.ticker }
   const columns = [ticker, ...eventColumns({ ...found, timeframe: query.timeframe }, query, withReturns)]
   return {
@@ -66,7 +66,7 @@ export function describePoolEvents(found: PoolEvents, query: PoolEventsQuery, wi
     rows: events.map(({ ticker, ...event }) => ({ ticker, field, timeframe, ...event })),
     paragraphs: [
       {
-        heading: eventsHeading(newest, { ...query, ticker: tickersText(tickers) }),
+        heading: eventsHeading(forHeading, { ...query, ticker: tickersText(tickers) }),
         parts: [tablePart('Events, newest first', columns, found.events)],
       },
     ],

@@ -5,19 +5,19 @@ import { performanceTone } from './events.js'
 import { fileText } from './words.js'
 
 /**
- * Inputs, rule, figures, band; for an event also flips, stability, later returns and their sample. Machines get a row
- * per figure; a band without figures still has its row.
+ * The bar, the rule, its figures or tests, and the history; for an event also flips, stability and later returns. CSV has
+ * a row for each figure or test, or one row without a figure if there are none.
  */
 export function describeExplanation(found: Explanation): Described {
   const { ticker, field, timeframe, date, as_of, band, in_force, entered, readings, tests, rule, event } = found
   const bar = { ticker, field, timeframe, date, band, in_force, entered }
   const figures = [
     ...readings.map(({ name, value, note }) => ({ ...bar, reading: name, value, note })),
-    ...(tests ?? []).map(({ test, holds, ...seen }) => ({
+    ...(tests ?? []).map(({ test, holds, ...tested }) => ({
       ...bar,
       reading: test,
       value: holds,
-      note: bandShown(seen),
+      note: bandShown(tested),
     })),
   ]
   return {

@@ -59,9 +59,9 @@ export function pageToRevalidate({ kept }: StoredPages, before: string | null): 
 export type PageRestart = 'past' | 'range' | 'gap'
 
 /**
- * A series with one more page. The stored pages keep answering until the last page has come; then their final part
- * continues below the new pages.
- * @param whole stored pages are ignored: all are pulled again
+ * A series with one more page. The stored pages keep answering until the last new page is there. Then the new pages
+ * replace the newer part of the stored ones, and the older part is kept.
+ * @param whole ignores the stored pages: all are pulled again
  */
 export function withPage(
   series: StoredPages,

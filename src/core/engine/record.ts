@@ -76,7 +76,7 @@ export function recordOf(codes: Uint8Array, timeframe: Timeframe, from = 0): Fie
 }
 
 /** Buffer of one call of `changesFrom`, for any number of bars. */
-let changed = new Int32Array()
+let scratchBars = new Int32Array()
 
 /**
  * Stores the defined bars on which the band differs from the current one. Undefined bars continue the current band.
@@ -90,13 +90,16 @@ export function transitions(codes: Uint8Array, from = 0): Transitions {
   return { initialBar, initialBand, ...changesFrom(codes, initialBar + 1, initialBand) }
 }
 
-/** The changes of the band on a bar or later, from the band that was current before. */
+/**
+ * The changes of the band from bar `from` on, given the band in force before it. `gaps` has the first bar of each run
+ * without a band and the bar after its last, by turns.
+ */
 export function changesFrom(
   codes: Uint8Array,
   from: number,
   before: number,
 ): Pick<Transitions, 'bars' | 'bands' | 'gaps'> {
-  if (changed.length < codes.length) changed = new Int32Array(codes.length)
+  if (scratchBars.length < codes.length) scratchBars = new Int32Array(codes.length)
   const gaps: number[] = []
   let changes = 0
   let inForce = before
@@ -109,9 +112,9 @@ export function changesFrom(
       continue
     }
     inForce = codes[t]!
-    changed[changes++] = t
+    scratchBars[changes++] = t
   }
-  const bars = changed.slice(0, changes)
+  const bars = scratchBars.slice(0, changes)
   const bands = new Uint8Array(changes)
   for (let i = 0; i < changes; i++) bands[i] = codes[bars[i]!]!
   return { bars, bands, gaps: Int32Array.from(gaps) }

@@ -131,6 +131,7 @@ function aftermathOf({ timeframe }: EventColumns, outcomes: readonly WindowOutco
   return aftermath
 }
 
+/** The unrounded return and percentile of an event in each window, and why one is missing. */
 function exactOf({ timeframe }: EventColumns, outcomes: readonly WindowOutcomes[], i: number) {
   const exact = { returns: {}, percentiles: {}, missing: {} } as Required<
     Pick<HistoricEvent, 'returns' | 'percentiles' | 'missing'>

@@ -259,17 +259,17 @@ function* rowsOf(
   ticker: string,
   panel: Panel,
   bars: number,
-  { bands, wanted, truths, isDay }: WantedRows,
+  { bands, wanted, truths, isDay: isWantedDay }: WantedRows,
 ): Generator<ExportedSeriesBar> {
   const { series } = panel
   const numbers = [
     ...BAR_FIGURES.map(name => [name, series[name]] as const),
     ...INDICATORS.map(([name, column]) => [name, column(panel)] as const),
   ]
-  const isIn = (t: number): boolean =>
+  const hasWantedBand = (t: number): boolean =>
     wanted.length === 0 || bands.some(({ field, codes }) => wanted.includes(field.bands[codes[t]!] ?? ''))
   for (let t = 0; t < bars; t++) {
-    if (!isDay(series.days[t]!) || !isIn(t) || (truths !== null && truths[t] !== TRUE)) continue
+    if (!isWantedDay(series.days[t]!) || !hasWantedBand(t) || (truths !== null && truths[t] !== TRUE)) continue
     const row: Record<string, string | number | null> = {
       ticker,
       timeframe: series.timeframe,

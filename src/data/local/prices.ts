@@ -77,18 +77,19 @@ export class Prices {
     }
   }
 
-  #prices(cached: Once, ticker: string, timeframe: Timeframe, today: Day): Promise<MarketBars> {
-    return cached('prices', async () => {
+  #prices(once: Once, ticker: string, timeframe: Timeframe, today: Day): Promise<MarketBars> {
+    return once('prices', async () => {
       const cache = this.#cache
       const entry = await cache.entry(ticker)
-      const known = (series: Series): Series => head(series, barsKnownBy(series, today))
+      const cutToKnown = (series: Series): Series => head(series, barsKnownBy(series, today))
       const daily = await cache.storedSeries(entry, 'daily')
       return {
         ticker,
         assetClass: entry.assetClass,
         adjustment: entry.prices,
-        series: known(timeframe === 'daily' ? daily : await cache.storedSeries(entry, timeframe)),
-        barsAYear: barsAYear(timeframe, known(daily), entry.assetClass),
+        series: cutToKnown(timeframe === 'daily' ? daily : await cache.storedSeries(entry, timeframe)),
+        barsAYear: barsAYear(timeframe, cutToKnown(daily), entry.assetClass),
+        // Cut to the known bars there.
         delisting: await this.#delistings.of(ticker, daily, today),
       }
     })

@@ -258,24 +258,25 @@ function overfittingOf(columns: readonly Float64Array[], groups: readonly number
 }
 
 /**
- * Correlation of the cells with the means of their neighbours: near 1 on a smooth hill, near 0 where chance decides.
- * Cells with equal returns count once and are not neighbours, because they always correlate.
+ * Correlation of the cells with the means of their neighbours: near 1 on a smooth hill, near 0 for random results. Cells
+ * with equal returns count once, and not as neighbours of each other, because they always correlate.
+ * @param firstEqual of each cell the first cell with the same returns
  */
 function smoothnessOf(
   axes: readonly Axis[],
   values: readonly (number | null)[],
-  groups: readonly number[],
+  firstEqual: readonly number[],
 ): number | null {
   const pairs = values.flatMap((value, cell): [number, number][] => {
-    if (value === null || groups[cell] !== cell) return []
-    const others = new Set(neighboursAt(axes, cell).map(other => groups[other]!))
-    others.delete(cell)
-    const around = mean([...others].flatMap(other => values[other] ?? []))
+    if (value === null || firstEqual[cell] !== cell) return []
+    const neighbours = new Set(neighboursAt(axes, cell).map(neighbour => firstEqual[neighbour]!))
+    neighbours.delete(cell)
+    const around = mean([...neighbours].flatMap(neighbour => values[neighbour] ?? []))
     return around === null ? [] : [[value, around]]
   })
   const own = Float64Array.from(pairs, ([value]) => value)
-  const others = Float64Array.from(pairs, ([, around]) => around)
-  return regression(own, others)?.r ?? null
+  const neighbourMeans = Float64Array.from(pairs, ([, around]) => around)
+  return regression(own, neighbourMeans)?.r ?? null
 }
 
 function assumptionsOf({ strategies, statistic, run }: GridQuery): string[] {

@@ -323,17 +323,21 @@ function nameOf(ticker: string, field?: string): string {
   return field === undefined ? ticker : `${ticker} ${field}`
 }
 
-/** The last final bar of each ticker on a day; the day before its first bar where none was final. */
+/**
+ * The day of the last bar of each ticker that was final by a day. Without one it is the day before the first bar, and
+ * without any bar the day itself.
+ */
 async function lastBarsBy(
   local: Local,
   day: Day,
   series: { tickers: readonly string[]; timeframe: Timeframe; fields: readonly string[] },
 ): Promise<ReadonlyMap<string, Day>> {
   const found = new Map<string, Day>()
-  for await (const { series: read } of local.each({ ...series, outcomes: false })) {
-    const { days } = read.calendar
-    const bars = barsKnownBy(read.calendar, day)
-    found.set(read.entry.ticker, bars > 0 ? days[bars - 1]! : (days[0] ?? day + 1) - 1)
+  for await (const { series: stored } of local.each({ ...series, outcomes: false })) {
+    const { days } = stored.calendar
+    const bars = barsKnownBy(stored.calendar, day)
+    const before = days.length > 0 ? days[0]! - 1 : day
+    found.set(stored.entry.ticker, bars > 0 ? days[bars - 1]! : before)
   }
   return found
 }

@@ -185,8 +185,9 @@ function intervalOf(found: ShareInterval | null): Interval | null {
 }
 
 /**
- * The transition matrix bar by bar, the band itself included. A period of L bars is followed by itself L - 1 times and
- * left once; an active one only by itself. Its first day must be known, and its end must lie in the range.
+ * The transition matrix bar by bar, the band itself included. An ended period of L bars is followed by itself L - 1 times
+ * and left once. The bars of an active period are those after its first, and each of them follows itself. Periods whose
+ * first day is unknown are skipped; `next` is null where the end is outside the range.
  */
 function perBarMatrix(bands: readonly string[], stays: readonly BandPeriod[]): TransitionRow[] {
   const counted = counter(bands)
@@ -196,7 +197,7 @@ function perBarMatrix(bands: readonly string[], stays: readonly BandPeriod[]): T
     if (next !== null) counted.add(band, next, times)
   }
   return bands.map(from =>
-    row(from, bands, to => counted.of(from, to), 'no bar of a stay in it has a next one in range'),
+    row(from, bands, to => counted.of(from, to), 'no bar in this band has a next bar in the range'),
   )
 }
 

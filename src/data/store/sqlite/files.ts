@@ -96,18 +96,20 @@ export function isPartialName(name: string, path: string): boolean {
 /** Creating a database takes a moment: an older file is a leftover. In milliseconds. */
 const LONG_AGO = 600_000
 
-/** Takes away what processes left that were killed while they made this file, but for what a restore is yet to put here. */
+/** Deletes files left by processes killed while making this file, except those that a pending restore still needs. */
 export function removeLeftovers(path: string): void {
   const own = `${basename(path)}.`
   try {
     const note = existsSync(restoreNote(path)) ? readFileSync(restoreNote(path), 'utf8') : ''
     for (const name of readdirSync(dirname(path)).filter(name => name.startsWith(own))) {
       const file = join(dirname(path), name)
-      if (note.includes(JSON.stringify(name).slice(1))) continue
+      // The note is JSON: a path in it ends with the name and a quote.
+      const isNeeded = note.includes(JSON.stringify(name).slice(1))
+      if (isNeeded) continue
       if (isLeftover(file, name.slice(own.length))) rmSync(file, { force: true, recursive: true })
     }
   } catch {
-    // They only take room.
+    // They only take up space.
   }
 }
 

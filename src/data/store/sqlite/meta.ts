@@ -76,7 +76,7 @@ function hashOf({ key, value }: Omit<MetaRow, 'hash'>): string {
 function damagesIn(rows: readonly MetaRow[]): Damage[] {
   return rows.filter(isDamaged).map(({ key }) => ({
     ticker: '',
-    what: `what is said of the whole database (meta, ${quoted(key)}) is not what was written`,
+    what: `the entry ${quoted(key)} of the table meta is not what was written`,
     mend: remedy('rebuild'),
   }))
 }
