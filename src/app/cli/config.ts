@@ -17,7 +17,7 @@ export const SETTINGS = {
   db: optional(FILE, 'the database to use (BANDS_DB)'),
   tier: nullable(
     oneOf(TIER_NAMES, 'TIER'),
-    'answer as a subscriber: free, plus or pro; all that is loaded unless given (BANDS_TIER)',
+    'answer as a subscriber: free, plus or pro (default everything that is loaded; BANDS_TIER)',
   ),
   as_of: nullable(DAY, 'what was known at the end of that day, and nothing later (BANDS_AS_OF)'),
   remote: optional(WORDS, 'ask the server at this address; local asks the database here (BANDS_REMOTE)', {
@@ -36,7 +36,7 @@ export const SETTINGS = {
   allow_plain_http: withDefault(FLAG, false, 'send it the key without TLS, for everyone on the way to read'),
   threads: optional(
     THREADS,
-    'how many threads share long work, 1 for none; as many as there are cores unless given (BANDS_THREADS)',
+    'how many threads share long work, 1 for none (default the number of cores; BANDS_THREADS)',
   ),
   color: withDefault(oneOf(COLOURS, 'WHEN'), 'auto', 'auto, always or never'),
   progress: withDefault(
@@ -52,7 +52,7 @@ export const SETTINGS = {
   quiet: withDefault(FLAG, false, 'no hints and no progress'),
   fields_file: optional(
     FILE,
-    'fields of your own; fields.yaml in the folder of config.json unless given (BANDS_FIELDS_FILE)',
+    'fields of your own (default fields.yaml in the folder of config.json; BANDS_FIELDS_FILE)',
   ),
   debug: withDefault(FLAG, false, 'show the stack of an error (BANDS_DEBUG)'),
 }

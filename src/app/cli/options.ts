@@ -24,7 +24,7 @@ import { allNamed, announcedDefaultTickers, defaultTickers, everyTicker, isPoole
 
 /** Global options, allowed before and after the command. */
 export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
-  ['--output <FORMAT>', 'table, json, ndjson or csv; a table unless given'],
+  ['--output <FORMAT>', 'table, json, ndjson or csv (default table)'],
   ['--json', 'short for --output json'],
   ['--ndjson', 'short for --output ndjson: one JSON object a line'],
   ['--csv', 'short for --output csv'],

@@ -68,7 +68,11 @@ export const GRID = {
   vary: nullable(VARY, 'a key of the strategy and its values, each of which makes cells: hold=5,10,20', {
     under: 'A grid of strategies',
   }),
-  statistic: withDefault(STATISTIC, 'sharpe', 'what its cells are compared by, more being better; sharpe unless given'),
+  statistic: withDefault(
+    STATISTIC,
+    'sharpe',
+    'the statistic that compares the combinations; more is better (default sharpe)',
+  ),
 }
 
 /** A grid as people write it: `bands backtest … --vary`, and `grid()` of the library. */

@@ -85,7 +85,7 @@ export const OVERSOLD = {
   ),
   limit: withDefault(LIMIT, DEFAULT_MATCHES, `how many matches at most, 1 to ${MAX_LIMIT}`),
   timeframe: TIMEFRAME_ROW,
-  date: optional(DAY, 'as of that day, on Plus and Pro; the latest unless given'),
+  date: optional(DAY, 'as of that day, on Plus and Pro (default the latest)'),
 } as const satisfies Table
 
 /** The events parameters of the command line and programs, which also take several bands, and conditions. */
@@ -124,7 +124,7 @@ export const EXPLAIN = {
   field: required(FIELD_OR_CONDITION, EVENTS.field.help),
   timeframe: TIMEFRAME_ROW,
   ...WHEN,
-  date: optional(DAY, 'the bar of that day, or the last before it; the newest unless given'),
+  date: optional(DAY, 'the bar of that day, or the last before it (default the newest)'),
 } as const satisfies Table
 
 export const FACTS = {
@@ -330,7 +330,7 @@ const SINCE: Kind<Day | 'last', string> = {
 export const CHANGES = {
   since: optional(SINCE, 'on bars that became final after this day, or last: since this list was last asked about'),
   fields: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields'),
-  timeframe: optional(TIMEFRAME, 'only daily or weekly; both unless given'),
+  timeframe: optional(TIMEFRAME, 'only daily or weekly (default both)'),
   when: optional(CONDITION, 'only where this condition holds on the bar'),
   ...LAGGED,
 } as const satisfies Table

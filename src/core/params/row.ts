@@ -219,8 +219,8 @@ export function optionsOf(table: Table, names: readonly string[] = Object.keys(t
 
 function optionOf(name: string, { kind, help, fallback, takes = kind.takes, under }: Parameter): OptionSpec {
   const flags = `--${name.replaceAll('_', '-')}${takes === '' ? '' : ` <${takes}>`}`
-  const saysDefault = (typeof fallback !== 'string' && typeof fallback !== 'number') || help.includes('unless given')
-  const about = saysDefault ? help : `${help}; ${fallback} unless given`
+  const saysDefault = (typeof fallback !== 'string' && typeof fallback !== 'number') || help.includes('(default')
+  const about = saysDefault ? help : `${help} (default ${fallback})`
   const times = kind.several === undefined ? 'once' : 'repeatable'
   return [flags, about, times, under, wordsOf(kind.schema)]
 }

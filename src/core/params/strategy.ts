@@ -106,14 +106,14 @@ const EXIT = {
   ),
   leave: setBy(
     'exit',
-    withDefault(LEAVE, false, 'leave: out when the field leaves the band that was entered; none unless given'),
+    withDefault(LEAVE, false, 'leave: out when the field leaves the band that was entered (default none)'),
   ),
   on: sectionSetBy(
     'exit_on',
     nullable(ON, 'out when a field enters one of these bands; bands alone are those of the entry'),
     section(
       {
-        field: nullable(FIELD_OR_CONDITION, 'the field; that of the entry unless given'),
+        field: nullable(FIELD_OR_CONDITION, 'the field (default that of the entry)'),
         bands: required(CONDITION_BANDS, 'its bands'),
       },
       ({ field, bands }, _, entered): { readonly field: string; readonly bands: readonly string[] } => {
@@ -151,11 +151,11 @@ const SIZING = {
     {
       method: setBy(
         'sizing',
-        withDefault(oneOf(METHODS, 'HOW'), 'equal', 'equal (unless given), fixed-fraction or vol-target'),
+        withDefault(oneOf(METHODS, 'HOW'), 'equal', 'equal (default), fixed-fraction or vol-target'),
       ),
       fraction: setBy('fraction', nullable(UP_TO_ALL, 'of equity in each position; alone it means fixed-fraction')),
       target: setBy('target_volatility', nullable(TARGET, 'a year, of each position; alone it means vol-target')),
-      cap: setBy('max_fraction', nullable(UP_TO_ALL, 'of equity, with a target volatility; 1 unless given')),
+      cap: setBy('max_fraction', nullable(UP_TO_ALL, 'of equity, with a target volatility (default 1)')),
     },
     sizingOf,
   ),
@@ -182,7 +182,7 @@ const PORTFOLIO = {
     'max_positions',
     nullable(
       integerOf(1, 100_000),
-      'at once; unless given one for each ticker, but 10 at most, and 10 where they may overlap',
+      'at once (default one for each ticker, but 10 at most, and 10 where they may overlap)',
     ),
   ),
   sizing: SIZING,
@@ -216,7 +216,7 @@ export const STRATEGY = {
   timeframe: setBy('timeframe', TIMEFRAME_ROW),
   side: setBy(
     'side',
-    withDefault(oneOf<Side>(['long', 'short'], 'SIDE'), 'long', 'long (unless given) or short', ENTRY_AND_EXIT),
+    withDefault(oneOf<Side>(['long', 'short'], 'SIDE'), 'long', 'long (default) or short', ENTRY_AND_EXIT),
   ),
   entry: { ...section(ENTRY), either: ['field', 'when'], meant: entryWithField },
   fill: setBy(
@@ -224,7 +224,7 @@ export const STRATEGY = {
     withDefault(
       oneOf<Fill>(['next-open', 'next-close', 'close'], 'WHEN'),
       'next-open',
-      'next-open (unless given), next-close, or close, which nobody can trade on such data',
+      'next-open (default), next-close, or close (optimistic: not tradable on daily data)',
       ENTRY_AND_EXIT,
     ),
   ),
@@ -235,7 +235,7 @@ export const STRATEGY = {
     withDefault(
       oneOf(['skip', 'allow', 'extend'] as const, 'HOW'),
       'skip',
-      'a signal while in a trade: skip (unless given), allow, or extend its hold',
+      'a signal while in a trade: skip (default), allow, or extend its hold',
     ),
   ),
   costs: section(COSTS),

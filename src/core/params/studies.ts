@@ -52,7 +52,7 @@ const STABILITY = oneOf<(typeof STABILITIES)[number], Text>(STABILITIES, 'WORD')
 export const SIGNALS = {
   field: required(FIELD, 'a band field (bands fields)'),
   timeframe: TIMEFRAME_ROW,
-  band: nullable(BANDS, 'the bands entered; any unless given'),
+  band: nullable(BANDS, 'the bands entered (default any)'),
   prev_band: nullable(BANDS, 'the bands left'),
   stability: nullable(
     several(STABILITY, 'WORDS', { all: true }),
@@ -117,7 +117,7 @@ export const SEED = withDefault(integerOf(0, LARGEST_SEED), 1, 'other draws for 
 const MIN_EVENTS = withDefault(integerOf(1, MOST_DRAWS), 20, 'fewer get no p-value')
 const HORIZON = nullable(
   several(integerOf(1, MOST_BARS), 'BARS', { ordered: bars => bars.toSorted((a, b) => a - b) }),
-  'windows in bars, such as 5,10,20; those of the aftermath unless given',
+  'windows in bars, such as 5,10,20 (default those of the aftermath)',
 )
 
 /** Bars of the average path before and after the event. */
@@ -142,7 +142,7 @@ const REPS: Kind<number | 'all', Text> = {
 /** The measurements of an event study and their options. */
 const MEASURES = {
   horizon: { ...HORIZON, under: 'What is measured' },
-  path: withDefault(PATH, { before: 20, after: 100 }, 'bars of the average path; -20..100 unless given'),
+  path: withDefault(PATH, { before: 20, after: 100 }, 'bars of the average path (default -20..100)'),
   benchmark: nullable(TICKER, 'the market that abnormal returns are measured by, and the alpha of calendar time'),
   abnormal: nullable(
     oneOf(ABNORMALS, 'MODEL'),
@@ -272,15 +272,15 @@ const BLOCKS: Kind<number, Text> = {
 /** The parameters of a sweep in addition to its tickers. */
 export const SWEEP = {
   timeframe: { ...TIMEFRAME_ROW, under: 'What makes a cell' },
-  fields: nullable(SOME_FIELDS, 'only these fields, or all; those that stand on bars unless given'),
-  band: optional(CONDITION_BANDS, 'only these bands entered; of a condition true unless given'),
+  fields: nullable(SOME_FIELDS, 'only these fields, or all (default those made from bars)'),
+  band: optional(CONDITION_BANDS, 'only these bands entered (default of a condition: true)'),
   when: optional(CONDITION, 'the events of a condition; beside --fields only those on whose bar it holds'),
   horizon: HORIZON,
   ...SWEEP_CONTEXT,
   by: withDefault(
     oneOf(['pool', 'ticker'] as const, 'WHAT'),
     'pool',
-    'pool: a cell for all tickers together (unless given); ticker: one for each',
+    'pool: a cell for all tickers together (default); ticker: one for each',
   ),
   prev_band: withDefault(FLAG, false, 'tell cells apart by the band left, too'),
   after: { ...SIGNALS.after, under: 'Which events' },
@@ -289,7 +289,7 @@ export const SWEEP = {
   adjust: withDefault(
     oneOf(ADJUSTMENTS, 'HOW'),
     'bh',
-    'correct p by bh (Benjamini-Hochberg, unless given), by (Benjamini-Yekutieli), holm, or none',
+    'correct p by bh (Benjamini-Hochberg, default), by (Benjamini-Yekutieli), holm, or none',
   ),
   family: optional(
     FAMILY,

@@ -14,7 +14,7 @@ const LAG = integerOf(0, 2000, 'BARS')
 export const LAGGED = {
   context_lag: optional(
     LAG,
-    'look at tickers that a condition names so many of their bars earlier, 0 to 2,000, such as 1 for a market that closes later; 0 unless given',
+    'look at the tickers in a condition N of their bars earlier, 0 to 2,000, such as 1 for a market that closes later (default 0)',
   ),
 } as const satisfies Table
 
@@ -22,7 +22,7 @@ export const LAGGED = {
 export const LAGGED_SIGNALS = {
   context_lag: optional(
     LAG,
-    'for markets that close later: 1 looks at the last bar of the context before the date of the event, and N at tickers that a condition names N of their own bars earlier; 0 unless given',
+    'for markets that close later: 1 looks at the last bar of the context before the date of the event, and N at the tickers in a condition N of their own bars earlier (default 0)',
   ),
 } as const satisfies Table
 

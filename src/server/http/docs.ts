@@ -133,7 +133,7 @@ function typeOf(schema: Schema): Piece {
     Array.isArray(anyOf) && anyOf.flatMap((part, i) => [i > 0 && ' or ', typeOf(part)]),
     isSchema(items) && [' of ', typeOf(items)],
     ...LIMITS.map(limit => limit in schema && html`, ${limit} ${code(schema[limit])}`),
-    fallback !== undefined && html`; ${code(fallback)} unless given`,
+    fallback !== undefined && html` (default ${code(fallback)})`,
   ]
   return parts.some(part => part !== false) ? parts : 'anything'
 }

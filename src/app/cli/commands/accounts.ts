@@ -28,13 +28,13 @@ const ACCOUNT = ['<NAME>', 'the account (bands accounts list); case does not mat
 export const ACCOUNTS = {
   accounts: optional(
     ACCOUNTS_AT,
-    'the accounts of the server: a file, beside the database unless given, or the URL of a database of PostgreSQL (BANDS_ACCOUNTS)',
+    'the accounts of the server: a file, or the URL of a PostgreSQL database (default a file next to the database; BANDS_ACCOUNTS)',
   ),
 }
 
 /** The option for commands that need a file of accounts. */
 export const ACCOUNTS_FILE = {
-  accounts: optional(FILE, 'the accounts of the server; beside the database unless given (BANDS_ACCOUNTS)'),
+  accounts: optional(FILE, 'the accounts of the server (default next to the database; BANDS_ACCOUNTS)'),
 }
 
 /** Whether a command for files skips the accounts, because they are elsewhere. */
@@ -138,7 +138,7 @@ const setTier: Command = {
 const DAYS = { days: withDefault(integerOf(1, RETENTION_DAYS), 30, 'the last days in UTC, today among them') }
 
 const usage: Command = {
-  arguments: [['[NAME]', 'one account; all of them unless given']],
+  arguments: [['[NAME]', 'one account (default all)']],
   options: [...optionsOf(DAYS), ['--reconcile', 'add the whole ledger up and hold it against the counters']],
   examples: ['bands accounts usage', 'bands accounts usage alice --days 7 --csv', 'bands accounts usage --reconcile'],
   notes: ['--reconcile exits with 5 when a counter is not the sum of its ledger rows.'],
@@ -166,10 +166,7 @@ const rollUp: Command = {
 }
 
 const COPY = {
-  from: optional(
-    ACCOUNTS_AT,
-    'what is copied: a file, or the URL of a database of PostgreSQL; the accounts in use unless given',
-  ),
+  from: optional(ACCOUNTS_AT, 'the source: a file, or the URL of a PostgreSQL database (default the accounts in use)'),
   to: required(ACCOUNTS_AT, 'where it goes: the same; made if it is missing, otherwise without accounts'),
 }
 

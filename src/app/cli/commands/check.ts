@@ -15,7 +15,7 @@ import { POOLED } from '../options.js'
 import { allNamed, isPooled } from '../tickers.js'
 
 const LOOKAHEAD = {
-  fields: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields; every one unless given'),
+  fields: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields (default all)'),
   timeframe: TIMEFRAME_ROW,
   cuts: withDefault(integerOf(1, 10_000), 5, 'days at which the data are cut off'),
   seed: withDefault(integerOf(0, LARGEST_SEED), 1, 'other days for another number'),

@@ -52,7 +52,7 @@ const ACTIONS = ['list', 'get', 'set', 'unset'] as const
 
 const configCommand: Command = {
   arguments: [
-    ['[WAY]', 'list every setting (unless given), get one, set one in config.json, or unset it there', ACTIONS],
+    ['[WAY]', 'list every setting (default), get one, set one in config.json, or unset it there', ACTIONS],
     ['[KEY]', 'which one', Object.keys(CONFIG_KEYS)],
     ['[VALUE...]', 'what it is to be'],
   ],

@@ -23,7 +23,7 @@ const COMPANY = 'SIM0001'
 const REPORT = 'bands-demo.html'
 
 const demoCommand: Command = {
-  options: [['--report <FILE>', `where the report of the study is written; ${REPORT} in this folder unless given`]],
+  options: [['--report <FILE>', `where the report of the study is written (default ${REPORT} in this folder)`]],
   examples: ['bands demo'],
   notes: [
     'Answers from the bundled sample, whatever database there is: events, a count of what followed, a study with its picture, and a report of it as a page. Machine formats leave no report unless its file is named.',

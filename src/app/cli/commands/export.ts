@@ -80,7 +80,7 @@ const exportCommand: Command = {
       'repeatable',
     ],
     ...optionsOf(NARROWED),
-    choice('--timeframe <NAME>', 'daily or weekly; both unless given', TIMEFRAME_NAMES),
+    choice('--timeframe <NAME>', 'daily or weekly (default both)', TIMEFRAME_NAMES),
     ['--out <FILE>', 'write to a file; its ending tells the format when --output does not'],
   ],
   examples: [

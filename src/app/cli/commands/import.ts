@@ -33,7 +33,7 @@ import { importerOf, WAIT } from '../writing.js'
 const CONTENT = {
   prices: optional(
     oneOf<Adjustment>(['adjusted', 'raw'], 'KIND'),
-    'adjusted or raw; adjusted unless given, where the file has an adjusted close',
+    'adjusted or raw (default adjusted, where the file has an adjusted close)',
   ),
   ticker: optional(WORDS, 'the ticker of a file without one; otherwise its column, or of prices the name of the file', {
     takes: 'SYMBOL',
@@ -57,7 +57,7 @@ const HINTS = {
 const FACT_READING = [
   ...optionsOf(CONTENT, ['ticker', 'known']),
   ['--skip-bad-rows', 'load the good rows of a file with bad ones, and keep the bad ones in a file'],
-  ['--rejects <FILE>', 'where bad rows go; FILE.rejects beside the database unless given'],
+  ['--rejects <FILE>', 'where bad rows go (default FILE.rejects next to the database)'],
   ['--replace', 'start each ticker again from its file (of facts: each kind of it), whatever was there'],
   WAIT,
   ...optionsOf(HINTS),

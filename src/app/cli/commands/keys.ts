@@ -13,14 +13,14 @@ import { aboutAccounts, accountsFor } from './accounts.js'
 const IDENTITY = ['<IDENTITY>', 'the eight characters by which a key is known (bands keys list)'] as const
 const EXPIRES: OptionSpec = [
   '--expires <WHEN>',
-  'after so many days, or the last day on which it counts, in UTC; never unless given',
+  'after that number of days, or the last valid day in UTC (default never)',
 ]
 const SHOWN_ONCE = 'This key is shown once and kept nowhere: keep it yourself.'
 
 const create: Command = {
   options: [
     ['--account <NAME>', 'whose key it is (bands accounts list)'],
-    ['--name <TEXT>', 'what its owner calls it; key-1, key-2 and so on unless given'],
+    ['--name <TEXT>', 'its name (default key-1, key-2 and so on)'],
     EXPIRES,
   ],
   examples: ['bands keys create --account alice', 'bands keys create --account alice --expires 90 --json | jq -r .key'],
@@ -51,7 +51,7 @@ async function freeName(accounts: Accounts, account: number): Promise<string> {
 }
 
 const list: Command = {
-  options: [['--account <NAME>', 'those of one account; all of them unless given']],
+  options: [['--account <NAME>', 'only one account (default all)']],
   examples: ['bands keys list', 'bands keys list --account alice --csv'],
   notes: ['LAST USED is to the minute. Times are in UTC.'],
   async run(context, args) {
@@ -93,8 +93,8 @@ const revoke: Command = {
 const roll: Command = {
   arguments: [IDENTITY],
   options: [
-    ['--grace <TIME>', 'how long the old key still counts: 0 to 7d, such as 12h; 1d unless given'],
-    [EXPIRES[0], 'when the new key ends, as in keys create; when the old one would have, unless given'],
+    ['--grace <TIME>', 'how long the old key stays valid: 0 to 7d, such as 12h (default 1d)'],
+    [EXPIRES[0], 'when the new key ends, as in keys create (default when the old one would have ended)'],
   ],
   examples: ['bands keys roll 4fQz81Lk', 'bands keys roll 4fQz81Lk --grace 0 --json | jq -r .key'],
   notes: ['The new key takes over account and name. A key that others have seen: --grace 0.'],

@@ -33,7 +33,7 @@ const PULL = {
   timeframe: withDefault(
     several(oneOf([...TIMEFRAME_NAMES, 'both'] as const, 'NAMES'), 'NAMES'),
     ['daily'],
-    'daily, weekly or both; daily unless given',
+    'daily, weekly or both (default daily)',
   ),
   max_credits: optional(integerOf(0, 100_000_000), 'never spend more; the same command goes on from there'),
 }

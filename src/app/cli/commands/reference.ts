@@ -100,7 +100,7 @@ type Schema = Readonly<Record<string, unknown>>
 const DRAFT = 'https://json-schema.org/draft/2020-12/schema'
 
 const schema: Command = {
-  arguments: [['[NAME]', 'the answer, as tally of bands.tally/2, or strategy; all names are listed unless given']],
+  arguments: [['[NAME]', 'the answer, as tally of bands.tally/2, or strategy (default: list all names)']],
   examples: ['bands schema', 'bands schema tally', 'bands schema strategy'],
   notes: [
     'A JSON Schema (draft 2020-12) of what a command prints with --json, or of the strategy file of a backtest. Keys may be added to an answer, so readers should let unknown ones through.',

@@ -24,7 +24,7 @@ const { condition: _condition, ...OPTIONS } = SCREEN
 /** An answer posted to a server of the user's own. */
 const WEBHOOK: readonly OptionSpec[] = [
   ['--webhook <URL>', 'post the answer there as JSON, signed: X-Bands-Signature', 'once', 'Webhook'],
-  ['--webhook-secret-file <FILE>', 'what it is signed with; BANDS_WEBHOOK_SECRET unless given'],
+  ['--webhook-secret-file <FILE>', 'the secret that signs it (default BANDS_WEBHOOK_SECRET)'],
   ['--allow-private', 'the webhook may be on this machine or in a private network'],
 ]
 
@@ -37,7 +37,7 @@ const screenCommand: Command = {
     ...POOLED,
     ...WEBHOOK,
     ['--columns <NAMES>', 'only these columns, in this order', 'repeatable'],
-    ['--sort <COLUMN>', 'by this column, COLUMN:desc for the highest first; the newest onset first unless given'],
+    ['--sort <COLUMN>', 'by this column, COLUMN:desc for the highest first (default: the newest onset first)'],
     ['--fail-empty', 'exit with 3 when no ticker matches'],
   ],
   examples: [

@@ -22,10 +22,10 @@ import { ACCOUNTS } from './accounts.js'
 
 const SERVER = {
   ...ACCOUNTS,
-  host: withDefault(WORDS, '127.0.0.1', 'where to listen; 127.0.0.1 unless given, which only this machine reaches', {
+  host: withDefault(WORDS, '127.0.0.1', 'where to listen (default 127.0.0.1, which only this machine reaches)', {
     takes: 'ADDRESS',
   }),
-  port: withDefault(integerOf(0, 65_535), 8080, '8080 unless given; 0 takes any that is free'),
+  port: withDefault(integerOf(0, 65_535), 8080, 'the port (default 8080); 0 takes any that is free'),
   errors: withDefault(
     oneOf(ERROR_SHAPES, 'SHAPE'),
     'flat',
@@ -47,18 +47,18 @@ const SERVER = {
   log_level: withDefault(
     oneOf(LOG_LEVELS, 'LEVEL'),
     'info',
-    'trace, debug, info, warn, error or silent; info unless given',
+    'trace, debug, info, warn, error or silent (default info)',
   ),
   log_file: optional(FILE, 'where the log goes instead of stderr'),
   upgrade_url: CONFIG_KEYS.upgrade_url,
   max_connections: withDefault(
     integerOf(1, 1_000_000),
     LIMITS.connections,
-    'at this number the longest idle is closed for a new one; 1000 unless given',
+    'at this number the longest idle is closed for a new one (default 1000)',
   ),
   max_per_address: optional(
     integerOf(1, 1_000_000),
-    'the same of one address; with TLS a quarter of all unless given, without no limit: behind a proxy all have one address',
+    'the same of one address (default with TLS a quarter of all, otherwise no limit: behind a proxy all have one address)',
   ),
 }
 

@@ -31,7 +31,7 @@ const showCommand: Command = {
   options: [
     ...optionsOf(FILTERS),
     ...POOLED,
-    ['--height <LINES>', 'lines of the price, 3 to 60; 12 unless given, of several tickers 4'],
+    ['--height <LINES>', 'lines of the price, 3 to 60 (default 12; 4 for several tickers)'],
     ['--ascii', 'draw with plain characters'],
   ],
   examples: [
@@ -133,7 +133,7 @@ function timelineAnswer(found: Timeline, style: Style): Answer {
 }
 
 const explainCommand: Command = {
-  arguments: [TICKER, FIELD, ['[DATE]', 'the bar to explain, YYYY-MM-DD; the newest unless given']],
+  arguments: [TICKER, FIELD, ['[DATE]', 'the bar to explain, YYYY-MM-DD (default the newest)']],
   options: [TIMEFRAME, ...optionsOf(WHEN)],
   examples: [
     'bands explain AAPL rsi_zone 2018-02-08',

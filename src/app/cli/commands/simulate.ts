@@ -30,12 +30,12 @@ const WORLD = {
   end: withDefault(
     DAY,
     dayOf(2025, 12, 31)!,
-    'date of the last bar; 2025-12-31 unless given, so that the same words give the same bars',
+    'date of the last bar (default 2025-12-31, so that the same command gives the same bars)',
   ),
 }
 
 const simulateCommand: Command = {
-  arguments: [['[COUNT]', 'how many tickers: SIM0001, SIM0002 …; 1 unless given']],
+  arguments: [['[COUNT]', 'the number of tickers: SIM0001, SIM0002 … (default 1)']],
   options: [
     ...optionsOf(WORLD),
     ['--seven-days', 'trade at weekends too'],

@@ -78,9 +78,9 @@ const { band, since, changed } = NOW
 const FILTER = { band, since, changed }
 
 const nowCommand: Command = {
-  arguments: [['[TICKER...]', 'tickers, @FILE, or - for standard input; all that are loaded unless given']],
+  arguments: [['[TICKER...]', 'tickers, @FILE, or - for standard input (default all that are loaded)']],
   options: [
-    ['--field <FIELDS>', 'only these fields; all that have a band unless given', 'repeatable'],
+    ['--field <FIELDS>', 'only these fields (default all that have a band)', 'repeatable'],
     TIMEFRAME,
     ...optionsOf(FILTER),
     ...POOLED,

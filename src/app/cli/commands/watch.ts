@@ -86,7 +86,7 @@ const show: Command = {
 }
 
 const remove: Command = {
-  arguments: [NAME, ['[TICKER...]', 'tickers to take out of it; the whole list unless given', ['TICKER']]],
+  arguments: [NAME, ['[TICKER...]', 'tickers to remove (default the whole list)', ['TICKER']]],
   examples: ['bands watch remove tech AAPL', 'bands watch remove tech'],
   async run(context, args) {
     // The list is looked up first, so that a missing one makes no file.
