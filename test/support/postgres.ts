@@ -132,6 +132,19 @@ export class Cluster {
     return stdout.split('\n').filter(line => line !== '')
   }
 
+  /** The processes of the server that clients of a database are connected to. */
+  async sessions(url: string): Promise<string[]> {
+    const name = new URL(url).pathname.slice(1)
+    return this.sql(
+      `SELECT pid FROM pg_stat_activity WHERE datname = '${name}' AND backend_type = 'client backend' AND pid <> pg_backend_pid()`,
+    )
+  }
+
+  /** Waits until no other session is there: the server may finish the statement of a client that was killed. */
+  async untilOnly(sessions: readonly string[], url: string): Promise<void> {
+    while ((await this.sessions(url)).some(pid => !sessions.includes(pid))) await sleep(20)
+  }
+
   /** Starts it, and waits until it answers; on the same port as before, where it had one. */
   async start(): Promise<void> {
     for (let attempt = 1; ; attempt++) {

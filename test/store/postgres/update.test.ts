@@ -52,6 +52,7 @@ describePostgres('an update of accounts in PostgreSQL', () => {
     it('charges each request once while servers of both releases charge, and keeps limits', async () => {
       const { url, database } = await made(before)
       const program = await bundled('test/store/postgres/updating-process.ts', temporaryFolder())
+      const ofTest = await cluster.current.sessions(url)
       const all: Started[] = []
       const server = (release: Release, round: number): Started => {
         const name = `r${release}-${all.length}`
@@ -74,6 +75,7 @@ describePostgres('an update of accounts in PostgreSQL', () => {
       await Promise.all([old[1]!, renewed[1]!, ...again].map(one => untilCharged(one, LINES)))
       for (const { child } of all) child.kill('SIGKILL')
       await Promise.all(all.map(({ ended }) => ended))
+      await cluster.current.untilOnly(ofTest, url)
 
       const ledger = await database.query<{ account: string; request: string }>(
         'SELECT account, request FROM bands_accounts.ledger',
