@@ -15,7 +15,10 @@ import { commandsPage, fieldsPage } from './support/pages.js'
  * terminal of 80 columns without colour. A line of `…` stands for lines that the
  * page leaves out. `npm run docs` (BANDS_WRITE=1) writes the outputs into the pages.
  */
-const PAGES = ['README.md', ...readdirSync('docs').map(name => `docs/${name}`)].filter(page => page.endsWith('.md'))
+const PAGES = [
+  'README.md',
+  ...readdirSync('docs', { recursive: true, encoding: 'utf8' }).map(name => `docs/${name}`),
+].filter(page => page.endsWith('.md'))
 const WRITE = process.env.BANDS_WRITE === '1'
 const ELIDED = '…'
 

@@ -7,7 +7,7 @@ export type Verdict = 'beats chance' | 'not told from chance' | 'worse than chan
 export const LEVEL = 0.05
 
 /** Where to read how often a test is wrong. */
-export const CHECKED = 'Level and power of the tests: docs/how-the-tests-were-checked.md.'
+export const CHECKED = 'Level and power of the tests: docs/developing/how-the-tests-were-checked.md.'
 
 /**
  * @param p two-sided, after every correction that applies; null where no test was possible
