@@ -67,7 +67,14 @@ export { PERFORMANCES, type Performance, STABILITIES, type Stability } from './c
 export type { Tier, Timeframe } from './core/model/terms.js'
 export type { OwnField } from './core/params/fields-file.js'
 export type { CompareParams, GridParams } from './core/params/grid.js'
-export type { EventsParams, HistoryParams, OversoldParams, PoolParams, ScreenParams } from './core/params/questions.js'
+export type {
+  ChangesParams,
+  EventsParams,
+  HistoryParams,
+  OversoldParams,
+  PoolParams,
+  ScreenParams,
+} from './core/params/questions.js'
 export type { BacktestParams } from './core/params/strategy.js'
 export type { StudyParams, SweepParams } from './core/params/studies.js'
 export type { Importer } from './data/load/import.js'
@@ -87,7 +94,7 @@ export type { ExportFilter } from './data/local/export.js'
 export type { KnownFact, KnownFacts } from './data/local/facts.js'
 export type { Damage, TickerEntry } from './data/store/store.js'
 export type { Backtest, Comparison, Grid } from './research/backtest/result.js'
-export type { Screen, ScreenMatch } from './research/screen/screen.js'
+export type { Changes, Screen, ScreenMatch } from './research/screen/screen.js'
 export type { EventStudy } from './research/study/result.js'
 export type { Sweep } from './research/sweep/result.js'
 export type { Now } from './research/tally/now.js'

@@ -15,7 +15,7 @@ describe('the library', () => {
     const db = await filled()
     const bands = await openBands({ db })
     const pool = { tickers: ['one', 'TWO'], field: 'rsi_zone' }
-    const cases: [unknown, string][] = [
+    const cases: [unknown, string | string[]][] = [
       [await bands.events({ ticker: 'one', field: 'rsi_zone', limit: 3 }), 'events ONE rsi_zone --limit 3'],
       [specified(await bands.poolEvents({ ...pool, limit: 4 })), 'events ONE,TWO rsi_zone --limit 4'],
       [
@@ -26,15 +26,18 @@ describe('the library', () => {
       [await bands.transitions(pool), 'transitions ONE,TWO rsi_zone'],
       [await bands.now({ tickers: ['TWO'], timeframe: 'weekly' }), 'now TWO --timeframe weekly'],
       [await bands.explain({ ticker: 'ONE', field: 'macd_state' }), 'explain ONE macd_state'],
+      [await bands.screen({ condition: 'rsi_zone = neutral' }), ['screen', 'rsi_zone = neutral']],
+      [await bands.changes({ tickers: ['TWO'], since: '2018-01-02' }), 'changes --tickers TWO --since 2018-01-02'],
       [await bands.status(), 'status'],
       [await bands.facts({ ticker: 'ONE' }), 'facts ONE'],
     ]
     await bands.close()
     for (const [answer, command] of cases) {
-      const words = ['bin/bands.js', ...command.split(' '), '--db', db, '--json']
+      const question = typeof command === 'string' ? command.split(' ') : command
+      const words = ['bin/bands.js', ...question, '--db', db, '--json']
       const printed = JSON.parse(spawnSync(process.execPath, words).stdout.toString())
       // What the command line says on standard error.
-      expect({ notes: [], ...printed }, command).toEqual({ notes: [], ...(answer as object) })
+      expect({ notes: [], ...printed }, String(command)).toEqual({ notes: [], ...(answer as object) })
     }
   })
 

@@ -108,6 +108,8 @@ function calls(): Call[] {
     ...questionsOf(() => remote, 'remote'),
     callOf('bands.backtest', own, 'backtest', [{ tickers: ['SIM0001'], strategy: STRATEGY, reps: 99 }]),
     callOf('bands.explain', own, 'explain', [{ ...ONE, timeframe: 'daily', date: '2024-01-02' }]),
+    callOf('bands.screen', own, 'screen', [{ tickers: ['SIM0001'], condition: 'rsi_zone = neutral', since: 5 }]),
+    callOf('bands.changes', own, 'changes', [{ tickers: ['SIM0001'], since: '2020-01-02', timeframe: 'daily' }]),
     callOf('bands.exportEvents', own, 'exportEvents', [FILTER]),
     callOf('bands.exportSeries', own, 'exportSeries', [FILTER]),
     callOf('bands.exportBars', own, 'exportBars', [{ tickers: ['SIM0001'] }]),

@@ -13,7 +13,15 @@ import { type Checks, checkFunction, checkOptions, listOf, objectOf, tickersOf }
 import type { OwnField } from '../core/params/fields-file.js'
 import type { CompareParams, GridParams } from '../core/params/grid.js'
 import { THREADS } from '../core/params/kinds.js'
-import { type ExplainParams, FACTS, parseExplain, parseScreen, type ScreenParams } from '../core/params/questions.js'
+import {
+  type ChangesParams,
+  type ExplainParams,
+  FACTS,
+  parseChanges,
+  parseExplain,
+  parseScreen,
+  type ScreenParams,
+} from '../core/params/questions.js'
 import { readParams } from '../core/params/row.js'
 import type { BacktestParams } from '../core/params/strategy.js'
 import type { StudyParams, SweepParams } from '../core/params/studies.js'
@@ -24,7 +32,7 @@ import { type ExportFilter, exportBars, exportEvents, exportSeries } from '../da
 import { facts, type KnownFacts } from '../data/local/facts.js'
 import type { TickerEntry } from '../data/store/store.js'
 import type { Backtest, Comparison, Grid } from '../research/backtest/result.js'
-import { type Screen, screen } from '../research/screen/screen.js'
+import { type Changes, changes, type Screen, screen } from '../research/screen/screen.js'
 import type { EventStudy } from '../research/study/result.js'
 import type { Sweep } from '../research/sweep/result.js'
 import { type OwnFields, Questions } from './client/questions.js'
@@ -360,10 +368,24 @@ export class BandsClient extends Studies {
   async screen(params: ScreenParams): Promise<Screen & OwnFields> {
     const { tickers, ...others } = objectOf('params', params)
     const { date, ...query } = parseScreen(others, this.known)
-    const names = tickersOf(tickers ?? [])
-    const chosen = names.length > 0 ? names : await this.#local.withBars()
     const local = date === undefined ? this.#local : this.#local.on(date)
-    return this.withDefinitions(await screen(local, { ...query, tickers: chosen }))
+    return this.withDefinitions(await screen(local, { ...query, tickers: await this.#tickersOrAll(tickers) }))
+  }
+
+  /**
+   * Lists every change of band on bars that became final after the day `since` (default: on the newest day), newest
+   * first. `tickers` defaults to all loaded ones. Only the command line keeps what `since: 'last'` needs.
+   */
+  async changes(params: ChangesParams = {}): Promise<Changes & OwnFields> {
+    const { tickers, ...others } = objectOf('params', params)
+    const { since = (await this.#local.today()) - 1, ...query } = parseChanges(others, this.known)
+    if (since === 'last')
+      throw new InvalidParameter('since takes a date here: only bands changes keeps the last answer.', {
+        param: 'since',
+      })
+    const chosen = await this.#tickersOrAll(tickers)
+    const { found } = await changes(this.#local, { ...query, since, tickers: chosen })
+    return this.withDefinitions(found)
   }
 
   /** Yields every event of any age with returns and percentiles; needs Pro. Rows come as they are read. */
@@ -394,6 +416,11 @@ export class BandsClient extends Studies {
   /** Lists the known facts of a ticker, with their dates and source files (default: all kinds). */
   async facts(params: { ticker: string; kind?: FactKind }): Promise<KnownFacts> {
     return facts(this.#local, readParams(FACTS, params))
+  }
+
+  async #tickersOrAll(tickers: unknown): Promise<readonly string[]> {
+    const names = tickersOf(tickers ?? [])
+    return names.length > 0 ? names : this.#local.withBars()
   }
 
   protected async market(): Promise<PricedSource> {

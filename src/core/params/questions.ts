@@ -335,9 +335,11 @@ export const CHANGES = {
   ...LAGGED,
 } as const satisfies Table
 
+export type ChangesParams = ParamsOf<typeof CHANGES> & { tickers?: readonly string[] }
+
 export function parseChanges(params: object, fields: FieldSet) {
-  const { fields: names = fields.names, timeframe, since, ...read } = readParams(CHANGES, params, fields)
+  const { fields: names, timeframe, since, ...read } = readParams(CHANGES, params, fields)
   const { field: _field, ...query } = lagged({ field: '', ...read }, fields)
   const timeframes: readonly Timeframe[] = timeframe === undefined ? TIMEFRAME_NAMES : [timeframe]
-  return { ...query, fields: names, timeframes, ...(since !== undefined && { since }) }
+  return { ...query, ...(names && { fields: names }), timeframes, ...(since !== undefined && { since }) }
 }

@@ -222,8 +222,7 @@ export interface Changed {
 }
 
 /** The parts of a query with `last` that have marks of their own. */
-export interface MarkedQuery extends Pick<ChangesQuery, 'when' | 'lag'> {
-  fields: readonly string[]
+export interface MarkedQuery extends Pick<ChangesQuery, 'fields' | 'when' | 'lag'> {
   /** Names of lists, in any order and case; none: no list. */
   lists: readonly string[]
 }
@@ -235,7 +234,7 @@ export interface MarkedQuery extends Pick<ChangesQuery, 'when' | 'lag'> {
  */
 export function questionOf({ lists, fields, when, lag = 0 }: MarkedQuery, all: readonly string[]): string {
   const names = [...new Set(lists.map(name => name.toLowerCase()))].sort().join(',')
-  const chosen = [...new Set(fields)].sort()
+  const chosen = [...new Set(fields ?? all)].sort()
   const isWhole = all.every(name => chosen.includes(name))
   if (isWhole && when === undefined) return names
   const narrowed = JSON.stringify({ fields: isWhole ? null : chosen, when: when ?? null, lag })

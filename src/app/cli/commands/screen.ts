@@ -131,8 +131,7 @@ const changesCommand: Command = {
     const parsed = parseChanges(args.params(Object.keys(CHANGES)), local.fieldSet)
     const tickers = await marketTickers(context, args, local)
     const newest = (await local.today()) - 1
-    const fields = args.value('fields') === undefined ? undefined : parsed.fields
-    const query = { ...parsed, fields, tickers }
+    const query = { ...parsed, tickers }
     const ways = { step: context.step }
     const tell = (changed: Changed) => showChanges({ context, args, post }, changed, tickers.length)
     if (parsed.since !== 'last') return tell(await changes(local, { ...query, since: parsed.since ?? newest }, ways))
