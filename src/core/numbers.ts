@@ -18,8 +18,9 @@ export function figure(value: number): string {
   return String(Number(value.toPrecision(6)))
 }
 
-/** A fraction as a percentage with its sign: `+3.4%`. */
-export function signed(fraction: number, decimals = 1): string {
+/** A fraction as a percentage with its sign: `+3.4%`; below 1% with two decimals, `-0.35%`. */
+export function signed(fraction: number, decimals = Math.abs(fraction) < 0.00995 ? 2 : 1): string {
+  if (fraction === 0) return '0%'
   const text = (fraction * 100).toFixed(decimals).replace(/\B(?=(\d{3})+(?:\.|$))/g, ',')
   const isZero = Number.parseFloat(text) === 0
   return `${fraction < 0 || text.startsWith('-') ? '' : '+'}${isZero ? text.replace('-', '') : text}%`
@@ -45,7 +46,7 @@ export function returnRange({ low, high }: { low: number | null; high: number | 
 
 /** A class of returns: `-4.0..+0.0%`. */
 export function classLabel(from: number, to: number): string {
-  return `${signed(from).slice(0, -1)}..${signed(to)}`
+  return `${signed(from, 1).slice(0, -1)}..${signed(to, 1)}`
 }
 
 /** `27-65%` of shares. */

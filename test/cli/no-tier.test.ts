@@ -96,7 +96,7 @@ describe('without a tier', () => {
     expect(states[0]).toMatchObject({ since: expect.any(String), bars: expect.any(Number) })
     expect(states[0].completed_stays.n).toBeGreaterThan(0)
     const { out } = await ask('now SIM0001 --field rsi_zone', { terminal: 120 })
-    expect(unpainted(out)).toContain('all stays, in bars')
+    expect(unpainted(out)).toContain('of STAYS in all dates.')
   })
 })
 
@@ -117,7 +117,7 @@ describe('with a tier', () => {
 
   test('now does not call stays that lie out of its range none', async () => {
     const { out } = await ask('now SIM0001 --field rsi_zone --tier plus', { terminal: 120 })
-    expect(unpainted(out).trimEnd()).toMatch(/STAYS\n.* -$/)
+    expect(unpainted(out).trimEnd()).toMatch(/STAYS\n.* -\n\nBARS: /)
     expect((await json('now SIM0001 --field rsi_zone --tier plus')).states[0].reasons.completed_stays).toBe(
       'no such stay began and ended in range',
     )

@@ -25,7 +25,10 @@ describe('bands tally', () => {
     const { groups } = JSON.parse((await ask('tally AAPL rsi_zone --band oversold --json')).out)
     for (const { window, n, returns, top_share } of groups[0].windows)
       expect(text).toMatch(
-        new RegExp(`^${window} +${n} .* ${percent(returns.hit_rate)} +\\d+% +${percent(top_share)} `, 'm'),
+        new RegExp(
+          `^${Number.parseInt(window, 10)} +${n} .* ${percent(returns.hit_rate)} +\\d+% +${percent(top_share)} `,
+          'm',
+        ),
       )
     expect(text).toMatch(/\+\+\+ +ROSE +ANY +TOP 40% +95% +ANY$/m)
   })
@@ -78,7 +81,7 @@ test('studies without an event say why on stderr, and say it once', async () => 
   expect((await ask('now --field valuation_zone')).err).toBe(`${both}.\n`)
   expect((await ask('now --field valuation_zone -q')).err).toBe('')
   const { out } = await ask('tally AAPL valuation_zone', { terminal: 80 })
-  expect(unpainted(out)).toBe('AAPL  valuation_zone  daily   0 events, all   as of 2018-05-11\n')
+  expect(unpainted(out)).toBe('AAPL  valuation_zone  daily   0 events   all dates   as of 2018-05-11\n')
   expect((await ask('tally AAPL,GSPC rsi_zone --band deep_oversold --after 2018-04-30')).err).toBe(
     'No event: none of 2 tickers became deep_oversold after 2018-04-30, as of 2018-05-11.\n',
   )

@@ -238,7 +238,7 @@ describe('the answer of a backtest', () => {
     const log = { family: 'ledger', questions: 31, windows: 151, expected: 7.55 } as const
     const { trials } = traded(0, 0, 0.1)
     expect(backtestAnswer(traded(0.42, 0.1, 0.001, { validation, trials: { ...trials, log, log_q: 0.3 } }))).toMatch(
-      /; holding over the same days made [^.]*\.\d%\. One of 31 questions .* q \.300\. Better than 99%/,
+      /; holding over the same days made [+-]?[\d.]+%\. One of 31 questions .* q \.300\. Better than 99%/,
     )
   })
 
@@ -274,7 +274,7 @@ describe('the answer of a sweep', () => {
   it('gives the trial log after the verdict', () => {
     const log = { family: 'ledger', questions: 40, windows: 200, expected: 10 } as const
     expect(sweepAnswer(swept({ log_q: 0.3 }, { log }))).toMatch(
-      /^Of [^.]*\(q < \.05\)\. One of 40 questions \(200 windows\) asked of these data: by chance about 10 have p < \.05; the least q over all of them \.300\. Together/,
+      /^1 of \d+ tested combinations [^.]*\(q < \.05\)\. One of 40 questions \(200 windows\) asked of these data: by chance about 10 have p < \.05; the smallest q over all of them \.300\. Together/,
     )
   })
 
@@ -283,7 +283,7 @@ describe('the answer of a sweep', () => {
     const spa = { lower: 0.3, consistent: 0.31, upper: 0.4 }
     const answer = sweepAnswer(swept({}, { best: { ...best, spa, reality_check: 0.9 } }))
     expect(answer).toMatch(
-      /^Of \d+ tested combinations 1 beat chance \(q < \.05\)\. Together they are not told from chance \(SPA p \.310\)\./,
+      /^1 of \d+ tested combinations beats chance \(q < \.05\)\. Together they are not told from chance \(SPA p \.310\)\./,
     )
     expect(answer).not.toContain('reality')
     expect(sweepAnswer(swept({ p: 0.02, q: 0.4 }))).toMatch(

@@ -7,7 +7,6 @@ import type { EventStudy, StudyWindow } from '../../research/study/result.js'
 import type { Sweep, SweepCell } from '../../research/sweep/result.js'
 import type { Tally } from '../../research/tally/tally.js'
 import type { LogStanding } from '../../research/trials.js'
-import { compact } from './description.js'
 import { logText, strategies } from './words.js'
 
 /**
@@ -232,14 +231,19 @@ export function sweepAnswer(sweep: Sweep): string {
   const countOf = (verdict: SweepCell['verdict']): number => cells.filter(cell => cell.verdict === verdict).length
   const [better, worse] = [countOf('beats chance'), countOf('worse than chance')]
   const tested = count(tried.tested, 'tested combination')
+  const of = (n: number, i: number): string => (i === 0 ? `${whole(n)} of ${tested}` : whole(n))
+  const findings = [
+    { n: better, does: better === 1 ? 'beats chance' : 'beat chance' },
+    { n: worse, does: worse === 1 ? 'is worse than chance' : 'are worse than chance' },
+  ]
+    .filter(({ n }) => n > 0)
+    .map(({ n, does }, i) => `${of(n, i)} ${does}`)
   const rule =
     adjust === 'none'
       ? `p < .05, not corrected: chance alone gives about ${(tried.tested * LEVEL).toFixed(0)}`
       : 'q < .05'
   const opening =
-    better + worse === 0
-      ? `Not told from chance: none of ${tested} (${rule})`
-      : `Of ${tested} ${listed(compact([better > 0 && `${whole(better)} beat chance`, worse > 0 && `${whole(worse)} are worse than chance`]))} (${rule})`
+    better + worse === 0 ? `Not told from chance: none of ${tested} (${rule})` : `${listed(findings)} (${rule})`
   const ability = best.spa?.consistent ?? null
   const together =
     ability === null
@@ -250,5 +254,5 @@ export function sweepAnswer(sweep: Sweep): string {
     chosen === null
       ? ''
       : ` On dates that did not choose them the chosen made ${pointsText(chosen)} compared with any ${UNITS[sweep.timeframe]}.`
-  return `${opening}.${inLog(log, lead.log_q, 'the least q over all of them')}${together}${outside}`
+  return `${opening}.${inLog(log, lead.log_q, 'the smallest q over all of them')}${together}${outside}`
 }

@@ -26,11 +26,11 @@ import {
   pageNote,
   type Section,
   section,
-  signTone,
   type Table,
   type Tile,
   type Trend,
   tablePart,
+  verdictTone,
 } from './description.js'
 import { EVERY } from './long-tables.js'
 import {
@@ -113,8 +113,8 @@ function wholeTiles(found: Backtest): Tile[] {
   const idle = idleSlots(found.strategy, found.tickers.length)
   const invested = idle === null ? '' : `; ${idle.most}/${idle.places} invested at most`
   return [
-    { ...total, note: total.note + invested, ...tone(statistics.total_return) },
-    { ...withHolding('A year', 'cagr'), ...tone(statistics.cagr) },
+    { ...total, note: total.note + invested, tone: verdictTone(found.verdict.word) },
+    withHolding('A year', 'cagr'),
     withHolding('Sharpe', 'sharpe', ratio),
     withHolding('Worst drawdown', 'max_drawdown'),
     {
@@ -123,22 +123,13 @@ function wholeTiles(found: Backtest): Tile[] {
       note: `of the equity; a position on ${shareText(statistics.exposure)} of days; turnover ${ratio(statistics.turnover, 1)} a year, entries and exits`,
     },
     { label: 'Trades', value: whole(trades.n), note: wonText(trades) },
-    {
-      label: 'Mean trade, net',
-      value: returnText(trades.mean),
-      note: `gross ${returnText(trades.mean_gross)}`,
-      ...tone(trades.mean),
-    },
+    { label: 'Mean trade, net', value: returnText(trades.mean), note: `gross ${returnText(trades.mean_gross)}` },
     {
       label: 'Random entry, p',
       value: probability(random.p),
       note: random.reason ?? `${count(random.draws, 'draw')}, mean ${returnText(random.mean)} a trade`,
     },
   ]
-}
-
-function tone(value: number | null): Pick<Tile, 'tone'> {
-  return { tone: value === null ? 'faint' : signTone(value) }
 }
 
 /** A sparkline of the equity and a line about the trades; in full with --wide. */

@@ -38,8 +38,7 @@ export function describeComparison(found: Comparison): Description {
     warnings: found.warnings,
     tiles: strategies.slice(0, 4).map(({ name, statistics: { total_return: total, sharpe, max_drawdown } }): Tile => {
       const note = `Sharpe ${ratio(sharpe)}, worst drawdown ${returnText(max_drawdown)}`
-      const tone = total === null ? undefined : total < 0 ? 'bad' : 'good'
-      return { label: name, value: returnText(total), note, tone }
+      return { label: name, value: returnText(total), note }
     }),
     facts: [...strategies.map(({ name, strategy }) => [name, `${inWords(strategy)}.`] as const), ...originFacts(found)],
     sections: [

@@ -3,6 +3,7 @@
 // Out: columns, rows, sentences and charts, without colour or width.
 
 import { words } from '../../core/numbers.js'
+import type { StrategyVerdict } from '../../research/backtest/result.js'
 import type { Chart } from './chart.js'
 import { TERMS } from './glossary.js'
 
@@ -212,7 +213,7 @@ export interface Column<Row> extends Heading {
   of(row: Row): Content
   /** Its key in rows for machines. */
   key?: string
-  /** The tone of the value (default for returns: their sign). */
+  /** The tone of the value. */
   tone?(row: Row): Tone | undefined
   mark?(row: Row): string | undefined
   /** Omitted if every row is empty. */
@@ -302,9 +303,7 @@ export function describeList<Row extends object>(
 }
 
 function cellOf<Row>({ kind, of, tone, mark }: Column<Row>, row: Row): Cell {
-  const content = of(row)
-  const isReturn = kind === 'return' && typeof content === 'number'
-  return { kind, content, tone: tone ? tone(row) : isReturn ? signTone(content) : undefined, mark: mark?.(row) }
+  return { kind, content: of(row), tone: tone?.(row), mark: mark?.(row) }
 }
 
 /** A cell whose kind differs from that of its column. */
@@ -312,17 +311,17 @@ export function cell(kind: Kind, content: Content): Cell {
   return cellOf({ title: '', kind, of: () => content }, null)
 }
 
-/** Good above 0, bad below it. */
-export function signTone(value: number): Tone | undefined {
-  return value === 0 ? undefined : value > 0 ? 'good' : 'bad'
+/** Colour says that a figure stands out from chance, never that it is above 0. */
+export function verdictTone(verdict: StrategyVerdict['word']): Tone | undefined {
+  if (verdict === 'beats chance') return 'good'
+  return BAD.has(verdict) ? 'bad' : undefined
 }
+
+const BAD: ReadonlySet<string> = new Set(['worse than chance', 'worse than holding', 'ruined'])
 
 function isKnown(content: Content): boolean {
   return content !== null && content !== '' && content !== 0
 }
-
-/** A return that is not painted by its sign. */
-export const plain = (): undefined => undefined
 
 /** An estimate and its interval. */
 export interface Estimate {

@@ -13,7 +13,7 @@ import { count, UNKNOWN, whole } from '../../core/numbers.js'
 import type { NewestEvents } from '../../core/source.js'
 import { OVERSOLD_KEYS } from '../../core/tiers.js'
 import type { PoolEvent, PoolEvents, PoolEventsQuery } from '../../research/tally/pool.js'
-import { type Column, column, type Described, signTone, type Tone, tablePart } from './description.js'
+import { type Column, column, type Described, type Tone, tablePart } from './description.js'
 import { asOfText, stateText, tickersText } from './words.js'
 
 /** The newest events of one ticker and field, newest first, cut at the limit: in any form but the plain specified page. */
@@ -57,7 +57,7 @@ function recordColumns(timeframe: Timeframe, withReturns: boolean): string[] {
 export function describePoolEvents(found: PoolEvents, query: PoolEventsQuery, withReturns: boolean): Described {
   const { tickers, field, timeframe, query_range } = found
   const events = found.events.map(event => specified(event, withReturns))
-  const forHeading = { ...found, total: found.total_occurrences, query_range: query_range ?? 'no range' }
+  const forHeading = { ...found, total: found.total_occurrences, query_range }
   const ticker: Column<PoolEvent> = { title: 'Ticker', kind: 'text', of: event => event.ticker }
   const columns = [ticker, ...eventColumns({ ...found, timeframe: query.timeframe }, query, withReturns)]
   return {
@@ -80,11 +80,16 @@ function specified<Event extends HistoricEvent>(event: Event, withReturns: boole
 }
 
 function eventsHeading(
-  { events, total, query_range, as_of }: Pick<NewestEvents, 'events' | 'total' | 'query_range' | 'as_of'>,
+  {
+    events,
+    total,
+    query_range,
+    as_of,
+  }: Pick<NewestEvents, 'events' | 'total' | 'as_of'> & { query_range: string | null },
   query: HistoryQuery,
 ): string[] {
   const { ticker, field, bands, timeframe, context, when } = query
-  const all = `${count(total, 'event')} in ${query_range}`
+  const all = `${count(total, 'event')} in ${query_range ?? 'no range'}`
   return [
     `${ticker}  ${stateText(field, bands ?? null)}  ${timeframe}`,
     ...(context === undefined ? [] : [`while ${context.ticker} ${context.field} = ${context.band}`]),
@@ -142,9 +147,10 @@ function outcome(window: string, spare: number, withReturns: boolean): Column<Hi
   }
 }
 
-/** Painted by sign; the text itself says as much. */
+/** Only the best and the worst 5% of the ticker's own past stand out. */
 export function performanceTone(performance: Performance | null | undefined): Tone | undefined {
-  return signTone(performance == null ? 0 : PERFORMANCES.indexOf(performance) - 3)
+  if (performance === PERFORMANCES[0]) return 'bad'
+  return performance === PERFORMANCES.at(-1) ? 'good' : undefined
 }
 
 /** Which tickers are oversold; the document is the specified page, and CSV has all columns in every tier. */

@@ -1,6 +1,6 @@
 import { figure, whole } from '../../core/numbers.js'
 import type { ExplainedEvent, ExplainedTest, Explanation } from '../../data/local/explain.js'
-import { type Column, column, compact, type Described, type Paragraph, plain, tablePart } from './description.js'
+import { type Column, column, compact, type Described, type Paragraph, tablePart } from './description.js'
 import { performanceTone } from './events.js'
 import { fileText } from './words.js'
 
@@ -102,16 +102,18 @@ function eventParagraphs({ windows, stability, flips, flips_lookback }: Explaine
   const ranked = 'Each return is ranked among the returns over as many bars that had ended by then.'
   return [
     { heading: ['Event'], parts: [{ notes }] },
-    { heading: [], parts: [tablePart('What followed', WINDOWS, rows), { notes: [ranked] }] },
+    {
+      heading: [],
+      parts: [tablePart('What followed', [column('window', 'window'), ...WINDOWS], rows), { notes: [ranked] }],
+    },
   ]
 }
 
 type WindowRow = NonNullable<ExplainedEvent['windows']>[string] & { window: string }
 
 const WINDOWS: readonly Column<WindowRow>[] = [
-  column('window', 'window'),
   { title: 'Ends', kind: 'text', spare: 1, of: ({ ends }) => ends ?? 'open' },
-  { title: 'Return', kind: 'return', of: seen => seen.return ?? '', tone: plain },
+  { title: 'Return', kind: 'return', of: seen => seen.return ?? '' },
   { title: 'Percentile', kind: 'tenth', spare: 2, of: ({ percentile }) => percentile ?? '' },
   {
     title: 'Performance',

@@ -3,7 +3,7 @@ import { LEVEL } from '../../core/statistics/verdict.js'
 import type { Backtest, Trade } from '../../research/backtest/result.js'
 import type { EventStudy, Occurrence } from '../../research/study/result.js'
 import type { Sweep, SweepCell } from '../../research/sweep/result.js'
-import { type Column, compact, plain, type Table, tableOf } from './description.js'
+import { type Column, compact, type Table, tableOf, verdictTone } from './description.js'
 import { bySpelling, stateText } from './words.js'
 
 /** The one table of each result that may be long, and that people sort: its page's script makes it again. */
@@ -38,8 +38,8 @@ export function occurrencesTable({ windows, context, occurrences }: EventStudy):
     ...windows.map(({ window }): Column<Occurrence> => {
       return { title: window, kind: 'return', of: ({ returns }) => returns[window] ?? null }
     }),
-    longest && { title: `MFE ${longest}`, kind: 'return', of: ({ mfe }) => mfe[longest] ?? null, tone: plain },
-    longest && { title: `MAE ${longest}`, kind: 'return', of: ({ mae }) => mae[longest] ?? null, tone: plain },
+    longest && { title: `MFE ${longest}`, kind: 'return', of: ({ mfe }) => mfe[longest] ?? null },
+    longest && { title: `MAE ${longest}`, kind: 'return', of: ({ mae }) => mae[longest] ?? null },
   ])
   return tableOf('Events, newest first', columns, rows, {
     sorted: { cut: 'the newest', whole: EVERY.occurrences },
@@ -70,11 +70,11 @@ function tradeColumns(trades: readonly Trade[], ranking: Backtest['ranking']): C
     { title: 'at', kind: 'price', of: ({ exit_price }) => exit_price },
     { title: 'Why', kind: 'text', of: ({ exit }) => words(exit) },
     { title: 'Bars', kind: 'count', of: ({ bars }) => bars },
-    { title: 'Gross', kind: 'return', of: ({ gross }) => gross, tone: plain },
+    { title: 'Gross', kind: 'return', of: ({ gross }) => gross },
     { title: 'Net', kind: 'return', of: ({ net }) => net },
     { title: 'P&L', kind: 'money', of: ({ pnl }) => pnl },
-    { title: 'MFE', kind: 'return', of: ({ mfe }) => mfe, tone: plain },
-    { title: 'MAE', kind: 'return', of: ({ mae }) => mae, tone: plain },
+    { title: 'MFE', kind: 'return', of: ({ mfe }) => mfe },
+    { title: 'MAE', kind: 'return', of: ({ mae }) => mae },
   ])
 }
 
@@ -113,6 +113,7 @@ function isFound({ q }: SweepCell): boolean {
  */
 function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
   const page = { kind: 'text', on: 'page' } as const
+  const isLong = by === 'ticker' || prev_band || contexts.length > 0
   return compact<Column<SweepCell>>([
     { ...page, title: 'Field', of: cell => cell.field, mark: cell => (isFound(cell) ? ' ★' : undefined) },
     by === 'ticker' && { ...page, title: 'Ticker', of: ({ ticker }) => ticker ?? 'all' },
@@ -121,24 +122,24 @@ function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
     contexts.length > 0 && { ...page, title: 'Context', of: contextText },
     { title: 'Window', kind: 'window', on: 'page', of: ({ window }) => window },
     { title: 'q', kind: 'probability', of: ({ q }) => q, tone: cell => (isFound(cell) ? 'strong' : undefined) },
-    { title: 'p', kind: 'probability', spare: 3, hint: 'Newey-West t, effective clusters', of: ({ p }) => p },
+    { title: 'p', kind: 'probability', spare: 7, hint: 'Newey-West t, effective clusters', of: ({ p }) => p },
+    { title: 'Diff', kind: 'return', of: ({ diff }) => diff, tone: ({ verdict }) => verdictTone(verdict) },
+    { title: '95%', kind: 'return', spare: 8, hint: 'Stationary bootstrap', of: ({ low, high }) => [low, high] },
     { title: 'n', kind: 'count', spare: 0, of: ({ n }) => n },
     { title: 'Indep', kind: 'count', spare: 5, of: ({ n_independent }) => n_independent },
-    { title: 'Mean', kind: 'return', spare: 4, of: ({ mean }) => mean },
-    { title: 'Any bar', kind: 'return', spare: 7, of: ({ base }) => base, tone: plain },
-    { title: 'Diff', kind: 'return', of: ({ diff }) => diff },
-    { title: '95%', kind: 'return', spare: 8, hint: 'Stationary bootstrap', of: ({ low, high }) => [low, high] },
-    { title: 'Rose', kind: 'share', spare: 6, of: ({ hit }) => hit },
+    { title: 'After', kind: 'return', on: 'wide', of: ({ mean }) => mean },
+    { title: 'Any', kind: 'return', on: 'wide', hint: 'Mean after any bar', of: ({ base }) => base },
+    { title: 'Rose', kind: 'share', on: 'wide', of: ({ hit }) => hit },
     { title: 'Any rose', kind: 'share', on: 'page', of: ({ base_hit }) => base_hit },
     {
       title: 't',
       kind: 'ratio',
-      spare: 9,
+      on: 'wide',
       of: ({ t }) => t,
       tone: ({ t }) => (Math.abs(t ?? 0) > 3 ? 'strong' : undefined),
     },
-    { title: 'Lost', kind: 'count', on: 'page', of: ({ lost }) => lost },
-    { title: 'Cell', kind: 'text', wraps: true, on: 'terminal', of: cellText },
+    { title: 'Left out', kind: 'count', on: 'page', of: ({ lost }) => lost },
+    { title: 'What', kind: 'text', ...(isLong && { wraps: true }), on: 'terminal', of: cellText },
     { ...page, title: 'Remark', optional: true, of: ({ reason }) => reason },
   ])
 }

@@ -38,6 +38,7 @@ import {
   type Tile,
   type Trend,
   tablePart,
+  verdictTone,
 } from './description.js'
 
 /** A row: its name, kind, key in a result, and formula; `wide` rows are omitted in short. */
@@ -244,7 +245,7 @@ export function outOfSampleTiles({ validation }: Pick<Backtest, 'validation'>): 
       label: label('total return'),
       value: returnText(total),
       note: `holding ${returnText(holding.total_return)}; ${parts}, ${tests[0]?.from ?? ''} to ${tests.at(-1)?.to ?? ''}`,
-      tone: total === null ? 'faint' : total < 0 ? 'bad' : 'good',
+      tone: verdictTone(validation.test.verdict.word),
     },
     { label: label('Sharpe'), value: ratio(statistics.sharpe), note: `holding ${ratio(holding.sharpe)}` },
     {

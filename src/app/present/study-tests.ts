@@ -1,20 +1,20 @@
 import { PERFORMANCES } from '../../core/model/series.js'
+import type { Timeframe } from '../../core/model/terms.js'
 import { whole, words } from '../../core/numbers.js'
 import type { EventStudy, StudyWindow } from '../../research/study/result.js'
 import { type Column, compact, pageNote, reasonsPart, type Section, section, tablePart } from './description.js'
 import { SIGNS } from './words.js'
 
-/** The window that a row is of. */
-export const WINDOW: Column<Pick<StudyWindow, 'window'>> = {
-  title: 'Window',
-  kind: 'window',
-  of: ({ window }) => window,
+/** The window that a row is of, in days or weeks. */
+export function windowColumn(timeframe: Timeframe): Column<{ window: string }> {
+  const title = timeframe === 'weekly' ? 'Weeks' : 'Days'
+  return { key: 'window', title, kind: 'window', of: ({ window }) => String(Number.parseInt(window, 10)) }
 }
 
 type Of<Key extends 'tests' | 'intervals'> = StudyWindow[Key][number] & { window: string; n: number }
 
 /** Every test and interval, so that the chosen one can be compared. */
-export function testSections({ windows, resamples }: EventStudy): Section[] {
+export function testSections({ windows, resamples, timeframe }: EventStudy): Section[] {
   const tests = windows.flatMap(({ window, n, tests }) => tests.map((test): Of<'tests'> => ({ ...test, window, n })))
   const intervals = windows.flatMap(({ window, n, intervals }) =>
     intervals.map((interval): Of<'intervals'> => ({ ...interval, window, n })),
@@ -24,10 +24,10 @@ export function testSections({ windows, resamples }: EventStudy): Section[] {
       pageNote(
         `All tests are two-sided and ask whether the difference from any bar is 0. P is the first test of each window: it allows for windows that overlap, for tickers that move together and for events in volatile times. The plain shift treats the days of the events like other days. With few clusters of events the other tests find less than they should. ${whole(resamples)} resamples.`,
       ),
-      tablePart('Tests of the difference', TESTS, tests, BY_WINDOW),
+      tablePart('Tests of the difference', [windowColumn(timeframe), ...TESTS], tests, BY_WINDOW),
     ]),
     section({ id: 'intervals', title: 'Intervals of the difference, 95%', short: 'Intervals', on: 'wide' }, [
-      tablePart('95% intervals of the difference', INTERVALS, intervals, {
+      tablePart('95% intervals of the difference', [windowColumn(timeframe), ...INTERVALS], intervals, {
         ...BY_WINDOW,
         empty: 'No interval was asked for.',
       }),
@@ -45,7 +45,6 @@ const NOTE_COLUMNS: readonly Column<Pick<Of<'tests'>, 'n' | 'reason'>>[] = [
 ]
 
 const TESTS: readonly Column<Of<'tests'>>[] = [
-  WINDOW,
   { title: 'Statistic', kind: 'statistic', of: ({ statistic }) => statistic },
   { title: 'df', kind: 'degrees', spare: 1, of: ({ df }) => df },
   { title: 'p', kind: 'probability', of: ({ p }) => p },
@@ -54,7 +53,6 @@ const TESTS: readonly Column<Of<'tests'>>[] = [
 ]
 
 const INTERVALS: readonly Column<Of<'intervals'>>[] = [
-  WINDOW,
   { title: 'Diff 95%', kind: 'return', of: ({ low, high }) => [low, high] },
   { title: 'Block', kind: 'tenth', spare: 1, of: ({ block }) => block },
   { title: 'Method', kind: 'text', of: ({ method }) => method },
@@ -62,14 +60,14 @@ const INTERVALS: readonly Column<Of<'intervals'>>[] = [
 ]
 
 /** Other comparisons for the events. */
-export function otherSections({ windows, field, bands }: EventStudy): Section[] {
+export function otherSections({ windows, field, bands, timeframe }: EventStudy): Section[] {
   const others = windows.flatMap(({ window, other_bands }) => other_bands.map(other => ({ ...other, window })))
   const isAsked = ({ band }: { band: string }): string => (bands?.includes(band) ? 'asked about' : '')
   const columns: Column<(typeof others)[number]>[] = [
-    WINDOW,
+    windowColumn(timeframe),
     { title: 'Band', kind: 'text', of: ({ band }) => band },
     { title: 'n', kind: 'count', of: ({ n }) => n },
-    { title: 'Mean', kind: 'return', of: ({ mean }) => mean },
+    { title: 'After', kind: 'return', of: ({ mean }) => mean },
     { title: 'Rose', kind: 'share', spare: 0, of: ({ hit }) => hit },
     { title: '', kind: 'text', on: 'page', optional: true, of: isAsked },
   ]
@@ -77,14 +75,14 @@ export function otherSections({ windows, field, bands }: EventStudy): Section[] 
   return compact([
     section(
       { id: 'random', title: 'Random entry: other dates of the same tickers', short: 'Random entry', on: 'wide' },
-      [tablePart(RANDOM_CAPTION, RANDOM, windows)],
+      [tablePart(RANDOM_CAPTION, [windowColumn(timeframe), ...RANDOM], windows)],
     ),
     others.length > 0 &&
       section({ id: 'bands', title: `Other bands of ${field}`, short: 'Other bands', on: 'wide' }, [
         pageNote('If every band is followed by much the same, the band that was asked about says little.'),
         tablePart('Returns after the bands of the field', columns, others, BY_WINDOW),
       ]),
-    aftermathSection(windows),
+    aftermathSection(windows, timeframe),
     missing && section({ id: 'why', title: 'Why there is nothing', short: 'Missing', on: 'wide' }, [missing]),
   ])
 }
@@ -92,7 +90,6 @@ export function otherSections({ windows, field, bands }: EventStudy): Section[] 
 const RANDOM_CAPTION = 'Entries at random dates in the same tickers; events whose windows overlap move together'
 
 const RANDOM: readonly Column<StudyWindow>[] = [
-  WINDOW,
   { title: 'Draws', kind: 'count', spare: 1, of: ({ random_entry: random }) => random.draws },
   { title: 'Mean', kind: 'return', of: ({ random_entry: random }) => random.mean },
   {
@@ -114,7 +111,7 @@ const RANDOM: readonly Column<StudyWindow>[] = [
 type AftermathWindow = StudyWindow & { aftermath: NonNullable<StudyWindow['aftermath']> }
 
 /** The aftermath bands after the events compared with those after any bar. */
-function aftermathSection(windows: readonly StudyWindow[]): Section | null {
+function aftermathSection(windows: readonly StudyWindow[], timeframe: Timeframe): Section | null {
   const known = windows.filter((window): window is AftermathWindow => window.aftermath !== null)
   if (known.length === 0) return null
   const sum = (counts: readonly number[]): number => counts.reduce((all, n) => all + n, 0)
@@ -123,7 +120,7 @@ function aftermathSection(windows: readonly StudyWindow[]): Section | null {
     { label: '', note: 'any bar', counts: base, isBase: true },
   ])
   const columns: Column<AftermathWindow>[] = [
-    WINDOW,
+    windowColumn(timeframe),
     ...PERFORMANCES.map(
       (name, i): Column<AftermathWindow> => ({
         title: words(name),

@@ -12,15 +12,16 @@ import {
   type Estimates,
   type Fact,
   pageNote,
-  plain,
   type Section,
   section,
   type Tile,
   type Trend,
   tablePart,
+  verdictTone,
 } from './description.js'
+import { TERMS } from './glossary.js'
 import { EVERY, occurrencesTable } from './long-tables.js'
-import { BY_WINDOW, otherSections, testSections, WINDOW } from './study-tests.js'
+import { BY_WINDOW, otherSections, testSections, windowColumn } from './study-tests.js'
 import {
   conditionsSuffix,
   conditionTexts,
@@ -137,16 +138,7 @@ function testedText({ tests, intervals }: StudyWindow): string {
 function windowsSection(study: EventStudy): Section {
   const { windows } = study
   const grey = windows.map(window => window.grey)
-  const columns: Column<StudyWindow>[] = [
-    ...COUNTS,
-    ...RETURNS,
-    {
-      title: 'p',
-      kind: 'probability',
-      hint: 'Newey-West t of the difference, effective clusters, two-sided',
-      of: ({ tests }) => tests[0]?.p ?? null,
-    },
-  ]
+  const columns = [windowColumn(study.timeframe), ...RETURNS]
   return section({ id: 'windows', title: 'What followed', untitled: true }, [
     tablePart('Returns from the close of the event', columns, windows, { grey }),
   ])
@@ -167,41 +159,57 @@ function estimatesOf(study: EventStudy): Estimates {
   }
 }
 
-const COUNTS: readonly Column<StudyWindow>[] = [
-  WINDOW,
-  { title: 'n', kind: 'count', of: ({ n }) => n },
-  { title: 'Indep', kind: 'count', of: ({ n_independent }) => n_independent },
-]
-
 const RETURNS: readonly Column<StudyWindow>[] = [
-  { title: 'Lost', kind: 'count', spare: 5, of: ({ lost }) => lost.not_elapsed + lost.too_early + lost.delisted },
-  { title: 'Mean', kind: 'return', of: ({ mean }) => mean },
-  { title: 'Median', kind: 'return', spare: 4, of: ({ median }) => median },
-  { title: 'Rose', kind: 'share', spare: 1, of: ({ hit }) => hit.share },
-  { title: 'Any bar', kind: 'return', spare: 2, of: ({ base }) => base.mean, tone: plain },
-  { title: 'Diff', kind: 'return', of: ({ diff }) => diff },
+  { title: 'n', kind: 'count', of: ({ n }) => n },
+  { title: 'Indep', kind: 'count', spare: 0, of: ({ n_independent }) => n_independent },
+  { title: 'After', kind: 'return', of: ({ mean }) => mean },
+  {
+    title: 'Any',
+    kind: 'return',
+    spare: 2,
+    hint: 'Mean after any bar of the same tickers and dates',
+    of: ({ base }) => base.mean,
+  },
+  { title: 'Diff', kind: 'return', of: ({ diff }) => diff, tone: ({ verdict }) => verdictTone(verdict) },
   {
     title: '95%',
     kind: 'return',
-    spare: 0,
+    spare: 2,
     hint: 'Of the difference: the first interval listed below',
     of: ({ intervals: [interval] }) => (interval === undefined ? null : [interval.low, interval.high]),
+  },
+  {
+    title: 'p',
+    kind: 'probability',
+    hint: 'Newey-West t of the difference, effective clusters, two-sided',
+    of: ({ tests }) => tests[0]?.p ?? null,
+  },
+  { title: 'Rose', kind: 'share', spare: 3, of: ({ hit }) => hit.share },
+  { title: 'Any', kind: 'share', spare: 4, hint: TERMS['Any rose'], of: ({ base }) => base.hit },
+  { title: 'Median', kind: 'return', on: 'wide', spare: 5, of: ({ median }) => median },
+  {
+    title: 'Left out',
+    kind: 'count',
+    on: 'wide',
+    spare: 6,
+    of: ({ lost }) => lost.not_elapsed + lost.too_early + lost.delisted,
   },
 ]
 
 /** The usual returns in the same context. */
-function contextSection({ context, windows }: EventStudy): Section | null {
+function contextSection({ context, windows, timeframe }: EventStudy): Section | null {
   const known = windows.flatMap(({ window, context_base: base }) => (base === null ? [] : [{ window, ...base }]))
   if (known.length === 0) return null
   const [state = 'of the same context'] = conditionTexts({ context, stability: null, max_flips: null })
   const title = `Against any bar ${state}`
-  return section({ id: 'context', title, short: 'Same context' }, [tablePart(title, CONTEXT, known)])
+  return section({ id: 'context', title, short: 'Same context' }, [
+    tablePart(title, [windowColumn(timeframe), ...CONTEXT], known),
+  ])
 }
 
 const CONTEXT: readonly Column<NonNullable<StudyWindow['context_base']> & { window: string }>[] = [
-  WINDOW,
   { title: 'Bars', kind: 'count', hint: 'Bars on which the context ticker was in a band asked for', of: ({ n }) => n },
-  { title: 'Mean', kind: 'return', of: ({ mean }) => mean, tone: plain },
+  { title: 'Any', kind: 'return', hint: 'Mean after those bars', of: ({ mean }) => mean },
   { title: 'Rose', kind: 'share', of: ({ hit }) => hit },
   { title: 'Diff', kind: 'return', hint: 'Mean after the events, less this mean', of: ({ diff }) => diff },
 ]
@@ -209,7 +217,7 @@ const CONTEXT: readonly Column<NonNullable<StudyWindow['context_base']> & { wind
 type AbnormalWindow = StudyWindow & { abnormal: NonNullable<StudyWindow['abnormal']> }
 
 /** The abnormal returns, and every test of them. */
-function abnormalSections({ windows, abnormal, benchmark }: EventStudy): Section[] {
+function abnormalSections({ windows, abnormal, benchmark, timeframe }: EventStudy): Section[] {
   const known = windows.filter((window): window is AbnormalWindow => window.abnormal !== null)
   if (known.length === 0) return []
   const model = abnormal === 'market' ? `market model on ${benchmark}` : 'less the mean before'
@@ -221,7 +229,7 @@ function abnormalSections({ windows, abnormal, benchmark }: EventStudy): Section
     return (made.length === 0 ? [none] : made).map(test => ({ ...test, window: window.window, n: window.abnormal.n }))
   })
   const columns: Column<(typeof rows)[number]>[] = [
-    WINDOW,
+    windowColumn(timeframe),
     { title: 'Statistic', kind: 'statistic', of: ({ statistic }) => statistic },
     { title: 'p', kind: 'probability', of: ({ p }) => p },
     { title: 'Test', kind: 'text', of: ({ name }) => name },
@@ -231,7 +239,7 @@ function abnormalSections({ windows, abnormal, benchmark }: EventStudy): Section
   const all = 'Tests of the abnormal return'
   return [
     section({ id: 'abnormal', title, short: 'Abnormal', phrases }, [
-      tablePart('Mean cumulative abnormal return', ABNORMAL, known),
+      tablePart('Mean cumulative abnormal return', [windowColumn(timeframe), ...ABNORMAL], known),
     ]),
     section({ id: 'abnormal-tests', title: all, short: 'Its tests', on: 'wide' }, [
       tablePart(all, columns, rows, BY_WINDOW),
@@ -240,13 +248,13 @@ function abnormalSections({ windows, abnormal, benchmark }: EventStudy): Section
 }
 
 const ABNORMAL: readonly Column<AbnormalWindow>[] = [
-  WINDOW,
   { title: 'n', kind: 'count', of: ({ abnormal }) => abnormal.n },
   { title: 'CAR', kind: 'return', of: ({ abnormal }) => abnormal.car },
   { title: 'p', kind: 'probability', of: ({ abnormal }) => abnormal.tests[0]?.p ?? null },
   {
     title: 'Left out',
     kind: 'text',
+    hint: 'Events without an abnormal return, by why: not in n',
     of: ({ abnormal: { lost } }) =>
       Object.entries({ 'too early': lost.too_early, open: lost.not_elapsed, unmatched: lost.no_benchmark })
         .filter(([, n]) => n > 0)
@@ -283,7 +291,7 @@ function pathTrend({ path }: EventStudy): Trend[] {
 }
 
 /** How the returns are spread. */
-function distributionSections({ windows }: EventStudy): Section[] {
+function distributionSections({ windows, timeframe }: EventStudy): Section[] {
   const title = 'How the returns are spread'
   return compact([
     section({ id: 'distribution', title, short: 'Spread', on: 'page' }, [
@@ -292,12 +300,13 @@ function distributionSections({ windows }: EventStudy): Section[] {
       ),
       { charts: windows.map(windowHistogram) },
     ]),
-    section({ id: 'spread', title: 'Distribution', on: 'wide' }, [tablePart(title, SPREAD, windows)]),
+    section({ id: 'spread', title: 'Distribution', on: 'wide' }, [
+      tablePart(title, [windowColumn(timeframe), ...SPREAD], windows),
+    ]),
   ])
 }
 
 const SPREAD: readonly Column<StudyWindow>[] = [
-  WINDOW,
   { title: 'Worst', kind: 'return', spare: 3, of: ({ worst }) => worst },
   { title: 'p10', kind: 'return', spare: 5, of: ({ p10 }) => p10 },
   { title: 'p25', kind: 'return', spare: 0, of: ({ p25 }) => p25 },
@@ -312,7 +321,7 @@ const SPREAD: readonly Column<StudyWindow>[] = [
   { title: 'Any rose', kind: 'share', spare: 11, of: ({ base }) => base.hit },
   { title: 'Lift', kind: 'ratio', spare: 10, of: ({ lift }) => lift },
   { title: 'Any n', kind: 'count', on: 'page', of: ({ base }) => base.n },
-  { title: 'Any SD', kind: 'return', on: 'page', of: ({ base }) => base.deviation, tone: plain },
+  { title: 'Any SD', kind: 'return', on: 'page', of: ({ base }) => base.deviation },
 ]
 
 function occurrencesSection(study: EventStudy): Section {

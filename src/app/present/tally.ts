@@ -17,13 +17,22 @@ import {
   type Paragraph,
   type Stacks,
   section,
-  signTone,
   type Table,
   type Tile,
   type Tone,
   tablePart,
 } from './description.js'
-import { asOfText, omittedNotes, oneTicker, readingSection, SIGNS, stateText, tickersText } from './words.js'
+import { windowColumn } from './study-tests.js'
+import {
+  asOfText,
+  omittedNotes,
+  oneTicker,
+  rangeInWords,
+  readingSection,
+  SIGNS,
+  stateText,
+  tickersText,
+} from './words.js'
 
 /** Counts of later returns: two tables, and a row per group and window for machines. */
 export function describeTally(found: Tally): Described {
@@ -42,8 +51,11 @@ export function describeTally(found: Tally): Described {
       ...returns.map((part): Paragraph => ({ heading: [part.table.caption], on: 'wide', parts: [part] })),
     ],
     notes: groups.length === 0 ? [] : notesOf(found),
+    method: groups.length === 0 ? [] : [RANKED],
   }
 }
+
+const RANKED = 'Ranked among its own past: --- worst 5%, = middle 20%, +++ best 5%.'
 
 /** The page of a tally: a picture of later returns compared with any bar, and the tables of the terminal. */
 export function describeTallyPage(found: Tally): Description {
@@ -156,7 +168,12 @@ function tablesOf(found: Tally): { table: Table }[] {
   const lines = linesOf(found)
   const name: Column<Line>[] = by === null ? [] : [{ title: by, kind: 'text', of: ({ group }) => group ?? '(none)' }]
   const table = (caption: string, columns: readonly Column<Line>[]) =>
-    tablePart(caption, [...name, ...columns], lines, by === null ? {} : { grouped: true })
+    tablePart(
+      caption,
+      [...name, windowColumn(found.timeframe), ...columns],
+      lines,
+      by === null ? {} : { grouped: true },
+    )
   const caption = 'How often each performance band followed'
   const isPriced = lines.some(({ base }) => base.kind !== 'theoretical')
   if (!isPriced) return [table(caption, [...COUNTS, ...TOP])]
@@ -182,17 +199,17 @@ function tallyHeading(found: Tally): string[] {
   return [
     `${tickersText(found.tickers)}  ${bandText(found)}  ${found.timeframe}`,
     ...narrowedTexts(found),
-    `${tallyCases(found)}, ${found.query_range ?? 'no range'}`,
+    tallyCases(found),
+    rangeInWords(found.query_range),
     ...asOfText(found),
   ]
 }
 
 const COUNTS: readonly Column<Line>[] = [
-  column('window', 'window'),
   column('n', 'count'),
   { title: 'Indep', kind: 'count', spare: 19, of: ({ n_independent }) => n_independent },
-  { title: 'Open', kind: 'count', spare: 20, of: ({ pending }) => pending },
-  { title: 'no_history', sign: '?', kind: 'count', spare: 21, of: ({ no_history }) => no_history },
+  { title: 'Open', kind: 'count', on: 'wide', of: ({ pending }) => pending },
+  { title: 'No history', kind: 'count', on: 'wide', of: ({ no_history }) => no_history },
   ...PERFORMANCES.map((name, i): Column<Line> => {
     const of = ({ counts }: Line): Content => counts[name] || '.'
     return { title: name, sign: SIGNS[i]!, kind: 'count', spare: 10 - Math.abs(i - 3), of }
@@ -211,16 +228,21 @@ const TOP: readonly Column<Line>[] = [
   { title: 'Any', kind: 'share', spare: 0, of: ({ base }) => base.top_share },
 ]
 
-/** Whether returns among the best 40 % followed more often than after any bar. */
-export function topTone({ top_share, base }: Pick<TallyWindow, 'top_share' | 'base'>): Tone | undefined {
-  return top_share === null || base.top_share === null ? undefined : signTone(top_share - base.top_share)
+/** Painted where the share of any bar lies outside the 95% interval. */
+export function topTone({
+  top_low,
+  top_high,
+  base,
+}: Pick<TallyWindow, 'top_low' | 'top_high' | 'base'>): Tone | undefined {
+  const any = base.top_share
+  if (any === null || top_low === null || top_high === null) return undefined
+  return any < top_low ? 'good' : any > top_high ? 'bad' : undefined
 }
 
 /**
  * The events, then any bar. Narrow tables drop the tails of any bar first, then those of the events, then the middles.
  */
 const RETURNS: readonly Column<Line>[] = [
-  column('window', 'window'),
   { title: 'N', kind: 'count', of: ({ returns }) => returns.n },
   ...figureColumns('', ({ returns }) => returns, [4, undefined, 6, 7]),
   ...figureColumns('Any ', ({ base }) => base.returns, [2, 5, 9, 8]),
@@ -249,7 +271,7 @@ function notesOf({ groups, warnings, events }: Tally): string[] {
     groups.length > 1 &&
       few > 0 &&
       `${count(few, 'group')} of ${groups.length} must be read with care (few or overlapping windows): --json says which.`,
-    events > 0 && 'Many windows and groups give findings by chance: of twenty, one lies outside its 95% interval.',
+    events > 0 && 'Many windows: of twenty, one lies outside its 95% interval by chance.',
   ])
 }
 
@@ -258,7 +280,7 @@ function notesOf({ groups, warnings, events }: Tally): string[] {
  * @param unknown shows people also fields without a band
  */
 export function describeNow(found: Now, { unknown }: { unknown: boolean }): Described {
-  const { timeframe, as_of, states, omitted } = found
+  const { timeframe, as_of, query_range, states, omitted } = found
   return {
     document: found,
     columns: [
@@ -273,6 +295,7 @@ export function describeNow(found: Now, { unknown }: { unknown: boolean }): Desc
       return [nowParagraph(found, unknown)]
     },
     warnings: omittedNotes(omitted),
+    method: [`BARS: since it began. MEDIAN, P90: bars that it lasts, of STAYS in ${rangeInWords(query_range)}.`],
   }
 }
 
@@ -284,11 +307,7 @@ function nowParagraph({ timeframe, as_of, query_range, states }: Now, unknown: b
   const columns = [column('ticker', 'text', several ? {} : { on: 'pipe' }), ...STATE, durationColumn(query_range)]
   const note = '* since the beginning of the data: no event entered it'
   return {
-    heading: [
-      `${tickersText(names)}  ${timeframe}`,
-      `${query_range === WHOLE_RANGE ? 'all stays' : `stays of the last ${query_range ?? '?'}`}, in bars`,
-      ...asOfText({ as_of }),
-    ],
+    heading: [`${tickersText(names)}  ${timeframe}`, ...asOfText({ as_of })],
     parts: [
       tablePart('Where every field stands', columns, shown, several ? { grouped: true } : {}),
       { on: 'screen', notes: shown.some(state => state.initial) ? [note] : [] },
@@ -301,7 +320,7 @@ const STATE: readonly Column<FieldState>[] = [
   column('band'),
   { title: 'Since', kind: 'date', spare: 2, of: ({ since, initial }) => since && `${since}${initial ? '*' : ''}` },
   column('bars', 'bars', { spare: 1 }),
-  { title: 'From', kind: 'text', spare: 6, of: ({ prev_band }) => prev_band },
+  { title: 'From', kind: 'text', on: 'wide', of: ({ prev_band }) => prev_band },
   { title: 'Median', kind: 'bars', spare: 3, of: ({ completed_stays }) => completed_stays.median },
   { title: 'P90', kind: 'bars', spare: 4, of: ({ completed_stays }) => completed_stays.p90 },
 ]

@@ -43,6 +43,7 @@ export function describeTransitions(found: Transitions): Described {
       ...contextParagraphs(found),
     ],
     notes: found.notes,
+    method: ['A letter is the band that followed; a dot means never, 0% less than 0.5%.'],
   }
 }
 

@@ -1,6 +1,7 @@
 import { isCondition, lagInWords, TRUE, TRUTHS } from '../../core/language/as-field.js'
 import { count, probability, ratio, whole } from '../../core/numbers.js'
 import type { Omitted } from '../../core/source.js'
+import { WHOLE_RANGE } from '../../core/tiers.js'
 import type { SourceRange } from '../../data/local/status.js'
 import type { Backtest, Grid } from '../../research/backtest/result.js'
 import type { EventStudy, Sampling } from '../../research/study/result.js'
@@ -75,6 +76,11 @@ export function blocksText(block: number | null): string {
 /** The tickers in rows for machines: the name if there is one, and their number. */
 export function oneTicker(tickers: readonly string[]): { ticker: string | null; tickers: number } {
   return { ticker: tickers.length === 1 ? tickers[0]! : null, tickers: tickers.length }
+}
+
+/** The range of a tier or a server, in words. */
+export function rangeInWords(range: string | null): string {
+  return range === WHOLE_RANGE ? 'all dates' : (range ?? 'no range')
 }
 
 /** `as of 2018-05-11`, if the day is known. */

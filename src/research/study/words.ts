@@ -86,7 +86,7 @@ const WINDOW_WARNINGS: readonly WindowWarning[] = [
     kind: 'few',
     of: ({ window, n, n_independent: cases }) => n > 0 && cases < LEAST_UNITS && `${window}: ${n} events, ${cases}`,
     says: list =>
-      `The events of all tickers amount to fewer than ${LEAST_UNITS} independent cases (${list}): tickers move together, so this is little evidence, however many events there are.`,
+      `Few independent cases: the events of all tickers amount to fewer than ${LEAST_UNITS} (${list}), because tickers move together. That is little evidence, however many events there are.`,
     pooled: true,
   },
   {

@@ -135,9 +135,9 @@ function notesOf(tickers: readonly string[], isSplit: boolean): string[] {
     ...(tickers.length > 1 ? ['They take stays as independent; tickers that move together make p too small.'] : []),
   ]
   return [
-    'The stay in force before the first event in range is left out: when it began is not known.',
-    'An active stay counts as one that lasts longer than its bars so far (right-censored); median and 90th percentile are Kaplan-Meier estimates. The interval of the median is a cautious one, because stays last whole bars.',
-    'Intervals of shares and medians use n_eff: what begins within a month of one another may have one cause. Those of the shares are in JSON and CSV.',
+    'First stay left out: nobody knows when the band before the first event began.',
+    'Active stays count as longer than their bars so far (Kaplan-Meier estimates of the median and of P90, the 90th percentile). The interval of the median is wide, because stays last whole bars.',
+    'Intervals of shares and medians count independent cases: stays that begin within a month may have one cause. Those of the shares are in JSON and CSV.',
     ...(isSplit ? split : []),
   ]
 }

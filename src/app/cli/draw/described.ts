@@ -70,7 +70,8 @@ const LINE = 54
 
 /** What a note is about: the words before its first sign. */
 function nameOf(note: string): string {
-  const [name = ''] = note.split(/[:;,(.]/)
+  // A comma within a number is none of its signs.
+  const [name = ''] = note.split(/[:;,.](?=\s|$)|\s\(/)
   const words = name.trim().replace(/^[A-Z](?=[a-z])/, letter => letter.toLowerCase())
   return words.length <= LINE ? words : `${wrap(words, LINE - 1)[0]}…`
 }
