@@ -87,7 +87,7 @@ describe('a grid', () => {
     expect(warnings[0]).toContain('of the best: fewer than 20 say little')
     expect(warnings.filter(text => text.startsWith('the best: ')).length).toBeGreaterThan(1)
     for (const text of warnings) if (text.startsWith('the best: ')) expect(own.warnings).toContain(text.slice(10))
-    expect(warnings).toContain('the best: no costs: nobody trades for nothing')
+    expect(warnings).toContain('the best: no costs: real trades cost something')
     expect(warnings.join()).toMatch(/the best: \d+ of \d+ signals found no place, chosen at random 200 times/)
     const { cells } = await grid(madeMarket({ A: one, B: one }), query)
     for (const { draws, statistics } of cells) {

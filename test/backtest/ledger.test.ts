@@ -342,7 +342,7 @@ describe('the first lines of a backtest', () => {
 describe('a backtest warns', () => {
   it.each<[string, Record<string, unknown>, string]>([
     ['fills at the close of the signal', { fill: 'close' }, 'same close: not tradable on end-of-day data'],
-    ['no costs', {}, 'no costs: nobody trades for nothing'],
+    ['no costs', {}, 'no costs: real trades cost something'],
     ['borrow that nobody pays', { costs: { borrow: 0.01 } }, 'borrow is paid on shorts; these are long trades'],
     [
       'a hold that is not there',

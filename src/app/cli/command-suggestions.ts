@@ -31,16 +31,16 @@ const FIRST_QUESTION = ['AAPL', 'rsi_zone', '--band', 'oversold']
 /** Every slip that leads somewhere; a word that has become a command is heard as one, and its row is of no use. */
 export const COMMON_SLIPS: readonly Slip[] = [
   slipMessage('list ls symbols stocks', 'tickers', [], 'lists what is loaded'),
-  slipMessage('watchlist watchlists lists favorites favourites', 'watch list', [], 'tells the lists of tickers'),
+  slipMessage('watchlist watchlists lists favorites favourites', 'watch list', [], 'shows the lists of tickers'),
   slipMessage('load add upload ingest read open', 'import', ['FILE.csv'], 'loads files of prices'),
   slipMessage('update refresh sync', 'import', ['FILE.csv'], 'adds new bars to what is loaded'),
   slipMessage('fetch download', 'pull', ['AAPL', 'rsi_zone'], 'fetches events of a server'),
   slipMessage('search find query get history signals', 'events', FIRST_QUESTION, 'lists when a field changed its band'),
   slipMessage('count stats statistics summary', 'tally', FIRST_QUESTION, 'counts what followed'),
-  slipMessage('screener filter', 'screen', ['rsi_zone = oversold'], 'tells which tickers a condition holds of'),
-  slipMessage('current latest today state', 'now', ['AAPL'], 'tells the present band of every field'),
+  slipMessage('screener filter', 'screen', ['rsi_zone = oversold'], 'shows which tickers a condition holds of'),
+  slipMessage('current latest today state', 'now', ['AAPL'], 'shows the present band of every field'),
   slipMessage('chart plot draw graph price prices', 'show', ['AAPL', 'rsi_zone'], 'draws the price and its bands'),
-  slipMessage('why', 'explain', ['AAPL', 'rsi_zone'], 'tells why a field has its band'),
+  slipMessage('why', 'explain', ['AAPL', 'rsi_zone'], 'shows why a field has its band'),
   slipMessage('test analyse analyze research', 'study', FIRST_QUESTION, 'tests what followed'),
   slipMessage('trade bt strategy', 'backtest', [...FIRST_QUESTION, '--hold', '20'], 'trades events by rules'),
   {
@@ -65,10 +65,10 @@ export const COMMON_SLIPS: readonly Slip[] = [
   slipMessage('mv move', 'rename', ['AAPL', 'NEW'], 'gives a ticker another name'),
   slipMessage('save dump', 'export', ['events'], 'writes events, series or bars out'),
   slipMessage('server start', 'serve', [], 'answers over HTTP'),
-  slipMessage('settings set configure options', 'config', [], 'tells every setting'),
-  slipMessage('info about', 'status', [], 'tells how fresh and how whole the data is'),
-  slipMessage('indicators bands', 'fields', [], 'tells what can be asked'),
-  slipMessage('version', '--version', [], 'tells which version this is'),
+  slipMessage('settings set configure options', 'config', [], 'shows every setting'),
+  slipMessage('info about', 'status', [], 'shows how fresh and how whole the data is'),
+  slipMessage('indicators bands', 'fields', [], 'shows what can be asked'),
+  slipMessage('version', '--version', [], 'shows which version this is'),
 ]
 
 function slipMessage(words: string, command: string, example: readonly string[], does: string): Slip {

@@ -206,7 +206,7 @@ export function equityDetails({ equity, statistics }: Backtest): Chart[] {
       y: 'ratio',
       lines: [line('of one year', 'accent', rolling, { width: 1.2 })],
       rules: { x: [], y: [0] },
-      empty: 'There is no whole year to tell a Sharpe ratio of.',
+      empty: 'A Sharpe ratio needs a whole year.',
     }),
   ]
 }

@@ -13,7 +13,7 @@ export const TERMS: Readonly<Record<string, string>> = {
   df: 'Degrees of freedom',
   Diff: 'Mean, less that of any bar',
   G: 'G-test against any bar',
-  Indep: 'Events that would tell as much if none overlapped and no tickers moved together',
+  Indep: 'How many separate events would show as much: overlap and common moves count less',
   'Left out': 'Events without a return, not in n: their window has not elapsed, or their ticker ended',
   Lift: 'Rose, divided by that of any bar',
   MAE: 'Greatest loss on the way; of several the mean',
@@ -48,7 +48,7 @@ export const GLOSSARY: Readonly<Record<string, readonly [word: RegExp, meaning: 
   points: [/\d points\b/, 'Percentage points: 5% is 3 points more than 2%.'],
   'independent cases': [
     /\bindependent\b/,
-    'How many independent events would tell as much as these: overlapping windows and tickers that move together count as fewer. They are what counts.',
+    'How many independent events would show as much as these: overlapping windows and tickers that move together count as fewer. They are what counts.',
   ],
   corrected: [
     /\bcorrected for\b/,

@@ -338,7 +338,7 @@ export function monthsTable(months: readonly Month[]): Html {
   // The colours reach their deepest at the size that one month of twenty exceeds.
   const sizes = months.map(({ return: value }) => Math.abs(value ?? 0)).sort((a, b) => a - b)
   const full = sizes[Math.floor(sizes.length * 0.95)] || 0.01
-  if (years.length === 0) return html`<p class="empty">There is no month to tell of.</p>`
+  if (years.length === 0) return html`<p class="empty">There is no whole month.</p>`
   return html`<div class="scroll" role="region" tabindex="0" aria-label="Returns by month"><table class="months">
 <caption><span>Return of the equity in each month, in percent; the first and the last may be parts of a month</span></caption>
 <thead><tr><th scope="col">Year</th>${MONTHS.map(name => html`<th scope="col" class="num">${name}</th>`)}<th scope="col" class="num">Year</th></tr></thead>

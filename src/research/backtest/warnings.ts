@@ -178,7 +178,7 @@ function ofMoney({ strategy, equity }: Simulation, { interest, statistics }: Tra
   const asked = `the Sharpe ratio asks for no more than ${percent(risk_free)} a year`
   const rf = `an rf of ${percent(portfolio.cash_rate).replace(' ', '')} counts what is above it`
   return [
-    ['flattering', isFree && 'no costs: nobody trades for nothing'],
+    ['flattering', isFree && 'no costs: real trades cost something'],
     ['settings', side === 'long' && costs.borrow > 0 && 'borrow is paid on shorts; these are long trades'],
     ['flattering', portfolio.cash_rate > risk_free && interest.money > 0 && `${earned}, and ${asked}: ${rf}`],
     ['impossible', !equity.every(value => value > 0) && 'the equity fell to 0 or below: the strategy was ruined'],

@@ -135,7 +135,7 @@ function notesOf(tickers: readonly string[], isSplit: boolean): string[] {
     ...(tickers.length > 1 ? ['They take stays as independent; tickers that move together make p too small.'] : []),
   ]
   return [
-    'First stay left out: nobody knows when the band before the first event began.',
+    'First stay left out: the day on which it began is not known.',
     'Active stays count as longer than their bars so far (Kaplan-Meier estimates of the median and of P90, the 90th percentile). The interval of the median is wide, because stays last whole bars.',
     'Intervals of shares and medians count independent cases: stays that begin within a month may have one cause. Those of the shares are in JSON and CSV.',
     ...(isSplit ? split : []),

@@ -62,7 +62,7 @@ const configCommand: Command = {
       .map(([flags, help]) => `${flags.replace(/^--/, '').replaceAll('-', '_')}, ${help}`)
       .join('. ')}.`,
     'What is set in config.json holds where neither the line nor a variable says otherwise: bands config set tickers AAPL,GSPC.',
-    'Each setting with what told it: an option, otherwise a variable of the environment, otherwise config.json, otherwise its default. A server is named by --remote, --profile, BANDS_REMOTE, BANDS_PROFILE or "profile" in config.json, the first that is there; --db asks the database here before what only the environment or the file names. A key comes from --key-file, BANDS_API_KEY or bands login.',
+    'Each setting, and where it comes from: an option, otherwise a variable of the environment, otherwise config.json, otherwise its default. A server is named by --remote, --profile, BANDS_REMOTE, BANDS_PROFILE or "profile" in config.json, the first that is there; --db asks the database here before what only the environment or the file names. A key comes from --key-file, BANDS_API_KEY or bands login.',
     'config.json is JSON with comments: {"tickers": ["AAPL"], "profile": "work", "profiles": {"work": {"url": "https://api.example.com", "tier": "pro"}}}',
   ],
   withoutFields: true,

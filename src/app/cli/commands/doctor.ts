@@ -140,7 +140,7 @@ async function serverChecks(context: Context, config: Config): Promise<Check[]> 
     const server = context.closing(await openChosen(config, env))
     return server === null ? [] : await answerChecks(server, (await keySource(config, env))!)
   } catch (thrown) {
-    return [fail('server', messageOf(thrown), 'bands config tells which server is chosen, and what chose it')]
+    return [fail('server', messageOf(thrown), 'bands config shows which server is chosen, and what chose it')]
   }
 }
 
@@ -182,7 +182,7 @@ function creditsCheck({ credits }: Remote): Check {
 const FAR_APART = 30_000
 
 function clockCheck(ahead: number | null): Check {
-  if (ahead === null) return ok('clock', 'the server does not tell the time')
+  if (ahead === null) return ok('clock', 'the server does not send its time')
   if (Math.abs(ahead) < FAR_APART) return ok('clock', 'within seconds of that of the server')
   const apart = `${Math.round(Math.abs(ahead) / 1000)} s ${ahead > 0 ? 'behind' : 'ahead of'} that of the server`
   return warn('clock', apart, 'set the clock of this machine')

@@ -86,7 +86,7 @@ const ofPrices: Command = {
   ],
   notes: [
     'A ticker is refused whose prices do not fit to the stored ones: a step of a split between them, closes of the same days that differ by one factor, or prices of another instrument. --rescale, --accept-jump or --replace say what to do. The other tickers are loaded; it ends with 5.',
-    'Files of facts are told apart from prices and loaded too, as bands import-facts does.',
+    'Files of facts are recognised and loaded, too, as bands import-facts does.',
   ],
   run: (context, args) => runImport(context, args, 'import'),
 }
