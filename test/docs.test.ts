@@ -17,6 +17,7 @@ import { commandsPage, fieldsPage } from './support/pages.js'
  */
 const PAGES = [
   'README.md',
+  'examples/README.md',
   ...readdirSync('docs', { recursive: true, encoding: 'utf8' }).map(name => `docs/${name}`),
 ].filter(page => page.endsWith('.md'))
 const WRITE = process.env.BANDS_WRITE === '1'

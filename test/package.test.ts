@@ -84,7 +84,7 @@ describe('the published package', () => {
   })
 
   it('has the pages that its README links to, and nothing else that only its makers need', () => {
-    const pages = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'docs']
+    const pages = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'docs', 'examples']
     const folders = new Set(files.map(path => path.split('/')[0]))
     expect([...folders].sort()).toEqual([...pages, 'bin', 'data', 'dist', 'package.json'].sort())
   })
