@@ -80,11 +80,35 @@ describe('the pages together', () => {
     ).toEqual([])
   })
 
+  it('explain every column of every table in the glossary', () => {
+    const glossary = readFileSync('docs/glossary.md', 'utf8')
+    const explained = new Set(
+      [...glossary.matchAll(/^\| (.+?) \| /gm)].flatMap(([, words]) => lower(words!.split(', '))),
+    )
+    const declared = readdirSync('src/app/present').flatMap(file =>
+      titlesIn(readFileSync(`src/app/present/${file}`, 'utf8')),
+    )
+    expect(declared.length).toBeGreaterThan(150)
+    expect([...new Set(lower(declared))].filter(title => !explained.has(title)).sort()).toEqual([])
+  })
+
   it('keep the README and the plan of the house short', () => {
     expect(linesOf('README.md')).toBeLessThanOrEqual(150)
     expect(linesOf('ARCHITECTURE.md')).toBeLessThanOrEqual(120)
   })
 })
+
+/** The titles of the columns that a source file declares: `column('as_of')` and `{ title: 'Rose', kind: … }`. */
+function titlesIn(source: string): string[] {
+  const isDeclared = /\bcolumn\b[^}]*\} from '\.\/description\.js'/.test(source)
+  const keys = isDeclared ? [...source.matchAll(/\bcolumn\('(\w+)'/g)].map(([, key]) => key!.replaceAll('_', ' ')) : []
+  const titles = [...source.matchAll(/\btitle: '([^']+)',\s*kind:/g)].map(([, title]) => title!)
+  return [...keys, ...titles]
+}
+
+function lower(words: readonly string[]): string[] {
+  return words.map(word => word.toLowerCase())
+}
 
 interface Session {
   /** The command and its output as they stand in the page. */
