@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { CATALOGUE } from '../src/app/cli/catalogue.js'
+import { CATALOGUE, TOP_WORDS } from '../src/app/cli/catalogue.js'
 import { main } from '../src/app/cli/main.js'
 import type { Stream, World } from '../src/app/cli/world.js'
 import { BUILT_IN } from '../src/core/fields/index.js'
@@ -67,6 +67,13 @@ describe('a page that is made of the tables', () => {
     if (WRITE) writeFileSync(page, text)
     expect(readFileSync(page, 'utf8')).toBe(text)
   })
+})
+
+it('the package installs the man page of every command (npm run docs writes the list)', () => {
+  const about = JSON.parse(readFileSync('package.json', 'utf8'))
+  const man = ['bands', ...TOP_WORDS.map(word => `bands-${word}`)].map(name => `./dist/man/${name}.1`)
+  if (WRITE) writeFileSync('package.json', `${JSON.stringify({ ...about, man }, null, 2)}\n`)
+  else expect(about.man).toEqual(man)
 })
 
 describe('the pages together', () => {

@@ -83,6 +83,14 @@ describe('the published package', () => {
       expect(files).toContain(path)
   })
 
+  it('installs a man page of every command for npm install --global', () => {
+    const { man } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as { man: string[] }
+    expect(man.map(path => path.replace('./', ''))).toEqual(
+      expect.arrayContaining(files.filter(path => path.startsWith('dist/man/'))),
+    )
+    expect(man.filter(path => !existsSync(join(installed, path)))).toEqual([])
+  })
+
   it('has the pages that its README links to, and nothing else that only its makers need', () => {
     const pages = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'docs', 'examples']
     const folders = new Set(files.map(path => path.split('/')[0]))

@@ -123,6 +123,7 @@ const LINES: Readonly<Record<string, string>> = {
   schema: 'schema',
   doctor: 'doctor',
   completion: 'completion bash',
+  man: 'man tally',
   demo: `demo --report ${join(tmpdir(), 'bands-demo-contract.html')}`,
   study: 'study AAPL rsi_zone --band oversold --resamples 99 --reps 99',
   backtest: 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99',

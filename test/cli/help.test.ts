@@ -7,7 +7,7 @@ import { CATALOGUE } from '../../src/app/cli/catalogue.js'
 import { manual, textFor } from '../../src/app/cli/help.js'
 import { page, paged, type World } from '../../src/app/cli/world.js'
 import { QUICK } from '../support/full.js'
-import { ROOT } from './support/run.js'
+import { ROOT, run } from './support/run.js'
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'bands-help-'))
 afterAll(() => rmSync(FOLDER, { recursive: true, force: true }))
@@ -35,6 +35,15 @@ describe('man pages', () => {
   it('are there for bands, for each command, and for each group of them', () => {
     const names = new Set(CATALOGUE.map(({ name }) => `bands-${name.split(' ')[0]}.1`))
     expect(readdirSync(folder).sort()).toEqual(['bands.1', ...names].sort())
+  })
+
+  it('are shown by bands man, without the signs of roff', async () => {
+    const page = await run(['man', 'tally'])
+    expect(page.out).toContain('\nEXAMPLES\n    bands tally AAPL rsi_zone --band oversold\n')
+    for (const word of readdirSync(folder).map(name => name.slice('bands-'.length, -2)))
+      expect((await run(word === '' ? ['man'] : ['man', word])).out).not.toMatch(/\\|^\.[A-Zbnf]/m)
+    const typo = await run(['man', 'taly'])
+    expect([typo.code, typo.err]).toEqual([2, expect.stringContaining('Did you mean "tally"?')])
   })
 
   const groff = existsSync('/usr/bin/groff')

@@ -32,7 +32,7 @@ export const PURPOSES: Readonly<Record<string, readonly string[]>> = {
   Data: ['import', 'import-facts', 'pull', 'simulate', 'status', 'tickers', 'rename', 'remove', 'rebuild'],
   Keep: ['verify', 'backup', 'restore', 'unlock'],
   Servers: ['serve', 'accounts', 'keys', 'login', 'logout'],
-  Help: ['fields', 'schema', 'config', 'doctor', 'demo', 'completion'],
+  Help: ['fields', 'schema', 'config', 'doctor', 'demo', 'completion', 'man'],
 }
 
 /** The text of `bands help all`. */

@@ -1,0 +1,86 @@
+import { readdirSync } from 'node:fs'
+import { builtPath, builtText } from '../../../core/built.js'
+import { wordValue } from '../../../core/params/values.js'
+import type { Command } from '../command.js'
+import { linesText, wrap } from '../draw/text.js'
+import { paged, widthOf } from '../world.js'
+
+const man: Command = {
+  arguments: [['[COMMAND...]', 'a command or a group, such as tally or accounts (default: bands itself)']],
+  examples: ['bands man', 'bands man tally', 'bands man accounts'],
+  notes: ['After npm install --global, man bands-tally shows the same page.'],
+  examinesSettings: true,
+  withoutFields: true,
+  async run(context, args) {
+    const [word] = args.rest(0)
+    const page = word === undefined ? 'bands' : `bands-${wordValue('command', word, pageNames())}`
+    const { out, env } = context.world
+    const text = drawn(builtText(`man/${page}.1`), Math.min(100, widthOf(out, env)))
+    if (context.isForPeople) return paged(context.world).write(text)
+    const lines = text.trimEnd().split('\n')
+    await context.show({
+      document: { schema: 'bands.man/1', page, text },
+      columns: ['line'],
+      rows: lines.map(line => ({ line })),
+      paragraphs: [],
+    })
+  },
+}
+
+/** The first words of commands that have a page. */
+function pageNames(): string[] {
+  const folder = builtPath('man')
+  if (folder === undefined) return []
+  return readdirSync(folder).flatMap(file => file.match(/^bands-(.+)\.1$/)?.[1] ?? [])
+}
+
+const INDENT = 4
+
+/** The text of a page, drawn here because some machines have no man: it has only the requests that the build writes. */
+function drawn(page: string, width: number): string {
+  let isLiteral = false
+  let [indent, term] = [INDENT, false]
+  const lines = page.split('\n').flatMap(line => {
+    const [request = '', ...words] = line.split(' ')
+    const rest = plain(words.join(' '))
+    switch (request) {
+      case '.TH':
+      case '.br':
+        return []
+      case '.SH':
+        ;[indent, term] = [INDENT, false]
+        return ['', rest]
+      case '.nf':
+      case '.fi':
+        isLiteral = request === '.nf'
+        return []
+      case '.PP':
+        return ['']
+      case '.TP':
+        term = true
+        indent = INDENT
+        return []
+      case '.B':
+      case '.BR': {
+        const bold = ' '.repeat(indent) + rest.replace(' (1)', '(1)')
+        if (term) indent = 2 * INDENT
+        term = false
+        return [bold]
+      }
+      default:
+        return isLiteral ? [' '.repeat(INDENT) + plain(line)] : indented(plain(line), indent, width)
+    }
+  })
+  return linesText(lines.slice(1))
+}
+
+function indented(text: string, indent: number, width: number): string[] {
+  return wrap(text, Math.max(20, width - indent)).map(line => ' '.repeat(indent) + line)
+}
+
+/** Text without the escapes of roff. */
+function plain(text: string): string {
+  return text.replace(/^\\&/, '').replaceAll('\\-', '-').replaceAll('\\e', '\\')
+}
+
+export const commands = { man }
