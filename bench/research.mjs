@@ -34,7 +34,7 @@ export const research = [
     floor: { name: 'DuckDB, one thread', sampler: loadedByDuckDb },
   }),
   row('D1', 'a backtest of 505 tickers, milliseconds a draw', {}, draws, { of: 'ms', floor: null }),
-  row('facts', 'import-facts of 505 simulated companies, after their bars', {}, companies, { floor: BARE_NODE }),
+  row('facts', 'import of facts of 505 simulated companies, after their bars', {}, companies, { floor: BARE_NODE }),
 ]
 
 function row(name, what, target, sampler, more) {
@@ -112,5 +112,5 @@ function companies(build) {
   measured(build.bands('simulate', '505', '--bars', '1226', '--facts', facts), { out: bars })
   rmSync(db, { force: true })
   measured(build.bands(...importing({ file: bars }, db)))
-  return () => measured(build.bands('import-facts', facts, '--db', copyOf(db), '--quiet'))
+  return () => measured(build.bands('import', facts, '--db', copyOf(db), '--quiet'))
 }

@@ -42,7 +42,7 @@ beforeAll(async () => {
   const ratings = { ticker: 'MUTE', kind: 'ratings', known: '2024-01-05', ...counts }
   writeFileSync(folder.file('ratings.csv'), [Object.keys(ratings), Object.values(ratings)].join('\n'))
   expect((await ask(`import ${folder.file('MUTE.csv')}`)).code).toBe(0)
-  expect((await ask(`import-facts ${folder.file('ratings.csv')}`)).err).toBe('')
+  expect((await ask(`import ${folder.file('ratings.csv')}`)).err).toBe('')
   server = await serve({ db, remove: () => {} })
   for (const tier of ['free', 'pro'] as const) keys[tier] = await server.key(tier)
 })
@@ -58,7 +58,7 @@ const CASES: [why: string, params: EventsParams, sentence: RegExp][] = [
   [
     'there are no facts',
     { ticker: 'SIM0009', field: 'growth_zone' },
-    /^growth_zone stands on dated facts, and none are loaded for SIM0009; .*import-facts/,
+    /^growth_zone stands on dated facts, and none are loaded for SIM0009; .*import/,
   ],
   [
     'the bars are too few',
@@ -153,7 +153,7 @@ describe.each(CASES)('where %s', (_, given, sentence) => {
     expect(
       err
         .replace(/^No event: /, '')
-        .replace('bands import-facts FILE', 'import-facts')
+        .replace('bands import FILE', 'import')
         .replace(/ bands explain .*\n/, '')
         .trimEnd(),
     ).toMatch(sentence)

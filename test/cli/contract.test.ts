@@ -85,8 +85,7 @@ const LINES: Readonly<Record<string, string>> = {
   explain: 'explain AAPL rsi_zone 2018-02-08',
   show: 'show AAPL rsi_zone',
   export: 'export events --ticker AAPL --field rsi_zone --timeframe weekly',
-  import: `import ${BARS}`,
-  'import-facts': `import-facts ${FACTS}`,
+  import: `import ${BARS} ${FACTS}`,
   facts: 'facts ABC',
   pull: 'pull ABC rsi_zone --dry-run --remote https://bands.invalid',
   simulate: 'simulate 2 --bars 20',
@@ -165,7 +164,7 @@ async function prepared(name: string): Promise<void> {
 }
 
 /** Commands that another run answers in other words: it finds what the one before has done, or tells the time. */
-const CHANGING = 'import,import-facts,facts,status,doctor,tickers,rebuild,keys create,serve'.split(',')
+const CHANGING = 'import,facts,status,doctor,tickers,rebuild,keys create,serve'.split(',')
 
 describe.each(CATALOGUE.map(entry => [entry.name, entry] as const))('bands %s', (name, entry) => {
   const line = LINES[name]!

@@ -126,7 +126,7 @@ describe('bands events', () => {
   test('says why no event can be there', async () => {
     const why = async (words: string): Promise<string> => (await ask(`events AAPL ${words}`)).err
     expect(await why('valuation_zone')).toBe(
-      'No event: valuation_zone stands on dated facts, and none are loaded for AAPL; bands import-facts FILE loads them.\n',
+      'No event: valuation_zone stands on dated facts, and none are loaded for AAPL; bands import FILE loads them.\n',
     )
     expect(await why('rsi_zone --as-of 2010-01-01')).toBe('No event: AAPL has no bar by 2010-01-01.\n')
     expect(await why('rsi_zone --timeframe weekly --as-of 2013-06-01')).toContain(

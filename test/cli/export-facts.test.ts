@@ -21,7 +21,7 @@ test('exported facts of every kind are imported again as the same records in the
     const out = folder.file(`facts-${seed}`)
     const exported = await typed(`export facts --out ${out} --db ${from}`)
     expect(exported.code, exported.err).toBe(0)
-    const imported = await typed(`import-facts ${out} --db ${to}`)
+    const imported = await typed(`import ${out} --db ${to}`)
     expect(imported.code, `${seed}: ${imported.err}`).toBe(0)
     expect(await recordsIn(to), `${seed}`).toEqual(await recordsIn(from))
   }
@@ -46,7 +46,7 @@ test('no text of exported facts is a formula to a spreadsheet, and each is impor
     const text = readFileSync(join(out, 'securities.csv'), 'utf8')
     expect(/(^|,)"?[=+@]/m.test(text)).toBe(words !== '')
     if (words !== '') continue
-    expect((await typed(`import-facts ${out} --db ${to}`)).code).toBe(0)
+    expect((await typed(`import ${out} --db ${to}`)).code).toBe(0)
     expect(await recordsIn(to)).toEqual(await recordsIn(from))
   }
 })
@@ -84,7 +84,7 @@ test('an export of facts as of a day has the facts known by then', async () => {
     folder.file('splits.csv'),
     'ticker,ex_date,ratio\nAAPL,2005-02-28,2\nAAPL,2014-06-09,7\nAAPL,2020-08-31,4\n',
   )
-  await typed(`import-facts ${folder.file('splits.csv')} --db ${db}`)
+  await typed(`import ${folder.file('splits.csv')} --db ${db}`)
   await typed(`export facts --as-of 2014-06-09 --out ${folder.file('dated')} --db ${db}`)
   expect(readFileSync(join(folder.file('dated'), 'splits.csv'), 'utf8')).toBe(
     'ticker,ex_date,ratio\nAAPL,2005-02-28,2\nAAPL,2014-06-09,7\n',

@@ -5,7 +5,7 @@ import { FIELDS } from '../../src/core/fields/index.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../src/core/model/facts.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
-import { firstInQuick, notInQuick } from '../support/full.js'
+import { notInQuick } from '../support/full.js'
 import { BARS, expectEnd, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
 const folder = scratch()
@@ -57,10 +57,10 @@ const csvRows = (text: string): Record<string, string>[] => {
   return lines.map(values => Object.fromEntries(values.map((value, i) => [names[i]!, value])))
 }
 
-describe.each(firstInQuick(['import-facts', 'import']))('bands %s', command => {
+describe('bands import of facts', () => {
   test.each(FACT_KINDS)('takes a file of %s, and changes nothing the second time', async kind => {
     const file = write(`${kind}.csv`, tableOf(kind))
-    const sheet = async () => (await document(`${command} ${file}`)).files[0].facts[0]
+    const sheet = async () => (await document(`import ${file}`)).files[0].facts[0]
     const first = await sheet()
     expect(first).toMatchObject({ ticker: 'AAPL', kind, replaced: 0 })
     expect(first.records).toBe(kind === 'securities' ? 1 : 2)
@@ -69,19 +69,19 @@ describe.each(firstInQuick(['import-facts', 'import']))('bands %s', command => {
   })
 
   test('takes a folder, compressed files and standard input', async () => {
-    const { files } = await document(`${command} ${recordFolder('whole')}`)
+    const { files } = await document(`import ${recordFolder('whole')}`)
     expect(files.map(({ facts }: { facts: { kind: string }[] }) => facts[0]!.kind).sort()).toEqual(
       [...FACT_KINDS].sort(),
     )
     const packed = write('packed.csv.gz', gzipSync(tableOf('earnings', 'ZIP')))
-    expect((await ask(`${command} ${packed}`)).code).toBe(0)
-    expect((await ask(`${command} -`, { stdin: tableOf('earnings', 'PIPE') })).code).toBe(0)
+    expect((await ask(`import ${packed}`)).code).toBe(0)
+    expect((await ask('import -', { stdin: tableOf('earnings', 'PIPE') })).code).toBe(0)
     expect((await document('facts ZIP')).records).toHaveLength(2)
     expect((await document('facts PIPE')).kinds[0].files).toEqual(['-'])
   })
 
   test('has the same content in JSON, NDJSON, CSV and a table', async () => {
-    const line = `${command} ${recordFolder('forms')}`
+    const line = `import ${recordFolder('forms')}`
     await ask(line)
     const { schema, files, refused } = await document(line)
     expect({ schema, refused }).toEqual({ schema: 'bands.import/1', refused: [] })
@@ -107,7 +107,7 @@ describe.each(firstInQuick(['import-facts', 'import']))('bands %s', command => {
   test('names file, line and column of a bad row, and loads nothing of its file', async () => {
     const rows = ['2018-02-01,pre,3.86,3.89', '2018-05-01,lunch,2.6,2.73', '2018-06-31,,1,1']
     const file = write('bad.csv', tableOf('earnings', 'AAPL', rows))
-    const { code, out, err } = await ask(`${command} ${file}`)
+    const { code, out, err } = await ask(`import ${file}`)
     expect({ code, out }).toEqual({ code: 5, out: '' })
     expect(err.replaceAll(/\s+/g, ' ')).toContain(`${file}:3:17: session "lunch" is not pre or post`)
     expect(err.replaceAll(/\s+/g, ' ')).toContain('1 more bad row')
@@ -118,23 +118,23 @@ describe.each(firstInQuick(['import-facts', 'import']))('bands %s', command => {
     const rows = ['2018-02-01,pre,3.86,3.89', '2018-05-01,lunch,2.6,2.73', '2018-06-31,,1,1']
     const file = write('mixed.csv', tableOf('earnings', 'AAPL', rows))
     const rejects = folder.file('mixed.rejects.csv')
-    const { files } = await document(`${command} ${file} --skip-bad-rows --rejects ${rejects}`)
+    const { files } = await document(`import ${file} --skip-bad-rows --rejects ${rejects}`)
     expect(files[0]).toMatchObject({ rows: 3, rejects, rejected: [{ line: 3 }, { line: 4 }] })
     expect(readFileSync(rejects, 'utf8')).toBe(tableOf('earnings', 'AAPL', rows.slice(1)))
     write('mixed.rejects.csv', readFileSync(rejects, 'utf8').replace('lunch', 'post').replace('06-31', '06-29'))
-    expect((await ask(`${command} ${rejects}`)).code).toBe(0)
+    expect((await ask(`import ${rejects}`)).code).toBe(0)
     expect((await document('facts AAPL')).records).toHaveLength(3)
   })
 
   test('loads the good files of several, names the faults of the others, and fails', async () => {
     const bad = write('refused.csv', tableOf('splits', 'AAPL', ['2014-06-09,0']))
     const files = [write('good.csv', tableOf('splits')), bad, write('also.csv', tableOf('ratings'))].join(' ')
-    const { code, err } = await ask(`${command} ${files}`)
+    const { code, err } = await ask(`import ${files}`)
     expect(code).toBe(5)
     expect(err.replaceAll(/\s+/g, ' ')).toMatch(
       /refused\.csv:2:17: ratio "0" is not above 0.*error: 1 of 3 files was refused; the others are loaded\./,
     )
-    expect(await document(`${command} ${files}`)).toMatchObject({
+    expect(await document(`import ${files}`)).toMatchObject({
       files: [{ holds: 'facts' }, { holds: 'facts' }],
       refused: [{ file: bad, line: 2, column: 17 }],
     })
@@ -146,17 +146,17 @@ describe.each(firstInQuick(['import-facts', 'import']))('bands %s', command => {
 
   test('takes the ticker and the day missing in a file from --ticker and --known', async () => {
     const file = write('counts.csv', 'strong_buy,buy,hold,sell,strong_sell\n1,2,3,4,5\n')
-    expect((await ask(`${command} ${file}`)).code).toBe(5)
-    expect((await ask(`${command} ${file} --ticker abc`)).code).toBe(5)
-    expect((await ask(`${command} ${file} --ticker abc --known 2018-02-30`)).code).toBe(2)
-    expect((await ask(`${command} ${file} --ticker abc --known 2018-02-28`)).code).toBe(0)
+    expect((await ask(`import ${file}`)).code).toBe(5)
+    expect((await ask(`import ${file} --ticker abc`)).code).toBe(5)
+    expect((await ask(`import ${file} --ticker abc --known 2018-02-30`)).code).toBe(2)
+    expect((await ask(`import ${file} --ticker abc --known 2018-02-28`)).code).toBe(0)
     expect((await document('facts ABC')).records).toMatchObject([{ known: '2018-02-28', usable_from: '2018-03-01' }])
   })
 
   test('begins the kinds of a file again with --replace, and leaves the others', async () => {
-    await ask(`${command} ${recordFolder('before')}`)
+    await ask(`import ${recordFolder('before')}`)
     const file = write('again.csv', tableOf('ratings', 'AAPL', ['2018-03-01,pre,1,2,3,4,5']))
-    expect((await document(`${command} ${file} --replace`)).files[0].facts).toMatchObject([{ added: 1, records: 1 }])
+    expect((await document(`import ${file} --replace`)).files[0].facts).toMatchObject([{ added: 1, records: 1 }])
     const { records } = await document('facts AAPL')
     const found = records.filter(({ kind }: { kind: string }) => kind === 'ratings')
     expect(found).toMatchObject([{ known: '2018-03-01', file }])
@@ -164,19 +164,10 @@ describe.each(firstInQuick(['import-facts', 'import']))('bands %s', command => {
   })
 })
 
-describe('bands import-facts', () => {
-  test('refuses bars and says what loads them', async () => {
-    const { code, err } = await ask(`import-facts ${BARS}/AAPL.csv`)
-    expect(code).toBe(5)
-    expect(err.replaceAll(/\s+/g, ' ')).toMatch(
-      /these are daily bars, not facts; import loads them try: bands import \S+AAPL\.csv/,
-    )
-    expect((await ask('tickers --csv')).out.trimEnd().split('\n')).toHaveLength(1)
-  })
-
+describe('a file of facts', () => {
   test('names missing columns, and similar ones', async () => {
     const refusal = async (header: string): Promise<string> => {
-      const { code, err } = await ask(`import-facts ${write('lacking.csv', `${header}\nAAPL,2018-02-01,2018-02-01\n`)}`)
+      const { code, err } = await ask(`import ${write('lacking.csv', `${header}\nAAPL,2018-02-01,2018-02-01\n`)}`)
       expect(code).toBe(5)
       return err.replaceAll(/\s+/g, ' ')
     }
@@ -187,15 +178,15 @@ describe('bands import-facts', () => {
 
   test('reads what spreadsheets of other countries write', async () => {
     const text = '\ufeffTicker;Report Date;Session;EPS Estimate;EPS Actual\r\naapl;14.02.2018;AMC;3,5;"4,25"\r\n'
-    expect((await ask(`import-facts ${write('de.csv', text)}`)).code).toBe(0)
+    expect((await ask(`import ${write('de.csv', text)}`)).code).toBe(0)
     expect((await document('facts AAPL')).records).toMatchObject([
       { report_date: '2018-02-14', session: 'post', eps_estimate: 3.5, eps_actual: 4.25 },
     ])
   })
 
   test('needs a file that there is', async () => {
-    expect(await ask('import-facts')).toMatchObject({ code: 2, err: expect.stringContaining('FILE is missing') })
-    expect(await ask(`import-facts ${folder.file('none.csv')}`)).toMatchObject({ code: 3 })
+    expect(await ask('import')).toMatchObject({ code: 2, err: expect.stringContaining('FILE is missing') })
+    expect(await ask(`import ${folder.file('none.csv')}`)).toMatchObject({ code: 3 })
   })
 
   test('makes the same answers before and after the bars come', async () => {
@@ -205,9 +196,9 @@ describe('bands import-facts', () => {
       for (const line of lines) expect((await ask(line)).code).toBe(0)
       return (await ask('export events --csv')).out
     }
-    const after = await events(`import ${BARS}/AAPL.csv`, `import-facts ${facts}`)
+    const after = await events(`import ${BARS}/AAPL.csv`, `import ${facts}`)
     expect(after).toContain('AAPL,earnings_proximity,daily')
-    expect(await events(`import-facts ${facts}`, `import ${BARS}/AAPL.csv`)).toBe(after)
+    expect(await events(`import ${facts}`, `import ${BARS}/AAPL.csv`)).toBe(after)
     expect(await events(`import ${facts} ${BARS}/AAPL.csv`)).toBe(after)
   })
 })
@@ -215,7 +206,7 @@ describe('bands import-facts', () => {
 describe('bands facts', () => {
   beforeEach(async () => {
     await ask(`import ${BARS}/AAPL.csv ${BARS}/GSPC.csv`)
-    await ask(`import-facts ${recordFolder('asked')}`)
+    await ask(`import ${recordFolder('asked')}`)
   })
 
   test('lists the kinds at a glance, and hints at the records', async () => {
@@ -276,13 +267,13 @@ describe('bands facts', () => {
   test('says of a ticker with bars alone that no facts are known', async () => {
     const { code, err } = await ask('facts GSPC')
     expect(code).toBe(0)
-    expect(err).toContain('no facts of GSPC are known; bands import-facts FILE loads facts.')
+    expect(err).toContain('no facts of GSPC are known; bands import FILE loads facts.')
     expect(await document('facts GSPC')).toMatchObject({ security: null, counted: false, kinds: [], records: [] })
   })
 
   test('says that no field uses the facts of a fund', async () => {
     const text = 'ticker,asset_class\nAAPL,etf\n'
-    expect((await ask(`import-facts ${write('class.csv', text)} --replace`)).code).toBe(0)
+    expect((await ask(`import ${write('class.csv', text)} --replace`)).code).toBe(0)
     expect(unpainted((await ask('facts AAPL', { terminal: 120 })).out)).toContain('only stocks have fundamentals')
     expect(await document('facts AAPL')).toMatchObject({ counted: false })
     expect((await ask('events AAPL earnings_surprise')).err).toContain('AAPL is of class etf')
@@ -290,15 +281,15 @@ describe('bands facts', () => {
 
   test('refuses a ticker of another asset class than the one that is stored, unless it is to start again', async () => {
     const first = write('first.csv', 'ticker,sector,asset_class\nNEW,Energy,stock\nOLD,Energy,\n')
-    expect((await ask(`import-facts ${first}`)).code).toBe(0)
+    expect((await ask(`import ${first}`)).code).toBe(0)
     const other = write('other.csv', 'ticker,asset_class\nOLD,etf\nNEW,etf\n')
     const what = `NEW is of class stock by ${first}, and of class etf by this file`
-    expectEnd(await ask(`import-facts ${other}`), 5, `${what}; --replace starts its securities again from this file`)
+    expectEnd(await ask(`import ${other}`), 5, `${what}; --replace starts its securities again from this file`)
     expect(await document('facts OLD')).toMatchObject({ security: { asset_class: null } })
     // What the file leaves open contradicts nothing.
-    expect((await ask(`import-facts ${write('open.csv', 'ticker,asset_class,name\nNEW,,New\n')}`)).code).toBe(0)
+    expect((await ask(`import ${write('open.csv', 'ticker,asset_class,name\nNEW,,New\n')}`)).code).toBe(0)
     expect(await document('facts NEW')).toMatchObject({ security: { asset_class: 'stock', name: 'New' } })
-    expect((await ask(`import-facts ${other} --replace`)).code).toBe(0)
+    expect((await ask(`import ${other} --replace`)).code).toBe(0)
     expect(await document('facts NEW')).toMatchObject({ security: { asset_class: 'etf' } })
   })
 
@@ -310,7 +301,7 @@ describe('bands facts', () => {
       '2013-12-28,2014-01-28',
     ]
     const rows = quarters.map(dates => `${dates},,14,40000000000,,filed`)
-    expect((await ask(`import-facts ${write('filed.csv', tableOf('reports', 'AAPL', rows))}`)).code).toBe(0)
+    expect((await ask(`import ${write('filed.csv', tableOf('reports', 'AAPL', rows))}`)).code).toBe(0)
     const { records } = await document('facts AAPL --kind reports')
     expect(records[0]).toMatchObject({ eps: 14, basis: 'filed' })
     const { readings } = await document('explain AAPL pe_vs_historical 2014-03-03')
@@ -327,7 +318,7 @@ describe('bands facts', () => {
   })
 
   test('are taken out of a ticker that has no bars, too', async () => {
-    await ask(`import-facts ${write('bare.csv', tableOf('earnings', 'BARE'))}`)
+    await ask(`import ${write('bare.csv', tableOf('earnings', 'BARE'))}`)
     expect((await document('facts BARE')).records).toHaveLength(2)
     expect((await ask('remove BARE')).code).toBe(0)
     expect((await ask('facts BARE')).code).toBe(3)

@@ -23,7 +23,7 @@ test('finishes with the next import what a killed import of facts has left', asy
     `bands simulate ${FULL ? 40 : 10} --bars 500 --facts "${facts}" > "${bars}"; bands import "${bars}" --db "${whole}" -q`,
   )
   const events = (db: string) => sh(`bands export events --csv --db "${db}"`)
-  const load = (db: string): string => `import-facts "${facts}" --db "${db}" -q`
+  const load = (db: string): string => `import "${facts}" --db "${db}" -q`
   await sh(`cp "${whole}" "${folder.file('before.db')}"; bands ${load(whole)}`)
   const expected = (await events(whole)).out
   expect(expected).toContain('valuation_zone')
@@ -56,7 +56,7 @@ test('shown and remaining changes are all changes, wherever an import of facts i
   const told =
     'changes --since last --tickers SIM0001,SIM0002,SIM0003,SIM0004,SIM0005,SIM0006,SIM0007,SIM0008,SIM0009,SIM0010'
   await document(`${told} --as-of ${begin}`, base)
-  const load = (db: string): string => `"$NODE" "$BIN" import-facts "${facts}" --db "${db}" -q`
+  const load = (db: string): string => `"$NODE" "$BIN" import "${facts}" --db "${db}" -q`
   const started = performance.now()
   expect(
     (await sh(`cp -r "${folder.file('lasting')}" "${folder.file('timed')}"; ${load(folder.file('timed/bands.db'))}`))
@@ -78,7 +78,7 @@ test('shown and remaining changes are all changes, wherever an import of facts i
       `import ${bars}`,
       `remove SIM0012 --after ${begin}`,
       // Facts that come later change what was told of earlier bars: here they are those that were there.
-      ...(isWaiting ? [`import-facts ${facts}`] : []),
+      ...(isWaiting ? [`import ${facts}`] : []),
     ]
     const { err } = await typed(`${writers[round % writers.length]} --db ${db}`)
     const about = `killed after ${seconds} s of ${whole} s, then ${writers[round % writers.length]}: ${err}`

@@ -214,7 +214,7 @@ describe('what a server does not decide', () => {
     'show SIM0001 rsi_zone',
     'export events',
     'import x.csv',
-    'import-facts x.csv',
+    'import x.csv',
     'simulate 1 --load',
     'facts SIM0001',
     'status',

@@ -73,7 +73,7 @@ test.each([
 
 test('studies without an event say why on stderr, and say it once', async () => {
   const facts = 'valuation_zone stands on dated facts, and none'
-  const alone = `${facts} are loaded for AAPL; bands import-facts FILE loads them`
+  const alone = `${facts} are loaded for AAPL; bands import FILE loads them`
   const both = `${facts} that count are loaded for any of the 2 tickers`
   for (const question of ['tally AAPL', 'transitions AAPL', 'show AAPL'])
     expect((await ask(`${question} valuation_zone`)).err).toBe(`No event: ${alone}.\n`)

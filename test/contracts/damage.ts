@@ -277,7 +277,7 @@ async function mended(importer: Importer, { ticker, mend }: Damage): Promise<unk
   const facts = [one!, two!].flatMap(of => of.facts).filter(of => of.ticker === ticker)
   if (mend?.command === 'remove') return importer.remove(mend.words![0]!)
   if (mend?.command === 'rebuild') return importer.rebuild()
-  if (mend?.command === 'import-facts') return importer.putFacts(facts, SOURCE, { replace: true })
+  if (mend?.words?.[0] === 'FACTS.csv') return importer.putFacts(facts, SOURCE, { replace: true })
   return importer.put([sourced(one!)], { replace: true })
 }
 

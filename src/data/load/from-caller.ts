@@ -173,7 +173,6 @@ const IMPORTING: Checks<keyof ImportOptions> = {
   known: checkDay,
   today: checkDay,
   stdin: objectOf,
-  only: (param, value) => wordValue(param, textOf(param, value), ['facts']),
   replace: flagValue,
   rescale: flagValue,
   acceptJump: flagValue,

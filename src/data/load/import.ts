@@ -6,7 +6,6 @@ import {
   NotFound,
   NotWritten,
   parameter,
-  remedy,
   sentence,
 } from '../../core/errors.js'
 import { FIELDS } from '../../core/fields/index.js'
@@ -363,17 +362,13 @@ export class Importer {
   }
 
   async #importFile(input: Input, options: ImportOptions): Promise<FileReport> {
-    const { onProgress, only } = options
+    const { onProgress } = options
     const { onRefused: _onRefused, replace: _replace, rescale: _rescale, acceptJump: _acceptJump, ...reading } = options
     const result = await this.#with.read(input, {
       ...reading,
       onProgress: ({ bytes, total, rows }) =>
         onProgress?.({ file: input.name, stage: 'reading', done: bytes, of: total, rows }),
     })
-    if (result.holds === 'bars' && only === 'facts')
-      throw new BadData({ file: result.file }, 'these are daily bars, not facts; import loads them', {
-        remedy: remedy('import', [result.file]),
-      })
     // If all files are refused, no empty database is left.
     if (this.#store === null) await this.#refresh(options)
     if (result.holds === 'facts') {

@@ -17,8 +17,6 @@ export interface ImportProgress {
 }
 
 export interface ImportOptions extends Omit<ReadOptions, 'onProgress'> {
-  /** Refuse files that hold bars. */
-  only?: 'facts'
   /** Replace each ticker by the file's bars; of facts, the kinds that the file has. */
   replace?: boolean
   /** Bring stored bars to the scale of the file, if they differ by a split or another single factor. */

@@ -193,7 +193,7 @@ const MENDS: Readonly<Record<StoredOddity['kind'], (first: StoredOddity) => Sent
   accepted_jump: () => sentence`import the whole history of each in one file`,
   outside_range: () => sentence`compare them with another source; an import of other values replaces them`,
   to_come: ({ ticker }) => sentence`${remedy('remove', [ticker], { after: 'DATE' })} takes them out`,
-  far_behind: () => sentence`import newer bars, or the day on which it was delisted (${remedy('import-facts')})`,
+  far_behind: () => sentence`import newer bars, or the day on which it was delisted (${remedy('import')})`,
   far_beyond: ({ ticker }) =>
     sentence`look at its dates; ${remedy('remove', [ticker], { after: 'DATE' })} takes bars out`,
 }

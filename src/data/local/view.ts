@@ -265,7 +265,7 @@ export function missingFactsOf(field: string, ticker: string, sheets: FactSheets
   const assetClass = securityOf(sheets)?.asset_class ?? 'stock'
   if (assetClass !== 'stock') return `${field} is a field of stocks, and ${ticker} is of class ${assetClass}`
   const none = `${field} stands on dated facts, and none are loaded for ${ticker}`
-  return sentence`${none}; ${remedy('import-facts', ['FILE'])} loads them`
+  return sentence`${none}; ${remedy('import', ['FILE'])} loads them`
 }
 
 function isStock(security: Security | null): boolean {

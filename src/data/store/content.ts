@@ -204,7 +204,7 @@ export function parseUnsettled(text: string | null | undefined): readonly string
 }
 
 const AGAIN = remedy('import', ['FILE'], { replace: true })
-const FACTS_AGAIN = remedy('import-facts', ['FILE'], { replace: true })
+const FACTS_AGAIN = remedy('import', ['FACTS.csv'], { replace: true })
 const REBUILD = remedy('rebuild')
 
 /**

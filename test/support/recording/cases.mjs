@@ -224,7 +224,7 @@ export const CLASSES = {
       {--help,--version,-V,help,help events,scan,check --help,accounts,keys --help}
       {events,tally,now,transitions,scan oversold,explain,show,facts,export} --help
       {study,backtest,sweep,trials,check lookahead} --help
-      {import,import-facts,pull,simulate,verify,rebuild,remove} --help
+      {import,import,pull,simulate,verify,rebuild,remove} --help
       {fields,tickers,status,doctor,demo} --help
       serve --help
       accounts {create,list,set-tier,usage} --help
@@ -439,17 +439,17 @@ export const CLASSES = {
       import HIGHLOW.csv --skip-bad-rows --json | reads HIGHLOW.csv.rejects
       import TEXT.csv --format yahoo
       import GOOD.csv --format nonsense
-      import-facts earnings.csv
-      import-facts ratings.csv splits.csv --json
+      import earnings.csv
+      import ratings.csv splits.csv --json
       import earnings.csv --csv
-      import-facts {bad-earnings,bad-ratings,no-facts,GOOD}.csv | both
-      import-facts bad-ratings.csv --skip-bad-rows | reads bad-ratings.csv.rejects
+      import {bad-earnings,bad-ratings,no-facts,GOOD}.csv | both
+      import bad-ratings.csv --skip-bad-rows | reads bad-ratings.csv.rejects
       facts GOOD
       facts GOOD --kind earnings
       simulate 7 --bars 300 --facts facts | reads facts/securities.csv
       simulate 6 --bars 300 --load
-      import-facts facts
-      import-facts facts --replace --json
+      import facts
+      import facts --replace --json
       tickers
       status | 80 120
       status --json
@@ -490,15 +490,15 @@ export const CLASSES = {
       import ${VENDOR}/{polygon-financials,tiingo-fundamentals-daily_googl,tiingo-statements_googl}.json
       import ${VENDOR}/{lean_aapl.zip,lean_coinbase_btcusd_trade.zip,lean_aapl_factor_file.csv,lean_coarse_20140331.csv}
       import ${VENDOR}/{quandl-wiki_multi-ticker,quantmod-prefixed_apple}.csv --prices raw
-      import-facts ${VENDOR}/yahoo-quoteSummary_{earningsHistory,earningsTrend,earnings}_aapl.json --ticker AAPL --known 2021-02-21
-      import-facts ${VENDOR}/yahoo-quoteSummary_{insiderTransactions,upgradeDowngradeHistory}_aapl.json --ticker AAPL
-      import-facts ${VENDOR}/yahoo-quoteSummary_recommendationTrend_aapl.json --ticker AAPL{, --known 2021-02-21}
-      import-facts ${VENDOR}/yahoo-fundamentalsTimeSeries_aapl_financials_quarterly.json --ticker AAPL{, --known 2021-02-21}
-      import-facts ${VENDOR}/sec-companyfacts_snow.json.gz --ticker SNOW --json
-      import-facts ${VENDOR}/sec-form4_snow.xml ${VENDOR}/sec-form4_374water.xml
-      import-facts ../fundamentals/{annual,earnings_history_yahoo,pe_daily_GOOGL,snapshot_2024-11-22}.csv
-      import-facts ../fundamentals/{corporate_actions,insider_trades,recommendation_trend}.csv --csv
-      import-facts ../fundamentals/earnings_all.csv.gz --skip-bad-rows --rejects bad.csv --quiet | reads bad.csv
+      import ${VENDOR}/yahoo-quoteSummary_{earningsHistory,earningsTrend,earnings}_aapl.json --ticker AAPL --known 2021-02-21
+      import ${VENDOR}/yahoo-quoteSummary_{insiderTransactions,upgradeDowngradeHistory}_aapl.json --ticker AAPL
+      import ${VENDOR}/yahoo-quoteSummary_recommendationTrend_aapl.json --ticker AAPL{, --known 2021-02-21}
+      import ${VENDOR}/yahoo-fundamentalsTimeSeries_aapl_financials_quarterly.json --ticker AAPL{, --known 2021-02-21}
+      import ${VENDOR}/sec-companyfacts_snow.json.gz --ticker SNOW --json
+      import ${VENDOR}/sec-form4_snow.xml ${VENDOR}/sec-form4_374water.xml
+      import ../fundamentals/{annual,earnings_history_yahoo,pe_daily_GOOGL,snapshot_2024-11-22}.csv
+      import ../fundamentals/{corporate_actions,insider_trades,recommendation_trend}.csv --csv
+      import ../fundamentals/earnings_all.csv.gz --skip-bad-rows --rejects bad.csv --quiet | reads bad.csv
       facts AAPL
       facts SNOW --kind reports --csv
       tickers --csv

@@ -66,7 +66,7 @@ const facts: Command = {
     const [first] = found.kinds
     const by = found.as_of === null ? '' : ` by ${found.as_of}`
     if (first === undefined)
-      await context.remark(`no ${kind ?? 'facts'} of ${ticker} are known${by}; bands import-facts FILE loads facts.`)
+      await context.remark(`no ${kind ?? 'facts'} of ${ticker} are known${by}; bands import FILE loads facts.`)
     else if (kind === undefined) await context.hint(`next: bands facts ${ticker} --kind ${first.kind}`)
   },
 }

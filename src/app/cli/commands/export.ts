@@ -94,7 +94,7 @@ const exportCommand: Command = {
   outputs: EXPORT_OUTPUTS,
   notes: [
     'The whole history, whatever the range of a tier; of the tiers Pro only. NDJSON unless said otherwise.',
-    'Facts are a folder of CSV files, one a kind, of which bands import-facts makes the same records again.',
+    'Facts are a folder of CSV files, one a kind, of which bands import makes the same records again.',
   ],
   async run(context, args) {
     const what = wordValue('what', args.argument(0)!, WHATS)
@@ -138,7 +138,7 @@ async function exportFolder(context: Context, args: Args, out: string | undefine
       `facts are written whole, whatever the field or the day; leave --${strange.replaceAll('_', '-')} out.`,
     )
   if (context.format !== null && context.format !== 'csv')
-    throw wrong('output', 'facts are written as CSV, which bands import-facts reads.')
+    throw wrong('output', 'facts are written as CSV, which bands import reads.')
   const folder = resolve(out)
   if (existsSync(folder) && (!statSync(folder).isDirectory() || readdirSync(folder).length > 0))
     throw wrong('out', `${folder} is there and not empty; name another folder.`, { value: out })

@@ -53,77 +53,50 @@ const HINTS = {
   header: optional(WORDS, 'names of the columns, with commas, for a file that has none or others', { takes: 'NAMES' }),
 }
 
-/** How facts are read; prices take one more. */
-const FACT_READING = [
-  ...optionsOf(CONTENT, ['ticker', 'known']),
-  ['--skip-bad-rows', 'load the good rows of a file with bad ones, and keep the bad ones in a file'],
-  ['--rejects <FILE>', 'where bad rows go (default FILE.rejects next to the database)'],
-  ['--replace', 'start each ticker again from its file (of facts: each kind of it), whatever was there'],
-  WAIT,
-  ...optionsOf(HINTS),
-] as const
-
-const FILES = [['[FILE...]', 'files, folders, globs, or - for standard input; csv, json, xml, zip, gz']] as const
-
-/** The choices for stored prices on another scale than those of a file. */
-const SCALES = [
-  [
-    '--rescale',
-    'where a file’s prices differ from the stored ones by a split or another one factor, multiply the stored ones by it (and divide their volumes by it, unless it is one of prices alone, such as a dividend)',
+const importCommand: Command = {
+  arguments: [['[FILE...]', 'files, folders, globs, or - for standard input; csv, json, xml, zip, gz']],
+  options: [
+    ...optionsOf(CONTENT),
+    ['--skip-bad-rows', 'load the good rows of a file with bad ones, and keep the bad ones in a file'],
+    ['--rejects <FILE>', 'where bad rows go (default FILE.rejects next to the database)'],
+    ['--replace', 'start each ticker again from its file (of facts: each kind of it)'],
+    [
+      '--rescale',
+      'where a file’s prices differ from the stored ones by a split or another one factor, multiply the stored ones by it (and divide their volumes by it, unless it is one of prices alone, such as a dividend)',
+    ],
+    ['--accept-jump', 'store such prices as they are; status and doctor go on showing the jump'],
+    WAIT,
+    ...optionsOf(HINTS),
   ],
-  ['--accept-jump', 'store such prices as they are; status and doctor go on showing the jump'],
-] as const
-
-const ofPrices: Command = {
-  arguments: FILES,
-  options: [...optionsOf(CONTENT, ['prices']), ...FACT_READING, ...SCALES],
   examples: [
     'bands import AAPL.csv',
     'bands import prices/ --prices raw',
     'bands import a.csv --ticker A --date-format DD/MM/YYYY --delimiter semicolon',
     'zcat all.csv.gz | bands import - --skip-bad-rows --rejects bad.csv',
     'bands import tonight.csv --rescale',
+    'bands import earnings.csv CIK0000320193.json',
+    'bands import recommendations.json --ticker AAPL --known 2025-02-21',
   ],
   notes: [
-    'A ticker is refused whose prices do not fit to the stored ones: a step of a split between them, closes of the same days that differ by one factor, or prices of another instrument. --rescale, --accept-jump or --replace say what to do. The other tickers are loaded; it ends with 5.',
-    'Files of facts are recognised and loaded, too, as bands import-facts does.',
-  ],
-  run: (context, args) => runImport(context, args, 'import'),
-}
-
-const ofFacts: Command = {
-  arguments: FILES,
-  options: FACT_READING,
-  examples: [
-    'bands import-facts earnings.csv',
-    'bands import-facts facts/',
-    'bands import-facts CIK0000320193.json --ticker AAPL',
-    'bands import-facts recommendations.json --ticker AAPL --known 2025-02-21',
-  ],
-  notes: [
-    'Takes company facts and Form 4 of the SEC, JSON of Yahoo, the usual CSV exports, and record files with ticker and these columns, of which those in brackets may be left out:',
+    'A ticker is refused whose prices do not fit the stored ones: a split between them, closes of the same days that differ by one factor, or prices of another instrument. --rescale, --accept-jump or --replace say what to do. The other tickers are loaded; the exit code is 5.',
+    'Facts: company facts and Form 4 of the SEC, JSON of Yahoo, the usual CSV exports, and record files with ticker and these columns (those in brackets may be left out):',
     ...FACT_KINDS.map(kind => `  ${kind}: ${columnsOf(kind)}`),
     'bands facts TICKER shows what is known.',
   ],
-  run: (context, args) => runImport(context, args, 'import-facts', { only: 'facts' }),
+  run: runImport,
 }
 
-export const commands = { import: ofPrices, 'import-facts': ofFacts }
+export const commands = { import: importCommand }
 
 function columnsOf(kind: FactKind): string {
   return FACT_COLUMNS[kind].map(({ name, required }) => (required ? name : `[${name}]`)).join(', ')
 }
 
 /** Imports files one after the other and reports each; a refused file does not stop the others. */
-async function runImport(
-  context: Context,
-  args: Args,
-  name: keyof typeof commands,
-  only: Pick<ImportOptions, 'only'> = {},
-): Promise<void> {
+async function runImport(context: Context, args: Args): Promise<void> {
   context.refuseRemote()
   const { expandInputs } = await import('../../../data/feeds/read.js')
-  if (args.rest(0).length === 0) throw wrong('file', 'FILE is missing.', { allowed: `bands ${name} FILE...` })
+  if (args.rest(0).length === 0) throw wrong('file', 'FILE is missing.', { allowed: 'bands import FILE...' })
   const inputs = await expandInputs(args.rest(0))
   const { databasePath } = await import('../../open/paths.js')
   const keepRejects = rejectsWriter(args.text('rejects'), dirname(databasePath(context.choice)), inputs)
@@ -132,7 +105,7 @@ async function runImport(
   const atOnce = context.isForPeople || context.format === 'ndjson'
   const done: Imported[] = []
   const refused: BadData[] = []
-  const options = { ...importOptions(context, args), ...only }
+  const options = importOptions(context, args)
   // A single refused file is the whole answer.
   if (inputs.length > 1)
     options.onRefused = async error => {
