@@ -285,8 +285,8 @@ describe('an error for people', () => {
       [
         'error: no bars for "APPL". Did you mean "AAPL"?',
         '  here:      AAPL GSPC',
-        '  try:       bands events AAPL rsi_zone',
         '  load more: bands import FILE.csv',
+        '  try:       bands events AAPL rsi_zone',
         '',
       ].join('\n'),
     )
@@ -331,7 +331,10 @@ describe('an error for people', () => {
   test('is red on a terminal, and fits it', async () => {
     const ran = await ask('events AAPL rsi_zone --band oversol', { terminal: 50 })
     expect(ran.err.startsWith('\u001b[31merror:\u001b[39m ')).toBe(true)
-    for (const line of unpainted(ran.err).split('\n')) expect(line.length).toBeLessThanOrEqual(50)
+    // The line to paste stays whole.
+    const lines = unpainted(ran.err).trimEnd().split('\n')
+    for (const line of lines.slice(0, -1)) expect(line.length).toBeLessThanOrEqual(50)
+    expect(lines.at(-1)).toContain('bands events AAPL rsi_zone --band oversold')
   })
 })
 

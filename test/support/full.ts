@@ -42,6 +42,7 @@ export const SMOKES = [
   'backtest/oracle',
   'backtest/properties',
   'canary',
+  'cli/slips',
   'engine/as-of',
   'engine/chain',
   'engine/facts-laws',

@@ -88,6 +88,9 @@ export const GROUPS: Readonly<Record<string, string>> = {
   keys: 'their API keys',
 }
 
+/** The command of a group that a line without its second word means. */
+export const GROUP_FIRST: Readonly<Record<string, string>> = { watch: 'show', accounts: 'list', keys: 'list' }
+
 /** First words of command lines, each once. */
 export const TOP_WORDS: readonly string[] = [...new Set(CATALOGUE.map(({ name }) => name.split(' ')[0]!))]
 
@@ -111,4 +114,9 @@ export function usage(entry?: Entry, command?: Command): string {
 /** `<TICKER>` → `TICKER`; `[DATE]` is unchanged. */
 export function plainName(name: string): string {
   return name.replace(/[<>]/g, '')
+}
+
+/** The kinds and words that an argument takes: `<TICKER>` takes a TICKER. */
+export function kindsOf([name, , kinds]: NonNullable<Command['arguments']>[number]): readonly string[] {
+  return kinds ?? name.match(/[A-Z]+/g) ?? []
 }

@@ -13,18 +13,22 @@ export function optionOf(param: string): string {
 }
 
 /** A remedy as a line that can be pasted. */
-export function remedyLine({ command, words = [], params = {} }: Remedy): string {
+export function remedyLine(remedy: Remedy): string {
+  return pasted(remedyWords(remedy))
+}
+
+export function remedyWords({ command, words = [], params = {} }: Remedy): string[] {
   const options = Object.entries(params).flatMap(([name, value]) =>
     value === true ? [optionOf(name)] : [optionOf(name), value],
   )
-  return pasted([...command.split(' '), ...words, ...options])
+  return [...command.split(' '), ...words, ...options]
 }
 
 /**
  * The typed line with the parameters of a remedy. Returns null if the remedy is another line, or about one of several
  * files.
  */
-export function againLine(argv: readonly string[], { again, words = [], params = {} }: Remedy): string | null {
+export function againWords(argv: readonly string[], { again, words = [], params = {} }: Remedy): string[] | null {
   if (!again || !words.every(word => argv.includes(word))) return null
   const line = [...argv]
   for (const [name, value] of Object.entries(params)) {
@@ -33,7 +37,7 @@ export function againLine(argv: readonly string[], { again, words = [], params =
     if (at >= 0) line.splice(at, value === true ? 1 : 2)
     line.push(option, ...(value === true ? [] : [value]))
   }
-  return pasted(line)
+  return line
 }
 
 /** A sentence in which every parameter is an option. */
@@ -66,17 +70,17 @@ function spelled(mention: Mention, name: (param: string) => string): string {
   return mention.value === undefined ? name(mention.param) : `${name(mention.param)} ${mention.value}`
 }
 
-/** The line with one word put right, ready to be pasted; null when the word is not in it. */
-export function corrected(argv: readonly string[], wrong: string, right: string): string | null {
+/** The line with one word put right; null when the word is not in it. */
+export function corrected(argv: readonly string[], wrong: string, right: string): string[] | null {
   const at = argv.findLastIndex(word => word.toLowerCase() === wrong.toLowerCase())
-  if (at >= 0) return pasted(argv.with(at, right))
+  if (at >= 0) return argv.with(at, right)
   const joined = argv.findLastIndex(word => word.startsWith('--') && word.endsWith(`=${wrong}`))
-  if (joined >= 0) return pasted(argv.with(joined, argv[joined]!.slice(0, -wrong.length) + right))
+  if (joined >= 0) return argv.with(joined, argv[joined]!.slice(0, -wrong.length) + right)
   // An option before its value, or one of several values.
   const parts = argv.map(word => word.split(/([,=])/))
   const among = parts.findLastIndex(words => words.includes(wrong))
   if (among < 0) return null
-  return pasted(argv.with(among, parts[among]!.map(part => (part === wrong ? right : part)).join('')))
+  return argv.with(among, parts[among]!.map(part => (part === wrong ? right : part)).join(''))
 }
 
 /** The words for the events of a question: a field and its bands, or a condition. */
@@ -91,7 +95,7 @@ export function correctedIn(
   argv: readonly string[],
   { value, line = 1, column = 1 }: { value?: unknown; line?: number; column?: number },
   right: string,
-): string | null {
+): string[] | null {
   const wrong = String(value)
   const before = (word: string): string | null => {
     const text = word.replace(/^--[\w-]+=/, '')
@@ -101,7 +105,7 @@ export function correctedIn(
   const at = line === 1 ? argv.findLastIndex(word => before(word) !== null) : -1
   if (at < 0) return null
   const start = before(argv[at]!)!
-  return pasted(argv.with(at, start + right + argv[at]!.slice(start.length + wrong.length)))
+  return argv.with(at, start + right + argv[at]!.slice(start.length + wrong.length))
 }
 
 /** A command line to paste; words are quoted if a shell would change them. */

@@ -32,14 +32,24 @@ const FIRST_QUESTION = ['AAPL', 'rsi_zone', '--band', 'oversold']
 export const COMMON_SLIPS: readonly Slip[] = [
   slipMessage('list ls symbols stocks', 'tickers', [], 'lists what is loaded'),
   slipMessage('watchlist watchlists lists favorites favourites', 'watch list', [], 'shows the lists of tickers'),
-  slipMessage('load add upload ingest read open', 'import', ['FILE.csv'], 'loads files of prices'),
+  slipMessage('load upload ingest read open', 'import', ['FILE.csv'], 'loads files of prices'),
   slipMessage('update refresh sync', 'import', ['FILE.csv'], 'adds new bars to what is loaded'),
   slipMessage('fetch download', 'pull', ['AAPL', 'rsi_zone'], 'fetches events of a server'),
-  slipMessage('search find query get history signals', 'events', FIRST_QUESTION, 'lists when a field changed its band'),
+  slipMessage('query get history signals', 'events', FIRST_QUESTION, 'lists when a field changed its band'),
   slipMessage('count stats statistics summary', 'tally', FIRST_QUESTION, 'counts what followed'),
-  slipMessage('screener filter', 'screen', ['rsi_zone = oversold'], 'shows which tickers a condition holds of'),
+  slipMessage(
+    'screener filter alert alerts notify',
+    'screen',
+    ['rsi_zone = oversold'],
+    'shows which tickers a condition holds of',
+  ),
   slipMessage('current latest today state', 'now', ['AAPL'], 'shows the present band of every field'),
-  slipMessage('chart plot draw graph price prices', 'show', ['AAPL', 'rsi_zone'], 'draws the price and its bands'),
+  slipMessage(
+    'chart charts plot draw graph price prices',
+    'show',
+    ['AAPL', 'rsi_zone'],
+    'draws the price and its bands',
+  ),
   slipMessage('why', 'explain', ['AAPL', 'rsi_zone'], 'shows why a field has its band'),
   slipMessage('test analyse analyze research', 'study', FIRST_QUESTION, 'tests what followed'),
   slipMessage('trade bt strategy', 'backtest', [...FIRST_QUESTION, '--hold', '20'], 'trades events by rules'),
@@ -68,6 +78,7 @@ export const COMMON_SLIPS: readonly Slip[] = [
   slipMessage('settings set configure options', 'config', [], 'shows every setting'),
   slipMessage('info about', 'status', [], 'shows how fresh and how whole the data is'),
   slipMessage('indicators bands', 'fields', [], 'shows what can be asked'),
+  slipMessage('manual', 'help', ['all'], 'shows every command'),
   slipMessage('version', '--version', [], 'shows which version this is'),
 ]
 
@@ -83,6 +94,8 @@ export function suggestCommand(word: string, argv: readonly string[]): InvalidPa
   const others = argv.filter((_, i) => i !== argv.indexOf(word))
   const lead = (what: Words, to: Remedy): InvalidParameter =>
     wrong('command', sentence`there is no command ${quoted(word)}: ${[what].flat()}.`, { value: word }, { remedy: to })
+  const placed = suggestByWords(word.toLowerCase(), others)
+  if (placed !== undefined) return lead(...placed)
   const row = COMMON_SLIPS.find(({ words }) => words.includes(word.toLowerCase()))
   if (row !== undefined) {
     const { command, example, does, after = [] } = row
@@ -94,6 +107,22 @@ export function suggestCommand(word: string, argv: readonly string[]): InvalidPa
   }
   return suggestByName(word, others, lead)
 }
+
+/** Suggests a command for a word that means one thing before a file, and another before a ticker or a field. */
+function suggestByWords(word: string, others: readonly string[]): [what: Words, to: Remedy] | undefined {
+  const [first] = others
+  if (word === 'add') {
+    if (first === undefined || isFile(first)) return ['bands import loads a file', remedy('import', others)]
+    return ['bands watch add makes a list of tickers', remedy('watch add', ['mine', ...others])]
+  }
+  if (!['search', 'find', 'lookup'].includes(word)) return undefined
+  const [field] = first === undefined ? [] : likelyFields(first, BUILT_IN)
+  if (first === undefined || field !== undefined)
+    return ['bands fields lists the fields', remedy('fields', field === undefined ? [] : [field])]
+  return ['bands now shows a ticker', remedy('now', [first])]
+}
+
+const isFile = (word: string): boolean => /\.(csv|txt|json|gz|zip)$/i.test(word)
 
 /** Suggests a command for a field, a band, a file or a ticker. */
 function suggestByName(
@@ -114,8 +143,7 @@ function suggestByName(
     const scan = having === 'rsi_zone' && name.endsWith('oversold') && ticker === undefined
     return lead(`it is a band of ${having}`, scan ? remedy('scan oversold') : events)
   }
-  if (/\.(csv|txt|json|gz|zip)$/i.test(word))
-    return lead(sentence`${remedy('import')} loads a file`, remedy('import', [word, ...others]))
+  if (isFile(word)) return lead(sentence`${remedy('import')} loads a file`, remedy('import', [word, ...others]))
   if (/\.ya?ml$/i.test(word))
     return lead(sentence`${remedy('backtest')} runs a strategy`, remedy('backtest', [word, ...others]))
   const isCapital = /^[A-Z][A-Z\d.^=-]*$/.test(word) && parseTicker(word) !== null
@@ -146,6 +174,30 @@ export function joinedCondition(argv: readonly string[]): string[] | null {
     if (isComplete(text, BUILT_IN)) return argv.toSpliced(start, end - start, text)
   }
   return null
+}
+
+/** Words that people type for an option, and what it may be called: the first that the command has. */
+const OPTION_SLIPS: readonly (readonly [words: string, options: string])[] = [
+  ['since from start begin start-date', '--after --since'],
+  ['until to till end end-date', '--before'],
+  ['date day on today', '--as-of'],
+  ['symbol symbols stock stocks', '--tickers --ticker'],
+  ['format', '--output'],
+  ['top max count number', '--limit'],
+  ['window windows days bars', '--horizon --hold'],
+]
+
+/** The option that a word means among those of a command. */
+export function optionMeant(typed: string, options: readonly string[]): string | undefined {
+  const word = typed.replace(/^-+/, '').toLowerCase()
+  const names = OPTION_SLIPS.find(([words]) => words.split(' ').includes(word))?.[1].split(' ')
+  return (
+    names?.find(name => options.includes(name)) ??
+    suggest(
+      word,
+      options.map(name => name.slice(2)),
+    ).map(name => `--${name}`)[0]
+  )
 }
 
 /** Commands that take an option which this one has not, in the order of the help. */

@@ -15,6 +15,10 @@ export interface Command {
   readonly examples: readonly string[]
   /** The valid values of `--output` (default: the four of every question). */
   readonly outputs?: readonly Format[]
+  /** A question needs one of these options; a corrected line gets the first. */
+  readonly needsOneOf?: readonly string[]
+  /** The words of a line that makes a file for it. */
+  readonly madeBy?: readonly string[]
   /** Longer words, before the options. */
   readonly notes?: readonly string[]
   /** Runs with a broken config.json, and reports the fault itself. */

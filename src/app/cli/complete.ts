@@ -2,7 +2,7 @@ import { BUILT_IN, type FieldSet } from '../../core/fields/index.js'
 import { allowedAfter, isComplete, type Vocabulary } from '../../core/language/condition.js'
 import { TIER_NAMES } from '../../core/model/terms.js'
 import type { OptionSpec } from '../../core/params/row.js'
-import { CATALOGUE, GROUPS, groupOf, TOP_WORDS } from './catalogue.js'
+import { CATALOGUE, GROUPS, groupOf, kindsOf, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
 import { longName } from './command-line.js'
 import { fieldsUnlessBroken, hasConfigFile } from './config.js'
@@ -144,7 +144,7 @@ async function ofArgument(line: Line, command: Command, word: string): Promise<r
   const last = all.at(-1)
   const argument = all[line.plain.length] ?? (last?.[0].includes('...') ? last : undefined)
   if (argument === undefined) return []
-  const [name, , kinds = name.match(/[A-Z]+/g) ?? []] = argument
+  const kinds = kindsOf(argument)
   // Candidates after a word of the command, such as `check`, come from the later arguments.
   const may = kinds.slice(kinds.indexOf(line.plain[0] ?? '') + 1)
   // The field comes last.
@@ -214,12 +214,16 @@ async function conditions(line: Line, text: string): Promise<readonly Candidate[
   return found.words.map((one): Candidate => [found.with(one)]).filter(([one]) => !/\s/.test(one))
 }
 
-/** Tickers of the database, with bars or pulled; those of the sample if there is none. */
 async function loaded({ values, env }: Line): Promise<readonly Candidate[]> {
+  return (await loadedTickers(values.get('--db'), env)).map(name => [name])
+}
+
+/** Tickers of the database, with bars or pulled; those of the sample if there is none. */
+export async function loadedTickers(typed: string | undefined, env: NodeJS.ProcessEnv): Promise<readonly string[]> {
   const { openLocal } = await import('../open/database.js')
-  const { bands } = await openLocal({ db: values.get('--db') ?? (await savedDatabase(env)), env })
+  const { bands } = await openLocal({ db: typed ?? (await savedDatabase(env)), env })
   try {
-    return (await bands.tickers()).map(name => [name])
+    return await bands.tickers()
   } finally {
     await bands.close()
   }

@@ -11,7 +11,6 @@ import {
   printable,
   quoted,
   RateLimited,
-  remedy,
   StorageError,
   sentence,
   suggest,
@@ -23,13 +22,25 @@ import {
 } from '../../core/errors.js'
 import type { FieldSet } from '../../core/fields/index.js'
 import { fieldsWithBand } from '../../core/language/condition.js'
+import { exampleOf } from '../../core/params/row.js'
 import { redacted } from '../../server/accounts/key.js'
 import { CATALOGUE, type Entry, groupOf, type ParsedCommand, TOP_WORDS, usage } from './catalogue.js'
-import { againLine, corrected, correctedIn, inWordsOf, namesOf, pasted, remedyLine } from './command-line.js'
+import type { Command } from './command.js'
+import {
+  againWords,
+  corrected,
+  correctedIn,
+  inWordsOf,
+  namesOf,
+  optionOf,
+  pasted,
+  remedyWords,
+} from './command-line.js'
 import { commandsWith, joinedCondition, suggestCommand } from './command-suggestions.js'
 import { wantsDebug } from './config.js'
 import type { Context } from './context.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
+import { GLOBAL_OPTIONS } from './options.js'
 import { isColoured, type World, widthOf } from './world.js'
 
 /** The exit code of each error. */
@@ -89,13 +100,14 @@ async function humanForm(error: Error, argv: readonly string[], world: World, co
   const paint = await paintFor(isColoured(context?.config.color ?? 'auto', world.env, world.err.terminal))
   const options = (await entryIn(argv)?.load())?.options ?? []
   const [first = '', ...more] = printable(inWordsOf(options, wordsOf(error, context?.fields))).split('\n')
-  const help = (await helpLines(error, argv, context)).filter(([, text]) => text !== '')
+  const help = (await helpLines(error, argv, world, context)).filter(([, text]) => text !== '')
   const label = Math.max(7, ...help.map(([name]) => name.length + 2))
   return [
     ...wrap(`error: ${first}`, width).map((line, i) => (i === 0 ? line.replace(/^error:/, paint.bad('error:')) : line)),
     ...more,
     ...help.flatMap(([name, text]) =>
-      wrap(printable(text), width - label - 2).map(
+      // A line to paste stays whole.
+      (text.startsWith('bands ') ? [printable(text)] : wrap(printable(text), width - label - 2)).map(
         (line, i) => `  ${(i === 0 ? `${name}:` : '').padEnd(label)}${line}`,
       ),
     ),
@@ -127,9 +139,14 @@ function wordsOfParameter(error: InvalidParameter, fields?: FieldSet): Words {
 }
 
 /** The valid values, and a corrected line. */
-async function helpLines(error: Error, argv: readonly string[], context?: Context): Promise<[string, string][]> {
-  if (error instanceof InvalidParameter) return parameterHelp(error, argv)
-  if (error instanceof NotFound) return notFoundHelp(error, argv, context)
+async function helpLines(
+  error: Error,
+  argv: readonly string[],
+  world: World,
+  context?: Context,
+): Promise<[string, string][]> {
+  if (error instanceof InvalidParameter) return parameterHelp(error, argv, world, context)
+  if (error instanceof NotFound) return notFoundHelp(error, argv, world, context)
   if (error instanceof TierRestricted) return tierHelp(error, argv, context)
   if (error instanceof RateLimited)
     return [
@@ -138,7 +155,7 @@ async function helpLines(error: Error, argv: readonly string[], context?: Contex
     ]
   if (error instanceof Unauthorized) return refusedKeyHelp(context)
   if (error instanceof BandsError)
-    return error.remedy === null ? [] : [['try', againLine(argv, error.remedy) ?? remedyLine(error.remedy)]]
+    return error.remedy === null ? [] : [['try', pasted(againWords(argv, error.remedy) ?? remedyWords(error.remedy))]]
   return [['please', 'this is a fault of bands: report it with the command line and the output of --debug']]
 }
 
@@ -163,22 +180,62 @@ async function refusedKeyHelp(context?: Context): Promise<[string, string][]> {
   ]
 }
 
-function parameterHelp(error: InvalidParameter, argv: readonly string[]): [string, string][] {
+async function parameterHelp(
+  error: InvalidParameter,
+  argv: readonly string[],
+  world: World,
+  context?: Context,
+): Promise<[string, string][]> {
   const { allowed = [] } = error.offence
   const usage = typeof allowed === 'string' && allowed.startsWith('bands ') ? allowed : ''
   const isTold = typeof allowed === 'string' || worded(wordsOfParameter(error)).includes(allowed.join(', '))
+  const lines = await workingLines(error, argv, world, context)
   return [
     [labelOf(error) ?? 'allowed', isTold ? '' : allowed.join(' ')],
     ['usage', usage],
-    ['try', correctedLine(error, argv) ?? helpLine(argv)],
+    ...lines.map((line, i): [string, string] => [i === 0 ? 'try' : 'or', line]),
   ]
 }
 
-/** The line of the remedy, or the typed line with the nearest valid value; null if there is none. */
-function correctedLine({ offence, remedy }: InvalidParameter, argv: readonly string[]): string | null {
-  const inOne = joinedCondition(argv)
-  if (inOne !== null) return pasted(inOne)
-  if (remedy !== null) return remedyLine(remedy)
+/** The lines to paste: one, or one for each reading of a date. */
+async function workingLines(
+  error: InvalidParameter | NotFound,
+  argv: readonly string[],
+  world: World,
+  context?: Context,
+): Promise<string[]> {
+  const { mended, vocabularyOf, without } = await import('./working-line.js')
+  const known = await vocabularyOf(argv, world, context)
+  // A remedy is a line of its own, but for an unknown command: the repair finds the same and keeps the options.
+  const isCommand = error instanceof InvalidParameter && error.param === 'command'
+  const remedied = isCommand || error.remedy === null ? null : correctedWords(error, argv)
+  // `help` and `--version` are no commands of the catalogue.
+  if (isCommand && error.remedy !== null && !TOP_WORDS.includes(error.remedy.command.split(' ')[0]!))
+    return [pasted(remedyWords(error.remedy))]
+  const typed = joinedCondition(argv) ?? remedied ?? argv
+  const lines = new Set<string>()
+  for (const reading of [0, 1]) {
+    const line = await mended(typed, known, reading)
+    if (line !== null) lines.add(pasted(line))
+  }
+  const isChanged = !lines.has(pasted(argv))
+  if (isChanged && lines.size > 0) return [...lines]
+  const meant =
+    correctedWords(error, argv) ?? (error instanceof InvalidParameter ? without(argv, optionOf(error.param)) : null)
+  const line = meant && ((await mended(meant, known)) ?? meant)
+  if (line !== null && pasted(line) !== pasted(argv)) return [pasted(line)]
+  const [example] = (await entryIn(argv)?.load())?.examples ?? []
+  return [example ?? 'bands help all']
+}
+
+/** The words of the remedy, or the typed line with the nearest valid value; null if there is none. */
+function correctedWords(error: InvalidParameter | NotFound, argv: readonly string[]): string[] | null {
+  const { remedy } = error
+  if (error instanceof NotFound && error.missing !== null && error.suggestions.length > 0)
+    return corrected(argv, error.missing.name, error.suggestions[0]!)
+  if (remedy !== null) return againWords(argv, remedy) ?? remedyWords(remedy)
+  if (error instanceof NotFound) return null
+  const { offence } = error
   const meant = offence.suggestions?.[0]
   if (meant === undefined) return null
   return offence.column === undefined
@@ -192,28 +249,32 @@ function labelOf({ about, param }: InvalidParameter): string | undefined {
   return kind && `${kind}s`
 }
 
-async function notFoundHelp(error: NotFound, argv: readonly string[], context?: Context): Promise<[string, string][]> {
-  const { missing, suggestions, remedy } = error
-  const [meant] = suggestions
-  const retry = missing === null || meant === undefined ? null : corrected(argv, missing.name, meant)
-  const again: [string, string] = ['try', retry ?? (remedy === null ? '' : remedyLine(remedy))]
+async function notFoundHelp(
+  error: NotFound,
+  argv: readonly string[],
+  world: World,
+  context?: Context,
+): Promise<[string, string][]> {
+  const { missing, suggestions } = error
   // Tickers do not help with a missing file or account.
-  if (missing?.kind !== 'ticker' || context?.opened == null) return [again]
+  if (missing?.kind !== 'ticker' || context?.opened == null) {
+    // A file that is missing may be a field, which a strategy file is made of.
+    const isMade = missing?.kind === 'file' && (await entryIn(argv)?.load())?.madeBy !== undefined
+    if (isMade && suggestions.length === 0) return [['try', (await workingLines(error, argv, world, context))[0] ?? '']]
+    const words = correctedWords(error, argv)
+    return [['try', words === null ? '' : pasted(words)]]
+  }
   const tickers = await context.opened.bands.tickers()
   // Local tickers do not help with a ticker that a server does not know.
   if (context.asked !== null && tickers.includes(missing.name))
     return [['here', `${missing.name} has prices here; ${context.asked.url} does not know it`]]
   const first = tickers.slice(0, 24).join(' ')
+  const [line = ''] = suggestions.length > 0 ? await workingLines(error, argv, world, context) : ['bands status']
   return [
     ['here', tickers.length > 24 ? `${first} and ${tickers.length - 24} more (bands tickers)` : first],
-    again,
     [tickers.length > 0 ? 'load more' : 'load', 'bands import FILE.csv'],
+    ['try', line],
   ]
-}
-
-function helpLine(argv: readonly string[]): string {
-  const group = argv.find(word => TOP_WORDS.includes(word))
-  return ['bands', entryIn(argv)?.name ?? group ?? '', '--help'].filter(word => word !== '').join(' ')
 }
 
 /** The command of a line; undefined if it has none. */
@@ -260,10 +321,7 @@ export async function usageError(
     case 'commander.missingArgument':
       return wrong(word.toLowerCase(), `${word} is missing.`, { allowed: usage(entry, command) })
     case 'commander.optionMissingArgument':
-      return wrong(
-        word.split(' ')[0]!.replace(/^-+/, ''),
-        `${word.split(' ').find(flag => flag.startsWith('--'))} needs a value.`,
-      )
+      return needsValue(word, command)
     case 'commander.excessArguments': {
       const takes = command?.arguments?.length ?? 0
       const what = takes === 0 ? 'no arguments' : takes === 1 ? 'one argument' : `${takes} arguments`
@@ -273,6 +331,15 @@ export async function usageError(
     default:
       return wrong('arguments', error.message.replace(/^error: /, ''))
   }
+}
+
+/** An option whose value is missing. @param flags `--limit <N>` */
+export function needsValue(flags: string, command: Command | undefined): InvalidParameter {
+  const spec = [...(command?.options ?? []), ...GLOBAL_OPTIONS].find(([own]) => own === flags)
+  const name = /--[\w-]+/.exec(flags)![0]
+  const example = spec === undefined ? null : exampleOf(spec)
+  const such = example === null ? '' : `, for example ${example}`
+  return wrong(name.slice(2).replaceAll('-', '_'), `${name} needs a value${such}.`)
 }
 
 async function unknownOption(typed: string, { command, entry }: ParsedCommand): Promise<InvalidParameter> {
@@ -289,9 +356,7 @@ async function unknownOption(typed: string, { command, entry }: ParsedCommand): 
   if (others.length === 0) return unknown('option', typed, [...allowed, '--help'], near, entry?.name)
   const named = others.length > MOST ? `${others.slice(0, MOST).join(', ')} and more` : others.join(', ')
   const message = `there is no option ${JSON.stringify(typed)} of ${entry?.name}; ${named} ${others.length > 1 ? 'have' : 'has'} one.`
-  // An option of only one command was probably meant for it; an option of many has another name here.
-  const next = others.length > 1 ? entry!.name : others[0]!
-  return wrong('option', message, { value: typed }, { remedy: remedy(next, ['--help']) })
+  return wrong('option', message, { value: typed })
 }
 
 /** As many commands as a sentence names. */

@@ -131,8 +131,8 @@ export function otherOptions(table: Table): OptionSpec[] {
 
 /** Options under a heading. */
 export function under(heading: string, [first, ...others]: readonly OptionSpec[]): OptionSpec[] {
-  const [flags, help, times = 'once', , values = []] = first!
-  return [[flags, help, times, heading, values], ...others]
+  const [flags, help, times = 'once', , ...more] = first!
+  return [[flags, help, times, heading, ...more], ...others]
 }
 
 export const POOL_ARGUMENTS = [

@@ -4,6 +4,7 @@ import type { OptionSpec } from '../../core/params/row.js'
 import { CATALOGUE, type Entry, groupOf, type ParsedCommand, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
 import { Args } from './command.js'
+import { namesOf } from './command-line.js'
 import { GLOBAL_OPTIONS } from './options.js'
 
 /** A command line that was understood. */
@@ -72,7 +73,7 @@ function silentTree(): Tree {
     })
     .helpCommand(false)
     .showSuggestionAfterError(false)
-  for (const [flags] of GLOBAL_OPTIONS) tree.addOption(new Option(flags))
+  for (const [flags] of GLOBAL_OPTIONS) tree.addOption(checked(new Option(flags), value => value.startsWith('--')))
   return tree
 }
 
@@ -82,7 +83,9 @@ async function prepare(branch: Tree, name: string, tree: Tree, parsed: ParsedLin
   const command = await parsed.entry.load()
   parsed.command = command
   for (const [word] of command.arguments ?? []) branch.argument(word)
-  for (const spec of command.options ?? []) branch.addOption(option(spec))
+  const names = namesOf(command.options ?? [])
+  for (const spec of command.options ?? [])
+    branch.addOption(option(spec, value => names.includes(value.split('=')[0]!) || value === '--help'))
   branch.action(() => {
     // A command may redefine a global option, such as the tier of a new account.
     const args = new Args(branch.processedArgs, branch.optsWithGlobals())
@@ -91,13 +94,26 @@ async function prepare(branch: Tree, name: string, tree: Tree, parsed: ParsedLin
 }
 
 /** A repeated value is usually a mistake, so only lists may repeat. */
-function option([flags, , times]: OptionSpec): Option {
+function option([flags, , times]: OptionSpec, isOption: (value: string) => boolean): Option {
   const made = new Option(flags)
   if (!made.required) return made
   return made.argParser<string | string[]>((value, previous) => {
+    if (isOption(value)) throw new CommanderError(2, MISSING, `'${flags}'`)
     if (times === 'repeatable') return [...((previous as string[] | undefined) ?? []), value]
     if (previous === undefined) return value
     throw wrong(made.attributeName(), `${made.long} is given twice.`, { value })
+  })
+}
+
+/** The code of an option without its value. */
+const MISSING = 'commander.optionMissingArgument'
+
+/** An option that does not take the next option for its value. */
+function checked(made: Option, isOption: (value: string) => boolean): Option {
+  if (!made.required) return made
+  return made.argParser(value => {
+    if (isOption(value)) throw new CommanderError(2, MISSING, `'${made.flags}'`)
+    return value
   })
 }
 

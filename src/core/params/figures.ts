@@ -54,6 +54,7 @@ export function several<Value>(
   return {
     schema: listSchema(kind.schema),
     takes,
+    ...(kind.example !== undefined && { example: kind.example }),
     several: all ? 'all' : 'some',
     parse: (param, written, scope = DEFAULT_SCOPE) => {
       const values = listValue(param, written).map(item => kind.parse(param, item, scope))
@@ -95,7 +96,8 @@ const PERCENTAGE = { type: 'string', pattern: '^-?\\d+(\\.\\d+)?%?$' }
 /** A fraction: 0.05, or `5%`. */
 export function shareOf(bounds: Bounds, takes: string): Kind<number, Text> {
   const schema = { anyOf: [{ type: 'number', ...bounds }, PERCENTAGE] }
-  return boundedBy(bounds, takes, schema, plainShare, () => `a fraction ${inWords(bounds)}, such as 0.05 or 5%`)
+  const kind = boundedBy(bounds, takes, schema, plainShare, () => `a fraction ${inWords(bounds)}, such as 0.05 or 5%`)
+  return { ...kind, example: '5%' }
 }
 
 function boundedBy(
@@ -128,6 +130,7 @@ export const DISTANCE: Kind<Distance, Text> = {
     ],
   },
   takes: 'DISTANCE',
+  example: '5%',
   parse: (param, written) => {
     const fraction = plainShare(written)
     if (fraction !== null && fraction > 0) return fraction
@@ -145,6 +148,8 @@ export interface Pairs {
   /** The words without a value. */
   words?: readonly string[]
   usage: string
+  /** One that is allowed. */
+  example: string
 }
 
 export function pairsOf<Value, Written = Partial<Value>>(
@@ -155,6 +160,7 @@ export function pairsOf<Value, Written = Partial<Value>>(
   return {
     schema: { type: 'string', examples: [shape.usage] },
     takes,
+    example: shape.example,
     object: true,
     parse: (param, written) => finish(pairsIn(param, pairText(written), shape)),
   }

@@ -77,12 +77,14 @@ export const BAND: Kind<string, BandName> = {
     return field === undefined ? text : bandValue(param, text, field)
   }),
   name: 'Band',
+  example: 'oversold',
 }
 
 /** Several bands of that field, in the order of its vocabulary; of a program also in one text, with commas between. */
 export const BANDS: Kind<readonly string[], BandName | readonly BandName[]> = {
   schema: listSchema(BAND.schema),
   takes: 'BANDS',
+  example: 'oversold',
   several: 'all',
   parse: (param, written, scope = DEFAULT_SCOPE) => {
     const [list, field] = [listValue(param, written), fieldOf(param, scope)]

@@ -30,6 +30,8 @@ export interface Kind<Value, Written = Text> {
   readonly schema: JsonSchema
   /** The placeholder in help; empty for a flag. */
   readonly takes: string
+  /** A value for the line that an error ends with, where the schema and the default give none. */
+  readonly example?: string
   /** The name of its schema in documents, if it has one. */
   readonly name?: string
   /** A list; with `all`, the word `all` means any value. */
@@ -64,6 +66,8 @@ export interface Parameter<Parsed = unknown, Written = unknown> {
   readonly under?: string
   /** The word `none` removes the value of a file. */
   readonly none?: true
+  /** It needs one of these parameters: alone it means nothing. */
+  readonly onlyWith?: readonly string[]
   /** Only for the type: no object has this key. */
   readonly kept?: Parsed
 }
@@ -74,7 +78,7 @@ export interface RequiredParameter<Parsed, Written> extends Parameter<Parsed, Wr
 
 export type Table = Readonly<Record<string, Parameter>>
 
-type HelpOptions = Pick<Parameter, 'takes' | 'under' | 'none'>
+type HelpOptions = Pick<Parameter, 'takes' | 'under' | 'none' | 'onlyWith'>
 
 export function required<V, W>(kind: Kind<V, W>, help: string, helpOptions?: HelpOptions): RequiredParameter<V, W> {
   return { kind, help, about: sentenceOf(help), required: true, ...helpOptions }
@@ -201,8 +205,8 @@ export function unknownParameter(param: string, allowed: readonly string[]): Inv
 }
 
 /**
- * An option of the command line: flags (`--limit <N>`), help, whether it repeats, heading, and its words if they are
- * listed.
+ * An option of the command line: flags (`--limit <N>`), help, whether it repeats, heading, the allowed words, and the
+ * parameter. The last two may be missing.
  */
 export type OptionSpec = readonly [
   flags: string,
@@ -210,6 +214,7 @@ export type OptionSpec = readonly [
   times?: 'repeatable' | 'once',
   under?: string | undefined,
   values?: readonly string[],
+  parameter?: Parameter,
 ]
 
 /** Some parameters of a table as options. */
@@ -217,17 +222,38 @@ export function optionsOf(table: Table, names: readonly string[] = Object.keys(t
   return names.map(name => optionOf(name, table[name]!))
 }
 
-function optionOf(name: string, { kind, help, fallback, takes = kind.takes, under }: Parameter): OptionSpec {
+function optionOf(name: string, parameter: Parameter): OptionSpec {
+  const { kind, help, fallback, takes = kind.takes, under } = parameter
   const flags = `--${name.replaceAll('_', '-')}${takes === '' ? '' : ` <${takes}>`}`
   const saysDefault = (typeof fallback !== 'string' && typeof fallback !== 'number') || help.includes('(default')
   const about = saysDefault ? help : `${help} (default ${fallback})`
   const times = kind.several === undefined ? 'once' : 'repeatable'
-  return [flags, about, times, under, wordsOf(kind.schema)]
+  return [flags, about, times, under, wordsOf(kind.schema), parameter]
 }
 
 /** An option that takes one of some words. */
 export function choice(flags: string, help: string, values: readonly string[]): OptionSpec {
   return [flags, help, 'once', undefined, values]
+}
+
+/** A value that an option takes; null if none is known, such as the name of a file. */
+export function exampleOf([flags, help, , , words = [], parameter]: OptionSpec): string | null {
+  const [, name] = /--([\w-]+)/.exec(flags)!
+  // The help of an option that writes a file lists the endings.
+  const [ending] = /(?<=[ :])\.[a-z]+\b/.exec(flags.includes('<FILE>') ? help : '') ?? []
+  if (ending !== undefined) return name! + ending
+  if (parameter === undefined) return words[0] ?? null
+  const { kind, fallback } = parameter
+  const isPlain = typeof fallback === 'string' || typeof fallback === 'number'
+  return kind.example ?? (isPlain ? String(fallback) : inSchema(kind.schema))
+}
+
+/** A value that a schema allows. */
+function inSchema({ enum: words, examples, anyOf, minimum, format }: JsonSchema): string | null {
+  if (format === 'date') return '2017-01-03'
+  for (const list of [words, examples]) if (Array.isArray(list)) return String(list[0])
+  if (typeof minimum === 'number') return String(Math.max(minimum, 1))
+  return Array.isArray(anyOf) ? inSchema(anyOf[0] as JsonSchema) : null
 }
 
 /** The words that a schema allows, for a single value or a list; empty if it lists none. */

@@ -57,6 +57,7 @@ const ONE_TO_CHOOSE_ON = sentence`a ${parameter('split')} or a ${parameter('walk
 const HOLD: Kind<number, Texts> = {
   schema: { type: 'integer', minimum: 1, maximum: LONGEST_HOLD },
   takes: 'BARS',
+  example: '20',
   several: 'some',
   parse: (param, value) => {
     if (!Array.isArray(value)) return integerValue(param, value, 1, LONGEST_HOLD)
@@ -77,6 +78,7 @@ const TICKERS = several(TICKER, 'TICKERS', { ordered: tickers => tickers.toSorte
 const LEAVE: Kind<boolean, 'leave' | 'none'> = {
   schema: FLAG.schema,
   takes: 'WHEN',
+  example: 'leave',
   parse: flagValue,
   typed: (param, text) => wordValue(param, text, ['leave', 'none']) === 'leave',
 }
@@ -85,6 +87,7 @@ const LEAVE: Kind<boolean, 'leave' | 'none'> = {
 const ON: Kind<unknown, string> = {
   schema: { type: 'string' },
   takes: 'FIELD=BANDS',
+  example: 'neutral',
   parse: (_, written) => written,
   typed: (_, text) => {
     if (text === 'none') return null
@@ -312,7 +315,7 @@ export const RUN = {
   split: nullable(DATE, 'tell what came before this day apart from what came from it on', {
     under: 'Parts of the data',
   }),
-  embargo: nullable(integerOf(0, 1000, 'BARS'), 'left out before the split'),
+  embargo: nullable(integerOf(0, 1000, 'BARS'), 'left out before the split', { onlyWith: ['split'] }),
   walk_forward: WALK_FORWARD,
   reps: withDefault(
     integerOf(0, MOST_DRAWS),

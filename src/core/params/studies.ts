@@ -116,7 +116,10 @@ export const ANY_EVENT: Omit<EventFilter, 'field' | 'timeframe'> = {
 export const SEED = withDefault(integerOf(0, LARGEST_SEED), 1, 'other draws for another number')
 const MIN_EVENTS = withDefault(integerOf(1, MOST_DRAWS), 20, 'fewer get no p-value')
 const HORIZON = nullable(
-  several(integerOf(1, MOST_BARS), 'BARS', { ordered: bars => bars.toSorted((a, b) => a - b) }),
+  {
+    ...several(integerOf(1, MOST_BARS), 'BARS', { ordered: bars => bars.toSorted((a, b) => a - b) }),
+    example: '5,20',
+  },
   'windows in bars, such as 5,10,20 (default those of the aftermath)',
 )
 
@@ -124,6 +127,7 @@ const HORIZON = nullable(
 const PATH: Kind<{ before: number; after: number }, string> = {
   schema: { type: 'string', pattern: '^(-\\d{1,3}|0)\\.\\.\\+?\\d{1,4}$' },
   takes: 'BARS',
+  example: '-20..100',
   parse: (param, written) => {
     const text = textOf(param, written)
     const [, before, after] = /^(-\d{1,3}|0)\.\.\+?(\d{1,4})$/.exec(text) ?? []
@@ -234,6 +238,7 @@ export const WALK_FORWARD = nullable(
       least: { train: 1, test: 1, step: 1, embargo: 0 },
       needed: ['train', 'test'],
       words: ['anchored'],
+      example: 'train=756,test=252,step=252',
       usage: 'bars as train=756,test=252,step=252, with embargo=5 or anchored where wanted',
     },
     ({ train = 0, test = 0, step = test, embargo = 0, anchored }) => {
@@ -245,13 +250,13 @@ export const WALK_FORWARD = nullable(
 
 const CV = pairsOf<{ k: number; embargo: number }, { k: number; embargo?: number }>(
   'FOLDS',
-  { least: { k: 2, embargo: 0 }, needed: ['k'], usage: 'folds and bars as k=5,embargo=5' },
+  { least: { k: 2, embargo: 0 }, needed: ['k'], example: 'k=5,embargo=5', usage: 'folds and bars as k=5,embargo=5' },
   ({ k = 0, embargo = 0 }) => ({ k, embargo }),
 )
 
 const CPCV = pairsOf<{ n: number; k: number }, { n: number; k: number }>(
   'GROUPS',
-  { least: { n: 2, k: 1 }, needed: ['n', 'k'], usage: 'groups and test groups as n=6,k=2' },
+  { least: { n: 2, k: 1 }, needed: ['n', 'k'], example: 'n=6,k=2', usage: 'groups and test groups as n=6,k=2' },
   ({ n = 0, k = 0 }) => {
     if (k < n && n <= 20) return { n, k }
     const allowed = 'fewer test groups (k) than groups (n), and at most 20 groups'

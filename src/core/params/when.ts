@@ -15,6 +15,7 @@ export const LAGGED = {
   context_lag: optional(
     LAG,
     'look at the tickers in a condition N of their bars earlier, 0 to 2,000, such as 1 for a market that closes later (default 0)',
+    { onlyWith: ['context'] },
   ),
 } as const satisfies Table
 
@@ -23,6 +24,7 @@ export const LAGGED_SIGNALS = {
   context_lag: optional(
     LAG,
     'for markets that close later: 1 looks at the last bar of the context before the date of the event, and N at the tickers in a condition N of their own bars earlier (default 0)',
+    { onlyWith: ['context'] },
   ),
 } as const satisfies Table
 

@@ -50,6 +50,7 @@ const backtestCommand: Command = {
     ['--cells <FILE>', 'write all combinations of a grid: .csv, .ndjson or .json'],
     ['--report <FILE>', 'write a page that needs nothing else: .html'],
   ],
+  needsOneOf: ['--hold', '--exit', '--exit-on', '--exit-when', '--stop', '--target', '--trailing', '--vary'],
   examples: [
     'bands backtest AAPL rsi_zone --band oversold --hold 20',
     'bands backtest AAPL rsi_zone --band oversold --exit leave --stop 5% --explain',
@@ -187,6 +188,7 @@ function isFile(word: string): boolean {
 
 const compareCommand: Command = {
   arguments: [['[STRATEGY...]', 'two strategy files or more (.yaml, .json)', ['FILE']]],
+  madeBy: ['backtest', '--print-config'],
   options: [
     ...under('In all strategies, whatever their files say', POOLED),
     ...optionsOf(SHARED),

@@ -1,0 +1,67 @@
+import { suggest } from '../../core/errors.js'
+import type { FieldSet } from '../../core/fields/index.js'
+import { isComplete, likelyFields } from '../../core/language/condition.js'
+import { parseDay } from '../../core/model/day.js'
+import { parseTicker } from '../../core/model/terms.js'
+
+/** What a word of a line may name. */
+export interface Vocabulary {
+  fields: FieldSet
+  /** The loaded tickers; empty if they are not known, such as those of a server. */
+  tickers: readonly string[]
+}
+
+/** The words of a line by what they name, each list in the typed order. */
+export interface Found {
+  tickers: string[]
+  fields: string[]
+  bands: string[]
+  dates: string[]
+  conditions: string[]
+  files: string[]
+  others: string[]
+}
+
+/**
+ * Sorts words by what they name; misspelt ones are corrected.
+ * @param exactly only words without a mistake are sorted, all others are `others`
+ */
+export function sortWords(words: readonly string[], known: Vocabulary, exactly = false): Found {
+  const found: Found = { tickers: [], fields: [], bands: [], dates: [], conditions: [], files: [], others: [] }
+  const put = (kind: keyof Found, word: string): void => {
+    if (!found[kind].includes(word)) found[kind].push(word)
+  }
+  for (const text of words) {
+    if (text === '-' || text.startsWith('@')) put('tickers', text)
+    else if (isComplete(text, known.fields)) put('conditions', text)
+    else
+      for (const word of text.includes(' ') ? [text] : text.split(',').filter(part => part !== ''))
+        put(...kindOf(word, known, exactly))
+  }
+  return found
+}
+
+function kindOf(word: string, { fields, tickers }: Vocabulary, exactly: boolean): [keyof Found, string] {
+  const bands = fields.all.flatMap(field => field.bands)
+  const name = word.toLowerCase().replaceAll('-', '_')
+  if (fields.named(name) !== undefined) return ['fields', name]
+  if (tickers.includes(word.toUpperCase())) return ['tickers', word]
+  if (bands.includes(name)) return ['bands', name]
+  if (isDateLike(word)) return ['dates', word]
+  if (/\.(ya?ml|json)$/i.test(word)) return ['files', word]
+  if (exactly || word.includes(' ')) return ['others', word]
+  const near: [keyof Found, string | undefined][] = [
+    ['tickers', suggest(word, tickers)[0]],
+    ['fields', likelyFields(word, fields)[0]],
+    ['bands', suggest(word, bands)[0]],
+  ]
+  // A word in capitals is more likely a ticker, and any other one is more likely a field.
+  const order = /^[A-Z]/.test(word) ? near : [...near.slice(1), near[0]!]
+  for (const [kind, meant] of order) if (meant !== undefined) return [kind, meant]
+  const isUnknown = tickers.length === 0 && /^[A-Z]/.test(word) && parseTicker(word) !== null
+  return [isUnknown ? 'tickers' : 'others', word]
+}
+
+function isDateLike(word: string): boolean {
+  return parseDay(word) !== null || /^(\d{1,2}[/.-]\d{1,2}[/.-]\d{4}|(19|20)\d\d([-/.]?\d\d?){0,2})$/.test(word)
+}

@@ -1,0 +1,70 @@
+import { beforeAll, expect, test } from 'vitest'
+import { bundledBars, run, wordsOf } from './support/run.js'
+import { isPasteable, lastLine } from './support/slips.js'
+
+const { ask, folder } = bundledBars()
+const env = { BANDS_DB: folder.file('bands.db') }
+
+beforeAll(async () => {
+  expect((await ask('watch add tech AAPL')).code).toBe(0)
+})
+
+/** Mistakes that have misled people, and the line that each ends with. */
+test.each([
+  ['tally rsi_zone oversold', 'tally --all rsi_zone --band oversold'],
+  ['tally AAPL rsi_zone oversold', 'tally AAPL rsi_zone --band oversold'],
+  ['now AAPL rsi_zone', 'now AAPL --field rsi_zone'],
+  ['events AAPL rsi_zone --since 2017-01-01', 'events AAPL rsi_zone --after 2017-01-01'],
+  ['events AAPL rsi_zone --from 2017-01-01', 'events AAPL rsi_zone --after 2017-01-01'],
+  ['events AAPL rsi_zone --after 01/02/2017', 'events AAPL rsi_zone --after 2017-02-01'],
+  ['search rsi', 'fields rsi_zone'],
+  ['search AAPL', 'now AAPL'],
+  ['add AAPL', 'watch add mine AAPL'],
+  ['watch tech', 'watch show tech'],
+  ['now AAPL --as-of 08.02.2018', 'now AAPL --as-of 2018-02-08'],
+  ['backtest AAPL rsi_zone', 'backtest AAPL rsi_zone --hold 20'],
+  ['backtest AAPL rsi_zone --band oversold', 'backtest AAPL rsi_zone --band oversold --hold 20'],
+  ['alert rsi_zone', "screen 'rsi_zone = oversold'"],
+  ['charts AAPL', 'show AAPL rsi_zone'],
+  ['manual', 'help all'],
+  ['transitions AAPL rsi_zone --band', 'transitions AAPL rsi_zone'],
+  ['transitions AAPL rsi_zone --band oversold', 'transitions AAPL rsi_zone'],
+  ['sweep --all rsi_zone', 'sweep --all --fields rsi_zone'],
+  ['events rsi_zone AAPL --band oversold', 'events AAPL rsi_zone --band oversold'],
+  ['events AAPL rsi_zone --band uptrend', 'events AAPL trend_direction --band uptrend'],
+  ['events --band oversold AAPL', 'events AAPL rsi_zone --band oversold'],
+  ['now --field rsi_zone --band overs', 'now --field rsi_zone --band oversold'],
+  ['tally AAPL --band rsi_zone', 'tally AAPL rsi_zone --band oversold'],
+  ['changes AAPL', 'changes --tickers AAPL'],
+  ['evnts AAPL rsi_zone', 'events AAPL rsi_zone'],
+  ['export event --tickers AAPL --field rsi_zone', 'export events --tickers AAPL --field rsi_zone'],
+])('bands %s ends with bands %s', async (line, then) => {
+  const { code, err } = await ask(line)
+  expect([code, lastLine(err)]).toEqual([2, `bands ${then}`])
+  expect(isPasteable(lastLine(err))).toBe(true)
+  expect(await run(wordsOf(lastLine(err)).slice(1), { env })).toMatchObject({ code: 0 })
+})
+
+test('a field for a strategy file ends with the line that makes the file', async () => {
+  const { code, err } = await ask('compare rsi_zone macd_state')
+  expect([code, lastLine(err)]).toEqual([3, 'bands backtest --all rsi_zone --print-config --hold 20'])
+  expect(await run(wordsOf(lastLine(err)).slice(1), { env })).toMatchObject({ code: 0 })
+})
+
+test('a date that can be read in two ways ends with both', async () => {
+  const { err } = await ask('events AAPL rsi_zone --after 01/02/2017')
+  expect(err).toContain(
+    '  try:   bands events AAPL rsi_zone --after 2017-01-02\n  or:    bands events AAPL rsi_zone --after 2017-02-01\n',
+  )
+})
+
+test.each([
+  ['sweep --walk-forward --all', '--walk-forward needs a value, for example train=756,test=252,step=252.'],
+  ['study AAPL rsi_zone --band --wide', '--band needs a value, for example oversold.'],
+  ['events AAPL rsi_zone --limit', '--limit needs a value, for example 10.'],
+  ['events AAPL rsi_zone --as-of --json', '--as-of needs a value, for example 2017-01-03.'],
+])('bands %s takes no option for a value', async (line, sentence) => {
+  const { code, err } = await ask(line)
+  expect(code).toBe(2)
+  expect(err.replace(/\s+/g, ' ')).toContain(sentence)
+})
