@@ -25,7 +25,7 @@ const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['empty'],
   ],
   data: [['store', 'feeds'], ['threads', 'simulate'], ['local'], ['load']],
-  research: [['trials'], ['tally', 'study'], ['screen', 'sweep'], ['backtest']],
+  research: [['trials', 'parts'], ['tally', 'study'], ['screen', 'sweep'], ['backtest']],
   server: [['accounts', 'wire'], ['http']],
   app: [['backup', 'remote'], ['present'], ['report', 'workers'], ['open'], ['client'], ['cli']],
   '': [['index']],

@@ -236,9 +236,9 @@ describe('a sweep', () => {
       return (error as InvalidParameter).message
     }
     expect(await refused(asked({ tickers: TICKERS, family: 'ledger' }))).toMatch(/no trial ledger/)
-    expect(await refused(asked({ tickers: TICKERS, split: '2099-01-01' }))).toMatch(/leaves one of the two parts empty/)
+    expect(await refused(asked({ tickers: TICKERS, split: '2099-01-01' }))).toMatch(/is not a date after 2/)
     const walk_forward = { train: 5000, test: 10, step: 10, anchored: false, embargo: 0 }
-    expect(await refused(asked({ tickers: TICKERS, walk_forward }))).toMatch(/more than the 5000 bars/)
+    expect(await refused(asked({ tickers: TICKERS, walk_forward }))).toMatch(/5000 bars leave none to test on/)
     const many = Array.from({ length: 5000 }, (_, i) => `X${i}`)
     const fields = FIELDS.map(({ name }) => name)
     expect(await refused(asked({ tickers: many, fields, by: 'ticker', prev_band: true }))).toMatch(

@@ -37,7 +37,7 @@ import { logAndDeflate, strategyTrial, testsTrial } from './trial-log.js'
 import { monteCarlo, validate, withVerdict } from './validation.js'
 import { type EntryRank, verdictOn } from './verdict.js'
 import { barsAYearIn, checkShares, signalsFound, warningsOf } from './warnings.js'
-import { costsInWords, exitsInWords, FILLS_IN_WORDS, rankInWords, slotsInWords } from './words.js'
+import { costsInWords, differences, exitsInWords, FILLS_IN_WORDS, rankInWords, slotsInWords } from './words.js'
 
 /**
  * Trades a strategy over all bars of a market and gives a verdict. Throws InvalidParameter for contradictory rules, and
@@ -73,7 +73,8 @@ export async function backtest(
   )
   const last = [{ days }, ...candidateTrials].reduce((most, trial) => Math.max(most, trial.days.at(-1) ?? most), -1)
   const calendar = portfolioCalendar([own, ...rivals].flatMap(({ members }) => members))
-  const validated = validate(own, rivals, { calendar, last }, run)
+  const names = differences(rivals.map(rival => rival.strategy))
+  const validated = validate(own, { ready: rivals, names }, { calendar, last }, run)
   const sample = sampleOf(statistics.sharpe, returnsOf(curve), barsAYear)
   const tried = [{ ...strategyTrial(simulation), p: random_entry.p }, ...candidateTrials]
   const { interest, ...signals } = signalsFound(simulation)

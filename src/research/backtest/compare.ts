@@ -9,6 +9,7 @@ import { Random } from '../../core/statistics/random.js'
 import { regression } from '../../core/statistics/robust.js'
 import { drawnSharpe, sampleOf, sharpe } from '../../core/statistics/sharpe.js'
 import { LEVEL } from '../../core/statistics/verdict.js'
+import { bestOf } from '../parts.js'
 import { bySeverity, type Warning, type WarningKind } from '../study/result.js'
 import { checkFamily } from '../trials.js'
 import { sharedIndices } from './comparison.js'
@@ -135,13 +136,6 @@ function rivalsOf(
       to: days[at.at(-1) ?? -1] ?? -1,
     }
   })
-}
-
-/** The first index with the greatest value; null without values. */
-export function bestOf(values: readonly (number | null)[]): number | null {
-  return values.reduce<number | null>((best, value, i) => {
-    return value !== null && (best === null || value > values[best]!) ? i : best
-  }, null)
 }
 
 /** Bars a year of a strategy whose days are all common; otherwise returns / years of the common days. */

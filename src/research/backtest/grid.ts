@@ -12,9 +12,9 @@ import { pbo } from '../../core/statistics/selection.js'
 import { deflatedSharpe, sampleOf } from '../../core/statistics/sharpe.js'
 import { LEVEL, verdictOf } from '../../core/statistics/verdict.js'
 import { inOrder, shared } from '../../data/threads.js'
+import { bestOf, choiceOf, type Score } from '../parts.js'
 import { bySeverity, LEAST_UNITS, type Warning } from '../study/result.js'
 import { checkFamily, correctedByLog } from '../trials.js'
-import { bestOf } from './compare.js'
 import { CELL_DRAWS, DEPENDS, drawsOf, simulate } from './draws.js'
 import { type CalendarPart, portfolioCalendar } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
@@ -180,28 +180,12 @@ async function validated(
   if (folds === null) return null
   const trained = await ask(folds.flatMap(({ train }) => strategies.map((_, cell) => ({ cell, part: train }))))
   const n = strategies.length
-  const chosen = folds.map((_, i) => bestOf(trained.slice(i * n, (i + 1) * n).map(({ value }) => value)))
-  const choices = chosen.map((candidate, i) => ({
-    candidate,
-    agreement: agreementOn(trained.slice(i * n, (i + 1) * n)),
-  }))
-  const found = validate(ready[0]!, ready, { calendar, last }, run, choices)!
+  const choices = folds.map((_, i) => choiceOf(trained.slice(i * n, (i + 1) * n)))
   // Written like the values of the grid, all of which are listed.
   const names = combinations(axes).map(values =>
     values.map((value, i) => `${axes[i]!.key.replaceAll('_', ' ')} ${value}`).join(', '),
   )
-  const told = found.folds.map((fold, i) => ({ ...fold, chosen: names[chosen[Math.floor(i / 2)] ?? -1] ?? null }))
-  return { ...found, candidates: names, folds: told }
-}
-
-/** Share of draws whose best cell is also the best of the shown runs; null where no choice is open. */
-function agreementOn(trained: readonly CellResult[]): number | null {
-  const best = bestOf(trained.map(({ value }) => value))
-  if (best === null || trained.every(({ values }) => values.length === 0)) return null
-  const agreeing = Array.from({ length: CELL_DRAWS }, (_, draw) =>
-    bestOf(trained.map(({ value, values }) => (values.length === 0 ? value : values[draw]!))),
-  )
-  return agreeing.filter(one => one === best).length / CELL_DRAWS
+  return validate(ready[0]!, { ready, names, choices }, { calendar, last }, run)
 }
 
 /** Returns on the days of all cells. Before its first day and after its last a cell has money and no return. */
@@ -363,11 +347,8 @@ interface FullCell extends Figures {
   p: number | null
 }
 
-interface CellResult {
-  /** Value of the statistic that compares the cells. */
-  value: number | null
-  /** The same value for each draw of a part; empty where no choice among signals is open. */
-  values: (number | null)[]
+/** The statistic that compares the cells; only a part has its draws. */
+interface CellResult extends Score {
   /** null for a part. */
   whole: FullCell | null
 }

@@ -1,15 +1,15 @@
-import { invalid, wrong } from '../../core/errors.js'
+import { wrong } from '../../core/errors.js'
 import { unionCalendar } from '../../core/model/calendar.js'
-import { countBelow, countUpTo, dateOf, formatDay, parseDay } from '../../core/model/day.js'
+import { countUpTo, dateOf, formatDay } from '../../core/model/day.js'
 import type { RunOptions } from '../../core/params/strategy.js'
 import type { WalkForward } from '../../core/params/studies.js'
 import { expandedTail, politisWhite, stationaryIndices } from '../../core/statistics/bootstrap.js'
-import { rollingFolds } from '../../core/statistics/folds.js'
 import { quantile } from '../../core/statistics/moments.js'
 import { Random } from '../../core/statistics/random.js'
 import { naiveT } from '../../core/statistics/robust.js'
 import { drawdowns, drawnSharpe } from '../../core/statistics/sharpe.js'
 import { LEVEL } from '../../core/statistics/verdict.js'
+import { type Choice, choiceOf, type Score, splitIndex, walkForwardFolds } from '../parts.js'
 import { buyAndHold } from './comparison.js'
 import { AGREEMENT, CELL_DRAWS, type DrawnRun, pointsOf, simulate } from './draws.js'
 import type { CalendarPart, Simulation } from './portfolio.js'
@@ -28,19 +28,12 @@ import {
 } from './statistics.js'
 import type { Ready, Taken, TradeResult } from './trade.js'
 import type { EntryRank, Evidence } from './verdict.js'
-import { differences } from './words.js'
 
 /** A training part and its test part. */
 export interface Fold {
   name: string
   train: CalendarPart
   test: CalendarPart
-}
-
-/** The candidate that a training part chooses, null without any, and the share of the draws that choose the same. */
-export interface Choice {
-  candidate: number | null
-  agreement: number | null
 }
 
 /** A strategy in one part of the data, started with its capital. */
@@ -64,46 +57,50 @@ interface Days {
   last: number
 }
 
+/** The strategies that each training part chooses from, and what a result calls them. */
+interface Candidates {
+  ready: readonly Ready[]
+  names: readonly string[]
+  /** What each training part chooses, where already computed. */
+  choices?: readonly Choice[]
+}
+
 /**
  * Runs the strategy in parts of its calendar. Each part starts with the capital, without trades that reach beyond it.
  * With several candidates, each training part chooses the one with the highest t statistic of the mean net return a
- * trade.
+ * trade. Where no candidate has a score, the first is traded and left out of all tests.
  * null without parts. Throws InvalidParameter for a date or lengths that leave a part empty.
- * @param chosen index of the candidate that each training part chooses, where already computed; null on a tie of all:
- * the first is traded there and left out of all tests
  */
 export function validate(
   own: Ready,
-  candidates: readonly Ready[],
+  { ready, names, choices }: Candidates,
   { calendar, last }: Days,
   run: RunOptions,
-  chosen: readonly Choice[] | null = null,
 ): Validated | null {
   const days = countUpTo(calendar, last)
   const folds = foldsOf(calendar.subarray(0, days), run)
   if (folds === null) return null
-  const names = differences(candidates.map(({ strategy }) => strategy))
-  const [told, tests]: [Validation['folds'], PartRun[]] = [[], []]
+  const known = ready.length > 0 ? ready : [own]
+  const [parts, tests]: [Validation['folds'], PartRun[]] = [[], []]
   let purged = 0
   for (const [i, { name, train, test }] of folds.entries()) {
-    const choice = chosen?.[i]?.candidate ?? null
-    const known = chosen === null ? candidates : [candidates[choice ?? 0]!]
-    const trained = chosenOn(known.length > 0 ? known : [own], calendar, train)
-    const { strategy } = trained.simulation
+    const halves = choices === undefined ? known.map(one => halfOf(one, calendar, train)) : null
+    const { candidate, agreement } = choices?.[i] ?? choiceOf(scoresOf(halves!))
+    const strategy = known[candidate ?? 0]!
+    const trained = halves?.[candidate ?? 0] ?? halfOf(strategy, calendar, train)
     // The last part continues until its own trades are closed.
-    const tested = halfOf(trained.simulation, calendar, test.to === days ? { ...test, to: calendar.length } : test)
-    const named = names[candidates.findIndex(candidate => candidate.strategy === strategy)] ?? null
-    const agreement = chosen === null ? trained.agreement : (chosen[i]?.agreement ?? null)
-    told.push({ name, role: 'train', chosen: named, agreement, ...statisticsOf(trained) })
-    told.push({ name, role: 'test', chosen: named, agreement, ...statisticsOf(tested) })
+    const tested = halfOf(strategy, calendar, test.to === days ? { ...test, to: calendar.length } : test)
+    const chosen = names[candidate ?? -1] ?? null
+    parts.push({ name, role: 'train', chosen, agreement, ...statisticsOf(trained) })
+    parts.push({ name, role: 'test', chosen, agreement, ...statisticsOf(tested) })
     purged += trained.simulation.purged + tested.simulation.purged
-    if (chosen === null || choice !== null) tests.push(tested)
+    if (candidate !== null) tests.push(tested)
   }
   const kind = run.split === null ? 'walk_forward' : 'split'
-  const isChoiceOpen = told.some(({ agreement }) => agreement !== null && agreement < AGREEMENT)
+  const isChoiceOpen = parts.some(({ agreement }) => agreement !== null && agreement < AGREEMENT)
   const all = tests.length === 0 ? null : together(tests, own, run.reps)
   const evidence = all === null ? null : { ...all.evidence, isChoiceOpen }
-  return { kind, purged, candidates: names, folds: told, test: all?.test ?? null, evidence }
+  return { kind, purged, candidates: [...names], folds: parts, test: all?.test ?? null, evidence }
 }
 
 /** A validation with the verdict on its tests; null without one. */
@@ -114,20 +111,16 @@ export function withVerdict(validated: Validated | null, verdict: Tests['verdict
 }
 
 /** @param calendar up to the last day of any run */
-export function foldsOf(calendar: Int32Array, run: RunOptions): Fold[] | null {
-  if (run.split !== null) return [splitAt(calendar, run.split, run.embargo ?? 0)]
-  if (run.walk_forward === null) return null
-  refuseOverlap(run.walk_forward)
-  const folds = rollingFolds(calendar.length, run.walk_forward)
-  if (folds.length === 0) {
-    const { train, embargo } = run.walk_forward
-    const allowed = `fewer bars of training and embargo than the ${calendar.length} that there are`
-    throw wrong('walk_forward', `walk_forward: ${train + embargo} bars leave none to test on; it needs ${allowed}.`, {
-      value: train + embargo,
-      allowed,
-    })
+export function foldsOf(calendar: Int32Array, { split, embargo, walk_forward }: RunOptions): Fold[] | null {
+  if (split !== null) {
+    const index = splitIndex(calendar, split, embargo ?? 0)
+    // Signals of the embargo count in neither part.
+    const train = { from: 0, to: index, signalsTo: index - (embargo ?? 0) }
+    return [{ name: split, train, test: { from: index, to: calendar.length } }]
   }
-  return folds.map((fold, i) => {
+  if (walk_forward === null) return null
+  refuseOverlap(walk_forward)
+  return walkForwardFolds(calendar.length, walk_forward).map((fold, i) => {
     const [train, test] = [fold.train[0]!, fold.test[0]!]
     return { name: `${i + 1}`, train: { from: train.from, to: test.from, signalsTo: train.to }, test }
   })
@@ -141,45 +134,15 @@ function refuseOverlap({ test, step }: WalkForward): void {
   throw wrong('walk_forward', message, { value: step, allowed })
 }
 
-/** Before the date, and from it on. Signals of the last `embargo` bars before it count in neither part. */
-function splitAt(calendar: Int32Array, date: string, embargo: number): Fold {
-  const day = parseDay(date)
-  const index = day === null ? 0 : countBelow(calendar, day)
-  if (index - embargo > 0 && index < calendar.length)
-    return {
-      name: date,
-      train: { from: 0, to: index, signalsTo: index - embargo },
-      test: { from: index, to: calendar.length },
-    }
-  const [first, last] = [calendar[embargo], calendar.at(-1)]
-  const allowed =
-    first === undefined || last === undefined
-      ? 'a date with bars on both of its sides, and there are too few bars'
-      : `a date after ${formatDay(first)}, up to ${formatDay(last)}`
-  throw invalid('not_allowed', { param: 'split', value: date, allowed })
-}
-
-/**
- * Chooses the best candidate, the first of equals; one without a t statistic only where none has one. The agreement is
- * the share of draws that choose the same; draw d of one is compared with draw d of the others.
- */
-function chosenOn(
-  candidates: readonly Ready[],
-  calendar: Int32Array,
-  train: CalendarPart,
-): PartRun & Pick<Choice, 'agreement'> {
-  const halves = candidates.map(ready => halfOf(ready, calendar, train))
+/** The t statistic of each candidate; one without a t is chosen only where none has one. */
+function scoresOf(halves: readonly PartRun[]): Score[] {
   const scoreOf = (trades: readonly Taken[]): number => {
     const closed = trades.filter(({ left }) => left.why !== 'open')
     return naiveT(closed.map(({ net }) => net))?.t ?? Number.NEGATIVE_INFINITY
   }
-  const firstBest = (scores: readonly number[]): number => scores.indexOf(Math.max(...scores))
-  const best = firstBest(halves.map(({ simulation }) => scoreOf(simulation.trades)))
-  const isOpen = halves.length > 1 && halves.some(({ drawn }) => drawn.length > 0)
-  const scoresOf = (draw: number): number[] =>
-    halves.map(({ simulation, drawn }) => scoreOf(drawn[draw] ?? simulation.trades))
-  const agreeing = Array.from({ length: isOpen ? CELL_DRAWS : 0 }, (_, draw) => firstBest(scoresOf(draw)) === best)
-  return { ...halves[best]!, agreement: isOpen ? agreeing.filter(Boolean).length / CELL_DRAWS : null }
+  return halves.map(({ simulation, drawn }) => {
+    return { value: scoreOf(simulation.trades), values: halves.length > 1 ? drawn.map(scoreOf) : [] }
+  })
 }
 
 function halfOf(ready: Ready, calendar: Int32Array, part: CalendarPart): PartRun {

@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import { InvalidParameter } from '../../core/errors.js'
 import { daysAt, placesIn, rangeOf, unionCalendar } from '../../core/model/calendar.js'
-import { formatDay, parseDay } from '../../core/model/day.js'
 import type { Series } from '../../core/model/series.js'
 import { windowName } from '../../core/model/terms.js'
 import { ANY_EVENT, type EventFilter, type SweepQuery } from '../../core/params/studies.js'
 import type { BarStates, MarketBars, PricedSource, Step } from '../../core/source.js'
-import { type BarRange, cpcv, type Fold, kFolds, purge, rollingFolds } from '../../core/statistics/folds.js'
+import { type BarRange, cpcv, type Fold, kFolds, purge } from '../../core/statistics/folds.js'
 import { Random } from '../../core/statistics/random.js'
+import { splitIndex, walkForwardFolds } from '../parts.js'
 import { indicesAmong, type MemberBars, memberBars } from '../study/cell.js'
 import { contextOn, eligibleBars, forwardReturns, MarketColumns, signalsIn } from '../study/signals.js'
 import { filterWords } from '../trials.js'
@@ -145,26 +145,14 @@ export function planOf(query: SweepQuery, timeline: Timeline): ValidationPlan | 
 }
 
 function splitPlan(split: string, { days, end }: Timeline): ValidationPlan {
-  const first = parseDay(split)
-  const at = first === null ? -1 : days.subarray(0, end).findIndex(day => day >= first)
-  if (at <= 0) {
-    const allowed = `a day after ${formatDay(days[0]!)}, up to ${formatDay(days[end - 1]!)}`
-    throw new InvalidParameter(`split ${split} leaves one of the two parts empty; it must be ${allowed}.`, {
-      param: 'split',
-      value: split,
-      allowed,
-    })
-  }
+  const at = splitIndex(days.subarray(0, end), split)
   const folds = [{ name: 'split', train: [{ from: 0, to: at }], test: [{ from: at, to: end }] }]
   return { kind: 'split', embargo: 0, folds, paths: null }
 }
 
-function walkForwardPlan(asked: NonNullable<SweepQuery['walk_forward']>, { end }: Timeline): ValidationPlan {
-  const { train, embargo } = asked
-  const folds = rollingFolds(end, asked)
-  if (folds.length === 0)
-    throw tooFew('walk_forward', end, `more than the ${train + embargo} bars of train and embargo`)
-  return { kind: 'walk_forward', embargo, folds: named(folds, (_, i) => `part ${i + 1}`), paths: null }
+function walkForwardPlan(walkForward: NonNullable<SweepQuery['walk_forward']>, { end }: Timeline): ValidationPlan {
+  const folds = named(walkForwardFolds(end, walkForward), (_, i) => `part ${i + 1}`)
+  return { kind: 'walk_forward', embargo: walkForward.embargo, folds, paths: null }
 }
 
 function cvPlan({ k, embargo }: NonNullable<SweepQuery['cv']>, { end }: Timeline): ValidationPlan {
