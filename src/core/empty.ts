@@ -60,9 +60,9 @@ function reasonOf(why: WhyEmpty, query: HistoryQuery): Words {
     }
     case 'when_never':
       return whenNever(why, query, `${name} ${happened}`)
-    case 'none_told':
+    case 'no_events_known':
       return noEventsKnown(why, query)
-    case 'told':
+    case 'server_note':
       return why.text
   }
 }
@@ -112,7 +112,7 @@ function noDay(query: HistoryQuery, range: Range | null): string {
 
 /** The note of a source that only knows events and their range. */
 function noEventsKnown(
-  { query_range, range, seen }: Extract<WhyEmpty, { code: 'none_told' }>,
+  { query_range, range, seen }: Extract<WhyEmpty, { code: 'no_events_known' }>,
   query: HistoryQuery,
 ): string {
   const { ticker, field, timeframe, bands, context, after, before } = query

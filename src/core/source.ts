@@ -112,9 +112,9 @@ export type WhyEmpty =
   /** On N bars of events the condition was false or unknown. */
   | { code: 'when_never'; events: number; unknown: number }
   /** A source that only knows events; a null range means that it does not report dates. */
-  | { code: 'none_told'; query_range: string; range: NamedRange | null; seen: readonly string[] }
+  | { code: 'no_events_known'; query_range: string; range: NamedRange | null; seen: readonly string[] }
   /** A server's own words. */
-  | { code: 'told'; text: string }
+  | { code: 'server_note'; text: string }
 
 /** Newest first, and how many match. */
 export interface NewestEvents extends Pick<EventHistory, 'ticker' | 'field' | 'timeframe' | 'query_range' | 'as_of'> {
@@ -252,7 +252,7 @@ export function noEventsKnown(
 ): WhyEmpty {
   const [from, to] = [after, as_of].map(date => (date === null ? null : parseDay(date)!))
   const range = from == null || to == null ? null : { name: query_range, from: from + 1, to }
-  return { code: 'none_told', query_range, range, seen }
+  return { code: 'no_events_known', query_range, range, seen }
 }
 
 /** The first item: the whole answer of a question about one ticker. */

@@ -27,7 +27,7 @@ import {
 } from '../../core/tiers.js'
 import { isMixed, keyOf, knownDate, type PageStore, type StoredPages, sourceWords } from '../../data/store/pages.js'
 import { type Chain, chainOf, named, refuseCondition } from './pages.js'
-import { historyUnder, isUnderCondition, type UnderCondition } from './under-condition.js'
+import { historyUnder, isUnderCondition, type UnderCondition, whyEmptyUnder } from './under-condition.js'
 
 /** One series as far as its pages have come. */
 interface View extends Chain, SeriesKey {
@@ -102,11 +102,12 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'stay
   }
 
   async whyEmpty({ bands: _bands, context: _context, ...query }: HistoryQuery): Promise<WhyEmpty> {
-    if (isUnderCondition(query)) {
-      const { when: _when, ...plain } = query
-      const { length } = (await this.#history(plain, false)).events
-      return length === 0 ? this.whyEmpty(plain) : { code: 'when_never', events: length, unknown: 0 }
-    }
+    if (isUnderCondition(query))
+      return whyEmptyUnder(
+        query,
+        plain => this.#history(plain, false),
+        plain => this.whyEmpty(plain),
+      )
     const { events, ...range } = await this.#history(query, false)
     return noEventsKnown(range, [...new Set(events.map(event => event.band))])
   }

@@ -45,7 +45,7 @@ import {
 } from './answer.js'
 import { PAGE, refuseCondition, startOf } from './pages.js'
 import { type Named, Transport, type TransportOptions } from './transport.js'
-import { historyUnder, isUnderCondition } from './under-condition.js'
+import { historyUnder, isUnderCondition, whyEmptyUnder } from './under-condition.js'
 
 /** A page and its headers. */
 interface RemotePage {
@@ -198,15 +198,16 @@ export class Remote implements Source {
   /** As the server says, or judged by its range; no further request is paid for an explanation. */
   async whyEmpty(query: HistoryQuery): Promise<WhyEmpty | null> {
     const { bands: _bands, ...whole } = query
-    if (isUnderCondition(query)) {
-      const { when: _when, ...plain } = query
-      const { length } = (await this.#whole(plain)).events
-      return length === 0 ? this.whyEmpty(plain) : { code: 'when_never', events: length, unknown: 0 }
-    }
+    if (isUnderCondition(query))
+      return whyEmptyUnder(
+        query,
+        plain => this.#whole(plain),
+        plain => this.whyEmpty(plain),
+      )
     // A tally queries all bands, and counts the wanted ones.
     for (const queries of [oneBandEach(query), [whole]]) {
       const notes = new Set(queries.flatMap(one => this.#notes.get(nameOf(one)) ?? []))
-      if (notes.size > 0) return { code: 'told', text: [...notes].join(' ') }
+      if (notes.size > 0) return { code: 'server_note', text: [...notes].join(' ') }
     }
     return this.#range && noEventsKnown(this.#range)
   }

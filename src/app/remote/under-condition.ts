@@ -12,6 +12,7 @@ import {
 } from '../../core/language/condition.js'
 import { formatDay, parseDay } from '../../core/model/day.js'
 import type { EventHistory, HistoricEvent, HistoryQuery, SeriesKey } from '../../core/model/event.js'
+import type { WhyEmpty } from '../../core/source.js'
 import { entitle, tierOfRange } from '../../core/tiers.js'
 import { knownDate } from '../../data/store/pages.js'
 
@@ -104,6 +105,16 @@ export async function historyUnder(
     return other === undefined ? { last: event, here: event } : changesUpTo(other.events, event.date)
   }
   return { ...history, events: events.filter(event => holds(condition, test => changesOf(test, event))) }
+}
+
+/** Why a query found no event: there is none without its condition either, or the condition held on none. */
+export async function whyEmptyUnder<Why extends WhyEmpty | null>(
+  { when: _when, ...plain }: UnderCondition,
+  whole: (query: HistoryQuery) => Promise<EventHistory>,
+  whyEmpty: (query: HistoryQuery) => Promise<Why>,
+): Promise<Why | WhyEmpty> {
+  const { length } = (await whole(plain)).events
+  return length === 0 ? whyEmpty(plain) : { code: 'when_never', events: length, unknown: 0 }
 }
 
 /** Throws if an event lies before the first event of another field, or after its history. */

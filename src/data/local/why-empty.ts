@@ -15,12 +15,12 @@ export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEm
   const { ticker, field } = query
   const { view, context, when, today, plan, rangeStart } = await cache.find(query)
   const { first, last } = await cache.entry(ticker)
-  const stay = periodAt(view, view.bars - 1)
+  const current = periodAt(view, view.bars - 1)
   // A condition may be known although a field that it names is not.
-  const lack = isCondition(field) && stay !== null ? null : await missingFacts(cache, ticker, field)
+  const lack = isCondition(field) && current !== null ? null : await missingFacts(cache, ticker, field)
   if (lack !== null) return { code: 'no_facts', lack }
   if (first > today) return { code: 'not_begun', as_of: today }
-  if (stay === null)
+  if (current === null)
     return { code: 'no_band_yet', bars: view.bars, lack: await missingForBand(cache, query, view.bars), as_of: today }
   const range = Number.isFinite(rangeStart) ? { name: plan.range, from: rangeStart + 1, to: today } : null
   const after = query.after ?? Number.NEGATIVE_INFINITY
@@ -33,7 +33,7 @@ export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEm
   if (range !== null && end < range.from) return { code: 'ended_before', last: end, range }
   if (end < from) return { code: 'bars_end', last: end }
   if (first > to) return { code: 'bars_begin', firstOf: first }
-  return ofEvents(cache, query, { view, context, when, rangeStart, from, to, range, band: stay.band })
+  return ofEvents(cache, query, { view, context, when, rangeStart, from, to, range, band: current.band })
 }
 
 /** The data of a query whose dates have bars. */
