@@ -70,6 +70,28 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`pages of several strategies${LA
       },
     )
 
+    it.runIf(charts === 0)(
+      'has a map as wide as the page, in which darker is better in light and in dark',
+      async () => {
+        for (const colorScheme of ['light', 'dark'] as const) {
+          const { page, close } = await pages.open(await made(), { viewport: SIZES.desktop, colorScheme })
+          const [map, main] = [
+            (await page.locator('.map').first().boundingBox())!,
+            (await page.locator('main').boundingBox())!,
+          ]
+          expect(map.width).toBeGreaterThan(main.width - 50)
+          const light = [0, 1, 2, 3, 4].map(heat =>
+            page.evaluate<number>(
+              `(cell => cell && getComputedStyle(cell).backgroundColor.match(/\\d+/g).reduce((sum, part) => sum + +part, 0))(document.querySelector('.map .up-${heat}'))`,
+            ),
+          )
+          const known = (await Promise.all(light)).filter(sum => sum !== null)
+          expect(known).toEqual(known.toSorted((a, b) => b - a))
+          await close()
+        }
+      },
+    )
+
     it('is printed light and within the width of the paper', async () => {
       const { page, close } = await pages.open(await made(), { viewport: PAPER, colorScheme: 'dark' })
       await page.emulateMedia({ media: 'print' })

@@ -24,9 +24,10 @@ export function table(of: Table): Html {
   if (rows.length === 0 && empty !== undefined) return html`<p class="empty">${empty}</p>`
   const indexes = placesOf(of)
   const shown = [...rows.keys()].slice(0, MOST_ROWS)
+  const isMap = rows.some(row => row.some(({ heat }) => heat !== undefined))
   return html`${filter !== undefined && filterForm(filter)}
 <div class="table-box"${sorted !== undefined && html` data-table="sorted" data-rows="${rows.length}"`}>
-<div class="scroll" role="region" tabindex="0" aria-label="${caption}"><table${indexes.length > 13 && html` class="wide"`}>
+<div class="scroll" role="region" tabindex="0" aria-label="${caption}"><table${isMap ? html` class="map"` : indexes.length > 13 && html` class="wide"`}>
 <caption><span>${caption}</span></caption>
 <thead><tr>${indexes.map(i => heading(columns[i]!))}</tr></thead>
 <tbody>
@@ -57,7 +58,7 @@ export function tableRows(of: Table, rows: readonly number[]): Html {
 
 function cell(of: Cell, { kind, wraps }: Heading, isGrey: boolean, isName: boolean): Html {
   const tone = isGrey ? 'faint' : of.tone
-  const heat = of.heat === undefined || of.heat === 0 ? '' : `up-${of.heat}`
+  const heat = of.heat === undefined ? '' : `up-${of.heat}`
   const classes = [isNumber(kind) && 'num', wraps && 'wrap', tone && CLASSES[tone], heat].filter(Boolean).join(' ')
   const attribute = classes === '' ? '' : html` class="${classes}"`
   const piece = cellPiece(of)
