@@ -49,7 +49,7 @@ const FACE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>
   },
   research: {
     '.': ['trials'],
-    backtest: ['backtest', 'compare', 'draws', 'grid', 'result', 'sizing', 'trade', 'verdict', 'words'],
+    backtest: ['backtest', 'compare', 'draws', 'grid', 'result', 'trade', 'verdict', 'words'],
     screen: ['screen'],
     study: ['event-study', 'result'],
     sweep: ['result', 'sweep', 'validation'],

@@ -39,6 +39,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
         async (size, colorScheme) => {
           const opened = await pages.open(made(), { viewport: SIZES[size], colorScheme })
           const charts = await opened.page.locator('script[data-chart]').count()
+          await opened.page.evaluate(OPEN_FOLDS)
           const painted = await paintedOf(opened.page)
           // What a tally shows needs no script.
           if (kind === 'tally') expect(await opened.page.locator('figure .stacked').count()).toBeGreaterThan(0)
@@ -59,7 +60,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
         const { page } = opened
         const figures = await page.locator('figure.chart:not(:has(.forest))').count()
         expect(await page.locator('figure.chart svg.drawing').count()).toBe(figures)
-        for (const drawing of await page.locator('figure.chart svg.drawing').all()) {
+        for (const drawing of await page.locator('figure.chart svg.drawing:not(details:not([open]) *)').all()) {
           expect(await drawing.locator('path, rect').count()).toBeGreaterThan(1)
           expect(await drawing.isVisible()).toBe(true)
         }
@@ -72,6 +73,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
         const paper = { width: 703, height: 1000 }
         const opened = await pages.open(made(), { viewport: paper, colorScheme: 'dark' })
         const { page } = opened
+        await page.evaluate('dispatchEvent(new Event("beforeprint"))')
         await page.emulateMedia({ media: 'print' })
         expect(await page.locator('.tools:visible, nav:visible, form:visible').count()).toBe(0)
         for (const figure of await page.locator('figure.chart').all()) {
@@ -240,6 +242,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
   provenInFull('saves the result as the command line prints it', async () => {
     const opened = await pages.open(madeStudyReport({ bars: 300 }))
     const saving = opened.page.waitForEvent('download')
+    await opened.page.evaluate(OPEN_FOLDS)
     await opened.page.locator('[data-save]').click()
     const { default: fs } = await import('node:fs')
     const saved = JSON.parse(fs.readFileSync(await (await saving).path(), 'utf8')) as { schema: string }
@@ -247,6 +250,8 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
     await opened.close()
   })
 })
+
+const OPEN_FOLDS = 'for (const fold of document.querySelectorAll("details")) fold.open = true'
 
 /** No message, no error, no request; then closes it. */
 async function saysNothing({ said, asked, close }: Opened): Promise<void> {

@@ -68,17 +68,37 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`what a report shows first${LACK
       'is printed without a heading alone at the foot of a page, and with every short word explained',
       async () => {
         const { page, close } = await pages.open(made())
-        expect(await page.locator('section.paper').isVisible()).toBe(false)
         const pdf = (await page.pdf({ preferCSSPageSize: true, outline: true, tagged: true })).toString('latin1')
         const heads = [...pdf.matchAll(/\/Title \(.*\)\n\/Dest \[\d+ 0 R \/XYZ [\d.]+ ([\d.]+) 0\]/g)]
         expect(heads.length).toBeGreaterThan((await page.locator('main h2').count()) - 1)
         for (const [head, y] of heads) expect(Number(y), head).toBeGreaterThan(FOOT + WITH_HEADING)
         await page.emulateMedia({ media: 'print' })
-        expect(await page.locator('section.paper dt').count()).toBeGreaterThan(5)
-        expect(await page.locator('.terms:visible').count()).toBe(0)
+        expect(await page.locator('#words dt').count()).toBeGreaterThan(5)
         await close()
       },
     )
+  })
+
+  it.each(Object.entries(PAGES))('has a %s of at most 6,000 px, its navigation whole', async (kind, made) => {
+    const { page, close } = await pages.open(made(), { viewport: SIZES.desktop })
+    expect(await page.evaluate('document.documentElement.scrollHeight')).toBeLessThanOrEqual(6000)
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0)
+    expect(await page.evaluate('(list => list.scrollWidth - list.clientWidth)(document.querySelector("nav ul"))')).toBe(
+      0,
+    )
+    const title = (await page.locator('h1').textContent())!.split(/\s+/)
+    expect(title.length, kind).toBeGreaterThanOrEqual(5)
+    expect(title.length, kind).toBeLessThanOrEqual(10)
+    await close()
+  })
+
+  it('opens a folded section that an address names', async () => {
+    const { page, close } = await pages.open(REPORTS.study!())
+    const table = page.locator('#tests table')
+    expect(await table.isVisible()).toBe(false)
+    await page.evaluate('location.hash = "tests"')
+    await expect.poll(() => table.isVisible()).toBe(true)
+    await close()
   })
 
   it('finds what breaks a rule', async () => {
@@ -94,12 +114,15 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`what a report shows first${LACK
     await close()
   })
 
-  provenInFull('has the two gravest warnings, and the others where a key opens the fold', async () => {
+  provenInFull('names the first warnings on one line, and has their sentences where a key opens it', async () => {
     const charts = [madePrices({ bars: 900 })]
-    const warnings = ['The first.', 'The second.', 'The third.', 'The fourth.']
+    const warnings = ['The first: one.', 'The second, two.', 'The third.', 'The fourth.']
     const { page, close } = await pages.open(studyReport(madeStudy(charts, { warnings }), charts, ABOUT))
     const read = page.locator('.warnings li:visible')
-    expect(await read.allTextContents()).toEqual(warnings.slice(0, 2))
+    expect(await read.count()).toBe(0)
+    expect(await page.locator('.warnings summary').textContent()).toBe(
+      'Notes the first · the second · the third · 1 more',
+    )
     await page.locator('.warnings summary').focus()
     await page.keyboard.press('Enter')
     expect(await read.allTextContents()).toEqual(warnings)

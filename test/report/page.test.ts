@@ -171,11 +171,25 @@ function pageOf(change: (study: ReturnType<typeof madeStudy>) => void): string {
 
 describe('the page of a study', () => {
   it('compares the events with the bars of the same context, if there is one', () => {
-    expect(pageOf(() => {})).not.toContain('Same context')
+    expect(pageOf(() => {})).not.toContain('id="context"')
     const page = pageOf(({ windows: [window] }) => {
       window!.context_base = { n: 4321, mean: 0.0123, hit: 0.5, diff: -0.0456 }
     })
-    for (const part of ['Same context', '4,321', '+1.23%', '-4.56%']) expect(page).toContain(part)
+    for (const part of ['id="context"', '4,321', '+1.23%', '-4.56%']) expect(page).toContain(part)
+  })
+
+  it('draws no strip of true and false, and says where a ribbon ends', () => {
+    const truths = CHARTS.map(chart => ({
+      ...chart,
+      bands: ['false', 'true'],
+      codes: chart.codes.map(code => Math.min(code, 1)),
+    }))
+    expect(studyReport(madeStudy(CHARTS), CHARTS, ABOUT)).toContain('The strip under the line')
+    expect(studyReport(madeStudy(truths), truths, ABOUT)).not.toContain('The strip under the line')
+    const page = pageOf(({ path }) => {
+      for (const point of path) if (point.bar > 40) point.low = point.high = null
+    })
+    expect(page).toContain('The interval ends at bar 40: after it fewer than 10 groups of events share no day.')
   })
 
   it('shows the end of the tickers, the omitted data, and the number of independent cases', () => {

@@ -1,16 +1,5 @@
-import {
-  count,
-  money,
-  percentage,
-  probability,
-  ratio,
-  returnText,
-  shareRange,
-  shareText,
-  whole,
-} from '../../core/numbers.js'
+import { count, money, percentage, probability, returnText, shareRange, shareText, whole } from '../../core/numbers.js'
 import type { Backtest, Interval, MonteCarlo } from '../../research/backtest/result.js'
-import { idleSlots } from '../../research/backtest/sizing.js'
 import { independentTrades } from '../../research/backtest/verdict.js'
 import { backtestAnswer, deflatedText, entryText } from './answer.js'
 import { type Chart, line, newChart, type PriceChart } from './chart.js'
@@ -27,39 +16,41 @@ import {
   type Section,
   section,
   type Table,
-  type Tile,
   type Trend,
   tablePart,
-  verdictTone,
 } from './description.js'
 import { EVERY } from './long-tables.js'
 import {
   allDataText,
   outOfSampleSection,
-  outOfSampleTiles,
   type SideBySide,
   sideBySide,
   statisticsSection,
   validationSection,
   validationText,
   wideIfTested,
-  wonText,
   yearsSection,
   yearsTrend,
 } from './performance.js'
-import { assumedText, headingOf, questionOf, shortRules, signalsSection, skippedText, tradesSection } from './trades.js'
-import { blocksText, originFacts, readingSection, strategies, triedText, withFullStop } from './words.js'
+import {
+  assumedText,
+  headingOf,
+  questionOf,
+  shortRules,
+  signalsSection,
+  skippedText,
+  titleOf,
+  tradesSection,
+} from './trades.js'
+import { blocksText, originFacts, pageTitle, readingSection, strategies, triedText, withFullStop } from './words.js'
 
 /** The result of following the rules, compared with holding. */
 export function describeBacktest(found: Backtest, prices: readonly PriceChart[] = []): Description {
-  const candidates = found.validation?.candidates ?? []
   const tests = found.validation?.test ?? null
-  const named = found.strategy.name ?? questionOf(found)
-  const of = candidates.length === 0 ? '' : ` (the first of ${candidates.length} candidates: ${candidates.join('; ')})`
   return {
     document: found,
     kind: 'Backtest',
-    question: `${named}${of}`,
+    title: pageTitle(titleOf(found), found),
     answer: backtestAnswer(found),
     heading: headingOf(found),
     assumed: [shortRules(found)],
@@ -67,7 +58,6 @@ export function describeBacktest(found: Backtest, prices: readonly PriceChart[] 
       tests === null ? { chart: equityChart(found), note: allDataText(found) ?? '' } : { chart: testsChart(tests) },
     ],
     warnings: found.warnings,
-    tiles: tilesOf(found),
     facts: [['Rules', `${questionOf(found)}.`], ...originFacts(found)],
     sections: compact([
       outOfSampleSection(found, [withFullStop(triedText(found.trials, strategies))]),
@@ -92,46 +82,6 @@ export function describeBacktest(found: Backtest, prices: readonly PriceChart[] 
   }
 }
 
-/** The results of the tests, if there are any; otherwise of all data. */
-function tilesOf(found: Backtest): Tile[] {
-  const ofTests = outOfSampleTiles(found)
-  return ofTests.length > 0 ? ofTests : wholeTiles(found)
-}
-
-function wholeTiles(found: Backtest): Tile[] {
-  const { statistics, benchmarks, trade_statistics: trades, random_entry: random } = found
-  const holding = benchmarks[0]?.statistics
-  const withHolding = (
-    label: string,
-    key: 'total_return' | 'cagr' | 'sharpe' | 'max_drawdown',
-    text = returnText,
-  ): Tile => {
-    return { label, value: text(statistics[key]), note: `holding ${text(holding?.[key])}` }
-  }
-  const total = withHolding('Total return', 'total_return')
-  // The share of the equity that can be in positions if there are fewer tickers than positions.
-  const idle = idleSlots(found.strategy, found.tickers.length)
-  const invested = idle === null ? '' : `; ${idle.most}/${idle.places} invested at most`
-  return [
-    { ...total, note: total.note + invested, tone: verdictTone(found.verdict.word) },
-    withHolding('A year', 'cagr'),
-    withHolding('Sharpe', 'sharpe', ratio),
-    withHolding('Worst drawdown', 'max_drawdown'),
-    {
-      label: 'Time in market',
-      value: shareText(statistics.invested),
-      note: `of the equity; a position on ${shareText(statistics.exposure)} of days; turnover ${ratio(statistics.turnover, 1)} a year, entries and exits`,
-    },
-    { label: 'Trades', value: whole(trades.n), note: wonText(trades) },
-    { label: 'Mean trade, net', value: returnText(trades.mean), note: `gross ${returnText(trades.mean_gross)}` },
-    {
-      label: 'Random entry, p',
-      value: probability(random.p),
-      note: random.reason ?? `${count(random.draws, 'draw')}, mean ${returnText(random.mean)} a trade`,
-    },
-  ]
-}
-
 /** A sparkline of the equity and a line about the trades; in full with --wide. */
 function equitySection(found: Backtest): Section {
   const { equity, statistics } = found
@@ -146,15 +96,18 @@ function equitySection(found: Backtest): Section {
     values: equity.map(point => point.drawdown),
     text: `worst ${returnText(statistics.max_drawdown)}`,
   }
-  return section({ id: 'chance', title: 'In short', untitled: true, ...wideIfTested(found) }, [
-    { on: 'short', trend: own },
-    { on: 'short', notes: [tradesInShort(found)] },
-    { on: 'wide', trend: own.length === 0 ? [] : [...own, drawdown, ...yearsTrend(found)] },
-    { on: 'wide', notes: [tradesSentence(found), signalsSentence(found), ...chanceSentences(found)] },
-    pageNote(
-      'Random entry: the signals of all trades are moved to other dates together and traded by the same rules. p is two-sided: how often a move has a mean as many of its own Newey-West errors from the mean of all moves, or more, on either side. The more strategies were tried, the better the best of them looks by chance alone: the deflated Sharpe ratio is the probability that the true one is above what the best of so many would reach by chance (Bailey and López de Prado 2014).',
-    ),
-  ])
+  return section(
+    { id: 'chance', title: 'Trades, signals and chance', folded: true, untitled: true, ...wideIfTested(found) },
+    [
+      { on: 'short', trend: own },
+      { on: 'short', notes: [tradesInShort(found)] },
+      { on: 'wide', trend: own.length === 0 ? [] : [...own, drawdown, ...yearsTrend(found)] },
+      { on: 'wide', notes: [tradesSentence(found), signalsSentence(found), ...chanceSentences(found)] },
+      pageNote(
+        'Random entry: the signals of all trades are moved to other dates together and traded by the same rules. p is two-sided: how often a move has a mean as many of its own Newey-West errors from the mean of all moves, or more, on either side. The more strategies were tried, the better the best of them looks by chance alone: the deflated Sharpe ratio is the probability that the true one is above what the best of so many would reach by chance (Bailey and López de Prado 2014).',
+      ),
+    ],
+  )
 }
 
 /** `71 trades (about 39 independent), 58% won, mean +1.2%; better than 62% of random entries (p .760)` */

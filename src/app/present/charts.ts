@@ -1,5 +1,6 @@
+import { TRUTHS } from '../../core/language/as-field.js'
 import { parseDay } from '../../core/model/day.js'
-import { count, returnText, share } from '../../core/numbers.js'
+import { count, listed, returnText, share } from '../../core/numbers.js'
 import type { Backtest, Tests, Trade } from '../../research/backtest/result.js'
 import type { EventStudy, PathPoint, StudyWindow } from '../../research/study/result.js'
 import type { SweepCell } from '../../research/sweep/result.js'
@@ -15,7 +16,7 @@ import {
   type Stripes,
   type Tone,
 } from './chart.js'
-import { pageNote, type Section, section } from './description.js'
+import { type Part, pageNote, type Section, section } from './description.js'
 import { bySpelling } from './words.js'
 
 /** The prices with the marked events. */
@@ -25,16 +26,22 @@ export function pricesSection(
   chartOf: (prices: PriceChart, id: string) => Chart,
 ): Section {
   const left = tickers.length - prices.length
-  const drawn =
+  const charts = prices.map((chart, i) => chartOf(chart, `price-${i}`))
+  const drawn = charts.map((chart): Part => ({ chart }))
+  const hasStrip = charts.some(({ stripes }) => stripes !== null)
+  const others =
     left > 0 ? ` Drawn are the tickers in which most happened; ${count(left, 'other')} are in the numbers alone.` : ''
   const names = prices.length === 1 ? { title: 'The price', short: 'Price' } : { title: 'The prices', short: 'Prices' }
   return section({ id: 'prices', ...names, on: 'page' }, [
     pageNote(
       prices.length === 0
         ? 'There are no prices to draw.'
-        : `The strip under the line shows the band on each bar.${drawn}`,
+        : `${hasStrip ? 'The strip under the line shows the band on each bar.' : ''}${others}`.trim(),
     ),
-    ...prices.map((chart, i) => ({ chart: chartOf(chart, `price-${i}`) })),
+    ...drawn.slice(0, 1),
+    drawn.length > 1 && {
+      fold: { title: `The prices of ${listed(prices.slice(1).map(({ ticker }) => ticker))}`, parts: drawn.slice(1) },
+    },
   ])
 }
 
@@ -91,7 +98,8 @@ export function isPositive(values: readonly (number | null)[]): boolean {
 }
 
 function stripesOf({ codes, bands, field }: PriceChart, days: readonly number[]): Stripes | null {
-  if (codes.every(code => code < 0)) return null
+  // A condition is true on few bars, and the marks show where it turns true.
+  if (codes.every(code => code < 0) || bands.every(band => TRUTHS.includes(band))) return null
   const starts = codes.flatMap((code, i) => (i === 0 || code !== codes[i - 1] ? [i] : []))
   return {
     label: field,

@@ -16,12 +16,20 @@ import {
   type Section,
   section,
   type Table,
-  type Tile,
 } from './description.js'
 import { type Row, type SideBySide, sideBySide, statisticsOf, yearsTable } from './performance.js'
 import { statisticsRow } from './records.js'
 
-import { blocksText, originFacts, rangeTexts, readingSection, tickersText, triedText, withFullStop } from './words.js'
+import {
+  blocksText,
+  originFacts,
+  pageTitle,
+  rangeTexts,
+  readingSection,
+  tickersText,
+  triedText,
+  withFullStop,
+} from './words.js'
 
 /** Strategies side by side. */
 export function describeComparison(found: Comparison): Description {
@@ -30,23 +38,20 @@ export function describeComparison(found: Comparison): Description {
   return {
     document: found,
     kind: 'Comparison of strategies',
-    question: `Which of ${listed(names, 4, 'strategies')} did better over the same days?`,
+    title: pageTitle(`${listed(names, 2, 'strategies')} compared`, found),
     answer: answerOf(found),
     heading: [`${names.join(', ')}  ${found.timeframe}`, tickersText(found.tickers), ...rangeTexts(found)],
     assumed: ['Over the days that all of them have.'],
     lead: [{ chart: curvesChart(found) }],
     warnings: found.warnings,
-    tiles: strategies.slice(0, 4).map(({ name, statistics: { total_return: total, sharpe, max_drawdown } }): Tile => {
-      const note = `Sharpe ${ratio(sharpe)}, worst drawdown ${returnText(max_drawdown)}`
-      return { label: name, value: returnText(total), note }
-    }),
     facts: [...strategies.map(({ name, strategy }) => [name, `${inWords(strategy)}.`] as const), ...originFacts(found)],
     sections: [
       statisticsSection(found),
       differencesSection(differences),
-      section({ id: 'correlations', title: 'Correlation of the returns', short: 'Correlations', on: 'wide' }, [
-        { table: correlationsTable(found) },
-      ]),
+      section(
+        { id: 'correlations', folded: true, title: 'Correlation of the returns', short: 'Correlations', on: 'wide' },
+        [{ table: correlationsTable(found) }],
+      ),
       section({ id: 'years', title: 'Year by year', short: 'Years', on: 'wide' }, [{ table: yearsTable(strategies) }]),
       chanceSection(found),
       assumedSection(found.assumptions),
@@ -211,7 +216,7 @@ function chanceSection({ best, trials, strategies }: Comparison): Section {
     best === null
       ? 'None has a Sharpe ratio that could be deflated.'
       : `Deflated Sharpe ratio of ${best}: ${deflatedText(trials)}`
-  return section({ id: 'chance', title: 'How many were tried', untitled: true, on: 'wide' }, [
+  return section({ id: 'chance', folded: true, title: 'How many were tried', untitled: true, on: 'wide' }, [
     { notes: [withFullStop(`${triedText(trials)} ${deflated}`)] },
     { on: 'page', list: strategies.map(({ name, strategy }) => `${name}: ${exitsInWords(strategy)}`) },
   ])

@@ -16,8 +16,8 @@ export interface Description {
   document: unknown
   /** `Event study` */
   kind: string
-  /** The question, as a sentence. */
-  question: string
+  /** Of a page: five to ten words. */
+  title: string
   /** The verdict and its figure, as the first line of a page and of a terminal. */
   answer: string
   /** The question in phrases, with its subject: the second line of a terminal. */
@@ -28,8 +28,6 @@ export interface Description {
   lead: readonly Part[]
   /** The gravest first. */
   warnings: readonly string[]
-  /** The numbers that are looked at first. */
-  tiles: readonly Tile[]
   /** The question, its data and its method, term by term. */
   facts: readonly Fact[]
   sections: readonly Section[]
@@ -44,9 +42,6 @@ export interface LongList {
   /** The option that writes the full list. */
   whole: string
 }
-
-/** The number of visible warnings: a fold or an option shows the rest. */
-export const MOST_WARNINGS = 2
 
 /** A result for machines: one object a row, and which of its values are the columns of CSV, nested keys joined by `_`. */
 export interface Records {
@@ -73,14 +68,6 @@ export interface Paragraph {
   parts: readonly Part[]
 }
 
-/** A main number, in large type. */
-export interface Tile {
-  label: string
-  value: string
-  note: string
-  tone?: Tone | undefined
-}
-
 /** A term and its text. */
 export type Fact = readonly [term: string, text: string]
 
@@ -104,6 +91,8 @@ export interface Section {
   /** A shorter title for a row of several. */
   short?: string
   on?: Medium
+  /** A page shows only its heading until it is opened. */
+  folded?: true
   parts: readonly Part[]
 }
 
@@ -332,6 +321,8 @@ export interface Estimate {
   low: number | null
   high: number | null
   grey: boolean
+  /** Whether it stands out from chance. */
+  tone: Tone | undefined
   /** Shown instead of a null estimate. */
   reason: string
 }
@@ -386,5 +377,8 @@ export function reasonsPart(
 
 /** The assumptions, and the page's notes about the question. */
 export function assumedSection(assumptions: readonly string[], parts: readonly (Part | Absent)[] = []): Section {
-  return section({ id: 'settings', title: 'Assumed', short: 'Settings', on: 'wide' }, [{ list: assumptions }, ...parts])
+  return section({ id: 'settings', title: 'Assumed', short: 'Settings', on: 'wide', folded: true }, [
+    { list: assumptions },
+    ...parts,
+  ])
 }

@@ -22,16 +22,16 @@ import {
   type Section,
   section,
   type Table,
-  type Tile,
   tablePart,
 } from './description.js'
 import { EVERY } from './long-tables.js'
-import { outOfSampleSection, outOfSampleTiles, validationSection } from './performance.js'
+import { outOfSampleSection, validationSection } from './performance.js'
 import { statisticsRow } from './records.js'
 
 import {
   originFacts,
   overfittingText,
+  pageTitle,
   rangeTexts,
   readingSection,
   strategies,
@@ -65,7 +65,7 @@ export function describeGrid(found: Grid): Description {
   return {
     document: found,
     kind: 'Grid of strategies',
-    question: `Which ${listed(keys, 4, 'settings')} had the best ${nameOf(statistic)} on ${listed(found.tickers)}, and does the best of ${whole(cells.length)} mean anything?`,
+    title: pageTitle(`The best of ${strategies(cells.length)} by ${listed(keys, 3, 'settings')}`, found),
     answer: answerOf(found),
     heading: [
       `${tickersText(found.tickers)}  ${count(cells.length, 'combination')} of ${axes.map(({ key }) => key).join(', ')}  ${found.timeframe}`,
@@ -77,7 +77,6 @@ export function describeGrid(found: Grid): Description {
         ? [{ table: mapsOf(found)[0]!.table }, { notes: [legendOf(found)] }]
         : [{ chart: testsChart(tests) }],
     warnings: found.warnings,
-    tiles: tests === null ? tilesOf(found) : outOfSampleTiles(found),
     facts: compact([
       best && (['Rules of the best', `${inWords(best.strategy)}.`] as const),
       ...axes.map(({ key, values }) => [words(key), values.join(', ')] as const),
@@ -149,32 +148,6 @@ function doubtsOf({ pbo }: Grid, { statistics, trade_statistics: trades }: GridC
     // Bailey and others reject a probability of overfitting above the level of the tests.
     overfit >= LEVEL && `the probability of overfitting is ${probability(overfit)}`,
   ])
-}
-
-function tilesOf(found: Grid): Tile[] {
-  const { best, cells, statistic, trials, pbo, smoothness } = found
-  const top = best === null ? null : cells[best.cell]!
-  const around = best?.neighbours
-  return [
-    { label: 'Combinations', value: whole(cells.length), note: found.axes.map(({ key }) => words(key)).join(', ') },
-    {
-      label: `Best ${nameOf(statistic)}`,
-      value: valueText(statistic, top?.value ?? null),
-      note: top === null ? 'no combination has one' : settingText(found, top),
-    },
-    {
-      label: 'Its neighbours',
-      value: valueText(statistic, around?.mean ?? null),
-      note: around === undefined ? '' : `mean of ${whole(around.n)}, at least ${valueText(statistic, around.least)}`,
-    },
-    { label: 'Smoothness', value: ratio(smoothness), note: 'correlation with the neighbours: 1 a hill, 0 noise' },
-    { label: 'Deflated Sharpe', value: probability(trials.deflated_sharpe), note: `by ${strategies(trials.n)}` },
-    {
-      label: 'Overfitting',
-      value: shareText(pbo?.probability ?? null),
-      note: pbo === null ? (found.reasons.pbo ?? 'no value') : count(pbo.splits, 'split'),
-    },
-  ]
 }
 
 /** Maps of more than two keys that are drawn. */

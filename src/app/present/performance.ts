@@ -1,16 +1,5 @@
 import { title } from '../../core/errors.js'
-import {
-  count,
-  money,
-  percentage,
-  probability,
-  ratio,
-  returnRange,
-  returnText,
-  shareRange,
-  shareText,
-  whole,
-} from '../../core/numbers.js'
+import { count, money, percentage, returnRange, returnText, shareRange, shareText, whole } from '../../core/numbers.js'
 import type { ValidationKind } from '../../core/params/studies.js'
 import type {
   Backtest,
@@ -35,10 +24,8 @@ import {
   type Section,
   section,
   type Table,
-  type Tile,
   type Trend,
   tablePart,
-  verdictTone,
 } from './description.js'
 
 /** A row: its name, kind, key in a result, and formula; `wide` rows are omitted in short. */
@@ -46,7 +33,7 @@ export type Row<Of> = readonly [
   name: string,
   kind: Kind,
   key: Exclude<keyof Of, 'reasons'>,
-  formula: string,
+  formula?: string,
   on?: 'wide',
 ]
 
@@ -79,7 +66,7 @@ export function statisticsOf({ bars_a_year, strategy }: Annualised): Row<EquityS
 }
 
 /** A row of several results: its name, kind, values and formula. */
-export type SideBySide = readonly [name: string, kind: Kind, values: readonly Content[], formula?: string]
+export type SideBySide = readonly [name: string, kind: Kind, values: readonly Content[], formula?: string | undefined]
 
 /** A row for each kind of number. @param more of every cell */
 export function sideBySide(
@@ -127,11 +114,21 @@ export function statisticsSection(found: Backtest): Section {
     ]),
   ]
   const all = statisticsOf(found)
-  const short = all.filter(([, , , , on]) => on === undefined)
+  const short = all.flatMap(([name, kind, key, , on]): Row<EquityStatistics>[] =>
+    on === undefined ? [[name, kind, key]] : [],
+  )
+  const inShort = compareBenchmarks('Statistics', found, short, [])
+  const every = compareBenchmarks('All statistics', found, all, benchmarks.length === 0 ? [] : AGAINST)
   return section({ id: 'performance', short: 'Performance', ...allDataTitle(found), ...wideIfTested(found) }, [
-    { on: 'short', table: compareBenchmarks(found, short, []) },
-    { on: 'wide', table: compareBenchmarks(found, all, benchmarks.length === 0 ? [] : AGAINST) },
-    reasonsPart(reasons, 'page'),
+    { on: 'short', table: inShort },
+    { on: 'page', table: inShort },
+    {
+      on: 'wide',
+      fold: {
+        title: 'Every statistic, and how it is made',
+        parts: compact([{ table: every }, reasonsPart(reasons, 'page')]),
+      },
+    },
   ])
 }
 
@@ -139,6 +136,7 @@ export function statisticsSection(found: Backtest): Section {
 const OF_DRAWS = { total_return: 'return', sharpe: 'sharpe', max_drawdown: 'max_drawdown' } as const
 
 function compareBenchmarks(
+  name: string,
   { statistics, benchmarks, draws }: Backtest,
   rows: readonly Row<EquityStatistics>[],
   against: typeof AGAINST,
@@ -154,7 +152,7 @@ function compareBenchmarks(
   const spread: Heading[] =
     draws === null ? [] : [{ title: '5-95%', kind: 'return', hint: `Of ${draws.n} random choices among equal signals` }]
   return sideBySide(
-    `Statistics of the equity over ${count(statistics.bars, 'bar')}`,
+    `${name} of the equity over ${count(statistics.bars, 'bar')}`,
     [{ title: 'Strategy', kind: 'return' }, ...spread, ...heads],
     [
       ...rows.map(([name, kind, key, formula]): SideBySide => {
@@ -231,35 +229,6 @@ function testsOf({ folds }: Validation): Validation['folds'] {
 function partsText(kind: Validation['kind'], tests: number): string {
   if (kind === 'split') return 'the part after the split'
   return tests === 1 ? 'the only test' : `all ${whole(tests)} tests, one after the other`
-}
-
-export function outOfSampleTiles({ validation }: Pick<Backtest, 'validation'>): Tile[] {
-  if (validation === null || validation.test === null) return []
-  const { statistics, trade_statistics: trades, holding, random_entry: random } = validation.test
-  const tests = testsOf(validation)
-  const parts = partsText(validation.kind, tests.length)
-  const total = statistics.total_return
-  const label = (of: string): string => `Out of sample: ${of}`
-  return [
-    {
-      label: label('total return'),
-      value: returnText(total),
-      note: `holding ${returnText(holding.total_return)}; ${parts}, ${tests[0]?.from ?? ''} to ${tests.at(-1)?.to ?? ''}`,
-      tone: verdictTone(validation.test.verdict.word),
-    },
-    { label: label('Sharpe'), value: ratio(statistics.sharpe), note: `holding ${ratio(holding.sharpe)}` },
-    {
-      label: label('worst drawdown'),
-      value: returnText(statistics.max_drawdown),
-      note: `holding ${returnText(holding.max_drawdown)}`,
-    },
-    { label: label('trades'), value: whole(trades.n), note: `mean ${returnText(trades.mean)}, ${wonText(trades)}` },
-    {
-      label: label('random entry, p'),
-      value: probability(random.p),
-      note: random.reason ?? `${count(random.draws, 'draw')}, mean ${returnText(random.mean)} a trade`,
-    },
-  ]
 }
 
 /** The data behind the in-sample numbers; null if all data are one part. */

@@ -1,3 +1,4 @@
+import { isCondition } from '../../core/language/as-field.js'
 import { PERFORMANCES } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import { whole, words } from '../../core/numbers.js'
@@ -20,18 +21,24 @@ export function testSections({ windows, resamples, timeframe }: EventStudy): Sec
     intervals.map((interval): Of<'intervals'> => ({ ...interval, window, n })),
   )
   return [
-    section({ id: 'tests', title: 'Tests of the difference against any bar', short: 'Tests', on: 'wide' }, [
-      pageNote(
-        `All tests are two-sided and ask whether the difference from any bar is 0. P is the first test of each window: it allows for windows that overlap, for tickers that move together and for events in volatile times. The plain shift treats the days of the events like other days. With few clusters of events the other tests find less than they should. ${whole(resamples)} resamples.`,
-      ),
-      tablePart('Tests of the difference', [windowColumn(timeframe), ...TESTS], tests, BY_WINDOW),
-    ]),
-    section({ id: 'intervals', title: 'Intervals of the difference, 95%', short: 'Intervals', on: 'wide' }, [
-      tablePart('95% intervals of the difference', [windowColumn(timeframe), ...INTERVALS], intervals, {
-        ...BY_WINDOW,
-        empty: 'No interval was asked for.',
-      }),
-    ]),
+    section(
+      { id: 'tests', folded: true, title: 'Tests of the difference against any bar', short: 'Tests', on: 'wide' },
+      [
+        pageNote(
+          `All tests are two-sided and ask whether the difference from any bar is 0. P is the first test of each window: it allows for windows that overlap, for tickers that move together and for events in volatile times. The plain shift treats the days of the events like other days. With few clusters of events the other tests find less than they should. ${whole(resamples)} resamples.`,
+        ),
+        tablePart('Tests of the difference', [windowColumn(timeframe), ...TESTS], tests, BY_WINDOW),
+      ],
+    ),
+    section(
+      { id: 'intervals', folded: true, title: 'Intervals of the difference, 95%', short: 'Intervals', on: 'wide' },
+      [
+        tablePart('95% intervals of the difference', [windowColumn(timeframe), ...INTERVALS], intervals, {
+          ...BY_WINDOW,
+          empty: 'No interval was asked for.',
+        }),
+      ],
+    ),
   ]
 }
 
@@ -61,7 +68,10 @@ const INTERVALS: readonly Column<Of<'intervals'>>[] = [
 
 /** Other comparisons for the events. */
 export function otherSections({ windows, field, bands, timeframe }: EventStudy): Section[] {
-  const others = windows.flatMap(({ window, other_bands }) => other_bands.map(other => ({ ...other, window })))
+  // A condition has no other band, only the bars on which it stopped being true.
+  const others = isCondition(field)
+    ? []
+    : windows.flatMap(({ window, other_bands }) => other_bands.map(other => ({ ...other, window })))
   const isAsked = ({ band }: { band: string }): string => (bands?.includes(band) ? 'asked about' : '')
   const columns: Column<(typeof others)[number]>[] = [
     windowColumn(timeframe),
@@ -74,7 +84,13 @@ export function otherSections({ windows, field, bands, timeframe }: EventStudy):
   const missing = reasonsPart(windows.map(({ window, reasons }) => ({ where: window, reasons })))
   return compact([
     section(
-      { id: 'random', title: 'Random entry: other dates of the same tickers', short: 'Random entry', on: 'wide' },
+      {
+        id: 'random',
+        folded: true,
+        title: 'Random entry: other dates of the same tickers',
+        short: 'Random entry',
+        on: 'wide',
+      },
       [tablePart(RANDOM_CAPTION, [windowColumn(timeframe), ...RANDOM], windows)],
     ),
     others.length > 0 &&
@@ -83,7 +99,8 @@ export function otherSections({ windows, field, bands, timeframe }: EventStudy):
         tablePart('Returns after the bands of the field', columns, others, BY_WINDOW),
       ]),
     aftermathSection(windows, timeframe),
-    missing && section({ id: 'why', title: 'Why there is nothing', short: 'Missing', on: 'wide' }, [missing]),
+    missing &&
+      section({ id: 'why', folded: true, title: 'Why there is nothing', short: 'Missing', on: 'wide' }, [missing]),
   ])
 }
 
@@ -144,7 +161,7 @@ function aftermathSection(windows: readonly StudyWindow[], timeframe: Timeframe)
     [
       pageNote("Each return ranked against the ticker's own past: sharp is the worst or best 5%, flat the middle 20%."),
       { on: 'page', stacks: { id: 'stacked', title: 'Shares of the aftermath bands', names: 'short', of: stacks } },
-      tablePart(caption, columns, known, { whole: 'json' }),
+      { fold: { title: 'The counts', parts: [tablePart(caption, columns, known, { whole: 'json' })] } },
     ],
   )
 }

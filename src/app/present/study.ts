@@ -1,6 +1,5 @@
-import { isCondition } from '../../core/language/as-field.js'
-import { count, either, listed, probability, returnRange, returnText, whole } from '../../core/numbers.js'
-import type { EventStudy, StudyWindow } from '../../research/study/result.js'
+import { count, returnText, whole } from '../../core/numbers.js'
+import { type EventStudy, LEAST_UNITS, type StudyWindow } from '../../research/study/result.js'
 import { independentText, studyAnswer } from './answer.js'
 import type { PriceChart } from './chart.js'
 import { eventPrice, pathChart, pathCountChart, pricesSection, windowHistogram } from './charts.js'
@@ -14,7 +13,6 @@ import {
   pageNote,
   type Section,
   section,
-  type Tile,
   type Trend,
   tablePart,
   verdictTone,
@@ -23,11 +21,12 @@ import { TERMS } from './glossary.js'
 import { EVERY, occurrencesTable } from './long-tables.js'
 import { BY_WINDOW, otherSections, testSections, windowColumn } from './study-tests.js'
 import {
-  conditionsSuffix,
   conditionTexts,
+  eventTitle,
   fewestFact,
   fromText,
   originFacts,
+  pageTitle,
   rangeTexts,
   readingSection,
   stateText,
@@ -54,13 +53,12 @@ export function describeStudy(study: EventStudy, prices: readonly PriceChart[] =
   return {
     document: study,
     kind: 'Event study',
-    question: questionOf(study),
+    title: pageTitle(`After ${eventTitle(study.field, study.bands)}`, study),
     answer: studyAnswer(study),
     heading: headingOf(study),
     assumed: [assumedText(study)],
     lead: [{ estimates: estimatesOf(study) }],
     warnings: study.warnings,
-    tiles: tilesOf(study),
     facts: compact([
       ['Looks', testsCountText(study)],
       lastBar !== null && ['Last bar of the tickers', lastBar],
@@ -70,17 +68,6 @@ export function describeStudy(study: EventStudy, prices: readonly PriceChart[] =
     sections: study.events > 0 ? sections : sections.map(section => ({ ...section, on: 'page' })),
     long: [{ key: 'occurrences', keep: 'last', whole: EVERY.occurrences }],
   }
-}
-
-function questionOf(study: EventStudy): string {
-  const { tickers, field, bands, timeframe } = study
-  const entered = bands === null ? 'changed band' : `entered ${either(bands)}`
-  const weekly = timeframe === 'weekly' ? ', weekly' : ''
-  if (isCondition(field)) {
-    const became = bands === null ? 'changed' : `became ${either(bands)}`
-    return `What followed when it ${became} of ${listed(tickers)} that ${field}${conditionsSuffix(study)}${weekly}?`
-  }
-  return `What followed when ${listed(tickers)} ${entered}${conditionsSuffix(study)} (${field}${weekly})?`
 }
 
 function headingOf(study: EventStudy): string[] {
@@ -111,29 +98,6 @@ function endsEarly({ last_bar, as_of }: EventStudy): string | null {
   return last_bar === null || as_of === null || last_bar >= as_of ? null : last_bar
 }
 
-/** Every window, so that none is chosen after the fact. */
-function tilesOf({ events, tickers, windows }: EventStudy): Tile[] {
-  return [
-    { label: 'Events', value: whole(events), note: `of ${count(tickers.length, 'ticker')}` },
-    ...windows.map((window): Tile => {
-      const { n, n_independent, diff, grey } = window
-      return {
-        label: `After ${window.window}, against any bar`,
-        value: returnText(diff),
-        note: `${testedText(window)}, n ${whole(n)} (${whole(n_independent)} independent)`,
-        tone: grey || diff === null ? 'faint' : undefined,
-      }
-    }),
-  ]
-}
-
-function testedText({ tests, intervals }: StudyWindow): string {
-  const p = tests[0]?.p ?? null
-  const { low = null, high = null } = intervals[0] ?? {}
-  if (low === null && p === null) return 'too few to test'
-  return `${low === null ? 'no interval' : returnRange({ low, high })}, ${p === null ? 'no p' : `p ${probability(p)}`}`
-}
-
 /** The windows, without the columns of options that were not used. */
 function windowsSection(study: EventStudy): Section {
   const { windows } = study
@@ -151,10 +115,19 @@ function estimatesOf(study: EventStudy): Estimates {
     note: 'with its 95% interval',
     names: 'short',
     of: study.windows.map(window => {
-      const { n, n_independent, diff: value, intervals, grey, reasons } = window
+      const { n, n_independent, diff: value, intervals, grey, verdict, reasons } = window
       const { low = null, high = null } = intervals[0] ?? {}
       const note = `${whole(n_independent)} independent of ${whole(n)}`
-      return { label: window.window, note, value, low, high, grey, reason: reasons.diff ?? 'no value' }
+      return {
+        label: window.window,
+        note,
+        value,
+        low,
+        high,
+        grey,
+        tone: verdictTone(verdict),
+        reason: reasons.diff ?? 'no value',
+      }
     }),
   }
 }
@@ -202,7 +175,7 @@ function contextSection({ context, windows, timeframe }: EventStudy): Section | 
   if (known.length === 0) return null
   const [state = 'of the same context'] = conditionTexts({ context, stability: null, max_flips: null })
   const title = `Against any bar ${state}`
-  return section({ id: 'context', title, short: 'Same context' }, [
+  return section({ id: 'context', folded: true, title, short: 'Same context' }, [
     tablePart(title, [windowColumn(timeframe), ...CONTEXT], known),
   ])
 }
@@ -241,7 +214,7 @@ function abnormalSections({ windows, abnormal, benchmark, timeframe }: EventStud
     section({ id: 'abnormal', title, short: 'Abnormal', phrases }, [
       tablePart('Mean cumulative abnormal return', [windowColumn(timeframe), ...ABNORMAL], known),
     ]),
-    section({ id: 'abnormal-tests', title: all, short: 'Its tests', on: 'wide' }, [
+    section({ id: 'abnormal-tests', folded: true, title: all, short: 'Its tests', on: 'wide' }, [
       tablePart(all, columns, rows, BY_WINDOW),
     ]),
   ]
@@ -273,10 +246,17 @@ function pathSection(study: EventStudy): Section | null {
         'Bar 0 is the event and its close is 0%. What lies left of it was known when the event happened, and made it happen; only what lies right of it followed.',
       ),
       { on: 'short', trend: pathTrend(study) },
-      { on: 'wide', chart: pathChart(study) },
+      { on: 'wide', chart: pathChart(study), note: ribbonEnd(study) },
       { on: 'page', chart: pathCountChart(study), note: 'The fewer, the less the average right of it means.' },
     ],
   )
+}
+
+/** Why the interval of the path ends before the path. */
+function ribbonEnd({ path }: EventStudy): string {
+  const last = path.findLast(({ low }) => low !== null)
+  if (last === undefined || last === path.at(-1)) return ''
+  return `The interval ends at bar ${last.bar}: after it fewer than ${LEAST_UNITS} groups of events share no day.`
 }
 
 /** The path after the event as two sparklines, both from the same zero. */
@@ -300,7 +280,7 @@ function distributionSections({ windows, timeframe }: EventStudy): Section[] {
       ),
       { charts: windows.map(windowHistogram) },
     ]),
-    section({ id: 'spread', title: 'Distribution', on: 'wide' }, [
+    section({ id: 'spread', folded: true, title: 'Distribution', on: 'wide' }, [
       tablePart(title, [windowColumn(timeframe), ...SPREAD], windows),
     ]),
   ])
@@ -329,7 +309,7 @@ function occurrencesSection(study: EventStudy): Section {
   const entered = new Set(occurrences.map(({ ticker }) => ticker))
   const without = tickers.filter(ticker => !entered.has(ticker)).length
   const which = `${count(occurrences.length, 'event')} of ${count(tickers.length, 'ticker')}${without > 0 ? `, ${without} of them without any` : ''}`
-  return section({ id: 'events', title: 'The events', short: 'Events', on: 'page' }, [
+  return section({ id: 'events', folded: true, title: 'The events', short: 'Events', on: 'page' }, [
     pageNote(
       `${which}. Returns are from the close of the event to the close so many bars later; where there is none, the window has not elapsed.`,
     ),

@@ -1,5 +1,5 @@
 import { lagInWords } from '../../core/language/as-field.js'
-import { count, listed, probability, ratio, returnText, shareText, UNKNOWN, whole } from '../../core/numbers.js'
+import { count, probability, ratio, returnText, shareText, UNKNOWN, whole } from '../../core/numbers.js'
 import { tooFewEvents } from '../../research/study/result.js'
 import { ADJUSTMENTS, type Sweep } from '../../research/sweep/result.js'
 import { sweepAnswer } from './answer.js'
@@ -14,8 +14,8 @@ import {
   pageNote,
   type Section,
   section,
-  type Tile,
   tablePart,
+  verdictTone,
 } from './description.js'
 import { cellsTable, cellText, EVERY } from './long-tables.js'
 import { VALIDATION_TITLES } from './performance.js'
@@ -24,6 +24,7 @@ import {
   fewestFact,
   originFacts,
   overfittingText,
+  pageTitle,
   rangeTexts,
   readingSection,
   tickersText,
@@ -44,7 +45,7 @@ export function describeSweep(sweep: Sweep, { limit = 10 }: { limit?: number } =
   return {
     document: sweep,
     kind: 'Sweep',
-    question: questionOf(sweep),
+    title: pageTitle(`${count(sweep.tried.cells, 'combination')} of ${fieldsText(sweep)}`, sweep),
     answer: sweepAnswer(sweep),
     heading: headingOf(sweep),
     assumed: [nothing ? nothingText(sweep) : shortMethod(sweep)],
@@ -55,7 +56,6 @@ export function describeSweep(sweep: Sweep, { limit = 10 }: { limit?: number } =
       },
     ],
     warnings: sweep.warnings,
-    tiles: tilesOf(sweep),
     facts: [
       ['Fields', sweep.fields.join(', ')],
       ['Windows', `${sweep.horizons.join(', ')} bars`],
@@ -67,11 +67,8 @@ export function describeSweep(sweep: Sweep, { limit = 10 }: { limit?: number } =
   }
 }
 
-function questionOf(sweep: Sweep): string {
-  const { tickers, fields, tried } = sweep
-  const combinations = count(tried.cells, 'combination')
-  const conditions = fixedConditions(sweep).map(words => `, ${words}`)
-  return `Which of ${combinations} of ${listed(fields, 2, 'fields')}${conditions.length === 0 ? '' : `${conditions.join('')},`} was followed by unusual returns of ${listed(tickers, 3)}?`
+function fieldsText({ fields }: Sweep): string {
+  return fields.length <= 2 ? fields.join(', ') : count(fields.length, 'field')
 }
 
 /** The fixed conditions of all events. */
@@ -80,9 +77,12 @@ function fixedConditions({ when, lag }: Pick<Sweep, 'when' | 'lag'>): string[] {
 }
 
 function headingOf(sweep: Sweep): string[] {
-  const { tickers, timeframe, fields } = sweep
-  const what = fields.length <= 2 ? fields.join(', ') : count(fields.length, 'field')
-  return [`${tickersText(tickers)}  ${what}  ${timeframe}`, ...fixedConditions(sweep), ...rangeTexts(sweep)]
+  const { tickers, timeframe } = sweep
+  return [
+    `${tickersText(tickers)}  ${fieldsText(sweep)}  ${timeframe}`,
+    ...fixedConditions(sweep),
+    ...rangeTexts(sweep),
+  ]
 }
 
 function nothingText({ tickers, tried: { cells } }: Sweep): string {
@@ -113,28 +113,6 @@ function assumedText({ tickers, adjust, resamples, seed }: Sweep): string {
   ].join(' ')
 }
 
-function tilesOf({ tried, found, best, adjust }: Sweep): Tile[] {
-  return [
-    { label: 'Combinations tried', value: whole(tried.cells), note: `${whole(tried.tested)} with a p-value` },
-    {
-      label: adjust === 'none' ? 'p below 0.05' : 'q below 0.05',
-      value: whole(found),
-      note: `of ${whole(tried.tested)} tested; uncorrected, chance alone gives about ${whole(Math.round(tried.tested * 0.05))}`,
-    },
-    { label: 'SPA, consistent', value: probability(best.spa?.consistent), note: 'p of the best of all' },
-    {
-      label: 'Deflated Sharpe',
-      value: probability(best.deflated_sharpe),
-      note: 'of holding, the rise of the market included',
-    },
-    {
-      label: 'Overfitting',
-      value: shareText(best.pbo?.probability ?? null),
-      note: best.pbo === null ? 'no value' : count(best.pbo.splits, 'split'),
-    },
-  ]
-}
-
 /** Every combination, including those too small for a test, because they count as trials. */
 function cellsSection(sweep: Sweep, limit: number): Section {
   const { cells } = sweep
@@ -161,9 +139,9 @@ function leadingSection({ cells }: Sweep): Section {
     note: 'with its 95% interval, which is not corrected for how many were tried, as q is; n: events',
     names: 'long',
     of: best.map(cell => {
-      const { n, q, diff: value, low, high, grey, reason } = cell
+      const { n, q, diff: value, low, high, grey, verdict, reason } = cell
       const note = `n ${whole(n)}, q ${probability(q)}`
-      return { label: cellText(cell), note, value, low, high, grey, reason: reason ?? '' }
+      return { label: cellText(cell), note, value, low, high, grey, tone: verdictTone(verdict), reason: reason ?? '' }
     }),
   }
   return section({ id: 'leading', title: 'The cells with the smallest q', short: 'Leading', on: 'page' }, [

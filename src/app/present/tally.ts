@@ -1,6 +1,5 @@
-import { isCondition } from '../../core/language/as-field.js'
 import { PERFORMANCES } from '../../core/model/series.js'
-import { count, either, listed, share, shareText, whole } from '../../core/numbers.js'
+import { count, listed, share, whole } from '../../core/numbers.js'
 import { WHOLE_RANGE } from '../../core/tiers.js'
 import type { BandCount, BandCounts, FieldCounts } from '../../data/local/band-counts.js'
 import type { ReturnFigures } from '../../research/tally/base.js'
@@ -18,15 +17,16 @@ import {
   type Stacks,
   section,
   type Table,
-  type Tile,
   type Tone,
   tablePart,
 } from './description.js'
 import { windowColumn } from './study-tests.js'
 import {
   asOfText,
+  eventTitle,
   omittedNotes,
   oneTicker,
+  pageTitle,
   rangeInWords,
   readingSection,
   SIGNS,
@@ -59,19 +59,18 @@ const RANKED = 'Ranked among its own past: --- worst 5%, = middle 20%, +++ best 
 
 /** The page of a tally: a picture of later returns compared with any bar, and the tables of the terminal. */
 export function describeTallyPage(found: Tally): Description {
-  const { tickers, field, timeframe, when, events, query_range } = found
+  const { tickers, field, band, timeframe, when, events, query_range } = found
   const [counts, ...returns] = tablesOf(found)
   const pictures = stacksOf(found)
   return {
     document: found,
     kind: 'Tally',
-    question: questionOf(found),
+    title: pageTitle(`After ${eventTitle(field, band?.split(',') ?? null)}`, { tickers, first: null, last: null }),
     answer: tallyAnswer(found),
     heading: tallyHeading(found),
     assumed: [],
     lead: pictures.slice(0, 1),
     warnings: notesOf(found),
-    tiles: tilesOf(found),
     facts: [
       ['Tickers', listed(tickers)],
       ['Asked', compact([field, when !== undefined && `when ${when}`, timeframe]).join(', ')],
@@ -99,29 +98,6 @@ function narrowedTexts({ context, when }: Tally): string[] {
     context && `${context.band === null ? 'beside' : 'while'} ${context.ticker} ${bandText(context)}`,
     when !== undefined && `when ${when}`,
   ])
-}
-
-function questionOf(found: Tally): string {
-  const { tickers, field, band, timeframe } = found
-  const all = [...narrowedTexts(found), ...(timeframe === 'weekly' ? ['weekly'] : [])]
-  const narrowed = all.map(text => `, ${text}`).join('')
-  if (band === null) return `What followed the events of ${field} of ${listed(tickers)}${narrowed}?`
-  if (isCondition(field))
-    return `What followed when it became ${either(band.split(','))} of ${listed(tickers)} that ${field}${narrowed}?`
-  return `What followed when ${listed(tickers)} entered ${either(band.split(','))}${narrowed} (${field})?`
-}
-
-/** Every window, so that none is chosen after the fact; several groups show their numbers of events. */
-function tilesOf({ groups, events, tickers }: Tally): Tile[] {
-  const windows = groups.length === 1 ? groups[0]!.windows : []
-  return [
-    { label: 'Events', value: whole(events), note: `of ${count(tickers.length, 'ticker')}` },
-    ...windows.map(({ window, n, n_independent, top_share, base }): Tile => {
-      const any = base.top_share === null ? '' : `any bar ${shareText(base.top_share)}, `
-      const apart = `${any}n ${whole(n)} (${whole(n_independent)} independent)`
-      return { label: `Top 40% after ${window}`, value: shareText(top_share), note: apart }
-    }),
-  ]
 }
 
 /**

@@ -8,7 +8,7 @@ import { costsInWords, positionsInWords, rankInWords } from '../../research/back
 import { tradeHistogram } from './charts.js'
 import { type Column, reasonsPart, type Section, section, type Table, tableOf, tablePart } from './description.js'
 import { rankColumn, tradesTable } from './long-tables.js'
-import { bySpelling, conditionsSuffix, conditionTexts, fromText, rangeTexts, tickersText } from './words.js'
+import { bySpelling, conditionsSuffix, conditionTexts, eventTitle, fromText, rangeTexts, tickersText } from './words.js'
 
 /** The rules of a strategy as a sentence. */
 export function questionOf(found: Backtest): string {
@@ -19,6 +19,11 @@ export function questionOf(found: Backtest): string {
   const ends = exitTexts(exit)
   const left = ends.length === 0 ? 'at the last bar' : either(ends)
   return `${verb} ${listed(found.tickers)} when ${entered}${conditionsSuffix(entry)}; out ${[left + weekly, ...lagInWords(lag)].join('; ')}`
+}
+
+/** `Buying when rsi_zone turned oversold`, or the strategy's own name. */
+export function titleOf({ strategy: { name, side, entry } }: Backtest): string {
+  return name ?? `${side === 'long' ? 'Buying' : 'Selling short'} when ${eventTitle(entry.field, entry.bands)}`
 }
 
 /** The same in phrases. */
@@ -151,7 +156,7 @@ export function signalsSection(found: Backtest): Section {
   ].sort((a, b) => bySpelling(a.date, b.date) || bySpelling(a.ticker, b.ticker))
   const title = 'What became of each signal'
   const each = tablePart(title, signalColumns(ranking), rows, { whole: 'json' })
-  return section({ id: 'signals', title, short: 'Signals', on: 'explain' }, [
+  return section({ id: 'signals', folded: true, title, short: 'Signals', on: 'explain' }, [
     { on: 'page', table: outcomesTable(found) },
     rows.length > 0 && { fold: { title: `Each of ${count(rows.length, 'signal')}`, parts: [each], long: true } },
   ])

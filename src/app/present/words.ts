@@ -1,5 +1,5 @@
 import { isCondition, lagInWords, TRUE, TRUTHS } from '../../core/language/as-field.js'
-import { count, probability, ratio, whole } from '../../core/numbers.js'
+import { count, either, probability, ratio, whole } from '../../core/numbers.js'
 import type { Omitted } from '../../core/source.js'
 import { WHOLE_RANGE } from '../../core/tiers.js'
 import type { SourceRange } from '../../data/local/status.js'
@@ -135,6 +135,30 @@ export function rangeTexts({ first, last, as_of }: Pick<Backtest, 'first' | 'las
   return [...(first === null ? [] : [`${first} to ${last}`]), ...asOfText({ as_of })]
 }
 
+/** The title of a page: `After rsi_zone turned oversold: 10 tickers, 2008-2018`. */
+export function pageTitle(
+  what: string,
+  { tickers, first, last }: Pick<Backtest, 'tickers' | 'first' | 'last'>,
+): string {
+  const years = [...new Set(compact([first, last]).map(date => date.slice(0, 4)))].join('-')
+  return `${what}: ${compact([tickersText(tickers), years]).join(', ')}`
+}
+
+/** In a title a long condition only has its number of words left; the line below has it whole. */
+export function eventTitle(field: string, bands: readonly string[] | null): string {
+  if (!isCondition(field)) return bands === null ? `${field} changed band` : `${field} turned ${either(bands)}`
+  return field.length > LONGEST_IN_TITLE ? 'the condition came true' : field
+}
+
+const LONGEST_IN_TITLE = 60
+
+/** What a note is about: the words before its first sign. */
+export function nameOfNote(note: string): string {
+  // A comma within a number is none of its signs.
+  const [name = ''] = note.split(/[:;,.](?=\s|$)|\s\(/)
+  return name.trim().replace(/^[A-Z](?=[a-z])/, letter => letter.toLowerCase())
+}
+
 /** The range of the bars, and the draws. */
 export function originFacts(found: Pick<Backtest, 'first' | 'last' | 'timeframe' | 'seed'>): Fact[] {
   const { first, last, timeframe, seed } = found
@@ -157,7 +181,7 @@ export function fewestFact(found: Pick<Sampling, 'min_events'>): Fact {
 export function readingSection(kind: keyof typeof OF): Section {
   const title = 'How to read this, and when not to'
   const facts = Object.entries({ ...COMMON, ...OF[kind] })
-  return { id: 'reading', title, short: 'How to read this', on: 'page', parts: [{ facts }] }
+  return { id: 'reading', title, short: 'How to read this', on: 'page', folded: true, parts: [{ facts }] }
 }
 
 const COMMON: Readonly<Record<string, string>> = {

@@ -17,7 +17,7 @@ import {
   type Tick,
   widthOf,
 } from './scale.js'
-import { decimal, gain, gainRange, NONE, share } from './table.js'
+import { CLASSES, decimal, gain, gainRange, NONE, share } from './table.js'
 
 /** The margins of a drawing, for the words of the axes; the strip of bands is at the bottom. */
 const MARGINS = { left: 54, right: 18, top: 10, bottom: 24, stripe: 9 }
@@ -269,9 +269,13 @@ ${estimates.map(estimate => row(estimate, steps, x))}
 </ul>`
 }
 
-function row({ label, note, value, low, high, grey, reason }: Estimate, steps: readonly number[], x: Scale): Html {
+function row(
+  { label, note, value, low, high, grey, tone: own, reason }: Estimate,
+  steps: readonly number[],
+  x: Scale,
+): Html {
   const estimateText = value === null ? reason : `${gain(value)}${low === null ? '' : ` [${gainRange(low, high)}]`}`
-  const tone = grey || value === null ? 'quiet' : value >= 0 ? 'gain' : 'loss'
+  const tone = grey || value === null ? 'quiet' : own === undefined ? 'accent' : CLASSES[own]
   const at = (place: number): string => percent(x.place(place))
   const whisker = (from: number, to: number): Html =>
     html`<g class="line ${tone}"><line x1="${at(from)}" x2="${at(to)}" y1="13" y2="13"/><line x1="${at(from)}" x2="${at(from)}" y1="9" y2="17"/><line x1="${at(to)}" x2="${at(to)}" y1="9" y2="17"/></g>`

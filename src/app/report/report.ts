@@ -14,25 +14,26 @@ import {
   type Fact,
   type Heading,
   type Medium,
-  MOST_WARNINGS,
   type Part,
   type Section,
-  type Tile,
 } from '../present/description.js'
 import { GLOSSARY } from '../present/glossary.js'
 import { describeWithPrices, inputsOf, type Reported } from '../present/prices.js'
 import { describeTallyPage } from '../present/tally.js'
+import { nameOfNote } from '../present/words.js'
 import { figure, forest, monthsTable, stacked } from './chart.js'
-import { CLASSES, table } from './table.js'
+import { table } from './table.js'
 
 /** One self-contained HTML document with style, script and data. Its content policy blocks everything else. */
 export function report(found: Description, about: ReportAbout): string {
   const [style, script] = [builtText('report.css'), pageScript()]
   const shown = found.sections.filter(({ on }) => isShown(on))
   const { document, left } = carried(found)
-  const drawn = html`${opening(found)}${shown.map(sectionOf)}`
+  const [open, folded] = [shown.filter(({ folded }) => !folded), shown.filter(({ folded }) => folded)]
+  const drawn = html`${opening(found)}${open.map(sectionOf)}<div id="details">${folded.map(foldedSection)}</div>`
   const places = [
-    ...shown.map(({ id, title, short = title }) => ({ id, name: short })),
+    ...open.map(({ id, title, short = title }) => ({ id, name: short })),
+    ...(folded.length > 0 ? [{ id: 'details', name: 'Details' }] : []),
     { id: 'about', name: 'Origin' },
   ]
   const policy = `default-src 'none'; style-src '${digest(style)}'; script-src '${digest(script)}'; img-src data:; base-uri 'none'; form-action 'none'`
@@ -44,28 +45,28 @@ export function report(found: Description, about: ReportAbout): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>${found.question}</title>
+<title>${found.title}</title>
 <link rel="icon" href="data:,">
 <style>${new Html(style)}</style>
 </head>
 <body>
 <a class="skip" href="#main">Skip to the report</a>
 <header>
-<p class="kind"><strong>${found.kind}</strong> ${found.heading.slice(1).join(' · ')}</p>
-<h1>${found.question}</h1>
+<h1>${found.title}</h1>
 <p class="answer">${found.answer}</p>
+<p class="kind"><strong>${found.kind}</strong> ${found.heading.join(' · ')}</p>
 </header>
 <nav aria-label="Sections"><ul>${places.map(({ id, name }) => html`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>
 <main id="main">
 ${drawn}
-${onPaper(found, shown, drawn)}
-<section id="about"><h2>How this page was made</h2>
-${factList([...found.facts, ...originFacts(about)], ['Command line', 'Hash of inputs'])}
-</section>
-<section id="json"><h2>The whole result</h2>
+${glossary(found, shown, drawn)}
+${foldOf(
+  'about',
+  'How this page was made',
+  html`${factList([...found.facts, ...originFacts(about)], ['Command line', 'Hash of inputs'])}
 <p>${left.length === 0 ? 'Every number of this page' : `This result without ${left.join(' and ')}`}, as the command line prints it with <code>--json</code>, lies in this file in the element <code>#result</code>.</p>
-<p class="actions" hidden><button type="button" class="control" data-save>Save as JSON</button></p>
-</section>
+<p class="actions" hidden><button type="button" class="control" data-save>Save as JSON</button></p>`,
+)}
 </main>
 <footer>${foot(about)}</footer>
 ${dataScript('id="result"', document)}
@@ -75,25 +76,38 @@ ${dataScript('id="result"', document)}
 `.text
 }
 
-/** Paper has no folds: the glossary of all short words is at the end. */
-function onPaper({ answer, lead }: Description, sections: readonly Section[], drawn: Html): Html {
+/** The short words of the whole page, once and at its end; a keyboard cannot reach `abbr`. */
+function glossary({ answer, lead }: Description, sections: readonly Section[], drawn: Html): Html {
   const parts = [...lead, ...sections.flatMap(({ parts }) => parts)]
   const terms = termsIn(parts, [html`<p>${answer}</p>`, drawn])
-  return html`${terms !== null && html`<section class="paper"><h2>What the short words mean</h2>${terms}</section>`}`
+  return terms === null ? html`` : foldOf('words', 'What the short words mean', terms)
+}
+
+/** A section whose heading opens the rest. */
+function foldOf(id: string, title: string, content: Html): Html {
+  return html`<section class="folded" id="${id}"><details><summary><h2>${title}</h2></summary>
+${content}</details></section>
+`
 }
 
 function isShown(on: Medium | undefined): boolean {
   return on !== 'terminal' && on !== 'short'
 }
 
-function sectionOf({ id, title, phrases = [], parts }: Section): Html {
-  const drawn = partsOf(parts)
+function sectionOf({ id, title, ...content }: Section): Html {
   return html`<section id="${id}"><h2>${title}</h2>
-${phrases.length > 0 && html`<p class="phrases">${phrases.join(' · ')}</p>`}
-${drawn}
-${glossary(parts, drawn)}
+${contentOf(content)}
 </section>
 `
+}
+
+function foldedSection({ id, title, ...content }: Section): Html {
+  return foldOf(id, title, contentOf(content))
+}
+
+function contentOf({ phrases = [], parts }: Pick<Section, 'phrases' | 'parts'>): Html {
+  return html`${phrases.length > 0 && html`<p class="phrases">${phrases.join(' · ')}</p>`}
+${partsOf(parts)}`
 }
 
 function partsOf(parts: readonly Part[]): Html {
@@ -125,34 +139,22 @@ ${drawing}</figure>
 `
 }
 
-/** The first screen: a picture of the answer, the warnings, and the main numbers. */
-function opening({ lead, warnings, tiles, answer }: Description): Html {
-  const drawn = html`<div class="lead">${partsOf(lead)}</div>
-${warningBox(warnings)}
-<div class="tiles${tiles.length % 3 === 0 && ' three'}">${tiles.map(tileOf)}</div>`
-  return html`${drawn}
-${glossary(lead, html`<p>${answer}</p>`, drawn)}`
+/** The first screen: a picture of the answer, and the names of the warnings. */
+function opening({ lead, warnings, answer }: Description): Html {
+  return html`<div class="lead">${partsOf(lead)}</div>
+${warningLine(warnings.filter(warning => warning !== answer))}`
 }
 
-/** The most serious warnings are visible; the others are in a fold. */
-function warningBox(warnings: readonly string[]): Html {
+/** One line names the warnings; opened, it has their sentences. */
+function warningLine(warnings: readonly string[]): Html {
   if (warnings.length === 0) return html``
-  const list = (some: readonly string[]): Html => html`<ul>${some.map(warning => html`<li>${warning}</li>`)}</ul>`
-  const left = warnings.slice(MOST_WARNINGS)
-  const all = warnings.length === 1 ? 'A warning' : `${warnings.length} warnings`
-  const title = left.length === 0 ? all : `The gravest of ${all}`
-  return html`<aside class="warnings" id="warnings" aria-label="Warnings"><p><strong>${title}</strong></p>
-${list(warnings.slice(0, MOST_WARNINGS))}
-${left.length > 0 && html`<details><summary>${left.length} more</summary>${list(left)}</details>`}</aside>`
+  const names = warnings.slice(0, NAMED_WARNINGS).map(nameOfNote)
+  const left = warnings.length - names.length
+  return html`<details class="warnings" id="warnings"><summary><strong>Notes</strong> ${[...names, ...(left > 0 ? [`${left} more`] : [])].join(' · ')}</summary>
+<ul>${warnings.map(warning => html`<li>${warning}</li>`)}</ul></details>`
 }
 
-/** Explains the short words of some markup or table heads in a fold, because a keyboard cannot reach `abbr`. */
-function glossary(parts: readonly Part[], ...markup: readonly Html[]): Html {
-  const terms = termsIn(parts, markup)
-  return terms === null
-    ? html``
-    : html`<details class="terms"><summary>What the short words mean</summary>${terms}</details>`
-}
+const NAMED_WARNINGS = 3
 
 function termsIn(parts: readonly Part[], markup: readonly Html[]): Html | null {
   const text = markup.map(({ text }) => text.replace(/<script[\s\S]*?<\/script>|<[^>]+>/g, ' ')).join(' ')
@@ -170,10 +172,6 @@ function headingsOf(parts: readonly Part[]): Heading[] {
       if ('fold' in part) return headingsOf(part.fold.parts)
       return 'table' in part ? part.table.columns.filter(({ hint, on }) => hint !== undefined && isShown(on)) : []
     })
-}
-
-function tileOf({ label, value, note, tone }: Tile): Html {
-  return html`<div class="tile"><p class="label">${label}</p><p class="value${tone && ` ${CLASSES[tone]}`}">${value}</p><p class="note">${note}</p></div>`
 }
 
 /** A fact of at least this number of letters gets its own line. */

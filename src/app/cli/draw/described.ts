@@ -28,7 +28,7 @@ import {
   type Trend,
   type Value,
 } from '../../present/description.js'
-import { SIGNS } from '../../present/words.js'
+import { nameOfNote, SIGNS } from '../../present/words.js'
 import { drawBars, drawChart, drawingWidth, longest, sparkline } from './chart.js'
 import type { Block, Cell, Column, Screen, Table } from './table.js'
 import { wrap } from './text.js'
@@ -68,11 +68,9 @@ const BETWEEN = ' · '
 /** A line of 80 columns without `notes:`, `N more` and the option. */
 const LINE = 54
 
-/** What a note is about: the words before its first sign. */
+/** The name of a note, on at most one line. */
 function nameOf(note: string): string {
-  // A comma within a number is none of its signs.
-  const [name = ''] = note.split(/[:;,.](?=\s|$)|\s\(/)
-  const words = name.trim().replace(/^[A-Z](?=[a-z])/, letter => letter.toLowerCase())
+  const words = nameOfNote(note)
   return words.length <= LINE ? words : `${wrap(words, LINE - 1)[0]}…`
 }
 

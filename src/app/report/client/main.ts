@@ -18,6 +18,14 @@ makeInteractive(JSON.parse(text) as EventStudy | Backtest | Sweep)
 markWideTables()
 saving()
 openOnPaper()
+openLinked()
+addEventListener('hashchange', openLinked)
+
+/** Opens the folded section of the address. */
+function openLinked(): void {
+  const fold = document.querySelector<HTMLDetailsElement>(':target > details')
+  if (fold !== null) fold.open = true
+}
 
 /** Paper has no folds; only long parts remain in theirs. */
 function openOnPaper(): void {
