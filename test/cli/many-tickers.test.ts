@@ -77,7 +77,7 @@ describe('bands now', () => {
   test('says that nothing is in such a band, and which bands there are', async () => {
     const none = await ask('now AAPL --field rsi_zone --band deep_oversold --fail-empty --json')
     expect([none.code, JSON.parse(none.out).states]).toEqual([3, []])
-    expect(none.err).toContain('none of 1 ticker is in a band as it was asked for')
+    expect(none.err).toMatch(/^AAPL rsi_zone is \w+ since \d{4}-\d\d-\d\d\.\n$/)
     const wrong = await ask('now AAPL --field rsi_zone --band oversld')
     expectRefusal(wrong, 2, 'there is no --band "oversld". Did you mean "oversold"?')
     expectRefusal(await ask('now --since yesterday'), 2, '--since "yesterday" is not a calendar date')

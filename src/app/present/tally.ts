@@ -268,10 +268,13 @@ export function describeNow(found: Now, { unknown }: { unknown: boolean }): Desc
       return states.map(({ ticker, field, ...state }) => ({ ticker, field, timeframe, as_of, ...state }))
     },
     get paragraphs() {
-      return [nowParagraph(found, unknown)]
+      return states.length === 0 ? [] : [nowParagraph(found, unknown)]
     },
     warnings: omittedNotes(omitted),
-    method: [`BARS: since it began. MEDIAN, P90: bars that it lasts, of STAYS in ${rangeInWords(query_range)}.`],
+    method:
+      states.length === 0
+        ? []
+        : [`BARS: since it began. MEDIAN, P90: bars that it lasts, of STAYS in ${rangeInWords(query_range)}.`],
   }
 }
 

@@ -114,7 +114,13 @@ const nowCommand: Command = {
     await context.show(describeNow(found, { unknown: fields.length > 0 }))
     await context.noticeOmitted(omitted)
     if (found.states.length === 0) {
-      await context.remark(`Nothing: none of ${count(tickers.length, 'ticker')} is in a band as it was asked for.`)
+      const [only, second] = tickers
+      const present =
+        only === undefined || second !== undefined
+          ? ''
+          : await presentBands(context, bands, { tickers, fields: chosen, omitted, timeframe, skip }, filter.band)
+      const none = `Nothing: none of ${count(tickers.length, 'ticker')} is in a band as it was asked for.`
+      await context.remark(present === '' ? none : present)
       if (args.flag('fail-empty')) context.outcome = 3
       return
     }
@@ -123,6 +129,20 @@ const nowCommand: Command = {
       await noticeMissingFacts(context, bands, fields, found)
     await noticeOldBands(context, bands, found)
   },
+}
+
+/** `AAPL rsi_zone is neutral_low since 2018-02-06.`: of the fields that have such a band. */
+async function presentBands(
+  context: Context,
+  source: Source,
+  query: Parameters<typeof now>[1],
+  asked: readonly string[] = [],
+): Promise<string> {
+  const { states } = await now(source, query, { step: context.step })
+  return states
+    .filter(({ field, band }) => band !== null && asked.some(one => context.fields.named(field)?.bands.includes(one)))
+    .map(({ ticker, field, band, since }) => `${ticker} ${field} is ${band}${since === null ? '' : ` since ${since}`}.`)
+    .join(' ')
 }
 
 /** Calendar days that holidays explain; a ticker that is older than that has no present to speak of. */
