@@ -4,7 +4,6 @@ import type { OptionSpec } from '../../core/params/row.js'
 import { CATALOGUE, type Entry, groupOf, type ParsedCommand, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
 import { Args } from './command.js'
-import { namesOf } from './command-line.js'
 import { GLOBAL_OPTIONS } from './options.js'
 
 /** A command line that was understood. */
@@ -73,7 +72,7 @@ function silentTree(): Tree {
     })
     .helpCommand(false)
     .showSuggestionAfterError(false)
-  for (const [flags] of GLOBAL_OPTIONS) tree.addOption(checked(new Option(flags), value => value.startsWith('--')))
+  for (const [flags] of GLOBAL_OPTIONS) tree.addOption(checked(new Option(flags)))
   return tree
 }
 
@@ -83,9 +82,7 @@ async function prepare(branch: Tree, name: string, tree: Tree, parsed: ParsedLin
   const command = await parsed.entry.load()
   parsed.command = command
   for (const [word] of command.arguments ?? []) branch.argument(word)
-  const names = namesOf(command.options ?? [])
-  for (const spec of command.options ?? [])
-    branch.addOption(option(spec, value => names.includes(value.split('=')[0]!) || value === '--help'))
+  for (const spec of command.options ?? []) branch.addOption(option(spec))
   branch.action(() => {
     // A command may redefine a global option, such as the tier of a new account.
     const args = new Args(branch.processedArgs, branch.optsWithGlobals())
@@ -94,7 +91,7 @@ async function prepare(branch: Tree, name: string, tree: Tree, parsed: ParsedLin
 }
 
 /** A repeated value is usually a mistake, so only lists may repeat. */
-function option([flags, , times]: OptionSpec, isOption: (value: string) => boolean): Option {
+function option([flags, , times]: OptionSpec): Option {
   const made = new Option(flags)
   if (!made.required) return made
   return made.argParser<string | string[]>((value, previous) => {
@@ -105,11 +102,14 @@ function option([flags, , times]: OptionSpec, isOption: (value: string) => boole
   })
 }
 
+/** No value begins like an option, not even like one of another command. */
+const isOption = (value: string): boolean => /^--[a-z]/i.test(value)
+
 /** The code of an option without its value. */
 const MISSING = 'commander.optionMissingArgument'
 
 /** An option that does not take the next option for its value. */
-function checked(made: Option, isOption: (value: string) => boolean): Option {
+function checked(made: Option): Option {
   if (!made.required) return made
   return made.argParser(value => {
     if (isOption(value)) throw new CommanderError(2, MISSING, `'${made.flags}'`)

@@ -320,7 +320,10 @@ function valueFor(line: Line, option: Typed): string | null {
     if (next === null || next === text) break
     text = next
   }
-  return isUseless(line, spec) ? null : exampleFor(line, spec)
+  // A field says what a condition would say again, and some commands take only one of them.
+  const isSaid =
+    kind === 'CONDITION' && line.parts.some(part => typeof part === 'string' && line.known.fields.named(part))
+  return isSaid || isUseless(line, spec) ? null : exampleFor(line, spec)
 }
 
 /** Whether the option of a parameter means nothing on this line. */

@@ -125,7 +125,7 @@ const WHOLE_CONTEXT: Kind<{ ticker: string; field: string }> = {
 
 export const SWEEP_CONTEXT = {
   context: withDefault(
-    several(WHOLE_CONTEXT, 'T:F'),
+    { ...several(WHOLE_CONTEXT, 'T:F'), example: 'GSPC:trend_direction' },
     [],
     'tell cells apart by the band of a second ticker, too: GSPC:trend_direction',
   ),
